@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct {
-	const char *heading; /* of the commands from here on; NULL = the one before */
+	const char *heading; /* of the commands from here on; NULL = as before */
 	const cli_command *command;
 } table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},		 {NULL, &srv_cli_status},
 			 {NULL, &srv_cli_ls},			{NULL, &srv_cli_why},		 {NULL, &srv_cli_log},
@@ -78,7 +78,7 @@ static int complete(int argc, char **argv)
 	return srv_cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
 }
 
-/* What is opened first would take the place of a standard stream that is closed, and get what is written to that. */
+/* If a standard stream is closed, the first file that is opened would take its place and get its output. */
 static void hold_streams(void)
 {
 	int fd;

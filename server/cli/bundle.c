@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* hob bundle: fetches the tar that repeats a cook. */
+/* hob bundle: downloads a tar that can repeat a cook. */
 
 static int run_bundle(int argc, char **argv)
 {

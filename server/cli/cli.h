@@ -18,7 +18,7 @@ enum {
 
 typedef struct cli_command {
 	const char *name;
-	const char *arguments; /* "ASSET [OUTPUT]": one word for each that it takes; "..." for any number */
+	const char *arguments; /* "ASSET [OUTPUT]": one word for each operand; "..." for any number */
 	const char *summary;
 	const char *help;				   /* shown by `hob help NAME`: examples first */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
@@ -33,7 +33,7 @@ extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls
 
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST } cli_kind;
 
-/* Of an option that may be given again. NULL-terminated. */
+/* For an option that can be repeated. NULL-terminated. */
 enum { CLI_LIST_MAX = 32 };
 typedef struct cli_list {
 	const char *texts[CLI_LIST_MAX + 1];
@@ -49,25 +49,25 @@ typedef struct cli_option {
 	const char *doc;
 } cli_option;
 
-/* Parses argv[1..]; "--" ends options; "--name=value" works. Operands are moved to the front of argv from index 1; their
- * number is returned. On --help prints the command's page and returns -1; on a wrong option prints what is wrong with a
- * suggestion and returns -2, as on operands beyond those that command->arguments names. */
+/* Parses argv[1..]; "--" ends options; "--name=value" works. Moves operands to the front of argv from index 1 and returns
+ * their number. On --help it prints the command's page and returns -1. On a wrong option, or more operands than
+ * command->arguments names, it prints an error with a suggestion and returns -2. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
-/* From now on srv_cli_parse gives the options of its command to `take` and returns -1, so that run() does nothing. */
+/* From now on srv_cli_parse passes the options of its command to `take` and returns -1, so that run() does nothing. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
-/* What to return from run() for a negative result of srv_cli_parse. */
+/* The exit code of run() for a negative result of srv_cli_parse. */
 int srv_cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
 int srv_cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* The one of `words` that somebody who typed `word` may have meant; NULL: none is near. */
+/* The one of `words` that a person who typed `word` probably meant; NULL: none is similar. */
 const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count);
 /* Prints an error with its remedy on stderr. */
 void srv_cli_print_error(const char *who, const hob_error *error);
 
-/* `hob --version`; json: with the numbers of what else has a version. */
+/* `hob --version`; json: with the numbers of everything else that has a version. */
 int srv_cli_print_version(bool json);
-/* Where the daemon listens: --url, else HOB_URL, else http://127.0.0.1:7780. */
+/* Address of the daemon: --url, otherwise HOB_URL, otherwise http://127.0.0.1:7780. */
 const char *srv_cli_default_url(void);
 void srv_cli_print_environment(void); /* `hob help environment` */
 

@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 700, WORD_MAX = 1024 };
 
 static struct {
 	const cli_command *command;
-	char **words; /* the command's name first, the one to complete last */
+	char **words; /* the command's name first, the word to complete last */
 	int count;
 	const char *url;
 } asked;
@@ -51,7 +51,7 @@ static void offer(const char *prefix, const char *candidate, const char *what)
 static void on_late(int number)
 {
 	(void)number;
-	_exit(EXIT_GOOD); /* what was flushed before stands */
+	_exit(EXIT_GOOD); /* what was written so far remains */
 }
 
 static void ask_in_time(void)
@@ -75,7 +75,8 @@ static cJSON *ask(const char *target)
 	return root;
 }
 
-/* As a shell goes through folders: up to the next '/'. Names come sorted, so that those of one folder are neighbours. */
+/* Goes through names as a shell goes through folders: up to the next '/'. Names are sorted, so those of one folder are
+ * neighbours. */
 static void offer_name(const char *prefix, const char *root, const char *path, char last[WORD_MAX])
 {
 	char name[WORD_MAX];
@@ -149,7 +150,7 @@ static void offer_outputs(const char *prefix, const char *asset)
 	hob_buf_release(&target);
 }
 
-/* ---- from what stands in a usage line */
+/* ---- from the usage line */
 
 static void offer_words(const char *prefix, const char *alternatives)
 {
@@ -207,7 +208,7 @@ static void offer_kind(const char *prefix, const char *kind, const char *operand
 		offer_assets(prefix);
 }
 
-/* The n-th word of "ASSET [OUTPUT]"; the last of "PATH..." stands for all that follow. */
+/* The n-th word of "ASSET [OUTPUT]"; the last one of "PATH..." is used for all that follow. */
 static void offer_operand(const char *prefix, int n, const char *before)
 {
 	char words[128], *kind = NULL, *state = NULL;
@@ -222,7 +223,7 @@ static void offer_operand(const char *prefix, int n, const char *before)
 	offer_kind(prefix, kind, before);
 }
 
-/* ---- the words before */
+/* ---- the words before the last */
 
 static const cli_option *find_option(const cli_option *options, size_t count, const char *word)
 {

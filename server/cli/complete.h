@@ -1,14 +1,14 @@
-/* complete.h - what may stand next on a command line: behind the scripts of `hob completion`.
+/* complete.h - the possible next words of a command line, for the scripts of `hob completion`.
  *
  * `hob __complete WORD...` prints one candidate a line for the last WORD, which may be empty: "candidate", or
- * "candidate<TAB>what it is". The lines ":files" and ":folders" ask the shell for its own. Names of assets and outputs come from
- * the daemon of --url or HOB_URL, those that come within a moment; without a daemon there are none. */
+ * "candidate<TAB>what it is". The lines ":files" and ":folders" ask the shell to complete files or folders. Names of assets
+ * and outputs come from the daemon of --url or HOB_URL, as many as arrive quickly; without a daemon there are none. */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 
 #include "cli.h"
 
-/* argv: the words behind `hob __complete`. Always EXIT_GOOD, and never late. */
+/* argv: the words after `hob __complete`. Always returns EXIT_GOOD, and always quickly. */
 int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
 
 #endif

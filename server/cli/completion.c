@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* The scripts hand the words to `hob __complete` (complete.h): what they offer is always what this program takes. */
+/* The scripts pass the words to `hob __complete` (complete.h), so they always offer what this program accepts. */
 
 static const char bash_script[] =
 	"# hob(1) completion: source <(hob completion bash)\n"

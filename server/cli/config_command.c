@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* As somebody would write it: "20 GiB", "500 MB", "4097". */
+/* As a person would write it: "20 GiB", "500 MB", "4097". */
 static const char *exact_size(uint64_t bytes, char out[32])
 {
 	static const struct {
@@ -27,7 +27,7 @@ static void print_row(const char *name, const char *value, const char *origin)
 	printf("  %-32s %-21s %s%s%s\n", name, value, srv_cli_dim(), origin, srv_cli_color_off());
 }
 
-/* Those that differ from `base` have `origin`; the others are `otherwise`, or left out without it. */
+/* Values that differ from `base` get `origin`; the others get `otherwise`, or are left out if that is NULL. */
 static void print_settings(const cJSON *settings, const cJSON *base, const char *group, const char *origin,
 						   const char *otherwise)
 {

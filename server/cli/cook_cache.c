@@ -119,7 +119,7 @@ static file_digest hash_now(int root_fd, const char *path)
 	hob_hasher_init(&hasher);
 	ssize_t got = -1;
 	bool known = bytes && fstat(fd, &info) == 0;
-	/* A cook reads no folder and no device: they are as good as not there. */
+	/* A cook does not read folders or devices: they count as missing. */
 	if (known && !S_ISREG(info.st_mode))
 		out.state = SRV_INPUT_MISSING;
 	if (known && S_ISREG(info.st_mode))
@@ -249,7 +249,7 @@ static hob_str text_of(const cJSON *object, const char *name, hob_arena *arena)
 						 hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name))));
 }
 
-/* What the cook said to people is in its report. */
+/* The cook's messages are in its report. */
 static bool read_notes(hob_bytes report, hob_arena *arena, srv_result *out)
 {
 	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
@@ -275,7 +275,7 @@ static bool fill(cook_cache *cache, const srv_recipe *recipe, srv_outcome *out)
 	read_stats(recipe, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
-	/* All of them, whatever the first ones are: what is damaged is dropped here, and the cook then stores it again. */
+	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them again. */
 	for (uint32_t i = 0; result->outputs && i < recipe->output_count; i++) {
 		hob_cook_output *output = &result->outputs[result->output_count++];
 		output->name = hob_arena_str(&out->arena, recipe->outputs[i].name);
@@ -359,7 +359,7 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	*kept = false;
 	const srv_result *result = &outcome->result;
 	hob_str model = hob_str_of(look->path);
-	/* The source stands first: what the worker read of it is what counts. */
+	/* The source comes first: the version that the worker read is used. */
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing)
 		return true;
 	srv_recipe recipe = {.source = result->deps[0].digest,

@@ -1,8 +1,8 @@
-/* cook_cache.h - the cache of `hob cook`: results of earlier runs, and of the daemon, found by the bytes of their inputs.
+/* cook_cache.h - the cache of `hob cook`: finds results of earlier runs, and of the daemon, by the bytes of their inputs.
  *
- * A look-up has three steps, because the index belongs to the loop's thread and files are read by others:
+ * A look-up has three steps, because only the loop's thread uses the index, and other threads read files:
  *   srv_cook_look_source (any thread) -> srv_cook_look_find (loop) -> srv_cook_look_match (any thread).
- * File times and places do not matter: every input is hashed, each file once a run. Failures are neither kept nor reused. */
+ * File times and locations do not matter: every input is hashed, once per run. Failures are neither kept nor reused. */
 #ifndef CLI_COOK_CACHE_H
 #define CLI_COOK_CACHE_H
 
@@ -12,56 +12,59 @@
 
 typedef struct cook_cache cook_cache;
 
-/* Errors: those of srv_store_open; LOCKED: a daemon or another run has it. */
+/* Errors: those of srv_store_open; LOCKED: a daemon or another run uses it. */
 bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook_cache **out,
 						 hob_error *err) HOB_MUST_CHECK;
-/* The cache that is LOCKED, for reading: nothing is kept in it. Errors: those of srv_guest_open. */
+/* Opens a LOCKED cache for reading; nothing is kept in it. Errors: those of srv_guest_open. */
 bool srv_cook_cache_open_guest(const char *dir, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
-/* Commits, and trims to max_bytes what no asset of a daemon names and `held` does not hold (NULL: nothing). NULL is fine. */
+/* Commits, and trims to max_bytes. Results stay if an asset of a daemon names them or `held` contains them (NULL: none). NULL
+ * is allowed. */
 void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
 srv_store *srv_cook_cache_store_of(cook_cache *cache);
 
 typedef struct cook_look {
 	hob_arena arena;
 	int root_fd;
-	const char *path; /* below the root; the caller's */
+	const char *path; /* below the root; owned by the caller */
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup;
-	bool force;		   /* nothing is looked for */
+	bool force;		   /* do not look for anything */
 	bool asked;		   /* another cache was asked */
 	uint32_t seen;	   /* records that it had */
 	uint32_t claims;   /* how often the lease was asked for */
 	bool claimed;	   /* on a farm, and not given yet */
 	hob_arena found;   /* of records that came from there */
-	srv_recipe *match; /* the kept one whose inputs are what they were; NULL: none */
+	srv_recipe *match; /* the kept result whose inputs are unchanged; NULL: none */
 	srv_recipe *kept;
 	uint32_t kept_count;
-	srv_outcome *hit; /* owned until taken: as a cook would have ended */
+	srv_outcome *hit; /* owned until taken: the same as the result of a cook */
 } cook_look;
 
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
 void srv_cook_look_release(cook_look *look);
-/* Hashes the source. False: it cannot be read, and the cook will say why. */
+/* Hashes the source. False: it cannot be read, and the cook will report why. */
 bool srv_cook_look_source(cook_cache *cache, cook_look *look);
-/* Finds what was kept for these bytes, settings and importer; nothing found is no error. */
+/* Finds kept results for these bytes, settings and importer. Finding none is not an error. */
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
-/* Sets `hit` when every input of a kept result is what it was and all its outputs are there. */
+/* Sets `hit` if every input of a kept result is unchanged and all its outputs exist. */
 void srv_cook_look_match(cook_cache *cache, cook_look *look);
 
-/* The same without its outputs, which may be elsewhere: sets `match`. */
+/* The same without checking its outputs, which may be elsewhere: sets `match`. */
 void srv_cook_look_compare(cook_cache *cache, cook_look *look);
-/* Loop: keeps `match`, whose outputs are in the store by now, as the only one that srv_cook_look_match looks at. */
+/* Loop: keeps `match`, whose outputs are now in the store, as the only result that srv_cook_look_match considers. */
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
-/* Any thread: stores the outputs of a cook, checked by the caller, for srv_cook_cache_keep. NULL with *err, or in a guest's cache. */
+/* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with *err, or if the
+ * cache is a guest's. */
 srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err);
-/* Loop: keeps the result under the bytes that the worker read, and says its key. *kept: it was, which needs a source that was read. */
+/* Loop: keeps the result under the bytes that the worker read, and returns its key. *kept: whether it was kept, which requires
+ * that the source was read. */
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
 						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false when it is not kept. */
+/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if it is not kept. */
 int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The daemon's, where one is configured: the built-in folder is that of a daemon that runs here. */
+/* The daemon's cache, if one is configured: the built-in folder is that of a daemon on this machine. */
 static const char *cook_cache_folder(const srv_config *config)
 {
 	return config->origin[SRV_CONFIG_cache] == SRV_CONFIG_DEFAULT ? NULL

@@ -1,4 +1,4 @@
-/* cook_forms.h - the report of `hob cook` in the forms that build servers read. Both take the JSON report, parsed. */
+/* cook_forms.h - the report of `hob cook` in formats that build servers read. Both functions take the parsed JSON report. */
 #ifndef CLI_COOK_FORMS_H
 #define CLI_COOK_FORMS_H
 
@@ -8,12 +8,12 @@
 
 #define COOK_JUNIT_BEGIN "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hob\""
 
-/* JUnit's XML (https://github.com/testmoapp/junitxml): a test case an asset; what failed or is over a budget is a failure. */
+/* JUnit's XML (https://github.com/testmoapp/junitxml): one test case per asset; a failed or over-budget asset is a failure. */
 void srv_cook_form_junit(const cJSON *report, hob_buf *out);
-/* Workflow commands of GitHub (docs.github.com, "Workflow commands for GitHub Actions"): an error for what failed or is over a
- * budget, a warning for each other warning, a notice for what was skipped.
+/* Workflow commands of GitHub (docs.github.com, "Workflow commands for GitHub Actions"): an error for each asset that failed
+ * or is over a budget, a warning for each other warning, a notice for each skipped file.
  *
- * folder      what stands before the paths of the report, ending in '/', or "" */
+ * folder      prefix of the report's paths, ending in '/', or "" */
 void srv_cook_form_github(const cJSON *report, const char *folder, hob_buf *out);
 
 #endif

@@ -77,8 +77,8 @@ static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *e
 	return true;
 }
 
-/* What the command line says is over everything else; of that the budget comes last: a gate that something could open is
- * none. */
+/* The command line overrides everything else. Its budget is applied last: a check that a settings file could switch off is no
+ * check. */
 static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
 								 setting_origins *origins, hob_error *err)
 {
@@ -140,7 +140,7 @@ static char *wrap_budget(const char *file, const char *text, size_t size, hob_er
 	return out;
 }
 
-/* The text of an option that takes JSON itself or the name of a file with it, for free(). */
+/* The text of an option that is either JSON or the name of a file with JSON, for free(). */
 static char *inline_or_file(const char *given, const char *option, const char **origin, hob_error *err)
 {
 	size_t size = 0;
@@ -205,7 +205,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* As the daemon has it: what its source does not include, or excludes. */
+/* The same rule as in the daemon: files that their source does not include, or excludes. */
 static bool is_left_out(const cook_plan *plan, const char *path)
 {
 	hob_str below;
@@ -216,7 +216,7 @@ static bool is_left_out(const cook_plan *plan, const char *path)
 					   hob_glob_match_any(source->exclude, below)));
 }
 
-/* Told of when it is met: settings that somebody believes in, and that count for nothing. */
+/* Reports settings that somebody relies on and that have no effect. */
 static void tell_stray(const cook_plan *plan, const char *path, const char *name)
 {
 	char folder[PATH_MAX * 2], model[NAME_MAX + 1];
@@ -274,7 +274,7 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	return true;
 }
 
-/* A .merge file for the parts, their names relative to the root. */
+/* A .merge file for the parts, with names relative to the root. */
 static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **out, hob_error *err)
 {
 	char path[PATH_MAX];
@@ -295,7 +295,7 @@ static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **o
 	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");
 }
 
-/* "bistro" of "data/bistro.scene": what a merge is called, at the root, where its parts' names begin. */
+/* "bistro" of "data/bistro.scene": the name of a merge, at the root, where the names of its parts begin. */
 static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 {
 	hob_str name = hob_path_name(hob_str_of(scene->output_scene)), ending = hob_path_extension(name);
@@ -303,7 +303,7 @@ static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 			 name.data);
 }
 
-/* An input that is not there is the failure of its entry alone. */
+/* A missing input is a failure of its entry only. */
 static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
 					  hob_error *err)
 {
@@ -351,7 +351,7 @@ static bool is_list(const char *path)
 	return hob_str_equal_nocase(hob_path_extension(hob_str_of(path)), HOB_STR("json"));
 }
 
-/* The source that holds all of them; NULL: none does. A scene list says itself where its models are. */
+/* The source that contains all of them; NULL: none does. A scene list itself says where its models are. */
 static const cook_plan_source *common_source(const cook_plan *plan, char **paths, uint32_t count)
 {
 	for (uint32_t s = 0; s < plan->source_count; s++) {
@@ -416,7 +416,7 @@ static int by_output(const void *a, const void *b)
 	return order ? order : strcmp((*one)->path, (*other)->path);
 }
 
-/* The same model named twice is one output; two models are not. */
+/* The same model named twice is one output; two models with one name are an error. */
 static bool check_names(const cook_plan *plan, hob_error *err)
 {
 	bool ok = true;
@@ -534,7 +534,7 @@ void srv_cook_plan_release(cook_plan *plan)
 	*plan = (cook_plan){.root_fd = -1};
 }
 
-/* Two readers may take the same ending, one after the other. */
+/* Two readers can accept the same extension; one is tried after the other. */
 static void put_once(hob_buf *names, hob_str extension)
 {
 	char word[48];

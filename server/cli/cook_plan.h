@@ -1,4 +1,4 @@
-/* cook_plan.h - what one run of `hob cook` is to cook: paths, settings, and where scene lists want their outputs. */
+/* cook_plan.h - what one run of `hob cook` will cook: paths, settings, and where scene lists want their outputs. */
 #ifndef CLI_COOK_PLAN_H
 #define CLI_COOK_PLAN_H
 
@@ -8,19 +8,19 @@
 
 typedef struct cook_entry {
 	char *path;		  /* below the root */
-	const char *name; /* what its outputs are called: the end of `path` */
-	char *text; /* what a .merge file at `path` would hold: "merge" of a scene list; NULL: the file itself */
+	const char *name; /* name of its outputs: the end of `path` */
+	char *text;		  /* content of a .merge file at `path`: "merge" of a scene list; NULL: the file itself */
 	hob_settings settings;
-	char *origins;										 /* setting_origins_text; NULL: not told */
-	char *output_mesh, *output_scene, *output_materials; /* of a scene list, else NULL */
+	char *origins;										 /* setting_origins_text; NULL: not requested */
+	char *output_mesh, *output_scene, *output_materials; /* for a scene list, otherwise NULL */
 	hob_error
-		settings_error; /* a cook.json or sidecar is wrong, or a list's input is not there: this entry fails alone */
+		settings_error; /* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
 	uint32_t tries;
-	bool stalled;			/* the try before did */
+	bool stalled;			/* the previous attempt did */
 	bool named, again;		/* named: on the command line; again: killed its worker once */
-	bool cached;			/* answered by the cache */
-	bool fetched;			/* the same, after the upstream had answered */
-	struct cook_look *look; /* of the run, while it lasts; NULL without a cache */
+	bool cached;			/* found in the cache */
+	bool fetched;			/* the same, after the upstream answered */
+	struct cook_look *look; /* of the run, while it is in progress; NULL without a cache */
 } cook_entry;
 
 /* A folder of the configuration's `sources` that exists. */
@@ -38,47 +38,48 @@ typedef struct cook_plan {
 	uint32_t source_count;
 	cook_entry *entries; /* folders' models sorted by path */
 	uint32_t count, capacity;
-	bool again;		/* some entry has its flag set */
-	char **skipped; /* models that Hob knows by name and has no reader for, below the root */
+	bool again;		/* set if any entry has this flag */
+	char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
 	const char *const
-		*ignored; /* while it is made: the .hobignore of the folder that was named, whose paths begin here */
+		*ignored; /* while the plan is made: the .hobignore of the named folder, where its paths begin */
 	size_t ignored_from;
 	hob_arena memory;
 } cook_plan;
 
 typedef struct cook_plan_options {
 	const char *
-		root; /* NULL: the source that holds every path, else the current folder if every path is below it, else the
-					   * folder of the only path */
+		root; /* NULL: the source that contains every path, or the current folder, or the folder of the only path */
 	hob_settings settings; /* for all, before cook.json and sidecars */
-	/* Its sources: a model below one has the source's settings for `settings`, its cook.json files count from the source's
-	 * folder down, and a folder's models that the source leaves out are not cooked. The plan refers to it. May be NULL. */
+	/* Its sources. A model below a source has the source's settings instead of `settings`, its cook.json files are read from
+	 * the source's folder down, and models in a folder that the source leaves out are not cooked. The plan refers to it. May
+	 * be NULL. */
 	const srv_config *config;
-	/* A settings object that wins over all of them, checked by the caller, and what it is called; may be NULL. */
+	/* A settings object that overrides all of them, checked by the caller, and its name in messages; may be NULL. */
 	const char *over, *over_origin;
-	const char *budget, *budget_origin; /* the same, which wins over `over`, too */
+	const char *budget, *budget_origin; /* the same, and it also overrides `over` */
 } cook_plan_options;
 
-/* Outputs are named from the given root or the source's, else from the folder that was named, whatever else was named beside it.
- * Errors: USAGE (a path that is not there, or not below the root; two models with one name), CONFIG (a scene list or cook.json that is wrong). */
+/* Outputs are named relative to the given root or the source's; otherwise to the named folder, whatever else was named with
+ * it. Errors: USAGE (a path that is missing or not below the root; two models with one name), CONFIG (an invalid scene list or
+ * cook.json). */
 bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 						hob_error *err) HOB_MUST_CHECK;
-/* What --settings says: an object, or the name of a file that holds one; *out is for free(), *origin what messages call it
+/* The value of --settings: an object, or the name of a file that has one. *out is for free(), *origin its name in messages
  * (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin,
 								 hob_error *err) HOB_MUST_CHECK;
-/* What --budget says, as a settings object for free(): {"triangles": 20000, "bytes": 4000000} itself, or in a file, bare or as
- * the "budget" of a cook.json, of which nothing else is taken. *origin as above. Errors: USAGE (it cannot be read), CONFIG,
- * MEMORY. */
+/* The value of --budget, as a settings object for free(): {"triangles": 20000, "bytes": 4000000}, or a file with that, bare or
+ * as the "budget" of a cook.json, whose other settings are ignored. *origin as above. Errors: USAGE (it cannot be read),
+ * CONFIG, MEMORY. */
 bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin,
 							   hob_error *err) HOB_MUST_CHECK;
-/* Drops what no importer reads: models that are known by name (server/fs/model_format.h) become `skipped`, other files of
- * folders are forgotten, and other files that were named stay, to fail with a reason. */
+/* Drops what no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`; other files found in
+ * folders are ignored; other files that were named stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 void srv_cook_plan_release(cook_plan *plan);
 
-/* No model was found below root: names the endings that the pool's workers read. */
+/* No model was found below root: lists the extensions that the pool's workers read. */
 void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err);
 
 #endif

@@ -31,7 +31,7 @@ static bool ends(const char *path, const char *ending)
 	return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* ---- sources that are gone */
+/* ---- sources that no longer exist */
 
 static bool begins_as_report(const char *path)
 {
@@ -53,7 +53,7 @@ static bool exists_below(const cook_plan *plan, const char *folder, size_t lengt
 		   (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* Below each folder that names of outputs count from: the beginnings of the entries' paths. */
+/* The folders that output names are relative to: the beginnings of the entries' paths. */
 static bool is_gone(const cook_plan *plan, const char *name)
 {
 	const char *last = NULL;
@@ -82,7 +82,7 @@ static bool is_written_now(const pruning *p, const char *report)
 	return false;
 }
 
-/* With the folders that become empty. */
+/* Also removes folders that become empty. */
 static void remove_file(pruning *p, const char *file)
 {
 	char path[PATH_MAX];
@@ -122,7 +122,7 @@ static void look_at_report(pruning *p, const char *path)
 		remove_outputs(p, path);
 }
 
-/* ---- textures that nobody names */
+/* ---- textures that nothing names */
 
 static void note_textures(pruning *p, const char *path)
 {

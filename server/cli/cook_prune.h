@@ -1,13 +1,13 @@
-/* cook_prune.h - outputs of `hob cook` whose source is gone. */
+/* cook_prune.h - removes outputs of `hob cook` whose source no longer exists. */
 #ifndef CLI_COOK_PRUNE_H
 #define CLI_COOK_PRUNE_H
 
 #include "cook_plan.h"
 
-/* Removes what earlier runs wrote into `out` for sources that do not exist any more, then the textures that no materials file
- * below `out` names, and folders that become empty. An output counts as such when a report of a cook (NAME.report.json) lies beside
- * it and no folder that outputs of this plan are named from holds NAME. Links are not followed. Textures stay when a materials
- * file cannot be read. Says which sources on stderr, unless quiet. Errors: IO. */
+/* Removes the outputs that earlier runs wrote to `out` for sources that no longer exist, then the textures that no materials
+ * file below `out` names, and folders that become empty. A file counts as an output if the report of its cook
+ * (NAME.report.json) is beside it. Its source is gone if no folder that this plan's names are relative to has NAME. Links are
+ * not followed. Textures stay if a materials file cannot be read. Prints the sources on stderr, unless quiet. Errors: IO. */
 bool srv_cook_prune(const char *out, const cook_plan *plan, bool quiet, hob_error *err) HOB_MUST_CHECK;
 
 #endif

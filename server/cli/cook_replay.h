@@ -1,4 +1,4 @@
-/* cook_replay.h - one cook, once, in a process of its own: behind `hob replay`. */
+/* cook_replay.h - one cook, once, in its own process: for `hob replay`. */
 #ifndef CLI_COOK_REPLAY_H
 #define CLI_COOK_REPLAY_H
 
@@ -24,14 +24,14 @@ typedef struct cook_replay_output {
 } cook_replay_output;
 
 typedef struct cook_replay_result {
-	hob_error error; /* of the cook; OK when it went well */
+	hob_error error; /* of the cook; OK if it succeeded */
 	cook_replay_output *outputs;
 	uint32_t count;
 	uint64_t cook_ns;
 	char library[256], sandbox[96];
 } cook_replay_result;
 
-/* False when it could not be tried at all: NO_WORKER, MEMORY, IO (no descriptors left), or the path is of no format (UNSUPPORTED). */
+/* False if it could not start: NO_WORKER, MEMORY, IO (no descriptors left), or the path has no known format (UNSUPPORTED). */
 bool srv_cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err) HOB_MUST_CHECK;
 void srv_cook_replay_release(cook_replay_result *result);
 

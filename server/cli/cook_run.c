@@ -17,19 +17,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 }; /* with an upstream, so that questions go together */
+enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 }; /* with an upstream, so that questions are sent together */
 
-/* One run of `hob cook`: a plan (what to cook), a pool of workers, and what became of each entry. */
+/* One run of `hob cook`: a plan (what to cook), a pool of workers, and the result of each entry. */
 typedef struct run {
 	uv_loop_t loop;
 	srv_pool *pool;
 	cook_plan plan;
 	cook_parts parts;	/* that no cache keeps */
 	cook_cache *cache;	/* NULL: none */
-	cook_entry **queue; /* for the workers; room for all of the plan */
+	cook_entry **queue; /* for the workers; has room for all of the plan */
 	cook_share share;
 	uint32_t queued, next, looked, looks_pending, cached, fetched;
-	uint32_t finished, failed, over_budget; /* failed: for other reasons than a budget, too */
+	uint32_t finished, failed, over_budget; /* failed: for reasons other than a budget, too */
 	uint32_t failed_budget, assets_over;
 	uint64_t cook_ns, bytes, reused, triangles, began_ns;
 	uv_work_t *writing;
@@ -50,11 +50,11 @@ typedef struct write_job {
 	srv_outcome *outcome;
 	srv_recipe_output *kept; /* in the cache, to be named there; NULL: none */
 	hob_error error, keep_error;
-	hob_notes notes; /* what the classic layout or glTF could not hold */
+	hob_notes notes; /* what the classic layout or glTF could not express */
 	cook_bytes bytes;
 } write_job;
 
-/* ---- what people see */
+/* ---- output for people */
 
 static void clear_line(run *r)
 {
@@ -89,7 +89,7 @@ static const char *show(hob_str text, shown *out)
 	return out->text;
 }
 
-/* What Hob knows but cannot read here: told of and counted, no failure. */
+/* Formats that Hob knows but cannot read here: listed and counted, but not failures. */
 static void report_skipped(run *r, const char *file, const char *why)
 {
 	enum { SHOWN = 20 };
@@ -215,7 +215,7 @@ static void write_run(uv_work_t *work)
 						 &job->error);
 }
 
-/* A cache that takes nothing costs time, not the run. */
+/* A cache that cannot keep anything costs time, but does not fail the run. */
 static void keep(write_job *job)
 {
 	run *r = job->r;
@@ -299,7 +299,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	finish_if_over(r);
 }
 
-/* ---- looking into the cache first */
+/* ---- the cache */
 
 typedef struct look_job {
 	run *r;
@@ -401,11 +401,12 @@ static bool begin_look(run *r, cook_entry *entry)
 	return true;
 }
 
-/* What no importer reads, and what has wrong settings, goes on to fail with its reason. A merge of a scene list is no file. */
+/* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a scene list is not
+ * a file. */
 static void look_ahead(run *r)
 {
 	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX;
-	/* On a farm no more is claimed than is cooked here soon, and each run begins elsewhere. */
+	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list. */
 	bool farm = srv_cook_share_is_farm(&r->share);
 	uint32_t ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
 			 offset = farm ? (uint32_t)getpid() * 2654435761u : 0;
@@ -423,7 +424,7 @@ static cook_entry *next_entry(run *r)
 {
 	if (r->next < r->queued)
 		return r->queue[r->next++];
-	/* What killed its worker gets a second chance at the end. */
+	/* Models that killed their worker get a second chance at the end. */
 	for (uint32_t i = 0; r->plan.again && i < r->plan.count; i++)
 		if (r->plan.entries[i].again) {
 			r->plan.entries[i].again = false;
@@ -612,7 +613,7 @@ static void on_share(void *user)
 	finish_if_over(user);
 }
 
-/* A cache that a daemon has open is read. */
+/* A cache that a daemon uses is opened for reading. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;

@@ -1,5 +1,5 @@
-/* cook_run.h - one run over a plan: what the cache holds is taken from it, the rest goes to a pool of cook processes; results are
- * checked, kept and written by threads and told of on stderr. Behind `hob cook`, and `hob export` of models. */
+/* cook_run.h - one run over a plan. Results come from the cache or from a pool of cook processes; threads check, keep and
+ * write them, and report on stderr. For `hob cook`, and for `hob export` of models. */
 #ifndef CLI_COOK_RUN_H
 #define CLI_COOK_RUN_H
 
@@ -15,10 +15,11 @@ typedef struct cook_run_options {
 	cook_form form;					/* of the report */
 	const char *cache;				/* folder of kept results, or NULL */
 	const serve_upstream *upstream; /* NULL or without an address: none */
-	bool force;						/* cooks what the cache has, too */
+	bool force;						/* cook even if the cache has a result */
 	bool quiet;
-	bool fail_fast; /* the first failure ends it */
-	bool prune; /* removes outputs whose source is gone, see cook_prune.h; all of the plan is of folders */
+	bool fail_fast; /* stop at the first failure */
+	bool
+		prune; /* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

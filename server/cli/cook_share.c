@@ -111,7 +111,7 @@ bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *u
 	return asked;
 }
 
-/* ---- whose turn it is */
+/* ---- claims */
 
 typedef struct cook_claim {
 	struct cook_claim *next;

@@ -1,6 +1,5 @@
-/* cook_share.h - the cache above a run of `hob cook`: asked for what the own cache has not got, given what was cooked.
- *
- * Loop thread. A run without a cache of its own has one in a temporary folder while it shares. */
+/* cook_share.h - the upstream of a run of `hob cook`: it is asked for results that the run's own cache does not have, and gets
+ * the results. Loop thread. A run without a cache of its own uses a temporary folder meanwhile. */
 #ifndef CLI_COOK_SHARE_H
 #define CLI_COOK_SHARE_H
 
@@ -17,30 +16,31 @@ typedef struct cook_share {
 	struct cook_claim *claims; /* that wait for an answer */
 } cook_share;
 
-/* A folder for a cache that lasts as long as the run. Errors: IO. */
+/* Makes a folder for a cache that lasts as long as the run. Errors: IO. */
 bool srv_cook_share_folder(cook_share *share, hob_error *err) HOB_MUST_CHECK;
 /* changed: something was given, or cannot be given now. */
 bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstream *options,
 						 const char *folder, cook_cache *cache, void (*changed)(void *user), void *user,
 						 hob_error *err) HOB_MUST_CHECK;
-/* Asks for the result of this look, and brings it into the cache; then done(user, there): if so, srv_cook_look_match finds it.
- * False: it is not asked. */
+/* Asks for the result of this look-up and brings it into the cache. Then calls done(user, there): if `there`,
+ * srv_cook_look_match finds it. False: the upstream is not asked. */
 bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user);
-/* A farm says whose turn it is: done(user, again) when it is this machine's, or when there is something to ask for again. While another
- * machine cooks it, nothing is said. False: it is to be cooked now. */
+/* A farm decides who cooks: done(user, again) is called when this machine is to cook, or when there is something to ask for
+ * again. While another machine cooks it, it is not called. False: cook it now. */
 bool srv_cook_share_claim(cook_share *share, cook_look *look, void (*done)(void *user, bool again),
 						  void *user);
 void srv_cook_share_unclaim(
-	cook_share *share); /* all that wait for another machine: done(user, false), now */
-void srv_cook_share_leave(cook_share *share, cook_look *look); /* it was claimed, and will not be given */
+	cook_share *share); /* answers all that wait for another machine: done(user, false), now */
+void srv_cook_share_leave(cook_share *share,
+						  cook_look *look); /* it was claimed, and there will be no result */
 bool srv_cook_share_is_farm(const cook_share *share);
 void srv_cook_share_give(cook_share *share, const hob_sha256 *key, const cook_look *look);
 /* Something waits to be given, and can be. */
 bool srv_cook_share_is_giving(const cook_share *share);
-/* For people, at the end: appends nothing when all is well. */
+/* For people, at the end: appends nothing if all is well. */
 void srv_cook_share_tell(const cook_share *share, hob_buf *out);
 bool srv_cook_share_holds(void *share, const hob_sha256 *key); /* as srv_cook_cache_close asks */
-/* After the cache was closed. {0} is fine. */
+/* Call it after the cache was closed. {0} is allowed. */
 void srv_cook_share_release(cook_share *share);
 
 #endif

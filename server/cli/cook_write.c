@@ -47,7 +47,7 @@ static bool fail_write(const char *path, hob_error *err)
 	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
-/* /dev/stdout and the like lead to what the process has open, which may be a file. */
+/* /dev/stdout and the like refer to what the process has open, which can be a file. */
 static bool is_of_process(const char *path)
 {
 	return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
@@ -58,8 +58,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 {
 	char name[PATH_MAX], temp[PATH_MAX];
 	int length = snprintf(name, sizeof name, "%s", path);
-	/* Two entries may write the same texture at once: each has a temp file of its own, and the last rename wins with
-	 * the same bytes. */
+	/* Two entries can write the same texture at once: each has its own temp file, and the last rename wins with the same
+	 * bytes. */
 	static atomic_uint serial;
 	const char *slash = strrchr(path, '/');
 	int folder = slash ? (int)(slash - path) + 1 : 0;
@@ -69,11 +69,11 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
 	if (!make_folders(name, err))
 		return false;
-	/* Nothing is renamed over a device or a pipe. */
+	/* Never rename over a device or a pipe. */
 	struct stat info;
 	bool of_process = is_of_process(path);
 	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-	/* A separate open file would write from its own offset, and be overwritten by the next writer of standard output. */
+	/* A separately opened file would have its own offset, and the next writer of standard output would overwrite it. */
 	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
 						  : open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -112,7 +112,7 @@ bool srv_cook_name_output(const char *out, const char *entry, const char *ending
 		digest[DIGEST_KEPT] = 0;
 		kept = room - DIGEST_KEPT - 1;
 		while (kept > 0 && ((unsigned char)name[kept] & 0xC0) == 0x80)
-			kept--; /* never half a letter */
+			kept--; /* never half a character */
 	}
 	int size = snprintf(path, PATH_MAX, "%s/%.*s%.*s%s%s%s", out, (int)(name - entry), entry, (int)kept, name,
 						len > kept ? "~" : "", digest, ending);
@@ -133,7 +133,7 @@ static const char *texture_extension(hob_bytes bytes)
 	return "bin";
 }
 
-/* Textures are named by content, so that models which share one write it once. */
+/* Textures are named by content, so models that share one write it once. */
 static bool write_textures(const char *folder, const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
 	for (uint32_t i = 0; i < result->output_count; i++) {
@@ -181,7 +181,7 @@ static hob_bytes find_texture(const srv_result *result, const hob_sha256 *digest
 	return (hob_bytes){0};
 }
 
-/* The same picture under a second name: another link to one file where the disk can do it. */
+/* A second name for the same picture: a hard link, if the disk supports it. */
 static bool write_again(const char *first, const char *path, hob_bytes picture, cook_bytes *bytes,
 						hob_error *err)
 {
@@ -194,8 +194,8 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
-/* `folder` is that of the .materials file, "" or with its slash; `others` that of files which may hold the same pictures
- * by name. */
+/* `folder` is that of the .materials file, "" or ending in a slash; `others` is that of files that may be the same pictures by
+ * name. */
 static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
 								 const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
@@ -227,8 +227,8 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
-/* A scene list names three files. A program that takes the names in the .materials file as they are, from the current
- * folder, finds the pictures as well. */
+/* A scene list names three files. The pictures are also written so that a program finds them if it takes the names in the
+ * .materials file relative to the current folder. */
 static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
 						cook_bytes *bytes, hob_error *err)
 {
@@ -359,7 +359,7 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 
 static const char report_begin[] = "{\"hob\":\"";
 
-/* A former report, an empty file and what is no file (a pipe, /dev/stdout) may be written over. */
+/* An earlier report, an empty file and anything that is not a file (a pipe, /dev/stdout) may be overwritten. */
 static bool is_ours(const char *path)
 {
 	struct stat info;
@@ -374,7 +374,7 @@ static bool is_ours(const char *path)
 					   strcmp(begin, COOK_JUNIT_BEGIN) == 0);
 }
 
-/* Names of the folder that is there, so that "out/../out/a" is "out/a". */
+/* The real name of an existing folder, so that "out/../out/a" is "out/a". */
 static bool plain_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX], real[PATH_MAX];
@@ -433,7 +433,7 @@ static void print_report(const hob_buf *entries, const hob_buf *skipped, const c
 	hob_buf_put_str(out, HOB_STR("\n]}\n"));
 }
 
-/* What stands before the paths of a plan for somebody who is in the current folder. */
+/* Prefix that makes the plan's paths relative to the current folder. */
 static void folder_from_here(const char *root, char out[PATH_MAX])
 {
 	char here[PATH_MAX];
@@ -443,7 +443,7 @@ static void folder_from_here(const char *root, char out[PATH_MAX])
 	snprintf(out, PATH_MAX, "%.4000s%s", root, root[0] ? "/" : "");
 }
 
-/* The report in another form: *text becomes the JUnit file, or annotations are printed. */
+/* The report in another format: *text becomes the JUnit file, or annotations are printed. */
 static void apply_form(cook_form form, const char *root, hob_buf *text)
 {
 	char folder[PATH_MAX];
@@ -468,7 +468,7 @@ bool srv_cook_report_write(const char *path, cook_form form, const char *root, c
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
-	/* What "new/x/../a" is depends on which folders there are. */
+	/* The meaning of "new/x/../a" depends on which folders exist. */
 	char name[PATH_MAX];
 	if (path && snprintf(name, sizeof name, "%s", path) < (int)sizeof name && !make_folders(name, err))
 		return false;

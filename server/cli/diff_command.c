@@ -20,12 +20,12 @@ static const char who[] = "hob diff";
 	"of a "                                                                                                  \
 	"model"
 
-/* One side: a file, or what a daemon served of an asset at a revision. */
+/* One side: a file, or an asset of a daemon at a revision. */
 typedef struct side {
 	const char *shown; /* the operand */
 	hob_bytes file;
 	char name[1024], rev[24]; /* "art/duck.glb", "4100" or "latest" */
-	uint64_t at;			  /* the revision that gave it, 0 = not known */
+	uint64_t at;			  /* the revision that published it, 0 = unknown */
 	cJSON *outputs;			  /* [{name, hash, size}], detached */
 } side;
 
@@ -36,7 +36,7 @@ typedef struct comparison {
 	int code;
 } comparison;
 
-/* An asset may have the name of the model that lies below the current folder: only what is cooked counts, whole or not. */
+/* An asset can have the same name as a model below the current folder: only cooked files are taken as files, complete or not. */
 static bool is_cooked_file(const char *path)
 {
 	static const char *const extensions[] = {"meshes", "materials", "scene", "animations", "ktx2"};
@@ -82,7 +82,7 @@ static const cJSON *find_output(const cJSON *outputs, const char *name)
 	return NULL;
 }
 
-/* Without a message when it is a guess. */
+/* No message if it is a guess. */
 static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 {
 	cli_response response;
@@ -98,7 +98,8 @@ static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 	return manifest;
 }
 
-/* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL: it was not. */
+/* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL: it was not
+ * served. */
 static const cJSON *served_at(comparison *c, const char *name, const char *rev, bool guess, cJSON **manifest)
 {
 	hob_buf target = {0};
@@ -129,7 +130,7 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	return same;
 }
 
-/* The newest revision before `from` at which these were served; previews and failures may stand between. */
+/* The newest revision before `from` that served these outputs; there may be previews and failures in between. */
 static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJSON *outputs)
 {
 	enum { STEPS_MAX = 8 };
@@ -146,7 +147,7 @@ static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJS
 	return found;
 }
 
-/* The outputs of the newest version before the one that is served; NULL when there is none. */
+/* The outputs of the version before the one that is served now; NULL: none. */
 static cJSON *earlier_outputs(comparison *c, side *s, const side *now)
 {
 	char id[32], target[96];
@@ -255,7 +256,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	return false;
 }
 
-/* Pictures and reports are compared by size alone. */
+/* Pictures and reports are compared only by size. */
 static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 {
 	char from[32], to[32];
@@ -326,7 +327,7 @@ static bool compare_assets(comparison *c, const side *a, const side *b)
 	return false;
 }
 
-/* Of one file and one asset: the output of the file's kind. */
+/* For a file and an asset: the asset's output of the file's kind. */
 static const char *output_for(const char *path)
 {
 	static const char *const kinds[] = {"materials", "scene", "animations"};
@@ -372,7 +373,7 @@ static bool is_version(const char *text, const char *word)
 		   (text[0] && strlen(text) < 20 && strspn(text, "0123456789") == strlen(text));
 }
 
-/* hob diff --from: what people look through. */
+/* hob diff --from: a report for people. */
 static int run_report(diff_report_options *how, int operands)
 {
 	static const char *const formats[] = {"text", "md", "html", "json"};
@@ -431,7 +432,7 @@ static int run_diff(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_diff,
 								   "name two cooked files, or an asset of the daemon and its revisions");
 	for (int i = 1; i <= operands; i++)
-		/* "art/duck.glb" may be an asset that is called as its model below the current folder. */
+		/* "art/duck.glb" can be an asset with the same name as a model below the current folder. */
 		if (is_other_file(argv[i]) && (!strchr(argv[i], '/') || argv[i][0] == '/' || argv[i][0] == '.'))
 			return srv_cli_usage_error(&srv_cli_diff, OTHER_FILE, argv[i]);
 	side a, b;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The forms of hob diff --from: text, Markdown for a pull request, HTML, JSON. */
+/* The formats of hob diff --from: text, Markdown for a pull request, HTML, JSON. */
 
-/* How a form writes; text that others gave goes through `escape`. */
+/* How a format writes; text from elsewhere goes through `escape`. */
 typedef struct form {
 	const char *(*escape)(char c);
 	hob_buf *out;
@@ -77,7 +77,7 @@ static bool is_same(const cJSON *number)
 	return !number || strcmp(srv_cli_text(number, "tone"), "same") == 0;
 }
 
-/* "12 KB -> 14 KB (+10 %)", or the one value that both have. */
+/* "12 KB -> 14 KB (+10 %)", or one value if both are equal. */
 static const char *step_text(const cJSON *number, const char *arrow, char out[160])
 {
 	char from[48], to[48], share[32];

@@ -87,7 +87,7 @@ const char *srv_diff_report_share(double from, double to, char out[32])
 	return out;
 }
 
-/* "5%" or 0.05 -> 0.05; negative: it is neither. */
+/* "5%" or 0.05 -> 0.05; negative: neither of them. */
 static double growth_of(const cJSON *limit)
 {
 	const char *text = cJSON_GetStringValue(limit);
@@ -133,7 +133,7 @@ static char *picture_path(const diff_report_options *how, const char *asset)
 	return (char *)path.data;
 }
 
-/* What cannot be drawn has no picture; a file that cannot be written ends it all. */
+/* A model that cannot be drawn has no picture; a file that cannot be written ends the run. */
 static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
 {
 	char target[200];

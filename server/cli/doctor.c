@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* hob doctor: everything that `hob serve` needs, looked at one by one. */
+/* hob doctor: checks everything that `hob serve` needs. */
 
 doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 {

@@ -1,4 +1,4 @@
-/* doctor.h - the list that `hob doctor` fills: one line per thing looked at. */
+/* doctor.h - the list of `hob doctor`: one line per check. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
@@ -26,20 +26,20 @@ typedef struct doctor {
 	uint64_t folder_count, file_count; /* of the watched folders */
 } doctor;
 
-/* Adds a line and returns it; what is said beyond the list's room is dropped. */
+/* Adds a line and returns it; lines that do not fit are dropped. */
 doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
 /* What to do about it. */
 void srv_doctor_advise(doctor_item *item, const char *fmt, ...) HOB_PRINTF(2, 3);
 
-/* doctor_folders.c: what is watched, the kernel's limits for it, the clock. */
+/* doctor_folders.c: watched folders, the kernel's limits for them, the clock. */
 void srv_doctor_look_at_folders(doctor *d, char **folders, int count);
 /* doctor_machine.c: the cache's disk, memory, addresses, a running daemon, the programs beside this one. */
 void srv_doctor_look_at_cache(doctor *d);
 void srv_doctor_look_at_limits(doctor *d);
 void srv_doctor_look_at_daemon(doctor *d);
 void srv_doctor_look_at_lock(doctor *d); /* after the daemon */
-/* doctor_roots.c: what a daemon that runs says about its folders; after the daemon. */
+/* doctor_roots.c: what a running daemon reports about its folders; call it after the daemon. */
 void srv_doctor_look_at_roots(doctor *d);
 void srv_doctor_look_at_addresses(doctor *d);
 void srv_doctor_look_at_worker(doctor *d);

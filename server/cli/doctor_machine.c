@@ -22,7 +22,7 @@
 
 /* ---- the cache */
 
-/* The cache's folder, or the nearest one above it that is there. */
+/* The cache's folder, or the nearest existing one above it. */
 static int open_nearest(const char *path, char found[4096])
 {
 	snprintf(found, 4096, "%s", path);
@@ -145,7 +145,7 @@ void srv_doctor_look_at_limits(doctor *d)
 					   (unsigned long long)workers, each);
 }
 
-/* ---- a daemon that runs */
+/* ---- a running daemon */
 
 void srv_doctor_look_at_daemon(doctor *d)
 {
@@ -271,7 +271,7 @@ void srv_doctor_look_at_addresses(doctor *d)
 		look_at_address(d, address + strspn(address, " "));
 }
 
-/* ---- the programs beside this one: one cook process is started, as the daemon would */
+/* ---- the other programs: starts one cook process, as the daemon does */
 
 typedef struct trial {
 	uv_loop_t loop;

@@ -30,7 +30,7 @@ static void look_at_farm(doctor *d, const serve_upstream *upstream)
 	srv_farm_close(farm);
 }
 
-/* Asks the upstream the question that a daemon asks, about nothing. */
+/* Asks the upstream a daemon's usual question, about nothing. */
 void srv_doctor_look_at_upstream(doctor *d)
 {
 	serve_upstream upstream;

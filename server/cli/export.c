@@ -108,7 +108,7 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 	return code;
 }
 
-/* ---- assets of a daemon: one answer names all outputs, so that they are of one cook */
+/* ---- assets of a daemon: one answer names all outputs, so that they are from one cook */
 
 typedef struct remote {
 	const char *url;
@@ -187,7 +187,7 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	return code;
 }
 
-/* ---- models: what is cooked for glTF has one level, exact vertices and pictures as PNG */
+/* ---- models: for glTF they are cooked with one level, exact vertices and pictures as PNG */
 
 static int export_models(char **paths, uint32_t count, const char *root, const char *file,
 						 cook_run_options *how)

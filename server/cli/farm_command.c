@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* hob farm: what people do with the database and the blob store that many machines share. */
+/* hob farm: commands for the database and the blob store that many machines share. */
 
 /* ---- init */
 

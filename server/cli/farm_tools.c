@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORD_ARENA = 64 << 20, YOUNG_S = 24 * 3600 }; /* a younger blob's record may be on its way */
+enum { RECORD_ARENA = 64 << 20, YOUNG_S = 24 * 3600 }; /* the record of a younger blob may still arrive */
 
 int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 {
@@ -22,7 +22,7 @@ int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 typedef struct walk {
 	farm_tools *tools;
 	digest_map named; /* blobs that records name; value: found (bool) */
-	hob_sha256 *odd;  /* keys of texts that are no records */
+	hob_sha256 *odd;  /* keys of texts that are not records */
 	char last[HOB_SHA256_TEXT + 1];
 	uint32_t rows, odd_count, odd_room;
 	uint64_t records;

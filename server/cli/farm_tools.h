@@ -1,4 +1,4 @@
-/* farm_tools.h - what the verbs of `hob farm` share. */
+/* farm_tools.h - what the subcommands of `hob farm` share. */
 #ifndef CLI_FARM_TOOLS_H
 #define CLI_FARM_TOOLS_H
 

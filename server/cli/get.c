@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* hob get: the bytes of one output. */
+/* hob get: downloads one output. */
 
-/* After a 404: true when there is the asset, and only the output is not; else it has said what there is. */
+/* After a 404: true if the asset exists, and only the output does not; otherwise it has printed what exists. */
 static bool has_asset(const char *url, const char *name, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
@@ -28,7 +28,7 @@ static bool has_asset(const char *url, const char *name, int *code)
 	return same;
 }
 
-/* Who starts a daemon and asks at once means the answer of that daemon. */
+/* After starting a daemon, an immediate request should wait for that daemon. */
 static void wait_until_ready(const char *url, uint32_t seconds)
 {
 	enum { STEP_MS = 50 };
@@ -52,7 +52,7 @@ typedef struct getting {
 	uint64_t bytes;
 } getting;
 
-/* Where an output lies below the folder: as `hob cook` names it, below the asset's root. */
+/* The place of an output below the folder: as `hob cook` names it, below the asset's root. */
 static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX])
 {
 	const char *name = srv_cli_text(output, "name");
@@ -65,7 +65,7 @@ static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, 
 	return length < PATH_MAX;
 }
 
-/* Blobs are named by their content: a texture that is there is the one that is wanted. */
+/* Blobs are named by their content, so an existing texture is the right one. */
 static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
 {
 	char path[PATH_MAX], target[96];
@@ -100,7 +100,7 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 	return good;
 }
 
-/* Every output of every asset, as the daemon has them; what never was cooked is counted and told of. */
+/* Every output of every asset, as the daemon has them; assets that were never cooked are counted and reported. */
 static int get_all(const char *url, const char *out, uint32_t wait)
 {
 	getting g = {.url = url, .out = out};
@@ -194,7 +194,7 @@ static int run_get(int argc, char **argv)
 		fprintf(stderr, "hob get: it is not cooked yet; --wait SECONDS waits for it\n");
 		code = EXIT_ASSETS_FAILED;
 	} else if (response.status == 404 && !has_asset(url, argv[1], &code)) {
-		/* It has said so. */
+		/* The error is already printed. */
 	} else if (response.status >= 300) {
 		code = srv_cli_print_problem("hob get", &response);
 	} else if (hash) {

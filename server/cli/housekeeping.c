@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob gc, hob verify: housekeeping of a running daemon, whose job is waited for. */
+/* hob gc, hob verify: start housekeeping in a running daemon and wait for the job. */
 
 static cJSON *wait_for_job(const char *who, const char *url, double id, bool progress, int *code)
 {

@@ -23,14 +23,14 @@ typedef struct cli_response {
  * Errors: IO with a text that says how to start the daemon. Any status is success here. */
 bool srv_cli_request(const char *url, const char *method, const char *target, const char *header,
 					 hob_str body, cli_response *out, hob_error *err) HOB_MUST_CHECK;
-/* Streams the body line by line (events); returns when the server ends it, is silent for longer than its heartbeats are
- * apart, or `line` returns false. header: as above. USAGE when the daemon refuses, IO when it does so for now only (429, 5xx)
- * or nobody answers. */
+/* Streams the body line by line (events). Returns if the server ends it, if nothing arrives for longer than the heartbeat, or
+ * if `line` returns false. header: as above. USAGE if the daemon refuses; IO if it refuses only for now (429, 5xx) or nobody
+ * answers. */
 bool srv_cli_stream(const char *url, const char *target, const char *header,
 					bool (*line)(void *user, hob_str line), void *user, hob_error *err) HOB_MUST_CHECK;
 void srv_cli_response_release(cli_response *response);
 
-/* Appends text with everything but unreserved characters and '/' percent-encoded. */
+/* Appends text percent-encoded, except unreserved characters and '/'. */
 void srv_cli_encode(hob_buf *out, hob_str text);
 
 #endif

@@ -49,7 +49,7 @@ typedef struct inspection {
 	int code;
 } inspection;
 
-/* name: in place of the path; NULL: the path, and no heading */
+/* name: instead of the path; NULL: the path, without a heading */
 static bool inspect_one(const inspection *how, const char *path, const char *name, hob_error *err)
 {
 	hob_bytes file;
@@ -90,7 +90,7 @@ static void look(void *user, const char *path, const char *name)
 	}
 }
 
-/* By its ending; what has none of them and is not cooked either may be a model. */
+/* By extension; a file without one that is not cooked may be a model. */
 static bool is_model(const char *path)
 {
 	static const char *const cooked[] = {"", "meshes", "materials", "scene", "animations", "ktx2", "json"};

@@ -78,7 +78,7 @@ static void enter(keyboard *keys)
 	uv_poll_start(&keys->poll, UV_READABLE | UV_DISCONNECT, on_readable);
 }
 
-/* A shell that brings a running job to the foreground sends no signal. */
+/* A shell sends no signal when it brings a running job to the foreground. */
 static void on_look(uv_timer_t *timer)
 {
 	keyboard *keys = timer->data;
@@ -110,7 +110,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		keys->take(keys->user, 0);
 		return;
 	}
-	/* Arrow keys and pasted text come as several bytes, and mean nothing here. */
+	/* Arrow keys and pasted text arrive as several bytes, and are ignored here. */
 	if (got == 1 || (got == 2 && bytes[1] == '\n'))
 		keys->take(keys->user, bytes[0]);
 }
@@ -145,7 +145,7 @@ bool srv_keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user
 	*keys = (keyboard){.fd = -1, .take = take, .user = user};
 	if (!wanted_here())
 		return false;
-	/* A description of its own: the loop makes it non-blocking, and the shell shares the one of stdin. */
+	/* A separate open file description: the loop makes it non-blocking, and the shell shares the one of stdin. */
 	keys->fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	if (keys->fd < 0 || uv_poll_init(loop, &keys->poll, keys->fd) != 0) {
 		if (keys->fd >= 0)

@@ -31,7 +31,7 @@ static void print_json(const cJSON *item)
 	cJSON_free(text);
 }
 
-/* The root may be left out. */
+/* The root can be left out. */
 static bool matches(const char *glob, const cJSON *item)
 {
 	hob_buf full = {0};
@@ -67,7 +67,7 @@ static bool states_known(const char *list)
 	return true;
 }
 
-/* What no reader takes, of all roots. */
+/* Files that no reader accepts, of all roots. */
 static int list_skipped(const char *url, const char *text, bool json)
 {
 	int code = EXIT_GOOD;

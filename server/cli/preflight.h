@@ -1,5 +1,5 @@
-/* preflight.h - makes the event loop of a program, after it found that the system gives what cannot be asked for in words
- * later: libuv ends the process when its first descriptors or threads are refused. */
+/* preflight.h - makes a program's event loop, after checking what the system might refuse. libuv would end the process if its
+ * first descriptors or threads were refused; this reports an error. */
 #ifndef CLI_PREFLIGHT_H
 #define CLI_PREFLIGHT_H
 

@@ -54,7 +54,7 @@ const char *srv_cli_count(double number, const char *word, char out[48])
 
 /* ---- what went wrong */
 
-/* The daemon's hints speak to programs; a person at a terminal has commands. */
+/* The daemon's hints are for programs; a person at a terminal has commands. */
 static const char *own_hint(const char *problem)
 {
 	static const struct {
@@ -159,11 +159,11 @@ typedef struct near_names {
 	struct {
 		size_t distance;
 		char *text;
-	} items[NEAR_MAX + 1]; /* nearest first; the last is room */
+	} items[NEAR_MAX + 1]; /* nearest first; the last place is spare */
 	uint32_t count;
 } near_names;
 
-/* People remember the file, not the folder: names are compared whole, and by their last part. */
+/* People remember the file, not the folder: compares whole names, and their last parts. */
 static size_t distance_of(hob_str asked, hob_str full)
 {
 	size_t whole = hob_str_distance(asked, full);
@@ -239,7 +239,7 @@ void srv_cli_put_skipped(hob_buf *to, const cJSON *file)
 					   srv_cli_text(file, "remedy"));
 }
 
-/* Says why a file is no asset; false when it is not skipped. */
+/* Says why a file is not an asset; false if it is not skipped. */
 static bool tell_skipped(const char *who, const char *url, hob_str name)
 {
 	int code = EXIT_GOOD;

@@ -1,5 +1,4 @@
-/* query.h - queries to a running daemon; failures are reported on stderr, with a remedy in terms of the command
- * line. */
+/* query.h - queries to a running daemon. Failures are reported on stderr, with a remedy that a person can type. */
 #ifndef CLI_QUERY_H
 #define CLI_QUERY_H
 
@@ -8,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-/* The options that every such command has; `url` is a const char * that begins as srv_cli_default_url(). */
+/* The options that every such command has; `url` is a const char * with the initial value srv_cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
 	{                                                                                                        \
 		"--url",  0,                                                                                         \
@@ -16,26 +15,27 @@
 		"URL",	  "the daemon: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},   \
 		CLI_CA_OPTION
 
-/* A member's text, "" when there is none; a member's number, else 0. */
+/* A member's text, or "" without one; a member's number, or 0. */
 const char *srv_cli_text(const cJSON *object, const char *key);
 double srv_cli_number(const cJSON *object, const char *key);
 const cJSON *srv_cli_member(const cJSON *object, const char *key);
-/* srv_plain for every text of an answer; what a cook printed ("log") keeps its lines. */
+/* srv_plain for every text of an answer; the output of a cook ("log") keeps its lines. */
 void srv_cli_plain_json(cJSON *tree);
-/* Of an asset's state, on stdout; both "" where colours are not wanted. */
+/* Colours for an asset's state, on stdout; both "" without colours. */
 const char *srv_cli_state_color(const char *state);
 const char *srv_cli_color_off(void);
 const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */
 const char *srv_cli_count(double number, const char *word, char out[48]);
 
-/* GET, or POST when body is not NULL. NULL after a message, with the exit code in *code; with `raw` the body goes to
- * stdout as it is, and NULL is returned with *code unchanged. */
+/* GET, or POST if body is not NULL. NULL after an error message, with the exit code in *code. With `raw`, the body goes to
+ * stdout unchanged, and NULL is returned with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
-/* Why a file of a root's skipped_files is skipped, as a sentence. */
+/* Why a file in a root's skipped_files is skipped, as a sentence. */
 void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
-/* The id of the asset "root/path"; false after a message: why the file is skipped, or which assets have nearly that name. */
+/* The id of the asset "root/path". False after a message that says why the file is skipped, or which assets have similar
+ * names. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
 /* Everything known about one asset. */
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* hob replay: a bundle is unpacked below a folder of its own, cooked there behind the sandbox, and held against its record.
- * Nothing in a bundle is trusted: names that leave the folder are refused, and only regular files are ever made. */
+/* hob replay: unpacks a bundle into a temporary folder, cooks it there in the sandbox, and compares the result with its
+ * record. A bundle is not trusted: names that leave the folder are refused, and only regular files are made. */
 
 enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
 static const uint64_t bytes_max = 8ull << 30;
@@ -139,7 +139,7 @@ static bool make_folder(bundle *b, hob_error *err)
 	return b->fd >= 0 || hob_fail(err, IO, "'%s' cannot be opened: %s", b->folder, strerror(errno));
 }
 
-/* ---- what was, and what is */
+/* ---- the two results */
 
 static const char *text_of(const cJSON *object, const char *key)
 {
@@ -191,7 +191,7 @@ static const cJSON *find_output(const cJSON *outputs, const char *name)
 	return NULL;
 }
 
-/* A line for each output that is not what it was; their number. */
+/* Prints a line for each output that differs; returns their number. */
 static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result *now, uint32_t *same)
 {
 	uint32_t differ = 0;
@@ -289,7 +289,7 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 	return code;
 }
 
-/* Everything that a signal may end is done by a child, so that the folder is removed whatever becomes of it. */
+/* A child does everything that a signal could interrupt, so that the folder is always removed. */
 static pid_t worker;
 
 static void pass_on(int number)

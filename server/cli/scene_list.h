@@ -29,14 +29,14 @@ typedef struct scene_list {
 	uint32_t count;
 } scene_list;
 
-/* Errors: USAGE (it cannot be read), CONFIG (it is no such list: names the entry and the key), MEMORY. On failure *list is
+/* Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and the key), MEMORY. On failure *list is
  * empty. */
 bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
-/* What the reference converter does for such an entry, over *settings. */
+/* Applies to *settings what the reference converter does for such an entry. */
 void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings);
 void srv_scene_list_release(scene_list *list);
 
-/* The whole text of a small file with a NUL behind it, for free(); NULL with errno when it cannot be read. */
+/* The whole text of a small file, with a NUL at its end, for free(); NULL with errno if it cannot be read. */
 char *srv_scene_list_text(const char *path, size_t *size);
 
 #endif

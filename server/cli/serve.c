@@ -23,7 +23,7 @@
 
 enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
 
-/* One struct a module; `serve` wires them and decides nothing. */
+/* One struct per module; `serve` connects them and decides nothing. */
 typedef struct daemon_state {
 	uv_loop_t loop;
 	srv_store *store;
@@ -37,7 +37,7 @@ typedef struct daemon_state {
 	uint64_t began_ns;
 	bool stopping;
 	serve_options options;
-	srv_config config; /* as started with; cook settings and what serve_reload applies are the newest */
+	srv_config config; /* as at the start; cook settings and what serve_reload applies are updated */
 	serve_upstream upstream;
 	srv_service service;
 	serve_notify notify;
@@ -52,7 +52,7 @@ typedef struct daemon_state {
 
 /* ---- roots */
 
-/* One that is not there may be known of an earlier run: the cache says. */
+/* A folder that does not exist may be known from an earlier run; the cache tells. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
 	char *path = srv_whole_path(dir);
@@ -143,7 +143,7 @@ static bool open_live(daemon_state *d, hob_error *err)
 	return true;
 }
 
-/* ---- SIGHUP: what can change while it runs does, the rest is named */
+/* ---- SIGHUP: applies what can change at run time, and names the rest */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -221,7 +221,7 @@ static uint64_t now_ns(void)
 	return uv_hrtime();
 }
 
-/* Of those that wait to be looked at, as after every start, the last that was known counts. */
+/* Assets that wait for a check, as after every start, count with their last known state. */
 static uint32_t count_stale(const srv_view *view)
 {
 	uint32_t count = 0;
@@ -253,7 +253,8 @@ static void print_addresses(const srv_http *http, const paint *p)
 			printf("  %s➜%s  also at   %s\n", p->accent, p->off, url);
 }
 
-/* A root that is not called as its folder says so: a profile, the second of two folders of one name, a name of hob.json. */
+/* Prints the name of a root that differs from its folder's: a profile, the second of two folders with one name, a name in
+ * hob.json. */
 static void print_roots(const srv_view *view, const paint *p)
 {
 	for (uint32_t i = 0; i < view->root_count; i++) {
@@ -295,7 +296,7 @@ static bool logs_json(const daemon_state *d)
 	return format && strcmp(format, "json") == 0;
 }
 
-/* A key that is named must work: the keys begin first. */
+/* The banner names keys, so they must already work. */
 static void begin_to_serve(daemon_state *d, const paint *p)
 {
 	const char *url = srv_http_url(d->http);
@@ -352,7 +353,7 @@ static void on_ready(void *user)
 	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
-/* ---- stopping: drain, then engine, then everything that is no longer used */
+/* ---- stopping: drain, then the engine, then everything that is no longer used */
 
 static void on_engine_closed(void *user)
 {
@@ -399,9 +400,9 @@ static void on_signal(uv_signal_t *handle, int number)
 	}
 }
 
-/* ---- the log as events, for those who ask for them */
+/* ---- the log as events, for clients that ask for them */
 
-/* Only the loop thread may publish; the few lines of other threads stay in the terminal. */
+/* Only the loop thread may publish; the few lines of other threads go only to the terminal. */
 static void publish_line(void *user, srv_log_level level, const char *verb, const char *text)
 {
 	daemon_state *d = user;
@@ -421,7 +422,7 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 
 /* ---- start */
 
-/* Numbers of an earlier run must lie below this run's, also those of transient events, which are not stored. */
+/* Numbers of an earlier run must be below those of this run, also those of transient events, which are not stored. */
 static uint64_t first_seq(srv_store *store)
 {
 	uint64_t ms = wall_ns() / 1000000, rev = srv_store_last_rev(store);
@@ -501,7 +502,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	return srv_http_start(&http, &sources, &d->http, err);
 }
 
-/* Every listener and every watched connection is a descriptor; most systems give 1024 and allow far more. */
+/* Every listener and every watched connection is a descriptor; most systems allow 1024 by default and far more on request. */
 static void raise_file_limit(void)
 {
 	struct rlimit files;

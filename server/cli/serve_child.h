@@ -1,15 +1,15 @@
-/* serve_child.h - programs that `hob serve` starts for the person who started it: a browser, a command. */
+/* serve_child.h - programs that `hob serve` starts for its user: a browser, a command. */
 #ifndef CLI_SERVE_CHILD_H
 #define CLI_SERVE_CHILD_H
 
 #include <uv.h>
 
-/* Opens the page in the desktop's browser with xdg-open, which outlives the daemon; where there is no display says the
- * address instead. What goes wrong is logged. */
+/* Opens the page in the desktop's browser with xdg-open, which outlives the daemon. Without a display it prints the address
+ * instead. Errors are logged. */
 void srv_serve_child_open(uv_loop_t *loop, const char *url);
-/* Runs `command` in a shell, with HOB_URL set to `url` and HOB_PID to the daemon's id. Its end is logged when it failed. */
+/* Runs `command` in a shell, with HOB_URL set to `url` and HOB_PID to the daemon's id. Logs if it fails. */
 void srv_serve_child_run(uv_loop_t *loop, const char *command, const char *url);
-/* A page's address: where the daemon listens everywhere ("0.0.0.0", "[::]"), loopback. */
+/* The address of the page: loopback, if the daemon listens on all addresses ("0.0.0.0", "[::]"). */
 void srv_serve_child_page(const char *url, char out[300]);
 
 #endif

@@ -21,22 +21,22 @@ typedef struct serve_options {
 
 /* As srv_cli_parse: the number of operands, or negative. */
 int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
-/* hob.json and the environment with the options over them. Errors: CONFIG, IO, MEMORY. */
+/* hob.json and the environment, overridden by the options. Errors: CONFIG, IO, MEMORY. */
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
-/* What the modules take. Texts stay in `config`. */
+/* The options of the modules. Texts stay in `config`. */
 void srv_serve_engine_options(const srv_config *config, srv_engine_options *out);
-/* The cache above this one: cache.upstream or farm, and what belongs to it. It must not move. */
+/* The upstream of this cache: cache.upstream or farm, and their settings. It must not move. */
 typedef struct serve_upstream {
 	const char *url; /* NULL: none; lives as long as the configuration */
 	char token[512]; /* empty: none */
 	bool push;
-	bool has_farm; /* `url` is its database then */
+	bool has_farm; /* `url` is then its database */
 	srv_farm_options farm;
 	char node[65], password[256], access[256], secret[256];
 } serve_upstream;
-/* Errors: USAGE (a token file that cannot be read, or holds none; two Hobs cannot share one address). */
+/* Errors: USAGE (a token file that cannot be read, or has no token; two Hobs with one address). */
 bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, hob_error *err) HOB_MUST_CHECK;
-/* farm_config.c: the part of it that is a farm. Errors: USAGE (half a farm, a farm and an upstream), IO. */
+/* farm_config.c: the settings of a farm. Errors: USAGE (an incomplete farm, a farm and an upstream), IO. */
 bool srv_serve_farm_options(const srv_config *config, serve_upstream *out, hob_error *err) HOB_MUST_CHECK;
 void srv_serve_http_options(srv_config *config, srv_http_options *out);
 srv_log_level srv_serve_log_level(const srv_config *config);

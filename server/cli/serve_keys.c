@@ -67,7 +67,7 @@ static void on_looked(srv_control *control, int status, hob_str body)
 	char time[32];
 	keys->looking = false;
 	if (status != 200)
-		return; /* it stops, or takes longer than anybody waits */
+		return; /* it stops, or takes too long */
 	cJSON *answer = cJSON_ParseWithLength(body.data, body.len);
 	int failed = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(answer, "failed"));
 	srv_text_duration(uv_hrtime() - keys->look_began_ns, time);
@@ -124,7 +124,7 @@ static void on_key(void *user, char key)
 		break;
 	case '\n':
 	case '\r':
-		puts(""); /* people part what was from what comes */
+		puts(""); /* separates what was from what comes */
 		break;
 	default:
 		break;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A scan of any length is no hung start: each tick asks for this much more. */
+/* A long scan is not a hung start: each tick asks for this much more time. */
 enum { TICK_MS = 1000, START_EXTENDED_US = 60 * 1000 * 1000 };
 
 static void tell_status(serve_notify *n)
@@ -23,7 +23,7 @@ static void tell_status(serve_notify *n)
 	srv_service_tell(n->service, "STATUS=%s", text);
 }
 
-/* The loop does all the work, so that its timer is the sign of life. */
+/* The loop does all the work, so its timer shows that the daemon is alive. */
 static void on_tick(uv_timer_t *timer)
 {
 	serve_notify *n = timer->data;

@@ -11,17 +11,17 @@ typedef struct serve_notify {
 	srv_views *views;
 	uv_timer_t timer;
 	bool ready, active;
-	bool trouble;	  /* the last reload failed: its status stays */
-	char status[160]; /* as told last */
+	bool trouble;	  /* the last reload failed: its status remains */
+	char status[160]; /* as last reported */
 } serve_notify;
 
-/* Loop thread. Without a manager nothing is begun. `service`, `engine` and `views` outlive it. */
+/* Loop thread. Does nothing without a service manager. `service`, `engine` and `views` must outlive it. */
 void srv_serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
 							srv_views *views);
 void srv_serve_notify_ready(serve_notify *notify);
-/* Around reading the configuration again; NULL: it was taken. */
+/* Call both around reading the configuration again; NULL: it was applied. */
 void srv_serve_notify_reloading(serve_notify *notify);
 void srv_serve_notify_reloaded(serve_notify *notify, const char *trouble);
-void srv_serve_notify_stop(serve_notify *notify); /* says so and ends; again is fine */
+void srv_serve_notify_stop(serve_notify *notify); /* reports the stop and ends; can be called again */
 
 #endif

@@ -1,8 +1,8 @@
-/* serve_progress.h - what the terminal of `hob serve` shows of long work: one line that is drawn over, and a summary at the end.
+/* serve_progress.h - how the terminal of `hob serve` shows long work: one line that is updated, and a summary at the end.
  *
  *     cooking  1,204 of 5,000 (24 %)  2,460 a minute  about 92 s left  3 failed  props/duck.glb
  *
- * Nothing of that for a few models, and nothing where stderr is no screen: there every model has its line. */
+ * For a few models, or if stderr is not a terminal, every model has its own line instead. */
 #ifndef CLI_SERVE_PROGRESS_H
 #define CLI_SERVE_PROGRESS_H
 
@@ -14,12 +14,12 @@ typedef struct serve_progress {
 	uv_timer_t timer;
 	srv_engine *engine;
 	srv_views *views;
-	int64_t run;		/* when the run that is shown began; 0: none is */
+	int64_t run;		/* when the current run began; 0: none */
 	uint64_t began_rev; /* of the view when it was first shown */
 	bool began;
 } serve_progress;
 
-/* Loop thread. What is named outlives srv_serve_progress_end. */
+/* Loop thread. The arguments must outlive srv_serve_progress_end. */
 void srv_serve_progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine,
 							  srv_views *views);
 void srv_serve_progress_end(serve_progress *progress);

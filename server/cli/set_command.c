@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* hob set: the sidecar of one asset, changed by the daemon. */
+/* hob set: asks the daemon to change the sidecar of one asset. */
 
-/* Puts the value at "lods.max" of the patch. A value that is no JSON is a text; none removes the key. */
+/* Sets the value at "lods.max" of the patch. A value that is not JSON is a text; no value removes the key. */
 static bool put(cJSON *patch, const char *word)
 {
 	char path[128];
@@ -60,7 +60,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 		srv_cli_print_error("hob set", &error);
 		code = EXIT_UNREACHABLE;
 	} else if (!good || answer.status >= 300) {
-		/* A setting that is wrong was typed here: no asset failed. */
+		/* A wrong setting is a usage error: no asset failed. */
 		srv_cli_print_problem("hob set", good ? &answer : &now);
 		code = EXIT_USAGE;
 	}

@@ -158,7 +158,7 @@ static int print_once(const char *url, hob_buf *out)
 	return code;
 }
 
-/* On a terminal each picture takes the place of the one before; elsewhere it follows it. */
+/* On a terminal each screen replaces the previous one; elsewhere it follows it. */
 static void draw(const hob_buf *text, uint32_t *lines, bool terminal)
 {
 	if (terminal && *lines > 0)
@@ -172,11 +172,12 @@ static void draw(const hob_buf *text, uint32_t *lines, bool terminal)
 		*lines += text->data[i] == '\n';
 }
 
-/* Answers when something has changed since `since`, or after some seconds; false when the daemon is gone. */
+/* Returns when something has changed since `since`, or after some seconds; false if the daemon is gone. */
 static bool wait_for_change(const char *url, hob_buf *since)
 {
 	enum { WAIT_S = 20 };
-	static const struct timespec gather = {0, 200000000}; /* what belongs together comes together */
+	static const struct timespec gather = {
+		0, 200000000}; /* waits a little, so that related changes are shown together */
 	char target[160];
 	snprintf(target, sizeof target, "/api/v1/changes?wait=%d&limit=1000&kinds=asset,job%s%.80s", WAIT_S,
 			 since->size > 0 ? "&since=" : "", since->size > 0 ? (const char *)since->data : "");
@@ -214,7 +215,7 @@ static int watch(const char *url)
 		}
 		while (going && !wait_for_change(url, &since)) {
 			nanosleep(&pause, NULL);
-			going = isatty(2); /* somebody who looks may start it again; a script wants to know */
+			going = isatty(2); /* a person may restart the daemon; a script wants to know */
 		}
 	}
 	hob_buf_release(&text);

@@ -12,13 +12,13 @@
 
 typedef struct watcher {
 	const char *command; /* for sh, with {name} replaced; NULL: print */
-	const char *since;	 /* as it was given, until the daemon has answered to it */
+	const char *since;	 /* as given, until the daemon has answered */
 	bool marked;
 	char id[96], kind[32]; /* of the newest event */
 	bool met, lost, broken;
 } watcher;
 
-/* {asset} becomes "$HOB_ASSET": a shell never reads what a variable holds as commands, whatever a file is called. */
+/* {asset} becomes "$HOB_ASSET": a shell never runs the content of a variable, whatever the file's name is. */
 static char *shell_text(const char *command)
 {
 	static const struct {
@@ -147,7 +147,7 @@ static void pause_ms(uint32_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* Follows the stream through lost connections; returns when there is no sense in going on. */
+/* Follows the stream through lost connections; returns if retrying is useless. */
 static int follow(watcher *w, const char *url, const char *target, bool once)
 {
 	enum { FIRST_MS = 250, MOST_MS = 4000 };

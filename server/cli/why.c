@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob why, hob log: what made a cook run, what it said, and how to repeat it. */
+/* hob why, hob log: why a cook ran, what it printed, and how to repeat it. */
 
-/* Behind "failed". */
+/* Follows the word "failed". */
 #define AS_KNOWN ", as known: the same inputs failed before"
 
 static void print_line(const char *what, const char *text)
@@ -62,7 +62,7 @@ static void print_error(const cJSON *error)
 	print_line("hint", srv_cli_text(error, "hint"));
 }
 
-/* The report of the cook that is served holds its notes. */
+/* The notes are in the report of the cook that is served. */
 static void print_warnings(const char *url, const cJSON *asset)
 {
 	hob_buf target = {0};
@@ -86,7 +86,7 @@ static void print_warnings(const char *url, const cJSON *asset)
 
 /* ---- how to repeat it */
 
-/* Keeps what `settings` says otherwise than `initial`. */
+/* Keeps the values of `settings` that differ from `initial`. */
 static void drop_equal(cJSON *settings, const cJSON *initial)
 {
 	for (cJSON *item = settings->child, *next; item; item = next) {
@@ -116,7 +116,7 @@ static char *changed_settings(const cJSON *settings)
 	return out;
 }
 
-/* As a shell reads it: quoted when it holds more than plain characters. */
+/* For a shell: quoted unless it has only plain characters. */
 static void print_word(const char *text)
 {
 	if (text[0] &&
@@ -256,7 +256,7 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 
 /* ---- what if */
 
-/* "root/path" of a file on this machine, as the daemon calls it; `name` itself when it lies in no watched folder. */
+/* "root/path" of a file on this machine, as the daemon names it; `name` itself if it is in no watched folder. */
 static void put_watched_name(const char *url, const char *name, hob_buf *out)
 {
 	int ignored;
@@ -378,7 +378,7 @@ const cli_command srv_cli_why = {"why", "ASSET | --if FILE", "show why an asset 
 
 /* ---- log */
 
-/* Asks for root/path of an asset whose root was perhaps left out; false after a message. */
+/* Asks for root/path of an asset whose root may have been left out; false after a message. */
 static bool find_full(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob log", url, name, code);
@@ -389,7 +389,7 @@ static bool find_full(const char *url, const char *name, hob_buf *full, int *cod
 	return asset;
 }
 
-/* Of ASSET, by its full name, its newest finished job, of JOB that one; NULL after a message. */
+/* For ASSET, by its full name, its newest finished job; for JOB, that job. NULL after a message. */
 static cJSON *find_job(const char *url, const char *name, bool is_job, int *code)
 {
 	hob_buf target = {0};

@@ -6,8 +6,8 @@
 
 /* Columns of `fd`'s terminal, at most 120; 80 when it is not a terminal. COLUMNS wins, however large. */
 uint32_t srv_cli_width(int fd);
-/* Appends text: paragraphs are filled to `width`, every line after the first begins with `indent` spaces; the first one is
- * taken to be at column `at`. Lines that begin with a space stay as they are, but are broken when they are too long. */
+/* Appends text. Paragraphs are filled to `width`; every line after the first begins with `indent` spaces; the first one starts
+ * at column `at`. Lines that begin with a space stay as they are, but are broken if they are too long. */
 void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
 
 #endif

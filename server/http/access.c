@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* Who asks: tokens for programs (Bearer, or Basic with the token as password), sessions of the dashboard (the token in a
- * cookie that scripts do not see), and the origins of other web pages that the owner has allowed. */
+ * cookie that scripts cannot read), and the origins of other web pages that the owner has allowed. */
 
 enum {
 	LOOK_AGAIN_MS = 200,
@@ -18,7 +18,7 @@ enum {
 	SESSION_SECONDS = 30 * 24 * 3600
 };
 
-/* ---- the token file: read again when it is another */
+/* ---- the token file: read again when it changes */
 
 typedef struct guesser {
 	uint64_t network;
@@ -52,7 +52,7 @@ access_list *srv_access_new(const char *path, hob_error *err)
 		(void)failed;
 		return NULL;
 	}
-	/* Looked at before it is read: a change in between is seen as one later. */
+	/* Its state is taken before it is read, so that a change in between is noticed the next time. */
 	if (stat(path, &access->seen) != 0)
 		access->seen = (struct stat){0};
 	if (!srv_tokens_read(path, &access->tokens, err)) {
@@ -76,7 +76,7 @@ uint32_t srv_access_count(const access_list *access)
 	return access ? access->tokens.count : 0;
 }
 
-/* A file that is gone or wrong lets nobody in: a token that was meant to be revoked must not go on. */
+/* If the file is missing or invalid, nobody gets in: a token that may have been revoked must not stay valid. */
 static void look_again(access_list *access, int64_t now_ms)
 {
 	if (now_ms - access->looked_ms < LOOK_AGAIN_MS)
@@ -192,7 +192,7 @@ static srv_scope shown_scope(request *r, bool *shown)
 	return scope;
 }
 
-/* The /32 or /64 that the peer is in; 0 for a Unix socket. */
+/* The peer's /32 or /64 network; 0 for a Unix socket. */
 static uint64_t peer_network(const request *r)
 {
 	const union MHD_ConnectionInfo *info =
@@ -218,7 +218,7 @@ bool srv_access_guessed(request *r)
 	return g->failures > GUESSES_MAX;
 }
 
-/* Asks for nothing but facts, whatever its method. */
+/* Only reads, whatever its method. */
 static bool only_reads(const request *r)
 {
 	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/actions:batch"};
@@ -228,7 +228,7 @@ static bool only_reads(const request *r)
 	return reads;
 }
 
-/* What says nothing about anybody's assets: health, the dashboard's own files, and the door itself. */
+/* Routes that reveal nothing about assets: health, the dashboard's own files, and signing in. */
 static bool is_open(const request *r)
 {
 	static const route_id always[] = {ROUTE_livez,	 ROUTE_healthz,		 ROUTE_readyz,

@@ -7,7 +7,7 @@
 struct mailbox {
 	pthread_mutex_t lock;
 	int wake_fd;
-	uint32_t references; /* the server's and one for each ask that is not answered yet */
+	uint32_t references; /* one for the server, and one for each ask that is not answered yet */
 	ask *answered, **tail;
 };
 
@@ -163,7 +163,7 @@ void srv_ask_forget(request *r)
 	bool free_now = a->answered;
 	a->owner = NULL;
 	if (!free_now)
-		/* Answered while the server stops: still listed, and nobody will take it. */
+		/* Answered while the server stops: it is still listed, and nobody will take it. */
 		for (ask **at = &a->box->answered; *at; at = &(*at)->next)
 			if (*at == a) {
 				*at = a->next;

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Measured: up to here one sendmsg of header and body costs less than header, sendfile and two socket options. */
+/* Measured: up to this size, one sendmsg of header and body costs less than header, sendfile and two socket options. */
 enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
 
-/* What is known of a blob's bytes under a content coding; looked at again after a while, so that the store sees its use. */
+/* What is known about an encoding of a blob. It is looked up again after a while, so that the store notices the use. */
 typedef struct encoded_form {
 	enum { FORM_UNKNOWN, FORM_ORDERED, FORM_MADE, FORM_USELESS } state;
 	int64_t looked_ms;
@@ -25,10 +25,10 @@ struct blob {
 	char etag[HOB_SHA256_TEXT + 3]; /* with its quotes */
 	uint64_t size;
 	uint8_t *data; /* small blobs */
-	int fd;		   /* large ones; belongs to `response` */
+	int fd;		   /* large ones; `response` owns it */
 	struct timespec changed;
 	struct MHD_Response *response;
-	uint32_t references; /* the cache's and one for each response that points into data */
+	uint32_t references; /* one for the cache, and one for each response that points into data */
 	encoded_form forms[CODING_COUNT];
 	int64_t used_ms;
 	blob *next_in_bucket, *older, *newer;
@@ -38,7 +38,7 @@ struct blob_cache {
 	srv_store *store;
 	uint32_t count, max_entries;
 	blob *oldest, *newest; /* by last use */
-	bool refused; /* the newest that was not loaded was there, and could not be read or proved damaged */
+	bool refused;		   /* the last blob that was not loaded exists, but cannot be read or is damaged */
 	blob *buckets[BUCKETS];
 };
 
@@ -124,10 +124,10 @@ static bool read_whole(int fd, uint8_t *out, size_t size)
 	return true;
 }
 
-/* What is sent of a blob: its own bytes or those of its encoded form. */
+/* What is sent for a blob: its own bytes or encoded ones. */
 typedef struct chosen_form {
 	blob *bytes;
-	const char *coding; /* NULL: the plain form */
+	const char *coding; /* NULL: the plain bytes */
 	char etag[ETAG_SIZE];
 } chosen_form;
 
@@ -215,7 +215,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	return b;
 }
 
-/* Somebody may have written into a file that is kept open. */
+/* Somebody may have written to a file that is open here. */
 static bool is_unchanged(const blob *b)
 {
 	struct stat info;
@@ -249,7 +249,7 @@ blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 	return b;
 }
 
-/* ---- encoded forms */
+/* ---- encoded blobs */
 
 static hob_sha256 form_key(const blob *b, coding_id which)
 {
@@ -272,7 +272,7 @@ static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
 	return form;
 }
 
-/* A strong tag of its own: the same content may be encoded to other bytes after an update of the library. */
+/* A strong tag of its own: after an update of the library, the same content can have other encoded bytes. */
 static void form_etag(const blob *b, coding_id which, const encoded_form *form, char out[ETAG_SIZE])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -295,7 +295,7 @@ static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out
 	return true;
 }
 
-/* If the client's ETag names a form that it accepts, it gets that form. */
+/* If the client's ETag names an encoding that it accepts, it gets that one. */
 static bool take_named(request *r, blob *b, const codings *accepted, hob_str field, bool list,
 					   chosen_form *out)
 {
@@ -342,7 +342,7 @@ static bool waited_for(const request *r, const blob *b, coding_id which)
 		   hob_sha256_equal(&last->digest, &order.digest);
 }
 
-/* The accepted coding that is wanted most, zstd before gzip; CODING_COUNT when the plain form is wanted more. */
+/* The accepted coding with the highest weight, zstd before gzip; CODING_COUNT if the client prefers the plain bytes. */
 static coding_id best_coding(const codings *accepted)
 {
 	coding_id best = CODING_COUNT;
@@ -363,7 +363,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 	if (take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
 		(ranged && take_named(r, b, &accepted, r->head.if_range, false, out)))
 		return true;
-	/* Ranges are of the plain form; to resume an encoded one, a client names it in If-Range. */
+	/* Ranges are of the plain bytes. To resume an encoded download, a client names its tag in If-Range. */
 	if (ranged && accepted.plain > 0)
 		return true;
 	if (fits && best != CODING_COUNT) {
@@ -392,7 +392,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 
 /* ---- answers */
 
-/* A response of its own for a part of the blob, or for the whole under other headers. */
+/* A response of its own for a part of the blob, or for the whole with other headers. */
 static struct MHD_Response *response_for(const chosen_form *form, uint64_t first, uint64_t size,
 										 const blob_headers *extra)
 {

@@ -9,7 +9,7 @@ const char *srv_coding_name(coding_id which)
 	return names[which].data;
 }
 
-/* "q=0.125" as 125; what is no weight weighs nothing. */
+/* "q=0.125" as 125; an invalid weight counts as 0. */
 static uint16_t weight_of(hob_str text)
 {
 	uint32_t weight = 0, unit = 1000;
@@ -48,7 +48,7 @@ void srv_request_codings(const request *r, codings *out)
 	}
 	for (int i = 0; i < CODING_COUNT; i++)
 		out->weight[i] = (uint16_t)(said[i] != UNSAID ? said[i] : others != UNSAID ? others : 0);
-	/* Where nothing is said of it the plain form is fine, and the last choice. */
+	/* If the header does not name it, the plain form is acceptable, as the last choice. */
 	out->plain = (uint16_t)(plain != UNSAID ? plain : others == 0 ? 0 : 1);
 }
 

@@ -1,9 +1,9 @@
-/* embed.h - files that are part of the program, linked in as they lie in the source tree. Paths are relative to the
- * project's folder; the object that uses this depends on them in server/CMakeLists.txt. */
+/* embed.h - files that are part of the program, linked in unchanged. Paths are relative to the project's folder;
+ * server/CMakeLists.txt lists them as dependencies of the object that uses this. */
 #ifndef SRV_HTTP_EMBED_H
 #define SRV_HTTP_EMBED_H
 
-/* The bytes from name_begin up to name_end. */
+/* The bytes from name_begin to name_end. */
 #define EMBED(name, path)                                                                                    \
 	__asm__(".section .rodata\n"                                                                             \
 			".balign 16\n"                                                                                   \

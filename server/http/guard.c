@@ -2,9 +2,9 @@
 
 #include <arpa/inet.h>
 
-/* What the library lets through and a careful server must not: field names with blanks (obsolete line folding is glued
- * into the name), no or several Host fields, two lengths, bodies where none belong, and requests that
- * some other web site made a browser send. */
+/* Refuses what the library accepts and a careful server must not: field names with spaces (the library adds folded lines to
+ * the name), no Host field or several, two lengths, bodies where none are allowed, and requests that another web site made a
+ * browser send. */
 
 static bool is_token(hob_str s)
 {
@@ -63,8 +63,8 @@ static bool holds_controls(hob_str value)
 	return false;
 }
 
-/* The library ends a line at a bare CR or LF, a value at a NUL, and goes on with a folded line elsewhere. It has put zeros in
- * the places of the marks, so what is left to see is where the pieces lie: name, colon, blanks, value, CR, LF, next name. */
+/* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines. It overwrites these characters
+ * with zeros, so the only evidence is where the pieces are: name, colon, spaces, value, CR, LF, next name. */
 static void follow_line(head *h, hob_str name, hob_str value)
 {
 	const char *at = name.data + name.len + 1;
@@ -100,7 +100,7 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
-/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False when it is not one of them. */
+/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False if it is none of them. */
 static bool split_host(hob_str host, hob_str *name)
 {
 	size_t end = 0;
@@ -187,8 +187,8 @@ static bool speaks_tls(const request *r)
 	return tls && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == tls;
 }
 
-/* How the browser speaks: to the daemon, or to a proxy in front that says so. A page of another site cannot say it without
- * asking first. */
+/* The scheme that the browser uses, with the daemon or with a proxy in front that states it. A page of another site cannot set
+ * this header without a preflight. */
 static hob_str scheme_of(const request *r)
 {
 	hob_str rest = r->head.forwarded_proto, first = {0};
@@ -231,7 +231,7 @@ static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 									"a %s request has no body", r->method);
 		return false;
 	}
-	/* The ends of chunks can be written so that a proxy and the library disagree about them. */
+	/* The end of a chunk can be written so that a proxy and the library disagree about it. */
 	if (r->head.chunked) {
 		r->distrusted = true;
 		*result =

@@ -17,7 +17,7 @@
 
 enum {
 	READY_BATCH = 64,
-	GONE_MS = 100 /* for what a peer sent before it closed its side */
+	GONE_MS = 100 /* for the bytes that a peer sent before it closed its side */
 };
 
 static int64_t clock_ms(void)
@@ -75,16 +75,15 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		r->since_ms = http->now_ms;
 		list_append(http, r);
 		http->connection_count++;
-		/* The library may miss the end of a peer that closes right behind its last byte, and sees nothing of a
-		 * connection that is suspended. */
+		/* The library may miss that a peer closed right after its last byte, and notices nothing on a suspended connection. */
 		struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = r};
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
 		request *r = *context;
 		if (r->phase == BUSY)
 			enter(r, WAITING);
-		/* Closing the descriptor would not do: a process that is being spawned at this moment holds a copy until its
-		 * exec, and events for a freed request would go on. */
+		/* Closing the descriptor is not enough: a process that is being spawned has a copy until its exec, and events for a
+		 * freed request would continue. */
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
 		list_remove(http, r);
 		http->connection_count--;
@@ -110,7 +109,7 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 		r->target_capacity = size + 256;
 	}
 	memcpy(r->target, target, size);
-	/* The library would keep each parameter in its pool, and close without an answer when they fill it. */
+	/* The library would store each parameter in its pool, and close the connection without an answer when the pool is full. */
 	char *query = strchr((char *)(uintptr_t)target, '?');
 	if (query && query[1])
 		query[1] = 0;
@@ -125,7 +124,7 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 	return strlen(text);
 }
 
-/* Everything that can be said before a body was read. False when it was refused. */
+/* All checks that are possible before the body. False if the request was refused. */
 static bool check(request *r, enum MHD_Result *result)
 {
 	r->checked = true;
@@ -156,7 +155,7 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 		srv_refuse_head(r);
 		return MHD_NO;
 	}
-	/* A srv_reply in the library's first call costs the connection: only requests whose body is refused get one. */
+	/* A srv_reply in the library's first call closes the connection, so only requests whose body is refused get one there. */
 	if (!srv_request_has_body(r))
 		return MHD_YES;
 	if (!check(r, &result))
@@ -199,7 +198,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 
 static void set_cork(request *r, int on)
 {
-	/* A Unix socket has none and needs none. */
+	/* Unix sockets do not have it and do not need it. */
 	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
 }
 
@@ -306,7 +305,7 @@ static void tick(srv_http *http)
 
 /* ---- accepting */
 
-/* The connection that waited longest for a request gives its place to a new one. */
+/* A new connection replaces the one that has waited longest for a request. */
 static bool make_room(srv_http *http)
 {
 	for (request *r = http->oldest; r; r = r->newer)
@@ -341,7 +340,7 @@ static void accept_some(srv_http *http, const int *listener)
 {
 	bool tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
 	struct MHD_Daemon *daemon = http->daemons[tls ? LIBRARY_TLS : LIBRARY_PLAIN];
-	/* Fewer than fit, so that a new connection is looked at before a later one can push it out. */
+	/* Fewer than there is room for, so that each new connection is served before a later one can replace it. */
 	uint32_t batch = http->max_connections / 4 + 1;
 	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
 		struct sockaddr_storage address;
@@ -383,7 +382,7 @@ static void end(srv_http *http)
 	for (request *r = http->oldest; r; r = r->newer)
 		if (r->parked)
 			srv_request_unpark(r);
-	/* A stop with suspended connections would abort: let them all be seen once. */
+	/* Stopping with suspended connections would abort, so resume them all once. */
 	srv_library_run(http);
 	srv_library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
@@ -440,7 +439,7 @@ static void *run(void *arg)
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
 				pause_accepting(http, false);
-			/* What lies there unread is not late, however long this thread had no turn. */
+			/* Unread bytes are not late, however long this thread was busy. */
 			srv_library_run(http);
 			tick(http);
 		}
@@ -483,7 +482,7 @@ static void release(srv_http *http)
 		close(http->epoll_fd);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
-	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
+	srv_mailbox_drop(http->box); /* closes wake_fd when every ask is answered */
 	srv_access_free(http->access);
 	free_texts(http->allowed_hosts);
 	free_texts(http->cors_origins);
@@ -519,7 +518,7 @@ static bool open_access(srv_http *http, const srv_http_options *options, hob_err
 	return http->access != NULL;
 }
 
-/* What other machines reach answers only to who shows a token, unless the owner says that the network is to be trusted. */
+/* An address that other machines can reach requires tokens, unless the owner says that the network is trusted. */
 static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
 {
 	if (!http->exposed[0] || options->trust_network || srv_access_count(http->access) > 0)
@@ -553,7 +552,7 @@ static void warn_exposed(const srv_http *http)
 			http->exposed);
 }
 
-/* Of every address; the one to open is the first of TCP, where "all addresses" are reached by this machine's own. */
+/* For every address. The one to open is the first TCP address; for "all addresses", this machine's own is used. */
 static void name_urls(srv_http *http)
 {
 	static const char four[] = "0.0.0.0:", six[] = "[::]:";

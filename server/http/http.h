@@ -13,51 +13,51 @@
 #include "../store/store.h"
 
 typedef struct srv_http_options {
-	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several with commas
-	 * between; port 0 = any free one */
+	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several separated by commas; port 0 =
+	 * any free one */
 	const char *listen;
-	/* Sockets that listen already, handed over by a service manager: used instead of `listen` when there are any, and closed by the
-	 * server. Addresses that other machines reach need tokens here, too. */
+	/* Listening sockets from a service manager: if there are any, they are used instead of `listen`, and the server closes
+	 * them. Addresses that other machines can reach need tokens here, too. */
 	const int *sockets;
 	uint32_t socket_count;
+	const char *const *
+		allowed_hosts; /* in addition to localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
 	const char *const
-		*allowed_hosts; /* besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
-	const char *const
-		*cors_origins; /* other sites whose pages may use everything: "https://tools.example:8080" */
-	/* File of access tokens (server/auth); NULL = none are asked for, which an address that other machines can reach
-	 * does not start with, unless `trust_network`. It is read again when it changes. */
+		*cors_origins; /* other sites whose pages have full access: "https://tools.example:8080" */
+	/* File of access tokens (server/auth). NULL = no tokens are required; an address that other machines can reach then fails
+	 * to start, unless `trust_network`. The file is read again when it changes. */
 	const char *token_file;
 	bool trust_network;
-	const char *tls_cert, *tls_key; /* PEM files: every TCP address speaks TLS then; Unix sockets never do */
-	bool hide_sources;				/* do not hand out the files that assets were cooked from */
+	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
+	bool hide_sources;				/* do not serve the files that assets were cooked from */
 	uint32_t max_connections;		/* 0 = 16384, bounded by RLIMIT_NOFILE - 64 */
-	uint32_t head_deadline_ms;		/* a request's head must be complete within; 0 = 10000 */
+	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 = 10000 */
 	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
 	uint32_t max_events;			/* SSE listeners; 0 = 10000 */
-	const char *web_root; /* read the dashboard's files from this folder; NULL = those in the program */
+	const char *web_root; /* serve the dashboard's files from this folder; NULL = those in the program */
 } srv_http_options;
 
 typedef struct srv_http_sources {
 	srv_views *views;
 	srv_events *events;
 	srv_store *store;
-	srv_live *live;			  /* NULL: no live models are taken */
+	srv_live *live;			  /* NULL: live models are not accepted */
 	srv_control_port control; /* the loop */
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
-	/* Prometheus text of everything but HTTP itself is appended by this call (HTTP thread; must only read
-	 * atomics and views). */
+	/* Appends the Prometheus text of everything but HTTP itself (HTTP thread; it must only read atomics and views). */
 	void (*metrics)(void *user, hob_buf *out);
 	void *metrics_user;
-	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread; the same
-	 * rule). May be NULL. */
+	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread; the same rule).
+	 * May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
-	uint64_t (*input_bytes)(void *user); /* of all files that assets are made of, each once; optional */
+	uint64_t (*input_bytes)(
+		void *user); /* of all files that assets are made from, each counted once; optional */
 	void *stats_user;
-	/* Appends why cooking cannot go on, nothing when it can: /readyz. The same rule; may be NULL. */
+	/* Appends the reason why cooking cannot continue, or nothing: /readyz. The same rule; may be NULL. */
 	void (*trouble)(void *user, hob_buf *out);
 	void *trouble_user;
-	void (*index_trouble)(void *trouble_user, hob_buf *out); /* the same of the index */
-	void (*disk_trouble)(void *trouble_user, hob_buf *out);	 /* and of the disk */
+	void (*index_trouble)(void *trouble_user, hob_buf *out); /* the same for the index */
+	void (*disk_trouble)(void *trouble_user, hob_buf *out);	 /* and for the disk */
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;
@@ -69,27 +69,26 @@ typedef struct srv_http_sources {
 
 typedef struct srv_http srv_http;
 
-/* Binds and starts the thread; options and sources are copied, what they point to must outlive the server. The
- * process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with
- * another port") or CONFIG (an invalid address, one that other machines reach without tokens, a bad token file or
- * certificate). */
+/* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server. The process must
+ * ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with another port") or CONFIG
+ * (an invalid address, an address that other machines can reach without tokens, an invalid token file or certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* Whether srv_http_start would take one address of `listen`, without binding it; *exposed: other machines reach it. Errors:
- * CONFIG. */
+/* Whether srv_http_start would accept one address of `listen`, without binding it. *exposed: other machines can reach it.
+ * Errors: CONFIG. */
 bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err) HOB_MUST_CHECK;
-/* "127.0.0.1:7780", the first one as bound. */
+/* "127.0.0.1:7780", the first bound address. */
 const char *srv_http_address(const srv_http *http);
-/* What a browser on this machine opens: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0; where there is none
+/* The address for a browser on this machine: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0; without one,
  * "unix:/run/hob.sock". */
 const char *srv_http_url(const srv_http *http);
-/* Each address as bound, in their order: "http://0.0.0.0:7780", "unix:/run/hob.sock"; NULL behind the last. */
+/* Each bound address, in order: "http://0.0.0.0:7780", "unix:/run/hob.sock"; NULL after the last. */
 const char *srv_http_url_at(const srv_http *http, uint32_t index);
-/* New requests get 503 with Retry-After and readyz fails, running answers go on. Any thread. */
+/* New requests get 503 with Retry-After and readyz fails; running answers continue. Any thread. */
 void srv_http_drain(srv_http *http);
-/* Answers under way, event streams not counted: what a clean stop waits for after srv_http_drain. Any thread. */
+/* Number of answers in progress, without event streams: a clean stop waits for them after srv_http_drain. Any thread. */
 uint32_t srv_http_busy(const srv_http *http);
-/* Ends every stream, closes every connection, joins the thread. NULL is fine. */
+/* Ends every stream, closes every connection, joins the thread. NULL is allowed. */
 void srv_http_stop(srv_http *http);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The library's daemons: one for plain connections, one for TLS when there is a certificate. */
+/* The library's daemons: one for plain connections, and one for TLS if there is a certificate. */
 
 enum { PEM_BYTES_MAX = 256 << 10 };
 
@@ -38,7 +38,7 @@ static void keep_message(void *user, const char *format, va_list args)
 	srv_http *http = user;
 	vsnprintf(http->library_message, sizeof http->library_message, format, args);
 	http->library_message[strcspn(http->library_message, "\n")] = 0;
-	/* It queues an answer now whose head it would send twice; no other of its calls comes before. */
+	/* The library is about to send an answer whose head it would send twice; it makes no other call before. */
 	if (strstr(http->library_message, "Content-Length"))
 		srv_refuse_length(http);
 	unsigned status;

@@ -2,7 +2,7 @@
 
 #include "../../core/base/json_write.h"
 
-/* A profile is a source of its own on the same folder, with options of its own: "mobile" of the source "art" is called
+/* A profile is a separate source on the same folder, with its own settings: "mobile" of the source "art" is called
  * "art@mobile". */
 
 bool srv_is_profile(hob_str profile)

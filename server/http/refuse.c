@@ -22,7 +22,7 @@ void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *det
 				   kind->status, kind->title, body.size);
 	hob_buf_put_str(&answer, hob_buf_str(&body));
 	if (speaks_plainly(r) && !answer.failed && !body.failed) {
-		/* Nothing else is on its way: the library takes one request at a time, and an answer is small. */
+		/* Nothing else is being sent: the library handles one request at a time, and an answer is small. */
 		ssize_t sent = send(r->fd, answer.data, answer.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		(void)sent;
 	}
@@ -60,7 +60,7 @@ void srv_refuse_length(srv_http *http)
 	}
 }
 
-/* A first request whose line is too long: nothing is known of it but how much came. */
+/* A first request whose line is too long: only its size is known. */
 static bool sends_long_target(const request *r)
 {
 	struct tcp_info info = {0};
@@ -72,7 +72,7 @@ static bool sends_long_target(const request *r)
 void srv_refuse_unread(srv_http *http, unsigned status)
 {
 	request *found = NULL;
-	if (status == 505) /* before there is a target, of any connection */
+	if (status == 505) /* before there is a target, on any connection */
 		return;
 	for (request *r = http->newest; r; r = r->older) {
 		if (r->closing || !(status == 414 ? sends_long_target(r) : r->has_head && !r->begun))

@@ -35,7 +35,7 @@ struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 		hob_buf_release(body);
 		return NULL;
 	}
-	/* The library frees what malloc gave; a buffer that was never written has nothing. */
+	/* The library frees memory from malloc; a buffer that was never written has none. */
 	if (!body->data)
 		hob_buf_put(body, "", 0);
 	struct MHD_Response *response =
@@ -96,7 +96,7 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 	return srv_reply(r, status, response, size);
 }
 
-/* The dashboard has a page of its own to sign in; a browser that is challenged would put its dialog above it. */
+/* The dashboard has its own page to sign in; after a challenge, the browser would show its dialog above it. */
 static bool asked_by_page(const request *r)
 {
 	return srv_has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&

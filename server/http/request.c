@@ -15,7 +15,7 @@ static int hex(char c)
 
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw)
 {
-	/* The text lies in the request's own copy of the target. */
+	/* The text is in the request's own copy of the target. */
 	char *out = (char *)(uintptr_t)text->data;
 	size_t size = 0;
 	for (size_t i = 0; i < text->len; i++) {
@@ -163,7 +163,7 @@ bool srv_request_accepts(const request *r, const char *type)
 		hob_str range = piece, parameters = piece;
 		srv_next_piece(&parameters, ';', &range);
 		range = srv_trim(range);
-		/* A weight of zero is the only one that refuses. */
+		/* Only a weight of zero refuses. */
 		bool refused = false;
 		hob_str parameter;
 		while (srv_next_piece(&parameters, ';', &parameter)) {
@@ -199,7 +199,7 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 										PARAMS_MAX);
 			return false;
 		}
-		/* Names on disk are bytes; everything else is text. */
+		/* File names are bytes; everything else is text. */
 		bool raw = hob_str_equal(name, HOB_STR("path")) || hob_str_equal(name, HOB_STR("file")) ||
 				   hob_str_equal(name, HOB_STR("asset"));
 		if (!srv_decode_percent(&value, true, raw)) {
@@ -213,7 +213,7 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 	return true;
 }
 
-/* The word stands in the list, whose words are parted by blanks. */
+/* The word is in the list, whose words are separated by spaces. */
 static bool holds_word(hob_str list, hob_str word)
 {
 	hob_str piece;
@@ -239,7 +239,7 @@ static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
 	return true;
 }
 
-/* True when `path` is of the pattern's form; the parts that stand for {name} go to args, still encoded. */
+/* True if `path` matches the pattern; the parts that stand for {name} go to args, still encoded. */
 static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uint32_t *count)
 {
 	const char *at = path.data, *end = path.data + path.len;
@@ -335,7 +335,7 @@ bool srv_request_route(request *r, enum MHD_Result *result)
 									"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 		return false;
 	}
-	/* Most targets hold nothing that could be an escape. */
+	/* Most targets have no escape. */
 	uint8_t kinds = 0;
 	for (size_t i = 0; i < target.len; i++) {
 		uint8_t kind = target_bytes[(uint8_t)target.data[i]];

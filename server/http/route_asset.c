@@ -21,7 +21,7 @@ enum MHD_Result srv_route_asset(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* ---- what the loop tells about an asset */
+/* ---- what the loop knows about an asset */
 
 static enum MHD_Result relay(request *r, srv_control_kind kind, const srv_control *rest, const char *type)
 {

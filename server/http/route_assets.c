@@ -4,8 +4,8 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets: filters, an order, and a cursor that names the last item given, so that a page costs the same
- * wherever it lies and nothing is given twice while assets come and go. */
+/* GET /api/v1/assets: filters, an order, and a cursor that names the last item of the page. So every page costs the same, and
+ * no item appears twice while assets come and go. */
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
 
@@ -157,7 +157,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
 	if (srv_request_param(r, "q", &q->q))
-		/* The parameter lies in the request's own copy of the target. */
+		/* The parameter is in the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
 	hob_str flag;
@@ -226,7 +226,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   (!q->has_problem || q->problem == (a->error.len > 0)) && has_words(a->full, q->q);
 }
 
-/* What needs somebody comes first. */
+/* Assets that need attention come first. */
 static uint64_t rank_of(const srv_view_asset *a)
 {
 	static const srv_state ranks[] = {SRV_FAILED,  SRV_QUARANTINED, SRV_BLOCKED, SRV_INTERRUPTED, SRV_STALE,
@@ -270,7 +270,7 @@ static int compare_text(hob_str a, hob_str b)
 	return way != 0 ? way : a.len < b.len ? -1 : a.len > b.len;
 }
 
-/* Negative when (key a, name a) comes before (key b, name b) in the order asked for. */
+/* Negative if (key a, name a) comes before (key b, name b) in the requested order. */
 static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, hob_str b)
 {
 	int way = key_a != key_b ? (key_a < key_b ? -1 : 1) : compare_text(a, b);
@@ -278,7 +278,7 @@ static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, ho
 }
 
 typedef struct page {
-	const srv_view_asset **items; /* one more than the limit, which tells that there is a next page */
+	const srv_view_asset **items; /* one more than the limit, which shows that there is a next page */
 	uint32_t count, room;
 	uint64_t total;
 } page;
@@ -288,7 +288,7 @@ static int compare_assets(const query *q, const srv_view_asset *a, const srv_vie
 	return compare(q, key_of(q, a), a->full, key_of(q, b), b->full);
 }
 
-/* The items are a heap whose first is the one that comes last in the order asked for. */
+/* The items are a heap; the first is the one that comes last in the requested order. */
 static void sink(const query *q, const srv_view_asset **items, uint32_t count, uint32_t at)
 {
 	for (;;) {
@@ -336,7 +336,7 @@ static bool behind_cursor(const query *q, const srv_view_asset *a)
 	return !q->has_cursor || compare(q, key_of(q, a), a->full, q->after_key, hob_buf_str(&q->after)) > 0;
 }
 
-/* Assets stand in the order of their names already: begin behind the cursor and stop when the page is full. */
+/* Assets are already sorted by name: start after the cursor and stop when the page is full. */
 static void collect_by_path(const srv_view *view, const query *q, page *p)
 {
 	uint32_t skip = 0;
@@ -390,7 +390,7 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	hob_buf_put_str(&link, HOB_STR("cursor="));
 	hob_buf_put_str(&link, cursor);
 	hob_buf_put_str(&link, HOB_STR(">; rel=\"next\""));
-	/* A header has to fit the connection's pool; the body's `next` is always there. */
+	/* A header has to fit the connection's pool; the body always has `next`. */
 	if (link.size <= NEXT_LINK_MAX)
 		srv_response_add_str(response, "Link", hob_buf_str(&link));
 	hob_buf_release(&link);

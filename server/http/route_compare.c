@@ -2,11 +2,11 @@
 
 #include "../derive/derived.h"
 
-/* GET /api/v1/assets/{id}/compare and .../compare/picture: made by the loop's pool as blobs, and kept as such. */
+/* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are kept as such. */
 
 static const char *const views[] = {"corner", "front", "back", "left", "right", "top", "bottom"};
 
-/* A rev, the key of a cook, "latest", "previous"; the loop knows which there are. */
+/* A rev, the key of a cook, "latest", "previous"; the loop knows which exist. */
 static hob_str version(const request *r, const char *name, hob_str otherwise)
 {
 	hob_str found = {0};

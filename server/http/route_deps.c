@@ -5,13 +5,13 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each thing once. Outwards go the files that it
- * is made of, and theirs where they are assets themselves; inwards the assets that are made of it. */
+/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each node once. Outwards: the files that it is made
+ * from, and theirs if they are assets themselves. Inwards: the assets that are made from it. */
 
 enum { DEPTH_MAX = 32, ITEMS_MAX = 10000 };
 
 typedef struct found {
-	const srv_view_asset *asset; /* NULL: a file that is no asset */
+	const srv_view_asset *asset; /* NULL: a file that is not an asset */
 	const srv_view_dep *dep;	 /* outwards */
 	hob_str root, path;
 	uint32_t depth;

@@ -5,8 +5,8 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/errors: what is broken, one item for each root cause. Assets that wait for a failed one are folded
- * under it; the same message from many assets is one item with a list. */
+/* GET /api/v1/errors: what has failed, one item for each root cause. Assets that wait for a failed one are listed under it; a
+ * message that many assets share is one item with a list. */
 
 enum { GROUPS_MAX = 1000, ASSETS_MAX = 100 };
 
@@ -14,7 +14,7 @@ typedef struct fault {
 	const srv_view_asset *asset;
 	cJSON *error;
 	hob_str code, message, hint, root_cause;
-	hob_str cause; /* the group's first key: name of the asset that is to blame, or empty */
+	hob_str cause; /* the group's first key: name of the asset that is the cause, or empty */
 } fault;
 
 static hob_str member(const cJSON *object, const char *name)
@@ -44,7 +44,7 @@ static int compare_faults(const void *a, const void *b)
 {
 	const fault *x = a, *y = b;
 	int way = same_group_first(x, y);
-	if (way == 0) /* The culprit leads its group. */
+	if (way == 0) /* The cause comes first in its group. */
 		way = (x->root_cause.len > 0) - (y->root_cause.len > 0);
 	return way != 0 ? way : compare_text(x->asset->full, y->asset->full);
 }
@@ -54,7 +54,7 @@ static int compare_names(const void *a, const void *b)
 	return compare_text(*(const hob_str *)a, *(const hob_str *)b);
 }
 
-/* An asset that others name as their root cause leads their group. */
+/* An asset that others name as their root cause comes first in its group. */
 static void find_culprits(fault *faults, uint32_t count)
 {
 	hob_str *causes = malloc((count + 1) * sizeof *causes);
@@ -105,7 +105,7 @@ static int newest_first(const void *a, const void *b)
 	return x->rev != y->rev ? (x->rev > y->rev ? -1 : 1) : x->faults < y->faults ? -1 : 1;
 }
 
-/* Room for `count`; returns how many groups there are. */
+/* Makes room for `count`; returns the number of groups. */
 static uint32_t find_groups(const fault *faults, uint32_t count, fault_group *groups)
 {
 	uint32_t found = 0;

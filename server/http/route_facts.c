@@ -37,7 +37,7 @@ enum MHD_Result srv_route_api(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* Sums over all assets, so only when asked for: a blob that two assets share counts for both. */
+/* Sums over all assets, only on request: a blob that two assets share counts for both. */
 static void put_outputs(const srv_view *view, hob_buf *out)
 {
 	enum { KINDS_MAX = 32 };
@@ -211,8 +211,8 @@ typedef struct check {
 	const char *why;
 } check;
 
-/* `known_to_all`: a page of any site may learn that there is a daemon, and no more: its client tells a daemon that does not
- * trust the page from one that does not run. */
+/* `known_to_all`: a page of any site may learn that there is a daemon, and no more. So its client can tell a daemon that does
+ * not trust the page from one that is not running. */
 static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, bool known_to_all)
 {
 	bool verbose = false, fine = true;

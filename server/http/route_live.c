@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <unistd.h>
 
-/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes came before, by PUT /blobs/SHA256, which checks them and sends nothing
- * twice. */
+/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were sent before with PUT /blobs/SHA256, which checks them and
+ * need not send any twice. */
 
 static bool live_is_on(request *r, enum MHD_Result *result)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Resources that the loop answers, or the thread of questions: jobs and sync. */
+/* Resources that the loop or the questions' thread answers: jobs and sync. */
 
 enum { JOBS_DEFAULT = 100, JOBS_MAX = 1000, SYNC_DEFAULT_MS = 30000, SYNC_MAX_MS = 600000 };
 
@@ -50,7 +50,7 @@ static bool known_words(hob_str list)
 	return true;
 }
 
-/* First what is queued and runs, then what is over: a job that ends between the two is in both answers, and never in none. */
+/* First queued and running jobs, then finished ones: a job that ends in between is in both answers, never in none. */
 static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page)
 {
 	if (!r->ask && page->number == 0)
@@ -135,7 +135,7 @@ enum MHD_Result srv_route_job_log(request *r)
 	return r->ask ? srv_reply_answer(r, "text/plain; charset=utf-8") : ask_about_job(r, SRV_CONTROL_LOG);
 }
 
-/* ---- bundles: made as blobs, which nothing names and which go again after a while */
+/* ---- bundles: made as blobs that nothing names, and removed after a while */
 
 static enum MHD_Result reply_bundle(request *r)
 {
@@ -187,7 +187,7 @@ static bool is_root(const request *r, const char *name)
 	return found;
 }
 
-/* Names separated by '/'. False with the one that is wrong, NULL when that is no text. */
+/* Names separated by '/'. False for an invalid one; NULL if it is not text. */
 static bool read_roots(const request *r, const cJSON *list, hob_buf *names, const char **wrong)
 {
 	const cJSON *item;

@@ -28,7 +28,7 @@ static enum MHD_Result reply_response(request *r, struct MHD_Response *response,
 	srv_response_add(response, "ETag", etag);
 	srv_response_add(response, "X-Content-Type-Options", "nosniff");
 	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	/* The decoders of compressed models are WebAssembly, which three.js fetches from a data: address. */
+	/* The decoders of compressed models are WebAssembly, which three.js loads from a data: address. */
 	srv_response_add(response, "Content-Security-Policy",
 					 "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
 					 "connect-src 'self' data: blob:; "
@@ -72,7 +72,7 @@ static const char *type_of(hob_str name)
 	return "application/octet-stream";
 }
 
-/* --web-root: the file as it is on disk now. A name has no slash, so it cannot leave the folder. */
+/* --web-root: the file that is on disk now. A name has no slash, so it cannot leave the folder. */
 static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 {
 	hob_buf path = {0};
@@ -147,7 +147,7 @@ enum MHD_Result srv_route_page_below(request *r)
 	return srv_route_page(r);
 }
 
-/* ---- the plain status page and what belongs to every program */
+/* ---- the plain status page, and files that every program has */
 
 enum MHD_Result srv_route_page_style(request *r)
 {

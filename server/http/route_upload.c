@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* PUT /blobs/{sha256}: the body goes to an unnamed file of the store as it comes, through the zstd decoder when it is
- * encoded, and gets its name only when it proves to be what its name says. Memory: one buffer of the decoder. */
+/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd decoder if it is
+ * encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the decoder. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
 
@@ -13,8 +13,8 @@ struct upload {
 	ZSTD_DStream *decoder;
 	uint8_t *room;
 	uint64_t expected, got; /* decoded bytes */
-	bool known;				/* the blob is there already: what comes is dropped */
-	bool whole;				/* the decoder stands behind a complete frame */
+	bool known;				/* the blob already exists: the bytes are dropped */
+	bool whole;				/* the decoder is at the end of a frame */
 	hob_error error;
 };
 
@@ -36,7 +36,7 @@ static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
 	return false;
 }
 
-/* How many bytes the blob will have, by what the head says. */
+/* The size of the blob, according to the head. */
 static bool read_size(request *r, upload *u, enum MHD_Result *result)
 {
 	hob_str coding = r->head.content_encoding;
@@ -110,7 +110,7 @@ bool srv_upload_begin(request *r, enum MHD_Result *result)
 			r, result,
 			srv_reply_problem(r, error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
 							  "look at the disk of the cache", "%s", error.context));
-	/* Slow senders have their time by the size that they announced. */
+	/* The time limit of a slow sender depends on the announced size. */
 	r->body_deadline_ms += (int64_t)(u->expected >> 6);
 	return true;
 }

@@ -7,9 +7,9 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/events. The ring of the change log is every listener's queue: a listener only holds the number of the
- * last event it was given and one buffer of formatted text. A client that reads so slowly that the ring has moved on is told
- * `reset` and goes on with the newest. A listener whose buffer is empty sleeps suspended.
+/* GET /api/v1/events. The ring of the change log is the queue of every listener: a listener has only the number of its last
+ * event and one buffer of formatted text. A client that is so slow that the ring has overwritten its place gets `reset` and
+ * continues with the newest event. A listener with an empty buffer is suspended.
  *
  *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */
 
@@ -17,14 +17,14 @@ enum {
 	REFILL_EVENTS = 64,
 	REFILL_BYTES = 16 << 10,
 	KEEP_BYTES = 64 << 10,
-	BLOCK_BYTES = 512 /* of answers without chunks: to HTTP/1.0 */
+	BLOCK_BYTES = 512 /* for answers without chunks, to HTTP/1.0 */
 };
 
 struct stream {
 	request *request;
 	event_filter filter;
-	uint64_t seq; /* last event looked at */
-	hob_buf text; /* formatted, not sent yet: from `sent` on */
+	uint64_t seq; /* last event that was considered */
+	hob_buf text; /* formatted and not sent yet, from `sent` on */
 	size_t sent;
 	int64_t wrote_ms, began_ms; /* began: Unix time */
 	uint64_t client;			/* of srv_uses */
@@ -189,7 +189,7 @@ static void end_revoked(srv_http *http)
 void srv_streams_tick(srv_http *http)
 {
 	end_revoked(http);
-	/* A suspended connection does not notice that its peer is gone; writing does. */
+	/* A suspended connection does not notice that its peer is gone; a write does. */
 	for (stream *s = http->streams; s; s = s->next)
 		if (s->asleep && http->now_ms - s->wrote_ms >= HEARTBEAT_MS) {
 			hob_buf_clear(&s->text);

@@ -1,7 +1,7 @@
 /* web.h - the dashboard's files, part of the program; written by web/build/embed.cmake.
  *
- * index.html is the page of every address below /ui and of "/"; the others carry a hash of their content in their
- * names and never change. A program built without the dashboard has none of them. */
+ * index.html is the page of every address below /ui and of "/"; the others have a hash of their content in their names and
+ * never change. A program without the dashboard has none of them. */
 #ifndef SRV_WEB_H
 #define SRV_WEB_H
 
@@ -11,7 +11,7 @@ typedef struct srv_web_file {
 	const char *packed, *packed_end; /* the same as gzip */
 } srv_web_file;
 
-/* Ends with one whose name is NULL. */
+/* The last one has the name NULL. */
 extern const srv_web_file srv_web_files[];
 
 #endif
