@@ -2,18 +2,15 @@
 
 #include <assert.h>
 
-static void take_block(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t x, uint32_t y,
-					   uint8_t out[64])
+/* `bytes` of a pixel: 4 or 8. */
+static void take_block(const uint8_t *pixels, uint32_t bytes, uint32_t width, uint32_t height, uint32_t x,
+					   uint32_t y, uint8_t *out)
 {
 	for (uint32_t row = 0; row < 4; row++) {
 		uint32_t from_y = y + row < height ? y + row : height - 1;
-		const uint8_t *line = pixels + 4 * (size_t)from_y * width;
-		if (x + 4 <= width) {
-			memcpy(out + 16 * row, line + 4 * (size_t)x, 16);
-			continue;
-		}
-		for (uint32_t i = 0; i < 4; i++)
-			memcpy(out + 16 * row + 4 * i, line + 4 * (size_t)(x + i < width ? x + i : width - 1), 4);
+		const uint8_t *line = pixels + (size_t)bytes * from_y * width;
+		for (uint32_t i = 0; i < 4; i++, out += bytes)
+			memcpy(out, line + (size_t)bytes * (x + i < width ? x + i : width - 1), bytes);
 	}
 }
 
@@ -43,16 +40,24 @@ static void encode_block(uint32_t vk_format, const uint8_t block[64], hob_bc_qua
 	}
 }
 
-void hob_bc_encode_rows(uint32_t vk_format, const uint8_t *pixels, uint32_t width, uint32_t height,
+void hob_bc_encode_rows(uint32_t vk_format, const void *pixels, uint32_t width, uint32_t height,
 						uint32_t row_first, uint32_t row_end, hob_bc_quality quality, uint8_t *out)
 {
 	uint32_t across = (width + 3) / 4;
 	bool half = vk_format < HOB_VK_BC2_UNORM || vk_format == HOB_VK_BC4_UNORM;
 	uint32_t bytes = half ? 8 : 16;
-	uint8_t block[64];
+	bool wide = vk_format == HOB_VK_BC6H_UFLOAT;
+	union {
+		uint8_t bytes[64];
+		uint16_t halves[64];
+	} block;
 	for (uint32_t row = row_first; row < row_end; row++)
 		for (uint32_t i = 0; i < across; i++) {
-			take_block(pixels, width, height, 4 * i, 4 * row, block);
-			encode_block(vk_format, block, quality, out + ((size_t)row * across + i) * bytes);
+			uint8_t *to = out + ((size_t)row * across + i) * bytes;
+			take_block(pixels, wide ? 8 : 4, width, height, 4 * i, 4 * row, (uint8_t *)&block);
+			if (wide)
+				hob_bc6h_encode(block.halves, quality, to);
+			else
+				encode_block(vk_format, block.bytes, quality, to);
 		}
 }

@@ -1,14 +1,14 @@
-/* blocks.h - BC block compression: encoders for BC1, BC3, BC4, BC5, BC7 and a decoder for all but BC6H.
+/* blocks.h - BC block compression: encoders for BC1, BC3, BC4, BC5, BC6H, BC7 and a decoder for all but signed BC6H.
  *
- * An encoder takes one 4x4 block of RGBA8 pixels, row after row, and writes 8 or 16 bytes. It is a pure function of
- * its input: integer arithmetic and floats without reassociation give the same bytes everywhere. */
+ * An encoder takes one 4x4 block of pixels, RGBA8 or for BC6H four half floats, row after row, and writes 8 or 16 bytes. It is
+ * a pure function of its input: integer arithmetic and floats without reassociation give the same bytes everywhere. */
 #ifndef HOB_BLOCKS_H
 #define HOB_BLOCKS_H
 
 #include "gpu_format.h"
 
 typedef enum hob_bc_quality {
-	HOB_BC_FAST, /* BC7: mode 6 alone. BC4: the solved ends */
+	HOB_BC_FAST, /* BC7: mode 6 alone. BC6H: one subset. BC4: the solved ends */
 	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partition, polished. BC4: one step around */
 	HOB_BC_BEST /* BC7: more modes and partitions, polished while it helps */
 } hob_bc_quality;
@@ -21,10 +21,13 @@ void hob_bc4_encode(const uint8_t values[16], hob_bc_quality quality, uint8_t ou
 /* pixels [16][4]: R and G are kept */
 void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
+/* pixels [16][4] half floats; the unsigned format. Alpha is ignored, what is below 0 becomes 0. The error that is kept small
+ * is that of the halves as whole numbers, which is about that of the logarithm of light. */
+void hob_bc6h_encode(const uint16_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 
-/* Encodes rows of blocks [row_first, row_end) of a picture RGBA8; pixels beyond the right and lower edge repeat the
- * last ones. `out` is the whole level. BC4 takes R. */
-void hob_bc_encode_rows(uint32_t vk_format, const uint8_t *pixels, uint32_t width, uint32_t height,
+/* Encodes rows of blocks [row_first, row_end) of a picture, RGBA8 or for BC6H four half floats a pixel; pixels beyond the right
+ * and lower edge repeat the last ones. `out` is the whole level. BC4 takes R. */
+void hob_bc_encode_rows(uint32_t vk_format, const void *pixels, uint32_t width, uint32_t height,
 						uint32_t row_first, uint32_t row_end, hob_bc_quality quality, uint8_t *out);
 
 /* Decodes a whole level into RGBA8 [height][width][4]. BC4 gives grey; BC5 gives B = 0; signed formats are mapped to
@@ -33,5 +36,7 @@ void hob_bc_decode(uint32_t vk_format, const uint8_t *blocks, uint32_t width, ui
 				   uint8_t *pixels);
 /* One block; out [16][4]. */
 void hob_bc_decode_block(uint32_t vk_format, const uint8_t *block, uint8_t out[64]);
+/* One block of unsigned BC6H; out [16][4] half floats, alpha 1. A reserved mode decodes to black. */
+void hob_bc6h_decode(const uint8_t block[16], uint16_t out[64]);
 
 #endif

@@ -15,7 +15,7 @@ bool hob_gpu_decodable(const hob_gpu_texture *texture)
 		return texture->basis_model != 0;
 	if (!hob_gpu_format_find(texture->vk_format, &format))
 		return false;
-	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && !format.is_float) ||
+	return format.codec == HOB_GPU_PLAIN || (format.codec == HOB_GPU_BC && format.vk != HOB_VK_BC6H_SFLOAT) ||
 		   (format.codec == HOB_GPU_ASTC && hob_astc_available());
 }
 
@@ -37,7 +37,10 @@ void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
 	/* A normal map or a pair of masks in two channels must not turn into grey and alpha. */
 	if (out->channels == 2)
 		out->channels = 3;
-	out->depth = !known || format.bits <= 8 ? HOB_DEPTH_8 : format.is_float ? HOB_DEPTH_FLOAT : HOB_DEPTH_16;
+	out->depth = !known				? HOB_DEPTH_8
+				 : format.is_float	? HOB_DEPTH_FLOAT
+				 : format.bits <= 8 ? HOB_DEPTH_8
+									: HOB_DEPTH_16;
 }
 
 bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
@@ -100,6 +103,20 @@ static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t coun
 		}
 }
 
+static void decode_bc6h(const uint8_t *blocks, uint32_t width, uint32_t height, float *out)
+{
+	uint16_t decoded[64];
+	for (uint32_t y = 0; y < height; y += 4)
+		for (uint32_t x = 0; x < width; x += 4, blocks += 16) {
+			hob_bc6h_decode(blocks, decoded);
+			for (uint32_t row = 0; row < 4 && y + row < height; row++)
+				for (uint32_t i = 0; i < 4 && x + i < width; i++)
+					for (uint32_t k = 0; k < 4; k++)
+						out[4 * ((size_t)(y + row) * width + x + i) + k] =
+							half_to_float(decoded[16 * row + 4 * i + k]);
+		}
+}
+
 static uint8_t masked(uint32_t pixel, uint32_t mask, uint8_t missing)
 {
 	if (mask == 0)
@@ -151,6 +168,8 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 		decode_masks(texture, raw.data, count, picture.pixels);
 	else if (format.codec == HOB_GPU_PLAIN)
 		decode_plain(&format, raw.data, count, &picture);
+	else if (format.vk == HOB_VK_BC6H_UFLOAT)
+		decode_bc6h(raw.data, info.width, info.height, (float *)picture.pixels);
 	else if (format.codec == HOB_GPU_BC)
 		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, picture.pixels);
 	else if (!hob_astc_decode(raw.data, raw.size, format.block_width, format.block_height, format.srgb,

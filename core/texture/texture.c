@@ -162,9 +162,10 @@ static void target_size(const bake *b, job *j, const hob_picture *picture, uint3
 {
 	uint32_t cap = b->request->settings.texture_max_size;
 	hob_fit_size(picture->width, picture->height, cap, width, height);
-	*blocks = hob_texture_wants_blocks(b->request, j->recipe, *width, *height);
+	bool is_float = picture->depth == HOB_DEPTH_FLOAT;
+	*blocks = hob_texture_wants_blocks(b->request, j->recipe, is_float, *width, *height);
 	uint32_t encoding = b->request->settings.texture_encoding;
-	if (b->request->png || b->request->soonest || picture->depth == HOB_DEPTH_FLOAT ||
+	if (b->request->png || b->request->soonest || (is_float && !*blocks) ||
 		(encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
 		return;
 	if (!*blocks) {

@@ -20,14 +20,15 @@
  *
  * What settings.texture_* make of it:
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F
- *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5. A side that is no multiple of four is scaled
+ *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5; HDR colours BC6H, or RGBA16F where a material
+ *           takes their alpha. A side that is no multiple of four is scaled
  *           to the next one (browsers demand it); below four, or sampled NEAREST, the picture stays uncompressed.
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file as it is, however large; what is packed becomes a PNG
  *   png     an RGBA or RGB PNG of level 0; request->png asks for it whatever the settings say
  * Pictures over texture.max_size are scaled down, aspect kept. KTX2 and DDS sources that hold the asked blocks
  * already are passed on untouched, without the levels over the size; where they have one level only, the others are
- * added to it. ETC2, BC6H and HDR in Basis Universal are always passed on; ETC1S and UASTC with texture_basis KEEP alone.
+ * added to it. ETC2, signed BC6H and HDR in Basis Universal are always passed on; ETC1S and UASTC with texture_basis KEEP alone.
  *
  * Each output is a part of its own (see hob_parts), keyed by the sources' bytes, the treatment and the settings. */
 #ifndef HOB_TEXTURE_H
@@ -39,7 +40,7 @@
 #include "../recipe/settings.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-#define HOB_TEXTURE_VERSION 8
+#define HOB_TEXTURE_VERSION 9
 
 typedef struct hob_texture_request {
 	const hob_io *io;

@@ -6,12 +6,15 @@
 #include <assert.h>
 
 bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
-							  uint32_t width, uint32_t height)
+							  bool is_float, uint32_t width, uint32_t height)
 {
 	uint32_t encoding = request->settings.texture_encoding;
 	if (request->png || request->soonest || (encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
 		return false;
-	if (encoding == HOB_TEXTURE_ASTC && !hob_astc_available())
+	bool light = is_float && recipe->use == HOB_USE_COLOR;
+	if (encoding == HOB_TEXTURE_ASTC && (light || !hob_astc_available()))
+		return false;
+	if (light && (recipe->channels & 8))
 		return false;
 	/* A strip or a dot of a few pixels is a palette more often than a picture. */
 	return !recipe->nearest && width >= 4 && height >= 4;
@@ -36,7 +39,7 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 	if (request->png)
 		return 0;
 	if (is_float)
-		return HOB_VK_R16G16B16A16_SFLOAT;
+		return blocks ? HOB_VK_BC6H_UFLOAT : HOB_VK_R16G16B16A16_SFLOAT;
 	if (blocks && request->settings.texture_encoding == HOB_TEXTURE_BC)
 		return bc_format(use, channels, opaque, request->settings.texture_quality == HOB_QUALITY_SMALL);
 	if (blocks && use == HOB_USE_NORMAL)
@@ -65,7 +68,7 @@ static hob_bc_quality effort(const hob_texture_request *request)
 /* ---- one level */
 
 typedef struct level_job {
-	const uint8_t *pixels;
+	const void *pixels;
 	uint32_t width, height, vk_format;
 	hob_bc_quality quality;
 	uint8_t *out;

@@ -117,9 +117,10 @@ typedef struct hob_texture_facts {
 uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uint32_t channels, bool opaque,
 							bool is_float, bool blocks);
 
-/* True when settings ask for compressed blocks of this size. */
+/* True when settings ask for compressed blocks of this size. Colours in floats have such a format in BC alone, and only while
+ * nobody takes their alpha. */
 bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
-							  uint32_t width, uint32_t height);
+							  bool is_float, uint32_t width, uint32_t height);
 
 /* Appends a KTX2 or DDS source's own blocks as a KTX2 file when they are what is asked for or cannot be unpacked;
  * *done says whether it did. */

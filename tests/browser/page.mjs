@@ -268,8 +268,22 @@ window.textureFamilies = () => {
 const ktx2 = new KTX2Loader().setTranscoderPath('/modules/three/examples/jsm/libs/basis/').detectSupport(renderer);
 
 /* Every texel of every level as the GPU gives it to a shader: 0..1, colours as light. */
+/* BC6H: three's loader does not know it outside of Basis Universal. */
+async function readLight(url) {
+	const ktx = readKtx(new Uint8Array(await (await fetch(url)).arrayBuffer()));
+	if (ktx.vkFormat !== 143) return null;
+	const zstd = new ZSTDDecoder();
+	await zstd.init();
+	const mipmaps = ktx.levels.map(({ levelData, uncompressedByteLength }, i) => ({
+		data: zstd.decode(levelData, uncompressedByteLength),
+		width: Math.max(1, ktx.pixelWidth >> i), height: Math.max(1, ktx.pixelHeight >> i) }));
+	const texture = new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, THREE.RGB_BPTC_UNSIGNED_Format);
+	texture.needsUpdate = true;
+	return texture;
+}
+
 window.readTexture = async (url) => {
-	const texture = await ktx2.loadAsync(url);
+	const texture = (await readLight(url)) ?? (await ktx2.loadAsync(url));
 	const material = new THREE.RawShaderMaterial({
 		glslVersion: THREE.GLSL3,
 		uniforms: { map: { value: texture }, level: { value: 0 } },

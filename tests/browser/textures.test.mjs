@@ -72,7 +72,7 @@ function makePicture(use) {
 }
 
 function writeModel(folder, use, png) {
-	const { slot, alpha } = uses[use];
+	const { slot, alpha } = uses[use] ?? { slot: 'base' };
 	const buffer = Buffer.alloc(60);
 	[0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1].forEach((v, i) => buffer.writeFloatLE(v, 4 * i));
 	const map = { index: 0 };
@@ -82,17 +82,37 @@ function writeModel(folder, use, png) {
 	if (slot === 'normal') material.normalTexture = map;
 	if (slot === 'occlusion') material.occlusionTexture = map;
 	mkdirSync(folder);
-	writeFileSync(join(folder, 'picture.png'), PNG.sync.write(png));
+	const uri = png ? 'picture.png' : 'picture.hdr';
+	if (png) writeFileSync(join(folder, uri), PNG.sync.write(png));
+	else light = writeLight(join(folder, uri));
 	writeFileSync(join(folder, 'model.gltf'), JSON.stringify({
 		asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes: [{ mesh: 0 }], materials: [material],
 		meshes: [{ primitives: [{ attributes: { POSITION: 0, TEXCOORD_0: 1 }, material: 0 }] }],
-		textures: [{ source: 0 }], images: [{ uri: 'picture.png' }],
+		textures: [{ source: 0 }], images: [{ uri }],
 		buffers: [{ byteLength: 60, uri: `data:application/octet-stream;base64,${buffer.toString('base64')}` }],
 		bufferViews: [{ buffer: 0, byteLength: 36 }, { buffer: 0, byteOffset: 36, byteLength: 24 }],
 		accessors: [{ bufferView: 0, componentType: 5126, count: 3, type: 'VEC3', min: [0, 0, 0], max: [1, 1, 0] },
 			{ bufferView: 1, componentType: 5126, count: 3, type: 'VEC2' }],
 	}));
 }
+
+/* Radiance: waves of light over twelve stops, and a lamp; what the file says comes back. */
+function writeLight(path) {
+	const size = 64, body = Buffer.alloc(4 * size * size), values = new Float64Array(4 * size * size);
+	for (let i = 0; i < size * size; i++) {
+		const x = (i % size) / size, y = Math.floor(i / size) / size;
+		const lamp = Math.hypot(x - 0.3, y - 0.6) < 0.1 ? 300 : 1;
+		const color = [1, 0.8 + 0.2 * Math.sin(9 * x), 0.6 + 0.3 * Math.cos(7 * y)].map((v) => v * lamp * 2 ** (6 * x - 3));
+		const exponent = Math.ceil(Math.log2(Math.max(...color)));
+		color.forEach((v, k) => (body[4 * i + k] = Math.min(255, Math.floor(v * 2 ** (8 - exponent)))));
+		body[4 * i + 3] = exponent + 128;
+		for (let k = 0; k < 3; k++) values[4 * i + k] = body[4 * i + k] * 2 ** (exponent - 8);
+	}
+	writeFileSync(path, Buffer.concat([Buffer.from(`#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y ${size} +X ${size}\n`), body]));
+	return values;
+}
+
+let light;
 
 const side = (full, level) => Math.max(1, full >> level);
 
@@ -167,6 +187,8 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 			writeModel(join(sources, use), use, pictures[use]);
 			models.push({ name: use, from: join(sources, use, 'model.gltf') });
 		}
+		writeModel(join(sources, 'light'), 'light');
+		models.push({ name: 'light', from: join(sources, 'light', 'model.gltf') });
 		for (const kind of ['etc1s', 'uastc']) {
 			const from = join(corpus, `gltf/khronos-derived/BoxTextured-KTX2-${kind}/BoxTextured.gltf`);
 			if (existsSync(from)) models.push({ name: kind, from });
@@ -237,6 +259,26 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 					assert.ok(most < 1.6 && psnr > 52, `${use}, level ${i}: off by ${most}, ${psnr} dB`);
 				});
 			}
+		});
+
+	/* The GPU (Mesa, in software) and three's loader know nothing of Hob. Light is compared by its logarithm. */
+	for (const profile of ['fast', 'bc', 'rgba8'])
+		test(`HDR: ${profile}`, async () => {
+			const name = `${profile}/light/model.gltf`;
+			const bytes = new Uint8Array(await (await fetch(`${bench.origin}/a/${name}?output=textures/0`)).arrayBuffer());
+			const file = read(bytes);
+			assert.equal(file.vkFormat, profile === 'rgba8' ? 97 : 143);
+			const { levels } = await load(name);
+			const stops = (v) => Math.log2(Math.max(v, 1e-4));
+			let sum = 0;
+			levels[0].pixels.forEach((v, i) => { if (i % 4 < 3) sum += (stops(v) - stops(light[i])) ** 2; });
+			const off = Math.sqrt(sum / (light.length * 3 / 4));
+			console.log(`${profile.padEnd(6)} light  ${off.toFixed(4)} stops`);
+			assert.ok(off < { fast: 0.06, bc: 0.03, rgba8: 0.001 }[profile], `off by ${off} stops`);
+			if (profile === 'rgba8') return;
+			const unpacked = await bench.page.evaluate((url) => unpackTexture(url), `/a/${name}?output=textures/0`);
+			const half = (h) => (h & 0x7c00 ? 2 ** ((h >> 10) - 15) * (1 + (h & 1023) / 1024) : (h & 1023) / 2 ** 24);
+			levels.forEach(({ pixels }, i) => assert.deepEqual(unpacked[i].map(half), pixels, `level ${i}`));
 		});
 
 	test('zstd changes nothing', async () => {

@@ -3,8 +3,9 @@
  *
  *     const pixels = await decodeBlocks(146, level.data, level.width, level.height);
  *
- * BC1, BC3, BC4, BC5 and BC7 as the Khronos Data Format Specification has them, and ASTC of two dimensions and low
- * dynamic range; parts of ASTC that are for high dynamic range come out magenta, as the specification wants.
+ * BC1, BC3, BC4, BC5, BC6H (unsigned) and BC7 as the Khronos Data Format Specification has them, and ASTC of two
+ * dimensions and low dynamic range; parts of ASTC that are for high dynamic range come out magenta, as the
+ * specification wants.
  */
 
 const BREATH = 10; /* ms of work, after which the page may do something else */
@@ -130,6 +131,85 @@ function readBc7(block, out) {
 			out[4 * i + k] = ((64 - weight) * ends[s][k] + weight * ends[s + 1][k] + 32) >> 6;
 		}
 		if (rotation) [out[4 * i + 3], out[4 * i + rotation - 1]] = [out[4 * i + rotation - 1], out[4 * i + 3]];
+	}
+}
+
+/* ---- BC6H */
+
+/* By code: bits of an end, bits of the others as differences from it (r, g, b), and what follows the code: channel, end
+ * (w and x of the first subset, y and z of the second), and bits, the last named first. */
+const rgb = 'rw9:0 gw9:0 bw9:0';
+const bc6hModes = new Map([
+	[0, [10, [5, 5, 5],
+		`gy4 by4 bz4 ${rgb} rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 rz4:0 bz3`]],
+	[1, [7, [6, 6, 6],
+		'gy5 gz4 gz5 rw6:0 bz0 bz1 by4 gw6:0 by5 bz2 gy4 bw6:0 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 ' +
+		'gz3:0 bx5:0 by3:0 ry5:0 rz5:0']],
+	[2, [11, [5, 4, 4],
+		`${rgb} rx4:0 rw10 gy3:0 gx3:0 gw10 bz0 gz3:0 bx3:0 bw10 bz1 by3:0 ry4:0 bz2 rz4:0 bz3`]],
+	[6, [11, [4, 5, 4],
+		`${rgb} rx3:0 rw10 gz4 gy3:0 gx4:0 gw10 gz3:0 bx3:0 bw10 bz1 by3:0 ry3:0 bz0 bz2 rz3:0 gy4 ` +
+		'bz3']],
+	[10, [11, [4, 4, 5],
+		`${rgb} rx3:0 rw10 by4 gy3:0 gx3:0 gw10 bz0 gz3:0 bx4:0 bw10 by3:0 ry3:0 bz1 bz2 rz3:0 bz4 ` +
+		'bz3']],
+	[14, [9, [5, 5, 5],
+		'rw8:0 by4 gw8:0 gy4 bw8:0 bz4 rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 ' +
+		'rz4:0 bz3']],
+	[18, [8, [6, 5, 5],
+		'rw7:0 gz4 by4 gw7:0 bz2 gy4 bw7:0 bz3 bz4 rx5:0 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ' +
+		'ry5:0 rz5:0']],
+	[22, [8, [5, 6, 5],
+		'rw7:0 bz0 by4 gw7:0 gy5 gy4 bw7:0 gz5 bz4 rx4:0 gz4 gy3:0 gx5:0 gz3:0 bx4:0 bz1 by3:0 ' +
+		'ry4:0 bz2 rz4:0 bz3']],
+	[26, [8, [5, 5, 6],
+		'rw7:0 bz1 by4 gw7:0 by5 gy4 bw7:0 bz5 bz4 rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx5:0 by3:0 ' +
+		'ry4:0 bz2 rz4:0 bz3']],
+	[30, [6, null,
+		'rw5:0 gz4 bz0 bz1 by4 gw5:0 gy5 by5 bz2 gy4 bw5:0 gz5 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 ' +
+		'gz3:0 bx5:0 by3:0 ry5:0 rz5:0']],
+	[3, [10, null,
+		`${rgb} rx9:0 gx9:0 bx9:0`]],
+	[7, [11, [9, 9, 9],
+		`${rgb} rx8:0 rw10 gx8:0 gw10 bx8:0 bw10`]],
+	[11, [12, [8, 8, 8],
+		`${rgb} rx7:0 rw10:11 gx7:0 gw10:11 bx7:0 bw10:11`]],
+	[15, [16, [4, 4, 4],
+		`${rgb} rx3:0 rw10:15 gx3:0 gw10:15 bx3:0 bw10:15`]],
+].map(([code, [bits, delta, layout]]) => [code, { bits, delta, fields: layout.split(' ').map((field) => {
+	const [last, first = last] = field.slice(2).split(':').map(Number);
+	return { channel: 'rgb'.indexOf(field[0]), end: 'wxyz'.indexOf(field[1]), first, last };
+}) }]));
+
+/* Sixteen half floats; those of a reserved mode are black. */
+function readBc6h(block, out) {
+	const bits = new Bits(block);
+	let code = bits.take(2);
+	if (code > 1) code |= bits.take(3) << 2;
+	for (let i = 0; i < 64; i++) out[i] = i % 4 === 3 ? 0x3c00 : 0;
+	const mode = bc6hModes.get(code);
+	if (!mode) return;
+	const two = (code & 3) !== 3;
+	const ends = Array.from({ length: 4 }, () => [0, 0, 0]);
+	for (const { channel, end, first, last } of mode.fields) {
+		const step = Math.sign(last - first) || 1;
+		for (let bit = first; bit !== last + step; bit += step) ends[end][channel] |= bits.take(1) << bit;
+	}
+	const partition = two ? bits.take(5) : 0;
+	for (let k = 0; mode.delta && k < 3; k++)
+		for (const end of ends.slice(1)) {
+			const delta = (end[k] << (32 - mode.delta[k])) >> (32 - mode.delta[k]);
+			end[k] = (ends[0][k] + delta) & ((1 << mode.bits) - 1);
+		}
+	const most = (1 << mode.bits) - 1;
+	const widened = (v) => (mode.bits >= 15 || v === 0 ? v : v === most ? 65535 : ((v << 16) + 32768) >>> mode.bits);
+	const wide = ends.map((end) => end.map(widened));
+	const size = two ? 3 : 4;
+	for (let i = 0; i < 16; i++) {
+		const weight = bc7Weights[size][bits.take(size - (i === 0 || (two && i === anchors2[partition]) ? 1 : 0))];
+		const s = two ? 2 * ((partitions2[partition] >>> (2 * i)) & 3) : 0;
+		for (let k = 0; k < 3; k++)
+			out[4 * i + k] = (((wide[s][k] * (64 - weight) + wide[s + 1][k] * weight + 32) >> 6) * 31) >> 6;
 	}
 }
 
@@ -425,6 +505,7 @@ function codecOf(vkFormat) {
 	if (vkFormat === 139) return scalars(1);
 	if (vkFormat === 141) return scalars(2);
 	if (vkFormat === 145 || vkFormat === 146) return { width: 4, height: 4, bytes: 16, read: readBc7 };
+	if (vkFormat === 143) return { width: 4, height: 4, bytes: 16, read: readBc6h, pixels: Uint16Array };
 	const srgb = vkFormat % 2 === 0;
 	const sides = astcSides[srgb ? vkFormat - 1 : vkFormat];
 	return sides ? { width: sides[0], height: sides[1], bytes: 16,
@@ -435,7 +516,7 @@ export const canDecode = (vkFormat) => codecOf(vkFormat) !== null;
 
 /**
  * Pixels of a level, four bytes each (R, G, B, A as stored: sRGB stays sRGB); channels that the format lacks are 0,
- * alpha 255.
+ * alpha 255. BC6H gives a Uint16Array of half floats.
  */
 export async function decodeBlocks(vkFormat, data, width, height) {
 	const codec = codecOf(vkFormat);
@@ -443,8 +524,9 @@ export async function decodeBlocks(vkFormat, data, width, height) {
 	const across = Math.ceil(width / codec.width);
 	const down = Math.ceil(height / codec.height);
 	if (data.length < across * down * codec.bytes) throw new Error('the texture ends before its last block');
-	const pixels = new Uint8Array(4 * width * height);
-	const out = new Uint8Array(4 * codec.width * codec.height);
+	const { pixels: Pixels = Uint8Array } = codec;
+	const pixels = new Pixels(4 * width * height);
+	const out = new Pixels(4 * codec.width * codec.height);
 	let breath = performance.now() + BREATH;
 	for (let row = 0; row < down; row++) {
 		for (let column = 0; column < across; column++) {

@@ -19,6 +19,7 @@ const ktxFormats = {
 	16: [THREE.RGFormat, false, 2, 1],
 	37: [THREE.RGBAFormat, false, 4, 1],
 	43: [THREE.RGBAFormat, true, 4, 1],
+	97: [THREE.RGBAFormat, false, 8, 1],
 	131: [THREE.RGB_S3TC_DXT1_Format, false, 8, 4],
 	132: [THREE.RGB_S3TC_DXT1_Format, true, 8, 4],
 	133: [THREE.RGBA_S3TC_DXT1_Format, false, 8, 4],
@@ -27,6 +28,7 @@ const ktxFormats = {
 	138: [THREE.RGBA_S3TC_DXT5_Format, true, 16, 4],
 	139: [THREE.RED_RGTC1_Format, false, 8, 4],
 	141: [THREE.RED_GREEN_RGTC2_Format, false, 16, 4],
+	143: [THREE.RGB_BPTC_UNSIGNED_Format, false, 16, 4],
 	145: [THREE.RGBA_BPTC_Format, false, 16, 4],
 	146: [THREE.RGBA_BPTC_Format, true, 16, 4],
 	/* ASTC: the formats of WebGL and of Vulkan come in the same order. */
@@ -38,7 +40,7 @@ const ktxFormats = {
 /** What a GPU must have for block-compressed VkFormats up to a number; without it they are unpacked here. */
 const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'],
 	[142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
-	[146, 'EXT_texture_compression_bptc', 'BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
+	[146, 'EXT_texture_compression_bptc', 'BC6H and BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
 
 let zstd;
 
@@ -71,10 +73,13 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 		const [width, height] = [Math.max(1, ktx.pixelWidth >> i), Math.max(1, ktx.pixelHeight >> i)];
 		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength)
 			: level.levelData;
-		mipmaps.push({ data: unpacked ? await decodeBlocks(ktx.vkFormat, data, width, height) : data, width, height });
+		const pixels = unpacked ? await decodeBlocks(ktx.vkFormat, data, width, height) : data;
+		/* A copy: halves begin at even addresses. */
+		mipmaps.push({ data: ktx.vkFormat === 97 ? new Uint16Array(pixels.slice().buffer) : pixels, width, height });
 	}
 	const texture = side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
 		: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
+	if (ktx.vkFormat === 97 || (unpacked && ktx.vkFormat === 143)) texture.type = THREE.HalfFloatType;
 	if (side === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
 	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 	texture.userData.levels = mipmaps.length;

@@ -14,7 +14,7 @@ typedef hob_rt_blob (*draw_find)(void *user, const hob_rt_asset *asset, uint32_t
 hob_rt_blob hob_draw_folder_find(void *folder, const hob_rt_asset *asset, uint32_t index);
 
 /* Loads image `index` from what `find` gives. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, where the driver has them, BC1,
- * BC3 to BC5, BC7, ASTC; raw or zstd), PNG, JPEG. A picture that cannot be had becomes one grey pixel, with a line on
+ * BC3 to BC7, ASTC; raw or zstd), PNG, JPEG. A picture that cannot be had becomes one grey pixel, with a line on
  * stderr. */
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user);
 /* One pixel. */

@@ -7,6 +7,7 @@
 
 #include "core/texture/bc7_tables.h"
 #include "core/texture/blocks.h"
+#include "core/texture/mips.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,6 +224,87 @@ static void one_colour_of_two_alphas_stays_exact(void **state)
 	}
 }
 
+/* Light over 24 stops, in one colour or two, with a slope and noise. */
+static void make_light(int kind, uint16_t out[64])
+{
+	float base[2][3], tilt[2][3], light = exp2f((float)next_random(2400) / 100.0f - 12.0f);
+	for (int s = 0; s < 2; s++)
+		for (int k = 0; k < 3; k++)
+			base[s][k] = light * (0.4f + (float)next_random(100) / 100.0f) * (s ? 5.0f : 1.0f),
+			tilt[s][k] = (float)next_random(100) / 500.0f - 0.1f;
+	uint32_t pattern = bc7_partitions2[next_random(32)];
+	for (int i = 0; i < 16; i++)
+		for (int k = 0; k < 3; k++) {
+			int s = kind % 2 && (pattern >> 2 * i & 3);
+			float v = base[s][k] * (1.0f + tilt[s][k] * (float)(i % 4 + i / 4) / 3.0f);
+			v *= 1.0f + 0.001f * (float)next_random(kind % 3 ? 10 : 1);
+			out[4 * i + k] = hob_half_of(v);
+		}
+	for (int i = 0; i < 16; i++)
+		out[4 * i + 3] = 0x3C00;
+}
+
+static void bc6h_gets_better_with_effort_and_uses_its_modes(void **state)
+{
+	(void)state;
+	double sums[3] = {0};
+	uint32_t modes = 0;
+	for (int n = 0; n < 3000; n++) {
+		uint16_t in[64], decoded[64];
+		uint8_t out[16];
+		make_light(n, in);
+		for (int q = HOB_BC_FAST; q <= HOB_BC_BEST; q++) {
+			hob_bc6h_encode(in, (hob_bc_quality)q, out);
+			modes |= 1u << ((out[0] & 3) < 2 ? out[0] & 3 : out[0] & 31);
+			hob_bc6h_decode(out, decoded);
+			for (int i = 0; i < 64; i++)
+				sums[q] += (decoded[i] - in[i]) * (double)(decoded[i] - in[i]);
+		}
+	}
+	double stops[3];
+	for (int q = 0; q < 3; q++)
+		stops[q] = sqrt(sums[q] / 3000.0 / 48.0) / 1024.0;
+	if (stops[2] > stops[1] || stops[1] > 0.9 * stops[0] || stops[0] > 0.035)
+		fail_msg("off by %f, %f, %f stops", stops[0], stops[1], stops[2]);
+	assert_true(__builtin_popcount(modes) >= 8);
+}
+
+static void one_light_comes_out_exact_of_bc6h_and_less_than_none_is_black(void **state)
+{
+	(void)state;
+	uint16_t in[64], decoded[64];
+	uint8_t out[16];
+	for (uint32_t half = 0; half < 0x7C00; half += 5) {
+		for (int i = 0; i < 64; i++)
+			in[i] = i % 4 < 3 ? (uint16_t)half : 0x3C00;
+		hob_bc6h_encode(in, HOB_BC_FAST, out);
+		hob_bc6h_decode(out, decoded);
+		assert_memory_equal(decoded, in, sizeof in);
+	}
+	for (int i = 0; i < 64; i++)
+		in[i] = 0xC000; /* -2 */
+	hob_bc6h_encode(in, HOB_BC_GOOD, out);
+	hob_bc6h_decode(out, decoded);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(decoded[i], i % 4 < 3 ? 0 : 0x3C00);
+}
+
+static void random_blocks_of_bc6h_decode_to_finite_light(void **state)
+{
+	(void)state;
+	for (int n = 0; n < 20000; n++) {
+		uint8_t block[16];
+		uint16_t out[64];
+		for (int i = 0; i < 16; i++)
+			block[i] = (uint8_t)next_random(256);
+		hob_bc6h_decode(block, out);
+		for (int i = 0; i < 64; i++)
+			assert_true(out[i] < 0x7C00);
+		if ((block[0] & 0x13) == 0x13)
+			assert_int_equal(out[0] | out[1] | out[2], 0);
+	}
+}
+
 static void reserved_and_random_blocks_decode_to_something(void **state)
 {
 	(void)state;
@@ -250,6 +332,9 @@ int main(void)
 		cmocka_unit_test(one_colour_comes_out_exact_of_bc7),
 		cmocka_unit_test(edges_that_are_no_multiple_of_four_repeat),
 		cmocka_unit_test(one_colour_of_two_alphas_stays_exact),
+		cmocka_unit_test(bc6h_gets_better_with_effort_and_uses_its_modes),
+		cmocka_unit_test(one_light_comes_out_exact_of_bc6h_and_less_than_none_is_black),
+		cmocka_unit_test(random_blocks_of_bc6h_decode_to_finite_light),
 		cmocka_unit_test(reserved_and_random_blocks_decode_to_something),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,57 @@ static void blocks_of_a_source_are_not_compressed_again(void **state)
 	}
 }
 
+/* 6 x 5 pixels of 4.0, 2.0, 1.0. */
+static void add_light(bench *b, const char *path)
+{
+	static const char head[] = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 5 +X 6\n";
+	size_t size = sizeof head - 1 + 4 * 30;
+	uint8_t *file = malloc(size);
+	assert_non_null(file);
+	memcpy(file, head, sizeof head - 1);
+	for (int i = 0; i < 30; i++)
+		memcpy(file + sizeof head - 1 + 4 * i, ((uint8_t[4]){128, 64, 32, 131}), 4);
+	b->files[b->file_count++] = (memory_file){path, {file, size}};
+}
+
+static void hdr_colours_become_bc6h_and_others_stay_halves(void **state)
+{
+	(void)state;
+	static const struct {
+		hob_slot slot;
+		uint32_t encoding, blend, format;
+	} cases[] = {
+		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_BC, 0, HOB_VK_BC6H_UFLOAT},
+		{HOB_SLOT_BASE_COLOR, HOB_TEXTURE_BC, 0, HOB_VK_BC6H_UFLOAT},
+		{HOB_SLOT_BASE_COLOR, HOB_TEXTURE_BC, 1, HOB_VK_R16G16B16A16_SFLOAT},
+		{HOB_SLOT_NORMAL, HOB_TEXTURE_BC, 0, HOB_VK_BC5_UNORM},
+		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_ASTC, 0, HOB_VK_R16G16B16A16_SFLOAT},
+		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_RGBA8, 0, HOB_VK_R16G16B16A16_SFLOAT},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		bench *b = open_bench();
+		add_light(b, "props/a.hdr");
+		b->request.settings.texture_encoding = cases[i].encoding;
+		b->materials[0].alpha_mode = cases[i].blend ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
+		b->materials[0].slots[cases[i].slot].image = add_image(b, "props/a.hdr");
+		assert_true(bake(b));
+		bool blocks = cases[i].format != HOB_VK_R16G16B16A16_SFLOAT;
+		assert_int_equal(b->out.images[0].vk_format, cases[i].format);
+		assert_int_equal(b->out.images[0].width, blocks ? 8 : 6);
+		assert_int_equal(noted(b, "texture.scaled", "8 x 8"), blocks);
+		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
+		hob_gpu_texture t;
+		hob_picture seen;
+		assert_true(hob_ktx2_open(b->textures[0].bytes, &t, &b->err));
+		assert_true(hob_gpu_decode(&t, &b->scratch, &seen, &b->err));
+		assert_int_equal(seen.depth, cases[i].slot == HOB_SLOT_NORMAL ? HOB_DEPTH_8 : HOB_DEPTH_FLOAT);
+		float expected[4] = {4.0f, 2.0f, 1.0f, 1.0f};
+		for (uint32_t k = 0; k < 4 * seen.width * seen.height && cases[i].slot != HOB_SLOT_NORMAL; k++)
+			assert_true(((const float *)(const void *)seen.pixels)[k] == expected[k % 4]);
+		close_bench(b);
+	}
+}
+
 static void a_preview_compresses_nothing_itself(void **state)
 {
 	(void)state;
@@ -222,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
+		cmocka_unit_test(hdr_colours_become_bc6h_and_others_stay_halves),
 		cmocka_unit_test(a_preview_compresses_nothing_itself),
 		cmocka_unit_test(blocks_of_another_kind_are_compressed_anew),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),

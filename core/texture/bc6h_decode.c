@@ -1,0 +1,63 @@
+#include "blocks.h"
+
+#include "bc6h_tables.h"
+
+static uint32_t take(const uint8_t *block, uint32_t *at)
+{
+	uint32_t bit = (uint32_t)block[*at / 8] >> *at % 8 & 1;
+	(*at)++;
+	return bit;
+}
+
+static const bc6h_mode *mode_of(const uint8_t *block)
+{
+	uint32_t code = block[0] & 31u;
+	if ((code & 3) < 2)
+		code &= 3;
+	for (size_t i = 0; i < HOB_COUNT_OF(bc6h_modes); i++)
+		if (bc6h_modes[i].code == code)
+			return &bc6h_modes[i];
+	return NULL;
+}
+
+static void add_base(const bc6h_mode *m, uint32_t ends[4][3])
+{
+	for (uint32_t k = 0; k < 3 && m->delta[k]; k++)
+		for (uint32_t e = 1; e < 2u * m->subsets; e++) {
+			uint32_t sign = 1u << (m->delta[k] - 1);
+			uint32_t delta = (ends[e][k] ^ sign) - sign;
+			ends[e][k] = (ends[0][k] + delta) & ((1u << m->bits) - 1);
+		}
+}
+
+void hob_bc6h_decode(const uint8_t block[16], uint16_t out[64])
+{
+	const bc6h_mode *m = mode_of(block);
+	for (uint32_t i = 0; i < 16; i++) {
+		out[4 * i] = out[4 * i + 1] = out[4 * i + 2] = 0;
+		out[4 * i + 3] = 0x3C00;
+	}
+	if (!m)
+		return;
+	uint32_t ends[4][3] = {{0}}, at = m->code_bits, partition = 0;
+	const char *layout = bc6h_layouts[m - bc6h_modes];
+	for (bc6h_field f; bc6h_next(&layout, &f);) {
+		int step = f.last < f.first ? -1 : 1;
+		for (int bit = f.first; bit != f.last + step; bit += step)
+			ends[f.end][f.channel] |= take(block, &at) << bit;
+	}
+	for (uint32_t bit = 0; bit < 5 && m->subsets == 2; bit++)
+		partition |= take(block, &at) << bit;
+	add_base(m, ends);
+	uint32_t index_bits = m->subsets == 2 ? 3 : 4;
+	for (uint32_t i = 0; i < 16; i++) {
+		uint32_t index = 0, bits = index_bits - (bc6h_is_anchor(m, partition, i) ? 1 : 0);
+		for (uint32_t bit = 0; bit < bits; bit++)
+			index |= take(block, &at) << bit;
+		uint32_t e = 2 * bc6h_subset(m, partition, i), weight = bc7_weights[index_bits][index];
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t a = bc6h_widened(ends[e][k], m->bits), b = bc6h_widened(ends[e + 1][k], m->bits);
+			out[4 * i + k] = (uint16_t)(((a * (64 - weight) + b * weight + 32) >> 6) * 31 >> 6);
+		}
+	}
+}
