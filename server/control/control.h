@@ -51,7 +51,8 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_JOBS, /* as JOBS_LIVE; number: only ids below (0 = newest), tag: the items that JOBS_LIVE gave just before: how
 					   * many of the limit they are, and none of them is given twice. 200 {"items":[...],"next":id or null}, those items first,
 					   * then finished jobs, newest first */
-	SRV_CONTROL_JOB,	 /* number: JSON of one finished job. 200, 404 */
+	SRV_CONTROL_JOB,   /* number: JSON of one finished job. 200, 404 */
+	SRV_CONTROL_TRACE, /* asset: only of it unless empty, since_ms, number2: at most so many: finished jobs as a trace of events. 200 */
 	SRV_CONTROL_HISTORY, /* asset, number, number2 as for JOBS: its finished jobs with what they made. 200 */
 	SRV_CONTROL_LOG,	 /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
 	SRV_CONTROL_WHY, /* asset: JSON explanation of the last cook; number: against what was served at that rev

@@ -14,7 +14,7 @@ typedef struct found {
 	const srv_view_asset *asset; /* NULL: a file that is not an asset */
 	const srv_view_dep *dep;	 /* outwards */
 	hob_str root, path;
-	uint32_t depth;
+	uint32_t depth, via; /* via: the item that was asked for its neighbours */
 } found;
 
 typedef struct walk {
@@ -51,11 +51,11 @@ static const srv_view_asset *asset_at(const srv_view *view, hob_str root, hob_st
 	return asset;
 }
 
-static void add_made_of(walk *w, const srv_view_asset *asset, uint32_t depth)
+static void add_made_of(walk *w, const srv_view_asset *asset, uint32_t depth, uint32_t via)
 {
 	for (uint32_t i = 0; i < asset->dep_count; i++)
 		add(w, (found){asset_at(w->view, asset->root, asset->deps[i].path), &asset->deps[i], asset->root,
-					   asset->deps[i].path, depth});
+					   asset->deps[i].path, depth, via});
 }
 
 static bool depends_on(const srv_view_asset *asset, const srv_view_asset *target)
@@ -66,21 +66,27 @@ static bool depends_on(const srv_view_asset *asset, const srv_view_asset *target
 	return false;
 }
 
-static void add_users(walk *w, const srv_view_asset *target, uint32_t depth)
+static void add_users(walk *w, const srv_view_asset *target, uint32_t depth, uint32_t via)
 {
 	for (uint32_t i = 0; i < w->view->count; i++) {
 		const srv_view_asset *a = w->view->assets[i];
 		if (depends_on(a, target))
-			add(w, (found){a, NULL, a->root, a->path, depth});
+			add(w, (found){a, NULL, a->root, a->path, depth, via});
 	}
 }
 
-static void put_found(hob_buf *out, const found *item, bool in)
+static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 {
+	const found *via = &w->items[item->via];
 	hob_json_open(out, '{');
 	hob_json_put_str(out, "path", item->path);
 	hob_json_put_str(out, "root", item->root);
 	hob_json_put_u64(out, "depth", item->depth);
+	hob_json_key(out, "via");
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "root", via->root);
+	hob_json_put_str(out, "path", via->path);
+	hob_json_close(out, '}');
 	hob_json_key(out, "id");
 	if (item->asset)
 		hob_json_str(out, hob_str_of(item->asset->id));
@@ -112,11 +118,11 @@ enum MHD_Result srv_route_asset_deps(request *r)
 	if (!srv_request_number(r, "depth", 1, DEPTH_MAX, 1, &result, &depth) ||
 		!srv_request_asset(r, &w.view, &asset, &result))
 		return result;
-	add(&w, (found){asset, NULL, asset->root, asset->path, 0});
+	add(&w, (found){asset, NULL, asset->root, asset->path, 0, 0});
 	for (uint32_t i = 0; i < w.count; i++) {
 		const found at = w.items[i];
 		if (at.asset && at.depth < depth)
-			(in ? add_users : add_made_of)(&w, at.asset, at.depth + 1);
+			(in ? add_users : add_made_of)(&w, at.asset, at.depth + 1, i);
 	}
 	hob_buf body = {0};
 	hob_json_open(&body, '{');
@@ -125,7 +131,7 @@ enum MHD_Result srv_route_asset_deps(request *r)
 	hob_json_key(&body, "items");
 	hob_json_open(&body, '[');
 	for (uint32_t i = 1; i < w.count; i++)
-		put_found(&body, &w.items[i], in);
+		put_found(&body, &w, &w.items[i], in);
 	hob_json_close(&body, ']');
 	hob_json_key(&body, "truncated");
 	hob_json_bool(&body, w.cut);

@@ -6,7 +6,14 @@
 
 /* Resources that the loop or the questions' thread answers: jobs and sync. */
 
-enum { JOBS_DEFAULT = 100, JOBS_MAX = 1000, SYNC_DEFAULT_MS = 30000, SYNC_MAX_MS = 600000 };
+enum {
+	JOBS_DEFAULT = 100,
+	JOBS_MAX = 1000,
+	TRACE_DEFAULT = 2000,
+	TRACE_MAX = 20000,
+	SYNC_DEFAULT_MS = 30000,
+	SYNC_MAX_MS = 600000
+};
 
 /* "2026-11-20T18:31:29Z", fractions of a second allowed; or milliseconds since 1970. */
 static bool parse_time(hob_str text, int64_t *out)
@@ -66,6 +73,16 @@ static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page
 	return result;
 }
 
+static bool read_since(request *r, int64_t *since_ms, enum MHD_Result *refused)
+{
+	hob_str since = {0};
+	if (!srv_request_param(r, "since", &since) || parse_time(since, since_ms))
+		return true;
+	*refused = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
+								 HOB_FMT(since));
+	return false;
+}
+
 enum MHD_Result srv_route_jobs(request *r)
 {
 	enum MHD_Result result;
@@ -73,15 +90,14 @@ enum MHD_Result srv_route_jobs(request *r)
 	int64_t since_ms = 0;
 	if (r->ask && (r->ask->control.kind == SRV_CONTROL_JOBS || r->ask->status >= 400))
 		return srv_reply_answer(r, "application/json");
-	hob_str asset = {0}, state = {0}, since = {0};
+	hob_str asset = {0}, state = {0};
 	srv_request_param(r, "asset", &asset);
 	srv_request_param(r, "state", &state);
 	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &limit) ||
 		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
 		return result;
-	if (srv_request_param(r, "since", &since) && !parse_time(since, &since_ms))
-		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
-								 HOB_FMT(since));
+	if (!read_since(r, &since_ms, &result))
+		return result;
 	if (!known_words(state))
 		return srv_reply_problem(
 			r, PROBLEM_BAD_REQUEST,
@@ -92,6 +108,26 @@ enum MHD_Result srv_route_jobs(request *r)
 	const srv_view_asset *known = srv_view_find_id(view, asset);
 	srv_control page = {.number = before, .number2 = limit, .text = state, .since_ms = since_ms};
 	result = ask_for_jobs(r, known ? known->full : asset, &page);
+	srv_view_drop(view);
+	return result;
+}
+
+enum MHD_Result srv_route_trace(request *r)
+{
+	enum MHD_Result result;
+	uint64_t limit;
+	int64_t since_ms = 0;
+	hob_str asset = {0};
+	if (r->ask)
+		return srv_reply_answer(r, "application/json");
+	if (!srv_request_number(r, "limit", 1, TRACE_MAX, TRACE_DEFAULT, &result, &limit) ||
+		!read_since(r, &since_ms, &result))
+		return result;
+	srv_request_param(r, "asset", &asset);
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view_asset *known = srv_view_find_id(view, asset);
+	result = srv_ask(r, SRV_CONTROL_TRACE, known ? known->full : asset,
+					 &(srv_control){.number2 = limit, .since_ms = since_ms});
 	srv_view_drop(view);
 	return result;
 }

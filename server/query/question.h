@@ -19,6 +19,7 @@ int srv_query_what_if(question *q);
 int srv_query_manifest(question *q);
 int srv_query_jobs(question *q);
 int srv_query_job(question *q);
+int srv_query_trace(question *q);
 int srv_query_history(question *q);
 int srv_query_log(question *q);
 int srv_query_settings(question *q); /* reading and changing */

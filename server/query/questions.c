@@ -24,6 +24,7 @@ typedef int answer_fn(question *q);
 static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_JOBS] = srv_query_jobs,
 	[SRV_CONTROL_JOB] = srv_query_job,
+	[SRV_CONTROL_TRACE] = srv_query_trace,
 	[SRV_CONTROL_HISTORY] = srv_query_history,
 	[SRV_CONTROL_LOG] = srv_query_log,
 	[SRV_CONTROL_WHY] = srv_query_why,

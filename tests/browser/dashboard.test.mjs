@@ -219,6 +219,10 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 
 	test('jobs, cache, log and API have controls that do what they say', async () => {
 		await go('/ui/jobs');
+		await page.getByRole('button', { name: 'Timeline' }).click();
+		const { traceEvents } = await studio.get('/api/v1/trace');
+		await page.waitForFunction((count) => document.querySelectorAll('.timeline rect').length === count, traceEvents.filter(({ ph }) => ph === 'X').length);
+		await page.getByRole('button', { name: 'Timeline' }).click();
 		await page.getByRole('region', { name: 'Finished' }).getByRole('button', { name: 'Failed' }).click();
 		await page.locator('table.jobs', { hasText: 'hero.glb' }).waitFor();
 		await page.getByRole('button', { name: 'Log' }).first().click();

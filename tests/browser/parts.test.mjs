@@ -27,7 +27,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 	let studio;
 	let page;
 	before(async () => {
-		studio = await openStudio(files);
+		studio = await openStudio(files, { options: ['--live'] });
 		await studio.sync();
 		page = await studio.newPage('/ui/asset/art/robot.gltf');
 		await page.setViewportSize({ width: 900, height: 700 });
@@ -55,12 +55,24 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 			for (const name of ['box.glb', 'spot.obj', 'robot.gltf']) await go(name);
 			held.push(await viewer((v) => {
 				v.stage.draw();
-				const { geometries, textures } = v.stage.costs();
-				return { geometries, textures, same: v.stage.canvas === globalThis.firstCanvas };
+				const { geometries, textures, programs } = v.stage.costs();
+				return { geometries, textures, programs, same: v.stage.canvas === globalThis.firstCanvas };
 			}));
 		}
 		assert.ok(held.every(({ same }) => same), 'the canvas of the first asset is that of all');
 		assert.deepEqual(held[3], held[1]);
+	});
+
+	test('what the next asset could use stays: no program is made anew, and the canvas keeps its pixels', async () => {
+		await viewer((v) => {
+			const { renderer } = v.stage;
+			const { setDrawingBufferSize } = renderer;
+			globalThis.resized = 0;
+			renderer.setDrawingBufferSize = (...size) => (globalThis.resized++, setDrawingBufferSize.apply(renderer, size));
+			globalThis.linked = new Set(renderer.info.programs);
+		});
+		for (const name of ['box.glb', 'spot.obj', 'robot.gltf']) await go(name);
+		assert.deepEqual(await viewer((v) => [globalThis.resized, v.stage.renderer.info.programs.filter((one) => !globalThis.linked.has(one)).length]), [0, 0]);
 	});
 
 	test('a part is found by name, by a click, hidden and shown alone', async () => {
@@ -130,6 +142,50 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		assert.equal(await page.locator('.viewer-legend').innerText(), '');
 		await go('robot.gltf');
 		await look('colors');
+	});
+
+	test('the UVs are drawn, and their share of the picture is what the triangles cover', async () => {
+		await go('coarse.obj');
+		await page.getByText('Draw it').click();
+		await page.getByText('100 % of the picture is used, 100 % by more').waitFor();
+		await page.getByText('reach from 0, -3 to 4, 1').or(page.getByText('reach from 0, 0 to 4, 4')).waitFor();
+		const inked = await page.locator('.viewer-uv').evaluate((canvas) =>
+			canvas.getContext('2d').getImageData(0, 0, 512, 512).data.filter((value, i) => i % 4 === 3 && value > 40).length);
+		assert.ok(inked > 1000, `the edges and the diagonal of a square: ${inked} pixels`);
+		await assertAccessible(page);
+		await go('robot.gltf');
+	});
+
+	/* As a person drags it: a file from the desktop over the picture. */
+	const drop = (name, bytes) => page.evaluate(([as, data]) => {
+		const files = new DataTransfer();
+		files.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], as));
+		for (const kind of ['dragover', 'drop']) document.querySelector('.viewer-stage')
+			.dispatchEvent(new DragEvent(kind, { dataTransfer: files, bubbles: true, cancelable: true }));
+	}, [name, bytes.toString('base64')]);
+
+	test('a dropped file is cooked and shown, and is nowhere when it is put away', async () => {
+		await go('spot.obj');
+		const triangles = () => viewer((v) => v.levels[0].triangles);
+		const before = await triangles();
+		await drop('notes.txt', Buffer.from('x'));
+		await page.getByText('Only a .glb can be shown here.').waitFor();
+		await drop('mine.glb', model('BoxVertexColors.glb'));
+		await page.getByText('mine.glb, not kept').waitFor();
+		assert.equal(await triangles(), 12);
+		assert.equal((await studio.get('/api/v1/assets?path=art/mine.glb')).items.length, 0);
+		assert.equal((await studio.get('/api/v1/assets?path=art/spot.obj')).items[0].stats.triangles, before, 'the asset is as it was');
+		await assertAccessible(page);
+		await page.getByRole('button', { name: 'Put away' }).click();
+		await page.waitForFunction((count) => document.querySelector('.viewer-root').parentElement.viewer.levels[0].triangles === count, before);
+		await studio.sync();
+		assert.deepEqual((await studio.get('/api/v1/assets?root=live')).items, []);
+		await drop('cut.glb', model('BoxVertexColors.glb').subarray(0, 300));
+		await page.getByRole('alert').getByText('The dropped file could not be cooked').waitFor();
+		assert.equal(await triangles(), before);
+		await page.getByRole('button', { name: 'Hide this message' }).click();
+		await go('robot.gltf');
+		await viewer((v) => v.setLook('colors'));
 	});
 
 	test('frames are stepped through, two clips are blended, and a link opens the same view', async () => {

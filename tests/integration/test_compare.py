@@ -180,15 +180,17 @@ class Compare(Scenario):
                 for square in range(3)]
 
     def test_pictures_show_where_the_difference_is(self):
-        for name in ("moved", "same", "painted", "flipped"):
+        seen = ("moved", "turned", "scaled", "denser", "lost_texture_use", "lost_colors", "painted")
+        for name in (*seen, "same", "flipped", "missing"):
             self.plant(name, robot.model())
         with self.serve() as self.daemon:
             self.daemon.sync()
-            for name in ("moved", "painted"):
+            for name in seen:
                 made = robot.model()
                 PLANTED[name][0](made)
                 self.put(f"{name}/robot.gltf", robot.text(made))
             self.put("flipped/normal.png", png(128, 206, 220))
+            (self.art / "missing/color.png").unlink()
             self.daemon.sync()
             differs = lambda pixel: pixel[3] == 255 and pixel[0] > 200 and pixel[2] < 60
             ring = lambda pixel: pixel == (20, 90, 220, 255)
@@ -198,9 +200,10 @@ class Compare(Scenario):
             self.assertGreater(len(places), 20)
             self.assertGreater(min(places), 64, "the arm is right of the body, which did not move")
             self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
-            for name, view in (("painted", "top"), ("flipped", "corner")):
-                marked = self.picture(name, view=view)[2]
-                self.assertTrue(any(differs(pixel) for row in marked for pixel in row), name)
+            for name in (*seen, "flipped", "missing"):
+                with self.subTest(name):
+                    views = [self.picture(name, view=view)[2] for view in ("corner", "top", "front")]
+                    self.assertTrue(any(differs(pixel) for marked in views for row in marked for pixel in row))
             before, after, difference = self.picture("same", **{"from": "latest"})
             self.assertEqual(before, after)
             self.assertFalse(any(differs(pixel) or ring(pixel) for row in difference for pixel in row))

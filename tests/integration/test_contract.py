@@ -260,6 +260,7 @@ class Contract(Scenario):
         self.assertEqual(group["location"]["file"], "bad.obj")
         deps = get(200, f"/api/v1/assets/{self.id}/deps?depth=3").json()["items"]
         self.assertLessEqual({("props/a.mtl", False), ("props/none.png", True)}, {(d["path"], d["missing"]) for d in deps})
+        self.assertIn({"root": "art", "path": "props/a.obj"}, [d["via"] for d in deps])
         get(400, f"/api/v1/assets/{self.id}/deps?direction=up")
         get(200, f"/api/v1/assets/{self.id}/deps?direction=in")
         get(200, f"/api/v1/assets/{self.id}/log")
@@ -329,6 +330,9 @@ class Contract(Scenario):
         self.assertEqual({j["asset"] for j in failed}, {"art/bad.obj"})
         later = self.ask(200, "GET", f"/api/v1/jobs?asset=art/props/a.obj&since={job['finished_at']}").json()["items"]
         self.assertGreaterEqual(min(j["finished_at"] for j in later), job["finished_at"])
+        events = self.ask(200, "GET", f"/api/v1/trace?asset=art/props/a.obj&since={job['finished_at']}").json()["traceEvents"]
+        self.assertEqual({j["id"] for j in later}, {e["args"]["job"] for e in events if e["ph"] == "X"})
+        self.ask(400, "GET", "/api/v1/trace?since=yesterday")
         first = self.ask(200, "GET", "/api/v1/jobs?limit=1").json()
         second = self.ask(200, "GET", f"/api/v1/jobs?limit=1&cursor={first['next']}").json()
         self.assertLess(second["items"][0]["id"], first["items"][0]["id"])

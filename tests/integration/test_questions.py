@@ -54,6 +54,29 @@ class Questions(Scenario):
             self.assertEqual(daemon.get(f"/api/v1/jobs/{job}/log").status, 200)
             self.assertEqual(daemon.get(f"/api/v1/jobs/{job + 1000}").status, 404)
 
+    def test_a_trace_has_each_job_once_and_no_two_at_a_time_in_a_lane(self):
+        names = [f"{letter}.obj" for letter in "abcdefgh"]
+        for turn, name in enumerate(names):
+            self.put(name, obj_text(3 + turn))
+        with self.serve() as daemon:
+            daemon.sync()
+            jobs = {job["id"]: job for job in daemon.get("/api/v1/jobs?limit=1000").json()["items"]}
+            events = daemon.get("/api/v1/trace").json()["traceEvents"]
+            cooks = [event for event in events if event["ph"] == "X"]
+            self.assertEqual(sorted(jobs), sorted(event["args"]["job"] for event in cooks))
+            lanes = {}
+            for event in cooks:
+                job = jobs[event["args"]["job"]]
+                self.assertEqual((job["asset"], job["result"], job["cached"]), (event["name"], event["cat"], event["args"]["cached"]))
+                self.assertEqual(round(job["cook_ms"]), round(event["args"]["cook_ms"]))
+                lanes.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+            for spans in lanes.values():
+                spans.sort()
+                self.assertTrue(all(end <= start for (_, end), (start, _) in zip(spans, spans[1:])), spans)
+            self.assertEqual(sorted(lanes), [event["tid"] for event in events if event["ph"] == "M"])
+            newest = [event["args"]["job"] for event in daemon.get("/api/v1/trace?limit=3").json()["traceEvents"] if event["ph"] == "X"]
+            self.assertEqual(sorted(jobs)[-3:], sorted(newest))
+
     def test_settings_follow_each_other(self):
         """Each change names the version before it; a change of an old version is refused."""
         with self.serve() as daemon:

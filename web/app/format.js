@@ -5,6 +5,9 @@ import { text } from './text.js';
 const locale = globalThis.navigator?.language ?? 'en';
 const whole = new Intl.NumberFormat(locale);
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
+const fraction = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale,
+	{ minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));
+const fixed = (value, digits) => fraction[digits].format(value);
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 export const number = (value) => (value === null || value === undefined ? '' : whole.format(value));
@@ -19,8 +22,7 @@ export function sizeParts(bytes) {
 		unit++;
 	}
 	const size = Math.abs(value);
-	return [unit === 0 || size >= 99.95 ? value.toFixed(0) : size >= 9.995 ? value.toFixed(1) : value.toFixed(2),
-		units[unit]];
+	return [fixed(value, unit === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2), units[unit]];
 }
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
@@ -38,15 +40,15 @@ export function limitSize(bytes) {
 export function sizeBeside(bytes, limit) {
 	if (!limit || limit % 1048576) return size(bytes);
 	const unit = limit % 1073741824 ? ['MiB', 1048576] : ['GiB', 1073741824];
-	return `${(bytes / unit[1]).toFixed(bytes / unit[1] >= 99.95 ? 0 : 2)}\u00a0${unit[0]}`;
+	return `${fixed(bytes / unit[1], bytes / unit[1] >= 99.95 ? 0 : 2)}\u00a0${unit[0]}`;
 }
 
 export function duration(ms) {
 	if (ms === null || ms === undefined) return '';
-	if (ms < 10) return `${Math.max(0, ms).toFixed(ms > 0 && ms < 0.95 ? 1 : 0)}\u00a0ms`;
+	if (ms < 10) return `${fixed(Math.max(0, ms), ms > 0 && ms < 0.95 ? 1 : 0)}\u00a0ms`;
 	if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
 	const seconds = ms / 1000;
-	if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
+	if (seconds < 60) return `${fixed(seconds, seconds < 10 ? 1 : 0)}\u00a0s`;
 	const minutes = Math.floor(seconds / 60);
 	if (minutes < 60) return minutes < 10 ? `${minutes}\u00a0min ${Math.floor(seconds % 60)}\u00a0s`
 		: `${minutes}\u00a0min`;
@@ -68,11 +70,10 @@ export function ago(time, now = Date.now()) {
 }
 
 export const exactTime = (time) => full.format(time);
-export const clock = (time) => new Date(time).toLocaleTimeString('en-GB');
+export const clock = (time) => new Date(time).toLocaleTimeString(locale);
 
 /** 0.934 -> "93 %", 0.004 -> "0.4 %" */
-export const percent = (share) => `${share > 0 && share < 0.0995 ? (share * 100).toFixed(1)
-		: Math.round(share * 100)}\u00a0%`;
+export const percent = (share) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 
 /** A message as a sentence: 'the GLB says' -> 'The GLB says'; what begins with a quote, a path or a name stays. */
 export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/,

@@ -1,5 +1,5 @@
 /* Data that stays true: read once, and again whenever an event says that it may have changed. */
-import { useCallback, useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { get } from './api.js';
 import { listen, liveState, watchState } from './live.js';
 
@@ -64,7 +64,8 @@ export function useResource(url, { on, every, as } = {}) {
 	const refresher = useRef(null);
 	wanted.current = on;
 	if (state.current.url !== url) state.current = { url, data: kept.get(url), error: null, loading: Boolean(url) };
-	useEffect(() => {
+	/* Asked for before the page is painted, not after it. */
+	useLayoutEffect(() => {
 		if (!url) return undefined;
 		const stop = new AbortController();
 		const set = (change) => {

@@ -136,6 +136,10 @@ export const text = {
 		bundle: 'Bundle for a report', bundleTitle: 'Everything needed to repeat the cook elsewhere: sources, ' +
 			'settings and log, as a tar', use: 'Use it',
 		languages: { curl: 'Command line', js: 'JavaScript (three.js)', c: 'C', python: 'Python' },
+		graph: 'Connections', graphLabel: 'What this is made of, and what is made of it',
+		graphMore: (count) => `and ${count} more`, ask: (name) => `What would a change of ${name} cook?`,
+		cooks: (name, count, time) => `A change of ${name} cooks ${count} ${count === '1' ? 'asset' : 'assets'} again` +
+		`${time ? `, about ${time} of work` : ''}:`, moreCooked: (count) => `and ${count} more`,
 		madeOf: 'Made of', madeOfNone: 'It needs no other file.', usedBy: 'Used by',
 		usedByNone: 'No other asset uses it.',
 		missing: 'Not found', missingTitle: 'Not found; as soon as it appears, the asset is ' +
@@ -315,6 +319,12 @@ export const text = {
 		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took', memory: 'Memory', when: 'When',
 		actions: 'Actions', log: 'Log', retry: 'Try again', cancelled: 'Asked to stop', progress: 'Progress',
 		known: 'Failed, as known', gone: 'The asset is gone.',
+	},
+	timeline: {
+		title: 'Timeline', none: 'No job has finished yet.', download: 'Download the trace',
+		downloadTitle: 'All of it as a file for ui.perfetto.dev or chrome://tracing',
+		label: (jobs, time, lanes) => `The newest build: ${jobs} ${jobs === '1' ? 'job' : 'jobs'} in ${time}, ` +
+		`at most ${lanes} at a time. The longest:`,
 	},
 	errors: {
 		title: 'Problems', none: 'No problems', noneDetail: 'Every asset is cooked.',

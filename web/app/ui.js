@@ -64,12 +64,13 @@ export const State = ({ state, label }) => html`<span class="state tone-${stateT
 		title=${text.stateMeaning[state]}>
 	<${Icon} name=${stateIcon[state] ?? state} />${label ?? text.states[state] ?? state}</span>`;
 
-/** Relative, exact on hover; time: milliseconds or RFC 3339. */
-export function Time({ at }) {
+/** Relative, exact on hover, or the other way round; time: milliseconds or RFC 3339. */
+export function Time({ at, exact }) {
 	const now = useClock();
 	if (!at) return null;
 	const time = typeof at === 'number' ? at : Date.parse(at);
-	return html`<time datetime=${new Date(time).toISOString()} title=${exactTime(time)}>${ago(time, now)}</time>`;
+	return html`<time datetime=${new Date(time).toISOString()}
+		title=${exact ? ago(time, now) : exactTime(time)}>${exact ? exactTime(time) : ago(time, now)}</time>`;
 }
 
 export const Loading = ({ label = text.loading }) =>

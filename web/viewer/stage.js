@@ -14,13 +14,20 @@ function makeSurface() {
 	const canvas = document.createElement('canvas');
 	const renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
 	renderer.toneMapping = THREE.NeutralToneMapping;
+	renderer.debug.checkShaderErrors = false; /* asking for them waits for each program before the next is begun */
 	const generator = new THREE.PMREMGenerator(renderer);
 	const environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
 	generator.dispose();
-	return { canvas, renderer, environment, retired: [] };
+	return { canvas, renderer, environment, retired: new Map(), slow: isSoftware(renderer.getContext()) };
 }
 
-/** {canvas, renderer, environment, retired}; throws where there is no WebGL. */
+function isSoftware(gl) {
+	const names = gl.getExtension('WEBGL_debug_renderer_info');
+	return /llvmpipe|swiftshader|software|basic render/i.test(gl.getParameter(names?.UNMASKED_RENDERER_WEBGL
+			?? gl.RENDERER));
+}
+
+/** {canvas, renderer, environment, retired, slow}; throws where there is no WebGL. */
 function takeSurface() {
 	const surface = spare ?? makeSurface();
 	spare = null;
@@ -40,14 +47,14 @@ function giveSurface(surface) {
 		spare = surface;
 		return;
 	}
-	for (const material of surface.retired) material.dispose();
+	for (const material of surface.retired.values()) material.dispose();
 	environment.dispose();
 	renderer.dispose();
 	renderer.forceContextLoss();
 }
 
 const fov = 35;
-const RETIRED_MOST = 32;
+const RETIRED_MOST = 48; /* programs */
 const from = new THREE.Vector3(0.55, 0.4, 1).normalize();
 
 export class Stage {
@@ -112,8 +119,11 @@ export class Stage {
 	resize() {
 		const { clientWidth: width, clientHeight: height } = this.host;
 		if (!width || !height) return;
-		this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-		this.renderer.setSize(width, height, false);
+		const { renderer, canvas } = this;
+		const ratio = Math.min(devicePixelRatio, 2);
+		/* A canvas that is given the size it has is made anew all the same, and waited for. */
+		if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio))
+			renderer.setDrawingBufferSize(width, height, ratio);
 		this.camera.aspect = width / height;
 		this.camera.updateProjectionMatrix();
 		this.invalidate();
@@ -288,15 +298,27 @@ export class Stage {
 	}
 
 	/**
-	 * Materials of what is shown no more, without their textures. three keeps the program of a material until it is
-	 * disposed of; the next asset that needs the same ones has them at once, where a link takes a tenth of a second.
+	 * Materials of what is shown no more, without their textures. three keeps a program while a material needs it, so
+	 * one material of each of the newest programs stays: the next asset that needs the same program has it at once,
+	 * where a link takes a tenth of a second.
 	 */
 	retire(materials) {
-		const { retired } = this.surface;
-		for (const material of materials)
+		const { retired } = this.surface; /* program's key -> material, the newest last */
+		const release = (material) => [...retired.values()].includes(material) || material.dispose();
+		for (const material of materials) {
 			for (const [key, value] of Object.entries(material)) if (value?.isTexture) material[key] = null;
-		retired.push(...materials);
-		for (const material of retired.splice(0, Math.max(0, retired.length - RETIRED_MOST))) material.dispose();
+			for (const key of this.renderer.properties.get(material).programs?.keys() ?? []) {
+				const kept = retired.get(key) ?? material;
+				retired.delete(key);
+				retired.set(key, kept);
+			}
+			release(material);
+		}
+		while (retired.size > RETIRED_MOST) {
+			const [key, material] = retired.entries().next().value;
+			retired.delete(key);
+			release(material);
+		}
 	}
 
 	/**

@@ -14,6 +14,7 @@ import { clock, number } from '../app/format.js';
 import { Clips } from './clips.js';
 import { DENSITY, followDensity } from './density.js';
 import { button, choice, h, slider, toggle } from './dom.js';
+import { cookDropped, forgetDropped, whyNot } from './drop.js';
 import { boxOf } from './frame.js';
 import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton,
 	showMeshlets, takeMaterials } from './looks.js';
@@ -23,6 +24,7 @@ import { readPlace, writePlace } from './place.js';
 import { Stage } from './stage.js';
 import { text } from './text.js';
 import { Tree } from './tree.js';
+import { uvSection } from './uv.js';
 
 const turnStep = Math.PI / 24;
 const POSTER = 128; /* pixels; the sign that stands for a picture not drawn yet is another size */
@@ -48,6 +50,7 @@ class Viewer {
 		this.problems = [];
 		this.looks = new Looks();
 		this.helpers = {};
+		this.coming = this.fetch(); /* while the page is built */
 		this.build();
 		this.unlisten = events?.listen((event) => this.take(event));
 		signal?.addEventListener('abort', () => this.destroy());
@@ -71,7 +74,53 @@ class Viewer {
 		this.panel = h('div', { class: 'viewer-panel' });
 		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
 			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
+		this.watchDrops();
 		this.element.append(this.root);
+	}
+
+	/* A GLB from the desktop is shown in place of the asset, until it is put away or the page is left. */
+	watchDrops() {
+		const { signal } = this.ends;
+		const over = (on) => this.stageHost.classList.toggle('viewer-over', on);
+		const take = (run) => (event) => {
+			if (!event.dataTransfer?.types.includes('Files')) return;
+			event.preventDefault();
+			run(event);
+		};
+		this.dropped = h('p', { class: 'viewer-dropped', hidden: true });
+		this.stageHost.append(this.dropped);
+		this.stageHost.addEventListener('dragover', take(() => over(true)), { signal });
+		this.stageHost.addEventListener('dragleave', () => over(false), { signal });
+		this.stageHost.addEventListener('drop', take(({ dataTransfer }) => {
+			over(false);
+			this.drop(dataTransfer.files[0]);
+		}), { signal });
+	}
+
+	async drop(file) {
+		const reason = whyNot(file, text);
+		if (reason || !this.model) return reason && this.say(reason);
+		this.say(text.dropCooking(file.name));
+		try {
+			const { user, outputs } = await cookDropped(this.asset, file);
+			if (this.ended) return forgetDropped(this.asset);
+			this.noteOutputs(outputs);
+			this.loader.live = user;
+			await this.reload();
+			this.dropped.replaceChildren(text.dropShown(file.name), button(text.dropBack, () => this.putAway()));
+			this.dropped.hidden = false;
+		} catch (error) {
+			const { message, hint } = error;
+			if (!this.ended) this.showError({ message, hint, file: file.name }, text.dropFailed);
+		}
+	}
+
+	async putAway() {
+		this.dropped.hidden = true;
+		this.loader.live = undefined;
+		this.noteOutputs(this.asset.outputs);
+		await Promise.all([this.reload(), forgetDropped(this.asset)]);
+		this.stage.canvas.focus();
 	}
 
 	start() {
@@ -120,9 +169,15 @@ class Viewer {
 		if (outputs) this.loader.withAnimations = outputs.some(({ name }) => name === 'animations');
 	}
 
+	fetch() {
+		const coming = this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
+		coming.catch(() => {}); /* load() tells it */
+		return coming;
+	}
+
 	async load() {
 		try {
-			const model = await this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
+			const model = await this.coming;
 			if (this.ended) return disposeContent(model);
 			this.model = model;
 			this.stage.models.add(model);
@@ -167,7 +222,7 @@ class Viewer {
 
 	async take({ kind, data }) {
 		if (kind === 'asset' && data.asset === this.asset.name) {
-			if (data.error) return;
+			if (data.error || this.loader.live) return;
 			if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
 			else if (data.kind !== 'stale' && data.outputs) {
 				this.noteOutputs(data.outputs);
@@ -181,6 +236,7 @@ class Viewer {
 		if (!this.stage || this.ended) return;
 		if (!this.model) {
 			this.hideError();
+			this.coming = this.fetch();
 			return this.load();
 		}
 		const turn = ++this.turns;
@@ -427,7 +483,7 @@ class Viewer {
 		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod,
 				(lod) => this.setLod(lod)), this.morphs,
 			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)),
-			this.tree.section(), notes,
+			this.tree.section(), uvSection(this.model), notes,
 			lightSection(this.light, (surroundings, exposure) => this.stage.setLight(surroundings, exposure)),
 			this.factsHost,
 			this.buildCosts()].filter(Boolean));
@@ -498,6 +554,7 @@ class Viewer {
 		this.ends.abort();
 		clearTimeout(this.saying);
 		this.unlisten?.();
+		if (this.loader.live) forgetDropped(this.asset);
 		this.loader.abort();
 		this.undoMeshlets();
 		for (const helper of Object.values(this.helpers).filter(Boolean)) {

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import * as api from '../api.js';
 import { number, plural, size, duration } from '../format.js';
@@ -22,7 +22,7 @@ const tabs = { files: Files, settings: AssetSettings, deps: Deps, history: Histo
 function Viewer({ asset }) {
 	const place = useRef(null);
 	const [error, setError] = useState(null);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const stop = new AbortController();
 		setError(null);
 		import('../../viewer/viewer.js')

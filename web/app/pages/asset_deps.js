@@ -1,10 +1,15 @@
 import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
 import { text } from '../text.js';
+import { query } from '../api.js';
+import { duration, number } from '../format.js';
 import { useResource } from '../hooks.js';
-import { assetAddress } from '../router.js';
+import { assetAddress, nameAddress } from '../router.js';
+import { Graph } from './asset_graph.js';
 import { Breakable, Icon, Panel, Resource, State } from '../ui.js';
 
 const words = text.asset;
+const COOKED = 12;
 const image = /\.(png|jpe?g|webp|ktx2|tga|bmp|gif|psd|hdr|exr)$/i;
 
 function Item({ item, asset }) {
@@ -23,11 +28,29 @@ const Side = ({ from, asset, none }) => html`<${Resource} from=${from}>${(data) 
 	: html`<ul class="lines graph">${data.items.map((item) => html`<${Item} item=${item} asset=${asset} />`)}</ul>
 		${data.truncated && html`<div class="body quiet">${words.truncated}</div>`}`)}</${Resource}>`;
 
+/* What a change of a file would cook again. file: "root/path" */
+function WhatIf({ file }) {
+	const found = useResource(`/api/v1/what-if${query({ file })}`);
+	const name = file.split('/').at(-1);
+	return html`<${Resource} from=${found}>${({ count, expected_ms: time, explanation, assets }) => html`
+		<p>${count ? words.cooks(name, number(count), time > 0 && duration(time)) : `${name}: ${explanation}`}</p>
+		${count > 0 && html`<ul class="cooked">${assets.slice(0, COOKED).map((one) =>
+			html`<li key=${one.id}><a href=${nameAddress(one.asset)}>${one.asset}</a></li>`)}
+			${count > COOKED && html`<li class="quiet">${words.moreCooked(number(count - COOKED))}</li>`}</ul>`}`}
+		</${Resource}>`;
+}
+
 export function Deps({ asset }) {
+	const own = `${asset.root}/${asset.path}`;
+	const [asked, ask] = useState(own);
 	const on = (event) => event.kind === 'asset';
 	const made = useResource(`/api/v1/assets/${asset.id}/deps?direction=out&depth=8`, { on });
 	const used = useResource(`/api/v1/assets/${asset.id}/deps?direction=in&depth=8`, { on });
-	return html`<div class="both"><${Panel} id="deps-out" title=${words.madeOf} note=${made.data?.items.length}>
+	const drawn = made.data && used.data && made.data.items.length + used.data.items.length > 0;
+	return html`${drawn && html`<${Panel} id="drawn" title=${words.graph}>
+			<${Graph} asset=${asset} made=${made.data.items} used=${used.data.items} asked=${asked} ask=${ask} />
+			<div class="body" role="status"><${WhatIf} file=${asked} /></div></${Panel}>`}
+		<div class="both"><${Panel} id="deps-out" title=${words.madeOf} note=${made.data?.items.length}>
 			<${Side} from=${made} asset=${asset} none=${words.madeOfNone} /></${Panel}>
 		<${Icon} name="right" /><section class="panel self"><${Icon} name="assets" />
 			<strong class="anywhere">${asset.path.split('/').at(-1)}</strong></section><${Icon} name="right" />

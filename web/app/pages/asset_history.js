@@ -58,7 +58,7 @@ function Versions({ versions, asset }) {
 					<th scope="col">${words.reason}</th><th scope="col" class="num">${words.triangles}</th>
 					<th scope="col" class="num">${words.cookedSize}</th>
 					<th scope="col" class="num">${words.cookTime}</th></tr></thead>
-			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} /></td>
+			<tbody>${versions.map((version) => html`<tr><td><${Time} at=${version.at} exact /></td>
 					<td><${Result} result=${version.result} /></td>
 					<td class="anywhere">${version.reason.map((reason) => reasonText(reason, asset.path)).join('; ')}
 						${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>

@@ -7,6 +7,7 @@ import { useClock, useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
 import { ActionButton, AssetName, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
+import { Timeline } from './jobs_timeline.js';
 
 const words = text.jobs;
 const SHOWN = 50;
@@ -122,7 +123,11 @@ export function Jobs({ query }) {
 	const stats = useResource('/api/v1/stats', { on });
 	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}`
 			: null, { on });
-	return html`<div class="head"><h1>${words.title}</h1></div>
+	const drawn = query.timeline === '1';
+	return html`<div class="head"><h1>${words.title}</h1><div class="actions"><button type="button"
+			aria-pressed=${String(drawn)} onClick=${() => setQuery({ timeline: drawn ? '' : '1' })}>
+			${text.timeline.title}</button></div></div>
+		${drawn && html`<${Timeline} />`}
 		<${Resource} from=${jobs}>${({ items }) => {
 			const [now, waiting] = [items.filter(running), items.filter((job) => job.state === 'queued')];
 			const done = (query.result ? some.data?.items ?? [] : items)

@@ -1,0 +1,154 @@
+#include "question.h"
+
+#include "../../core/base/json_write.h"
+#include "past_job.h"
+
+#include <stdlib.h>
+
+/* Finished jobs as a trace of events, which the browsers' and Perfetto's timelines open. */
+
+enum { STEP = 200, TRACED_MAX = 20000, LANES_MAX = 512, ROWS_ARENA = 256 << 20 };
+
+typedef struct span {
+	srv_job_row row; /* without its log and error, which may be long */
+	bool known;
+	uint32_t lane;
+} span;
+
+typedef struct trace {
+	hob_arena arena;
+	span *spans;
+	uint32_t count, most;
+} trace;
+
+static bool keep_row(trace *t, const srv_job_row *row)
+{
+	span *s = &t->spans[t->count];
+	*s = (span){.row = *row, .known = srv_past_was_known(row)};
+	s->row.error = s->row.log = (hob_str){0};
+	s->row.asset = hob_arena_str(&t->arena, row->asset);
+	s->row.reason = hob_arena_str(&t->arena, row->reason);
+	s->row.result = hob_arena_str(&t->arena, row->result);
+	t->count++;
+	return s->row.asset.len == row->asset.len && s->row.reason.len == row->reason.len &&
+		   s->row.result.len == row->result.len;
+}
+
+static bool read_rows(question *q, trace *t, hob_error *err)
+{
+	uint64_t before = 0;
+	uint32_t count = STEP;
+	bool ok = true;
+	while (ok && count == STEP && t->count < t->most) {
+		hob_arena arena;
+		srv_job_row *rows = NULL;
+		hob_arena_init(&arena, ROWS_ARENA);
+		ok = srv_store_jobs(q->reader, q->control->asset, before, STEP, &arena, &rows, &count, err);
+		for (uint32_t i = 0; ok && i < count && t->count < t->most; i++) {
+			before = rows[i].id;
+			if (rows[i].started_at_ms > 0 && rows[i].finished_at_ms >= q->control->since_ms)
+				ok = keep_row(t, &rows[i]) || hob_fail(err, MEMORY, "no memory left for a trace");
+		}
+		hob_arena_release(&arena);
+	}
+	return ok;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const srv_job_row *a = &((const span *)left)->row, *b = &((const span *)right)->row;
+	if (a->started_at_ms != b->started_at_ms)
+		return a->started_at_ms < b->started_at_ms ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Each job takes the first lane that is free when it starts, so there are as many lanes as jobs at a time. */
+static uint32_t place_spans(trace *t)
+{
+	int64_t free_at[LANES_MAX];
+	uint32_t lanes = 0;
+	qsort(t->spans, t->count, sizeof *t->spans, by_start);
+	for (uint32_t i = 0; i < t->count; i++) {
+		const srv_job_row *row = &t->spans[i].row;
+		uint32_t lane = 0;
+		while (lane < lanes && free_at[lane] > row->started_at_ms)
+			lane++;
+		if (lane == LANES_MAX)
+			lane--;
+		lanes = lane < lanes ? lanes : lane + 1;
+		free_at[lane] = row->finished_at_ms;
+		t->spans[i].lane = lane;
+	}
+	return lanes;
+}
+
+static void put_lane_name(hob_buf *out, uint32_t lane)
+{
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "ph", HOB_STR("M"));
+	hob_json_put_str(out, "name", HOB_STR("thread_name"));
+	hob_json_put_u64(out, "pid", 1);
+	hob_json_put_u64(out, "tid", lane);
+	hob_json_key(out, "args");
+	hob_buf_printf(out, "{\"name\":\"lane %u\"}", lane + 1);
+	hob_json_close(out, '}');
+}
+
+static uint64_t between(int64_t from_ms, int64_t to_ms)
+{
+	return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) : 0;
+}
+
+static void put_span(hob_buf *out, const span *s)
+{
+	const srv_job_row *row = &s->row;
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "ph", HOB_STR("X"));
+	hob_json_put_str(out, "name", row->asset);
+	hob_json_put_str(out, "cat", row->result);
+	hob_json_put_u64(out, "pid", 1);
+	hob_json_put_u64(out, "tid", s->lane);
+	hob_json_put_u64(out, "ts", (uint64_t)row->started_at_ms * 1000);
+	hob_json_put_u64(out, "dur", between(row->started_at_ms, row->finished_at_ms) * 1000);
+	hob_json_key(out, "args");
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "job", row->id);
+	hob_json_key(out, "cached");
+	hob_json_bool(out, s->known);
+	hob_json_put_u64(out, "waited_ms", between(row->queued_at_ms, row->started_at_ms));
+	hob_json_key(out, "cook_ms");
+	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
+	hob_json_put_u64(out, "peak_bytes", row->peak_bytes);
+	hob_json_key(out, "reason");
+	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
+	hob_json_close(out, '}');
+	hob_json_close(out, '}');
+}
+
+static void put_trace(hob_buf *out, const trace *t, uint32_t lanes)
+{
+	hob_json_open(out, '{');
+	hob_json_put_str(out, "displayTimeUnit", HOB_STR("ms"));
+	hob_json_key(out, "traceEvents");
+	hob_json_open(out, '[');
+	for (uint32_t lane = 0; lane < lanes; lane++)
+		put_lane_name(out, lane);
+	for (uint32_t i = 0; i < t->count; i++)
+		put_span(out, &t->spans[i]);
+	hob_json_close(out, ']');
+	hob_json_close(out, '}');
+}
+
+int srv_query_trace(question *q)
+{
+	uint64_t wanted = q->control->number2;
+	trace t = {.most = wanted > 0 && wanted < TRACED_MAX ? (uint32_t)wanted : TRACED_MAX};
+	hob_error error;
+	hob_arena_init(&t.arena, ROWS_ARENA);
+	t.spans = HOB_NEW(&t.arena, span, t.most);
+	bool ok = t.spans ? read_rows(q, &t, &error) : hob_fail(&error, MEMORY, "no memory left for a trace");
+	if (ok)
+		put_trace(&q->body, &t, place_spans(&t));
+	hob_arena_release(&t.arena);
+	return ok ? 200 : srv_query_cannot_read(q, &error);
+}

@@ -1,0 +1,62 @@
+/* The files and assets round an asset as a drawing: what it is made of to the left, what is made of it to the right. */
+import { html } from 'htm/preact';
+import { text } from '../text.js';
+import { number } from '../format.js';
+
+const words = text.asset;
+const [WIDE, TALL, GAP, BETWEEN] = [12, 1.9, 0.5, 3]; /* rem */
+const ROWS = 12; /* of a column; the lists below have the rest */
+
+const nameOf = ({ root, path }) => `${root}/${path}`;
+const atMost = (list) => (list.length > ROWS ? [...list.slice(0, ROWS - 1), { more: list.length - ROWS + 1 }] : list);
+
+/* Columns from left to right, each a list of items; the asset itself is alone in its own. */
+function columnsOf(asset, made, used) {
+	const byDepth = (items) => {
+		const columns = [];
+		for (const item of items) (columns[item.depth - 1] ??= []).push(item);
+		return columns.map(atMost);
+	};
+	return [...byDepth(made).reverse(), [{ ...asset, self: true }], ...byDepth(used)];
+}
+
+/* Where each item is: {name: {x, y}} of its box's upper left corner, in rem. */
+function placesOf(columns) {
+	const rows = Math.max(...columns.map(({ length }) => length));
+	const places = new Map();
+	columns.forEach((items, column) => items.forEach((item, row) => places.set(item.more ? item : nameOf(item), {
+		x: column * (WIDE + BETWEEN), y: (row + (rows - items.length) / 2) * (TALL + GAP) })));
+	return { places, width: columns.length * (WIDE + BETWEEN) - BETWEEN, height: rows * (TALL + GAP) - GAP };
+}
+
+function Edge({ from, to, missing }) {
+	const [x0, y0, x1, y1] = [from.x + WIDE, from.y + TALL / 2, to.x, to.y + TALL / 2];
+	const middle = (x0 + x1) / 2;
+	return html`<path class=${missing ? 'missing' : ''} d="M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}"
+		vector-effect="non-scaling-stroke" />`;
+}
+
+function Node({ item, at, asked, ask }) {
+	const style = { left: `${at.x}rem`, top: `${at.y}rem` };
+	if (item.more) return html`<span class="node quiet" style=${style}>${words.graphMore(number(item.more))}</span>`;
+	const name = nameOf(item);
+	return html`<button type="button" style=${style} title=${name} aria-pressed=${String(asked === name)}
+		aria-label=${words.ask(item.path)} class=${item.self ? 'self' : item.missing ? 'missing' : ''}
+		onClick=${() => ask(name)}>${item.path.split('/').at(-1)}</button>`;
+}
+
+/** made, used: items of .../deps; ask("root/path") is called for what is pressed. */
+export function Graph({ asset, made, used, asked, ask }) {
+	const columns = columnsOf(asset, made, used);
+	const { places, width, height } = placesOf(columns);
+	const edges = [...made.map((item) => [item, nameOf(item), nameOf(item.via)]),
+		...used.map((item) => [item, nameOf(item.via), nameOf(item)])]
+		.map(([item, from, to]) => ({ from: places.get(from), to: places.get(to), missing: item.missing }))
+		.filter(({ from, to }) => from && to);
+	return html`<div class="connections scroll" tabindex="0" role="group" aria-label=${words.graphLabel}>
+		<div style=${{ width: `${width}rem`, height: `${height}rem` }}>
+			<svg viewBox="0 0 ${width} ${height}" width="100%" height="100%" aria-hidden="true">
+				${edges.map((edge) => html`<${Edge} ...${edge} />`)}</svg>
+			${columns.flat().map((item) => html`<${Node} key=${item.more ? item : nameOf(item)} item=${item}
+				at=${places.get(item.more ? item : nameOf(item))} asked=${asked} ask=${ask} />`)}</div></div>`;
+}

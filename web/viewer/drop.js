@@ -1,0 +1,36 @@
+/* A model that was dropped on the picture: cooked as a live model of this page alone, and not kept. */
+import { HobClient } from '../client/hob.js';
+import { write } from '../app/api.js';
+
+const user = `page-${Math.random().toString(36).slice(2, 12)}`;
+const WAIT = 120; /* seconds */
+
+const liveAddress = (asset) => `/api/v1/live/${user}/${`${asset.root}/${asset.path}`.split('/').map(encodeURIComponent)
+		.join('/')}`;
+const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/**
+ * Cooks `file`, a GLB, in place of the asset for who asks with `live=user`: {user, outputs}. Throws an error whose
+ * message is for people.
+ */
+export async function cookDropped(asset, file) {
+	const bytes = await file.arrayBuffer();
+	const sha256 = hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+	const sent = await fetch(`/blobs/${sha256}`, { method: 'PUT', body: bytes });
+	if (!sent.ok) throw new Error((await sent.json().catch(() => ({}))).detail ?? `HTTP ${sent.status}`);
+	await write('PUT', liveAddress(asset), { sha256 });
+	const client = new HobClient(location.origin, { live: user });
+	await client.sync({ timeout: WAIT, roots: ['live'] });
+	const { error, outputs } = await client.asset(`${asset.root}/${asset.path}`);
+	if (error) throw Object.assign(new Error(error.message), { hint: error.hint });
+	return { user, outputs };
+}
+
+/** The asset is shown as it was saved again. */
+export const forgetDropped = (asset) => fetch(liveAddress(asset), { method: 'DELETE', keepalive: true });
+
+/** Why a file cannot be dropped here; null: it can. */
+export function whyNot(file, words) {
+	if (!file || !/\.glb$/i.test(file.name)) return words.dropGlb;
+	return globalThis.crypto?.subtle ? null : words.dropSecure;
+}

@@ -1,0 +1,115 @@
+/* How the triangles of what is shown lie in a UV set: drawn flat, with how much of the square they take. */
+import { percent } from '../app/format.js';
+import { choice, h } from './dom.js';
+import { section } from './panel.js';
+import { text } from './text.js';
+
+const SIDE = 512; /* pixels of the drawing */
+const CELLS = 256; /* a side of the grid that is counted */
+const MOST = 100000; /* triangles; more are left out, and said so */
+const FAR = 8; /* squares to each side that a drawing reaches at most */
+
+const nameOf = (set) => (set ? `uv${set}` : 'uv');
+
+/* Calls visit(u0, v0, u1, v1, u2, v2) for the triangles that are drawn; false when some were left out. */
+function visitTriangles(model, name, visit) {
+	let left = MOST;
+	model.traverseVisible(({ isMesh, geometry }) => {
+		const uv = isMesh && geometry.attributes[name];
+		if (!uv) return;
+		const { index } = geometry;
+		const count = index ? index.count : uv.count;
+		const at = index ? (i) => index.getX(i) : (i) => i;
+		for (let i = 0; i + 2 < count && left > 0; i += 3, left--) {
+			const [a, b, c] = [at(i), at(i + 1), at(i + 2)];
+			visit(uv.getX(a), uv.getY(a), uv.getX(b), uv.getY(b), uv.getX(c), uv.getY(c));
+		}
+	});
+	return left > 0;
+}
+
+/* Adds one to each cell whose middle lies in the triangle; what lies outside the square comes in at the other side. */
+function count(cells, u0, v0, u1, v1, u2, v2) {
+	const area = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0);
+	const [low, high] = [Math.min(v0, v1, v2), Math.max(v0, v1, v2)];
+	const [left, right] = [Math.min(u0, u1, u2), Math.max(u0, u1, u2)];
+	if (!area || !(high - low < FAR && right - left < FAR)) return;
+	const wrap = (i) => ((i % CELLS) + CELLS) % CELLS;
+	for (let y = Math.ceil(low * CELLS - 0.5); (y + 0.5) / CELLS < high; y++)
+		for (let x = Math.ceil(left * CELLS - 0.5); (x + 0.5) / CELLS < right; x++) {
+			const [u, v] = [(x + 0.5) / CELLS, (y + 0.5) / CELLS];
+			const a = ((u1 - u) * (v2 - v) - (u2 - u) * (v1 - v)) / area;
+			const b = ((u2 - u) * (v0 - v) - (u0 - u) * (v2 - v)) / area;
+			if (a > 0 && b > 0 && a + b < 1) cells[wrap(y) * CELLS + wrap(x)]++;
+		}
+}
+
+/** {used, shared, from, to, whole} of a set: shares of the square, and where its coordinates reach. */
+export function measureUv(model, set) {
+	const cells = new Uint32Array(CELLS * CELLS);
+	const [from, to] = [[Infinity, Infinity], [-Infinity, -Infinity]];
+	const whole = visitTriangles(model, nameOf(set), (...corners) => {
+		count(cells, ...corners);
+		corners.forEach((value, i) => {
+			from[i % 2] = Math.min(from[i % 2], value);
+			to[i % 2] = Math.max(to[i % 2], value);
+		});
+	});
+	const share = (least) => cells.reduce((sum, cell) => sum + (cell >= least), 0) / cells.length;
+	return { used: share(1), shared: share(2), from, to, whole };
+}
+
+/* The square of the picture is framed; v grows downwards, as in the picture. */
+function draw(canvas, model, set, { from, to }) {
+	const pen = canvas.getContext('2d');
+	const style = getComputedStyle(canvas);
+	const low = Math.max(-FAR, Math.min(0, ...from));
+	const scale = SIDE / (Math.min(FAR, Math.max(1, ...to)) - low);
+	const at = (value) => (value - low) * scale;
+	pen.clearRect(0, 0, SIDE, SIDE);
+	pen.beginPath();
+	visitTriangles(model, nameOf(set), (u0, v0, u1, v1, u2, v2) => {
+		pen.moveTo(at(u0), at(v0));
+		pen.lineTo(at(u1), at(v1));
+		pen.lineTo(at(u2), at(v2));
+		pen.closePath();
+	});
+	pen.lineWidth = 0.6;
+	pen.strokeStyle = style.color;
+	pen.stroke();
+	pen.lineWidth = 2;
+	pen.strokeStyle = style.borderColor;
+	pen.strokeRect(at(0), at(0), scale, scale);
+}
+
+const near = (value) => Number(value.toFixed(2));
+
+/** The section, closed until somebody opens it; null where nothing has UVs. */
+export function uvSection(model) {
+	const sets = [0, 1, 2, 3].filter((set) => {
+		let found = false;
+		model.traverse(({ isMesh, geometry }) => (found ||= Boolean(isMesh && geometry.attributes[nameOf(set)])));
+		return found;
+	});
+	if (!sets.length) return null;
+	let [set] = sets;
+	const canvas = h('canvas', { class: 'viewer-uv', width: SIDE, height: SIDE, role: 'img' });
+	const said = h('p', { class: 'viewer-quiet' });
+	const show = () => {
+		const found = measureUv(model, set);
+		draw(canvas, model, set, found);
+		const outside = [...found.from, ...found.to].some((value) => value < -0.005 || value > 1.005);
+		said.textContent = [text.uvUsed(percent(found.used), percent(found.shared)),
+			outside && text.uvReach(...[...found.from, ...found.to].map(near)), !found.whole && text.uvPart]
+			.filter(Boolean).join(' ');
+		canvas.setAttribute('aria-label', said.textContent);
+	};
+	const more = sets.length > 1 ? choice(text.uvSet, sets.map((each) => [String(each), String(each + 1)]), String(set),
+		(value) => {
+			set = Number(value);
+			show();
+		}) : null;
+	const details = h('details', { ontoggle: () => details.open && show() },
+		h('summary', {}, text.uvShow), more, canvas, said);
+	return section(text.uv, details);
+}
