@@ -180,7 +180,7 @@ class Compare(Scenario):
                 for square in range(3)]
 
     def test_pictures_show_where_the_difference_is(self):
-        seen = ("moved", "turned", "scaled", "denser", "lost_texture_use", "lost_colors", "painted")
+        seen = ("moved", "turned", "scaled", "denser", "lost_colors", "painted")
         for name in (*seen, "same", "flipped", "missing"):
             self.plant(name, robot.model())
         with self.serve() as self.daemon:

@@ -24,6 +24,12 @@ test('every setting is explained: by words of its own, which then have a group, 
 	assert.deepEqual(Object.keys(text.settingNames).filter((key) => !keys.includes(key)), []);
 });
 
+test('every group of the daemon\'s own settings has a name', () => {
+	const groups = new Set(every(table('config.def'), /^CONFIG\(\w+, \w+, "([a-z_]+)\./gm).flat());
+	assert.ok(groups.size > 5);
+	for (const group of groups) assert.ok(text.config.groups[group], group);
+});
+
 test('every state, error and format has words', () => {
 	for (const [state] of every(table('job_states.def'), /^JOB_STATE\(\w+, "([^"]+)"/gm)) assert.ok(text.states[state] && text.stateMeaning[state], state);
 	const shown = every(table('errors.def'), /^HOB_ERR\(\w+, "((?:import|cook|io)\.[^"]+)"/gm).flat();

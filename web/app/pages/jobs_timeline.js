@@ -47,7 +47,7 @@ function Build({ events }) {
 	const to = Math.max(...jobs.map(({ ts, dur }) => ts + dur));
 	const longest = [...jobs].sort((a, b) => b.dur - a.dur).slice(0, LONGEST);
 	return html`<div class="body"><${Bars} ...${{ jobs, from, to }} />
-			<p class="ends quiet"><span>${clock(from / 1000)}</span><span>${clock(to / 1000)}</span></p>
+			<p class="ends quiet"><span>${clock(from / 1000)}</span><span>+ ${duration((to - from) / 1000)}</span></p>
 			<p class="quiet">${words.label(number(jobs.length), duration((to - from) / 1000),
 				1 + Math.max(...jobs.map(({ tid }) => tid)))}</p></div>
 		<ul class="lines">${longest.map((job) => html`<li key=${job.args.job}>
