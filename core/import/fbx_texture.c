@@ -251,12 +251,11 @@ static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 	return 0;
 }
 
-/* FBX moves the picture and glTF the coordinates, so the transform is inverted; V points the other way as well.
- * u' = M (u - t) around the pivots, M = S^-1 R^-1. Blender's exporter inverts scale and turn of its own mapping, but neither
- * their order nor the shift: u' = t + R^-1 S^-1 u. */
+/* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's repeat and Max's tiling
+ * are S itself. Blender's exporter writes the inverse of its own scale and turn, the latter in radians. */
 static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
 {
-	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0};
+	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0}, m[16];
 	bool any = hob_fbx_prop_vector(f, texture, HOB_STR("Translation"), t);
 	any = hob_fbx_prop_vector(f, texture, HOB_STR("Rotation"), r) || any;
 	any = hob_fbx_prop_vector(f, texture, HOB_STR("Scaling"), s) || any;
@@ -264,27 +263,18 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 	hob_fbx_prop_vector(f, texture, HOB_STR("TextureScalingPivot"), sp);
 	if (!any || fabs(s[0]) < 1e-9 || fabs(s[1]) < 1e-9)
 		return;
-	/* Forward: p -> T * Rp * R * Rp^-1 * Sp * S * Sp^-1 * p */
+	if (f->is_blender_new) {
+		s[0] = 1 / s[0], s[1] = 1 / s[1];
+		r[2] *= -180 / 3.14159265358979323846;
+	}
 	hob_fbx_rig rig = {.pre = {0, 0, 0, 1}, .post_inverse = {0, 0, 0, 1}};
 	memcpy(rig.rotation_pivot, rp, sizeof rp);
 	memcpy(rig.scaling_pivot, sp, sizeof sp);
-	hob_fbx_trs forward;
-	double m[16], inverse[16];
+	hob_fbx_trs place;
 	s[2] = 1;
-	hob_fbx_place(&rig, t, r, s, &forward);
-	hob_fbx_trs_matrix(&forward, m);
-	if (!hob_fbx_matrix_invert(m, inverse))
-		return;
-	/* u' = a u + b v + x, v' = c u + d v + y with V up; then F M F with F(u, v) = (u, 1 - v). */
-	double a = inverse[0], b = inverse[4], c = inverse[1], d = inverse[5], x = inverse[12], y = inverse[13];
-	if (f->is_blender_new) {
-		double turn = -r[2]; /* radians, unlike those of others */
-		a = cos(turn) / s[0], b = -sin(turn) / s[1], c = sin(turn) / s[0], d = cos(turn) / s[1];
-		x = t[0], y = t[1];
-	}
-	x += b;
-	y = 1 - y - d;
-	b = -b, c = -c;
+	hob_fbx_place(&rig, t, r, s, &place);
+	hob_fbx_trs_matrix(&place, m);
+	double a = m[0], b = -m[4], c = -m[1], d = m[5], x = m[12] + m[4], y = 1 - m[13] - m[5];
 	double length = sqrt(a * a + c * c), determinant = a * d - b * c;
 	if (!(length > 1e-12) || !isfinite(length) || !isfinite(determinant) || fabs(x) > 1e6 || fabs(y) > 1e6)
 		return;

@@ -74,7 +74,7 @@ export function startServer(folders, port) {
 
 /**
  * profiles: {name: settings}; models: [{name, from}] with `from` a file. Every profile is a root with all models, each in
- * a folder of its own: art/<profile>/<name>/<file>.
+ * a folder of its own: art/<profile>/<name>/<file>. alone: without the other files of its folder, but for those named by beside.
  */
 export async function setUp(profiles, models) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-browser-'));
@@ -83,9 +83,9 @@ export async function setUp(profiles, models) {
 		const root = join(folder, profile);
 		mkdirSync(root);
 		writeFileSync(join(root, 'cook.json'), JSON.stringify(settings));
-		for (const { name, from, alone } of models)
+		for (const { name, from, alone, beside = [] } of models)
 			if (extname(from) === '.glb') cpSync(from, join(root, name, 'model.glb'));
-			else if (alone) cpSync(from, join(root, name, basename(from)));
+			else if (alone) for (const file of [basename(from), ...beside]) cpSync(join(dirname(from), file), join(root, name, file), { recursive: true });
 			else cpSync(dirname(from), join(root, name), { recursive: true });
 		roots.push(root);
 	}

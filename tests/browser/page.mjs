@@ -171,26 +171,42 @@ window.sourceBounds = async (url, poses) => {
 /* Loaders of other formats make other materials and leave units as they are: shapes are compared, by their normals. */
 let foreign = null;
 
-function asShape(object) {
-	const material = new THREE.MeshNormalMaterial({ side: THREE.DoubleSide, flatShading: true });
+/* Without the lights that stand in the file. */
+function unlit(object) {
 	object.traverse((part) => {
 		if (part.isLight) part.visible = false;
+	});
+	return object;
+}
+
+function asShape(object) {
+	const material = new THREE.MeshNormalMaterial({ side: THREE.DoubleSide, flatShading: true });
+	unlit(object).traverse((part) => {
 		if (part.material) part.material = material;
 	});
 }
 
 window.loadForeign = async (url, name, options) => {
 	const collada = /\.dae$/i.test(url);
-	const source = await (collada ? new ColladaLoader() : new FBXLoader()).loadAsync(url);
+	const source = await (collada ? new ColladaLoader() : new FBXLoader().setResourcePath(new URL('textures/', new URL(url, location)).href)).loadAsync(url);
 	const root = new THREE.Group();
 	root.add(collada ? source.scene : source);
 	root.scale.setScalar(options.unit ?? 1);
 	const animations = collada ? source.scene.animations : source.animations;
 	const cooked = await new HobLoader().setPath('/a/').loadAsync(name);
+	const camera = frame(root);
+	for (let frames = 0, waiting = options.looks; waiting && frames < 200; frames++) { // a picture that is not there stays away
+		await new Promise((resolve) => requestAnimationFrame(resolve));
+		waiting = false;
+		root.traverse(({ material }) => {
+			for (const m of [material ?? []].flat()) waiting ||= textureFields(m).some((texture) => !texture.image);
+		});
+	}
+	const looks = options.looks ? [root, cooked].map((object) => draw(unlit(object), camera).png) : [];
 	asShape(root);
 	asShape(cooked);
-	foreign = { root, cooked, animations: [animations, cooked.animations], camera: frame(root) };
-	return { clips: foreign.animations.map((list) => list.map(({ name, duration }) => ({ name, duration }))) };
+	foreign = { root, cooked, animations: [animations, cooked.animations], camera };
+	return { looks, clips: foreign.animations.map((list) => list.map(({ name, duration }) => ({ name, duration }))) };
 };
 
 window.drawForeign = (options) => {

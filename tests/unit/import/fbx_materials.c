@@ -214,8 +214,8 @@ static void a_texture_names_its_set_of_coordinates(void **state)
 	reader_free(r);
 }
 
-/* The picture is scaled, turned and moved by the file; where a corner of it ends up is where the coordinates must lead back. */
-static void a_picture_that_is_placed_moves_the_coordinates(void **state)
+/* Scaling 2 is the repeat of Maya and the tiling of Max: the picture is seen twice. */
+static void a_texture_is_repeated_turned_and_moved(void **state)
 {
 	(void)state;
 	static const struct {
@@ -235,10 +235,11 @@ static void a_picture_that_is_placed_moves_the_coordinates(void **state)
 		for (int corner = 0; corner < 4; corner++) {
 			double u = corner % 2, v = corner / 2, c = cos(rows[i].turn), s = sin(rows[i].turn);
 			double su = u * rows[i].s[0], sv = v * rows[i].s[1];
-			double x = c * su - s * sv + rows[i].t[0], y = 1 - (s * su + c * sv + rows[i].t[1]);
-			x *= (double)ref->scale[0], y *= (double)ref->scale[1];
-			near((float)(rc * x + rs * y + (double)ref->offset[0]), u, "u of the corner");
-			near((float)(rc * y - rs * x + (double)ref->offset[1]), 1 - v, "v of the corner");
+			double x = u * (double)ref->scale[0], y = (1 - v) * (double)ref->scale[1];
+			near((float)(rc * x + rs * y + (double)ref->offset[0]), c * su - s * sv + rows[i].t[0],
+				 "u of the corner");
+			near((float)(1 - (rc * y - rs * x + (double)ref->offset[1])), s * su + c * sv + rows[i].t[1],
+				 "v of the corner");
 		}
 		reader_free(r);
 	}
@@ -397,7 +398,7 @@ int main(void)
 		cmocka_unit_test(parameters_of_max_count_before_its_osl),
 		cmocka_unit_test(a_texture_takes_the_place_of_the_colour),
 		cmocka_unit_test(a_texture_names_its_set_of_coordinates),
-		cmocka_unit_test(a_picture_that_is_placed_moves_the_coordinates),
+		cmocka_unit_test(a_texture_is_repeated_turned_and_moved),
 		cmocka_unit_test(blender_files_mean_what_blender_shows),
 		cmocka_unit_test(materials_may_hang_on_the_geometry),
 		cmocka_unit_test(faces_of_old_files_name_their_texture),
