@@ -206,10 +206,22 @@ void hob_buf_printf(hob_buf *buf, const char *fmt, ...)
 	va_end(again);
 }
 
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
 void hob_buf_put_json(hob_buf *buf, hob_str s)
 {
 	hob_buf_put(buf, "\"", 1);
 	for (size_t i = 0; i < s.len;) {
+		size_t plain = i;
+		while (plain < s.len && is_plain(s.data[plain]))
+			plain++;
+		hob_buf_put(buf, s.data + i, plain - i);
+		i = plain;
+		if (i == s.len)
+			break;
 		uint8_t c = (uint8_t)s.data[i];
 		size_t run = 1;
 		while (i + run < s.len && run < 4 && ((uint8_t)s.data[i + run] & 0xC0) == 0x80)
@@ -220,9 +232,6 @@ void hob_buf_put_json(hob_buf *buf, hob_str s)
 			i++;
 		} else if (c < 0x20 || c == 0x7F) {
 			hob_buf_printf(buf, "\\u%04x", c);
-			i++;
-		} else if (c < 0x80) {
-			hob_buf_put(buf, &c, 1);
 			i++;
 		} else if (hob_utf8_valid((hob_str){s.data + i, run})) {
 			hob_buf_put(buf, s.data + i, run);
