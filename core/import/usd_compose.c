@@ -77,28 +77,40 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	return add_site(u, out, &site, &id, err);
 }
 
+/* What of the first site counts: all, or only what its arcs bring; when a prim is moved, also where it is moved from. */
+typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
+
 /* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
- * unless others hang on them. */
-static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, bool local, hob_usd_tree *to,
+ * unless others hang on them or a prim is moved to them; so do those at a place that a prim is moved from. */
+static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
 				   const hob_usd_site *root, hob_error *err)
 {
 	uint32_t *ids = HOB_NEW(u->scratch, uint32_t, from->count);
 	hob_usd_site *next = HOB_NEW(u->scratch, hob_usd_site, from->count);
-	bool *wanted = HOB_NEW(u->scratch, bool, from->count);
-	if (!ids || !next || !wanted)
+	bool *wanted = HOB_NEW(u->scratch, bool, from->count), *gone = HOB_NEW(u->scratch, bool, from->count);
+	if (!ids || !next || !wanted || !gone)
 		return hob_fail_memory(err, u->scratch, "composition");
 	for (uint32_t i = 0; i < from->count; i++) {
 		next[i] = from->sites[i];
 		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
 			return false;
-		if (i == 0 && !local)
-			memset(next[i].specs, 0xFF, u->stacks[next[i].stack].layer_count * sizeof *next[i].specs);
+		const hob_usd_stack *stack = &u->stacks[next[i].stack];
+		if (stack->move_count > 0) {
+			hob_str path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+			if (!path.data)
+				return hob_fail_memory(err, u->scratch, "composition");
+			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
+			wanted[i] = hob_usd_move_to(stack, path) != HOB_NONE;
+		}
+		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]);
+		if (gone[i] || (i == 0 && local != LOCAL))
+			memset(next[i].specs, 0xFF, stack->layer_count * sizeof *next[i].specs);
 		next[i].arcs_done = next[i].variants_done = false;
 		next[i].depth++;
 	}
 	/* Parents come before their children in the array. */
 	for (uint32_t i = from->count; i-- > 0;) {
-		wanted[i] = wanted[i] || i == 0 || has_specs(u, &next[i]);
+		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || has_specs(u, &next[i]);
 		if (wanted[i] && next[i].parent != HOB_NONE)
 			wanted[next[i].parent] = true;
 	}
@@ -124,35 +136,6 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, bool loc
 		if (!add_site(u, to, &site, &ids[i], err))
 			return false;
 	}
-	return true;
-}
-
-/* ---- mapping of paths */
-
-static bool map_once(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out, hob_error *err)
-{
-	*out = HOB_STR("");
-	if (site->arc == HOB_USD_VARIANT_ARC) {
-		*out = path;
-		return true;
-	}
-	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
-		if (site->map_identity)
-			*out = path;
-		return true;
-	}
-	hob_str rest = hob_str_sub(path, site->map_from.len, path.len);
-	*out = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(site->map_to), HOB_FMT(rest));
-	return out->data || hob_fail_memory(err, u->scratch, "a path");
-}
-
-bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
-					  hob_error *err)
-{
-	*out = path;
-	for (uint32_t i = site; sites[i].parent != HOB_NONE && out->len > 0; i = sites[i].parent)
-		if (!map_once(u, &sites[i], *out, out, err))
-			return false;
 	return true;
 }
 
@@ -248,7 +231,7 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 		return true;
 	hob_usd_site transfer = tree->sites[site];
 	transfer.map_identity = true;
-	if (!map_once(u, &transfer, path, &mapped, err))
+	if (!hob_usd_path_step(u, &transfer, path, &mapped, err))
 		return false;
 	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
 		return imply_class(u, tree, parent, arc, stack, path, err);
@@ -280,7 +263,7 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 		return true;
 	}
 	hob_usd_tree parent = u->trees[above];
-	if (!extend(u, &parent, name, true, tree, site, err))
+	if (!extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site, err))
 		return false;
 	*out = first;
 	/* Classes that came with it from above. */
@@ -389,6 +372,25 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 		if (!add_reference(u, tree, id, arc, &items[i], from[i], err))
 			return false;
 	return true;
+}
+
+/* What the stack moves to this place. */
+static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+{
+	const hob_usd_site *at = &tree->sites[id];
+	const hob_usd_stack *stack = &u->stacks[at->stack];
+	uint32_t move = at->arc == HOB_USD_VARIANT_ARC ? HOB_NONE : hob_usd_move_to(stack, at->path), added;
+	if (move == HOB_NONE)
+		return true;
+	hob_usd_site site = {.arc = HOB_USD_RELOCATE,
+						 .parent = id,
+						 .stack = at->stack,
+						 .from_depth = at->depth,
+						 .map_from = stack->move_from[move],
+						 .map_to = at->path,
+						 .map_identity = true,
+						 .scale = 1};
+	return add_target(u, tree, &site, site.map_from, &added, err);
 }
 
 /* ---- variants */
@@ -583,6 +585,8 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 		if (tree->sites[i].arcs_done)
 			continue;
 		tree->sites[i].arcs_done = true;
+		if (!add_moved(u, tree, i, err))
+			return false;
 		if (!has_specs(u, &tree->sites[i]))
 			continue;
 		if (!add_clips(u, tree, i, err) ||
@@ -615,7 +619,7 @@ bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, b
 						hob_error *err)
 {
 	*out = (hob_usd_tree){0};
-	return extend(u, parent, name, local, out, NULL, err) && evaluate(u, out, err);
+	return extend(u, parent, name, local ? LOCAL : FOREIGN, out, NULL, err) && evaluate(u, out, err);
 }
 
 /* ---- order of strength */

@@ -36,6 +36,7 @@ enum {
 	VALUE = 52,
 	PAYLOAD_LIST = 55,
 	TIME_CODE = 56,
+	RELOCATES = 58,
 	COMPRESSED_LEAST = 16
 };
 
@@ -545,6 +546,10 @@ static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_v
 		return doubles(c, &at, 1, out);
 	case OFFSET_VECTOR:
 		return doubles(c, &at, 2, out);
+	case RELOCATES: {
+		uint64_t pairs = hob_usd_take_u64(&at);
+		return texts(c, &at, pairs < UINT64_MAX / 2 ? pairs * 2 : pairs, hob_usd_crate_path, out);
+	}
 	case BLOCK:
 		out->kind = HOB_USD_BLOCK;
 		return true;

@@ -131,6 +131,8 @@ typedef struct hob_usd_stack {
 	uint32_t *layers;
 	double *offset, *scale; /* time in the stack = offset + scale * time in the layer */
 	double rate;			/* time codes per second of its root layer */
+	uint32_t move_count;	/* relocates: what arcs bring to move_from stands at move_to (empty: nowhere) */
+	hob_str *move_from, *move_to;
 } hob_usd_stack;
 
 /* In order of strength. */
@@ -139,6 +141,7 @@ typedef enum hob_usd_arc {
 	HOB_USD_CLIPS, /* value clips: time samples alone */
 	HOB_USD_INHERIT,
 	HOB_USD_VARIANT_ARC,
+	HOB_USD_RELOCATE, /* from where a prim stood before its stack moved it */
 	HOB_USD_REFERENCE,
 	HOB_USD_PAYLOAD,
 	HOB_USD_SPECIALIZE
@@ -282,6 +285,15 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 /* Sites with specs, strongest first; in scratch. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count,
 						hob_error *err) HOB_MUST_CHECK;
+
+/* ---- usd_path.c: where paths lead ---- */
+
+/* The number of the stack's move from or to `path`; HOB_NONE without. */
+uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
+uint32_t hob_usd_move_to(const hob_usd_stack *stack, hob_str path);
+/* From the namespace of a site to that of the site that it hangs on; empty when the path means nothing there. */
+bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out,
+					   hob_error *err) HOB_MUST_CHECK;
 /* From the namespace of a site to that of the stage; empty when the path means nothing there. */
 bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
 					  hob_error *err) HOB_MUST_CHECK;

@@ -72,6 +72,49 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 	return true;
 }
 
+/* ---- relocates */
+
+/* A prim below the root of the namespace, and not one into or out of itself. */
+static bool can_move(hob_str from, hob_str to)
+{
+	return from.len > 1 && hob_str_find(from, HOB_STR("/"), 1) != SIZE_MAX &&
+		   (to.len == 0 || (!hob_usd_path_below(to, from) && !hob_usd_path_below(from, to) && to.len > 1));
+}
+
+/* The strongest layer decides about each prim. */
+static bool gather_moves(gather_t *g)
+{
+	hob_usd_stack *s = &g->stack;
+	uint32_t room[2] = {0};
+	for (uint32_t i = 0; i < s->layer_count; i++) {
+		const hob_usd_value *value =
+			hob_usd_field_get(&g->u->layers[s->layers[i]], 0, HOB_USD_T_layerRelocates);
+		const hob_str *paths = value && value->kind == HOB_USD_TEXT ? (const hob_str *)value->data : NULL;
+		for (size_t k = 0; paths && k + 1 < value->count; k += 2) {
+			/* Crates write the root for no path. */
+			hob_str from = paths[k], to = paths[k + 1].len > 1 ? paths[k + 1] : HOB_STR("");
+			if (!can_move(from, to)) {
+				hob_usd_note(g->u, "relocates", "layer '%.*s' cannot move '%.*s' to '%.*s'",
+							 HOB_FMT(g->u->layers[s->layers[i]].id), HOB_FMT(from), HOB_FMT(to));
+				continue;
+			}
+			if (hob_usd_move_from(s, from) != HOB_NONE)
+				continue;
+			if (s->move_count >= HOB_LIMIT_USD_MOVES)
+				return hob_fail(g->err, LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
+			s->move_from = (hob_str *)hob_usd_more(g->u->scratch, s->move_from, s->move_count, &room[0],
+												   sizeof *s->move_from);
+			s->move_to = (hob_str *)hob_usd_more(g->u->scratch, s->move_to, s->move_count, &room[1],
+												 sizeof *s->move_to);
+			if (!s->move_from || !s->move_to)
+				return hob_fail_memory(g->err, g->u->scratch, "relocates");
+			s->move_from[s->move_count] = from;
+			s->move_to[s->move_count++] = to;
+		}
+	}
+	return true;
+}
+
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *err)
 {
 	hob_str key = u->layers[layer].id;
@@ -79,7 +122,7 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *er
 	if (*out != HOB_NONE)
 		return true;
 	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
-	if (!gather(&g, layer, 0, 1))
+	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
 		return false;
 	hob_usd_stack *stacks = (hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count,
 														  &u->stack_capacity, sizeof *stacks);

@@ -281,12 +281,41 @@ static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_erro
 	return true;
 }
 
+/* The child of that name stands elsewhere: its stack, or one around it, moves it away. */
+static bool is_moved(hob_usd *u, const hob_usd_prim *prim, const hob_usd_site *site, uint32_t name)
+{
+	for (const hob_usd_site *s = site;; s = &prim->sites[s->parent]) {
+		const hob_usd_stack *stack = &u->stacks[s->stack];
+		hob_str path = stack->move_count > 0 ? hob_usd_path_child(u, s->path, u->tokens[name]) : HOB_STR("");
+		if (path.len > 0 && hob_usd_move_from(stack, path) != HOB_NONE)
+			return true;
+		if (s->parent == HOB_NONE)
+			return false;
+	}
+}
+
+static bool moved_names(hob_usd *u, const hob_usd_site *site, names_t *out, hob_error *err)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	for (uint32_t i = 0; i < stack->move_count; i++) {
+		hob_str to = stack->move_to[i], above = hob_path_dir(to);
+		if (to.len == 0 || !hob_str_equal(above.len > 0 ? above : HOB_STR("/"), site->path))
+			continue;
+		uint32_t name = hob_usd_token(u, hob_path_name(to));
+		if (name == HOB_NONE || !put_name(u, out, name, err))
+			return name != HOB_NONE ? false : hob_fail_memory(err, u->scratch, "prims");
+	}
+	return true;
+}
+
 static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_error *err)
 {
 	*out = (names_t){0};
 	for (uint32_t i = prim->order_count; i-- > 0;) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
 		const hob_usd_stack *stack = &u->stacks[site->stack];
+		if (!moved_names(u, site, out, err))
+			return false;
 		for (uint32_t k = stack->layer_count; k-- > 0;) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
 			/* Below an instance the root's own layers do not count. */
@@ -294,7 +323,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 				continue;
 			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE;
 				 s = layer->specs[s].next)
-				if (!put_name(u, out, layer->specs[s].name, err))
+				if (!is_moved(u, prim, site, layer->specs[s].name) &&
+					!put_name(u, out, layer->specs[s].name, err))
 					return false;
 			const hob_usd_value *order = hob_usd_field_get(layer, site->specs[k], HOB_USD_T_primOrder);
 			if (order && order->kind == HOB_USD_TEXT && !reorder(u, out, order, err))

@@ -86,6 +86,8 @@ static bool read_meta(text_t *t, uint32_t spec)
 			return hob_usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, keys[i].name, value);
 		}
 	hob_usd_value value;
+	if (hob_str_equal(word, HOB_STR("relocates")))
+		return hob_usd_lex_relocates(l, &value) && set_field(t, spec, HOB_USD_T_layerRelocates, value);
 	return hob_usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, hob_usd_token(t->u, word), value);
 }
 

@@ -435,6 +435,27 @@ bool hob_usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out)
 	return read_dictionary(l, 1, out);
 }
 
+bool hob_usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out)
+{
+	hob_str *items = NULL;
+	uint32_t count = 0, capacity = 0;
+	if (!hob_usd_lex_need(l, '{'))
+		return false;
+	while (!hob_usd_lex_take(l, '}')) {
+		for (int side = 0; side < 2; side++) {
+			items = (hob_str *)hob_usd_more(l->u->scratch, items, count, &capacity, sizeof *items);
+			if (!items)
+				return hob_fail_memory(l->err, l->u->scratch, "relocates");
+			if (!hob_usd_lex_path(l, &items[count++]) || (side == 0 && !hob_usd_lex_need(l, ':')))
+				return false;
+		}
+		if (!hob_usd_lex_take(l, ',') && hob_usd_lex_peek(l) != '}')
+			return hob_usd_lex_fail(l, "',' or '}'");
+	}
+	*out = (hob_usd_value){HOB_USD_TEXT, true, 1, count, items};
+	return true;
+}
+
 /* ---- lists */
 
 /* (offset = 1; scale = 2), with whatever else stands there. */

@@ -160,8 +160,8 @@ function checkDraw(stage, folder, theirs) {
 }
 
 function check(stage, folder, files, theirs) {
-	const ours = put(join(folder, 'ours'), files), flat = put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat });
-	if (verbose) console.log(theirs.flat);
+	const ours = put(join(folder, 'ours'), files), flat = theirs && put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat });
+	if (verbose && theirs) console.log(theirs.flat);
 	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : unlike(cooked(ours), cooked(flat))) ?? stage.expect?.(imported(ours).model ?? {}) ?? null;
 }
 
@@ -175,7 +175,7 @@ try {
 		if (!stage.name.includes(wanted) || (rest.includes('--odd') && !odd.includes(stage))) continue;
 		count++;
 		complaints = [];
-		const [file, from, to] = stage.without, theirs = usd.open(stage.files, ROOT);
+		const [file, from, to] = stage.without, theirs = stage.alone ? null : usd.open(stage.files, ROOT);
 		if (!stage.files[file].includes(from)) throw new Error(`${stage.name}: nothing to spoil`);
 		const whole = (stage.complains ? null : complaints[0]) ?? check(stage, join(folder, `${i}`), stage.files, theirs);
 		const spoilt = check(stage, join(folder, `${i}-spoilt`), { ...stage.files, [file]: stage.files[file].replaceAll(from, to) }, theirs);

@@ -156,6 +156,52 @@ static void bones_that_are_not_seen_bend_what_is(void **state)
 	}
 }
 
+static reader *moving(const char *relocates)
+{
+	static char text[1024];
+	reader *r = reader_new(&hob_usd_importer);
+	snprintf(
+		text, sizeof text,
+		"#usda 1.0\n(defaultPrim = \"W\"\n relocates = { %s })\ndef Xform \"W\" (references = @b.usda@) {}",
+		relocates);
+	reader_add(r, "stage.usda", text);
+	reader_add(r, "b.usda",
+			   "#usda 1.0\n(defaultPrim = \"W\")\ndef Xform \"W\" { def Xform \"B\" { def Cube \"C\" { rel "
+			   "material:binding = </W/B/L> }\n def Material \"L\" {} }\n def Cube \"D\" {} }");
+	return r;
+}
+
+static void prims_are_relocated(void **state)
+{
+	(void)state;
+	reader *r = moving("</W/B>: </W/X>, </W/D>: <>");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 1);
+	assert_int_equal(m->nodes[node_of(m, "C")].parent, node_of(m, "X"));
+	assert_true(hob_str_equal(m->materials[m->meshes[0].material].name, HOB_STR("L")));
+	reader_free(r);
+}
+
+static void odd_relocates_end(void **state)
+{
+	(void)state;
+	static const char *const maps[] = {
+		"</W/B>: </W/D>, </W/D>: </W/B>",
+		"</W/B>: </W/B/C>",
+		"</W/B/C>: </W/B>",
+		"</W>: </V>",
+		"</W/B>: </>, </W/X>: </W/B/C/D/E>",
+		"</W/B>: </W/X>, </W/X>: </W/Y>",
+		"<>: <>",
+		"",
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++) {
+		reader *r = moving(maps[i]);
+		assert_true(reader_run(r) || r->error.code == HOB_ERR_EMPTY);
+		reader_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +213,8 @@ int main(void)
 		cmocka_unit_test(instances_of_what_moves_move),
 		cmocka_unit_test(a_binding_has_one_target_and_that_is_a_material),
 		cmocka_unit_test(one_colour_may_have_an_index),
+		cmocka_unit_test(prims_are_relocated),
+		cmocka_unit_test(odd_relocates_end),
 		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
