@@ -474,6 +474,7 @@ struct srv_http {
 	blob_cache *blobs;
 	route_counts requests[ROUTE_COUNT];
 	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
+	uint32_t upload_decoders;							 /* of blobs that come encoded */
 	uint64_t encoded[CODING_COUNT], encoded_saved_bytes; /* blobs sent so, and what that saved */
 };
 

@@ -4,11 +4,14 @@
 #include <zstd.h>
 
 /* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd decoder if it is
- * encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the decoder. */
+ * encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the decoder, and the window that the frame
+ * asks for. Every decoder gives 8 MiB; this one would give 128 MiB to a body of 4 KB. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
+enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16 };
 
 struct upload {
+	uint32_t *decoders; /* the daemon's count; NULL: it does not count here */
 	srv_blob_writer *writer;
 	ZSTD_DStream *decoder;
 	uint8_t *room;
@@ -24,6 +27,8 @@ void srv_upload_free(upload *u)
 		return;
 	srv_blob_abort(u->writer);
 	ZSTD_freeDStream(u->decoder);
+	if (u->decoders)
+		(*u->decoders)--;
 	free(u->room);
 	free(u);
 }
@@ -60,10 +65,21 @@ static bool read_size(request *r, upload *u, enum MHD_Result *result)
 					  srv_reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
 										"the blob has %llu bytes, at most %llu are taken",
 										(unsigned long long)u->expected, (unsigned long long)upload_max));
+	if (!plain && r->http->upload_decoders >= DECODERS_MAX)
+		return refuse(
+			r, result,
+			srv_reply_problem_text(
+				r, PROBLEM_UNAVAILABLE,
+				&(problem_text){.detail = HOB_STR("as many encoded blobs as are decoded at once are coming"),
+								.hint = HOB_STR("send it again in a moment, or without an encoding"),
+								.retry_after_s = 1}));
 	if (!plain) {
+		u->decoders = &r->http->upload_decoders;
+		(*u->decoders)++;
 		u->decoder = ZSTD_createDStream();
 		u->room = malloc(ZSTD_DStreamOutSize());
-		if (!u->decoder || !u->room)
+		if (!u->decoder || !u->room ||
+			ZSTD_isError(ZSTD_DCtx_setParameter(u->decoder, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
 			return refuse(r, result, MHD_NO);
 	}
 	return true;

@@ -133,6 +133,11 @@ class Contract(Scenario):
         self.ask(413, "PUT", f"/blobs/{NO_HASH}", b"x", Content_Encoding="zstd", X_Digest_SizeBytes="9999999999999")
         self.ask(400, "PUT", f"/blobs/{NO_HASH}", b"not zstd", Content_Encoding="zstd", X_Digest_SizeBytes="8")
         self.chunked_upload_needs_a_length()
+        # One run-length block of zstd; the window's size, which the frame's head chooses, is memory of the daemon.
+        zeros = bytes(100_000)
+        for window_log, status in ((27, 400), (24, 400), (23, 201)):
+            frame = b"\x28\xb5\x2f\xfd\0" + bytes([(window_log - 10) << 3]) + (len(zeros) << 3 | 3).to_bytes(3, "little") + b"\0"
+            self.ask(status, "PUT", f"/blobs/{sha(zeros)}", frame, Content_Encoding="zstd", X_Digest_SizeBytes=str(len(zeros)))
         zstd = shutil.which("zstd")
         if zstd:
             other = b"and other bytes, many of them alike " * 5000
