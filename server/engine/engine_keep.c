@@ -37,6 +37,35 @@ static void sync_done(uv_work_t *work, int status)
 	srv_engine_background_over(engine);
 }
 
+static void fold_run(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	hob_error error;
+	(void)!srv_store_fold(engine->store, &error); /* the next sync fails as well, and says so */
+}
+
+static void fold_done(uv_work_t *work, int status)
+{
+	(void)status;
+	srv_engine *engine = work->data;
+	engine->syncing = false;
+	srv_engine_background_over(engine);
+}
+
+static void begin_sync(srv_engine *engine, uv_work_cb run, uv_after_work_cb done)
+{
+	engine->syncing = true;
+	engine->sync_work.data = engine;
+	engine->background++;
+	uv_queue_work(engine->loop, &engine->sync_work, run, done);
+}
+
+void srv_engine_fold_log(srv_engine *engine)
+{
+	if (!engine->syncing && !engine->closing && srv_store_log_is_long(engine->store))
+		begin_sync(engine, fold_run, fold_done);
+}
+
 static int compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(hob_sha256));
@@ -190,10 +219,7 @@ void srv_engine_keep_store(srv_engine *engine)
 	uint64_t jobs = engine->counters.jobs;
 	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
 		engine->synced_jobs = jobs;
-		engine->syncing = true;
-		engine->sync_work.data = engine;
-		engine->background++;
-		uv_queue_work(engine->loop, &engine->sync_work, sync_run, sync_done);
+		begin_sync(engine, sync_run, sync_done);
 	}
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;

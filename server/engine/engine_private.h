@@ -230,7 +230,7 @@ struct srv_engine {
 	uint64_t turn_began_ns, turn_idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
 	srv_activity *activity;
 	uv_work_t sync_work;
-	bool syncing;
+	bool syncing;					 /* or folding the log */
 	bool limit_told;				 /* that the cache is over its limit and nothing can go */
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;
@@ -497,6 +497,7 @@ void srv_error_of_asset(hob_str json, hob_str path, hob_buf *out);
 /* engine_keep.c */
 void srv_engine_keep_store(srv_engine *engine);			/* once a second */
 uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes freed, or that would be */
+void srv_engine_fold_log(srv_engine *engine);			/* in the pool, when it is long */
 /* engine_thumbnail.c */
 struct engine_thumbnails *srv_engine_thumbnails_new(void);
 void srv_engine_thumbnail(srv_engine *engine, srv_control *control);

@@ -137,6 +137,7 @@ static void end_turn(srv_engine *engine, uint32_t events)
 {
 	srv_engine_heal_index(engine);
 	srv_publish_turn(&engine->publish, show_some, engine, events);
+	srv_engine_fold_log(engine);
 	if (engine->due_count > 0) {
 		engine->publish.view = true;
 		srv_engine_go_on(engine);

@@ -379,5 +379,5 @@ bool srv_store_sync(srv_store *store, hob_error *err)
 		return srv_store_fail_errno(err, errno, "make durable what is in", store->dir);
 	srv_packs_sweep(&store->packs, blobs);
 	srv_packs_sweep(&store->records, records);
-	return srv_store_db_fold(store, err);
+	return srv_store_fold(store, err);
 }

@@ -64,6 +64,10 @@ void srv_store_read_end(srv_store *store);
 /* Any thread: makes what was written so far durable (syncfs), then folds the WAL into the index. Milliseconds and
  * more. False: the disk refused (IO, DISK_FULL), and a power cut may cost what was written since the last one that went well. */
 bool srv_store_sync(srv_store *store, hob_error *err) HOB_MUST_CHECK;
+/* Whether enough was committed to fold it before the next srv_store_sync: a commit that has to fold the rest waits longer. */
+bool srv_store_log_is_long(const srv_store *store);
+/* Any thread: the second half of srv_store_sync. */
+bool srv_store_fold(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- blobs: any thread -------------------------------------------------------------------------------- */
 

@@ -202,21 +202,38 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
+/* Folding is the pool's work. It cannot end while rows are written without a pause: then the log is folded here once it is so
+ * long, and begins anew. */
+static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
+{
+	enum { FRAMES_MAX = 65536 };
+	srv_store *store = user;
+	atomic_store(&store->log_frames, (unsigned)frames);
+	if (frames >= FRAMES_MAX)
+		sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	return SQLITE_OK;
+}
+
+bool srv_store_log_is_long(const srv_store *store)
+{
+	enum { FRAMES = 2048 };
+	unsigned all = atomic_load(&store->log_frames), folded = atomic_load(&store->folded_frames);
+	return all >= (folded < all ? folded : 0) + FRAMES;
+}
+
 static bool pragmas(srv_store *store, hob_error *err)
 {
-	static const char text[] =
-		"PRAGMA synchronous = NORMAL;"
-		"PRAGMA foreign_keys = ON;"
-		"PRAGMA cell_size_check = ON;"
-		"PRAGMA secure_delete = OFF;"
-		"PRAGMA temp_store = MEMORY;"
-		"PRAGMA cache_size = -8192;"
-		/* srv_store_sync folds the log, outside the loop; this only limits the size of the WAL. */
-		"PRAGMA wal_autocheckpoint = 16384;";
+	static const char text[] = "PRAGMA synchronous = NORMAL;"
+							   "PRAGMA foreign_keys = ON;"
+							   "PRAGMA cell_size_check = ON;"
+							   "PRAGMA secure_delete = OFF;"
+							   "PRAGMA temp_store = MEMORY;"
+							   "PRAGMA cache_size = -8192;";
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
 		return srv_store_fail_db(store, err);
+	sqlite3_wal_hook(store->db, on_commit, store);
 	return true;
 }
 
@@ -281,7 +298,7 @@ bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err)
 	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || srv_store_fail_db(store, err);
 }
 
-bool srv_store_db_fold(srv_store *store, hob_error *err)
+bool srv_store_fold(srv_store *store, hob_error *err)
 {
 	int code = SQLITE_OK;
 	pthread_mutex_lock(&store->sync_lock);
@@ -291,7 +308,9 @@ bool srv_store_db_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+			/* A log that was longer is cut when this connection begins it anew: freeing its pages takes a while. */
+			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
+						 NULL, NULL, NULL);
 		} else {
 			fail_code(store->sync_db, code, err);
 			sqlite3_close(store->sync_db);
@@ -301,6 +320,8 @@ bool srv_store_db_fold(srv_store *store, hob_error *err)
 	int frames = 0, folded = 0;
 	if (store->sync_db)
 		code = sqlite3_wal_checkpoint_v2(store->sync_db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &folded);
+	if (code == SQLITE_OK)
+		atomic_store(&store->folded_frames, (unsigned)folded);
 	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);

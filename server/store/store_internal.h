@@ -109,6 +109,8 @@ struct srv_store {
 	/* Of a store that is read outside the loop, see reader.h */
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
+	atomic_uint log_frames,
+		folded_frames; /* pages in the write-ahead log; those of them that the index has */
 	/* and of a reader */
 	srv_store *writer; /* NULL: not a reader */
 	bool reading;
@@ -156,8 +158,6 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 bool srv_store_db_open_to_read(srv_store *store, hob_error *err);
 void srv_store_db_close(srv_store *store);
 bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err);
-/* Moves committed pages from the WAL into the file, on a connection of its own, unless another one is busy. Any thread. */
-bool srv_store_db_fold(srv_store *store, hob_error *err);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
 bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
 int srv_store_db_steps(const char *script);
