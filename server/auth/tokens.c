@@ -149,14 +149,14 @@ srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest
 		uint32_t difference = 0;
 		for (size_t b = 0; b < sizeof digest->bytes; b++)
 			difference |= (uint32_t)(digest->bytes[b] ^ tokens->items[i].digest.bytes[b]);
-		/* All ones when equal: no branch depends on what is compared. */
+		/* All ones if equal: no branch depends on the compared values. */
 		uint32_t equal = ((difference - 1) >> 8) & 0xFFFFFFu;
 		scope |= equal & (uint32_t)tokens->items[i].scope;
 	}
 	return (srv_scope)scope;
 }
 
-/* ---- changing: the file's own lock, taken on the very file that the name stands for */
+/* ---- changing: takes the lock of exactly the file that has the name */
 
 static int open_locked(const char *path, bool create, hob_error *err)
 {

@@ -1,18 +1,18 @@
-/* tokens.h - access tokens: 256 random bits that a program shows, of which only the SHA-256 is kept.
+/* tokens.h - access tokens: 256 random bits that a program presents. Only their SHA-256 is kept.
  *
- * The file has one line a token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. It is replaced as a whole
- * (temporary file and rename), under a lock, so readers never see half of it. A fast hash is enough at rest because
- * nobody can choose a token: there is no dictionary to try.
+ * The file has one line per token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. It is replaced as a whole
+ * (temporary file and rename), under a lock, so readers never see half of it. A fast hash is enough, because tokens are
+ * random: there is no dictionary to try.
  *
- * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write), USAGE (a
- * bad or taken name), NOT_FOUND. */
+ * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write), USAGE (an invalid
+ * name, or one in use), NOT_FOUND. */
 #ifndef SRV_TOKENS_H
 #define SRV_TOKENS_H
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
 
-/* Each includes the one before it. */
+/* Each includes the previous one. */
 typedef enum srv_scope { SRV_SCOPE_NONE, SRV_SCOPE_READ, SRV_SCOPE_WRITE } srv_scope;
 
 enum { SRV_TOKEN_NAME = 63, SRV_TOKEN_TEXT = 47 };
@@ -36,12 +36,13 @@ srv_scope srv_scope_parse(hob_str text);
 /* A missing file is an IO error. On failure *out is empty. */
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;
 void srv_tokens_release(srv_tokens *tokens);
-/* Of the token with this text, NONE when there is none. O(text + count). */
+/* The scope of the token with this text, NONE if there is none. O(text + count). */
 srv_scope srv_tokens_scope(const srv_tokens *tokens, hob_str text);
-/* Of the token with this digest. Takes the same steps whichever token it is like and however much. */
+/* The token with this digest. It takes the same steps for every token. */
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
 
-/* Adds a token to the file (made, mode 0600, when missing); `text` gets it with a NUL: it is nowhere else. */
+/* Adds a token to the file, which is made with mode 0600 if missing. `text` gets the token with a NUL; it is stored nowhere
+ * else. */
 bool srv_token_create(const char *path, hob_str name, srv_scope scope, char text[SRV_TOKEN_TEXT + 1],
 					  hob_error *err) HOB_MUST_CHECK;
 bool srv_token_revoke(const char *path, hob_str name, hob_error *err) HOB_MUST_CHECK;

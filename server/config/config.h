@@ -1,8 +1,8 @@
-/* config.h - the daemon's settings: schema/config.def from hob.json, the environment and the command line, with the
- * origin of each; the watched folders and the cook settings that hob.json gives them.
+/* config.h - the daemon's configuration: schema/config.def from hob.json, the environment and the command line, with the
+ * origin of each value; the watched folders and their cook settings in hob.json.
  *
- * hob.json is --config FILE, else HOB_CONFIG, else hob.json in the current folder or the nearest one above it, else
- * $XDG_CONFIG_HOME/hob/hob.json (~/.config), else /etc/hob/hob.json; none is fine. Keys that begin with "//" are comments.
+ * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the nearest one above it,
+ * $XDG_CONFIG_HOME/hob/hob.json (~/.config) and /etc/hob/hob.json; there may be none. Keys that begin with "//" are comments.
  * Unknown keys, wrong types and values out of range are CONFIG errors that name file, key and the nearest known key. */
 #ifndef SRV_CONFIG_H
 #define SRV_CONFIG_H
@@ -46,16 +46,16 @@ extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
 
 /* A folder to watch. */
 typedef struct srv_config_source {
-	const char *name; /* "" = the folder's own */
+	const char *name; /* "" = the folder's name */
 	const char *path; /* absolute, or relative to the current folder */
 	const char *const *include, *const
 									*exclude; /* globs below the folder, NULL-terminated; no include = all */
-	hob_settings settings;					  /* defaults with the source's options over them */
+	hob_settings settings;					  /* defaults, overridden by the source's options */
 } srv_config_source;
 
 typedef struct srv_config {
 	hob_arena arena;  /* owns every text */
-	const char *file; /* hob.json as found, NULL = none */
+	const char *file; /* path of the hob.json that was found, NULL = none */
 	const char *
 		value[SRV_CONFIG_COUNT]; /* normal form: sizes in bytes, flags "true"/"false", lists joined by '\n' */
 	srv_config_origin origin[SRV_CONFIG_COUNT];
@@ -64,13 +64,13 @@ typedef struct srv_config {
 	uint32_t source_count;
 } srv_config;
 
-/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released.
- * Errors: CONFIG, IO (a named file that cannot be read), MEMORY. */
+/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released. Errors: CONFIG, IO
+ * (a named file that cannot be read), MEMORY. */
 bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_MUST_CHECK;
 void srv_config_release(srv_config *config);
-/* "20 GiB", "500 MB", "4096". False when it is not a size. */
+/* "20 GiB", "500 MB", "4096". False if it is not a size. */
 bool srv_config_parse_size(const char *text, uint64_t *out) HOB_MUST_CHECK;
-/* One value as text, checked and brought to its normal form. where: for messages, "--timeout". Errors: CONFIG. */
+/* One value as text, checked and normalised. where: for messages, "--timeout". Errors: CONFIG. */
 bool srv_config_set(srv_config *config, srv_config_key key, const char *text, srv_config_origin origin,
 					const char *where, hob_error *err) HOB_MUST_CHECK;
 
@@ -88,7 +88,7 @@ void srv_config_print(const srv_config *config, hob_buf *out);
  * False: there is no such schema. */
 bool srv_config_schema(hob_str file, hob_buf *out);
 
-/* Two sources may be of one folder when they are profiles of each other: "art", "art@mobile", "art@vr". */
+/* Two sources can have the same folder if they are profiles of each other: "art", "art@mobile", "art@vr". */
 bool srv_config_is_variant(const char *name, const char *other);
 
 #endif

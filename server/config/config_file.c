@@ -13,7 +13,7 @@ enum { FILE_BYTES_MAX = 4 << 20, SOURCES_MAX = 32, GLOBS_MAX = 256 };
 typedef struct reader {
 	srv_config *config;
 	const char *file;
-	hob_str folder; /* of the file: its relative paths begin here */
+	hob_str folder; /* of the file: its relative paths start here */
 	hob_error *err;
 } reader;
 
@@ -24,7 +24,7 @@ static bool fail_memory(hob_error *err)
 
 /* ---- finding it */
 
-/* A pipe of that name would be waited for. */
+/* Opening a pipe of that name would block. */
 static bool is_file(const char *path)
 {
 	struct stat info;

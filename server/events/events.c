@@ -107,7 +107,7 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 	events->bytes += entry_size(e);
 	for (uint32_t i = 0; i < events->waker_count; i++) {
 		uint64_t one = 1;
-		/* A full eventfd counter refuses the write; the reader is awake already then. */
+		/* If the eventfd counter is full, the write fails, but then the reader is already awake. */
 		ssize_t written = write(events->wakers[i], &one, sizeof one);
 		(void)written;
 	}

@@ -1,9 +1,8 @@
-/* events.h - the change log: numbered facts for everybody who listens.
+/* events.h - the log of changes: numbered events for all listeners.
  *
  * The loop thread publishes; any number of readers on other threads read by number. The log keeps the newest
- * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for something older is
- * told where the ring begins and gets a `reset`. Ids are "<epoch>.<seq>": an id from another database is
- * answered with a reset, never with silence.
+ * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for an older event learns where the ring
+ * begins and gets a `reset`. Ids are "<epoch>.<seq>": an id from another database is answered with a reset, never with silence.
  *
  * Two numbers: `rev` counts published changes of assets (it is stored); `seq` numbers every event of this
  * log, also transient ones (jobs). SSE ids carry seq; data carries rev. The ring does not survive a restart,
@@ -26,35 +25,35 @@ typedef struct srv_event {
 	hob_str data;	  /* one line of JSON */
 } srv_event;
 
-/* `epoch` is copied. first_seq: numbering begins above it. capacity: events kept, e.g. 16384. */
+/* `epoch` is copied. first_seq: numbers start above it. capacity: events kept, e.g. 16384. */
 srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity);
-void srv_events_free(srv_events *events); /* NULL is fine */
+void srv_events_free(srv_events *events); /* NULL is allowed */
 const char *srv_events_epoch(const srv_events *events);
 
 /* Loop thread. Copies; wakes every waiter by one write to each registered eventfd. Returns the seq. `kind`
  * must be static text; asset and data are below 64 MiB each. */
 uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data);
 
-/* Any thread. Newest seq published (or first_seq). Oldest seq still held (newest + 1 when empty). */
+/* Any thread. The newest seq published (or first_seq); the oldest seq in the ring (newest + 1 if empty). */
 uint64_t srv_events_newest(srv_events *events);
 uint64_t srv_events_oldest(srv_events *events);
 
-/* Any thread. Calls each(user, event) for every held event with seq > since, in order, at most `limit`, under
- * the log's lock (so `each` only copies). Returns false, calling nothing, when events after `since` were
- * dropped already or `since` is not yet published: the reader must resync. O(events given). */
+/* Any thread. Calls each(user, event) for every event in the ring with seq > since, in order, at most `limit`, under the log's
+ * lock (so `each` must only copy). Returns false without a call if events after `since` were already dropped, or if `since` is
+ * not published yet: the reader must resync. O(events). */
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns,
- * no more writes happen to it. Any thread. */
+/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns, there are no more
+ * writes to it. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);
 
-/* How many people follow the log now: each log stream joins at its begin and leaves at its end. Any thread. */
+/* How many clients read the log now: each log stream joins at its start and leaves at its end. Any thread. */
 void srv_events_join(srv_events *events);
 void srv_events_leave(srv_events *events);
 uint32_t srv_events_listeners(const srv_events *events);
-/* What those who follow it use; lives as long as the log. */
+/* What connected clients use; exists as long as the log. */
 srv_uses *srv_events_uses(srv_events *events);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct client {
 	uint32_t streams;
 	uint64_t *slots; /* open addressing; 0 = free */
 	uint32_t slot_count, name_count;
-	char **globs; /* one of every open stream that names it */
+	char **globs; /* one for every open stream that names it */
 	uint32_t glob_count, glob_capacity;
 } client;
 
@@ -83,7 +83,7 @@ static client *find(srv_uses *uses, uint64_t id)
 	return NULL;
 }
 
-/* NULL when everybody who is remembered is connected. */
+/* NULL if all remembered clients are connected. */
 static client *new_client(srv_uses *uses)
 {
 	if (uses->count < SRV_USES_CLIENTS)

@@ -26,7 +26,7 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b)
 		   a->ctime_ns == b->ctime_ns;
 }
 
-/* Without openat2 (old kernels, some container profiles) every folder on the way is opened by itself, and no link is
+/* Without openat2 (old kernels, some container profiles), every folder on the way is opened separately, and no link is
  * followed at all. */
 static int open_stepwise(int root_fd, const char *path, int flags)
 {
@@ -64,11 +64,11 @@ int srv_open_beneath(int root_fd, const char *path, int flags, bool follow)
 			.flags = (unsigned)flags,
 			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (follow ? 0 : RESOLVE_NO_SYMLINKS),
 		};
-		/* O_NOFOLLOW with O_PATH means the link itself, which RESOLVE_NO_SYMLINKS allows. */
+		/* O_NOFOLLOW with O_PATH opens the link itself, which RESOLVE_NO_SYMLINKS allows. */
 		if (!follow)
 			how.flags |= O_NOFOLLOW;
 		int fd = -1;
-		/* EAGAIN: something was renamed while the kernel walked a link with "..". */
+		/* EAGAIN: something was renamed while the kernel followed a link with "..". */
 		for (int attempt = 0; attempt < 8 && fd < 0 && (attempt == 0 || errno == EAGAIN); attempt++)
 			fd = (int)syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof how);
 		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
@@ -108,7 +108,7 @@ bool srv_is_passing(int code)
 
 srv_writers srv_find_writers(int fd)
 {
-	/* A writer that comes while the lease is held makes the kernel send a signal; SIGIO would end the daemon. */
+	/* If somebody opens the file for writing while the lease is held, the kernel sends a signal; SIGIO would end the daemon. */
 	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
 		return SRV_WRITERS_UNKNOWN;
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0)

@@ -1,4 +1,4 @@
-/* model_format.h - model files that Hob knows by name, whether or not it has a reader: schema/model_formats.def. */
+/* model_format.h - model formats that Hob knows by extension, with or without a reader: schema/model_formats.def. */
 #ifndef SRV_MODEL_FORMAT_H
 #define SRV_MODEL_FORMAT_H
 

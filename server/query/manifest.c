@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once. What has not changed
- * since comes from the view; for the rest the change log is read back from that rev. */
+/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once. Unchanged assets come
+ * from the view; for the others, the change log is read from that rev on. */
 
 enum { LOG_MAX = 20000 };
 
@@ -58,7 +58,7 @@ static hob_str text_of(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-/* Rows after the rev: what was removed since then existed at it. */
+/* Rows after the rev: an asset that was removed since existed at the rev. */
 static bool take_later(void *user, const srv_change_row *row)
 {
 	manifest *m = user;
@@ -112,7 +112,7 @@ static bool read_log(manifest *m)
 		if (!srv_store_each_change(m->q->reader, 0, m->rev, true, take_earlier, m, &m->error))
 			return false;
 		oldest = srv_store_first_rev(m->q->reader);
-		/* Without a row an asset came later, unless the row was trimmed. */
+		/* Without a row, an asset came later, unless the row was trimmed. */
 		m->lost = m->open > 0 && (m->read >= LOG_MAX || oldest > 1);
 	}
 	return true;

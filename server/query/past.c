@@ -6,16 +6,16 @@
 
 #include <stdio.h>
 
-/* Jobs that are over: lists, one of them, what they made, what they printed. */
+/* Finished jobs: lists, one job, outputs, logs. */
 
 enum { SCANNED_MAX = 20000, STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX = 1000, ROWS_ARENA = 256 << 20 };
 
 typedef void put_fn(question *q, const srv_job_row *row, hob_buf *out);
 
-/* Rows below `before`, newest first, into `items`, until there are `limit` of them. */
+/* Puts rows below `before`, newest first, into `items`, up to `limit`. */
 typedef struct page {
 	put_fn *put;
-	hob_str live; /* items that were given already */
+	hob_str live; /* items that were already returned */
 	hob_buf items;
 	uint64_t before;
 	uint32_t given, limit;
@@ -27,7 +27,7 @@ static uint32_t page_limit(const srv_control *control)
 	return control->number2 > 0 && control->number2 <= PAGE_MAX ? (uint32_t)control->number2 : PAGE_DEFAULT;
 }
 
-/* Every item begins so, and no text in it can hold a bare quote. */
+/* Every item begins like this, and texts contain no bare quotes. */
 static bool is_live(hob_str live, uint64_t id)
 {
 	char head[40];

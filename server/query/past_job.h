@@ -1,4 +1,4 @@
-/* past_job.h - a finished job as people see it. Any thread. */
+/* past_job.h - a finished job as JSON. Any thread. */
 #ifndef SRV_QUERY_PAST_JOB_H
 #define SRV_QUERY_PAST_JOB_H
 
@@ -6,9 +6,9 @@
 
 /* Appends the job as a JSON object. */
 void srv_past_put_job(const srv_job_row *row, hob_buf *out);
-/* True when its outcome, good or bad, is that of an earlier cook with the same inputs. */
+/* True if its result, good or bad, is that of an earlier cook with the same inputs. */
 bool srv_past_was_known(const srv_job_row *row);
-/* The job `id`, or the newest one of `asset` when that is 0. False with *err NOT_FOUND, or what the store says. */
+/* The job `id`, or the newest one of `asset` if that is 0. False with *err NOT_FOUND, or an error of the store. */
 bool srv_past_find_job(srv_store *store, uint64_t id, hob_str asset, hob_arena *arena, srv_job_row *out,
 					   hob_error *err) HOB_MUST_CHECK;
 

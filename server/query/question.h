@@ -1,4 +1,4 @@
-/* question.h - what the files that answer questions share. */
+/* question.h - shared by the files that answer questions. */
 #ifndef SRV_QUERY_QUESTION_H
 #define SRV_QUERY_QUESTION_H
 
@@ -24,16 +24,16 @@ int srv_query_history(question *q);
 int srv_query_log(question *q);
 int srv_query_settings(question *q); /* reading and changing */
 
-/* Makes the body that refuses and returns `status`. */
+/* Makes the body of a refusal and returns `status`. */
 int srv_query_refuse(question *q, int status, const char *code, const char *detail);
-/* With the words of *err; the index could not be read. */
+/* The same with the text of *err; the index could not be read. */
 int srv_query_cannot_read(question *q, const hob_error *err);
-/* The asset that control->asset names; NULL: *status refuses with 404. */
+/* The asset that control->asset names; NULL: *status is the 404 to return. */
 const srv_view_asset *srv_query_asset(question *q, int *status);
 /* Of an asset, by the root's name. */
 const srv_view_root *srv_query_root(const question *q, hob_str name);
 
-/* Where each setting of the asset comes from: {"lods.max":"props/cook.json"}. Appends nothing when that cannot be told. */
+/* The origin of each setting of the asset: {"lods.max":"props/cook.json"}. Appends nothing if it is unknown. */
 void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_buf *out);
 
 #endif

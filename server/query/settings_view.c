@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The settings of one asset as people see and change them: what is in force, and which layer says so. */
+/* The settings of one asset as people see and change them: effective values, and the layer of each. */
 
 static const char *const setting_paths[] = {
 #define SETTING(field, type, path, value, min, max, doc) path,
@@ -52,7 +52,7 @@ static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
 }
 
-/* Errors in a layer are reported by the cook; here the layer is just left out. */
+/* The cook reports errors in a layer; here it is just left out. */
 static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;

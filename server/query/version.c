@@ -65,7 +65,7 @@ static bool has_same_outputs(const srv_recipe *a, const srv_recipe *b)
 	return a->output_count == b->output_count && seen == a->output_count;
 }
 
-/* The newest cook with other outputs than those that are served now. */
+/* The newest cook whose outputs differ from those that are served now. */
 static int find_previous(const srv_version_of *of, hob_arena *arena, srv_recipe *out, hob_error *err)
 {
 	enum { JOBS_LOOKED_AT = 100 };

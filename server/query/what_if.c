@@ -3,9 +3,8 @@
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
 
-/* What would be cooked again if a file changed, by what the newest cook of each asset read or looked for. Nothing is cooked.
- *
- * Looks through the dependencies of every asset of the file's root. */
+/* What would be cooked again if a file changed, according to what the newest cook of each asset read or looked for. Nothing is
+ * cooked. Searches the dependencies of every asset of the file's root. */
 
 enum { ITEMS_MAX = 10000 };
 
@@ -15,7 +14,7 @@ typedef struct what_if {
 	hob_str path; /* below it */
 	bool exists;
 	hob_buf items;
-	uint32_t count, inputs, unknown; /* inputs: of the count, by whom it is read */
+	uint32_t count, inputs, unknown; /* inputs: of the count, by who reads it */
 	uint64_t expected_ns;
 } what_if;
 
@@ -44,7 +43,7 @@ static void put_full(hob_buf *out, const srv_view_root *root, hob_str path)
 	hob_buf_printf(out, "%.*s/%.*s", HOB_FMT(root->name), HOB_FMT(path));
 }
 
-/* Through another asset that is made of the file and that this one is made of: a part of a .merge file. */
+/* Through another asset: the file is part of it, and it is part of this one (a part of a .merge file). */
 static void put_part(what_if *w, const srv_view_asset *asset)
 {
 	hob_buf full = {0};
@@ -101,7 +100,7 @@ static const char *use_of(const what_if *w, const srv_view_asset *asset)
 	return srv_settings_reaches(w->path, asset->path) ? "settings" : NULL;
 }
 
-/* Those that need the file first, then those that its settings reach. */
+/* First the assets that need the file, then those that its settings affect. */
 static void add_all(what_if *w)
 {
 	static const hob_sha256 none;
@@ -116,7 +115,7 @@ static void add_all(what_if *w)
 		}
 }
 
-/* Why the list is empty, or what it does not say; "" when it says everything. */
+/* Why the list is empty, or what it does not show; "" if it is complete. */
 static const char *explain(const what_if *w)
 {
 	bool model = srv_view_is_model(w->view, w->path);

@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* Why an asset was cooked: its newest recipe compared, input by input and setting by setting, with the one before, or with
+/* Why an asset was cooked: compares its newest recipe, input by input and setting by setting, with the previous one or with
  * the one that was served at some rev. */
 
 typedef struct comparison {
@@ -30,7 +30,7 @@ static void open_change(comparison *c, const char *kind, hob_str name)
 	hob_json_put_str(&c->changed, kind, name);
 }
 
-/* use: "added" or "dropped" when only one of the two cooks asked for the file at all. */
+/* use: "added" or "dropped" if only one of the two cooks asked for the file at all. */
 static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const hob_sha256 *to,
 					  const char *use)
 {
@@ -76,7 +76,7 @@ static bool same_value(const cJSON *a, const cJSON *b)
 	return numbers ? (float)a->valuedouble == (float)b->valuedouble : cJSON_Compare(a, b, true);
 }
 
-/* Every leaf of two ingredient lists; settings lose the group that holds them: "settings.lods.max" is "lods.max". */
+/* Every leaf of two ingredient lists, without the group of settings: "settings.lods.max" becomes "lods.max". */
 static void compare_values(comparison *c, const cJSON *from, const cJSON *to, const char *prefix)
 {
 	enum { NAME_BYTES = 160 };
@@ -113,7 +113,7 @@ static void compare_ingredients(comparison *c, const srv_recipe *before, const s
 	cJSON_Delete(to);
 }
 
-/* A cook that failed early did not come to look for the rest: that says nothing about those files. */
+/* A cook that failed early did not look for the remaining files, so their absence means nothing. */
 static void compare(comparison *c, const srv_recipe *before, const srv_recipe *now, hob_str path)
 {
 	put_input(c, path, &before->source, &now->source, NULL);
@@ -128,7 +128,7 @@ static void compare(comparison *c, const srv_recipe *before, const srv_recipe *n
 	compare_ingredients(c, before, now);
 }
 
-/* The newest job that used another recipe than `now`, which is still there. */
+/* The newest job with a recipe other than `now` that still exists. */
 static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows, uint32_t count,
 									  const srv_recipe *now, hob_arena *arena, srv_recipe *out)
 {
@@ -141,7 +141,7 @@ static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows
 	return NULL;
 }
 
-/* The job before the one that gave `now`. */
+/* The job before the one that made `now`. */
 static const srv_job_row *find_previous(const srv_job_row *rows, uint32_t count, const hob_sha256 *now)
 {
 	static const hob_sha256 none;
@@ -170,7 +170,7 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 	hob_json_close(out, '}');
 }
 
-/* Which cache a result came from, as srv_record_job kept it; null: it was cooked here, or found in the own one. */
+/* The cache that a result came from, as srv_record_job stored it; null: it was cooked here, or found in our own cache. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
@@ -204,7 +204,7 @@ typedef struct why {
 	hob_arena arena;
 } why;
 
-/* Finds what is compared; 0, or the status of what it refuses. */
+/* Finds what is compared; 0, or the HTTP status of the refusal. */
 static int find_cooks(question *q, why *w)
 {
 	enum { JOBS_LOOKED_AT = 50 };

@@ -1,4 +1,4 @@
-/* queue.h - the order in which assets get their turn. Pure memory.
+/* queue.h - the order in which assets are cooked. Only memory.
  *
  * A binary heap over assets (caller's numbers): first by priority (schema/job_priorities.def), then by expected cost
  * (smallest first, so that many small results are not behind one large one), then by age. Ageing: every 64th
@@ -21,19 +21,19 @@ typedef struct srv_queue srv_queue;
 
 srv_queue *srv_queue_new(void);
 void srv_queue_free(srv_queue *queue);
-/* Adds, or raises the priority of what is queued already. False without memory. */
+/* Adds the asset, or raises its priority if it is already queued. False without memory. */
 bool srv_queue_push(srv_queue *queue, uint32_t asset, srv_priority priority, uint64_t cost);
 bool srv_queue_remove(srv_queue *queue, uint32_t asset);
-/* HOB_NONE when empty. */
+/* HOB_NONE if empty. */
 uint32_t srv_queue_pop(srv_queue *queue, srv_priority *priority);
 uint32_t srv_queue_count(const srv_queue *queue);
 uint32_t srv_queue_count_of(const srv_queue *queue, srv_priority priority);
-/* Of what would be popped next but for ageing; SRV_PRIORITY_COUNT when empty. */
+/* Priority of the next pop, without ageing; SRV_PRIORITY_COUNT if empty. */
 srv_priority srv_queue_most_urgent(const srv_queue *queue);
 /* Of what is queued. */
 srv_priority srv_queue_priority(const srv_queue *queue, uint32_t asset);
 bool srv_queue_has(const srv_queue *queue, uint32_t asset);
-/* Writes at most `room` assets in the order in which they would run (O(n log n)); returns how many. */
+/* Writes at most `room` assets in the order in which they would run (O(n log n)); returns their number. */
 uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room);
 
 #endif

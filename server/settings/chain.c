@@ -72,7 +72,7 @@ static bool walk_layer(int root_fd, hob_str path, bool sidecar, srv_layer_fn *ea
 	return ok;
 }
 
-/* The folders of `asset` that are longer than `from` bytes, and the root's when that is HOB_NONE. */
+/* The folders of `asset` that are longer than `from` bytes; also the root's if that is HOB_NONE. */
 static bool walk_folders(int root_fd, hob_str asset, size_t from, srv_layer_fn *each, void *user,
 						 hob_error *err)
 {
@@ -251,7 +251,7 @@ static bool overlay_sidecar(void *user, const srv_layer *layer, hob_error *err)
 	return !layer->exists || hob_settings_overlay(user, layer->text, layer->path, err);
 }
 
-/* The nearest folder above `asset` that is known, and its length: HOB_NONE when none is. */
+/* The nearest known folder above `asset`, and its length: HOB_NONE if there is none. */
 static size_t nearest_known(const srv_settings_cache *cache, hob_str asset, folder *out)
 {
 	for (hob_str path = hob_path_dir(asset);; path = hob_path_dir(path)) {

@@ -23,10 +23,9 @@ typedef struct srv_layer {
 /* Returns false with *err to end the walk. The layer is valid during the call. */
 typedef bool srv_layer_fn(void *user, const srv_layer *layer, hob_error *err);
 
-/* Calls `each` for every layer of `asset` (path below the root), outermost first, the sidecar last, files that do not
- * exist included.
- * Errors: CONFIG (a file that cannot be read, or is larger than SRV_SETTINGS_FILE_MAX), IO (the device or the machine
- * fails, worth another try), MEMORY, and what `each` returns. */
+/* Calls `each` for every layer of `asset` (path below the root), outermost first, the sidecar last, including files that do
+ * not exist. Errors: CONFIG (a file that cannot be read, or is larger than SRV_SETTINGS_FILE_MAX), IO (a failing device or
+ * machine, worth another try), MEMORY, and what `each` returns. */
 bool srv_settings_walk(int root_fd, hob_str asset, srv_layer_fn *each, void *user,
 					   hob_error *err) HOB_MUST_CHECK;
 
@@ -37,12 +36,12 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 /* Whether the settings file `file` is a layer of `asset`; both below the same root. */
 bool srv_settings_reaches(hob_str file, hob_str asset);
 
-/* The folders of one root with their settings resolved, for a caller that asks for many assets and hears of changes. */
+/* The folders of one root with their resolved settings, for a caller that asks for many assets and is notified of changes. */
 typedef struct srv_settings_cache srv_settings_cache;
 
 srv_settings_cache *srv_settings_cache_new(void);		 /* NULL without memory */
-void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is fine */
-/* Drops what is known: a cook.json changed, or the root's own settings, or the root is another folder. */
+void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is allowed */
+/* Call it when a cook.json or the root's own settings changed, or when the root is another folder. */
 void srv_settings_forget(srv_settings_cache *cache);
 /* own           the root's own settings, the same in every call until srv_settings_forget
  * has_sidecar   false: the caller knows that there is none, and it is not looked for

@@ -1,7 +1,7 @@
-/* sidecar.h - changing the settings of one model: its sidecar duck.glb.cook.json, and no other file.
+/* sidecar.h - changes the settings of one model: its sidecar duck.glb.cook.json, and no other file.
  *
- * The sidecar's name is made from the model's path. A change is written as a whole file and renamed into place, so a reader
- * sees the old file or the new one. If-Match guards against lost updates; two writers in this process must take turns. */
+ * The sidecar's name comes from the model's path. A change writes a whole file and renames it into place, so a reader sees
+ * either the old file or the new one. If-Match guards against lost updates; two writers in this process must take turns. */
 #ifndef SRV_SETTINGS_SIDECAR_H
 #define SRV_SETTINGS_SIDECAR_H
 
@@ -12,7 +12,7 @@ enum { SRV_SIDECAR_TAG = HOB_SHA256_TEXT + 3 };
 
 typedef enum srv_sidecar_result {
 	SRV_SIDECAR_DONE,
-	SRV_SIDECAR_CHANGED, /* it is not what `if_match` names; nothing was done */
+	SRV_SIDECAR_CHANGED, /* it does not match `if_match`; nothing was done */
 	SRV_SIDECAR_FAILED	 /* see *err */
 } srv_sidecar_result;
 
@@ -22,12 +22,12 @@ void srv_sidecar_tag(bool exists, hob_str text, char out[SRV_SIDECAR_TAG]);
  * Errors: BAD_REQUEST (no JSON object), CONFIG (wrong settings, or the file is no JSON object), IO, DISK_FULL, MEMORY. */
 srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_match, hob_str patch,
 									 hob_error *err) HOB_MUST_CHECK;
-/* Deletes it; none is fine. Errors: IO, CONFIG (it cannot be read). */
+/* Deletes it, if it exists. Errors: IO, CONFIG (it cannot be read). */
 srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match,
 									  hob_error *err) HOB_MUST_CHECK;
 
-/* Whether `name` in `folder` is called as a sidecar and belongs to nothing: "Fox.cook.json" beside Fox.glb. model: the model that
- * is probably meant, "Fox.glb"; NAME_MAX + 1 bytes. */
+/* Whether `name` in `folder` is named like a sidecar but belongs to no model: "Fox.cook.json" beside Fox.glb. model: the model
+ * that is probably meant, "Fox.glb"; NAME_MAX + 1 bytes. */
 bool srv_sidecar_stray(int folder, const char *name, char *model);
 
 #endif

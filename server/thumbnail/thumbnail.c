@@ -23,7 +23,7 @@ const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index)
 	return &views[index < HOB_COUNT_OF(views) ? index : 0];
 }
 
-/* What one picture is of: one cook or two. */
+/* What a picture shows: one cook or two. */
 typedef struct task {
 	const srv_thumbnail_input *inputs;
 	int count;
@@ -104,7 +104,7 @@ static int add_inputs(const srv_thumbnail_input *input, char (*names)[HOB_SHA256
 	return 2 + (int)input->texture_count;
 }
 
-/* Every descriptor goes to a number above those that are given, first, so that none overwrites another. */
+/* First every descriptor moves to a number above those that are passed, so that none overwrites another. */
 static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, const open_blobs *blobs,
 				  int out, pid_t *pid, hob_error *err)
 {

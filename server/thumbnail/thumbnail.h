@@ -1,12 +1,12 @@
-/* thumbnail.h - a picture of one cooked model, drawn by a process of its own.
+/* thumbnail.h - a picture of one cooked model, drawn by a separate process.
  *
  *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH {SKINS COUNT SHA256...}
  *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws at nice 19, in software, without reading any file
  *   [6 animations,] then textures in SHA256's order
  *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
  *
- * With a second {...}, whose descriptors follow, it draws both from one camera that has both in view, and the picture is three times
- * as wide: before, after, and where they differ, the worst place with a ring around it.
+ * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, and the picture is three times
+ * as wide: before, after, and the differences, with a ring around the largest.
  *
  * The program is found beside this one or in libexec, as hob-worker is. */
 #ifndef SRV_THUMBNAIL_H
@@ -28,7 +28,7 @@ typedef struct srv_thumbnail_input {
 	uint32_t size; /* pixels */
 } srv_thumbnail_input;
 
-/* From where a picture is taken: "corner" (as thumbnails are), "front", "back", "left", "right", "top", "bottom". */
+/* The position of the camera: "corner" (for thumbnails), "front", "back", "left", "right", "top", "bottom". */
 typedef struct srv_thumbnail_view {
 	const char *name;
 	int yaw, pitch; /* degrees */
@@ -38,16 +38,16 @@ const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index); /* in that orde
 /* Names the picture: its part in the store. */
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 
-/* False when hob-thumbnail is not installed; `path` has room for 4096 bytes. */
+/* False if hob-thumbnail is not installed; `path` has room for 4096 bytes. */
 bool srv_thumbnail_find(char *path);
 
-/* Blocks until the picture is drawn; any thread. `stop` (read now and then) ends it early. The picture is a complete
- * PNG of the wanted size in *png. Errors: IO (cannot be started, a blob is gone), TIMEOUT, CRASHED, UNSUPPORTED (no
- * OpenGL ES here, or nothing in this model to draw). */
+/* Blocks until the picture is drawn; any thread. `stop` (read regularly) ends it early. The picture is a complete PNG of the
+ * requested size in *png. Errors: IO (cannot be started, a blob is gone), TIMEOUT, CRASHED, UNSUPPORTED (no OpenGL ES here, or
+ * nothing in this model to draw). */
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same of two cooks beside each other, as above; of pair[0] the size counts. */
+/* The same for two cooks side by side, as above; the size is that of pair[0]. */
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
 							 const atomic_bool *stop, hob_buf *png, hob_error *err) HOB_MUST_CHECK;

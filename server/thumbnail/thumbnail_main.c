@@ -1,5 +1,5 @@
-/* hob-thumbnail: draws one cooked model into a small picture. thumbnail.h says what it is given. It opens the graphics
- * library first, then shuts itself in, and only then looks at the model. Ends with 0 and a PNG on stdout, or with 2 (not
+/* hob-thumbnail: draws one cooked model into a small picture; thumbnail.h describes its arguments. It opens the graphics
+ * library first, then enters its sandbox, and only then reads the model. Ends with 0 and a PNG on stdout, or with 2 (not
  * started by hob), 3 (no OpenGL ES), 4 (nothing to draw). */
 #include "../worker/sandbox.h"
 #include "difference.h"
@@ -28,7 +28,7 @@ typedef struct textures {
 	int count, first_fd;
 } textures;
 
-/* One cook as it was given, and as it is drawn. */
+/* One cook as it was passed, and as it is drawn. */
 typedef struct given {
 	int first_fd;
 	bool has_animations;
@@ -90,7 +90,7 @@ static bool decode(void *user, uint32_t codec, uint32_t count, uint32_t stride, 
 		   meshopt_decodeIndexSequence(out, count, stride, stored, size) == 0;
 }
 
-/* Means of FINER x FINER pixels, colours weighted by what they cover. */
+/* Averages FINER x FINER pixels, with colours weighted by coverage. */
 static void shrink(const unsigned char *from, int size, unsigned char *to)
 {
 	for (int y = 0; y < size; y++)
@@ -144,7 +144,7 @@ static bool open_given(given *g)
 	return g->model != NULL;
 }
 
-/* [size][size][4]; NULL without memory. The number of draws is added up. */
+/* [size][size][4]; NULL without memory. Adds to the number of draws. */
 static unsigned char *draw_one(draw_surface *surface, const given *g, const draw_view *view, int size,
 							   unsigned *draws)
 {
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpriority(PRIO_PROCESS, 0, 19);
-	/* Drawn in software wherever it runs: the same picture everywhere, and no driver of the kernel's behind the walls. */
+	/* Always drawn in software: the same picture everywhere, and no kernel driver in the sandbox. */
 	setenv("LIBGL_ALWAYS_SOFTWARE", "1", 1);
 	setenv("GALLIUM_DRIVER", "llvmpipe", 1);
 	setenv("LP_NUM_THREADS", "0", 1);
@@ -239,6 +239,6 @@ int main(int argc, char **argv)
 	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, &layers, &error))
 		return NO_GRAPHICS;
 	bool drawn = draw(surface, &from, inputs, count);
-	/* The libraries' own exit handlers would want files and threads that are out of reach now. */
+	/* The libraries' own exit handlers would need files and threads that are no longer accessible. */
 	_exit(drawn ? 0 : NOTHING);
 }

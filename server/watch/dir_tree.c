@@ -175,7 +175,7 @@ dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, ho
 	unlink_wd(tree, node);
 	link_wd(tree, moved);
 	attach(tree, moved, parent);
-	/* Children hang on the parent's address. */
+	/* Children are linked to the parent's address. */
 	while (node->first_child) {
 		dir_node *child = node->first_child;
 		srv_dir_tree_detach(tree, child);
@@ -247,7 +247,7 @@ void srv_dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void
 			next = next_below(root, node);
 			continue;
 		}
-		/* Skips what is below the removed one. */
+		/* Skips everything below the removed one. */
 		dir_node *up = node;
 		while (up != root && !up->next)
 			up = up->parent;

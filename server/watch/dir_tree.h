@@ -1,6 +1,6 @@
-/* dir_tree.h - the watched folders of one root: found by watch descriptor and by name.
+/* dir_tree.h - the watched folders of one root, found by watch descriptor or by name.
  *
- * A folder knows its parent and its own name only, so that renaming it renames everything below. */
+ * A folder stores only its parent and its own name, so a rename also renames everything below. */
 #ifndef SRV_DIR_TREE_H
 #define SRV_DIR_TREE_H
 
@@ -10,7 +10,7 @@ typedef struct dir_node {
 	struct dir_node *parent, *first_child, *next, *previous; /* next, previous: siblings */
 	struct dir_node *wd_next, *name_next;					 /* chains of the two tables */
 	int wd;
-	uint32_t seen; /* number of the last scan that met it */
+	uint32_t seen; /* number of the last scan that found it */
 	uint32_t name_len;
 	char name[];
 } dir_node;
@@ -24,26 +24,26 @@ typedef struct dir_tree {
 /* Called for each folder that leaves the tree. */
 typedef void dir_tree_gone(void *user, int wd);
 
-void srv_dir_tree_release(dir_tree *tree); /* {0} is fine */
+void srv_dir_tree_release(dir_tree *tree); /* {0} is allowed */
 dir_node *srv_dir_tree_find_wd(const dir_tree *tree, int wd);
 dir_node *srv_dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name);
-/* "" is the root. NULL when there is no such folder. */
+/* "" is the root. NULL if there is no such folder. */
 dir_node *srv_dir_tree_find(const dir_tree *tree, hob_str path);
-/* Puts a folder under parent (NULL: the root). Where the name was taken by another descriptor, that one is replaced;
- * where the descriptor had another place, it moves. Aborts when memory is short. */
+/* Puts a folder under parent (NULL: the root). If another descriptor has the name, that one is replaced; if the descriptor has
+ * another place, it moves. Aborts without memory. */
 dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
 						   void *user);
-/* Detached folders (parent NULL) keep what is below them and are found by descriptor, not by path. Moving gives a new
- * node, because it holds its name; what stood there before is removed. Moving below itself, which no file system does,
- * removes it and gives NULL. */
+/* Detached folders (parent NULL) keep what is below them, and are found by descriptor, not by path. A move makes a new node,
+ * because a node contains its name; a node with that name is removed first. A move below itself, which no file system does,
+ * removes the folder and returns NULL. */
 void srv_dir_tree_detach(dir_tree *tree, dir_node *node);
 dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
 							dir_tree_gone *gone, void *user);
 /* With everything below. */
 void srv_dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user);
-/* Removes every folder that scan `seen` did not meet. */
+/* Removes every folder that scan `seen` did not find. */
 void srv_dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user);
-/* Writes "a/b" ("" for the root); false when it does not fit or the folder is detached. */
+/* Writes "a/b" ("" for the root); false if it does not fit or the folder is detached. */
 bool srv_dir_tree_path(const dir_tree *tree, const dir_node *node, char *out, size_t room, size_t *len);
 
 #endif

@@ -27,7 +27,7 @@ static size_t hash(hob_str path)
 	return (size_t)(h ^ h >> 29);
 }
 
-/* The slot that holds `path`, or the free one where it would go. Slots of removed items stay taken. */
+/* The slot of `path`, or the free one where it would go. Slots of removed items stay in use. */
 static size_t seek(const path_set *set, hob_str path)
 {
 	size_t i = hash(path) & (set->slot_count - 1);
@@ -55,7 +55,7 @@ static void append(path_set *set, const path_item *item)
 	set->live++;
 }
 
-/* Into new memory with room for twice what lives; removed items are left behind. */
+/* Copies to new memory with room for twice the live items, without the removed ones. */
 static void rebuild(path_set *set)
 {
 	path_set next = {.room = set->live < SLOTS_MIN / 2 ? SLOTS_MIN : set->live * 2};

@@ -193,7 +193,7 @@ static void on_async(uv_async_t *async)
 
 void srv_watch_thread_ends(srv_watch *watch)
 {
-	/* The loop may free everything as soon as the count is zero and this thread is joined, so the wake-up comes before. */
+	/* As soon as the count is zero and this thread is joined, the loop may free everything, so wake it before that. */
 	atomic_fetch_sub(&watch->threads, 1);
 	uv_async_send(&watch->async);
 }
@@ -284,7 +284,7 @@ static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
 	pthread_condattr_t attributes;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	/* Held for a system call at most, many thousand times in a scan: spinning costs less than sleeping. */
+	/* Held for at most one system call, thousands of times in a scan: spinning costs less than sleeping. */
 	pthread_mutexattr_t kind;
 	pthread_mutexattr_init(&kind);
 	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -360,7 +360,7 @@ uint64_t srv_watch_mark(srv_watch *watch, uint32_t index)
 void srv_watch_wake_reader(srv_watch *watch)
 {
 	uint64_t one = 1;
-	/* A full counter means that the reader is awake already. */
+	/* If the counter is full, the reader is already awake. */
 	(void)!write(watch->reader_wake, &one, sizeof one);
 }
 
@@ -422,7 +422,7 @@ srv_file_list *srv_watch_keep_list(srv_watch *watch)
 	return srv_file_list_keep(watch->delivered);
 }
 
-/* The first entry that does not stand before `path`. */
+/* The first entry that is not before `path`. */
 static size_t place_of(const srv_file_list *list, hob_str path)
 {
 	size_t low = 0, high = list->count;

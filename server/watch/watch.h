@@ -1,4 +1,4 @@
-/* watch.h - which files are there, and which may have changed.
+/* watch.h - which files exist, and which may have changed.
  *
  *        srv_watch_new                     scan done                inotify record, poll difference
  *   (none) ----------> SCANNING (per root) ---------> LIVE  ------------------------------> changed()
@@ -17,20 +17,20 @@
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
  * arriving within `window_ms` (default 2) of each other they are collected, for at most `window_max_ms` (250), and delivered as
- * one batch; with removals among them the window is 15 ms at least. IN_CREATE without a close (a file still being written) is not delivered until its close; a
- * created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo) is delivered
- * because it is complete already (checked by a stat after the window).
+ * one batch; with removals among them the window is 15 ms at least. IN_CREATE without a close (a file still being written) is
+ * not delivered until its close; a created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo)
+ * is delivered because it is complete already (checked by a stat after the window).
  *
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
- * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden entries (leading
- * dot) and what `ignore` says are skipped and not watched. Only regular files are listed. A link is reported as changed
+ * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden entries
+ * (leading dot) and what `ignore` says are skipped and not watched. Only regular files are listed. A link is reported as changed
  * together with its target. Files that come with a folder (moved in, or made and filled before it was watched) are
  * reported one by one, besides the folder.
  *
- * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is reported when it looked the same twice and
- * nobody has it open for writing. Each root has an inotify instance of its own, so roots may overlap. A save that
- * writes beside the file and renames over it counts as one lone change, and the same file saved again and again is
- * delivered each time at once: there is nothing else to collect. After an overflow the new scan begins at once, and
+ * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is reported when it
+ * looked the same twice and nobody has it open for writing. Each root has an inotify instance of its own, so roots may
+ * overlap. A save that writes beside the file and renames over it counts as one lone change, and the same file saved again and
+ * again is delivered each time at once: there is nothing else to collect. After an overflow the new scan begins at once, and
  * with doubling delays (250 ms to 30 s) while overflows go on. */
 #ifndef SRV_WATCH_H
 #define SRV_WATCH_H
@@ -48,19 +48,20 @@ typedef struct srv_file_entry {
 
 typedef struct srv_watch_callbacks {
 	void *user;
-	/* Complete list, sorted by path bytes; the memory is freed after the call unless srv_watch_keep_list is called in it. */
+	/* Complete list, sorted by path bytes. The memory is freed after the call, unless the callee calls srv_watch_keep_list. */
 	void (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
-	/* Paths that may have changed, without duplicates; a folder that was moved or removed is reported as the
-	 * folder's path with a trailing '/', meaning "everything below". */
+	/* Paths that may have changed, without duplicates. A folder that was moved or removed is reported with a trailing '/',
+	 * which means "everything below". */
 	void (*changed)(void *user, uint32_t root, const hob_str *paths, size_t count);
-	/* Events were lost or cannot be had: a new scan follows by itself. `why` is for people. */
+	/* Events were lost or are not available: a new scan follows without a request. `why` is for people. */
 	void (*reset)(void *user, uint32_t root, const char *why);
-	/* The mode of a root became known or changed ("polling every 2 s: network mount"). */
+	/* The mode of a root is known or has changed ("polling every 2 s: network mount"). */
 	void (*mode)(void *user, uint32_t root, srv_watch_mode mode, const char *why);
-	/* Instead of `scanned`: the root is not there or cannot be read, so nothing is known about its files. `why` is for people and
-	 * names the folder. Comes again after each rescan that is asked for; `mode` and `scanned` follow when it is back. */
+	/* Instead of `scanned`: the root does not exist or cannot be read, so nothing is known about its files. `why` is for
+	 * people and names the folder. It is repeated after each requested rescan; `mode` and `scanned` follow when the root is
+	 * back. */
 	void (*gone)(void *user, uint32_t root, const char *why);
-	/* srv_watch_mark: every mark of the root up to `number` is passed. May be NULL for a caller that sets no marks. */
+	/* srv_watch_mark: every mark of the root up to `number` has passed. May be NULL if the caller sets no marks. */
 	void (*passed)(void *user, uint32_t root, uint64_t number, bool seen);
 } srv_watch_callbacks;
 
@@ -68,61 +69,61 @@ typedef struct srv_watch_options {
 	uint32_t window_ms, window_max_ms; /* 0 = 2, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
-	/* Wait for events even where the kind of mount says that others' changes give none; only the watch limit leads to polling. */
+	/* Wait for events even on mounts that give none for changes by others; only the watch limit leads to polling. */
 	bool trust_events;
-	/* A file with a name of its own and a leading dot is made in each root and removed at once, before its first scan and whenever it
-	 * is another folder: where that gives no event the root polls. Where it cannot be made nothing is concluded. */
+	/* Before the first scan, and whenever the root is another folder, makes a dot file in the root and removes it at once. If
+	 * that gives no event, the root is polled. If the file cannot be made, nothing is concluded. */
 	bool probe;
-	bool held;			  /* scan and watch, but call nobody before srv_watch_deliver */
+	bool held;			  /* scan and watch, but call nothing before srv_watch_deliver */
 	bool once;			  /* scan only, never watch (hob cook) */
-	uint32_t max_watches; /* tests: pretend that this is the kernel's limit; 0 = none */
-	/* True for a path (folder paths end in '/') that is neither listed nor watched. May be NULL; called from
-	 * scan threads, so it must only read. */
+	uint32_t max_watches; /* tests: act as if this were the kernel's limit; 0 = none */
+	/* True for a path (folders end in '/') that is neither listed nor watched. May be NULL. Scan threads call it, so it must
+	 * only read. */
 	bool (*ignore)(void *user, uint32_t root, hob_str path);
 	void *ignore_user;
 } srv_watch_options;
 
 typedef struct srv_watch srv_watch;
 
-/* Starts watching nothing. Fails with IO when inotify cannot be had and polling is not possible. */
+/* Starts without any root. Fails with IO if inotify is not available and polling is not possible. */
 bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
 				   srv_watch **out, hob_error *err) HOB_MUST_CHECK;
-/* Root indices are given by the caller, 0,1,2... `path` is absolute and NUL-terminated. A root that does not
- * exist, or cannot be read, is `gone` and looked for again every poll_ms. */
+/* The caller numbers roots 0,1,2... `path` is absolute and NUL-terminated. A root that does not exist, or cannot be read, is
+ * `gone`, and is looked for every poll_ms. */
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
-/* Ends what the option `held` began: everything met so far is delivered in the next turn of the loop. */
+/* Ends the effect of the option `held`: everything found so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);
-/* In `scanned` only: the list as it was found, to be dropped by the caller (any thread). */
+/* Only in `scanned`: takes over the list, which the caller must drop (any thread). */
 typedef struct srv_file_list srv_file_list;
 srv_file_list *srv_watch_keep_list(srv_watch *watch);
-void srv_file_list_drop(srv_file_list *list); /* NULL is fine */
-/* O(log n); NULL: it is not listed. */
+void srv_file_list_drop(srv_file_list *list); /* NULL is allowed */
+/* O(log n); NULL: it is not in the list. */
 const srv_file_entry *srv_file_list_find(const srv_file_list *list, hob_str path);
 /* The files whose path begins with `prefix`, in order. */
 const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str prefix, size_t *count);
 
-/* A file that somebody uses and that no scan may list, because it lies in a hidden or ignored folder or behind a link to a folder,
- * or was not there: it is reported under this name from now on, also when a folder or link on the way to it changes. False:
- * events tell of it anyway. True: what happened before this call may be unknown; the caller looks at it. Loop thread. */
+/* For a file in use that no scan lists, because it is in a hidden or ignored folder, behind a link to a folder, or missing.
+ * From now on its changes are reported under this name, also if a folder or link on the way to it changes. False: events
+ * report it anyway. True: changes before this call may have been missed, so the caller must check the file. Loop thread. */
 bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
-/* Within `scanned`: whether the scan could not look at this path, so that its absence says nothing. A new scan follows by
- * itself, after 1 to 30 s. */
-/* Within `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
+/* In `scanned`: whether the scan could not read this path, so that its absence means nothing. A new scan follows without a
+ * request, after 1 to 30 s. */
+/* In `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
 hob_str srv_watch_outside(const srv_watch *watch, size_t at);
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
-/* Sets a mark and returns its number; `passed` follows. seen: every change that was complete before this call has been delivered.
- * This needs no scan: the kernel queues an event before the call that caused it returns, so it is enough to read the queue to its
- * present end. Without `seen` there is no such queue, or something could not be looked at (a polling root, one that is gone):
- * only a scan tells. A root that is being scanned passes its mark afterwards. Loop thread. */
+/* Sets a mark and returns its number; `passed` follows when every change that was complete before this call has been
+ * delivered. It needs no scan: the kernel queues an event before the call that caused it returns, so it is enough to read the
+ * queue to its current end. With *seen false, there is no such queue or something could not be read (a polled root, a missing
+ * one): only a scan can tell. A root that is being scanned passes its mark afterwards. Loop thread. */
 uint64_t srv_watch_mark(srv_watch *watch, uint32_t root);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
-/* Stops threads and handles; the memory is freed when the loop has closed them, then done(user) is called. */
+/* Stops threads and handles. When the loop has closed them, the memory is freed and done(user) is called. */
 void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user);
 
-/* Whether the root's own probe gave an event. */
+/* Whether the root's own probe got an event. */
 typedef enum watch_probed {
-	WATCH_PROBE_OFF, /* not asked for, or polling anyway */
+	WATCH_PROBE_OFF, /* not requested, or polling anyway */
 	WATCH_PROBE_ARRIVES,
 	WATCH_PROBE_SILENT,
 	WATCH_PROBE_IMPOSSIBLE /* nothing can be written there */
@@ -133,10 +134,11 @@ typedef struct srv_watch_facts {
 	watch_probed probed;
 	uint32_t poll_ms; /* 0: not polling */
 } srv_watch_facts;
-/* As of the newest `mode`. Loop thread. */
+/* According to the last `mode`. Loop thread. */
 void srv_watch_tell(const srv_watch *watch, uint32_t root, srv_watch_facts *out);
 
-/* About how many changes are still to be delivered: paths that nobody was called for, and events that nobody has read. Loop thread. */
+/* The approximate number of changes that are not delivered yet: paths that no callback got, and events that nobody has read.
+ * Loop thread. */
 size_t srv_watch_collecting(srv_watch *watch);
 
 /* Counters for /metrics. */

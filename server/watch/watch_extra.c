@@ -8,8 +8,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Files that somebody uses and no scan lists: in hidden or ignored folders, and below links to folders. `real` is where the
- * links of `path` lead. Folders on either way that are not in the tree get watches of their own. */
+/* Files in use that no scan lists: in hidden or ignored folders, and below links to folders. `real` is where the links of
+ * `path` lead. Folders on either way that are not in the tree get their own watches. */
 
 enum { BUFFER_ROOM = PATH_MAX };
 
@@ -89,7 +89,7 @@ static void watch_way(watch_root *root, const char *path)
 		memcpy(part, path, i);
 		part[i] = 0;
 		if (!watch_folder(root, part))
-			return; /* a link, whose other end is the real way, or not there yet */
+			return; /* a link, whose target is the real way, or does not exist yet */
 	}
 }
 
@@ -159,7 +159,7 @@ static void sort(watch_extras *x)
 
 typedef void found_extra(void *user, extra_file *file, bool below);
 
-/* Every file whose name (real or not) is `path` or lies below it. */
+/* Every file whose name (real or not) is `path` or is below it. */
 static size_t find_in(const watch_extras *x, bool real, hob_str path, found_extra *each, void *user)
 {
 	const uint32_t *order = real ? x->by_real : x->by_path;
@@ -177,7 +177,7 @@ static size_t find_in(const watch_extras *x, bool real, hob_str path, found_extr
 		hob_str name = hob_str_of(real ? file->real : file->path);
 		if (!hob_str_starts(name, path))
 			break;
-		/* "a-b" stands between "a" and "a/b". */
+		/* "a-b" is between "a" and "a/b". */
 		if (name.len > path.len && name.data[path.len] != '/')
 			continue;
 		found++;
@@ -208,7 +208,7 @@ static void on_found(void *user, extra_file *file, bool below)
 {
 	extra_event *e = user;
 	if (!below)
-		follow(e->root, file); /* it may be a link that leads elsewhere now */
+		follow(e->root, file); /* it may be a link that now leads elsewhere */
 	hob_str path = hob_str_of(file->path);
 	e->below = e->below || below;
 	if (e->batch)
@@ -221,7 +221,7 @@ static void on_found(void *user, extra_file *file, bool below)
 		srv_settle_complete(e->root, path, 0, e->now);
 }
 
-/* Watches come first, then the caller looks: what changes in between is seen twice rather than never. */
+/* Add watches first, then let the caller check: a change in between is reported twice instead of never. */
 static void renew_when_below(const extra_event *e)
 {
 	if (e->below)
@@ -268,7 +268,7 @@ void srv_watch_extra_expand(watch_root *root, path_set *batch)
 
 /* ---- the list */
 
-/* Polling compares with what its caller knows, who may have met the file in another state than the last round. */
+/* Polling compares with the state that its caller knows, who may have seen the file in another state than the last round. */
 static bool look_again(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;
@@ -295,7 +295,7 @@ bool srv_watch_extra_add(watch_root *root, hob_str path)
 	if (srv_path_set_find(&x->names, path))
 		return root->inotify_fd < 0 && look_again(root, path);
 	resolve(root, name, real);
-	/* A link to a listed file is known as such. */
+	/* A link to a listed file is known as a link. */
 	if (link && in_tree(root, hob_str_of(real)))
 		return false;
 	srv_path_set_put(&x->names, path);

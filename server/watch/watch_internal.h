@@ -26,8 +26,7 @@
 struct srv_file_list {
 	srv_file_entry *entries;
 	size_t count;
-	path_set
-		unread; /* folders and files that could not be looked at: that they are not listed says nothing */
+	path_set unread; /* folders and files that could not be read: their absence from the list means nothing */
 	path_set outside; /* symbolic links that lead out of the root */
 	hob_arena *arenas;
 	uint32_t arena_count;
@@ -36,17 +35,17 @@ struct srv_file_list {
 srv_file_list *srv_file_list_keep(srv_file_list *list);
 bool srv_file_list_is_unread(const srv_file_list *list, hob_str path);
 
-/* A symbolic link to a file inside the root: it changes when its target does. */
+/* A symbolic link to a file in the root: it changes when its target does. */
 typedef struct link_entry {
 	hob_str target, path;
 } link_entry;
 
 typedef struct settle_state {
 	path_set batch;	  /* will be delivered */
-	path_set created; /* made, not closed yet */
-	size_t gone;	  /* of `batch`: removed, or moved away to nobody knows where */
+	path_set created; /* created, not closed yet */
+	size_t gone;	  /* of `batch`: removed, or moved away to an unknown place */
 	int64_t first_ns, last_ns, hot_until_ns, created_due_ns;
-	char *alone;			/* path that was delivered alone last */
+	char *alone;			/* path that was last delivered alone */
 	uint32_t rename_cookie; /* of the last MOVED_FROM of a file */
 	char *rename_from;
 } settle_state;
@@ -79,16 +78,16 @@ typedef struct watch_root {
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool want_scan, held;	   /* held: a scan is due or under way, changes are collected only */
-	atomic_bool retry_inotify; /* asked for by hand: try again after the watch limit was met */
+	bool want_scan, held;	   /* held: a scan is due or in progress, changes are only collected */
+	atomic_bool retry_inotify; /* requested: try again after the watch limit was reached */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	int64_t
-		unread_wait_ns; /* from a scan that could not see everything to the next; 0 = the newest one could */
+		unread_wait_ns; /* passed on by a scan that could not read everything to the next; 0 = the last one could */
 	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
 	dir_tree tree;
-	size_t counted; /* folders that watch->watches holds of this root */
-	int moving_wd;	/* folder renamed away whose new place was not told yet; 0: none */
+	size_t counted; /* folders of this root in watch->watches */
+	int moving_wd;	/* folder that was renamed and whose new place is not known yet; 0: none */
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
@@ -98,13 +97,13 @@ typedef struct watch_root {
 	link_entry *links; /* sorted by target */
 	size_t link_count;
 	hob_arena link_arena;
-	char limit[256]; /* why inotify cannot be had for this root; empty when it can */
+	char limit[256]; /* why inotify is not available for this root; empty if it is */
 
 	/* its own thread only */
 	uint64_t device, inode;
 	watch_probed probed; /* of this device and inode */
 	bool missing, announced;
-	bool unreadable; /* missing although it can be opened: tried again without a word */
+	bool unreadable; /* missing although it can be opened: tried again without a message */
 	bool polling;
 	char why[300];
 	srv_file_list *known; /* polling: the newest list */
@@ -146,7 +145,7 @@ struct srv_watch {
 	watch_message *first, **last;
 	srv_file_list *delivered; /* while `scanned` is called */
 
-	pthread_mutex_t roots_lock; /* guards the array; a root lives until close */
+	pthread_mutex_t roots_lock; /* guards the array; a root exists until close */
 	watch_root **roots;
 	uint32_t root_count;
 	srv_watch_facts facts[WATCH_ROOTS_MAX]; /* loop's thread only */
@@ -172,39 +171,39 @@ void srv_watch_thread_ends(struct srv_watch *watch);
 bool srv_watch_ignores(watch_root *root, hob_str path);
 
 void *srv_watch_root_main(void *root);
-/* root->lock is held: everything since the last scan is doubtful; scan again after `delay_ns`. */
+/* With root->lock held: everything since the last scan is uncertain; scan again after `delay_ns`. */
 void srv_watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
-/* Something could not be looked at: a new scan comes after a while, and events go on. root->lock is held. */
+/* Something could not be read: a new scan comes after a while, and events continue. With root->lock held. */
 void srv_watch_root_look_again(watch_root *root, const char *why);
 void srv_watch_root_close_inotify(watch_root *root);
 void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
 void srv_watch_recount(watch_root *root);
 
-/* watch_probe.c; at most a second, normally far below a millisecond. Never WATCH_PROBE_OFF. *inotify_fd: without watches, the
- * caller's, since closing one takes the kernel many milliseconds; records of a watch that it does not have may still come. -1: none. */
+/* watch_probe.c; takes at most a second, normally far less than a millisecond. Never returns WATCH_PROBE_OFF. *inotify_fd: an
+ * inotify instance without watches, which the caller then owns, because closing one takes the kernel many milliseconds.
+ * Records of a watch that it does not have may still arrive. -1: none. */
 watch_probed srv_watch_probe(int dir_fd, int *inotify_fd);
 
-/* watch_extra.c; root->lock is held. */
+/* watch_extra.c; with root->lock held. */
 bool srv_watch_extra_add(watch_root *root,
-						 hob_str path); /* false: events tell of it already, or it is known */
-void srv_watch_extra_renew(
-	watch_root *root); /* where links lead and which folders are there may differ now */
+						 hob_str path);		   /* false: events report it already, or it is known */
+void srv_watch_extra_renew(watch_root *root);  /* link targets and existing folders may have changed */
 void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
 void srv_watch_extra_release(watch_root *root);
-/* Path of a folder that is watched for such files only; false: it is not, or no longer, such a folder. */
+/* Path of a folder that is watched only for such files; false: it is not, or no longer, such a folder. */
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
-/* Something happened to `path`, which is listed nowhere. */
+/* Something happened to `path`, which no list contains. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
-/* Adds the files whose real place, or a folder or link on the way to it, is in the batch. */
+/* Adds the files for which the real place, or a folder or link on the way to it, is in the batch. */
 void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
-/* An inotify watch; -1: there is none, and root->limit says so when a limit is reached. `here`: fd is the calling thread's
- * current folder too. root->lock is held. */
+/* Adds an inotify watch. -1: none; root->limit says so if a limit is reached. `here`: fd is also the calling thread's current
+ * folder. With root->lock held. */
 int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
-/* root->lock is NOT held. Adds the watch and puts the folder into the tree. */
+/* With root->lock NOT held: adds the watch and puts the folder into the tree. */
 folder_watch srv_watch_add_folder(watch_root *root, int fd, bool here, hob_str path);
 /* The same with the lock held. */
 folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path);
@@ -215,18 +214,18 @@ typedef struct scan_result {
 	size_t link_count;
 	hob_arena link_arena;
 	bool limit;			/* a watch could not be added: root->limit says why */
-	const char *silent; /* kind of a mount inside from which no events come */
-	char unread[200];	/* why something could not be looked at, the first one; empty: all could */
+	const char *silent; /* kind of a mount inside that gives no events */
+	char unread[200];	/* the first reason why something could not be read; empty: everything could */
 	bool stopped;
 	int failed; /* errno: the root itself could not be read; 0 = it could */
 } scan_result;
 void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out);
-/* Target of a link below the root as a path below the root. */
+/* Target of a link as a path below the root, if it is there. */
 bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room);
 
-/* One entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
+/* An entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
 typedef bool folder_entry(void *user, int folder_fd, const char *name, unsigned char kind);
-/* 0, or errno when the listing broke off. */
+/* 0, or errno if the listing stopped early. */
 int srv_watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *user);
 enum { WATCH_LIST_BUFFER = 32 << 10 };
 
@@ -237,11 +236,11 @@ void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie,
 void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_created(watch_root *root, hob_str path, int64_t now);
 void srv_settle_learn_link(watch_root *root,
-						   hob_str path); /* when it is a link: its target's changes are its own */
+						   hob_str path); /* set if it is a link: it changes when its target does */
 void srv_settle_clear(watch_root *root);
-/* Everything that is complete is due. */
+/* Everything that is complete becomes due. */
 void srv_settle_hurry(watch_root *root, int64_t now);
-/* Delivers what is due; returns when to look again, INT64_MAX for never. */
+/* Delivers what is due. Returns the time of the next check, INT64_MAX for never. */
 int64_t srv_settle_tick(watch_root *root, int64_t now);
 
 /* Tests: the reader leaves the kernel's queue alone while held. */

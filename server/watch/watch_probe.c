@@ -14,13 +14,13 @@ enum { WAIT_MS = 1000 };
 
 #define PROBE_NAME ".hob-probe-%ld-%llx"
 
-/* Names with a leading dot are nobody's source. */
+/* Names with a leading dot are never sources. */
 static void name_probe(char out[64])
 {
 	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)srv_watch_now_ns());
 }
 
-/* What stands in it tells it from a file that somebody happened to call so. */
+/* The content distinguishes it from somebody's file with the same name. */
 static const char note[] =
 	"hob: a temporary file to test whether changes in this folder are reported; it can be deleted\n";
 
@@ -36,7 +36,7 @@ static bool is_ours(int dir_fd, const char *name)
 	return size == 0 || (size == sizeof note - 1 && memcmp(text, note, sizeof note - 1) == 0);
 }
 
-/* A daemon that was killed in the middle of its probe left the file behind. */
+/* A daemon that was killed during its probe left the file behind. */
 static void remove_stale(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static void remove_stale(int dir_fd)
 		closedir(dir);
 }
 
-/* Waits for a record of this name; others may come before. */
+/* Waits for a record of this name; others may arrive before. */
 static bool arrives(int fd, const char *name)
 {
 	_Alignas(struct inotify_event) char records[4096];

@@ -80,7 +80,7 @@ static void crawl_one(reader *r, hob_str path)
 	close(fd);
 }
 
-/* Watches a folder and everything below, and takes up the files that are there already. */
+/* Watches a folder and everything below, and reports the files that already exist. */
 static void crawl(reader *r, hob_str path)
 {
 	srv_path_set_put(&r->todo, path);
@@ -109,7 +109,7 @@ static void report_folder(reader *r, hob_str path)
 static void drop_moving(watch_root *root)
 {
 	dir_node *node = root->moving_wd ? srv_dir_tree_find_wd(&root->tree, root->moving_wd) : NULL;
-	/* One that has a parent was met again, and put there, by a crawl. */
+	/* If it has a parent, a crawl has found it again and put it there. */
 	if (node && !node->parent && node != root->tree.root)
 		srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 	root->moving_wd = 0;
@@ -139,7 +139,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		return;
 	}
 	if (event->mask & IN_CREATE && node)
-		return; /* the crawl of its parent met it already */
+		return; /* the crawl of its parent already found it */
 	if (event->mask & IN_MOVED_TO) {
 		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
 							  ? srv_dir_tree_find_wd(&root->tree, root->moving_wd)
@@ -184,7 +184,7 @@ static void on_overflow(reader *r)
 						 "the kernel's queue of file events overflowed; everything is scanned again");
 }
 
-/* In a folder that is watched only for files that somebody uses. */
+/* In a folder that is watched only for files in use. */
 static void on_unlisted(reader *r, const struct inotify_event *event)
 {
 	char path[PATH_MAX];
@@ -258,7 +258,7 @@ static ssize_t read_buffer(reader *r)
 	return size;
 }
 
-/* Fair to the other roots: at most so many buffers in a turn. */
+/* Fair to the other roots: a limited number of buffers per turn. */
 static void read_records(reader *r)
 {
 	for (int turn = 0; turn < BUFFERS_PER_TURN && r->root->inotify_fd >= 0; turn++)
@@ -268,14 +268,14 @@ static void read_records(reader *r)
 
 /* ---- marks */
 
-/* A folder may be mounted over, or unmounted, without a record. */
+/* A folder can be mounted over, or unmounted, without a record. */
 static bool is_in_place(const watch_root *root)
 {
 	struct stat info;
 	return stat(root->path, &info) == 0 && info.st_dev == root->device && info.st_ino == root->inode;
 }
 
-/* What is queued now; more may come meanwhile. */
+/* Reads what is queued now; more may arrive meanwhile. */
 static void read_to_mark(reader *r)
 {
 	int left = 0;
@@ -296,7 +296,7 @@ static void pass_marks(reader *r)
 	bool seen = root->inotify_fd >= 0 && !root->want_scan && root->unread_wait_ns == 0 && is_in_place(root);
 	if (seen) {
 		read_to_mark(r);
-		/* An overflow in what was read: the scan that is due says what happened. */
+		/* There was an overflow: the scan that is due finds what happened. */
 		if (root->held)
 			return;
 		srv_settle_hurry(root, r->now);

@@ -72,7 +72,7 @@ static int add_watch(watch_root *root, int fd, bool here, hob_str path)
 	int wd = inotify_add_watch(root->inotify_fd, self, MASK);
 	if (wd >= 0 || errno != ENOENT)
 		return wd;
-	/* No /proc: by the full path, which a rename may redirect meanwhile. */
+	/* Without /proc: by the full path, which a rename may redirect meanwhile. */
 	char full[PATH_MAX];
 	if (snprintf(full, sizeof full, "%s/%.*s", root->path, HOB_FMT(path)) >= (int)sizeof full) {
 		errno = ENAMETOOLONG;
@@ -107,7 +107,7 @@ folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, ho
 	if (path.len > 0)
 		parent = srv_dir_tree_find(&root->tree, hob_str_sub(path, 0, slash > 0 ? slash - 1 : 0));
 	if (path.len > 0 && !parent) {
-		/* The parent was renamed while it was scanned. */
+		/* The parent was renamed during the scan. */
 		root->want_scan = root->held = true;
 		pthread_cond_signal(&root->wake);
 		if (!srv_dir_tree_find_wd(&root->tree, wd))
@@ -229,7 +229,7 @@ static void lose_root(watch_root *root, int code)
 static int open_root(watch_root *root, struct stat *info)
 {
 	int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* What is inside can be listed without the right to search the folder, and then not be looked at. */
+	/* A folder that one may not search can be listed, but its files cannot be examined. */
 	if (fd >= 0 && fstatat(fd, ".", info, 0) != 0) {
 		int code = errno;
 		close(fd);
@@ -239,7 +239,7 @@ static int open_root(watch_root *root, struct stat *info)
 	return fd;
 }
 
-/* What lasts until the next look is reported: the root is gone. */
+/* If the condition lasts until the next check, it is reported: the root is gone. */
 static bool may_pass(const watch_root *root, int code)
 {
 	return srv_is_passing(code) && root->unread_wait_ns == 0 && !root->missing;
@@ -252,7 +252,7 @@ static void scan_later(watch_root *root, int code)
 	pthread_mutex_lock(&root->lock);
 	root->want_scan = false;
 	srv_watch_root_look_again(root, why);
-	/* Events go on where there are any. */
+	/* Events continue if there are any. */
 	root->held = root->inotify_fd < 0;
 	pthread_mutex_unlock(&root->lock);
 	srv_watch_wake_reader(root->watch);
@@ -260,7 +260,7 @@ static void scan_later(watch_root *root, int code)
 
 static const char probe_silent[] = "a file that was made there for a trial gave no event";
 
-/* Opens the root and decides how it is watched: NULL for inotify, else why not. */
+/* Opens the root and decides how it is watched: NULL for inotify, otherwise the reason. */
 static bool prepare(watch_root *root, const char **why)
 {
 	const srv_watch_options *options = &root->watch->options;
@@ -344,7 +344,7 @@ static void describe_mode(watch_root *root, const char *why, const char *nested)
 	}
 }
 
-/* A list with holes would pass for deleted files. */
+/* With an incomplete list, missing files would count as deleted. */
 static void drop_scan(watch_root *root, scan_result *result)
 {
 	free(result->links);
@@ -394,7 +394,7 @@ static void scan(watch_root *root)
 			srv_watch_extra_add(root, root->links[i].path);
 	if (!result.stopped)
 		post_scanned(root, result.files);
-	/* Records of the crawl's time go out after the list, unless the next scan is due already. */
+	/* Records from the time of the crawl go out after the list, unless the next scan is already due. */
 	root->held = root->want_scan;
 	if (!result.unread[0])
 		root->unread_wait_ns = 0;
@@ -428,7 +428,7 @@ static bool wait_until(watch_root *root, int64_t until_ns)
 	return due;
 }
 
-/* Whether a file that looked changed looks the same now, and nobody has it open for writing. */
+/* Whether a file that has changed is now stable, and nobody has it open for writing. */
 static bool is_settled(watch_root *root, const srv_file_entry *entry)
 {
 	srv_stat now;
@@ -443,7 +443,7 @@ static bool is_settled(watch_root *root, const srv_file_entry *entry)
 
 typedef struct difference {
 	size_t *changed;  /* indices into the new list */
-	srv_stat *before; /* what was known of each; zero when it is new */
+	srv_stat *before; /* the known state of each; zero for a new one */
 	size_t count;
 	path_set ready; /* to be reported */
 } difference;
@@ -488,7 +488,7 @@ static void post_changed(watch_root *root, path_set *paths)
 	srv_watch_post(root->watch, changed);
 }
 
-/* What no list holds is looked at one by one. */
+/* Files that no list contains are checked one by one. */
 static void poll_extras(watch_root *root, path_set *ready)
 {
 	pthread_mutex_lock(&root->lock);

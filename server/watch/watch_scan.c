@@ -78,7 +78,7 @@ bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room
 typedef struct folder {
 	hob_str path;		 /* NUL-terminated, its last character is '/'; empty for the root */
 	uint32_t crawler;	 /* who listed it, and */
-	size_t first, count; /* which of its items lie in it, in order of names */
+	size_t first, count; /* which of its items are in it, sorted by name */
 } folder;
 
 typedef struct item {
@@ -117,7 +117,7 @@ typedef struct crawler {
 	pthread_t thread;
 	uint32_t number;
 	bool working, own_place;
-	bool here;					/* the folder is the thread's current one */
+	bool here;					/* the folder is the thread's current folder */
 	bool has_file, has_foreign; /* the folder; foreign: of another device than the root */
 	hob_arena arena, link_arena;
 	folder_stack todo;
@@ -144,7 +144,7 @@ static void push(folder_stack *stack, folder *f)
 	stack->items[stack->count++] = f;
 }
 
-/* The ones that were found first: more lies below them. */
+/* The oldest ones first: they have more below them. */
 static void give_half(crawler *c)
 {
 	size_t count = c->todo.count / 2;
@@ -173,7 +173,7 @@ static folder *take_shared(crawler *c)
 	return crawl->shared.items[--crawl->shared.count];
 }
 
-/* Waits for a folder; NULL when all are done. */
+/* Waits for a folder; NULL if all are done. */
 static folder *next_folder(crawler *c)
 {
 	crawl_state *crawl = c->crawl;
