@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A relative target is one of the folder that holds the link. */
+/* A relative target is relative to the folder of the link. */
 static char *behind_link(const char *path, const char *folder, int links)
 {
 	char target[PATH_MAX], full[PATH_MAX];
@@ -38,7 +38,7 @@ static char *whole(const char *path, int links)
 	whole_name[len] = 0;
 	const char *slash = strrchr(whole_name, '/'), *name = slash ? slash + 1 : whole_name;
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - whole_name) : 1, slash ? whole_name : ".");
-	/* "/x" lies in "/", and ".." of what is not there is its folder's. */
+	/* "/x" is in "/", and ".." of a missing path is its folder's. */
 	char *base = whole(folder[0] ? folder : "/", links);
 	char *target = base && strcmp(name, "..") != 0 ? behind_link(whole_name, base, links) : NULL;
 	char *found = target ? whole(target, links - 1) : NULL;

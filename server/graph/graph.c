@@ -9,7 +9,7 @@ typedef struct list {
 	uint32_t count, capacity;
 } list;
 
-/* Files with different tags are told apart without reading them. */
+/* Files with different tags are different without reading them. */
 typedef struct slot {
 	uint32_t tag, file; /* file: id + 1, 0 = free */
 } slot;
@@ -19,7 +19,7 @@ struct srv_graph {
 	srv_file *files;
 	list *dependents; /* by file */
 	uint32_t count, capacity, settings;
-	uint32_t next; /* behind the file that was asked for last */
+	uint32_t next; /* after the file of the last lookup */
 	slot *table;   /* open addressing; size is a power of two, at most half full */
 	uint32_t table_size;
 	list *deps; /* by asset */
@@ -139,7 +139,7 @@ void srv_graph_reserve(srv_graph *graph, uint32_t files)
 		resize_table(graph, size);
 }
 
-/* Lookups mostly follow the order in which the files came: the entry after the last one is tried before the table. */
+/* Lookups mostly follow the order in which files were added: try the entry after the last one before the table. */
 static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
 {
 	enum { AHEAD = 4 };

@@ -1,4 +1,4 @@
-/* graph.h - which asset depends on which file. Pure memory: no files, no database, no clock.
+/* graph.h - which asset depends on which file. Only memory: no files, no database, no clock.
  *
  * Files are numbered once and keep their number (u32 ids, like everything in Hob); a file that does not exist
  * but was looked for is a file too, so that its appearance finds its dependents. An asset is a file with an
@@ -14,14 +14,14 @@ typedef struct srv_graph srv_graph;
 
 typedef struct srv_file {
 	uint32_t root;
-	hob_str path; /* below the root; lives as long as the graph */
+	hob_str path; /* below the root; valid as long as the graph */
 	bool exists;
 	bool listed;	 /* caller's: scans list it */
-	bool has_digest; /* digest is of the version that `stat` names */
+	bool has_digest; /* digest is that of the version in `stat` */
 	srv_stat stat;
 	hob_sha256 digest;
 	uint32_t asset;	  /* caller's number for the asset whose source this is, or HOB_NONE */
-	bool told;		  /* caller's: people were told of it */
+	bool told;		  /* caller's: it was reported to people */
 	bool outside;	  /* caller's: a symbolic link that leads out of the root */
 	uint32_t mark;	  /* caller's: scan generation */
 	uint64_t changed; /* the engine's tick when it was last seen to differ */
@@ -30,18 +30,19 @@ typedef struct srv_file {
 srv_graph *srv_graph_new(void); /* NULL without memory */
 void srv_graph_free(srv_graph *graph);
 
-/* Room for this many files, so that adding them one by one moves nothing; without memory nothing happens. */
+/* Makes room for this many files, so that adding them moves nothing; without memory it does nothing. */
 void srv_graph_reserve(srv_graph *graph, uint32_t files);
-/* The file's id; makes an entry (not existing) when there is none. HOB_NONE without memory. O(1) expected. */
+/* The file's id; adds an entry (not existing) if there is none. HOB_NONE without memory. O(1) expected. */
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
-uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE when unknown */
+uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE if unknown */
 /* Valid until the next srv_graph_file. */
 srv_file *srv_graph_at(srv_graph *graph, uint32_t file);
 uint32_t srv_graph_count(const srv_graph *graph);
-/* How many, there or not, are named like settings ("cook.json", "duck.glb.cook.json"): without any nobody need look for them. */
+/* Number of files, existing or not, that are named like settings ("cook.json", "duck.glb.cook.json"): if it is 0, nobody needs
+ * to look for them. */
 uint32_t srv_graph_settings(const srv_graph *graph);
 
-/* Replaces what `asset` (a caller's number, dense from 0) depends on; duplicates are fine. */
+/* Replaces the dependencies of `asset` (a caller's number, dense from 0); duplicates are allowed. */
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);
 const uint32_t *srv_graph_deps(const srv_graph *graph, uint32_t asset, uint32_t *count);
 /* Assets that depend on `file`; valid until the next set_deps. */

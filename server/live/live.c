@@ -49,7 +49,7 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 
 /* ---- files */
 
-/* Everything below the open folder; how many files went. `newest`: of what is there, instead of removing it. */
+/* Everything below the open folder; returns the number of files removed. `newest`: finds the newest time instead of removing. */
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;
@@ -129,7 +129,7 @@ const char *srv_live_folder(const srv_live *live)
 	return live->folder;
 }
 
-/* The folder of `path` below the live folder, made where it is missing; -1 with errno. */
+/* The folder of `path` below the live folder, made if it is missing; -1 with errno. */
 static int make_folders(const srv_live *live, char *path)
 {
 	int folder = fcntl(live->fd, F_DUPFD_CLOEXEC, 0);
@@ -148,7 +148,7 @@ static int make_folders(const srv_live *live, char *path)
 	return folder;
 }
 
-/* Through memory, where the kernel cannot copy between two kinds of file. */
+/* Through memory, if the kernel cannot copy between the two kinds of file. */
 static ssize_t copy_some(int from, loff_t *at, int to, uint64_t left)
 {
 	uint8_t room[65536];

@@ -1,6 +1,6 @@
-/* live.h - what people see in an editor and have not saved: a folder in the cache, live/USER/ROOT/PATH.glb, that is watched as
- * the root "live". An asset of it replaces ROOT/PATH in requests with ?live=USER, and in no others. The folder is emptied
- * at the start; a user of whom nothing came for SRV_LIVE_IDLE_S is dropped. Any thread. */
+/* live.h - unsaved models from an editor: a folder in the cache, live/USER/ROOT/PATH.glb, that is watched as the root "live".
+ * An asset there replaces ROOT/PATH in requests with ?live=USER, and in no others. The folder is emptied at the start. A user
+ * who sends nothing for SRV_LIVE_IDLE_S is dropped. Any thread. */
 #ifndef SRV_LIVE_H
 #define SRV_LIVE_H
 
@@ -14,24 +14,23 @@ typedef struct srv_live srv_live;
 
 /* Makes and empties the folder below `cache`. Errors: IO. */
 bool srv_live_open(const char *cache, srv_live **out, hob_error *err) HOB_MUST_CHECK;
-/* Empties it again; NULL is fine. */
+/* Empties it again; NULL is allowed. */
 void srv_live_close(srv_live *live);
 const char *srv_live_folder(const srv_live *live);
 
-/* A user is 1 to 64 letters, digits, '-', '_' and '.', not with '.' first. An asset is ROOT/PATH, no part of which is empty or begins
- * with '.', without control characters, at most 32 folders deep. */
+/* A user is 1 to 64 letters, digits, '-', '_' and '.', and does not start with '.'. An asset is ROOT/PATH, at most 32 folders
+ * deep, without control characters; no part is empty or begins with '.'. */
 bool srv_live_is_user(hob_str user);
 bool srv_live_is_asset(hob_str asset);
-/* Appends the name of the asset that stands for `asset`: "live/USER/ROOT/PATH.glb". */
+/* Appends the name of the asset that replaces `asset`: "live/USER/ROOT/PATH.glb". */
 void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset);
 
-/* `size` bytes of `fd` from its beginning become what stands for the asset, at once. Errors: BAD_REQUEST (a name, the size), IO,
- * DISK_FULL. */
+/* The first `size` bytes of `fd` replace the asset, at once. Errors: BAD_REQUEST (the name, the size), IO, DISK_FULL. */
 bool srv_live_set(srv_live *live, hob_str user, hob_str asset, int fd, uint64_t size,
 				  hob_error *err) HOB_MUST_CHECK;
-/* What stands for one asset goes, or with asset.len == 0 all of the user; how many files went. */
+/* Removes the replacement of one asset, or with asset.len == 0 all of the user; returns the number of files. */
 uint32_t srv_live_drop(srv_live *live, hob_str user, hob_str asset);
-/* Drops users of whom nothing came for `idle_s`; how many files went. */
+/* Drops users who sent nothing for `idle_s`; returns the number of files. */
 uint32_t srv_live_drop_idle(srv_live *live, int64_t now_s, int64_t idle_s);
 
 #endif

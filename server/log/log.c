@@ -64,7 +64,7 @@ static const char *color_of(srv_log_level level)
 	}
 }
 
-/* Bytes of the unwanted character that begins here; 0: there is none. U+0080-9F, U+202A-2E, U+2066-69. */
+/* Length in bytes of the unwanted character that starts here; 0: there is none. U+0080-9F, U+202A-2E, U+2066-69. */
 static size_t unwanted(const unsigned char *p)
 {
 	if (p[0] < 0x20 || p[0] == 0x7F)
@@ -104,7 +104,7 @@ static bool goes_on(char byte)
 	return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* At most as many characters as the terminal has columns: a line that wraps could not be drawn over. */
+/* At most as many characters as the terminal has columns: a wrapped line could not be overwritten. */
 static void cut_to_screen(char *line)
 {
 	struct winsize size = {0};
@@ -172,7 +172,7 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 	if (!as_json)
 		srv_plain(text);
 	if (journal >= 0 && srv_journal_send(journal, level, verb, text)) {
-		/* with fields, and without a clock of its own */
+		/* with fields, and without its own time */
 	} else if (as_json) {
 		gmtime_r(&now.tv_sec, &local);
 		char stamp[32];

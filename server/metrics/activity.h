@@ -1,7 +1,7 @@
-/* activity.h - results of the jobs of the last hour, minute by minute, and progress of the work under way.
+/* activity.h - results of the last hour's jobs, minute by minute, and progress of the current work.
  *
  * A run of work begins when something waits and ends when nothing does: a first cook of a folder, a changeset, one save.
- * Its numbers stay until the next one begins. Any thread; nothing reads a clock. */
+ * Its numbers stay until the next one begins. Any thread; the caller provides the time. */
 #ifndef SRV_ACTIVITY_H
 #define SRV_ACTIVITY_H
 
@@ -19,26 +19,26 @@ typedef enum srv_activity_result {
 	SRV_ACTIVITY_RESULTS
 } srv_activity_result;
 
-/* One job that is over. Times are Unix ms; cook_ns is 0 where no worker cooked. */
+/* A finished job. Times are Unix ms; cook_ns is 0 if no worker cooked. */
 typedef struct srv_activity_job {
 	srv_activity_result result;
 	int64_t queued_at_ms, started_at_ms, finished_at_ms;
 	uint64_t cook_ns;
-	hob_str asset; /* "root/path", copied; a longer name than 4096 bytes is cut */
+	hob_str asset; /* "root/path", copied; a name longer than 4096 bytes is cut */
 } srv_activity_job;
 
-/* Of the run of work that is under way, or of the last one. */
+/* Of the current run of work, or of the last one. */
 typedef struct srv_activity_run {
-	int64_t began_at_ms, ended_at_ms; /* 0: there was none yet; 0: it goes on */
+	int64_t began_at_ms, ended_at_ms; /* 0: there was none yet; 0: it is not over */
 	uint64_t done[SRV_ACTIVITY_RESULTS], all_done, left;
-	double per_minute; /* jobs, over the last two minutes at most */
+	double per_minute; /* jobs, over at most the last two minutes */
 } srv_activity_run;
 
 srv_activity *srv_activity_new(void); /* NULL without memory */
 void srv_activity_free(srv_activity *activity);
 void srv_activity_note(srv_activity *activity, const srv_activity_job *job);
-/* How many jobs wait or run now; to be said before the first of them is over, and whenever it changes. A job that is noted is not
- * one of them. */
+/* How many jobs wait or run now. Call it before the first of them is finished, and whenever the number changes. A job that was
+ * noted is not one of them. */
 void srv_activity_waits(srv_activity *activity, uint64_t left, int64_t now_ms);
 srv_activity_run srv_activity_now(srv_activity *activity, int64_t now_ms);
 /* Appends the members "activity" and "progress" to an open JSON object. */

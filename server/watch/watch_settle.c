@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A file whose writers cannot be asked for is complete when it looked the same this long. */
+/* If a file's writers cannot be found out, it is complete when it has looked the same for this long. */
 enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15, GONE_MS = 15, HOT_MS = 15 };
 
 static path_item *collect(settle_state *s, hob_str path, int64_t now)
@@ -18,7 +18,7 @@ static path_item *collect(settle_state *s, hob_str path, int64_t now)
 	return srv_path_set_put(&s->batch, path);
 }
 
-/* There again, or moved to a place that is known. */
+/* It exists again, or was moved to a known place. */
 static void explain_gone(settle_state *s, path_item *item)
 {
 	if (!item || !item->gone)
@@ -123,7 +123,7 @@ static creation look_at(watch_root *root, path_item *item)
 	return writers == SRV_WRITERS_NONE ? CREATION_DONE : CREATION_OPEN;
 }
 
-/* A link to a file is as new as the file it stands for. */
+/* A link to a file is as new as its target. */
 void srv_settle_learn_link(watch_root *root, hob_str path)
 {
 	char target[PATH_MAX], own[PATH_MAX];
@@ -215,8 +215,8 @@ static bool is_alone(const settle_state *s)
 		   s->batch.items[1].renamed;
 }
 
-/* The file that was delivered last, alone, is saved again, or the second half of a save that writes beside the file and
- * renames over it: no other file is part of this, so there is nothing to wait for. */
+/* The file that was last delivered, alone, is saved again; or this is the second half of a save that writes a new file and
+ * renames it. No other file takes part, so there is nothing to wait for. */
 static bool same_file_again(const settle_state *s)
 {
 	if (!s->alone || !is_alone(s))
@@ -266,7 +266,7 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 	if (s->batch.live == 0)
 		return due;
 	bool alone = is_alone(s), hot = now < s->hot_until_ns;
-	/* Nobody waits for a removal, and more of them follow; a save is waited for. */
+	/* Nobody waits for a removal, and more removals follow; but people wait for a save. */
 	uint32_t window = s->gone > 0 && options->window_ms < GONE_MS ? GONE_MS : options->window_ms;
 	int64_t quiet = s->last_ns + watch_ms(window), latest = s->first_ns + watch_ms(options->window_max_ms);
 	int64_t deadline = quiet < latest ? quiet : latest;

@@ -34,7 +34,7 @@ static void take_notes(const cJSON *facts, hob_notes *notes)
 
 static bool number_is(const cJSON *list, int index, uint64_t value)
 {
-	/* cJSON keeps numbers as doubles: nanoseconds lose their last 8 bits, in both alike. */
+	/* cJSON stores numbers as doubles: nanoseconds lose their last 8 bits, in both in the same way. */
 	const cJSON *item = cJSON_GetArrayItem(list, index);
 	double other = (double)value, apart = cJSON_IsNumber(item) ? item->valuedouble - other : 1e9;
 	return apart > -1024 && apart < 1024;

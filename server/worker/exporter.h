@@ -1,16 +1,16 @@
-/* exporter.h - what hob gives hob-exporter, and what comes back.
+/* exporter.h - what hob passes to hob-exporter, and what it gets back.
  *
- * A cook that needs a program of somebody else's asks the daemon (protocol.h: EXPORT). The daemon makes a private folder and
+ * A cook that needs an external editor asks the daemon (protocol.h: EXPORT). The daemon makes a private folder and
  * starts hob-exporter with the program's path as its only argument and these descriptors: 1 and 2 a log, 3 the watched
- * folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter shuts itself in (sandbox.h) and becomes
+ * folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter enters its sandbox (sandbox.h) and becomes
  * that program, which runs blend_export.py and leaves the file "result" in the private folder:
  *
- *   "HOBX", u32 size of the JSON, the JSON, and behind it the model as binary glTF
+ *   "HOBX", u32 size of the JSON, the JSON, then the model as binary glTF
  *
  *   {"blender": version, "files": [[path, [size, inode, mtime_ns, ctime_ns] or null], ...], "notes": [[code, text], ...],
  *    "error": text when there is no model}
  *
- * The worker that asked parses it, behind its own sandbox: nothing in it is trusted. */
+ * The worker that asked parses it in its own sandbox and trusts nothing in it. */
 #ifndef SRV_EXPORTER_H
 #define SRV_EXPORTER_H
 
@@ -22,7 +22,7 @@ enum { SRV_EXPORTER_ROOT = 3, SRV_EXPORTER_FOLDER, SRV_EXPORTER_ASK, SRV_EXPORTE
 
 typedef struct srv_exporter_ask {
 	uint64_t memory_limit;
-	uint32_t sandbox, cpu_seconds, nice; /* these four by the daemon */
+	uint32_t sandbox, cpu_seconds, nice; /* the daemon sets these four */
 	uint32_t apply_modifiers;
 	char actions[8], collection[132];
 	char path[SRV_EXPORTER_PATH]; /* of the .blend below the watched folder */

@@ -1,6 +1,6 @@
-/* hob-exporter: runs a program of somebody else's (Blender) behind a sandbox, to turn a file that only it understands into
- * binary glTF. exporter.h says what it is given. It shuts itself in and becomes that program; its own code sees no foreign
- * byte. Ends with 2 when it was not started by hob, with 3 when the program could not be started. */
+/* hob-exporter: runs an external editor (Blender) in a sandbox, to convert a file that only the editor understands to binary
+ * glTF. exporter.h describes its arguments. It enters the sandbox and becomes the editor; its own code reads no foreign bytes.
+ * Ends with 2 if it was not started by hob, with 3 if the editor could not be started. */
 #include "exporter.h"
 #include "sandbox.h"
 
@@ -20,7 +20,7 @@
 
 enum { BAD_CALL = 2, NOT_STARTED = 3, PLACES_MAX = 24 };
 
-/* Where a program, its libraries and its scripts are, and what every process looks at. */
+/* The folders of a program, its libraries and its scripts, and files that every process reads. */
 static const struct {
 	const char *path;
 	srv_sandbox_access access;

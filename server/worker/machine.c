@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The names of the same things in both versions of control groups. */
+/* The names in both versions of control groups. */
 typedef struct group_kind {
 	const char *mount, *limit, *usage, *reclaimable, *events, *killed;
 } group_kind;
@@ -35,7 +35,7 @@ static bool read_text(const char *root, const char *folder, const char *name, ch
 	return size > 0;
 }
 
-/* The number behind `name`; `otherwise` when there is none, as for "max". */
+/* The number after `name`; `otherwise` if there is none, as for "max". */
 static uint64_t number_after(const char *text, const char *name, uint64_t otherwise)
 {
 	const char *at = strstr(text, name);
@@ -80,7 +80,7 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 	out->available = left < out->available ? left : out->available;
 }
 
-/* In each group from this process's own to the outermost. One that is not there is outside what this container sees. */
+/* For each group from this process's own to the outermost. A missing group is outside of what this container sees. */
 static void narrow_all(const char *root, const group_kind *kind, char *path, srv_memory *out)
 {
 	char folder[PATH_MAX];

@@ -19,7 +19,7 @@ static bool is_made(const srv_claims *claims, const uint8_t key[32])
 	return false;
 }
 
-/* Without room the claim is forgotten: the part may be made twice, and nobody waits for it. */
+/* Without room the claim is dropped: the part may be made twice, and nobody waits for it. */
 static bool add(srv_claims *claims, const srv_claim *claim)
 {
 	if (claims->count == CLAIMS_MAX || !HOB_ROOM(claims->items, claims->capacity, claims->count))

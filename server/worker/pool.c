@@ -39,7 +39,7 @@ srv_outcome *srv_pool_outcome(worker *w)
 {
 	srv_outcome *outcome = calloc(1, sizeof *outcome);
 	if (!outcome)
-		abort(); /* a daemon that cannot report is better restarted */
+		abort(); /* a daemon that cannot report this should be restarted */
 	hob_arena_init(&outcome->arena, 256 << 20);
 	outcome->log_text = w->log;
 	outcome->log = hob_buf_str(&outcome->log_text);
@@ -91,7 +91,7 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 					"hob-worker is not beside hob in '%s'; put it there, or install Hob again", self);
 }
 
-/* As the kernel names it: orphans are known by it. */
+/* The name that the kernel gives it: orphans are recognised by it. */
 static bool resolve_worker(srv_pool *pool, hob_error *err)
 {
 	if (!find_worker(pool, err))
@@ -151,8 +151,8 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		w->deadline.data = w;
 		pool->open_handles++;
 	}
-	/* The first one starts beside what the caller does next; if it cannot, the loop tries again and says so, since what the
-	 * callbacks need is not there yet. */
+	/* The first worker starts while the caller continues. If it cannot start, the loop tries again and reports it later,
+	 * because the callbacks are not ready yet. */
 	if (!srv_pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
 		srv_pool_fill(pool);
 	*out = pool;
@@ -217,7 +217,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	return true;
 }
 
-/* The group, because a thread's priority is its own. */
+/* For the process group, because each thread has its own priority. */
 static bool set_lowered(worker *w, bool lowered)
 {
 	int priority = lowered ? 19 : getpriority(PRIO_PROCESS, 0);
@@ -335,8 +335,8 @@ static void on_timer_closed(uv_handle_t *handle)
 	srv_pool_maybe_closed(w->pool);
 }
 
-/* Two steps: when the last worker is reaped the pool's own handles are closed; when the last handle is closed
- * the memory goes. */
+/* Two steps: when the last worker is reaped, the pool's own handles are closed; when the last handle is closed, the memory is
+ * freed. */
 void srv_pool_maybe_closed(srv_pool *pool)
 {
 	if (!pool->closing || pool->parts_pending > 0)

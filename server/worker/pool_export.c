@@ -65,7 +65,7 @@ static const char *temporary(void)
 	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
 }
 
-/* Those of a daemon that was killed. */
+/* Folders of a daemon that was killed. */
 static void sweep_folders(void)
 {
 	DIR *list = opendir(temporary());
@@ -137,7 +137,9 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	ask.sandbox = pool->options.sandbox;
 	ask.memory_limit = pool->options.memory_limit;
 	ask.nice =
-		w->lowered ? 5 : 0; /* its memory and time are bounded; at 19 a busy machine would never come to it */
+		w->lowered
+			? 5
+			: 0; /* its memory and time are limited; on a busy machine, nice 19 would never get the processor */
 	ask.cpu_seconds = pool->options.timeout_ms / 1000 + 1;
 	sweep_folders();
 	snprintf(w->export.folder, sizeof w->export.folder, "%s/hob-export-%d-XXXXXX", temporary(),
@@ -163,7 +165,7 @@ void srv_pool_export_kill(worker *w)
 	kill(w->export.pid, SIGKILL);
 }
 
-/* What the program printed last. */
+/* The last output of the program. */
 static void last_line(int folder, char out[REASON_MAX])
 {
 	char text[2048];

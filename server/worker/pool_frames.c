@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FRAMES_MAX: a worker that never stops talking must not keep the loop from others. PARTS_PENDING_MAX: parts that wait to be
- * stored; more are made again when they are needed. */
+/* FRAMES_MAX: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts that wait to be stored;
+ * further ones are made again when needed. */
 enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200, FRAMES_MAX = 64, PARTS_PENDING_MAX = 1024 };
 
 /* ---- parts that workers share */
@@ -56,7 +56,7 @@ void srv_pool_wake_waiters(srv_pool *pool)
 	}
 }
 
-/* ---- what a worker says */
+/* ---- messages of a worker */
 
 static void read_importers(srv_pool *pool, hob_str text)
 {
@@ -118,7 +118,7 @@ static int new_memory(uint64_t size)
 	return -1;
 }
 
-/* A worker makes no memory files of its own: nothing else would count them. Their size is sealed. */
+/* A worker makes no memory files of its own, because nothing would count them. Their size is sealed. */
 static void on_memory(worker *w, const srv_frame *frame)
 {
 	uint64_t limit = w->pool->options.memory_limit,
@@ -170,7 +170,7 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	srv_pool *pool = w->pool;
 	srv_pool_drain(w);
 	srv_outcome *outcome = srv_pool_outcome(w);
-	/* No more than can be: both are summed up, and decide what is begun beside what. */
+	/* No more than possible: both are summed up, and decide which cooks run at the same time. */
 	uint64_t took_ns = uv_hrtime() - w->began_ns, most = pool->options.memory_limit;
 	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
 	outcome->peak_bytes = frame->b < most ? frame->b : most;
@@ -256,7 +256,7 @@ static void on_touched(worker *w, const srv_frame *frame)
 	w->touched_count++;
 }
 
-/* What is said without a job, and is not the beginning, is said by somebody else than hob-worker. */
+/* A message without a job, other than the start, does not come from hob-worker. */
 static void on_frame(worker *w, const srv_frame *frame, int fd)
 {
 	if (frame->type != SRV_FRAME_READY && w->state != BUSY) {
@@ -297,7 +297,7 @@ static void on_left(uv_timer_t *timer)
 {
 	worker *w = timer->data;
 	srv_process_now now;
-	/* The end of a large process takes its time, and its signal says why. */
+	/* A large process needs time to end, and its signal tells the reason. */
 	if (srv_process_look(w->pid, &now) && now.ending)
 		uv_timer_start(timer, on_left, LEAVE_MS, 0);
 	else
@@ -323,7 +323,7 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 			if (fd >= 0)
 				close(fd);
 		} else if (got == 0) {
-			/* It is ending, and SIGCHLD brings the reason; or it closed its socket and lives on. */
+			/* It is ending, and SIGCHLD brings the reason; or it closed its socket and continues. */
 			uv_poll_stop(poll);
 			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;

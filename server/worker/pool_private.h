@@ -1,5 +1,5 @@
-/* What the files of the pool share: pool.c gives jobs and hands back outcomes, pool_process.c starts and ends the processes,
- * pool_frames.c takes what they say. All of it runs on the loop's thread. */
+/* What the files of the pool share: pool.c assigns jobs and returns outcomes, pool_process.c starts and ends processes,
+ * pool_frames.c handles their messages. Everything runs on the loop's thread. */
 #pragma once
 
 #include "exporter.h"
@@ -19,11 +19,12 @@ typedef struct worker {
 	worker_state state;
 	pid_t pid;
 	int socket, output;
-	uv_poll_t *socket_poll, *output_poll; /* own allocations: closing outlives the slot's next worker */
+	uv_poll_t *socket_poll,
+		*output_poll; /* allocated separately: closing takes longer than the slot's next worker */
 	uv_timer_t deadline;
 	uint64_t left_ms; /* of the deadline, while it waits for a part */
 	uint64_t first_rss, jobs;
-	uint64_t oom_kills;		 /* of the kernel, that this process survived */
+	uint64_t oom_kills;		 /* OOM kills that this process survived */
 	uint64_t file_bytes;	 /* of all memory files that this process was given */
 	uint64_t cpu_before_ns;	 /* used when the job began */
 	bool looked;			 /* a quarter of the job's time is over, and */
@@ -33,17 +34,17 @@ typedef struct worker {
 	hob_buf log, touched; /* touched: NUL-separated paths */
 	uint32_t touched_count;
 	uint64_t began_ns;				   /* the job, by uv_hrtime */
-	uint64_t part_bytes;			   /* that it has left so far */
-	uint64_t files_before;			   /* what its memory files took when the job began */
+	uint64_t part_bytes;			   /* parts that it has left so far */
+	uint64_t files_before;			   /* size of its memory files when the job began */
 	bool refused;					   /* no memory file for its result */
 	hob_error why;					   /* set by the code that decided to end this worker */
-	bool has_why, cancelled, outdated; /* outdated: holds a root that is another folder now */
+	bool has_why, cancelled, outdated; /* outdated: has a root that is another folder now */
 	bool stalled;
 	bool alone;	  /* the job: neither gets parts nor leaves any */
 	bool lowered; /* runs at nice 19 */
 	struct {
 		pid_t pid;	 /* 0: none runs */
-		bool wanted; /* the worker waits for it still */
+		bool wanted; /* the worker still waits for it */
 		uint32_t root;
 		char folder[SRV_EXPORT_FOLDER];
 	} export; /* the program that the running job waits for */
@@ -72,31 +73,32 @@ struct srv_pool {
 	char sandbox[96];
 	srv_pool_counters counters;
 	srv_claims claims;
-	uint32_t parts_pending; /* handed over and not kept yet */
+	uint32_t parts_pending; /* handed over and not stored yet */
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
-/* pool.c: what the running job leaves, with its log and what it touched; and the job's end, which hands it over. */
+/* pool.c: the outputs of the running job, with its log and the paths it touched; and the end of the job, which hands them
+ * over. */
 srv_outcome *srv_pool_outcome(worker *w);
 void srv_pool_finish(worker *w, srv_outcome *outcome);
-/* Frees the pool when it is closing and its last process and handle are gone. */
+/* Frees the pool if it is closing and its last process and handle are gone. */
 void srv_pool_maybe_closed(srv_pool *pool);
 
 /* pool_process.c */
 bool srv_pool_spawn(worker *w, hob_error *err);
 void srv_pool_kill(worker *w, hob_err_code code, const char *text);
-/* Kills its processes; what it still says is not heard. */
+/* Kills its processes and ignores further messages. */
 void srv_pool_end(worker *w);
 void srv_pool_drain(worker *w);
 void srv_pool_on_child(uv_signal_t *handle, int number);
 void srv_pool_on_respawn(uv_timer_t *timer);
 void srv_pool_on_deadline(uv_timer_t *timer);
 
-/* pool_export.c: programs that open what only they understand. */
+/* pool_export.c: external editors. */
 void srv_pool_find_blender(srv_pool *pool, const char *program);
 void srv_pool_export(worker *w, const srv_frame *frame);
 void srv_pool_export_kill(worker *w);
-/* After SIGCHLD: answers the worker when its export is over. */
+/* After SIGCHLD: answers the worker if its export is over. */
 void srv_pool_export_reap(worker *w);
 
 /* pool_frames.c */

@@ -43,7 +43,7 @@ void srv_pool_end(worker *w)
 {
 	w->state = DYING;
 	uv_timer_stop(&w->deadline);
-	/* Its end would wake the loop again and again until the process is reaped. */
+	/* Otherwise its end would wake the loop again and again until the process is reaped. */
 	if (w->socket_poll)
 		uv_poll_stop(w->socket_poll);
 	kill(-w->pid, SIGKILL);
@@ -118,7 +118,7 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
 	used = known ? used - w->cpu_before_ns : 0;
 	bool stalled = known && w->export.pid == 0 && used < limit_ns / 4;
-	/* Of the three quarters that were looked at it stood more than half in line for a processor. */
+	/* Of the three quarters that were observed, it waited more than half for a processor. */
 	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 &&
 				   now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
@@ -249,7 +249,7 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
-/* Counted by each process for itself: another may begin, or end the same way, before this death is heard of. */
+/* Each process counts this for itself: another one may start, or end in the same way, before this death is reported. */
 static bool had_oom_kill(worker *w)
 {
 	srv_pool *pool = w->pool;

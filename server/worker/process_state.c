@@ -15,7 +15,7 @@
 
 enum { ENOUGH_FILES = 64 };
 
-/* Libraries answer a refused allocation as they like: with abort(), by using the null pointer, by ending. */
+/* Libraries react to a refused allocation in different ways: they abort, use the null pointer, or exit. */
 static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
 {
 	bool own = WIFEXITED(status) || WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
@@ -26,7 +26,7 @@ static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_l
 	": the file is damaged or meets a bug of the importing library; try to export it again or in another "   \
 	"format"
 
-/* The signal's name stands between both texts. */
+/* The signal's name is between both texts. */
 static const struct {
 	int number;
 	hob_err_code code;
@@ -105,7 +105,7 @@ bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
 	return true;
 }
 
-/* The text of a small file of /proc; false when there is none. */
+/* The text of a small file in /proc; false if there is none. */
 static bool read_small(int dir, const char *name, char *out, size_t room)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -116,7 +116,7 @@ static bool read_small(int dir, const char *name, char *out, size_t room)
 	return got > 0;
 }
 
-/* "12 (a name) S 1 2 3 4 5 flags ..." The name may hold anything, so the last bracket counts. */
+/* "12 (a name) S 1 2 3 4 5 flags ..." The name can contain anything, so use the last bracket. */
 static char state_of(const char *stat, unsigned long *flags)
 {
 	const char *end = strrchr(stat, ')');
@@ -175,7 +175,7 @@ uint64_t srv_resident_bytes(pid_t pid)
 	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* What so few descriptors do to a program and its libraries depends on the moment. */
+/* The effect of so few descriptors on a program and its libraries depends on the moment. */
 static const char *few_files(char *out, size_t room)
 {
 	struct rlimit files = {0};

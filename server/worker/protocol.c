@@ -31,7 +31,7 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: %s", frame->type, strerror(errno));
 }
 
-/* A descriptor is dropped by the kernel when this process has none left for it, and when more come than one. */
+/* The kernel drops a descriptor if this process has none left for it, or if more than one arrive. */
 static bool has_descriptor(int socket)
 {
 	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);

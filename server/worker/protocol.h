@@ -1,9 +1,9 @@
-/* protocol.h - what hob and hob-worker say to each other.
+/* protocol.h - the messages between hob and hob-worker.
  *
- * One SOCK_SEQPACKET socket a worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it
+ * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it
  * and at most one descriptor. Both programs come from one build (the START frame's version is compared), so
- * structs travel as they are. The daemon trusts nothing that a worker says: results are parsed with bounds
- * checks (result.h) and every output passes its validator before it is stored.
+ * structs travel as they are. The daemon trusts no message of a worker: results are parsed with bounds checks (result.h) and
+ * every output passes its validator before it is stored.
  *
  *   hob                                   hob-worker
  *   ROOT index + directory fd (each)  -->
@@ -29,8 +29,8 @@
 #include "../../core/base/base.h"
 #include "../../core/cook/cook.h"
 
-/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free. A cook takes and
- * returns arrays of megabytes; in small pages the kernel's faults are a sixth of it. */
+/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free. A cook allocates and frees
+ * arrays of megabytes; with small pages, a sixth of its time is page faults. */
 #define SRV_WORKER_TUNABLES                                                                                  \
 	"glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=67108864:"     \
 	"glibc.malloc.top_pad=2097152"
@@ -51,9 +51,9 @@ typedef enum srv_frame_type {
 	SRV_FRAME_MEMORY
 } srv_frame_type;
 
-/* What a memory file is asked for. In one job parts may take as much as the memory limit of its process, and all together
- * twice that; a process whose files took more than the limit is replaced after its job. So those that it keeps hold at most
- * three times its limit. */
+/* Purposes of memory files. In one job, parts may take as much as the memory limit of the process, and all files together
+ * twice as much. A process whose files took more than the limit is replaced after its job. So a process that keeps its files
+ * holds at most three times its limit. */
 typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_use;
 
 enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
@@ -68,8 +68,8 @@ typedef struct srv_frame {
 typedef struct srv_start {
 	char version[32];
 	uint64_t memory_limit; /* RLIMIT_AS; 0 = none */
-	uint64_t source_limit; /* bytes of one file that is read */
-	uint32_t threads;	   /* largest number that a job may use */
+	uint64_t source_limit; /* bytes of one file */
+	uint32_t threads;	   /* largest number of threads of a job */
 	uint32_t sandbox;	   /* srv_sandbox_policy */
 	uint32_t has_blender;
 	char blender[SRV_EDITOR_TEXT]; /* which one, as text of the cook key */
@@ -79,13 +79,14 @@ typedef struct srv_job_head {
 	hob_settings settings;
 	uint32_t profile, threads;
 	uint32_t path_size, reserved;
-	/* the path follows, and behind it the text that it stands for, if any */
+	/* followed by the path, and then by the text that replaces the file, if any */
 } srv_job_head;
 
 /* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). */
 bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
-/* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 when nothing is
- * there (EAGAIN), -2 on a malformed frame, -3 when this process has no descriptor left for the one that came. *fd is -1 or a descriptor that now belongs to the caller. */
+/* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 if nothing is there (EAGAIN), -2
+ * for a malformed frame, -3 if this process has no free descriptor for the one that arrived. *fd is -1 or a descriptor that
+ * now belongs to the caller. */
 int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd);
 
 #endif

@@ -75,7 +75,7 @@ static hob_buf head_of(const srv_result *result)
 		put_text(&head, result->outputs[i].name);
 		put_u64(&head, result->outputs[i].bytes.size);
 	}
-	/* Outputs begin 64-aligned, so that the daemon can read them in place. */
+	/* Outputs are aligned to 64 bytes, so that the daemon can read them in place. */
 	while (!head.failed && head.size % 64 != 0)
 		hob_buf_put(&head, "", 1);
 	return head;
@@ -144,7 +144,7 @@ static hob_str take_text(cursor *c, uint64_t most)
 	return p ? (hob_str){(const char *)p, len} : (hob_str){0};
 }
 
-/* A count is believable only when its smallest records fit into what is left. */
+/* A count is plausible only if its smallest records fit into the remaining bytes. */
 static uint32_t take_count(cursor *c, uint64_t most, size_t smallest)
 {
 	uint32_t count = take_u32(c);

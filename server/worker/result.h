@@ -1,7 +1,7 @@
 /* result.h - a cook's result as one run of bytes in a memfd: written by the worker, read by the daemon.
  *
- * Reading checks every length against the bytes and every count against its limit: as many dependencies as a cook may read,
- * as many notes as core keeps. Nothing in a result is trusted beyond its shape. */
+ * Reading checks every length against the bytes and every count against its limit: the number of files that a cook may read,
+ * the number of notes that core keeps. Only the shape of a result is known to be right, not its content. */
 #ifndef SRV_RESULT_H
 #define SRV_RESULT_H
 
@@ -13,7 +13,7 @@ typedef struct srv_dep {
 	hob_str path; /* below the root */
 	bool missing;
 	uint64_t size, inode;
-	int64_t mtime_ns, ctime_ns; /* of the very descriptor that was read */
+	int64_t mtime_ns, ctime_ns; /* of exactly the descriptor that was read */
 	hob_sha256 digest;
 } srv_dep;
 
@@ -23,12 +23,12 @@ typedef struct srv_result {
 	hob_str message;
 	hob_cook_stats stats;
 	uint32_t dep_count, output_count, note_count;
-	srv_dep *deps; /* the source itself stands first */
+	srv_dep *deps; /* the source itself comes first */
 	hob_cook_output *outputs;
 	hob_note *notes;
 } srv_result;
 
-/* Bytes that srv_result_write writes. */
+/* Number of bytes that srv_result_write writes. */
 uint64_t srv_result_size(const srv_result *result);
 /* Writes to a descriptor (a memfd). */
 bool srv_result_write(int fd, const srv_result *result, hob_error *err) HOB_MUST_CHECK;

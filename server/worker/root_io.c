@@ -17,7 +17,7 @@ enum { HASH_ASIDE_BYTES = 1 << 20 };
 typedef struct file_record {
 	srv_dep dep;
 	uint8_t *data;
-	hob_error error; /* when it was looked for and could not be read */
+	hob_error error; /* set if it was looked for and could not be read */
 	bool failed, hashing;
 	pthread_t hasher;
 } file_record;
@@ -181,7 +181,7 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	srv_root_io *io = user;
 	file_record *file = NULL;
-	if (path.len >= HOB_LIMIT_PATH_BYTES) /* never there, so it is no dependency either */
+	if (path.len >= HOB_LIMIT_PATH_BYTES) /* it never existed, so it is not a dependency either */
 		return fail_too_long(path, err);
 	for (uint32_t i = 0; i < io->count && !file; i++)
 		if (hob_str_equal(io->files[i]->dep.path, path))
@@ -217,7 +217,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 			close(fd);
 		return false;
 	}
-	/* The bytewise smallest match, so that the answer does not depend on the folder's order. */
+	/* The first match in byte order, so that the answer does not depend on the folder's order. */
 	hob_str best = {0};
 	for (struct dirent *entry; (entry = readdir(list));) {
 		hob_str candidate = hob_str_of(entry->d_name);
@@ -254,8 +254,8 @@ const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 	for (uint32_t i = 0; i < io->count; i++) {
 		join_hasher(io->files[i]);
 		io->deps[i] = io->files[i]->dep;
-		/* A file that was there but could not be used is no digest to compare with: it counts as missing, and
-		 * the cook that met it has failed anyway. */
+		/* A file that exists but could not be used has no digest to compare with. It counts as missing, and the cook has
+		 * failed anyway. */
 		io->deps[i].missing = io->files[i]->failed;
 	}
 	*count = io->count;

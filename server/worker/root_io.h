@@ -1,10 +1,9 @@
-/* root_io.h - hob_io over a root folder: what a cook may read, and the record of what it read.
+/* root_io.h - hob_io for a root folder: what a cook may read, and the record of what it has read.
  *
  * Every path is opened below the root's descriptor with openat2(RESOLVE_BENEATH | NO_MAGICLINKS), or by a
  * walk without links where the kernel has no openat2. Only regular files are read, whole, once: a second read
  * gives the same bytes. A file that changes while it is read is a CHANGED error, which the daemon answers
- * with a new cook. The digest is of the very bytes handed out; large files are hashed on a thread beside the
- * cook. */
+ * with a new cook. The digest is that of exactly the returned bytes; large files are hashed on a separate thread. */
 #ifndef SRV_ROOT_IO_H
 #define SRV_ROOT_IO_H
 
@@ -12,14 +11,14 @@
 
 typedef struct srv_root_io srv_root_io;
 
-/* Borrows the descriptor. source_limit: bytes of one file. `touched` (may be NULL) hears of each path before it is opened for the first time.
- * NULL without memory. */
+/* Borrows the descriptor. source_limit: bytes of one file. `touched` (may be NULL) is called with each path before it is
+ * opened for the first time. NULL without memory. */
 srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)(void *user, hob_str path),
 							 void *user);
 void srv_root_io_free(srv_root_io *io);
 hob_io srv_root_io_table(srv_root_io *io);
-/* Waits for the digests. The list lives until free; order is the order of first use. A model that refers to what is above the
- * root has the missing ".." at the end: it may be there for the same bytes deeper in the tree. */
+/* Waits for the digests. The list is valid until free; it is in the order of first use. If the model refers to something above
+ * the root, the missing ".." is at the end: deeper in the tree it may exist for the same bytes. */
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count);
 
 #endif

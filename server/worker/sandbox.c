@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Debian 12's headers know landlock ABI 2; these are the kernel's numbers for later ones. */
+/* Debian 12's headers know landlock ABI 2; these are the kernel's numbers for later versions. */
 #define ACCESS_TRUNCATE	 (1ull << 14)
 #define ACCESS_IOCTL_DEV (1ull << 15)
 #define NET_BIND_TCP	 (1ull << 0)
@@ -87,7 +87,7 @@ static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, int 
 	return ok;
 }
 
-/* Of a daemon that runs as root only reading remains, which the daemon's own hashing may, too. */
+/* If the daemon runs as root, only reading remains, which the daemon's own hashing may also do. */
 static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -116,7 +116,7 @@ static const int allowed[] = {
 };
 
 #ifndef HOB_SANITIZED
-/* Asked for by libraries that live well with a refusal. */
+/* Libraries try these and can work without them. */
 static const int refused[] = {
 	SCMP_SYS(openat),
 	SCMP_SYS(open),
@@ -149,8 +149,9 @@ static const int refused[] = {
 };
 #endif
 
-/* fcntl's other commands turn a descriptor that is shared with the daemon against it: F_SETOWN, F_SETSIG and O_ASYNC send
- * it a signal, F_SETPIPE_SZ and locks hold resources of the user. F_SETSIG of SIGURG goes before a lease: see beneath.c. */
+/* fcntl's other commands would turn a descriptor that is shared with the daemon against it: F_SETOWN, F_SETSIG and O_ASYNC
+ * send it a signal; F_SETPIPE_SZ and locks use up resources of the user. F_SETSIG with SIGURG comes before a lease: see
+ * beneath.c. */
 static bool allow_fcntl(scmp_filter_ctx filter)
 {
 	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	 F_GETFL,
@@ -167,7 +168,7 @@ static bool enter_seccomp(bool makes_code)
 {
 	(void)makes_code;
 #ifdef HOB_SANITIZED
-	/* A sanitizer's runtime asks for more while it reports; a refusal keeps its report readable. */
+	/* A sanitizer's runtime needs more calls while it reports; with EPERM its report stays readable. */
 	uint32_t other = SCMP_ACT_ERRNO(EPERM);
 #else
 	uint32_t other = makes_code ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
@@ -179,15 +180,15 @@ static bool enter_seccomp(bool makes_code)
 	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
 #ifdef HOB_SANITIZED
-	/* ThreadSanitizer has a thread that does little but sleep: refused, it spins. */
+	/* ThreadSanitizer has a thread that mostly sleeps; if sleep is refused, it spins. */
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(nanosleep), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(gettimeofday), 0) == 0;
 #else
 	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
-	/* Memory is never executable; threads yes, processes no; clone3's flags cannot be seen, so glibc is sent
-	 * back to clone; abort() may signal this process. */
+	/* Memory is never executable. Threads are allowed, processes are not. clone3's flags cannot be checked, so glibc is made
+	 * to use clone. abort() may signal this process. */
 	const struct scmp_arg_cmp own_process = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
 	const struct scmp_arg_cmp no_code = {
@@ -199,8 +200,8 @@ static bool enter_seccomp(bool makes_code)
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
-	/* Its limit of memory would not count memory files: a worker asks the daemon for them. Huge pages would be taken from
-	 * everybody's pool. */
+	/* Its memory limit would not count memory files, so a worker asks the daemon for them. Huge pages would come from a pool
+	 * that all share. */
 	ok = ok && (!makes_code ||
 				(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ftruncate), 0) == 0 &&
 				 seccomp_rule_add(
@@ -258,7 +259,7 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 
 /* ---- programs that were not written for it */
 
-/* What reaches other processes, the network or the kernel. io_uring makes system calls that no filter sees. */
+/* Calls that reach other processes, the network or the kernel. io_uring makes system calls that no filter sees. */
 static const int forbidden[] = {
 	SCMP_SYS(fork),
 	SCMP_SYS(vfork),
@@ -336,14 +337,14 @@ static bool forbid_calls(void)
 	ok = ok &&
 		 seccomp_rule_add(filter, no, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
-	/* F_SETOWN and F_SETSIG send signals; locks are of files that it may only read. */
+	/* F_SETOWN and F_SETSIG send signals; locks would be on files that it may only read. */
 	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETOWN, 0)) == 0;
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;
 }
 
-/* An execve of root's gives back every capability of the bounding set, unless root is nobody special. */
+/* An execve as root would restore every capability of the bounding set, unless root has no special rights. */
 static void keep_no_capability(void)
 {
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE, 0, 0, 0);

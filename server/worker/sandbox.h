@@ -1,10 +1,10 @@
-/* sandbox.h - closes a worker in before it meets foreign bytes.
+/* sandbox.h - puts a worker into its sandbox before it reads foreign bytes.
  *
- * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (a daemon of root's keeps those to read
- * and to ask for writers); rlimits (core 0, descriptors,
- * address space); landlock (reading below the given root descriptors, nothing else, no network); seccomp (the
- * system calls that a cook needs, no sockets, no processes, no executable memory). A kernel or container that
- * refuses a layer gives ENOSYS, EPERM or EINVAL alike: BEST_EFFORT goes on and says so, REQUIRE fails. */
+ * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (as root it keeps those for reading
+ * and for finding writers); rlimits (core 0, descriptors, address space); landlock (reading below the given root descriptors,
+ * nothing else, no network); seccomp (the system calls that a cook needs, no sockets, no processes, no executable memory). A
+ * kernel or container can refuse a layer with ENOSYS, EPERM or EINVAL: BEST_EFFORT then continues and reports it, REQUIRE
+ * fails. */
 #ifndef SRV_SANDBOX_H
 #define SRV_SANDBOX_H
 
@@ -22,23 +22,23 @@ typedef struct srv_sandbox_layers {
 } srv_sandbox_layers;
 
 /* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes). makes_code: the
- * process compiles what it runs (a software renderer's shaders): executable memory is allowed, and what its libraries ask
- * for beyond the list is refused rather than fatal. */
+ * process compiles code at run time (the shaders of a software renderer). Then executable memory is allowed, and calls of its
+ * libraries outside the list fail instead of ending the process. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
 					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* What a program of somebody else's may do below a folder, or with one file. */
+/* What an external program may do in a folder, or with one file. */
 typedef enum srv_sandbox_access { SRV_SANDBOX_READ, SRV_SANDBOX_RUN, SRV_SANDBOX_WRITE } srv_sandbox_access;
 
 typedef struct srv_sandbox_place {
-	int fd; /* O_PATH; -1 is passed over */
+	int fd; /* O_PATH; -1 is skipped */
 	srv_sandbox_access access;
 } srv_sandbox_place;
 
-/* The same for a program that is executed next and was not written for this: RUN places hold it and its libraries, WRITE
- * places are its own (reading included). No sockets, no new processes, no signals to others, no system calls that reach
- * into the machine; what is refused is refused with EPERM. Capabilities do not come back with the execve of root's. */
+/* The same for a program that is executed next and was not written for this. RUN places contain the program and its libraries;
+ * WRITE places are its own, also for reading. No sockets, no new processes, no signals to others, no system calls that affect
+ * the machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;

@@ -9,7 +9,7 @@ enum { STACK_BYTES = 8 << 20 };
 struct srv_threads {
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
-	uint32_t extra, wanted, running; /* wanted: helpers that the current loop still asks for */
+	uint32_t extra, wanted, running; /* wanted: helpers that the current loop still needs */
 	bool stop;
 	hob_task task;
 	void *context;
@@ -107,6 +107,6 @@ static void run(void *user, uint32_t count, hob_task task, void *context)
 hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit)
 {
 	uint32_t all = threads->extra + 1;
-	/* The set has one size: a job gets all of it, or runs alone. */
+	/* The set has one size: a job gets all of it, or runs in one thread. */
 	return (hob_parallel){threads, limit > 1 ? all : 1, run};
 }

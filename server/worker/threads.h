@@ -6,8 +6,8 @@
 
 typedef struct srv_threads srv_threads;
 
-/* `extra` threads besides the caller's; 0 is fine. NULL without memory. Threads that cannot be had are done
- * without. */
+/* `extra` threads in addition to the caller's; 0 is allowed. NULL without memory. It works without threads that cannot be
+ * started. */
 srv_threads *srv_threads_new(uint32_t extra);
 void srv_threads_free(srv_threads *threads);
 /* A table for one job: limit 1 runs in the caller alone, more uses the whole set. Loops must not be nested.

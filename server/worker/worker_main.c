@@ -1,5 +1,5 @@
-/* hob-worker: the child process that cooks. The only program that links importers and decoders. It reads jobs
- * from its socket, cooks them in a closed room, and hands back one memfd each; it never writes a file. */
+/* hob-worker: the child process that cooks. It is the only program that links importers and decoders. It reads jobs from its
+ * socket, cooks them in a sandbox, and returns one memfd each; it never writes a file. */
 #include "editor.h"
 #include "protocol.h"
 #include "result.h"
@@ -36,9 +36,9 @@ typedef struct worker {
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 	hob_bytes *parts; /* mapped for the current job */
 	uint32_t part_count, part_capacity;
-	pthread_mutex_t talk; /* parts are asked for from every thread of a cook */
-	bool broken;		  /* the daemon is gone or talks nonsense */
-	int peak_reset;		  /* the kernel's switch that forgets the peak of this process; -1: there is none */
+	pthread_mutex_t talk; /* every thread of a cook can ask for parts */
+	bool broken;		  /* the daemon is gone or sends garbage */
+	int peak_reset;		  /* the kernel's file that resets the peak of this process; -1: there is none */
 } worker;
 
 static uint64_t clock_ns(void)
@@ -117,7 +117,7 @@ static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob
 	return state;
 }
 
-/* Under the lock of `talk`: no part is asked for while an importer waits, and none could be answered. */
+/* With the lock of `talk`: no part is requested while an importer waits, and none could be answered. */
 static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *result, hob_error *err)
 {
 	worker *w = user;
@@ -142,7 +142,7 @@ static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *resul
 	return true;
 }
 
-/* Of exactly this size; -1 when the daemon gives none. */
+/* Of exactly this size; -1 if the daemon provides none. */
 static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 {
 	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = use, .a = size};
@@ -155,8 +155,8 @@ static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 	return fd;
 }
 
-/* The reader seals it again, at no cost: by the thread that wrote, whose processor still holds the pages. On another one the
- * kernel has to wait for all processors to let go of them. */
+/* The reader seals it again, at no cost. Sealing by the thread that wrote is fast, because its processor still has the pages.
+ * On another one the kernel waits until all processors have released them. */
 static void seal(int fd)
 {
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
@@ -191,14 +191,14 @@ static uint64_t peak_bytes(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* The peak is that of one job, not of the heaviest that this process ever had. */
+/* The peak is that of one job, not the largest of all jobs of this process. */
 static void forget_peak(const worker *w)
 {
 	ssize_t done = w->peak_reset >= 0 ? write(w->peak_reset, "5", 1) : 0;
 	(void)done;
 }
 
-/* A source that came with the job, in front of the folder. */
+/* A source that came with the job replaces the file in the folder. */
 typedef struct sent_source {
 	hob_io below;
 	hob_str path;
