@@ -1,8 +1,7 @@
 /* base.h - slices, errors, notes, arenas, buffers, the io table and the parallel-for table.
  *
  * Everything in core is built on this header; it includes nothing of Hob but schema/errors.def.
- * Core never opens files, never starts threads, never logs: what it needs from the world comes
- * through hob_io and hob_parallel, which the caller fills. */
+ * Core never opens files, never starts threads, never logs: it uses hob_io and hob_parallel, which the caller provides. */
 #ifndef HOB_BASE_H
 #define HOB_BASE_H
 
@@ -36,7 +35,7 @@ typedef struct hob_bytes {
 #define HOB_STR(literal) ((hob_str){"" literal, sizeof(literal) - 1})
 /* For "%.*s". */
 #define HOB_FMT(s) (int)(s).len, ((s).data ? (s).data : "")
-/* For "%u node%s": what follows a count's noun. */
+/* For "%u node%s": the plural ending. */
 #define HOB_PLURAL(count) ((count) == 1 ? "" : "s")
 
 hob_str hob_str_of(const char *text); /* NULL gives the empty string */
@@ -45,23 +44,23 @@ bool hob_str_equal_nocase(hob_str a, hob_str b); /* ASCII letters only */
 bool hob_str_starts(hob_str s, hob_str prefix);
 bool hob_str_ends_nocase(hob_str s, hob_str suffix);
 hob_str hob_str_sub(hob_str s, size_t from, size_t to); /* [from,to), clamped */
-/* First occurrence at or after `from`; SIZE_MAX when there is none. */
+/* First occurrence at or after `from`; SIZE_MAX if there is none. */
 size_t hob_str_find(hob_str s, hob_str what, size_t from);
-/* The whole text; "*" and "?" stop at "/", "**" does not, and "**" + "/" stands for no folder as well. A pattern above
- * HOB_GLOB_BYTES_MAX matches nothing. */
+/* Matches the whole text. "*" and "?" do not match "/"; "**" does, and "**" + "/" also matches no folder. A pattern longer
+ * than HOB_GLOB_BYTES_MAX matches nothing. */
 enum { HOB_GLOB_BYTES_MAX = 512 };
 bool hob_glob_match(hob_str pattern, hob_str text);
-/* Whether one of them matches; NULL-terminated, NULL is none. */
+/* Whether one of them matches; NULL-terminated, NULL means none. */
 bool hob_glob_match_any(const char *const *patterns, hob_str text);
-/* True when `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
+/* True if `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
-/* Where `at` stands in `text`, for messages: line and character, each from 1. */
+/* The position `at` in `text`, for messages: line and character, each from 1. */
 void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
-/* Single-byte edits between two short words, for "did you mean"; SIZE_MAX when one is over 127 bytes. */
+/* Single-byte edits between two short words, for "did you mean"; SIZE_MAX if one is longer than 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
-/* What somebody who wrote `asked` may have meant of the dotted key "cook.jobs": the key, of which the last part is enough, or
- * a group that holds it ("cook"). *distance: the edits between, SIZE_MAX as above. */
-enum { HOB_NEAR_EDITS = 2 }; /* farther apart two words have nothing to do with each other */
+/* The key that a person who wrote `asked` probably meant: a dotted key such as "cook.jobs", of which the last part is enough,
+ * or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
+enum { HOB_NEAR_EDITS = 2 }; /* words with a greater distance have nothing in common */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
 /* ---- errors ------------------------------------------------------------------------------------- */
@@ -75,28 +74,29 @@ typedef enum hob_err_code {
 
 typedef struct hob_error {
 	hob_err_code code;
-	const char *file; /* where in Hob's source the failure was found, "" when none */
+	const char *file; /* place in Hob's source that found the failure, "" if none */
 	int line;
-	char context[360]; /* inside out: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
+	char
+		context[360]; /* from inside to outside: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
 } hob_error;
 
 const char *hob_err_name(hob_err_code code);	/* "import.corrupt" */
 int hob_err_http(hob_err_code code);			/* 422 */
 const char *hob_err_meaning(hob_err_code code); /* one sentence without a full stop */
-hob_err_code hob_err_from_name(hob_str name);	/* HOB_ERR_INTERNAL when unknown */
+hob_err_code hob_err_from_name(hob_str name);	/* HOB_ERR_INTERNAL if unknown */
 
-/* Lets the compiler see that the paths behind a failure are not taken. */
+/* Lets the compiler see that the code after a failure is not reached. */
 static inline bool hob_always_false(bool ignored)
 {
 	(void)ignored;
 	return false;
 }
 
-/* Sets *err (which may be NULL) and returns false, so that a failing function reads
- * `return hob_fail(err, CORRUPT, "index %u >= %u", index, count);`. Over-long text is cut. */
+/* Sets *err (which may be NULL) and returns false, so that a failing function reads `return hob_fail(err, CORRUPT, "index %u
+ * >= %u", index, count);`. Text that is too long is cut. */
 #define hob_fail(err, code, ...)                                                                             \
 	hob_always_false(hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__))
-/* Appends "; context" to an error that is already set, unless a file is missing: its name says all. Returns false. */
+/* Appends "; context" to an error that is already set, unless a file is missing, because its name is enough. Returns false. */
 #define hob_fail_in(err, ...) hob_always_false(hob_error_append((err), __VA_ARGS__))
 
 bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)
@@ -105,12 +105,12 @@ bool hob_error_append(hob_error *err, const char *fmt, ...) HOB_PRINTF(2, 3);
 
 /* ---- arenas: memory with one lifetime ------------------------------------------------------------ */
 
-/* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard bound on the sum of
- * what is handed out; reaching it, or malloc failing, makes hob_arena_alloc return NULL, which every
- * caller turns into HOB_ERR_MEMORY. Not thread-safe: one arena per thread. */
+/* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard limit on the sum of all allocations. If it
+ * is reached, or malloc fails, hob_arena_alloc returns NULL, which every caller turns into HOB_ERR_MEMORY. Not thread-safe:
+ * one arena per thread. */
 typedef struct hob_arena {
 	struct hob_arena_block *block; /* newest */
-	size_t used;				   /* bytes handed out */
+	size_t used;				   /* bytes allocated */
 	size_t limit;
 	uint64_t fail_at; /* tests: the n-th allocation from now fails (1 = next); 0 = never */
 } hob_arena;
@@ -121,14 +121,14 @@ typedef struct hob_arena_mark {
 } hob_arena_mark;
 
 void hob_arena_init(hob_arena *arena, size_t limit);
-void hob_arena_release(hob_arena *arena); /* {0} and released arenas are fine */
+void hob_arena_release(hob_arena *arena); /* {0} and released arenas are allowed */
 /* `align` is a power of two, at most 64. size 0 gives a unique non-NULL pointer. */
 void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align);
-/* count * size without overflow, else NULL. */
+/* count * size without overflow, otherwise NULL. */
 void *hob_arena_array(hob_arena *arena, size_t count, size_t size, size_t align);
 hob_arena_mark hob_arena_save(hob_arena *arena);
-void hob_arena_restore(hob_arena *arena, hob_arena_mark mark); /* frees all that came after the mark */
-/* Copies; the copy is NUL-terminated behind its length. data == NULL on failure. */
+void hob_arena_restore(hob_arena *arena, hob_arena_mark mark); /* frees everything allocated after the mark */
+/* Copies; the copy has a NUL after its length. data == NULL on failure. */
 hob_str hob_arena_str(hob_arena *arena, hob_str s);
 hob_str hob_arena_printf(hob_arena *arena, const char *fmt, ...) HOB_PRINTF(2, 3);
 bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
@@ -138,8 +138,8 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
 
 /* ---- growing byte buffer -------------------------------------------------------------------------- */
 
-/* Owns malloc'ed memory. A failed growth sets `failed` and turns further appends into no-ops, so that
- * a writer checks once at its end. */
+/* Owns malloc'ed memory. A failed growth sets `failed` and makes further appends do nothing, so that a writer checks once, at
+ * its end. */
 typedef struct hob_buf {
 	uint8_t *data;
 	size_t size, capacity;
@@ -151,13 +151,13 @@ void hob_buf_clear(hob_buf *buf); /* keeps the memory */
 void hob_buf_put(hob_buf *buf, const void *data, size_t size);
 void hob_buf_put_str(hob_buf *buf, hob_str s);
 void hob_buf_printf(hob_buf *buf, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* Appends `size` bytes to be filled by the caller (uninitialised); NULL when memory is short. */
+/* Appends `size` uninitialised bytes for the caller to fill; NULL without memory. */
 uint8_t *hob_buf_grow(hob_buf *buf, size_t size);
 /* Appends `s` as a JSON string with quotes: invalid UTF-8 becomes U+FFFD, control characters \u00XX. */
 void hob_buf_put_json(hob_buf *buf, hob_str s);
-/* Appends a JSON number that gives `value` back when read; null for what is not finite. */
+/* Appends a JSON number that reads back as `value`; null for a value that is not finite. */
 void hob_buf_put_double(hob_buf *buf, double value);
-/* True when `text` is one JSON value (RFC 8259) in valid UTF-8, nested at most `depth` (up to 1024) deep. */
+/* True if `text` is one JSON value (RFC 8259) in valid UTF-8, nested at most `depth` (up to 1024) deep. */
 bool hob_json_valid(hob_str text, uint32_t depth);
 hob_bytes hob_buf_bytes(const hob_buf *buf);
 hob_str hob_buf_str(const hob_buf *buf);
@@ -170,37 +170,37 @@ typedef struct hob_note {
 	hob_note_level level;
 	hob_str code;	/* stable, dotted: "texture.missing", "gltf.extension-ignored" */
 	hob_str text;	/* names the place and the remedy */
-	uint32_t count; /* the same note (code and text) said again only counts */
+	uint32_t count; /* repeating a note (same code and text) only counts */
 } hob_note;
 
 enum { HOB_NOTE_LIMIT = 256 };
 
 typedef struct hob_notes {
-	hob_arena *arena; /* text lives here */
+	hob_arena *arena; /* owns the texts */
 	hob_note items[HOB_NOTE_LIMIT];
 	uint32_t count, dropped;
 } hob_notes;
 
-/* Never fails: when memory or room is short the note is counted in `dropped`. `notes` may be NULL. */
+/* Never fails: without memory or room, the note is counted in `dropped`. `notes` may be NULL. */
 void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
 
 /* ---- io: how core reads the world ------------------------------------------------------------------ */
 
 /* Paths are relative to the root that is being cooked, '/'-separated, normalised by hob_path_join: no
- * leading '/', no "." or ".." parts, no empty parts, no NUL. Whatever is read or looked for is recorded
- * by the implementation: that record is the dependency list of the cook. */
+ * leading '/', no "." or ".." parts, no empty parts, no NUL. The implementation records everything that is read or looked for:
+ * this is the dependency list of the cook. */
 typedef struct hob_io {
 	void *user;
 	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner, and a second
 	 * read of the same path gives the same bytes. Errors: MISSING_FILE, OUTSIDE (symbolic link that leaves
 	 * the root), LIMIT (size or number of files), IO. */
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
-	/* Looks in the folder of `path` for a file whose name differs from it in ASCII case only. Writes its
+	/* Searches the folder of `path` for a file whose name differs only in ASCII case. Writes its
 	 * path (valid until the io is closed) and returns true, or returns false. Reads nothing, records nothing.
 	 */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
-	/* Hears that the model refers to a place above the root: the result of the cook is valid only where that place is above the
+	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that place is above the
 	 * root, too. May be NULL. */
 	void (*left_root)(void *user);
 } hob_io;
@@ -208,17 +208,17 @@ typedef struct hob_io {
 /* Folder part of a path without the trailing slash ("" for a top-level file), and its last part. */
 hob_str hob_path_dir(hob_str path);
 hob_str hob_path_name(hob_str path);
-/* Extension without the dot, as written; empty when there is none. */
+/* Extension without the dot, as written; empty if there is none. */
 hob_str hob_path_extension(hob_str path);
-/* Joins `relative` (either slash, as found in a model) to folder `dir` and normalises. Fails with OUTSIDE
- * when the result would leave the root or is absolute (leading slash, drive letter, URL scheme), and with
- * CORRUPT on NUL or an empty name. The result is NUL-terminated. */
+/* Joins `relative` (with either slash, as found in a model) to folder `dir` and normalises it. Fails with OUTSIDE if the
+ * result would leave the root or is absolute (leading slash, drive letter, URL scheme), and with CORRUPT for a NUL or an empty
+ * name. The result is NUL-terminated. */
 bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				   hob_error *err) HOB_MUST_CHECK;
-/* The same for a reference that the model at `dir` makes: io hears of one that leaves the root. */
+/* The same for a reference of the model at `dir`: tells io if it leaves the root. */
 bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				 hob_error *err) HOB_MUST_CHECK;
-/* Percent-decodes a URI reference. Fails with CORRUPT on a bad escape or %00. */
+/* Percent-decodes a URI reference. Fails with CORRUPT for an invalid escape or %00. */
 bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- parallel for ----------------------------------------------------------------------------------- */
@@ -233,10 +233,10 @@ typedef struct hob_parallel {
 	void (*run)(void *user, uint32_t count, hob_task task, void *context);
 } hob_parallel;
 
-/* Runs through `parallel`, or in the calling thread when it is NULL or has one thread. */
+/* Runs through `parallel`, or in the calling thread if it is NULL or has one thread. */
 void hob_parallel_for(const hob_parallel *parallel, uint32_t count, hob_task task, void *context);
 
-/* ---- little-endian loads and stores; unaligned is fine ------------------------------------------------ */
+/* ---- little-endian loads and stores; unaligned is allowed --------------------------------------------- */
 
 static inline uint16_t hob_load_u16(const void *p)
 {

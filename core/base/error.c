@@ -38,7 +38,7 @@ bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line
 {
 	if (!err)
 		return false;
-	/* Formatted aside first: an argument may point into err->context. */
+	/* Formatted to a copy first: an argument may point into err->context. */
 	char text[sizeof err->context];
 	va_list args;
 	va_start(args, fmt);

@@ -18,7 +18,7 @@ void hob_buf_put_double(hob_buf *buf, double value)
 		snprintf(text, sizeof text, "%.17g", value);
 	for (char *c = text; *c; c++)
 		if (*c == ',')
-			*c = '.'; /* a host program may have set a locale */
+			*c = '.'; /* the program that uses this may have set a locale */
 	hob_buf_put_str(buf, hob_str_of(text));
 }
 
@@ -28,7 +28,7 @@ enum { DEPTH_MAX = 1024 };
 
 typedef struct scan {
 	const char *at, *end;
-	uint8_t is_object[DEPTH_MAX / 8]; /* a bit for each level that is open */
+	uint8_t is_object[DEPTH_MAX / 8]; /* a bit for each open level */
 	uint32_t depth, limit;
 } scan_t;
 
@@ -133,7 +133,7 @@ static bool open_level(scan_t *s, bool object)
 	return true;
 }
 
-/* A value up to its end, or up to the first item of an object or array that is not empty: *whole says which. */
+/* A value up to its end, or up to the first item of a non-empty object or array: *whole says which. */
 static bool take_value(scan_t *s, bool *whole)
 {
 	skip_blanks(s);

@@ -1,6 +1,6 @@
 /* json_write.h - writes JSON into a hob_buf, one member after the other.
  *
- * A member or item that follows another one gets its comma by itself. Numbers are integers, times are RFC 3339 in UTC,
+ * Commas between members and items are added automatically. Numbers are integers, times are RFC 3339 in UTC,
  * text is valid UTF-8: an invalid byte becomes U+FFFD, so add a percent-encoded member where the exact name matters.
  * The only failure is memory, which the buffer remembers. Digests: hob_json_digest in core/hash. */
 #ifndef HOB_JSON_WRITE_H
@@ -15,7 +15,7 @@ void hob_json_str(hob_buf *out, hob_str value);
 void hob_json_u64(hob_buf *out, uint64_t value);
 void hob_json_bool(hob_buf *out, bool value);
 void hob_json_null(hob_buf *out);
-void hob_json_raw(hob_buf *out, hob_str json);	   /* "null" when empty */
+void hob_json_raw(hob_buf *out, hob_str json);	   /* "null" if empty */
 void hob_json_time(hob_buf *out, int64_t unix_ms); /* null for 0 */
 
 /* A key and its value. */

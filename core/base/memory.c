@@ -9,7 +9,7 @@
 typedef struct hob_arena_block {
 	struct hob_arena_block *older;
 	size_t used, capacity;
-	size_t touched; /* bytes that were ever handed out; behind them all is zero as it came */
+	size_t touched; /* bytes that were ever allocated; everything after them is still zero */
 } block_t;
 
 enum { BLOCK_MIN = 16384, BLOCK_MAX = 8 << 20, BLOCK_ALIGN = 64 };

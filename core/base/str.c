@@ -53,7 +53,7 @@ size_t hob_str_find(hob_str s, hob_str what, size_t from)
 	return found ? (size_t)(found - s.data) : SIZE_MAX;
 }
 
-/* Length of the valid UTF-8 sequence at p, 0 when it is not one. */
+/* Length of the valid UTF-8 sequence at p, 0 if there is none. */
 static size_t utf8_sequence(const uint8_t *p, size_t left)
 {
 	uint8_t c = p[0];
@@ -110,7 +110,7 @@ bool hob_glob_match(hob_str pattern, hob_str text)
 				next[i] = true;
 			else if (!star && (p == text.data[t] || (p == '?' && !slash)))
 				next[behind] = true;
-			/* "**" followed by a slash stands for no folder as well. */
+			/* "**" followed by a slash also matches no folder. */
 			if (any && behind < pattern.len && pattern.data[behind] == '/')
 				reach[behind + 1] = reach[behind + 1] || i == 0 || pattern.data[i - 1] == '/';
 		}

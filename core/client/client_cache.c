@@ -37,7 +37,7 @@ static int read_file(hobc_client *client, const char *path, uint8_t **data, size
 	return *data != NULL;
 }
 
-/* Nobody sees half a file: a name appears only when its bytes are complete. */
+/* Nobody sees an incomplete file: the name appears when the bytes are complete. */
 static void write_file(hobc_client *client, const char *path, const uint8_t *data, size_t size)
 {
 	char temp[PATH_ROOM + 64];

@@ -4,7 +4,7 @@
 
 #include "../formats/pack_layout.h"
 
-/* A gap of known bytes up to here is fetched again rather than asked around: a request costs more. */
+/* A gap of known bytes up to this size is fetched again: another request costs more. */
 enum { GAP_BYTES = 4096, SECTIONS_MAX = 4096 };
 
 static int read_header(const uint8_t *data, uint64_t size, hob_pk_header *header)
@@ -66,7 +66,7 @@ static uint32_t slot_of(const hob_pk_range *range)
 	return hash;
 }
 
-/* The ranges of a file that is all there; 0 of them when it has none or they are not what they should be. */
+/* The ranges of a file that is complete; 0 if it has none or they are invalid. */
 static const uint8_t *ranges_of(const uint8_t *data, uint64_t size, uint32_t *count)
 {
 	hob_pk_header header;
@@ -172,7 +172,7 @@ static void add_need(hobc_request *r, uint64_t first, uint64_t end)
 	r->needs[r->need_count++].end = end;
 }
 
-/* What came along with the table counts as there; the rest of the section range by range. */
+/* Bytes that arrived with the table are present; the rest of the section comes range by range. */
 static void plan_section(hobc_request *r, const range_index *indices, const uint8_t *ranges,
 						 uint32_t range_count, uint32_t *next, const hob_pk_section *section)
 {
@@ -219,7 +219,7 @@ static int plan(hobc_client *client, hobc_request *r)
 
 /* ---- the steps */
 
-/* Makes room for the whole and takes the table; the ranges are fetched first when they did not come with it. */
+/* Makes room for the whole file and takes the table. The ranges are fetched first if they did not arrive with it. */
 static int start(hobc_client *client, hobc_request *r, const hob_pk_header *header)
 {
 	hob_pk_section section;
@@ -247,7 +247,7 @@ static int start(hobc_client *client, hobc_request *r, const hob_pk_header *head
 	return 1;
 }
 
-/* The next needs that lie close together, as one request. */
+/* The next needed bytes that are close together, as one request. */
 static int next_run(hobc_request *r)
 {
 	size_t at = r->need_at;

@@ -124,7 +124,7 @@ static int skip_string(hobc_json *in)
 	return 1;
 }
 
-/* Brackets are counted, not matched: what is inside a value that nobody asks for does not matter. */
+/* Brackets are counted, not matched: the inside of a value that nobody asks for does not matter. */
 static int skip_value(hobc_json *in, hobc_json *value)
 {
 	int depth = 0;
@@ -301,7 +301,7 @@ int hobc_json_number(hobc_json value, uint64_t *out)
 	return value.size > 0;
 }
 
-/* On a mismatch the last '*' takes one byte more, unless that is a '/'; then the last '**' does. */
+/* On a mismatch the last '*' takes one more byte, unless that is a '/'; then the last '**' does. */
 int hobc_glob(const char *pattern, const char *text)
 {
 	const char *first = pattern, *star = NULL, *star_text = NULL, *deep = NULL, *deep_text = NULL;

@@ -21,7 +21,7 @@ static int same(const char *a, size_t size, const char *lower)
 	return lower[size] == 0;
 }
 
-/* Digits off the front; 0 when there are none or the number does not fit. */
+/* Reads leading digits; 0 if there are none or the number does not fit. */
 static int take_number(const char **at, const char *end, uint64_t *out)
 {
 	uint64_t value = 0;

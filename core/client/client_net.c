@@ -26,7 +26,7 @@ void hobc_number_text(uint64_t number, char *out)
 	out[count] = 0;
 }
 
-/* Plain sockets. An address that refuses gives way to the next one of the host (::1, then 127.0.0.1). */
+/* Plain sockets. If an address refuses, the next address of the host is tried (::1, then 127.0.0.1). */
 typedef struct plain {
 	int fd, connected;
 	struct addrinfo *all, *next;
@@ -110,7 +110,7 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 	return HOBC_OK;
 }
 
-/* 1 when connected, 0 when not yet, -1 when no address is left. */
+/* 1 if connected, 0 if not yet, -1 if no address is left. */
 static int finish_connect(plain *p)
 {
 	struct pollfd entry;

@@ -1,7 +1,7 @@
-/* client_parse.h - the parts that meet foreign bytes: SHA-256, HTTP/1.1 answers, server-sent events, JSON.
+/* client_parse.h - the parts that read foreign bytes: SHA-256, HTTP/1.1 answers, server-sent events, JSON.
  *
- * Nothing here allocates or calls the system. Each parser takes bytes in any pieces and gives the same result as for the
- * whole; each has a bound on everything that it keeps. */
+ * Nothing here allocates or calls the system. Each parser takes bytes in any pieces, with the same result as for the whole,
+ * and limits everything that it keeps. */
 #ifndef HOBC_PARSE_H
 #define HOBC_PARSE_H
 
@@ -50,21 +50,21 @@ typedef struct hobc_http {
 /* Returns 0 to stop: the answer is then BAD. */
 typedef int (*hobc_body_fn)(void *user, const uint8_t *data, size_t size);
 void hobc_http_start(hobc_http *http);
-/* Takes bytes until the answer is DONE or BAD; returns how many. A body that ends with the connection is BAD. */
+/* Takes bytes until the answer is DONE or BAD; returns how many it took. A body that ends with the connection is BAD. */
 size_t hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user);
 
 /* ---- server-sent events */
 typedef struct hobc_sse {
-	char *line, *data; /* rooms of `room` bytes each, given by the caller */
+	char *line, *data; /* buffers of `room` bytes each, given by the caller */
 	size_t room, line_size, data_size;
 	int after_cr, has_data, bad;
 	uint64_t retry_ms;
 	char event[32];
-	char id[128]; /* last one seen: outlives the connection */
+	char id[128]; /* the last id: outlives the connection */
 } hobc_sse;
 typedef void (*hobc_sse_fn)(void *user, const char *event, const char *data, size_t size);
-void hobc_sse_start(hobc_sse *sse); /* a new connection: keeps id and rooms */
-/* Returns 0 when a line or an event does not fit. */
+void hobc_sse_start(hobc_sse *sse); /* for a new connection: keeps id and buffers */
+/* Returns 0 if a line or an event does not fit. */
 int hobc_sse_feed(hobc_sse *sse, const uint8_t *data, size_t size, hobc_sse_fn fn, void *user);
 
 /* ---- JSON, as spans of the text */

@@ -24,7 +24,7 @@ typedef struct hobc_need {
 	uint64_t first, end;
 } hobc_need;
 
-/* A file that may hold some of the wanted bytes. */
+/* A file that may have some of the wanted bytes. */
 typedef struct hobc_older {
 	const uint8_t *data;
 	size_t size;
@@ -36,15 +36,15 @@ typedef struct hobc_request {
 	hobc_blob_fn fn;
 	void *user;
 	char *target;
-	char hash[65]; /* what the bytes must hash to; empty: what the ETag says */
+	char hash[65]; /* the expected hash; empty: the one in the ETag */
 	char name[65]; /* key of the asset and output in the cache; empty: asked by hash */
-	char have[65]; /* the copy in the cache that If-None-Match names */
+	char have[65]; /* the cached copy that If-None-Match names */
 	int by_range, retried;
-	uint64_t first, last; /* of the exchange under way */
+	uint64_t first, last; /* of the current exchange */
 	uint64_t fetched;
 	uint8_t *data; /* the body so far */
 	size_t used, room;
-	/* delta: `whole` is put together from older files and from ranges */
+	/* delta: `whole` is assembled from older files and from ranges */
 	hobc_delta_phase phase;
 	hobc_older older[HOBC_OLDER_MAX];
 	size_t older_count;
@@ -52,8 +52,8 @@ typedef struct hobc_request {
 	uint64_t whole_size;
 	size_t came; /* bytes from its start that came with the table */
 	int table_asked;
-	hobc_need
-		*needs; /* bytes of `whole` that are still to be fetched, ascending; those before need_at have come */
+	hobc_need *
+		needs; /* bytes of `whole` that are still to be fetched, ascending; those before need_at have arrived */
 	size_t need_count, need_at;
 } hobc_request;
 
@@ -100,13 +100,14 @@ void hobc_net_default(hobc_client *client, hobc_transport *net);
 void hobc_request_free(hobc_client *client, hobc_request *request);
 void hobc_slot_hang_up(hobc_slot *slot);
 
-/* the cache folder: every function does nothing and returns 0 when there is none */
+/* the cache folder: without one, every function does nothing and returns 0 */
 int hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size); /* verified */
 void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size);
 int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);
 void hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash);
 
-/* delta: after the exchange's bytes are in request->data; 1 go on with first..last, 0 whole is complete, -1 give up */
+/* delta: call it when the exchange's bytes are in request->data. 1: continue with first..last; 0: whole is complete; -1: give
+ * up */
 int hobc_delta_step(hobc_client *client, hobc_request *request, uint64_t total);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ static void fail(hobc_client *client, hobc_request *r, hobc_result result, const
 	hobc_request_free(client, r);
 }
 
-/* Gives `data` away; what a blob needs besides is in `about`. */
+/* Passes `data` to the callee; `about` has the other facts of a blob. */
 static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t size, hobc_blob about)
 {
 	hobc_blob *blob = (hobc_blob *)hobc_alloc(client, sizeof *blob);
@@ -46,7 +46,7 @@ static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t siz
 	hobc_request_free(client, r);
 }
 
-/* The part that was asked for, when all is there; 0 when it lies outside. */
+/* The requested part, when everything has arrived; 0 if it is outside the blob. */
 static int cut(const hobc_request *r, uint8_t *data, size_t *size)
 {
 	uint64_t last = r->last < *size ? r->last : (uint64_t)*size - 1;
@@ -108,7 +108,7 @@ static void again(hobc_client *client, hobc_request *r)
 	client->queue = r;
 }
 
-/* The daemon's own words, when the body is a problem. */
+/* The daemon's own text, if the body is a problem document. */
 static void message_of(const hobc_request *r, int status, char *out)
 {
 	char detail[MESSAGE_ROOM / 2 - 16], hint[MESSAGE_ROOM / 2 - 16];
@@ -208,7 +208,7 @@ static void part(hobc_client *client, hobc_request *r, const hobc_http *http)
 		whole_blob(client, r, http);
 		return;
 	}
-	/* Not two packed files: everything, as if nothing were known. */
+	/* Not two packed files: fetch everything, as if nothing were known. */
 	r->phase = DELTA_NONE;
 	r->by_range = 0;
 	again(client, r);
@@ -247,7 +247,7 @@ static void broken(hobc_slot *slot, hobc_result result, const char *message)
 	int first_word = !slot->answering;
 	slot->request = NULL;
 	hobc_slot_hang_up(slot);
-	/* A connection kept alive may have been closed just before it was used again. */
+	/* A kept connection may have been closed just before it was used again. */
 	if (result == HOBC_NET && first_word && !slot->fresh && !r->retried) {
 		r->retried = 1;
 		again(client, r);
@@ -398,7 +398,7 @@ static void stream_broken(hobc_slot *slot)
 static void put(hobc_slot *slot, const char *text)
 {
 	size_t size = strlen(text);
-	/* The target, the token and the patterns are bounded when they are given. */
+	/* The target, the token and the patterns have limits that are checked when they are given. */
 	assert(size <= REQUEST_ROOM - slot->out_size);
 	memcpy(slot->out + slot->out_size, text, size);
 	slot->out_size += size;
@@ -438,7 +438,7 @@ static void put_glob(hobc_slot *slot, const char *glob)
 	}
 }
 
-/* A connection and an empty text to send; 0 when there is none to be had. */
+/* A connection and an empty text to send; 0 if there is none. */
 static hobc_result prepare(hobc_slot *slot)
 {
 	hobc_client *client = slot->client;

@@ -198,7 +198,7 @@ static int unreserved(char c)
 		   (c != 0 && strchr("-._~/", c));
 }
 
-/* Appends, escaping what a URL must not hold; NULL when there is no room. */
+/* Appends, escaping characters that a URL must not contain; NULL if there is no room. */
 static char *put_escaped(char *at, const char *end, const char *text)
 {
 	for (; *text; text++) {
@@ -359,7 +359,7 @@ hobc_result hobc_watch(hobc_client *client, const char *glob, hobc_event_fn fn, 
 	w->fn = fn;
 	w->user = user;
 	client->watcher_count++;
-	/* The stream is requested again, with this pattern too, and continues where it was. */
+	/* The stream is requested again with this pattern, too, and continues where it was. */
 	client->stream_wanted = 1;
 	return HOBC_OK;
 }

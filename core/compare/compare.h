@@ -1,4 +1,4 @@
-/* compare.h - what differs between two cooks of a model, in numbers and in words.
+/* compare.h - compares two cooks of a model, in numbers and in words.
  *
  * One JSON object:
  *   { "equal": bool,                          the four files have the same contents
@@ -23,7 +23,7 @@
 
 #include "../base/base.h"
 
-enum { HOB_COMPARE_CHANGES_MAX = 400 }; /* told of each tone */
+enum { HOB_COMPARE_CHANGES_MAX = 400 }; /* limit of changes per tone */
 
 /* Packed files of one cook; no animations: empty. */
 typedef struct hob_compare_side {

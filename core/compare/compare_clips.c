@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Clips by what moves how: the nodes of two cooks may have other numbers, so channels are held against each other in order. */
+/* Compares clips by what they move and how. The nodes of two cooks may have different numbers, so channels are compared in
+ * order. */
 
 static bool same_floats(hob_pack_array a, uint32_t a_first, hob_pack_array b, uint32_t b_first,
 						uint32_t count)
@@ -28,7 +29,7 @@ static const hob_pk_clip *clip_of(const compare_files *f, uint32_t i)
 	return HOB_PACK_AT(hob_pk_clip, f->clip, i);
 }
 
-/* Channels whose curve is another one; of clips with as many. */
+/* Number of channels whose curve differs, for clips with the same number of channels. */
 static uint32_t changed_channels(const comparison *c, uint32_t a, uint32_t b)
 {
 	const hob_pk_clip *one = clip_of(&c->a, a), *other = clip_of(&c->b, b);

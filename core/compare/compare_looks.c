@@ -32,7 +32,7 @@ hob_str hob_compare_material_name(const compare_files *f, uint32_t material)
 										: none;
 }
 
-/* "BASE_COLOR" -> "base colour": what people call a slot. */
+/* "BASE_COLOR" -> "base colour": the name of a slot for people. */
 static const char *slot_words(uint32_t slot, char out[48])
 {
 	const char *name = hob_format_name_of("slot", slot);
@@ -52,7 +52,7 @@ static bool same_picture(const comparison *c, uint32_t a, uint32_t b)
 	return memcmp(image_of(&c->a, a)->cooked_sha256, image_of(&c->b, b)->cooked_sha256, 32) == 0;
 }
 
-/* The slots that show it: " (normal, base color)". */
+/* The slots that use it: " (normal, base color)". */
 static const char *uses_of(const compare_files *f, uint32_t image, char out[96])
 {
 	uint32_t told = 0;
@@ -100,7 +100,7 @@ static void changed_picture(comparison *c, uint32_t a, uint32_t b, const char *c
 
 /* ---- materials */
 
-/* What else is looked at apart. */
+/* Properties that are compared separately. */
 static bool is_plain(const format_field *field)
 {
 	static const char *const apart[] = {"name", "textures", "reserved", "reserved0"};

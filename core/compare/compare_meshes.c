@@ -48,7 +48,7 @@ static bool alike_meshes(const comparison *c, uint32_t a, uint32_t b)
 		   same_bounds(one, other);
 }
 
-/* Bytes of one stream of the mesh's own vertices; NULL when they are encoded. */
+/* Bytes of one stream of the mesh's own vertices; NULL if they are encoded. */
 static const uint8_t *vertices_of(const compare_files *f, const hob_pk_mesh *mesh, uint32_t stream,
 								  uint32_t *stride)
 {
@@ -62,7 +62,7 @@ static const uint8_t *vertices_of(const compare_files *f, const hob_pk_mesh *mes
 	return data.data ? HOB_PACK_AT(uint8_t, data, mesh->first_vertex) : NULL;
 }
 
-/* Where both hold as many vertices in the same layout: whether their bytes differ. */
+/* If both have the same number of vertices and the same layout: whether their bytes differ. */
 static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b)
 {
 	for (uint32_t stream = 0; stream < 4; stream++) {
@@ -77,7 +77,7 @@ static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_
 	return false;
 }
 
-/* The full level is as it was, a coarser one is not. Answers whether it told of one. */
+/* The finest level is unchanged, a coarser one is not. Returns whether it reported one. */
 static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, const char *called,
 						   hob_str name)
 {

@@ -6,7 +6,7 @@
 
 static const hob_str none;
 
-/* Two nodes whose children are to be found in each other; HOB_NONE: the roots. */
+/* Two nodes whose children are to be matched; HOB_NONE: the roots. */
 typedef struct step {
 	uint32_t a, b;
 } step;
@@ -139,7 +139,7 @@ static void one_sided(comparison *c, bool gone, const compare_files *f, uint32_t
 						"%s is %s", called, gone ? "gone" : "new");
 }
 
-/* Tells of the children of a pair, and puts the pairs among them on the stack. */
+/* Reports changes of a pair's children, and puts the pairs among them on the stack. */
 static bool compare_children(comparison *c, step at, step *stack, uint32_t *depth)
 {
 	compare_list a, b;

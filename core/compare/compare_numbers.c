@@ -3,8 +3,8 @@
 #include <float.h>
 #include <math.h>
 
-/* What a number going up means: COST is dearer (and nothing left of it is a loss), ERROR is worse, CONTENT is more of what the model
- * is made of, PLAIN is neither. */
+/* What it means if a number goes up. COST: more expensive (and 0 is a loss), ERROR: worse, CONTENT: more of what the model is
+ * made of, PLAIN: neither. */
 typedef enum meaning { COST, ERROR, CONTENT, PLAIN } meaning;
 
 typedef struct totals {
@@ -76,13 +76,13 @@ static totals count(const compare_files *f)
 	return t;
 }
 
-/* The longer way: two lengths that differ by rounding are one. */
+/* By the longer one: two lengths that differ only by rounding are equal. */
 static bool same(double a, double b)
 {
 	return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-/* saving: "good", or "note" where something was lost with it. */
+/* saving: "good", or "note" if something was lost with it. */
 static const char *tone_of(meaning what, double from, double to, const char *saving)
 {
 	if (same(from, to))

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { REST_MAX = 512 }; /* as many without a partner are looked at for a new name */
+enum { REST_MAX = 512 }; /* most parts without a partner that are checked for a new name */
 
 typedef struct named {
 	hob_str name;

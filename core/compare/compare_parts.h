@@ -22,13 +22,13 @@ typedef struct comparison {
 	hob_error *err;
 } comparison;
 
-/* Tells of a change; `was` is empty unless it was renamed. */
+/* Reports a change; `was` is empty unless it was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
-/* "'Walk'", or "clip 3" of what has no name; lives in the arena. */
+/* "'Walk'", or "clip 3" for a part without a name; in the arena. */
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index);
 
-/* Which element of b each of a is. */
+/* Which element of b each element of a is. */
 typedef struct compare_list {
 	uint32_t count;
 	hob_str *names;
@@ -39,16 +39,17 @@ typedef struct compare_pairs {
 } compare_pairs;
 
 typedef bool (*compare_alike)(const comparison *c, uint32_t a, uint32_t b);
-/* `alike` finds what was renamed: the same content. It may be NULL. False without memory. */
+/* `alike` finds renamed parts: those with the same content. It may be NULL. False without memory. */
 bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
 					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out);
 
-/* A kind of part that stands in one list on either side. */
+/* A kind of part that is in a list on both sides. */
 typedef struct compare_kind {
 	const char *part;
 	hob_pack_array a, b;
-	size_t name_at;						/* of its u32 in the record */
-	bool in_anims, in_meshes, in_scene; /* whose strings the names are; else the materials' */
+	size_t name_at; /* of its u32 in the record */
+	bool in_anims, in_meshes,
+		in_scene; /* the file that has the strings of the names; otherwise the materials file */
 	compare_tone gone, added;
 	compare_alike alike;
 	void (*changed)(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name);

@@ -10,7 +10,7 @@ struct curl_transport {
 	char error[CURL_ERROR_SIZE];
 };
 
-/* A multi handle of its own: it alone connects without waiting, and keeps what it has connected. */
+/* It has its own multi handle, because only a multi handle connects without waiting, and keeps connections. */
 typedef struct line {
 	CURLM *multi;
 	CURL *easy;
@@ -63,7 +63,7 @@ static hobc_result line_open(void *user, const char *host, uint16_t port, int tl
 	return HOBC_OK;
 }
 
-/* 1 when connected and the certificate is good, 0 when not yet, -1 when it cannot be. */
+/* 1 if connected with a valid certificate, 0 if not yet, -1 if it fails. */
 static int finish_connect(curl_transport *transport, line *l)
 {
 	CURLMsg *message;
@@ -109,7 +109,7 @@ static long line_recv(void *user, void *connection, void *data, size_t room)
 	return ready < 0 ? -1 : moved(result, came);
 }
 
-/* None while it connects: libcurl may go from one socket to another, so the client looks again every few ms. */
+/* No descriptor while it connects: libcurl may change sockets, so the client checks again every few ms. */
 static int line_fd(void *user, void *connection)
 {
 	line *l = (line *)connection;

@@ -1,12 +1,12 @@
-/* hob_draw.c - shows an asset of a running daemon and everything that is saved to it, from the next frame on.
+/* hob_draw.c - shows an asset of a running daemon, and every saved change from the next frame on.
  *
  *     hob_draw URL ASSET [-o FILE.png | --window] [--size WxH] [--cache DIR] [--time SECONDS]
  *
- * A new version is fetched beside the old one, which stays on screen until every file, down to the last texture, is here
- * and on the GPU; then the two change places between two frames. What cannot be cooked, fetched or opened leaves the old
- * one where it is, under a red strip and with a line that says why. Without a window each new picture goes to FILE.png.
+ * While a new version is fetched, the old one stays on screen, until every file including the last texture is on the GPU. Then
+ * they are swapped between two frames. If the new version cannot be cooked, fetched or opened, the old one stays, with a red
+ * strip and a line that says why. Without a window each new picture goes to FILE.png.
  *
- * One line per picture, "picture shown|kept REV MS" (the change that it shows or failed to, and how long the swap took),
+ * One line per picture, "picture shown|kept REV MS" (the change that is shown or failed, and the duration of the swap),
  * and "error MESSAGE". Ends at end of its input, or with its window. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
@@ -43,12 +43,12 @@ typedef struct app {
 	bool window, dirty;
 	double clock, swap_ms;
 	version shown, coming;
-	hash_text
-		finals[OUTPUTS]; /* of the last version that was no preview: has more in common with the next one */
-	uint32_t generation, pending; /* of `coming`: answers of earlier ones are kept as bytes only */
+	hash_text finals
+		[OUTPUTS]; /* of the last version that was no preview: it has more in common with the next one */
+	uint32_t generation, pending; /* of `coming`: answers to earlier requests are only kept as bytes */
 	hobc_blob **held;			  /* every blob of either version, once */
 	size_t held_count;
-	uint32_t flying; /* requests of any generation: what they read must stay */
+	uint32_t flying; /* requests of any version: the blobs that they read must stay */
 	uint64_t rev;	 /* of the last change, good or not */
 	char error[512];
 } app;
@@ -222,7 +222,7 @@ static request *new_request(app *a, int output)
 	return r;
 }
 
-/* output: where earlier versions of it are; -1 for a picture */
+/* output: where its earlier versions are; -1 for a picture */
 static void fetch_hash(app *a, const char *hash, int output)
 {
 	const hobc_blob *older[] = {output >= 0 ? find_blob(a, a->shown.hashes[output]) : NULL,
@@ -251,7 +251,7 @@ static void fetch_by_name(app *a)
 	}
 }
 
-/* All that was asked for is here: first the outputs, which then name the textures. */
+/* Everything requested has arrived: first the outputs, which then name the textures. */
 static void advance(app *a)
 {
 	version *v = &a->coming;
@@ -291,7 +291,7 @@ static void advance(app *a)
 		fail(a, "the model cannot be uploaded");
 }
 
-/* The text behind "message": in what the daemon says of a failure, escapes left as they are. */
+/* The text of "message" in the daemon's report of a failure; escapes stay as they are. */
 static void failure_text(const hobc_event *event, char *out, size_t size)
 {
 	const char *at = strstr(event->json, "\"message\":\"");

@@ -1,10 +1,10 @@
-/* hob_fetch.c - fetches one output of an asset and prints what came; with --watch goes on at every change.
+/* hob_fetch.c - fetches one output of an asset and prints what arrived; with --watch, again after every change.
  *
  *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta HASH HASH...]
  *
  * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
  * "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta fetches the first blob, then the others
- * as deltas to it and the one before. HOB_TOKEN is sent; for https:// (where it was built with libcurl) HOB_CA_FILE is trusted. */
+ * as deltas to it and the previous one. It sends HOB_TOKEN; for https:// (if built with libcurl) it trusts HOB_CA_FILE. */
 #include "../hob_client.h"
 #ifdef HOB_CURL
 #include "curl_transport.h"
@@ -19,19 +19,19 @@
 typedef struct app {
 	hobc_client *client;
 	const char *asset, *output;
-	hobc_blob *shown; /* what a renderer would be drawing */
-	hobc_blob *base;  /* the last that was no preview: has more in common with the next final one */
-	int preview;	  /* the wanted one is a preview, or --delta's: not to become the base */
+	hobc_blob *shown; /* what a renderer would be showing */
+	hobc_blob *base;  /* the last that was no preview: it has more in common with the next final one */
+	int preview;	  /* the wanted blob is a preview, or --delta's, and must not become the base */
 	char **next;	  /* of --delta: hashes still to be fetched */
-	char wanted[65];  /* hash of the newest blob heard of */
-	char asked[65];	  /* hash of the blob that is on its way or came last */
+	char wanted[65];  /* hash of the last announced blob */
+	char asked[65];	  /* hash of the blob that is being fetched or arrived last */
 	int fetching;
 	hobc_result last;
 } app;
 
 static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob);
 
-/* One at a time: a delta reads the shown blob until it has come. */
+/* One at a time: a delta reads the shown blob until it has arrived. */
 static void fetch_wanted(app *a)
 {
 	if (a->fetching || strcmp(a->asked, a->wanted) == 0 ||

@@ -1,8 +1,8 @@
-/* hob_small.c - the smallest renderer that hot-reloads: an asset of a daemon in a window, or without one as FILE.png.
+/* hob_small.c - the smallest renderer with hot reload: shows an asset of a daemon in a window, or writes FILE.png.
  *
  *     hob_small URL ASSET [FILE.png]
  *
- * It waits for the network where it loads. hob_draw.c shows how to load beside drawing, and fetches only what changed. */
+ * It waits for the network while it loads. hob_draw.c shows how to draw meanwhile, and fetches only what changed. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
@@ -64,7 +64,7 @@ static void drop(app *a, shown *s)
 	*s = (shown){0};
 }
 
-/* All of it, or nothing: what cannot be loaded leaves the former one on screen. */
+/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen. */
 static void load(app *a, shown *out)
 {
 	static const char *const names[OUTPUTS] = {"meshes", "materials", "scene"};
@@ -78,7 +78,7 @@ static void load(app *a, shown *out)
 		if (result == HOBC_OK)
 			*parts[i] = (hob_rt_blob){s.blobs[i]->data, s.blobs[i]->size};
 	}
-	/* Published between two requests: the event that tells of it is on its way. */
+	/* Published between two requests: its event will arrive soon. */
 	bool whole =
 		result == HOBC_OK && s.blobs[0]->rev == s.blobs[1]->rev && s.blobs[1]->rev == s.blobs[2]->rev;
 	if (whole && hob_rt_open(&files, NULL, &s.asset, &error) &&
