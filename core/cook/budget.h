@@ -1,11 +1,12 @@
-/* budget.h - what a model may cost, as its settings say: triangles, draws, cooked bytes, texture sides. */
+/* budget.h - what a model may cost according to its settings: triangles, draws, cooked bytes, texture sides. */
 #ifndef HOB_BUDGET_H
 #define HOB_BUDGET_H
 
 #include "cook.h"
 
-/* Compares with the budgets of `settings`; 0 is no budget. Each that is exceeded is a warning "budget.<name>"; with budget.fail the cook
- * fails with BUDGET, whose text names all of them. A preview is not held to the bytes, which differ from the final ones.
+/* Compares with the budgets of `settings`; 0 is no budget. Each exceeded budget is a warning "budget.<name>"; with budget.fail
+ * the cook fails with BUDGET, whose text names all of them. The bytes of a preview are not checked, because they differ from
+ * the final ones.
  *
  * outputs   those made so far, textures among them; a texture's longest side is read from its KTX2 or PNG head */
 bool hob_budget_check(const hob_settings *settings, hob_profile profile, const hob_cook_stats *stats,

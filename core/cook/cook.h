@@ -1,8 +1,8 @@
 /* cook.h - the trunk: request -> outputs, notes and a report. Runs in hob-worker and in tests.
  *
- * A cook is a pure function of the source's bytes, of what request->io answers, of the settings and of the
- * versions of the importer and of core: the same inputs give the same bytes on every machine, with any number
- * of threads. Nothing of the asset's own name or place goes into an output. */
+ * A cook is a pure function of the source's bytes, the answers of request->io, the settings and the versions of the importer
+ * and of core: the same inputs give the same bytes on every machine, with any number of threads. The asset's own name and
+ * place do not affect any output. */
 #ifndef HOB_COOK_H
 #define HOB_COOK_H
 
@@ -21,8 +21,8 @@ typedef struct hob_cook_request {
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;
-	/* Monotonic nanoseconds for the report's timings; NULL leaves them out (the report stays reproducible
-	 * otherwise: no other output holds a time). */
+	/* Monotonic nanoseconds for the report's timings; NULL leaves them out, which makes the report reproducible (no other
+	 * output contains a time). */
 	uint64_t (*clock)(void);
 } hob_cook_request;
 
@@ -47,7 +47,7 @@ typedef struct hob_cook_result {
 	bool uses_name; /* the import depended on the source's own file name (see cook key) */
 } hob_cook_result;
 
-/* Cooks. On failure *out holds nothing and err says what, where and what to do. */
+/* Cooks. On failure *out is empty and err says what failed, where, and what to do. */
 bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *err) HOB_MUST_CHECK;
 void hob_cook_result_release(hob_cook_result *result);
 

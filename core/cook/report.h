@@ -1,11 +1,11 @@
-/* report.h - the `report` output: what was in the source, what became of it, where the time went. JSON. */
+/* report.h - the `report` output: what was in the source, what became of it, and the time of each stage. JSON. */
 #ifndef HOB_REPORT_H
 #define HOB_REPORT_H
 
 #include "cook.h"
 #include "../model/baked.h"
 
-/* EXTRAS: bytes of custom properties that the report repeats at most; the scene has all of them. */
+/* EXTRAS: most bytes of custom properties that the report repeats; the scene has all of them. */
 enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
 
 typedef struct hob_report {
@@ -22,7 +22,7 @@ typedef struct hob_report {
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);
 void hob_report_importer(hob_report *report, const char *name, uint32_t version, hob_str generator);
-/* Timings only when the clock ran (now_ns was not 0). False without memory. */
+/* Timings only if the clock ran (now_ns was not 0). False without memory. */
 bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out);
 
 #endif

@@ -34,10 +34,10 @@ void hob_classic_files_release(hob_classic_files *files);
 bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
 							 hob_error *err) HOB_MUST_CHECK;
 
-/* Whether tables, indices (of all levels) and vertices of these counts have sizes and offsets of 32 bits. */
+/* Whether tables, indices (of all levels) and vertices with these counts have 32-bit sizes and offsets. */
 bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices);
 
-/* ---- reading: views of files from anybody; sizes and ranges of tables are checked, ids in records are not ---- */
+/* ---- reading: views of foreign files; sizes and ranges of tables are checked, ids in records are not ---- */
 
 typedef struct hob_classic_strings {
 	const uint8_t *data; /* of the first string's length */
@@ -45,7 +45,7 @@ typedef struct hob_classic_strings {
 	uint32_t count;
 } hob_classic_strings;
 
-/* Takes the next string off the front: false at the end. For n strings call it n times: O(n). */
+/* Takes the next string from the front: false at the end. For n strings call it n times: O(n). */
 bool hob_classic_strings_next(hob_classic_strings *strings, hob_str *out);
 
 typedef struct hob_classic_map {
@@ -89,14 +89,14 @@ typedef enum hob_classic_kind {
 	HOB_CLASSIC_SCENE
 } hob_classic_kind;
 
-/* Which classic file the bytes are: only .meshes has a magic number, the others are recognised by being consistent to the
+/* Which classic file the bytes are. Only .meshes has a magic number; the others are recognised because everything fits, to the
  * last byte. */
 hob_classic_kind hob_classic_sniff(hob_bytes file);
 
-/* ---- validation: every rule of classic.def, also in files from anybody; shares no code with the above ---- */
+/* ---- validation: every rule of classic.def, also in foreign files; shares no code with the above ---- */
 
 bool hob_classic_validate(hob_bytes file, hob_classic_kind kind, hob_error *err) HOB_MUST_CHECK;
-/* The three files, and what they say of each other. */
+/* The three files, and whether they agree with each other. */
 bool hob_classic_validate_set(hob_bytes meshes, hob_bytes materials, hob_bytes scene,
 							  hob_error *err) HOB_MUST_CHECK;
 

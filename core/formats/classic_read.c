@@ -6,7 +6,7 @@ typedef struct cursor {
 	hob_error *err;
 } cursor;
 
-/* `count` elements of `size` bytes off the front. */
+/* Takes `count` elements of `size` bytes from the front. */
 static bool take(cursor *c, uint64_t count, size_t size, const char *what, const uint8_t **out)
 {
 	if (count > c->left / size)

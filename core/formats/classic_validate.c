@@ -1,6 +1,6 @@
 #include "classic.h"
 
-/* Reads the bytes by offsets from classic.def alone. */
+/* Reads the bytes only by the offsets in classic.def. */
 typedef struct checker {
 	hob_bytes file;
 	uint64_t at;
@@ -219,7 +219,7 @@ static bool check_node(const checker *c, uint32_t n, int64_t node)
 	return true;
 }
 
-/* Each non-root node is reached once: a parent has one chain of children, whose ids rise and all name that parent. */
+/* Each node except roots is reached once: a parent has one chain of children, whose ids rise and which all name that parent. */
 static bool check_reach(const checker *c, uint32_t n)
 {
 	uint64_t reached = 0, children = 0;

@@ -14,7 +14,7 @@ typedef struct classic_writer {
 	uint8_t *drawable;		 /* [meshes] has triangles */
 	hob_flat_vertices *flat; /* [meshes] of flat ones; count 0: the mesh's own vertices */
 	uint32_t material_count;
-	bool default_material; /* a mesh is drawn with the default material: one more record */
+	bool default_material; /* a mesh uses the default material: one more record */
 	hob_error *err;
 } classic_writer;
 
@@ -208,7 +208,7 @@ typedef struct texture_list {
 	uint32_t *place; /* [images] index in names, or HOB_NONE */
 } texture_list;
 
-/* A kept source file ends as its own name does. */
+/* The name of a kept source file keeps its extension. */
 static hob_str texture_ending(const classic_writer *w, const hob_pk_image *image)
 {
 	enum { LONGEST = 8 };
@@ -467,7 +467,7 @@ static void note_scene(classic_writer *w, bool animated)
 
 /* ---- all ---- */
 
-/* A copy of the file at an address that records can be read at. */
+/* A copy of the file at an aligned address. */
 static bool open_aligned(classic_writer *w, hob_bytes file, hob_pack *out)
 {
 	if ((uintptr_t)file.data & 7) {

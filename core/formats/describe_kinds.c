@@ -92,7 +92,7 @@ void hob_text_meshes(text_writer *t, const hob_pack *pack)
 
 /* ---- materials ---- */
 
-/* What a material is when its source says nothing. */
+/* The default material. */
 static const hob_pk_material plain_material = {
 	.base_color = {1, 1, 1, 1},
 	.emissive_strength = 1,
@@ -295,7 +295,7 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 	hob_text_more(t, extras.count, "  ");
 }
 
-/* ", bounds (0 0 0) to (1 1 1)" of all that the scene shows, in metres. */
+/* ", bounds (0 0 0) to (1 1 1)" of everything in the scene, in metres. */
 static void put_scene_box(text_writer *t, const hob_pack *pack, const hob_pk_scene *scene)
 {
 	hob_pack_array roots = hob_pack_find(pack, HOB_PK_ROOT), boxes = hob_pack_find(pack, HOB_PK_AABB);

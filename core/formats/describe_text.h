@@ -15,15 +15,15 @@ typedef struct text_writer {
 
 void hob_text_heading(text_writer *t, const char *fmt, ...) HOB_PRINTF(2, 3);
 uint32_t hob_text_rows(const text_writer *t, uint32_t count);
-/* "... and n more" when rows were left out. */
+/* "... and n more" if rows were left out. */
 void hob_text_more(text_writer *t, uint32_t count, const char *indent);
 void hob_text_floats(text_writer *t, const float *values, size_t count);
 void hob_text_name(text_writer *t, hob_str name);
-/* " what {json}" on one line, cut when it is very long. */
+/* " what {json}" on one line, cut if it is very long. */
 void hob_text_json(text_writer *t, const char *what, hob_str json);
 /* ", mesh 3" or ", no mesh". */
 void hob_text_id(text_writer *t, const char *what, uint32_t id);
-/* ", has tangents, lines": the names of the bits that are set. */
+/* ", has tangents, lines": the names of the set bits. */
 void hob_text_bits(text_writer *t, const char *group, uint32_t bits);
 void hob_text_word(text_writer *t, const char *name);
 

@@ -15,7 +15,7 @@ void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
 void hob_describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
 						  const hob_pack *strings);
 
-/* Opens the file at an aligned address: *copy holds a copy when one was needed, to be released. */
+/* Opens the file at an aligned address: *copy is a copy if one was needed; the caller releases it. */
 bool hob_describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* format_tables.h - the tables of schema/formats as data, for what looks at files generically. */
+/* format_tables.h - the tables of schema/formats as data, for code that handles files generically. */
 #ifndef HOB_FORMAT_TABLES_H
 #define HOB_FORMAT_TABLES_H
 
@@ -40,10 +40,10 @@ extern const uint32_t hob_format_field_count;
 extern const format_section hob_format_sections[];
 extern const uint32_t hob_format_section_count;
 
-/* Fields of a record: *count of them from the returned one; NULL when there is no such record. */
+/* Fields of a record: *count of them from the returned one; NULL if there is no such record. */
 const format_field *hob_format_record(const char *record, uint32_t *count);
 const format_section *hob_format_section_of(uint32_t type);
-/* The name of a value of an enumeration; NULL when it has none. */
+/* The name of a value of an enumeration; NULL if it has none. */
 const char *hob_format_name_of(const char *group, uint32_t value);
 /* Whether the field is an offset of a string in STRS. */
 bool hob_format_is_string(const format_field *field);

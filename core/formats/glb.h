@@ -1,6 +1,6 @@
-/* glb.h - packed files as one binary glTF 2.0 file, for every tool that does not read Hob's formats.
+/* glb.h - exports packed files as one binary glTF 2.0 file, for tools that do not read Hob's formats.
  *
- * Everything that glTF can say is kept: level 0 of the meshes with all attributes (dequantised to floats; joints and
+ * Everything that glTF can express is kept: level 0 of the meshes with all attributes (dequantised to floats; joints and
  * weights as they are), morph targets (sparse), materials with the ratified extensions, textures, samplers, variants,
  * the tree of nodes, cameras, punctual lights, all scenes, skins and clips. Coarser levels and meshlets are left out.
  * Mesh child nodes go back into the node that they were made from. */
@@ -13,8 +13,8 @@
 
 typedef struct hob_glb_pictures {
 	void *user;
-	/* Gives the image as a PNG or JPEG file, which stays valid until the next call; *out of size 0 leaves the
-	 * image and its textures out. `image` is the record of the materials file; its blob is image->cooked_sha256. */
+	/* Returns the image as a PNG or JPEG file, which is valid until the next call; *out of size 0 leaves out the image and its
+	 * textures. `image` is the record of the materials file; its blob is image->cooked_sha256. */
 	bool (*get)(void *user, uint32_t index, const hob_pk_image *image, hob_bytes *out, hob_error *err);
 } hob_glb_pictures;
 

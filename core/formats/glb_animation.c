@@ -8,7 +8,7 @@ static uint32_t put_binds(glb_writer *w, const hob_pk_skin *skin, float *values)
 	for (uint32_t j = 0; j < skin->joint_count; j++) {
 		float *m = values + (size_t)j * 16;
 		memcpy(m, HOB_PACK_AT(hob_pk_mat4, binds, skin->joint_first + j)->m, 64);
-		/* glTF wants the last row of an affine matrix to the bit. */
+		/* glTF requires the exact last row of an affine matrix. */
 		m[3] = m[7] = m[11] = 0;
 		m[15] = 1;
 	}
@@ -74,7 +74,7 @@ typedef struct clip_writer {
 	hob_pack_array channels, properties, samplers, times, values;
 	uint32_t *time_place; /* [times] accessor + 1 of times that begin there, as long as ... */
 	uint32_t *time_count; /* ... this many */
-	float shift;		  /* added to times: glTF has none below zero */
+	float shift;		  /* added to times: glTF has no negative times */
 	glb_list json_samplers, json_channels;
 } clip_writer;
 
@@ -109,7 +109,7 @@ static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 	const float *values = HOB_PACK_AT(float, c->values, s->value_first);
 	uint32_t mode = s->interpolation, components = s->components,
 			 per_key = mode == HOB_PK_CUBICSPLINE ? 3 : 1, time;
-	/* glTF wants two keys of a spline: of one key only the value matters. */
+	/* glTF requires two keys for a spline; of a single key only the value matters. */
 	if (mode == HOB_PK_CUBICSPLINE && s->key_count == 1) {
 		mode = HOB_PK_STEP;
 		values += components;

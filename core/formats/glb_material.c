@@ -51,8 +51,8 @@ static void put_sampler(glb_writer *w, const hob_pk_texture_sampler *s)
 	hob_buf_put(json, "}", 1);
 }
 
-/* One texture per image and sampler: place[image * (samplers + 1) + sampler] would be large, so that references are
- * compared with the ones before through a chain per image. */
+/* One texture per image and sampler. place[image * (samplers + 1) + sampler] would be large, so references are compared with
+ * earlier ones through a chain per image. */
 static bool put_textures(glb_writer *w)
 {
 	hob_pack_array refs = hob_pack_find(&w->materials, HOB_PK_TEXR);
@@ -104,7 +104,7 @@ static size_t index_of(const glb_writer *w, const hob_pk_material *m)
 	return (size_t)((const uint8_t *)m - materials.data) / materials.stride;
 }
 
-/* ,"key":{"index":...}; `extra` is a further number of the object, as text with its comma, or "". */
+/* ,"key":{"index":...}; `extra` is another number of the object, as text with its comma, or "". */
 static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, uint32_t slot, const char *key,
 						const char *extra, float value)
 {
@@ -302,7 +302,7 @@ static void put_material(glb_writer *w, uint32_t index)
 	hob_buf *out = hob_glb_next(&w->gltf_materials);
 	hob_buf_put(out, "{", 1);
 	size_t start = out->size;
-	/* glTF wants emissive factors within 1: what is above goes into the strength. */
+	/* glTF requires emissive factors up to 1: anything above goes into the strength. */
 	float peak = fmaxf(fmaxf(m->emissive[0], m->emissive[1]), m->emissive[2]), over = peak > 1 ? peak : 1;
 	float emissive[3] = {m->emissive[0] / over, m->emissive[1] / over, m->emissive[2] / over};
 	hob_glb_name(out, hob_pack_string(&w->materials, m->name));

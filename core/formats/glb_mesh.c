@@ -57,7 +57,7 @@ static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t compo
 	return true;
 }
 
-/* Joints, and weights stored as whole numbers, go over as they are. */
+/* Joints, and weights stored as integers, are copied unchanged. */
 static void put_integers(primitive *p, const hob_pack_attribute *a, const char *name, bool normalized)
 {
 	uint32_t view, count = p->mesh->vertex_count, bytes = a->format->bytes;
@@ -97,7 +97,7 @@ static bool put_attribute(primitive *p, const hob_pack_attribute *a)
 	}
 }
 
-/* glTF wants every texture coordinate set that the material names: zeros where the mesh has none. */
+/* glTF requires every texture coordinate set that the material names: zeros if the mesh has none. */
 static void put_missing_uvs(primitive *p)
 {
 	if (p->mesh->material == HOB_PK_NONE)
@@ -294,7 +294,7 @@ static bool put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
 	return true;
 }
 
-/* The names of morph targets stand among the extras, too, by a custom of exporters; a source that has them keeps its own. */
+/* By convention of exporters, the names of morph targets are also in the extras; a source that has them keeps its own. */
 static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *mesh, uint32_t first)
 {
 	const hob_pk_extra *extra = hob_pack_extra(&w->scene, HOB_PK_EXTRA_MESH, first);
@@ -351,7 +351,7 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
 {
 	if (!w->mesh_place) {
-		/* A packed mesh begins at most one glTF mesh of several primitives and one of its own. */
+		/* A packed mesh begins at most one glTF mesh with several primitives and one of its own. */
 		w->mesh_place = HOB_NEW(w->arena, uint32_t, (size_t)w->geometry.meshes.count * 2);
 		w->shared = HOB_NEW(w->arena, glb_shared, w->geometry.lods.count);
 		if (!w->mesh_place || !w->shared)

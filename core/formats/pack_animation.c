@@ -12,7 +12,7 @@ typedef struct animation_writer {
 	const hob_baked_animations *from;
 	hob_pk_sampler *samplers;
 	hob_bytes *times, *values;
-	uint32_t *slots; /* open addressing over samplers with times of their own: sampler + 1 */
+	uint32_t *slots; /* open addressing over samplers with their own times: sampler + 1 */
 	uint64_t slot_room;
 	uint64_t channel_count, property_count, sampler_count, joint_count, time_count, value_count;
 } animation_writer;
@@ -42,7 +42,7 @@ static void count_all(animation_writer *w)
 			 (unsigned long long)w->value_count, (unsigned long long)w->sampler_count);
 }
 
-/* First use of these times, by content. */
+/* First sampler with these times, by content. */
 static uint32_t shared_times(animation_writer *w, const hob_track *track, uint32_t sampler)
 {
 	hob_bytes times = {(const uint8_t *)track->times, track->key_count * sizeof(float)};

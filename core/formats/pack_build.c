@@ -172,7 +172,7 @@ pack_section *hob_pack_add_gpu(pack_builder *b, uint32_t type, hob_bytes *pieces
 
 typedef struct encode_job {
 	pack_section *section;
-	uint8_t *raw; /* gathered, NULL when the section is one piece */
+	uint8_t *raw; /* gathered, NULL if the section is one piece */
 	uint8_t *encoded;
 	size_t bound;
 } encode_job;
@@ -185,7 +185,7 @@ static size_t encode(const pack_section *s, const uint8_t *raw, uint8_t *out, si
 	const void *aligned = raw;
 	unsigned *wide = NULL;
 	if (stride == 2) {
-		/* The C entry points take 32-bit indices only; the space behind the bound holds them. */
+		/* The C functions accept only 32-bit indices; the space after the bound holds them. */
 		wide = (unsigned *)(void *)(out + ((bound + 15) & ~(size_t)15));
 		for (size_t i = 0; i < count; i++)
 			wide[i] = ((const uint16_t *)aligned)[i];
@@ -233,7 +233,7 @@ static uint32_t index_bound(const pack_section *s)
 
 static void encode_sections(pack_builder *b)
 {
-	/* The library's defaults differ between its versions; the bytes must not. */
+	/* The library's defaults differ between its versions, but the bytes must not. */
 	meshopt_encodeIndexVersion(1);
 	meshopt_encodeVertexVersion(0);
 	encode_job *jobs = PACK_NEW(b, encode_job, b->section_count);
@@ -300,8 +300,8 @@ void hob_pack_add_ranges(pack_builder *b)
 	hob_pack_add(b, HOB_PK_RNGS, NULL, 0, sizeof(hob_pk_range));
 }
 
-/* Where the run of bytes ends that begins at `from` of the section: behind the piece that makes it long enough. *piece and
- * *piece_at, where that piece begins, move along. */
+/* The end of the run of bytes that begins at `from` in the section: after the piece that makes it long enough. *piece and
+ * *piece_at (its start) move along. */
 static size_t run_end(const pack_section *s, size_t from, uint32_t *piece, size_t *piece_at)
 {
 	size_t size = (size_t)s->entry.raw_bytes;
@@ -332,7 +332,7 @@ static void hash_run(const pack_section *s, size_t from, size_t end, uint8_t out
 	memcpy(out, digest.bytes, 12);
 }
 
-/* Counts the ranges; with `out` fills them, once the sections have their places. */
+/* Counts the ranges. With `out`, also fills them; the sections must then have their offsets. */
 static uint32_t each_range(const pack_builder *b, hob_pk_range *out)
 {
 	uint32_t count = 0;

@@ -1,8 +1,8 @@
 /* pack_build.h - the container half of the packed writers: strings, sections, layout of the file, digests.
  *
- * A writer begins a builder, adds sections in file order (all without the GPU flag first), and ends it.
- * Section data is borrowed until the end. Every function but begin is a no-op once `failed` is set, so that a
- * writer checks only what it allocates itself. */
+ * A writer begins a builder, adds sections in file order (those without the GPU flag first), and ends it. Section data is
+ * borrowed until the end. After `failed` is set, every function except begin does nothing, so a writer checks only its own
+ * allocations. */
 #ifndef HOB_PACK_BUILD_H
 #define HOB_PACK_BUILD_H
 
@@ -11,7 +11,7 @@
 
 typedef struct pack_section {
 	hob_pk_section entry;
-	hob_bytes *pieces; /* joined, they are the section */
+	hob_bytes *pieces; /* together they are the section */
 	uint32_t piece_count;
 	uint16_t codec; /* to try when encoding; HOB_PK_CODEC_RAW = never */
 	hob_bytes stored;
@@ -25,7 +25,7 @@ typedef struct pack_builder {
 	hob_buf *out;
 	hob_error *err;
 	bool failed;
-	uint16_t ver_minor; /* the lowest whose readers know all that is in the file */
+	uint16_t ver_minor; /* the lowest whose readers know everything in the file */
 	pack_section *sections;
 	uint32_t section_count, section_room;
 	uint32_t ranges;	  /* index of RNGS, 0 = the file has none */
@@ -48,14 +48,14 @@ void *hob_pack_alloc(pack_builder *builder, size_t count, size_t size);
  */
 pack_section *hob_pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count,
 						   uint32_t stride);
-/* The same of several pieces, the array of which is borrowed too. */
+/* The same for several pieces; their array is borrowed, too. */
 pack_section *hob_pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces,
 								  uint32_t piece_count, size_t count, uint32_t stride);
-/* The same behind the prefix. */
+/* The same after the prefix. */
 pack_section *hob_pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 							   size_t count, uint32_t stride, uint16_t codec);
 
-/* Adds RNGS, which hob_pack_end fills: a range for each piece of a raw section, small neighbours joined; sections of one
+/* Adds RNGS, which hob_pack_end fills: a range for each piece of a raw section; small neighbours are joined, sections of one
  * piece are cut into blocks. */
 void hob_pack_add_ranges(pack_builder *builder);
 

@@ -9,7 +9,7 @@ enum { KIND_ANY = 0, MAX_SECTIONS = 1 << 20 };
 typedef struct rule {
 	uint32_t kind, type, record_bytes;
 	bool gpu, repeats;
-	bool optional; /* not there at all is fine */
+	bool optional; /* may be missing */
 } rule;
 
 static const rule rules[] = {
@@ -305,7 +305,7 @@ static bool check_strings(check_file *file)
 	return true;
 }
 
-/* Both lists are in the order of offsets. */
+/* Both lists are sorted by offset. */
 static bool check_ranges(const check_file *file)
 {
 	const check_section ranges = hob_check_find(file, HOB_PK_RNGS);

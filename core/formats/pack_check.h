@@ -1,5 +1,5 @@
-/* pack_check.h - shared ground of the packed validator: a file whose container was found good, its sections
- * decoded. Functions return false with the error set. */
+/* pack_check.h - shared by the packed validators: a file whose container is valid, with decoded sections. Functions return
+ * false with the error set. */
 #ifndef HOB_PACK_CHECK_H
 #define HOB_PACK_CHECK_H
 
@@ -30,7 +30,7 @@ typedef struct check_file {
 /* Container, digests, padding, strings; decodes. */
 bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
 
-/* The only section of a type; a zero one when there is none. */
+/* The only section of a type; a zero one if there is none. */
 check_section hob_check_find(const check_file *file, uint32_t type);
 /* Copies record `index`, as far as this code knows it. */
 void hob_check_read(const check_section *section, uint32_t index, void *record, size_t size);

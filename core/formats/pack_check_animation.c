@@ -56,7 +56,7 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 	return true;
 }
 
-/* Sorted by clip; of properties that a later version adds nothing is known. */
+/* Sorted by clip. Nothing is known about properties that a later version adds. */
 static bool check_properties(const animation_checker *c)
 {
 	static const uint8_t components[] = {

@@ -16,7 +16,7 @@ static bool check_numbers(const material_checker *c, hob_pk_material m)
 {
 	CHECK(c->file, m.attenuation_distance > 0, "attenuation distance is not positive");
 	m.attenuation_distance = 0;
-	/* Floats fill the record but for these words. */
+	/* The record consists of floats, except for these words. */
 	m.flags = m.ext_mask = m.name = 0;
 	float numbers[208 / 4];
 	memcpy(numbers, &m, sizeof numbers);

@@ -6,7 +6,7 @@ typedef struct mesh_checker {
 		meshlet_triangles, deltas;
 	uint32_t lod, morph, variant, delta; /* cursors */
 	uint64_t meshlet_total;
-	uint32_t *lod_owner;	 /* [LODS] mesh whose first level it is, else HOB_PK_NONE */
+	uint32_t *lod_owner;	 /* [LODS] mesh whose first level it is, otherwise HOB_PK_NONE */
 	uint32_t *layout_cursor; /* [layouts] vertices used so far */
 	uint32_t *index_cursor;	 /* [sections] indices used so far */
 } mesh_checker;
@@ -80,7 +80,7 @@ static bool check_float_values(const mesh_checker *c, const hob_pk_layout *layou
 	return true;
 }
 
-/* Weights that are stored as whole numbers make exactly one, over all sets of a vertex. */
+/* Weights that are stored as integers add up to exactly one, over all sets of a vertex. */
 static bool check_weight_sums(const mesh_checker *c, const hob_pk_layout *layout)
 {
 	for (uint32_t v = 0; v < layout->vertex_count; v++) {
@@ -215,7 +215,7 @@ static bool check_lod_meshlets(mesh_checker *c, const hob_pk_lod *lod)
 	uint32_t count = c->meshlets.entry.count;
 	CHECK(c->file, lod->meshlet_first <= count && lod->meshlet_count <= count - lod->meshlet_first,
 		  "meshlets %u..+%u of %u", lod->meshlet_first, lod->meshlet_count, count);
-	/* Levels do not share meshlets, which also bounds the work. */
+	/* Levels do not share meshlets, which also limits the work. */
 	c->meshlet_total += lod->meshlet_count;
 	CHECK(c->file, c->meshlet_total <= count, "levels share meshlets");
 	for (uint32_t i = 0; i < lod->meshlet_count; i++)
@@ -357,7 +357,7 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 	return true;
 }
 
-/* A mesh whose levels stand before the next free one must be, but for what is its own, the mesh they belong to. */
+/* A mesh whose levels come before the next free one must be equal to the mesh that they belong to, except for its own fields. */
 static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 {
 	uint32_t owner = m->lod_first < c->lods.entry.count ? c->lod_owner[m->lod_first] : HOB_PK_NONE;
@@ -378,7 +378,7 @@ static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 	return true;
 }
 
-/* Ranges that are this mesh's own stand behind those of the meshes before it. */
+/* A mesh's own ranges come after those of the meshes before it. */
 static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
 {
 	if (m->lod_count > 0 && m->lod_first < c->lod)

@@ -19,8 +19,8 @@ static hob_pk_hierarchy node_at(const scene_checker *c, uint32_t node)
 
 /* ---- the tree ---- */
 
-/* The children of a node are what its subtree range says: first_child is the next node, each next_sibling
- * stands behind the subtree of the one before, and the first caches the last. */
+/* The children of a node must match its subtree range: first_child is the next node, each next_sibling follows the subtree of
+ * the previous one, and the first child stores the last. */
 static bool check_children(const scene_checker *c, uint32_t node)
 {
 	hob_pk_hierarchy h = node_at(c, node);
@@ -210,7 +210,7 @@ static bool check_extras(const scene_checker *c, uint32_t scene_count)
 	check_section extras = hob_check_find(c->file, HOB_PK_XTRA);
 	const uint32_t cameras = hob_check_find(c->file, HOB_PK_CAMS).entry.count,
 				   lights = hob_check_find(c->file, HOB_PK_LGTS).entry.count;
-	/* Of other files, of which nothing is known here, anything. */
+	/* Indices into other files cannot be checked here, so any value is accepted. */
 	const uint32_t limits[] = {1,		scene_count, c->node_count, HOB_PK_NONE, HOB_PK_NONE,
 							   cameras, lights,		 HOB_PK_NONE,	HOB_PK_NONE};
 	uint32_t kind = 0, next = 0;

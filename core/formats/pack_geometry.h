@@ -8,16 +8,16 @@
 
 typedef struct hob_pack_geometry {
 	const hob_pack *pack;
-	hob_pack_array *sections; /* [pack->section_count] decoded; CPU sections as they are */
+	hob_pack_array *sections; /* [pack->section_count] decoded; CPU sections unchanged */
 	hob_pack_array meshes, lods, layouts, attributes;
 	hob_pack_array deltas; /* decoded */
 } hob_pack_geometry;
 
-/* Decodes all sections of *pack into the arena; raw ones stay in place. Errors as hob_pack_decode. */
+/* Decodes all sections of *pack into the arena; raw ones are used in place. Errors as hob_pack_decode. */
 bool hob_pack_geometry_open(const hob_pack *pack, hob_arena *arena, hob_pack_geometry *out,
 							hob_error *err) HOB_MUST_CHECK;
 
-/* What a vertex format is: kind 'f' float, 'h' half, 'u' unorm, 's' snorm, 'i' unsigned integer. */
+/* A vertex format: kind 'f' float, 'h' half, 'u' unorm, 's' snorm, 'i' unsigned integer. */
 typedef struct hob_vertex_format {
 	uint16_t number;
 	uint8_t bytes, components, component_bytes; /* component_bytes 0: packed into 32 bits */
@@ -25,7 +25,7 @@ typedef struct hob_vertex_format {
 	const char *name; /* without VK_FORMAT_ */
 } hob_vertex_format;
 
-/* NULL when unknown. */
+/* NULL if unknown. */
 const hob_vertex_format *hob_vertex_format_of(uint16_t number);
 
 /* One attribute of one mesh. */
@@ -37,12 +37,12 @@ typedef struct hob_pack_attribute {
 	const hob_pk_mesh *mesh;
 } hob_pack_attribute;
 
-/* False when the mesh does not have the attribute. */
+/* False if the mesh does not have the attribute. */
 bool hob_pack_attribute_find(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t semantic,
 							 uint32_t set, hob_pack_attribute *out);
 
-/* The value of a vertex: dequantised, octahedral vectors unfolded to unit length (tangents with their sign in
- * out[3]), joints as whole numbers. Components that are not there are 0, the fourth 1. */
+/* The value of a vertex: dequantised, octahedral vectors unpacked to unit length (tangents with their sign in out[3]), joints
+ * as integers. Missing components are 0, the fourth 1. */
 void hob_pack_attribute_get(const hob_pack_attribute *attribute, uint32_t vertex, float out[4]);
 
 /* Index i of a level. */

@@ -1,8 +1,8 @@
 /* pack_layout.h - the packed container's records as C structs, made from the tables of schema/formats.
  *
- * Includes nothing of Hob's code and compiles alone as C99 and C++11: a renderer needs this file and the
- * tables only. Every size and offset is asserted. Files are little-endian and so must the host be; records
- * may be read in place at their natural alignment. FORMATS.md in schema/ describes each field.
+ * Includes nothing of Hob's code and compiles alone as C99 and C++11: a renderer needs only this file and the tables. Every
+ * size and offset is asserted. Files are little-endian, and so must be the host; records can be read in place at their natural
+ * alignment. schema/FORMATS.md describes each field.
  *
  *   hob_pk_<record>      a struct per RECORD: hob_pk_header, hob_pk_section, hob_pk_mesh, hob_pk_lod ...
  *   HOB_PK_<name>        a constant per ENUM: HOB_PK_MESH_SKINNED, HOB_PK_SLOT_NORMAL ...
@@ -44,7 +44,7 @@ enum {
 #define KIND(name, a, b, c, d, extension, doc)								  HOB_PK_KIND_##name = HOB_PK_FOURCC(a, b, c, d),
 #define SECTION(kind, name, a, b, c, d, record, gpu, doc)					  HOB_PK_##name = HOB_PK_FOURCC(a, b, c, d),
 #include "../../schema/formats/packed.def"
-	HOB_PK_KIND_ALL = 0 /* of sections that stand in every file */
+	HOB_PK_KIND_ALL = 0 /* of sections that are in every file */
 };
 
 #define FIELD(record, type, name, offset, doc)                                                               \

@@ -9,7 +9,7 @@ _Static_assert(HOB_PK_FILTER_LINEAR_MIP_LINEAR == (int)HOB_FILTER_LINEAR_MIP_LIN
 _Static_assert(HOB_PK_IMAGE_ORM == (int)HOB_IMAGE_ORM, "tables and baked.h disagree");
 _Static_assert(HOB_PK_IMAGE_PNG == (int)HOB_IMAGE_PNG, "tables and baked.h disagree");
 
-/* The reference snaps what is almost opaque to opaque. */
+/* The reference makes almost opaque materials opaque. */
 static const float opaque_threshold = 0.05f;
 
 static void put_reference_fields(hob_pk_material *r, const hob_material *m)
@@ -28,7 +28,7 @@ static void put_reference_fields(hob_pk_material *r, const hob_material *m)
 		float transparency = 1 - m->base_color[3];
 		r->flags |= HOB_PK_MATERIAL_BLEND | HOB_PK_MATERIAL_TRANSPARENT;
 		r->transparency = transparency > opaque_threshold ? transparency : 0;
-		/* glTF ignores the cutoff of blended materials; only the name rules set one, for the reference's test. */
+		/* glTF ignores the cutoff of blended materials; only the name rules set one, for the reference's alpha test. */
 		if (m->alpha_cutoff < 0.5f || m->alpha_cutoff > 0.5f)
 			r->alpha_test = m->alpha_cutoff;
 	}

@@ -224,7 +224,7 @@ static bool is_narrow(const hob_baked_mesh *m)
 	return m->mesh.vertex_count <= NARROW_VERTICES;
 }
 
-/* Of its own: copies name the records of another one. */
+/* Only its own: copies use the records of another mesh. */
 static bool has_level(const hob_baked_mesh *m, uint32_t level, bool narrow)
 {
 	return !m->is_copy && m->lod_count > level && is_narrow(m) == narrow;

@@ -25,14 +25,14 @@ typedef struct hob_pack {
 
 /* A section's elements: `stride` bytes apart, at least as long as the record that this reader knows. */
 typedef struct hob_pack_array {
-	const uint8_t *data; /* NULL when count is 0, or while the section is encoded */
+	const uint8_t *data; /* NULL if count is 0, or while the section is encoded */
 	uint32_t count, stride;
 } hob_pack_array;
 
 #define HOB_PACK_AT(type, array, index)                                                                      \
 	((const type *)(const void *)((array).data + (size_t)(index) * (array).stride))
 
-/* True when the bytes begin like a packed file. */
+/* True if the bytes begin like a packed file. */
 bool hob_pack_is(hob_bytes file);
 
 /* Opens a whole file. `file.data` must be aligned to 8 bytes (malloc, mmap and arenas are). A section type
@@ -40,35 +40,34 @@ bool hob_pack_is(hob_bytes file);
  * NEWER (another major version), UNSUPPORTED (must-understand section, other byte order). Cost: O(sections).
  */
 bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
-/* Opens a file of which only a beginning is there, at least the prefix: GPU sections beyond are found with
- * data == NULL. */
+/* Opens a file of which only the beginning is available, at least the prefix: GPU sections after that are found with data ==
+ * NULL. */
 bool hob_pack_open_prefix(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Bytes of the prefix and of the whole file, from the first 64 bytes; false when they are no header. */
+/* Sizes of the prefix and of the whole file, from the first 64 bytes; false if they are not a header. */
 bool hob_pack_peek(hob_bytes first, uint64_t *prefix_bytes, uint64_t *file_bytes);
 
 bool hob_pack_is_known(uint32_t type); /* whether this reader knows the section type */
-const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index); /* NULL when out of range */
-/* The first section of a type; empty when there is none. */
+const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index); /* NULL if out of range */
+/* The first section of a type; empty if there is none. */
 hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type);
-/* The elements of section `index`: data is NULL when it is encoded or not there yet. */
+/* The elements of section `index`: data is NULL if it is encoded or not available yet. */
 hob_pack_array hob_pack_array_at(const hob_pack *pack, uint32_t index);
 
-/* The elements of section `index`, decoded into the arena when the section is encoded (O(raw bytes)), in
- * place otherwise. Decoded indices may be garbage if the file is. Errors: TRUNCATED (not there yet), CORRUPT,
- * MEMORY, UNSUPPORTED (unknown codec). */
+/* The elements of section `index`: decoded into the arena if the section is encoded (O(raw bytes)), otherwise in place. If the
+ * file is garbage, decoded indices can be, too. Errors: TRUNCATED (not available yet), CORRUPT, MEMORY, UNSUPPORTED (unknown
+ * codec). */
 bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob_pack_array *out,
 					 hob_error *err) HOB_MUST_CHECK;
 
-/* The string at an offset in STRS; empty when the offset is not in range. NUL-terminated. */
+/* The string at an offset in STRS; empty if the offset is out of range. NUL-terminated. */
 hob_str hob_pack_string(const hob_pack *pack, uint32_t offset);
 
 /* The value linked to a node in a section of links (LMSH ...), HOB_PK_NONE when there is none. O(log links).
  */
 uint32_t hob_pack_link(hob_pack_array links, uint32_t node);
 
-/* What the source says beyond the format about `index` of an extra_kind (HOB_PK_EXTRA_NODE ...) in a scene file; NULL when
- * that is nothing. O(log extras). */
+/* The extras of `index` of an extra_kind (HOB_PK_EXTRA_NODE ...) in a scene file; NULL if there are none. O(log extras). */
 const hob_pk_extra *hob_pack_extra(const hob_pack *scene, uint32_t kind, uint32_t index);
 
 /* Name of a section type or kind as text, for messages: 4 characters and a NUL. */

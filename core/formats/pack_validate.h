@@ -1,8 +1,7 @@
-/* pack_validate.h - says whether packed files keep every rule of the format, for bytes from anybody.
+/* pack_validate.h - checks foreign packed files against every rule of the format.
  *
- * Written from FORMATS.md and sharing no code with the reader or the writers, so that a mistake in those
- * shows. Safe on hostile bytes: bounded memory (encoded sections are decoded, at most 64 times their size)
- * and time linear in the file and what it decodes to.
+ * Written from FORMATS.md, without code of the reader or the writers, so that it finds their mistakes. Safe on hostile bytes:
+ * bounded memory (encoded sections are decoded, at most 64 times their size) and time linear in the file and what it decodes to.
  *
  * Checked per file: sizes, order, alignment, overlap, zero padding and reserved fields, digests; strings;
  * every index and range in its bounds; ranges of records stand in order without gaps; indices below the
@@ -14,8 +13,8 @@
 
 #include "../base/base.h"
 
-/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text says what and
- * where), NEWER, MEMORY. */
+/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text says what is wrong and where),
+ * NEWER, MEMORY. */
 bool hob_pack_validate(hob_bytes file, hob_error *err) HOB_MUST_CHECK;
 
 /* The files of one asset; those with size 0 are absent, and ids that point into them are not checked. */
@@ -23,7 +22,7 @@ typedef struct hob_pack_set {
 	hob_bytes meshes, materials, scene, animations;
 } hob_pack_set;
 
-/* Each file, and what they say of each other. */
+/* Each file, and whether they agree with each other. */
 bool hob_pack_validate_set(const hob_pack_set *set, hob_error *err) HOB_MUST_CHECK;
 
 #endif

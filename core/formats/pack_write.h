@@ -1,9 +1,9 @@
 /* pack_write.h - the packed files of a cooked model.
  *
- * Each function appends one whole file to *out; the bytes depend on the arguments alone. On failure *out is as
- * it was. Errors: MEMORY; LIMIT when counts do not fit 32 bits or the file is over HOB_LIMIT_OUTPUT_BYTES.
+ * Each function appends one whole file to *out; the bytes depend only on the arguments. On failure *out is unchanged. Errors:
+ * MEMORY; LIMIT when counts do not fit 32 bits or the file is over HOB_LIMIT_OUTPUT_BYTES.
  *
- * Input is trusted (it comes from core's own modules); hob_pack_validate() is what judges the result. Cost:
+ * Input is trusted (it comes from core's own modules); hob_pack_validate() checks the result. Cost:
  * linear, one copy of the data; with HOB_PACK_MESHOPT also the encoders, one section per task of `parallel`. */
 #ifndef HOB_PACK_WRITE_H
 #define HOB_PACK_WRITE_H
@@ -12,7 +12,7 @@
 
 typedef enum hob_pack_encode {
 	HOB_PACK_RAW,	 /* every section can be mapped and used in place */
-	HOB_PACK_MESHOPT /* GPU sections compressed by the meshopt codecs where that makes them smaller */
+	HOB_PACK_MESHOPT /* GPU sections are compressed with the meshopt codecs if that makes them smaller */
 } hob_pack_encode;
 
 typedef struct hob_pack_options {

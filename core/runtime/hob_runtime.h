@@ -1,13 +1,13 @@
-/* hob_runtime.h - what a renderer links: cooked files in place, transforms, clips, skins, visibility.
+/* hob_runtime.h - a library for renderers: cooked files in place, transforms, clips, skins, visibility.
  *
  * Plain C99 (also C++11) on libc and libm; nothing here draws. Three kinds of objects:
  *
  *     hob_rt_asset      the opened files of one model: read-only, shared by all instances and threads
  *     hob_rt_instance   one copy of it in the world: local and world transforms, morph weights
- *     hob_rt_pose       what clips say at some time: input and output of sampling and blending
+ *     hob_rt_pose       the values of clips at some time: input and output of sampling and blending
  *
- * Memory is taken when one of these (or a hob_rt_player) is opened, in one block, and at no other time. No call
- * below touches another object than those it is given: different instances may be used by different threads.
+ * Memory is allocated only when one of these (or a hob_rt_player) is opened, in one block. A call uses only the objects that
+ * it is given, so different threads can use different instances.
  *
  *     hob_rt_files files = {{meshes, meshes_size}, {materials, materials_size}, {scene, scene_size}, {0, 0}};
  *     hob_rt_asset *asset;
@@ -42,10 +42,10 @@ extern "C" {
 
 typedef enum hob_rt_code {
 	HOB_RT_OK,
-	HOB_RT_TRUNCATED,	/* shorter than it says */
+	HOB_RT_TRUNCATED,	/* shorter than stated */
 	HOB_RT_CORRUPT,		/* contradicts itself or its format */
-	HOB_RT_UNSUPPORTED, /* valid, but not for this reader: encoded sections without options.decode */
-	HOB_RT_NEWER,		/* a later major version */
+	HOB_RT_UNSUPPORTED, /* valid, but not readable here: encoded sections without options.decode */
+	HOB_RT_NEWER,		/* a newer major version */
 	HOB_RT_MISALIGNED,	/* the blob's address is not a multiple of 16 (classic: 4) */
 	HOB_RT_MEMORY
 } hob_rt_code;
@@ -62,10 +62,10 @@ typedef struct hob_rt_blob {
 	size_t size;
 } hob_rt_blob;
 
-/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic
- * (.meshes .materials .scene of the reference converter), told apart by their first bytes. The scene is
- * required, the others may be {NULL, 0}: what would come from them is then empty. The bytes must stay where
- * they are, unchanged, until the asset is closed: vertices, indices, keys and names are used in place. */
+/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic (.meshes .materials
+ * .scene of the reference converter); their first bytes tell which. The scene is required. The others may be {NULL, 0}; their
+ * contents are then empty. The bytes must stay in place, unchanged, until the asset is closed: vertices, indices, keys and
+ * names are used in place. */
 typedef struct hob_rt_files {
 	hob_rt_blob meshes, materials, scene, animations;
 } hob_rt_files;
@@ -75,12 +75,12 @@ typedef struct hob_rt_options {
 	void *(*allocate)(void *user, size_t size);
 	void (*release)(void *user, void *memory);
 	/* Decodes a section that the cook compressed (setting encode = meshopt); NULL refuses such files. `codec` is
-	 * HOB_PK_CODEC_*; `out` has room for count * stride bytes. Returns false when the bytes are bad. */
+	 * HOB_PK_CODEC_*; `out` has room for count * stride bytes. Returns false if the bytes are invalid. */
 	bool (*decode)(void *user, uint32_t codec, uint32_t count, uint32_t stride, const void *stored,
 				   size_t stored_size, void *out);
 	void *user;
-	/* Skip the test of every index against its vertex count: for files that hob_pack_validate or a digest
-	 * vouches for. Everything else is always tested. */
+	/* Skip the check of every index against its vertex count, for files that were checked by hob_pack_validate or by a digest.
+	 * Everything else is always checked. */
 	bool trust_indices;
 } hob_rt_options;
 
@@ -89,16 +89,16 @@ typedef struct hob_rt_instance hob_rt_instance;
 typedef struct hob_rt_pose hob_rt_pose;
 typedef struct hob_rt_player hob_rt_player;
 
-/* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers are
- * checked, and after success no call of this header can be led out of the blobs by what they say. Digests are
- * not recomputed: whoever fetched the files has verified them.
+/* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers are checked, and
+ * after success no call of this header reads outside the blobs, whatever they contain. Digests are not recomputed: whoever
+ * fetched the files has verified them.
  *
  * options   NULL for the defaults
  * Cost      O(nodes + keys + vertices of skinned meshes + indices); no copy of vertices, indices or keys
- * Errors    all of hob_rt_code; *out is untouched then */
+ * Errors    all of hob_rt_code; *out is then unchanged */
 bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_rt_asset **out,
 				 hob_rt_error *error);
-/* Instances, poses and players of the asset must be closed before. NULL is fine. */
+/* Close instances, poses and players of the asset first. NULL is allowed. */
 void hob_rt_close(hob_rt_asset *asset);
 
 /* ---- what a model holds ------------------------------------------------------------------------------------ */
@@ -107,12 +107,12 @@ typedef struct hob_rt_attribute {
 	uint8_t semantic, set, components, encoding; /* HOB_PK_SEMANTIC_*, HOB_PK_ENCODING_* */
 	uint16_t format; /* VkFormat number, see VERTEX_FORMAT in schema/formats/mesh.def */
 	uint16_t stream;
-	uint32_t offset; /* bytes within the vertex of that stream */
+	uint32_t offset; /* offset in bytes in a vertex of that stream */
 } hob_rt_attribute;
 
 typedef struct hob_rt_stream {
 	const uint8_t *data; /* the mesh's first vertex */
-	uint32_t stride;	 /* bytes from vertex to vertex */
+	uint32_t stride;	 /* bytes from one vertex to the next */
 	uint32_t buffer;	 /* meshes with equal `buffer` share one vertex buffer ... */
 	uint32_t first;		 /* ... in which the mesh begins at this vertex */
 } hob_rt_stream;
@@ -120,7 +120,7 @@ typedef struct hob_rt_stream {
 typedef struct hob_rt_lod {
 	const void *indices;			   /* values below vertex_prefix, relative to the mesh's first vertex */
 	uint32_t index_bytes, index_count; /* 2 or 4 */
-	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) suffice for this and all coarser levels */
+	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) are enough for this and all coarser levels */
 	float error;			/* absolute, in the mesh's space; 0 for level 0; estimated for classic files */
 	uint32_t meshlet_first, meshlet_count;
 } hob_rt_lod;
@@ -144,10 +144,11 @@ typedef struct hob_rt_mesh {
 	float uv_density;
 } hob_rt_mesh;
 
-/* A mesh that a node shows. Skinned meshes follow their joints alone: the node's own transform does not count. */
+/* A mesh that a node shows. Skinned meshes follow only their joints; the node's own transform has no effect. */
 typedef struct hob_rt_draw {
-	uint32_t node, mesh, material; /* material: the node's, else the mesh's; HOB_RT_NONE = glTF's default */
-	uint32_t skin;				   /* HOB_RT_NONE = rigid */
+	uint32_t node, mesh,
+		material;  /* material: the node's, otherwise the mesh's; HOB_RT_NONE = glTF's default */
+	uint32_t skin; /* HOB_RT_NONE = rigid */
 	uint32_t weight_first, weight_count; /* in hob_rt_weights() */
 } hob_rt_draw;
 
@@ -161,10 +162,11 @@ typedef struct hob_rt_clip {
 	const char *name;
 	float start, end; /* seconds of the first and last key */
 	uint32_t channel_first, channel_count;
-	float bounds_min[3], bounds_max[3]; /* skinned meshes over the clip, unattached; min > max when none */
+	float bounds_min[3],
+		bounds_max[3]; /* skinned meshes over the clip, unattached; min > max if there are none */
 } hob_rt_clip;
 
-/* What opening resolved. Read-only; arrays have the counts' lengths. */
+/* The resolved contents. Read-only; arrays have the lengths of the counts. */
 struct hob_rt_asset {
 	uint32_t node_count, draw_count, mesh_count, material_count, texref_count, image_count, sampler_count;
 	uint32_t morph_count, skin_count, clip_count, camera_count, light_count, scene_count, variant_count;
@@ -179,9 +181,9 @@ struct hob_rt_asset {
 	bool classic;
 };
 
-/* Names are UTF-8 and NUL-terminated, "" when there is none; they live as long as the asset. */
+/* Names are UTF-8 and NUL-terminated, "" if there is none; they are valid as long as the asset. */
 const char *hob_rt_node_name(const hob_rt_asset *asset, uint32_t node);
-/* First node in order with this name, HOB_RT_NONE when there is none. O(log nodes). */
+/* First node with this name, HOB_RT_NONE if there is none. O(log nodes). */
 uint32_t hob_rt_find_node(const hob_rt_asset *asset, const char *name);
 /* The next node with the same name as `node`. */
 uint32_t hob_rt_find_next(const hob_rt_asset *asset, uint32_t node);
@@ -201,16 +203,16 @@ const hob_pk_image *hob_rt_image(const hob_rt_asset *asset, uint32_t image);
 const char *hob_rt_image_name(const hob_rt_asset *asset, uint32_t image); /* classic: the file to load */
 const hob_pk_texture_sampler *hob_rt_sampler(const hob_rt_asset *asset, uint32_t sampler);
 const char *hob_rt_variant_name(const hob_rt_asset *asset, uint32_t variant);
-/* The material of a mesh in a variant, HOB_RT_NONE when the variant says nothing about it. */
+/* The material of a mesh in a variant, HOB_RT_NONE if the variant does not set it. */
 uint32_t hob_rt_variant_material(const hob_rt_asset *asset, uint32_t mesh, uint32_t variant);
 const hob_pk_camera *hob_rt_camera(const hob_rt_asset *asset, uint32_t camera);
 const hob_pk_light *hob_rt_light(const hob_rt_asset *asset, uint32_t light);
-uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE when it has none */
+uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE if it has none */
 uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node);
 
-/* Custom properties that the source gives to the file (index 0), a scene, node, material, mesh, camera, light, skin or
- * clip: one JSON value as text, "" when there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a
- * JSON object with the glTF extensions that Hob does not know, or "". O(log n). */
+/* Custom properties of the file (index 0), a scene, node, material, mesh, camera, light, skin or clip: one JSON value as text,
+ * "" if there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a JSON object with the glTF extensions
+ * that Hob does not know, or "". O(log n). */
 const char *hob_rt_extras(const hob_rt_asset *asset, uint32_t kind, uint32_t index, const char **extensions);
 
 /* Morph targets: mesh->morph_first .. + morph_count. Deltas are sorted by vertex; vertices without one stay. */
@@ -218,71 +220,70 @@ const hob_pk_morph *hob_rt_morph(const hob_rt_asset *asset, uint32_t morph);
 const char *hob_rt_morph_name(const hob_rt_asset *asset, uint32_t morph);
 const hob_pk_delta *hob_rt_deltas(const hob_rt_asset *asset, uint32_t morph, uint32_t *count);
 
-/* Meshlets of a level, and the two arrays that they index. NULL and 0 when the file has none. */
+/* Meshlets of a level, and the two arrays that they index. NULL and 0 if the file has none. */
 const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lod *lod);
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
-/* Reads one attribute of one vertex as floats, decoded as its format and encoding say (joints as numbers, missing
- * components 0 0 0 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads streams. */
+/* Reads one attribute of one vertex as floats, decoded by its format and encoding (joints as numbers, missing components 0 0 0
+ * 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads streams. */
 void hob_rt_read_vertex(const hob_rt_mesh *mesh, const hob_rt_attribute *attribute, uint32_t vertex,
 						float out[4]);
-/* NULL when the mesh has no such attribute. */
+/* NULL if the mesh has no such attribute. */
 const hob_rt_attribute *hob_rt_find_attribute(const hob_rt_mesh *mesh, uint32_t semantic, uint32_t set);
 
 /* ---- instances: transforms ----------------------------------------------------------------------------------- */
 
-/* A new instance shows the rest pose, its world transforms computed.
+/* A new instance is in the rest pose, with computed world transforms.
  * Cost  O(nodes); about 180 bytes per node.  Errors  MEMORY */
 bool hob_rt_instance_open(const hob_rt_asset *asset, hob_rt_instance **out, hob_rt_error *error);
-/* Detaches it and what is attached to it. NULL is fine. */
+/* Detaches it, and everything attached to it. NULL is allowed. */
 void hob_rt_instance_close(hob_rt_instance *instance);
 const hob_rt_asset *hob_rt_instance_asset(const hob_rt_instance *instance);
 
-/* Sets a node's local translation, rotation, scale; NULL keeps that part as it is. The rotation is normalised (zero
- * becomes the identity). Takes effect at the next hob_rt_update. O(1). */
+/* Sets a node's local translation, rotation, scale; NULL leaves that part unchanged. The rotation is normalised (zero becomes
+ * the identity). Takes effect at the next hob_rt_update. O(1). */
 void hob_rt_set_trs(hob_rt_instance *instance, uint32_t node, const float translation[3],
 					const float rotation[4], const float scale[3]);
-/* Sets a node's local matrix as it is, until one of its translation, rotation, scale is set or animated. */
+/* Sets a node's local matrix, which is used until its translation, rotation or scale is set or animated. */
 void hob_rt_set_matrix(hob_rt_instance *instance, uint32_t node, const float matrix[16]);
-/* The node's current parts; for a node with a matrix, what they were before. Any pointer may be NULL. */
+/* The node's current parts; for a node with a matrix, the parts before it was set. Any pointer may be NULL. */
 void hob_rt_get_trs(const hob_rt_instance *instance, uint32_t node, float translation[3], float rotation[4],
 					float scale[3]);
 /* Back to the cooked transform. */
 void hob_rt_reset_node(hob_rt_instance *instance, uint32_t node);
 
-/* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set, and of
- * what is attached to this instance, at any depth. An attached instance is updated through the one that carries
- * it. Returns the number of nodes recomputed in this instance.
- * Cost  O(nodes recomputed + nodes / 4096) */
+/* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set, and of everything
+ * attached to this instance, at any depth. An attached instance is updated through the one that carries it. Returns the number
+ * of nodes recomputed in this instance. Cost  O(nodes recomputed + nodes / 4096) */
 uint32_t hob_rt_update(hob_rt_instance *instance);
 
-/* World transforms as of the last hob_rt_update: [node_count][16], also for uploading whole. */
+/* World transforms after the last hob_rt_update: [node_count][16], which can be uploaded as a whole. */
 const float *hob_rt_globals(const hob_rt_instance *instance);
 const float *hob_rt_global(const hob_rt_instance *instance, uint32_t node);
 const float *hob_rt_local(const hob_rt_instance *instance, uint32_t node);
 
-/* The node ranges that the last hob_rt_update recomputed, ascending and apart: what to upload. */
+/* The node ranges that the last hob_rt_update recomputed, ascending and disjoint: upload these. */
 typedef struct hob_rt_range {
 	uint32_t first, count;
 } hob_rt_range;
 const hob_rt_range *hob_rt_changed(const hob_rt_instance *instance, uint32_t *count);
 
-/* Hangs `child` under a node of `parent` (a sword under a hand): its roots' world transforms then begin with that
- * node's. Replaces an earlier attachment. False when `parent` hangs, however far down, under `child`. */
+/* Attaches `child` to a node of `parent` (a sword to a hand): the world transforms of its roots then begin with that node's.
+ * Replaces an earlier attachment. False if `parent` is attached, at any depth, to `child`. */
 bool hob_rt_attach(hob_rt_instance *child, hob_rt_instance *parent, uint32_t node);
 void hob_rt_detach(hob_rt_instance *child);
-/* Places an instance that hangs nowhere: a matrix before its roots. Identity at first. */
+/* Places an instance that is not attached: a matrix before its roots. Initially the identity. */
 void hob_rt_place(hob_rt_instance *instance, const float matrix[16]);
 
-/* Morph weights, [asset->weight_count], read and written by the caller; a draw's are [weight_first, + weight_count).
- * At first the node's own, else its mesh's default ones. */
+/* Morph weights, [asset->weight_count], read and written by the caller; those of a draw are [weight_first, + weight_count).
+ * Initially the node's own, otherwise the defaults of its mesh. */
 float *hob_rt_weights(hob_rt_instance *instance);
 
-/* The records of hob_rt_material and so on with what hob_rt_apply wrote into this instance: KHR_animation_pointer. True when
- * some clip of the asset drives one of their numbers: those whose answer is false need no second look. A texture
- * reference is that of a material's slot, which must have one. Derived fields (transparency, alpha_test) stay as cooked.
- * O(log properties) for each number. */
+/* The records of hob_rt_material and so on, with the values that hob_rt_apply wrote to this instance (KHR_animation_pointer).
+ * True if some clip of the asset drives one of their numbers; if false, the record never changes. A texture reference is named
+ * by a material's slot, which must have one. Derived fields (transparency, alpha_test) stay as cooked. O(log properties) for
+ * each number. */
 bool hob_rt_driven_material(const hob_rt_instance *instance, uint32_t material, hob_pk_material *out);
 bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, uint32_t slot,
 						  hob_pk_texref *out);
@@ -291,15 +292,15 @@ bool hob_rt_driven_light(const hob_rt_instance *instance, uint32_t light, hob_pk
 
 /* ---- clips: sampling ------------------------------------------------------------------------------------------ */
 
-/* A pose holds, structure of arrays, the translation, rotation and scale of every node that some clip of the asset
- * moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials, textures'
- * placement, cameras and lights that some clip drives. Begins as the rest pose. */
+/* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the asset moves
+ * (asset->animated says which node a slot is), all morph weights, and the numbers of materials, texture placement, cameras and
+ * lights that some clip drives. It starts as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
 	float *rotation[4];
 	float *scale[3];
-	float *weights; /* [asset->weight_count], then what clips drive beside nodes */
+	float *weights; /* [asset->weight_count], then what clips drive besides nodes */
 	float total;	/* used by blending */
 };
 
@@ -308,8 +309,8 @@ void hob_rt_pose_close(hob_rt_pose *pose);
 void hob_rt_pose_rest(hob_rt_pose *pose);
 void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from);
 
-/* Brings a running time into a clip: into [start, end) going round, in either direction and keeping what is left
- * over (loop), or to the nearer end. A clip of no length, and a time that is no number, give `start`. */
+/* Maps a running time into a clip: into [start, end] by wrapping around, in either direction, keeping the remainder (loop), or
+ * to the nearer end. A clip without length, or a time that is not a number, gives `start`. */
 double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop);
 
 /* Writes what a clip says at a time into a pose. Nodes and components without a track, and nodes that only other
@@ -324,21 +325,21 @@ double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop);
 void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip, double time, uint32_t *cursors,
 				   hob_rt_pose *pose);
 
-/* Writes a pose into an instance; only what changes becomes dirty. Call hob_rt_update after it. Touches the
- * components that some clip of the asset animates, nothing else. */
+/* Writes a pose to an instance; only values that change become dirty. Call hob_rt_update afterwards. It changes only
+ * components that some clip of the asset animates. */
 void hob_rt_apply(const hob_rt_pose *pose, hob_rt_instance *instance);
 
 /* ---- clips: blending -------------------------------------------------------------------------------------------- */
 
-/* A weighted mean of poses: begin, add any number, end. Weights <= 0 are left out; a total below 1 is filled with
- * the rest pose, above 1 divided by. Rotations are summed on the hemisphere of the first and normalised.
- * `out` is unusable in between and must not be one of those added. Cost O(slots) each, vectorised. */
+/* A weighted mean of poses: begin, add any number, end. Weights <= 0 are ignored. If the total is below 1, the rest pose fills
+ * the rest; if it is above 1, the sum is divided by it. Rotations are summed on the hemisphere of the first and normalised.
+ * `out` is unusable in between and must not be one of the added poses. Cost O(slots) each, vectorised. */
 void hob_rt_blend_begin(hob_rt_pose *out);
 void hob_rt_blend_add(hob_rt_pose *out, const hob_rt_pose *pose, float weight);
 void hob_rt_blend_end(hob_rt_pose *out);
 
-/* Adds to `base` the way from `reference` to `pose`, `weight` times: translations and morph weights by difference,
- * rotations turned further, scales by quotient (a reference scale of 0 adds nothing). */
+/* Adds to `base` the difference from `reference` to `pose`, `weight` times: translations and morph weights by difference,
+ * rotations by further rotation, scales by quotient (a reference scale of 0 adds nothing). */
 void hob_rt_blend_additive(hob_rt_pose *base, const hob_rt_pose *pose, const hob_rt_pose *reference,
 						   float weight);
 
@@ -348,10 +349,10 @@ void hob_rt_blend_additive(hob_rt_pose *base, const hob_rt_pose *pose, const hob
 typedef struct hob_rt_layer {
 	uint32_t clip; /* HOB_RT_NONE: the layer is free */
 	double time;   /* seconds, within the clip */
-	float speed;   /* 1 = as authored; negative runs backwards */
+	float speed;   /* 1 = as authored; negative plays backwards */
 	float weight;
 	float
-		target_weight; /* weight moves towards it by fade_rate a second; a layer that fades to 0 becomes free */
+		target_weight; /* weight approaches it by fade_rate per second; a layer that fades to 0 becomes free */
 	float fade_rate;
 	bool loop;
 	bool additive; /* added to the mean of the others, relative to its own first frame */
@@ -362,16 +363,16 @@ bool hob_rt_player_open(const hob_rt_asset *asset, uint32_t layer_count, hob_rt_
 void hob_rt_player_close(hob_rt_player *player);
 hob_rt_layer *hob_rt_player_layers(hob_rt_player *player, uint32_t *count);
 
-/* Starts a clip on a free layer (else on the one of least weight) from its start, or from its end when speed is
- * negative, with weight rising to 1 in `fade` seconds while all others that are not additive fall to 0: a
- * cross-fade. fade <= 0 switches at once. Returns the layer. */
+/* Starts a clip on a free layer (or else on the one with the least weight), from its start, or from its end if speed is
+ * negative. Its weight rises to 1 in `fade` seconds, while all other layers that are not additive fall to 0: a cross-fade.
+ * fade <= 0 switches at once. Returns the layer. */
 uint32_t hob_rt_player_play(hob_rt_player *player, uint32_t clip, float fade, float speed, bool loop);
 /* Starts an additive clip without touching the other layers. */
 uint32_t hob_rt_player_add(hob_rt_player *player, uint32_t clip, float weight, float fade, float speed,
 						   bool loop);
 /* Fades a layer out. */
 void hob_rt_player_stop(hob_rt_player *player, uint32_t layer, float fade);
-/* Moves all layers on by `seconds` (any sign; what is no number moves nothing) and applies the result. Without
+/* Moves all layers on by `seconds` (any sign; a value that is not a number moves nothing) and applies the result. Without
  * layers the instance takes the rest pose. */
 void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instance *instance);
 
@@ -398,14 +399,14 @@ typedef enum hob_rt_side { HOB_RT_OUTSIDE, HOB_RT_CROSSING, HOB_RT_INSIDE } hob_
 void hob_rt_frustum_init(hob_rt_frustum *frustum, const float view_projection[16]);
 hob_rt_side hob_rt_frustum_box(const hob_rt_frustum *frustum, const float min[3], const float max[3]);
 hob_rt_side hob_rt_frustum_sphere(const hob_rt_frustum *frustum, const float sphere[4]);
-/* The axis-aligned box around a transformed one. out may be in. */
+/* The axis-aligned box around a transformed box. out may be in. */
 void hob_rt_transform_box(const float matrix[16], const float min[3], const float max[3], float out_min[3],
 						  float out_max[3]);
 
-/* World bounds of a draw as of the last update: the mesh's box moved by its node, of skinned meshes the joints'
- * boxes moved by the joints, widened by the current morph weights. Returns false for a mesh without vertices. */
+/* World bounds of a draw after the last update: the mesh's box moved by its node; for skinned meshes the joints' boxes moved
+ * by the joints, widened by the current morph weights. Returns false for a mesh without vertices. */
 bool hob_rt_draw_bounds(const hob_rt_instance *instance, uint32_t draw, float min[3], float max[3]);
-/* Writes the draws whose bounds are not outside; [asset->draw_count] at most. Returns their number. */
+/* Writes the draws whose bounds are not outside, at most [asset->draw_count]. Returns their number. */
 uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frustum, uint32_t *draws);
 
 /* The coarsest level whose error, seen from `eye`, stays within `pixels`.

@@ -199,7 +199,7 @@ const char *hob_rt_node_name(const hob_rt_asset *asset, uint32_t node)
 	return a->node_names.count > 0 ? hob_rt_string(a->node_text, *RT_AT(uint32_t, a->node_names, node)) : "";
 }
 
-/* The first named node at or behind `from` in the order of hashes. */
+/* The first named node at or after `from`, in the order of hashes. */
 static uint32_t search_name(const rt_asset *a, const char *name, uint64_t from)
 {
 	uint32_t low = 0, high = a->named_count;

@@ -19,7 +19,7 @@ static void add_scaled(float *out, const float *in, float weight, size_t count)
 		out[i] += weight * in[i];
 }
 
-/* A rotation and its negative turn alike: each is added on the side of what is there already. */
+/* A rotation and its negative are the same rotation: add the one on the same side as the sum. */
 static void add_rotations(float *out, const float *in, float weight, size_t stride)
 {
 	float *o0 = out, *o1 = out + stride, *o2 = out + 2 * stride, *o3 = out + 3 * stride;
@@ -88,7 +88,7 @@ void hob_rt_blend_end(hob_rt_pose *out)
 	normalise_rotations(rows + stride * RT_ROW_ROTATION, stride);
 }
 
-/* base turned by `weight` of the way from `reference` to `pose`, the short way. */
+/* base, rotated by `weight` times the difference from `reference` to `pose`, the short way. */
 static void turn_further(hob_rt_pose *base, const hob_rt_pose *pose, const hob_rt_pose *reference,
 						 float weight, uint32_t slot)
 {
@@ -102,7 +102,7 @@ static void turn_further(hob_rt_pose *base, const hob_rt_pose *pose, const hob_r
 	if (way[3] < 0)
 		for (int i = 0; i < 4; i++)
 			way[i] = -way[i];
-	/* way = (axis * sin h, cos h): its power is the same axis with weight * h. */
+	/* difference = (axis * sin h, cos h): its power has the same axis, and weight * h. */
 	float sine = sqrtf(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
 	float half = atan2f(sine, way[3]) * weight;
 	float scale = sine > 1e-6f ? sinf(half) / sine : weight;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Sizes of the reference converter's records, and where their fields stand. */
+/* Sizes of the reference converter's records, and the offsets of their fields. */
 enum {
 	MESH_HEADER = 20,
 	MESH_SIZE = 116,
@@ -15,14 +15,15 @@ enum {
 	MESH_VERTEX_COUNT = 16,
 	MESH_LOD_OFFSETS = 20,
 	MESH_ELEMENT_SIZE = 84,
-	MESH_LODS = 8, /* the converter may write eight, the end of the last then stands behind the array */
+	MESH_LODS = 8, /* the converter may write eight; the end of the last is then after the array */
 	BOX_SIZE = 24,
 	VERTEX_SIZE = 32,
 	MATERIAL_SIZE = 112,
 	NODE_SIZE = 64 + 64 + 20
 };
 
-/* The format keeps no errors. This is what the converter allows its simplifier at each level, of the mesh's size. */
+/* The format stores no errors. This is the error that the converter allows its simplifier at each level, relative to the
+ * mesh's size. */
 static const float LOD_ERROR = 0.02f;
 
 static uint32_t load_u32(const uint8_t *p)
@@ -60,7 +61,7 @@ static bool open_meshes(rt_classic *f, hob_rt_blob blob, hob_rt_error *error)
 	return true;
 }
 
-/* Walks a list of strings; *at moves behind it. Each must be NUL-terminated where its length says. */
+/* Skips a list of strings; *at moves to its end. Each must have a NUL at its stated length. */
 static bool skip_strings(hob_rt_blob blob, size_t *at, uint32_t *count, hob_rt_error *error)
 {
 	const uint8_t *data = (const uint8_t *)blob.data;
@@ -231,7 +232,7 @@ static bool fill_nodes(rt_asset *a, hob_rt_error *error)
 		if (parent < 0)
 			roots[root_count++] = i;
 		rt_decompose(local, trs[i].t, trs[i].r, trs[i].s);
-		/* The matrix alone is exact. */
+		/* Only the matrix is exact. */
 		trs[i].flags = HOB_PK_NODE_FROM_MATRIX | HOB_PK_NODE_SHEAR;
 	}
 	hob_pk_scene *scene = WRITABLE(hob_pk_scene, a->scenes);
@@ -240,7 +241,7 @@ static bool fill_nodes(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* Maps come in the converter's hash order: sorted by node, the last of twins wins. */
+/* Maps are in the converter's hash order. Sort by node; of duplicates, the last is used. */
 static bool fill_links(const rt_asset *a, const uint8_t *pairs, rt_array *links, uint32_t limit,
 					   const char *what, uint64_t *room, hob_rt_error *error)
 {
@@ -265,7 +266,7 @@ static bool fill_links(const rt_asset *a, const uint8_t *pairs, rt_array *links,
 	return true;
 }
 
-/* Offsets of a tested list's strings from the start of their file, as far as there is room for them. */
+/* Offsets of a checked list's strings from the start of their file, as far as there is room for them. */
 static void list_strings(const char *base, const uint8_t *at, uint32_t count, uint64_t *offsets)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -381,7 +382,7 @@ static void fill_box(const uint8_t *box, hob_rt_mesh *out)
 {
 	float bounds[6], square = 0;
 	memcpy(bounds, box, sizeof bounds);
-	/* The converter gives meshes without triangles an inside-out box of the largest floats. */
+	/* The converter gives meshes without triangles an inverted box of the largest floats. */
 	if (!hob_rt_in_range(bounds, 6) || bounds[0] > bounds[3] || bounds[1] > bounds[4] ||
 		bounds[2] > bounds[5])
 		return;
@@ -409,7 +410,7 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 	if (lods > MESH_LODS || first > f->index_count || vertex > f->vertex_count)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u levels, indices from %u of %u, vertices from %u of %u",
 						   lods, first, f->index_count, vertex, f->vertex_count);
-	/* The converter's repository version counts half as many again as there are. */
+	/* The converter version in the repository counts half as many again as there are. */
 	uint32_t room = f->vertex_count - vertex;
 	to->name = "";
 	to->material = HOB_RT_NONE;

@@ -110,11 +110,11 @@ double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop)
 
 /* ---- one channel */
 
-/* A track at a time: between keys `key` and `key + 1`, `fraction` of the way; or on `key` exactly. */
+/* A track at a time: `fraction` of the way between keys `key` and `key + 1`; or exactly at `key`. */
 typedef struct place {
 	uint32_t key;
 	bool on_key;
-	float fraction, seconds; /* distance of the keys */
+	float fraction, seconds; /* time between the keys */
 } place_t;
 
 static place_t find_place(const float *times, uint32_t count, double time, bool step, uint32_t *cursor)
@@ -178,7 +178,7 @@ static void hermite(const curve_t *curve, const place_t *place, uint32_t first, 
 		out[i] = from * a[i] + leave * a[n + i] + to * b[i] + arrive * *(b + i - n);
 }
 
-/* Components [first, first + count) of a curve that is no LINEAR rotation. */
+/* Components [first, first + count) of a curve that is not a LINEAR rotation. */
 static void evaluate(const curve_t *curve, const place_t *place, uint32_t first, uint32_t count, float *out)
 {
 	const float *a = key_value(curve, place->key) + first;
@@ -211,8 +211,8 @@ static inline float quarter_sine(float x)
 							  s * (-1.98412698e-4f + s * (2.75573192e-6f + s * -2.50521084e-8f)))));
 }
 
-/* Spherical interpolation of BATCH pairs, no branches. The angle comes from a polynomial arc cosine (Abramowitz and
- * Stegun 4.4.46, error 2e-8). For nearly equal rotations the weights are the straight line's, which they approach. */
+/* Spherical interpolation of BATCH pairs, without branches. The angle comes from a polynomial arc cosine (Abramowitz and
+ * Stegun 4.4.46, error 2e-8). For nearly equal rotations the weights are linear, which is their limit. */
 static void slerp_batch(batch_t *batch, float out[4][BATCH])
 {
 	for (int i = 0; i < BATCH; i++) {

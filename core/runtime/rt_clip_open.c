@@ -46,7 +46,7 @@ bool hob_rt_skins_fill(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* Whether sampling may take the keys of a LINEAR rotation as they are. */
+/* Whether sampling can use the keys of a LINEAR rotation unchanged. */
 static uint8_t is_unit(const float *values, uint32_t key_count)
 {
 	uint8_t unit = 1;
@@ -58,8 +58,8 @@ static uint8_t is_unit(const float *values, uint32_t key_count)
 	return unit;
 }
 
-/* Curves must be sane in themselves. The sum of their keys is bounded by the values that the file holds, so that
- * samplers which share one range cannot make opening slow. */
+/* Each curve must be valid by itself. The sum of all keys is limited by the values in the file, so that samplers which share a
+ * range cannot make opening slow. */
 static bool check_samplers(rt_asset *a, hob_rt_error *error)
 {
 	const float *times = (const float *)(const void *)a->times.data;
@@ -117,7 +117,7 @@ static bool find_animated(rt_asset *a, uint32_t *slot_of, hob_rt_error *error)
 	return true;
 }
 
-/* A channel that this runtime cannot apply (a later path, weights for a node without targets) does nothing. */
+/* A channel that this runtime cannot apply (a newer path, weights for a node without targets) does nothing. */
 static bool fill_channels(rt_asset *a, const uint32_t *slot_of, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->channels.count; i++) {

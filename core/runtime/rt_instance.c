@@ -228,7 +228,7 @@ static uint32_t update_subtrees(hob_rt_instance *in)
 	return changed;
 }
 
-/* Where subtrees are not contiguous, a change spreads by marking: parents come first in any case. */
+/* If subtrees are not contiguous, a change spreads by marking: parents always come first. */
 static uint32_t update_sweep(hob_rt_instance *in)
 {
 	uint32_t changed = 0;
@@ -271,7 +271,7 @@ static uint32_t update_one(hob_rt_instance *in)
 uint32_t hob_rt_update(hob_rt_instance *in)
 {
 	uint32_t changed = update_one(in);
-	/* What hangs below, hosts first, without recursion. */
+	/* Everything attached, hosts first, without recursion. */
 	for (hob_rt_instance *at = in;;) {
 		if (at->first_child) {
 			at = at->first_child;
@@ -314,7 +314,7 @@ float *hob_rt_weights(hob_rt_instance *in)
 	return in->weights;
 }
 
-/* ---- hanging together */
+/* ---- attaching */
 
 bool hob_rt_attach(hob_rt_instance *child, hob_rt_instance *parent, uint32_t node)
 {

@@ -17,7 +17,7 @@ struct hob_rt_instance {
 	float *weights;
 	hob_rt_range *ranges;
 	uint32_t range_count;
-	/* What stands before the roots. */
+	/* The matrix before the roots. */
 	float base[16];
 	bool placed; /* base is not the identity */
 	struct hob_rt_instance *host, *first_child, *next_sibling;

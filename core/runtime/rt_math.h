@@ -70,7 +70,7 @@ static inline void rt_compose(const float *t, const float *q, const float *s, fl
 	out[15] = 1;
 }
 
-/* To unit length unless it is that already; what has no direction becomes the identity. */
+/* To unit length, unless it already has it; a vector without direction becomes the identity. */
 static inline void rt_normalise(float *q)
 {
 	double square = (double)q[0] * q[0] + (double)q[1] * q[1] + (double)q[2] * q[2] + (double)q[3] * q[3];
@@ -86,7 +86,7 @@ static inline void rt_normalise(float *q)
 	}
 }
 
-/* The closest T, R, S of a matrix: scale by the lengths of the columns, a mirror as negative x. */
+/* The closest T, R, S of a matrix: scale is the length of the columns; a mirror is a negative x. */
 static inline void rt_decompose(const float *m, float *t, float *q, float *s)
 {
 	float c[3][3];
@@ -128,7 +128,7 @@ static inline void rt_decompose(const float *m, float *t, float *q, float *s)
 	rt_normalise(q);
 }
 
-/* out = a * b: first b turns, then a. out must be neither. */
+/* out = a * b: rotates by b first, then by a. out must be neither. */
 static inline void rt_quat_multiply(const float *a, const float *b, float *out)
 {
 	out[0] = a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1];

@@ -6,8 +6,8 @@
 
 /* ---- the tree */
 
-/* Subtree sizes; false when some subtree is not contiguous. The parent of a node in depth-first order is the node
- * before it or one of that node's ancestors; every step up leaves a subtree for good, so all steps are O(nodes). */
+/* Subtree sizes; false if some subtree is not contiguous. In depth-first order, a node's parent is the previous node or one of
+ * its ancestors. Every step up leaves a subtree for good, so all steps together are O(nodes). */
 static bool measure_subtrees(const uint32_t *parents, uint32_t *subtrees, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static void index_names(rt_asset *a, uint64_t *room)
 
 /* ---- draws and morph weights */
 
-/* Far beyond any model: a few bytes of links could ask for as many weights as they like. */
+/* Far more than any model has: a few bytes of links could otherwise ask for any number of weights. */
 enum { WEIGHT_LIMIT = 1 << 24 };
 
 static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)
@@ -102,8 +102,8 @@ static bool fill_draws(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* The node whose weights a draw follows: its own if it has some or a clip moves them, else its parent, which is the
- * source node whose meshes became child nodes. */
+/* The node whose weights a draw uses: its own node, if it has weights or a clip moves them; otherwise its parent, the source
+ * node whose meshes became child nodes. */
 static uint32_t weight_owner(const rt_asset *a, uint32_t node, const uint32_t *animated)
 {
 	uint32_t parent = a->parents[node];
@@ -218,7 +218,7 @@ static bool fill(rt_asset *a, uint64_t *room, uint32_t *numbers, hob_rt_error *e
 	a->pub.skins = a->skins;
 	a->pub.clips = a->clips;
 	a->pub.animated = a->animated;
-	/* Skins before boxes and draws, weights before the channels that move them. */
+	/* Skins before boxes and draws; weights before the channels that move them. */
 	if (!hob_rt_skins_fill(a, error) || !hob_rt_joint_boxes_fill(a, numbers, error) || !fill_draws(a, error))
 		return false;
 	if (a->weight_of && !fill_weights(a, numbers, error))

@@ -103,7 +103,7 @@ static bool find_meshes(rt_asset *a, hob_rt_error *error)
 	};
 	if (!find_all(&a->mesh_pack, wanted, sizeof wanted / sizeof wanted[0], error))
 		return false;
-	/* These are handed out as plain C arrays. */
+	/* These are returned as plain C arrays. */
 	if ((a->meshlets.count > 0 && a->meshlets.stride != sizeof(hob_pk_meshlet)) ||
 		(a->meshlet_vertices.count > 0 && a->meshlet_vertices.stride != sizeof(uint32_t)) ||
 		(a->meshlet_triangles.count > 0 && a->meshlet_triangles.stride != 1) ||
@@ -200,7 +200,7 @@ static bool check_links(const rt_asset *a, rt_array links, uint32_t limit, const
 
 static bool check_scene_links(const rt_asset *a, hob_rt_error *error)
 {
-	/* Ids into a file that was not given cannot be tested and are not followed. */
+	/* Ids into a file that was not given cannot be checked and are not followed. */
 	uint32_t meshes = a->mesh_pack.file ? a->mesh_records.count : HOB_RT_NONE;
 	uint32_t materials = a->material_pack.file ? a->materials.count : HOB_RT_NONE;
 	uint32_t skins = a->clip_pack.file ? a->skin_records.count : HOB_RT_NONE;

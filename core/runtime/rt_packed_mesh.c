@@ -12,7 +12,7 @@ bool hob_rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *
 	a->mesh_skins = RT_TAKE(memory, uint32_t, a->mesh_records.count);
 	a->mesh_joint_count = RT_TAKE(memory, uint32_t, a->mesh_records.count);
 	a->joint_box_first = RT_TAKE(memory, uint32_t, (uint64_t)a->mesh_records.count + 1);
-	/* Numbers are not tested yet: what is impossible takes no room and is refused later. */
+	/* Numbers are not checked yet: impossible ones get no room and are refused later. */
 	uint64_t boxes = 0, vertices = 0;
 	for (uint32_t i = 0; i < a->mesh_pack.section_count; i++)
 		if (hob_rt_pack_section(&a->mesh_pack, i)->type == HOB_PK_VTX_)
@@ -26,7 +26,7 @@ bool hob_rt_packed_meshes_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *
 		if (record->influence_count == 0 || record->influence_count > 8 || record->vertex_count > vertices ||
 			joints > a->joints.count)
 			continue;
-		/* Each box needs an influence, of which the vertices hold so many. */
+		/* Each box needs an influence, and the number of influences is limited by the vertices. */
 		uint64_t most = (uint64_t)record->vertex_count * record->influence_count;
 		vertices -= record->vertex_count;
 		boxes += joints < most ? joints : most;
@@ -57,8 +57,8 @@ static bool fill_attributes(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* Every index of a level against its vertices. `left` bounds the sum over all levels by what the file holds, so that
- * levels which share one range cannot make opening slow. */
+/* Checks every index of a level against its vertices. `left` limits the sum over all levels by the size of the file, so that
+ * levels which share a range cannot make opening slow. */
 static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *error)
 {
 	if (lod->index_count > *left)
@@ -67,7 +67,7 @@ static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *e
 	uint32_t largest = 0;
 	if (lod->index_bytes == 2) {
 		const uint16_t *indices = (const uint16_t *)lod->indices;
-		uint16_t most = 0; /* as narrow as the indices: twice as many in a register */
+		uint16_t most = 0; /* as narrow as the indices, so that a register holds twice as many */
 		for (uint32_t i = 0; i < lod->index_count; i++)
 			most = indices[i] > most ? indices[i] : most;
 		largest = most;
@@ -184,7 +184,7 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 	return true;
 }
 
-/* Every record, used by a mesh or not: callers may ask for any. */
+/* Every record, used by a mesh or not: callers can ask for any. */
 static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 {
 	uint64_t left = a->deltas.count;
@@ -269,7 +269,7 @@ bool hob_rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 	uint64_t meshlets_left = a->meshlets.count;
 	if (!fill_attributes(a, error) || !fill_lods(a, error) || !check_morphs(a, error))
 		return false;
-	/* Of every record, not of every mesh's: meshes may share theirs. */
+	/* Of every record, not of every mesh's: meshes can share records. */
 	for (uint32_t i = 0; i < a->lod_records.count && !a->options.trust_indices; i++)
 		if (!check_meshlets(a, &a->lods[i], &meshlets_left, error))
 			return hob_rt_fail_in(error, "level of detail", i);

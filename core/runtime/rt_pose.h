@@ -6,7 +6,7 @@
 
 enum { RT_POSE_ROWS = 10, RT_ROW_ROTATION = 3, RT_ROW_SCALE = 7 };
 
-/* All rows, one behind the other. */
+/* All rows, one after the other. */
 static inline float *rt_pose_rows(const hob_rt_pose *pose)
 {
 	return pose->translation[0];

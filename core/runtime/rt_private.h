@@ -1,14 +1,14 @@
 /* rt_private.h - shared by the runtime's sources: the asset behind hob_rt_asset, and how it is opened.
  *
- * Opening has three steps. hob_rt_pack_open / hob_rt_classic_open test the files' tables; rt_*_lay_out finds the sections
- * and takes memory, run twice by the same code (to learn the size, then for good); rt_*_fill tests what records say
- * and resolves it. Nothing is read through a number of a file before some step has tested that number. */
+ * Opening has three steps. hob_rt_pack_open / hob_rt_classic_open check the files' tables; rt_*_lay_out finds the sections and
+ * allocates, and runs twice (first to measure the size, then to allocate); rt_*_fill checks and resolves the records. No
+ * number from a file is used before some step has checked it. */
 #ifndef HOB_RT_PRIVATE_H
 #define HOB_RT_PRIVATE_H
 
 #include "hob_runtime.h"
 
-/* Numbers beyond this are refused on opening: sums and products of a few of them stay finite. */
+/* Larger numbers are refused on opening: sums and products of a few smaller ones stay finite. */
 #define RT_LARGEST 1e15f
 
 /* Elements `stride` bytes apart, in place. */
@@ -20,7 +20,7 @@ typedef struct rt_array {
 #define RT_AT(type, array, index)                                                                            \
 	((const type *)(const void *)((array).data + (size_t)(index) * (array).stride))
 
-/* Strings as offsets from `base`, 0 = "". Offsets are tested on opening. */
+/* Strings as offsets from `base`, 0 = "". Offsets are checked on opening. */
 typedef struct rt_text {
 	const char *base;
 	uint32_t size;
@@ -29,7 +29,7 @@ typedef struct rt_text {
 typedef struct rt_memory {
 	uint8_t *base; /* NULL while measuring */
 	size_t used;
-	bool failed; /* the size left size_t */
+	bool failed; /* the size does not fit size_t */
 } rt_memory;
 
 /* Zeroed on the second run, aligned to 16; NULL while measuring. */
@@ -49,7 +49,7 @@ bool hob_rt_fail(hob_rt_error *error, hob_rt_code code, const char *fmt, ...) RT
 /* Appends " (mesh 3)" and the like. Returns false. */
 bool hob_rt_fail_in(hob_rt_error *error, const char *what, uint32_t index);
 
-/* A packed file whose table is tested. */
+/* A packed file whose table is checked. */
 typedef struct rt_pack {
 	const char *what; /* "meshes": for messages */
 	const uint8_t *file, *table;
@@ -64,7 +64,7 @@ typedef struct rt_joint_box {
 	float min[3], max[3];
 } rt_joint_box;
 
-/* Classic files: counts and places, tested against their sizes. */
+/* Classic files: counts and offsets, checked against their sizes. */
 typedef struct rt_classic {
 	uint32_t mesh_count, index_count, vertex_count, material_count, image_count, node_count, name_count;
 	const uint8_t *meshes, *boxes, *indices, *vertices, *materials, *images, *nodes;
@@ -83,13 +83,13 @@ typedef struct rt_asset {
 	rt_array mesh_links, material_links, camera_links, light_links, skin_links, weight_links;
 	rt_array node_weights, cameras, lights, scenes, roots, extras;
 	uint32_t *parents;	/* [node_count] */
-	uint32_t *subtrees; /* [node_count]; NULL when subtrees are not contiguous (merged classic scenes) */
+	uint32_t *subtrees; /* [node_count]; NULL if subtrees are not contiguous (merged classic scenes) */
 	uint64_t *by_name;	/* [named_count] hash << 32 | node, ascending */
 	uint32_t named_count;
 	hob_rt_draw *draws;
 	uint32_t *weight_of;  /* [node_count] first weight of nodes that have some; NULL without morph targets */
 	uint32_t *weights_at; /* [node_count] how many */
-	float *weights;		  /* [value_count] rest: morph weights, then what clips drive beside nodes */
+	float *weights;		  /* [value_count] rest pose: morph weights, then what clips drive besides nodes */
 	/* meshes */
 	rt_array mesh_records, lod_records, layouts, attribute_records, morphs, variant_maps, deltas;
 	rt_array meshlets, meshlet_vertices, meshlet_triangles;
@@ -107,12 +107,12 @@ typedef struct rt_asset {
 	hob_rt_clip *clips;
 	hob_rt_skin *skins;
 	uint32_t *channel_slots; /* [channels.count] slot of the node, or first weight, or NONE: does nothing */
-	uint8_t *unit_curves;	 /* [clip_samplers.count] 1 when every key is a unit quaternion */
+	uint8_t *unit_curves;	 /* [clip_samplers.count] 1 if every key is a unit quaternion */
 	uint32_t *animated;
 	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
 	uint8_t *weight_animated; /* [value_count] 1 where some clip does */
 	rt_array properties;	  /* hob_pk_property_channel */
-	uint32_t value_count;	  /* floats of a pose beside translations, rotations and scales */
+	uint32_t value_count;	  /* floats of a pose besides translations, rotations and scales */
 	uint32_t property_count;  /* different properties; their keys ascend */
 	uint64_t *property_keys, *property_room;
 	uint32_t *property_values; /* [property_count] first in weights */
@@ -145,8 +145,8 @@ bool hob_rt_is_packed(hob_rt_blob blob);
 bool hob_rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack *out, hob_rt_error *error);
 const hob_pk_section *hob_rt_pack_section(const rt_pack *pack, uint32_t index);
 const uint8_t *hob_rt_pack_data(const rt_pack *pack,
-								uint32_t index); /* NULL while an encoded one is not decoded */
-/* The first section of a type, empty when there is none; its elements must be at least `size` bytes. */
+								uint32_t index); /* NULL until an encoded section is decoded */
+/* The first section of a type, empty if there is none; its elements must be at least `size` bytes. */
 bool hob_rt_pack_find(const rt_pack *pack, uint32_t type, size_t size, rt_array *out, hob_rt_error *error);
 bool hob_rt_packed_lay_out(rt_asset *asset, rt_memory *memory, hob_rt_error *error);
 bool hob_rt_packed_fill(rt_asset *asset, hob_rt_error *error);

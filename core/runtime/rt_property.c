@@ -32,7 +32,7 @@ void hob_rt_properties_lay_out(rt_asset *a, rt_memory *memory)
 	a->property_slots = RT_TAKE(memory, uint32_t, a->properties.count);
 }
 
-/* The record that a property is in; NULL when it is not there. */
+/* The record that contains a property; NULL if it does not exist. */
 static const uint8_t *record_of(const rt_asset *a, uint32_t property, uint32_t slot, uint32_t index)
 {
 	const rt_array *arrays[] = {&a->materials, &a->materials, &a->cameras, &a->lights};
@@ -105,7 +105,7 @@ bool hob_rt_properties_fill(rt_asset *a, hob_rt_error *error)
 		uint64_t key = a->property_keys[i];
 		uint32_t components = fields[key >> 48].components;
 		rest_of(a, key, rest);
-		/* "No limit" is infinite, which no mean of poses may hold. */
+		/* "No limit" is infinite, which a mean of poses cannot contain. */
 		for (uint32_t k = 0; k < components; k++)
 			rest[k] = rest[k] > RT_LARGEST ? RT_LARGEST : rest[k];
 		memset(a->weight_animated + a->value_count, 1, components);
@@ -135,7 +135,7 @@ uint32_t hob_rt_first_property(const rt_asset *a, uint32_t clip)
 	return low;
 }
 
-/* ---- what an instance shows */
+/* ---- the records of an instance */
 
 static bool drive(const hob_rt_instance *in, uint32_t of, uint32_t slot, uint32_t index, void *record)
 {

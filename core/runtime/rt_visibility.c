@@ -15,7 +15,7 @@ void hob_rt_frustum_init(hob_rt_frustum *frustum, const float m[16])
 		for (int k = 0; k < 4; k++)
 			plane[k] = m[k * 4 + 3] + sign * m[k * 4 + i / 2];
 		float length = sqrtf(plane[0] * plane[0] + plane[1] * plane[1] + plane[2] * plane[2]);
-		/* A far plane at infinity has no direction: everything is inside of it. */
+		/* A far plane at infinity has no direction: everything is inside. */
 		bool real = length > 1e-12f && length <= FLT_MAX;
 		for (int k = 0; k < 4; k++)
 			plane[k] = real ? plane[k] / length : (k == 3);
@@ -76,7 +76,7 @@ typedef struct bounds {
 	float min[3], max[3];
 } bounds_t;
 
-/* By how much the current morph weights may move any vertex of a draw. */
+/* How far the current morph weights can move any vertex of a draw. */
 static bounds_t morph_reach(const hob_rt_instance *in, const hob_rt_draw *draw)
 {
 	const rt_asset *a = in->asset;
@@ -135,7 +135,7 @@ bool hob_rt_draw_bounds(const hob_rt_instance *in, uint32_t index, float min[3],
 			add_joint(&all, in, draw->skin, a->joint_boxes[b].joint, a->joint_boxes[b].min,
 					  a->joint_boxes[b].max, &reach);
 	} else {
-		/* The file did not say which skin the mesh is for: any joint might move all of it. */
+		/* The file does not say which skin the mesh is for, so any joint might move all of it. */
 		for (uint32_t j = 0; j < a->skins[draw->skin].joint_count; j++)
 			add_joint(&all, in, draw->skin, j, mesh->aabb_min, mesh->aabb_max, &reach);
 	}

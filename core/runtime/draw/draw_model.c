@@ -33,7 +33,7 @@ struct draw_model {
 	gpu_mesh *meshes;
 	gpu_material *materials; /* the last is glTF's default material */
 	GLuint *images;
-	float *joints; /* room for the largest skin's palette and normals, in whole rows of texels */
+	float *joints; /* room for the palette and normals of the largest skin, in whole rows of texels */
 	uint32_t *visible;
 	GLint view_projection, model, normal_matrix, position_scale, uv_scale, octahedral, influences, base_color,
 		emissive, eye, factors, alpha, has, uv_matrices;
@@ -331,7 +331,7 @@ static void upload_morphs(draw_model *m, hob_rt_instance *instance, const hob_rt
 	glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)mesh->vertex_count * 24, gpu->deltas, GL_STREAM_DRAW);
 }
 
-/* Rows of cofactors: the inverse transpose up to a factor, whose sign keeps mirrored normals outward. */
+/* Rows of cofactors: a multiple of the inverse transpose; its sign keeps mirrored normals outward. */
 static void normal_matrix(const float *m, float out[9])
 {
 	const float *columns[3] = {m, m + 4, m + 8};
@@ -404,7 +404,7 @@ static unsigned draw_one(draw_model *m, hob_rt_instance *instance, const draw_vi
 	glUniform4f(m->uv_scale, mesh->uv_offset[0], mesh->uv_offset[1], mesh->uv_scale[0], mesh->uv_scale[1]);
 	glUniform2i(m->octahedral, gpu->octahedral[0], gpu->octahedral[1]);
 	glUniform1i(m->influences, draw->skin != HOB_RT_NONE ? (GLint)mesh->influence_count : 0);
-	/* What attributes that a mesh does not have read as. */
+	/* Values of attributes that a mesh does not have. */
 	glVertexAttrib4f(2, 1, 0, 0, 1);
 	glVertexAttrib4f(5, 1, 1, 1, 1);
 	for (GLuint i = 7; i <= 11; i++)

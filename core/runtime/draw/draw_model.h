@@ -10,18 +10,18 @@ typedef struct draw_model draw_model;
 typedef struct draw_view {
 	float view_projection[16], eye[3];
 	float pixels_per_radian; /* viewport height / (2 tan(fov / 2)) */
-	float pixels;			 /* error that a level of detail may show */
+	float pixels;			 /* largest visible error of a level of detail */
 } draw_view;
 
 typedef struct draw_counts {
 	unsigned draws, culled, triangles;
 } draw_counts;
 
-/* Uploads vertices, indices and textures (which `find` gives). NULL when a shader does not compile. */
+/* Uploads vertices, indices and textures (which `find` provides). NULL if a shader does not compile. */
 draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
-/* Frees it here and on the GPU: the context must be current. NULL is fine. */
+/* Frees it here and on the GPU: the context must be current. NULL is allowed. */
 void hob_draw_model_close(draw_model *model);
-/* Draws an instance as of its last hob_rt_update: opaque draws, then blended ones from back to front. */
+/* Draws an instance in the state of its last hob_rt_update: opaque draws, then blended ones from back to front. */
 draw_counts hob_draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
 
 #endif

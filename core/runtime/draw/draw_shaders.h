@@ -25,7 +25,7 @@ static const char draw_vertex_shader[] =
 	"uniform vec4 u_uv_scale;\n"	   /* offset, scale */
 	"uniform bvec2 u_octahedral;\n"	   /* normal, tangent */
 	"uniform int u_influences;\n"
-	"uniform sampler2D u_palette, u_normals;\n" /* 4 and 3 texels a joint, 256 joints a row */
+	"uniform sampler2D u_palette, u_normals;\n" /* 4 and 3 texels per joint, 256 joints per row */
 	"out vec3 v_position, v_normal;\n"
 	"out vec4 v_tangent, v_color;\n"
 	"out vec2 v_uv0, v_uv1;\n"
@@ -75,7 +75,7 @@ static const char draw_fragment_shader[] =
 	"in vec4 v_tangent, v_color;\n"
 	"in vec2 v_uv0, v_uv1;\n"
 	"uniform sampler2D u_textures[5];\n" /* base colour, metal-rough, normal, occlusion, emissive */
-	"uniform mat3 u_uv_matrices[5];\n"	 /* [2][2]: which set */
+	"uniform mat3 u_uv_matrices[5];\n"	 /* [2][2]: which UV set */
 	"uniform vec4 u_base_color;\n"
 	"uniform vec3 u_emissive, u_eye;\n"
 	"uniform vec4 u_factors;\n" /* metallic, roughness, normal scale, occlusion strength */
@@ -87,7 +87,7 @@ static const char draw_fragment_shader[] =
 	"	vec2 uv = m[2][2] > 0.5 ? v_uv1 : v_uv0;\n"
 	"	return mat2(m) * uv + m[2].xy;\n"
 	"}\n"
-	/* Without tangents: those of the uv over the screen, across n. */
+	/* Without tangents: derive them from the uv on the screen, perpendicular to n. */
 	"void frame_of(vec3 n, out vec3 t, out vec3 b) {\n"
 	"	if (u_has.x) {\n"
 	"		t = normalize(v_tangent.xyz);\n"

@@ -55,7 +55,7 @@ static bool open_window(draw_surface *s)
 }
 #endif
 
-/* A context without any surface: Mesa's surfaceless platform where there is one, else the default display. */
+/* A context without a surface: Mesa's surfaceless platform if it exists, otherwise the default display. */
 static bool open_offscreen(draw_surface *s)
 {
 	const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT,

@@ -6,10 +6,11 @@
 
 typedef struct draw_surface draw_surface;
 
-/* window: opens one (GLFW); else an off-screen framebuffer of the same size. Prints why and returns NULL on failure. */
+/* window: opens a window (GLFW); otherwise an off-screen framebuffer of the same size. On failure prints the reason and
+ * returns NULL. */
 draw_surface *hob_draw_surface_open(int width, int height, bool window);
 void hob_draw_surface_close(draw_surface *surface);
-/* Shows what was drawn and handles events; false when the window was closed (always, without a window). */
+/* Shows what was drawn and handles events; false if the window was closed (always, without a window). */
 bool hob_draw_surface_present(draw_surface *surface);
 /* Reads the picture back, top row first: [height][width][4]. */
 void hob_draw_surface_read(draw_surface *surface, unsigned char *rgba);

@@ -84,7 +84,7 @@ static uint64_t u64_at(hob_rt_blob blob, size_t at)
 	return (uint64_t)u32_at(blob, at) | (uint64_t)u32_at(blob, at + 4) << 32;
 }
 
-/* The raw bytes of a level, in memory of its own. */
+/* The raw bytes of a level, in their own memory. */
 static void *level_bytes(hob_rt_blob file, uint32_t level, uint32_t scheme, size_t raw)
 {
 	uint64_t offset = u64_at(file, 80 + 24 * (size_t)level), stored = u64_at(file, 88 + 24 * (size_t)level);
@@ -134,7 +134,7 @@ static GLuint load_ktx2(hob_rt_blob file)
 	glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, levels ? (GLint)levels - 1 : 0);
 	if (glGetError() != GL_NO_ERROR) {
 		glDeleteTextures(1, &texture);
-		return 0; /* a block format that this driver lacks */
+		return 0; /* a block format that this driver does not have */
 	}
 	return texture;
 }

@@ -6,23 +6,22 @@
 
 #include <GLES3/gl3.h>
 
-/* The file of image `index` in memory from malloc, which becomes the caller's; {NULL, 0} when it cannot be had. */
+/* The file of image `index`, in memory from malloc that the caller then owns; {NULL, 0} if it is not available. */
 typedef hob_rt_blob (*draw_find)(void *user, const hob_rt_asset *asset, uint32_t index);
 
-/* A draw_find whose `user` is a folder: <sha256 of the blob>.ktx2 (or .png, or what the source was; of a classic model
- * <its name>). */
+/* A draw_find whose `user` is a folder: <sha256 of the blob>.ktx2 (or .png, or the extension of the source; for a classic
+ * model <its name>). */
 hob_rt_blob hob_draw_folder_find(void *folder, const hob_rt_asset *asset, uint32_t index);
 
-/* Loads image `index` from what `find` gives. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, where the driver has them, BC1,
- * BC3 to BC7, ASTC; raw or zstd), PNG, JPEG. A picture that cannot be had becomes one grey pixel, with a line on
- * stderr. */
+/* Loads image `index` from `find`. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, if the driver has them, BC1, BC3 to BC7,
+ * ASTC; raw or zstd), PNG, JPEG. A missing picture becomes one grey pixel, with a line on stderr. */
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user);
 /* One pixel. */
 GLuint hob_draw_texture_plain(uint8_t r, uint8_t g, uint8_t b, uint8_t a);
-/* An OpenGL sampler object for a texture reference's sampler (HOB_RT_NONE: repeat, linear). */
+/* An OpenGL sampler object for the sampler of a texture reference (HOB_RT_NONE: repeat, linear). */
 GLuint hob_draw_sampler_make(const hob_rt_asset *asset, uint32_t sampler);
 
-/* A file's bytes in malloc'ed memory aligned to 64; {NULL, 0} when it is not there. */
+/* The bytes of a file in malloc'ed memory aligned to 64; {NULL, 0} if it does not exist. */
 hob_rt_blob hob_draw_file_load(const char *path);
 
 #endif
