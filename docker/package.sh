@@ -87,8 +87,8 @@ if [ -x "$build/hob-thumbnail" ]; then
 	stage tools hob-tools
 	deb hob-tools graphics "hob (= $version-1), libgl1-mesa-dri, libegl1, libgles2, $(depends "$work"/hob-tools/usr/bin/*)" \
 		"thumbnails of cooked models for the Hob daemon" <<'TXT'
-Hob serves pictures of cooked models where this package is installed. It draws
-them with a software renderer, without a display and without a graphics card.
+With this package, Hob serves pictures of cooked models. It draws them with a
+software renderer, without a display and without a graphics card.
 TXT
 fi
 
@@ -105,7 +105,7 @@ fi
 stage dev hob-dev
 deb hob-dev libdevel "libc6-dev" "libraries of Hob for renderers: client and runtime" <<'TXT'
 The client fetches cooked models from a Hob daemon by name or by hash, checks
-them, keeps them on disk and hears of every change. The runtime opens them in
+them, caches them on disk and reports every change. The runtime opens them in
 place: transforms, clips, skins, levels of detail.
 
 Static libraries without dependencies, headers, pkg-config and CMake packages.

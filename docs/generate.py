@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate.py: prints docs/settings.md, docs/http.md and docs/formats.md anew from schema/. --check says whether they are what it would print."""
+"""generate.py: generates docs/settings.md, docs/http.md and docs/formats.md from schema/. --check tells whether they are up to date."""
 import json
 import pathlib
 import re

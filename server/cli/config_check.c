@@ -41,7 +41,7 @@ static void check_sources(const srv_config *config, const char *where, uint32_t 
 			say(count, where, "'%s' of 'sources' is not a folder; name the folder that it is in", one->path);
 		for (uint32_t j = 0; j < i && paths[i]; j++) {
 			const char *name = name_of(one, paths[i]), *other = name_of(&config->sources[j], paths[i]);
-			if (paths[j] && strcmp(paths[i], paths[j]) == 0 && !srv_config_is_variant(other, name))
+			if (paths[j] && strcmp(paths[i], paths[j]) == 0 && !srv_config_are_profiles(other, name))
 				say(count, where,
 					"the folder '%s' is in 'sources' twice; leave one out, or name them art and art@mobile",
 					paths[i]);

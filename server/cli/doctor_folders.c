@@ -156,7 +156,8 @@ static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_c
 				continue;
 			bool same = strcmp(paths[a], paths[b]) == 0;
 			if (same && sources &&
-				srv_config_is_variant(source_name(&sources[a], paths[a]), source_name(&sources[b], paths[b])))
+				srv_config_are_profiles(source_name(&sources[a], paths[a]),
+										source_name(&sources[b], paths[b])))
 				continue;
 			if (a < b && same)
 				srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is given twice", paths[a]),

@@ -92,7 +92,7 @@ static void print_status(const cJSON *status)
 		   srv_cli_count(srv_cli_number(status, "records"), "result", records), bytes,
 		   srv_cli_number(status, "cooking"));
 	if (srv_cli_number(status, "suspect") + srv_cli_number(status, "refused") > 0)
-		printf("doubts     %.0f with different results for one key, %.0f refused: 'hob farm verify' lists "
+		printf("suspect    %.0f keys with different results, %.0f refused records: 'hob farm verify' lists "
 			   "them\n",
 			   srv_cli_number(status, "suspect"), srv_cli_number(status, "refused"));
 	puts("machines");
@@ -100,7 +100,7 @@ static void print_status(const cJSON *status)
 	{
 		const cJSON *state = srv_cli_member(node, "state"), *cooks = srv_cli_member(node, "cooks");
 		double seen = srv_cli_number(node, "seen_seconds_ago");
-		printf("  %-20s %-8s heard of %.0f s ago; fetched %.0f, gave %.0f, to be given %.0f\n",
+		printf("  %-20s %-8s last seen %.0f s ago; fetched %.0f, gave %.0f, %.0f waiting to be given\n",
 			   srv_cli_text(node, "name"), srv_cli_text(node, "version"), seen,
 			   srv_cli_number(state, "fetched"), srv_cli_number(state, "given"),
 			   srv_cli_number(state, "outbox"));

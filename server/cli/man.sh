@@ -69,8 +69,9 @@ settings() {
 	"$hob" help config | tail -n +5 | verbatim
 	cat <<'ROFF'
 .SH FORMAT
-One JSON object. Keys that begin with // are comments. A key that is not known, a value of another type or out of its range is an
-error that names it. Relative paths begin at the file's own folder. A size is a number of bytes, or has a unit: "20 GiB", "500 MB".
+One JSON object. Keys that begin with // are comments. An unknown key, a value of the wrong type or a value out of range is an
+error that names it. Relative paths are relative to the file's folder. A size is a number of bytes, or has a unit: "20 GiB",
+"500 MB".
 .PP
 .nf
 {
@@ -86,29 +87,29 @@ error that names it. Relative paths begin at the file's own folder. A size is a 
 .SH SOURCES
 .TP
 .BR sources " (list of at most 32)"
-The watched folders; folders named on the command line take their place. Each has
+The watched folders. Folders on the command line replace them. Each has
 .B path
-and may have
+and can have
 .B name
-(in URLs; default: the folder's own; a name with @PROFILE beside one of the same folder is a profile of it),
+(used in URLs; default: the folder's name; NAME@PROFILE on the same folder is a profile of NAME),
 .BR include " and " exclude
-(lists of globs of what is an asset) and
+(lists of globs that select assets) and
 .B options
 (cook settings of this folder).
 .TP
 .BR defaults " (object)"
 Cook settings of every folder.
 .SH KEYS
-Each with its type and default, the option of hob serve and the variable that win over it.
+Each with its type and default, and the option of hob serve and the variable that override it.
 ROFF
 	keys
 	cat <<'ROFF'
 .SH COOK SETTINGS
-Of
+Used in
 .BR defaults ,
-of a source's
+in a source's
 .BR options ,
-of a folder's cook.json and a model's MODEL.cook.json; the nearest wins. "lods.max" is written
+in a folder's cook.json and in a model's MODEL.cook.json; the nearest wins. "lods.max" is written
 { "lods": { "max": 4 } }.
 ROFF
 	settings
@@ -120,21 +121,21 @@ ROFF
 	printf '.TH HOB 8 "%s" "hob %s" "System Administration"\n.SH NAME\nhob \\- the Hob daemon: watch folders, cook 3D models, serve the results\n' "$date" "$version"
 	printf '.SH SYNOPSIS\n.B hob serve\n.RI [ OPTION ...]\n.RI [ DIR ...]\n.SH DESCRIPTION\n'
 	"$hob" help serve | sed -e '1,4d' -e '/^Options:/,$d' | verbatim
-	printf '.SH OPTIONS\nEach is a key of\n.BR hob.json (5),\ntoo, but for the last ones.\n.PP\n'
+	printf '.SH OPTIONS\nMost are also keys of\n.BR hob.json (5).\n.PP\n'
 	"$hob" help serve | sed '1,/^Options:/d' | verbatim
 	cat <<'ROFF'
 .SH SIGNALS
 .TP
 .BR SIGTERM ", " SIGINT
-Stop: new requests are answered with 503, what is being answered and written is finished for up to ten seconds, everything
-published is kept. A second one stops at once.
+Stop. New requests get 503. Running answers and writes may take up to ten more seconds. Everything published is kept. A second
+signal stops at once.
 .TP
 .B SIGHUP
-Read hob.json again. What is wrong in it is logged, and the former configuration stays; what takes a restart is named. When the
-daemon's terminal was closed: stop.
+Read hob.json again. If it has errors, they are logged and the old configuration stays. Changes that need a restart are named in
+the log. If the daemon's terminal was closed: stop.
 .TP
 .B SIGUSR1
-Log what the daemon is doing: counts by state, folders, queue, what is being cooked.
+Log what the daemon is doing: counts by state, folders, queue, running cooks.
 .SH FILES
 .TP
 .I hob.json
@@ -144,21 +145,22 @@ or
 .IR /etc/hob/ .
 .TP
 .I .hob/
-The cache: blobs by their SHA\-256, recipes, and an index that is made anew from them when it is damaged. One daemon at a time;
-a second one names the process id of the first. May be deleted while no daemon runs; everything is cooked again then.
+The cache: blobs by their SHA\-256, records of cooks, and an index, which is rebuilt from them if it is damaged. Only one daemon
+can use it; a second one prints the process id of the first. You can delete it while no daemon runs; everything is then cooked
+again.
 .TP
 .IR cook.json ", " MODEL.cook.json
 How the models of a folder, or one model, are cooked.
 .TP
 .IR hob.service ", " hob.socket
-Units for systemd: ready, status, reload and watchdog are told, and sockets are taken over.
+Units for systemd, with readiness, status, reload, watchdog and socket activation.
 .SH ENVIRONMENT
-Between hob.json and the options, each for one setting:
+Each variable sets one key. It overrides hob.json, and an option overrides it:
 .PP
 ROFF
 	sed -n 's/^CONFIG([a-z_]*, [a-z]*, "\([^"]*\)", "\([^"]*\)".*/\2 \1/p' "$table" |
 		while read -r variable key; do printf '  %-22s %s\n' "$variable" "$key"; done | verbatim
-	printf '.PP\nAnd\n.BR HOB_CONFIG :\nthe file that stands for hob.json.\n.B NO_COLOR\nleaves colours out.\n'
+	printf '.PP\nAnd\n.BR HOB_CONFIG :\nthe file to use as hob.json.\n.B NO_COLOR\nturns colours off.\n'
 	printf '.SH EXIT STATUS\n0 stopped as asked; 2 usage or configuration; 5 internal error; 130 stopped at once.\n'
 	printf '.SH SEE ALSO\n.BR hob (1),\n.BR hob.json (5)\n'
 } >"$out/hob.8"
@@ -167,14 +169,14 @@ ROFF
 program() {
 	printf '.TH %s 1 "%s" "hob %s" "User Commands"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n' \
 		"$(echo "$1" | tr a-z A-Z)" "$date" "$version" "$(plain "$1")" "$2"
-	printf '%s\nIt takes no options, speaks with its parent only, and belongs beside\n.BR hob .\n.SH SEE ALSO\n.BR hob (1),\n.BR hob (8)\n' \
+	printf '%s\nIt takes no options, communicates only with its parent, and must be installed beside\n.BR hob .\n.SH SEE ALSO\n.BR hob (1),\n.BR hob (8)\n' \
 		"$(plain "$3")"
 }
 program hob-worker 'cook 3D models for hob' \
-	'The process that hob serve and hob cook start for each core: it reads models and pictures, closed in by landlock, seccomp and limits.' \
+	'The process that hob serve and hob cook start for each core. It reads models and pictures in a sandbox of landlock, seccomp and limits.' \
 	>"$out/hob-worker.1"
 program hob-exporter 'have Blender export for hob' \
-	'The process that becomes Blender where a .blend file is to be cooked, closed in by landlock, seccomp and limits.' \
+	'The process that becomes Blender to cook a .blend file, in a sandbox of landlock, seccomp and limits.' \
 	>"$out/hob-exporter.1"
 program hob-thumbnail 'draw thumbnails for hob' \
 	'The process that hob serve starts to draw pictures of cooked models with EGL and OpenGL ES, without a display.' \

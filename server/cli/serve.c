@@ -78,7 +78,7 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 	char name[256];
 	snprintf(name, sizeof name, "%s", base);
 	for (uint32_t i = 0, twin = 2; i < d->root_count; i++) {
-		if (strcmp(d->roots[i].path, path) == 0 && !srv_config_is_variant(name, d->roots[i].name)) {
+		if (strcmp(d->roots[i].path, path) == 0 && !srv_config_are_profiles(name, d->roots[i].name)) {
 			free(path);
 			return hob_fail(
 				err, USAGE,
@@ -339,12 +339,12 @@ static void on_ready(void *user)
 		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
 	if (view->states[SRV_MISSING] > 0)
 		snprintf(missing_text, sizeof missing_text, ", %u missing", view->states[SRV_MISSING]);
-	uint32_t broken =
+	uint32_t failed =
 		view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED];
 	unsigned long long waiting =
 		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
 	snprintf(counts, sizeof counts, "%u fresh, %s%llu queued, %u failed%s", fresh, stale_text, waiting,
-			 broken, missing_text);
+			 failed, missing_text);
 	print_banner(d, view, &p, counts);
 	srv_view_drop(view);
 	if (d->stopping)

@@ -15,7 +15,7 @@ typedef struct watcher {
 	const char *since;	 /* as given, until the daemon has answered */
 	bool marked;
 	char id[96], kind[32]; /* of the newest event */
-	bool met, lost, broken;
+	bool met, lost, closed;
 } watcher;
 
 /* {asset} becomes "$HOB_ASSET": a shell never runs the content of a variable, whatever the file's name is. */
@@ -137,8 +137,8 @@ static bool on_line(void *user, hob_str line)
 		keep(w->kind, sizeof w->kind, hob_str_sub(line, 7, line.len));
 	else if (hob_str_starts(line, HOB_STR("data: ")))
 		on_data(w, hob_str_sub(line, 6, line.len));
-	w->broken = fflush(stdout) != 0;
-	return !w->broken;
+	w->closed = fflush(stdout) != 0;
+	return !w->closed;
 }
 
 static void pause_ms(uint32_t ms)
@@ -157,7 +157,7 @@ static int follow(watcher *w, const char *url, const char *target, bool once)
 		snprintf(last, sizeof last, "Last-Event-ID: %s", w->id);
 		w->met = false;
 		bool ok = srv_cli_stream(url, target, w->id[0] ? last : NULL, on_line, w, &error);
-		if (w->broken)
+		if (w->closed)
 			return EXIT_INTERNAL;
 		if (!ok && (error.code == HOB_ERR_USAGE || !w->id[0])) {
 			srv_cli_print_error("hob watch", &error);

@@ -339,7 +339,7 @@ bool srv_config_schema(hob_str file, hob_buf *out)
 	return true;
 }
 
-bool srv_config_is_variant(const char *name, const char *other)
+bool srv_config_are_profiles(const char *name, const char *other)
 {
 	size_t length = strcspn(name, "@");
 	return strcmp(name, other) != 0 && length == strcspn(other, "@") && strncmp(name, other, length) == 0;

@@ -89,6 +89,6 @@ void srv_config_print(const srv_config *config, hob_buf *out);
 bool srv_config_schema(hob_str file, hob_buf *out);
 
 /* Two sources can have the same folder if they are profiles of each other: "art", "art@mobile", "art@vr". */
-bool srv_config_is_variant(const char *name, const char *other);
+bool srv_config_are_profiles(const char *name, const char *other);
 
 #endif

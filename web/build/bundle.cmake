@@ -1,4 +1,4 @@
-# cmake -DESBUILD=... -DWEB=web -DDIST=... -P bundle.cmake: makes DIST anew from web/app.
+# cmake -DESBUILD=... -DWEB=web -DDIST=... -P bundle.cmake: bundles web/app into DIST.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${DIST})
 execute_process(

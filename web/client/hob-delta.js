@@ -3,7 +3,7 @@
  *
  * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections. Bytes
  * with the same digest are taken from the older file, wherever they lie in it. The digests prove nothing: what is put
- * together is to be held against the SHA-256 of the whole.
+ * together is to be checked against the SHA-256 of the whole.
  */
 import { constants, hex, isPack, readRecord, records } from './hob-format.js';
 

@@ -219,7 +219,7 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Fetches the asset of a loaded model anew and puts the data inside the same group; objects that are still there
+	 * Fetches the asset of a loaded model again and puts the data into the same group; objects that are still there
 	 * stay the same objects. Throws a HobError and changes nothing when that fails.
 	 */
 	async reload(group) {

@@ -1,4 +1,4 @@
-// The status page: one list, its counts, what is broken; kept current by the event stream. Everything that comes
+// The status page: one list, its counts, its problems; the event stream keeps it up to date. Everything that comes
 // from the tree of assets is set as text, never as markup.
 const PAGE = 200;
 const ERRORS = 4;
