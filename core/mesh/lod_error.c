@@ -149,6 +149,13 @@ static uint32_t depth_of(double area, double longest, double spacing)
 	return depth;
 }
 
+/* Where two triangles of a level meet is a ridge that no centre is near. */
+static void look_from_sides(sweep_t *s, const uint32_t corner[3])
+{
+	for (int i = 0; i < 3; i++)
+		look(s, corner, i == 0 ? 0 : 0.5, i == 1 ? 0 : 0.5, peak_share * s->farthest);
+}
+
 /* Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
 static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
 							   uint32_t least)
@@ -157,13 +164,14 @@ static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spac
 	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one that holds it. */
 	if (s->corners_are_near && longest * 0.5774 <= peak_share * s->farthest)
 		return;
-	for (int i = 0; least > 0 && i < 3; i++)
-		look(s, corner, i == 0 ? 0 : 0.5, i == 1 ? 0 : 0.5, peak_share * s->farthest);
 	uint32_t depth = depth_of(area, longest, spacing), always = depth_of(area, longest, typical);
 	always = always > least ? always : least;
 	depth = depth > always ? depth : always;
-	look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, longest * 0.6667}, depth > 0 ? depth : 1, always,
-				-1);
+	double radius = longest * 0.6667, enough = most_beside(s, radius);
+	double centre = look(s, corner, 1.0 / 3, 1.0 / 3, enough);
+	if (least > 0 || centre > enough)
+		look_from_sides(s, corner);
+	look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, radius}, depth > 0 ? depth : 1, always, centre);
 }
 
 static double area_of(const hob_surface *surface)

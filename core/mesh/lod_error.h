@@ -3,14 +3,14 @@
  * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the largest
  * distance to the other. It is measured at points of both: every vertex that the level lost, the centre of every triangle of the
  * level and of the large ones of the full mesh, and, where the distance of a centre leaves room for more beside it, at the centres
- * of the triangle's quarters, and so on; from the farthest points it climbs to the top of their triangle. A ridge between all those
- * points can be higher: the margin is for that. */
+ * of the triangle's quarters, and so on, and in the middles of its sides; from the farthest points it climbs to the top of their
+ * triangle. A ridge between all those points can be higher: the margin is for that. */
 #ifndef HOB_LOD_ERROR_H
 #define HOB_LOD_ERROR_H
 
 #include "surface.h"
 
-#define HOB_LOD_ERROR_MARGIN 1.2
+#define HOB_LOD_ERROR_MARGIN 1.1
 
 typedef struct hob_lod_full {
 	uint32_t *place;  /* [vertex_count] which place a vertex is at */

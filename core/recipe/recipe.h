@@ -12,7 +12,7 @@
 #include "settings.h"
 
 /* Raised when cooked bytes change for unchanged inputs without an importer being the cause. */
-enum { HOB_COOK_VERSION = 9 };
+enum { HOB_COOK_VERSION = 10 };
 
 typedef struct hob_ingredients {
 	hob_str importer; /* "gltf" */
