@@ -142,3 +142,15 @@ CREATE TABLE root (
 -- Where a small blob lies: number of its pack and byte in it; pack 0: it is a file of its own.
 ALTER TABLE blob ADD COLUMN pack INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE blob ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+
+-- @step 5
+
+-- Sources that were renamed or moved, the oldest first: the asset `id` was `earlier` up to and including `rev`, and is `name`
+-- since.
+CREATE TABLE move (
+	number  INTEGER PRIMARY KEY,
+	rev     INTEGER NOT NULL,
+	id      BLOB NOT NULL,
+	earlier BLOB NOT NULL,
+	name    BLOB NOT NULL
+) STRICT;

@@ -38,6 +38,7 @@ static void print_reasons(const cJSON *reasons)
 				 {"settings", "settings:"},
 				 {"forced", "requested"},
 				 {"asked", "requested"},
+				 {"moved", "moved from:"},
 				 {"retry", "tried again"},
 				 {"check", "checked at the start"},
 				 {"returned", "its folder is back"},

@@ -45,6 +45,7 @@ uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
 	asset *a = &engine->assets[id];
 	*a = (asset){.file = file, .root = f->root, .full = (char *)full.data};
 	a->path = a->full + path_at;
+	a->move = srv_engine_move_of(engine, hob_str_of(a->full));
 	a->importer = engine->pool_ready ? srv_pool_importer_for(engine->pool, f->path) : NULL;
 	f->asset = id;
 	return id;
@@ -272,6 +273,7 @@ static void on_timer(uv_timer_t *timer)
 	srv_engine_keep_store(engine);
 	srv_engine_claim_more(engine);
 	srv_engine_sweep(engine, TIMER_MS);
+	srv_engine_keep_moves(engine);
 	srv_engine_raise_used(engine);
 	srv_engine_fill(engine);
 	srv_engine_draw_thumbnails(engine);
@@ -315,6 +317,7 @@ void srv_engine_free(srv_engine *engine)
 	free(engine->audit);
 	srv_engine_batches_free(engine->batches);
 	srv_engine_spreads_free(engine->spreads);
+	srv_engine_moves_free(engine->moves);
 	hob_buf_release(&engine->changeset.all);
 	free(engine->assets);
 	free(engine->due);
@@ -369,6 +372,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->audit = options->audit_s > 0 ? srv_engine_audit_new() : NULL;
 	engine->batches = srv_engine_batches_new(options);
 	engine->spreads = srv_engine_spreads_new();
+	engine->moves = srv_engine_moves_new();
 	uv_mutex_init(&engine->post_lock);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
@@ -381,7 +385,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		caches = (engine->settings_caches[i] = srv_settings_cache_new());
 	bool memory = engine->root_fds && caches && engine->roots && engine->root_states && engine->skipped &&
 				  engine->root_settings && engine->scanned && engine->listed && engine->scan_rounds &&
-				  engine->graph && engine->queue && engine->activity && engine->batches && engine->spreads;
+				  engine->graph && engine->queue && engine->activity && engine->batches && engine->spreads &&
+				  engine->moves;
 	if (!memory || !srv_engine_open_roots(engine, err)) {
 		if (!memory)
 			hob_fail(err, MEMORY, "no memory left for the engine");

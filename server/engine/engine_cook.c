@@ -264,6 +264,7 @@ void srv_job_lookup(engine_job *job)
 		return;
 	}
 	job->source = source->digest;
+	srv_engine_move_read(engine, job->asset, &job->source);
 	if (!srv_asset_ingredients(engine, a, &job->arena, &job->ingredients, &error)) {
 		srv_job_fail(job, &error);
 		return;

@@ -298,7 +298,8 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	srv_store_read_begin(engine->store);
 	engine->rev = srv_store_last_rev(engine->store);
 	engine->next_job = srv_store_last_job(engine->store);
-	bool ok = srv_store_each_file(engine->store, load_file, &load, err) &&
+	bool ok = srv_engine_load_moves(engine, err) &&
+			  srv_store_each_file(engine->store, load_file, &load, err) &&
 			  srv_store_each_audit(engine->store, load_audit, &load, err) &&
 			  srv_store_each_asset(engine->store, collect_asset, &load, err) && load_assets(&load, err);
 	srv_store_read_end(engine->store);

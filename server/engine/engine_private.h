@@ -54,6 +54,9 @@ typedef struct asset {
 	bool batched;		   /* its outcome is published with others' */
 	bool shown;			   /* clients have seen it with outputs */
 	uint32_t held;		   /* 1 + its place among what is held; 0: nothing is */
+	uint32_t move;		   /* 1 + the newest row of engine_move.c about its name; 0: none */
+	uint32_t trace;		   /* 1 + its place among what has come and gone lately */
+	bool move_untold;	   /* no event named it yet */
 } asset;
 
 typedef struct hash_item {
@@ -253,6 +256,7 @@ struct srv_engine {
 	struct srv_engine_audit *audit; /* NULL: audits are off, and nothing of engine_audit.c is called */
 	bool audits_kept;				/* the store may hold results of some */
 	struct engine_batches *batches;
+	struct engine_moves *moves;
 	atomic_bool stop_work; /* what other threads do for a while comes to nothing: the engine closes */
 	uint32_t background;   /* work in libuv's pool that is no job: the engine stays until it is done */
 	void (*closed)(void *user);
@@ -360,6 +364,21 @@ void srv_engine_step_batches(srv_engine *engine);	   /* once per turn: publishes
 void srv_engine_finish_publishing(srv_engine *engine); /* what an earlier turn began */
 void srv_engine_publish_held(srv_engine *engine);	   /* now, whatever is missing */
 bool srv_engine_in_batch(const srv_engine *engine, uint32_t root); /* HOB_NONE: of any */
+/* engine_move.c: a source that is renamed or moved stays the same asset */
+struct engine_moves *srv_engine_moves_new(void); /* NULL without memory */
+void srv_engine_moves_free(struct engine_moves *moves);
+bool srv_engine_load_moves(srv_engine *engine, hob_error *err);		 /* before the assets */
+void srv_engine_keep_moves(srv_engine *engine);						 /* once a second */
+uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move of one with this name */
+/* Its source is gone: as it was; bytes: NULL if not known. */
+void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
+void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat);
+void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes);
+void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1]);
+hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its name before; empty: none */
+/* Members of its event: the id and, once, where it moved from or to. */
+void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out);
+void srv_engine_show_former(srv_engine *engine); /* in the next view */
 /* engine_expect.c */
 uint64_t srv_engine_expected_ns(const srv_engine *engine,
 								const asset *a);   /* of its next cook; 0 = nothing is known */

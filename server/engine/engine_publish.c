@@ -94,6 +94,7 @@ static void show(srv_engine *engine, bool all)
 		if (a->view_due)
 			srv_publish_view(engine, a);
 	}
+	srv_engine_show_former(engine);
 	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
 	srv_views_publish(engine->views, engine->rev, engine->ready);
 }
@@ -182,7 +183,8 @@ void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
 						   .deps = deps,
 						   .settings = settings.size > 0 ? hob_buf_str(&settings) : used,
 						   .quality = quality_of(a)};
-	srv_asset_id(view.full, view.id);
+	view.moved_from = srv_engine_moved_from(engine, a);
+	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
 	engine->publish.view = true;
 	hob_buf_release(&reasons);
@@ -268,6 +270,7 @@ void srv_publish_change(srv_engine *engine, const engine_change *change)
 		hob_buf_put(all, "\n", 1);
 	size_t begin = all->size;
 	hob_buf_printf(all, "{\"rev\":%llu", (unsigned long long)engine->rev);
+	srv_engine_put_move(engine, change->a, all);
 	hob_buf_put_str(all, change->tail);
 	change->a->rev = engine->rev;
 	change->a->told = change->state;
@@ -301,12 +304,10 @@ void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint3
 
 static void put_change_head(const srv_engine *engine, const asset *a, const char *kind, hob_buf *tail)
 {
-	char id[SRV_ASSET_ID + 1];
 	const char *profile = strchr(engine->options.roots[a->root].name, '@');
-	srv_asset_id(hob_str_of(a->full), id);
 	hob_buf_printf(tail, ",\"kind\":\"%s\",\"asset\":", kind);
 	hob_buf_put_json(tail, hob_str_of(a->full));
-	hob_buf_printf(tail, ",\"id\":\"%s\",\"profile\":", id);
+	hob_buf_put_str(tail, HOB_STR(",\"profile\":"));
 	hob_buf_put_json(tail, hob_str_of(profile ? profile + 1 : "default"));
 	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", quality_of(a),
 				   srv_state_name(srv_asset_public(&a->life)));
@@ -650,15 +651,13 @@ void srv_publish_same(engine_job *job, const srv_recipe *recipe)
 
 void srv_publish_removed(srv_engine *engine, asset *a)
 {
-	char id[SRV_ASSET_ID + 1];
 	hob_buf tail = {0}, data = {0};
 	hob_error error;
 	a->view_due = false;
 	hob_buf_clear(&a->error);
-	srv_asset_id(hob_str_of(a->full), id);
 	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
 	hob_buf_put_json(&tail, hob_str_of(a->full));
-	hob_buf_printf(&tail, ",\"id\":\"%s\",\"state\":\"removed\"}", id);
+	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\"}"));
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
 	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
@@ -672,6 +671,7 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	a->told = SRV_REMOVED;
 	a->rev = ++engine->rev;
 	hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)a->rev);
+	srv_engine_put_move(engine, a, &data);
 	hob_buf_put_str(&data, hob_buf_str(&tail));
 	srv_change_row row = {a->rev, HOB_STR("asset"), hob_buf_str(&data)};
 	if (!srv_store_put_change(engine->store, &row, &error))

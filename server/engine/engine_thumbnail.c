@@ -98,7 +98,7 @@ static void publish_drawn(srv_engine *engine, const asset *a, uint32_t size)
 {
 	char id[SRV_ASSET_ID + 1];
 	hob_buf data = {0};
-	srv_asset_id(hob_str_of(a->full), id);
+	srv_engine_asset_id(engine, a, id);
 	hob_buf_printf(&data, "{\"id\":\"%s\",\"size\":%u,\"asset\":", id, size);
 	hob_buf_put_json(&data, hob_str_of(a->full));
 	hob_buf_put(&data, "}", 1);

@@ -86,8 +86,11 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 			return;
 		asset *a = &engine->assets[id];
 		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
+		bool is_new = !srv_asset_is_alive(&a->life);
 		if (!(known_version && a->has_last))
 			srv_asset_found(engine, id, priority);
+		if (is_new)
+			srv_engine_move_came(engine, id, stat);
 	} else if (f->asset != HOB_NONE) {
 		srv_asset_remove(engine, f->asset); /* of an earlier configuration */
 	}
@@ -102,7 +105,9 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
-	bool existed = f->exists;
+	bool existed = f->exists, known = f->has_digest;
+	srv_stat was = f->stat;
+	hob_sha256 bytes = f->digest;
 	f->exists = f->has_digest = false;
 	if (is_settings(f->path))
 		srv_settings_forget(engine->settings_caches[f->root]);
@@ -121,8 +126,14 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	engine->publish.rows = true;
 	if (id != HOB_NONE) {
-		bool skipped = srv_asset_is_skipped(&engine->assets[id]);
+		asset *a = &engine->assets[id];
+		bool skipped = srv_asset_is_skipped(a), alive = srv_asset_is_alive(&a->life);
+		if (!known && a->has_last)
+			bytes = a->last_source;
+		known = known || a->has_last;
 		srv_asset_remove(engine, id);
+		if (alive && !srv_asset_is_alive(&a->life))
+			srv_engine_move_gone(engine, id, &was, known ? &bytes : NULL);
 		if (skipped)
 			srv_engine_show_skipped(engine, f->root);
 	}

@@ -375,7 +375,8 @@ bool srv_etag_in_list(hob_str list, hob_str tag);
 	X(bytes)                                                                                                 \
 	X(stats)                                                                                                 \
 	X(warnings)                                                                                              \
-	X(error) X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(reproducibility)
+	X(error)                                                                                                 \
+	X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

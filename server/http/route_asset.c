@@ -158,7 +158,11 @@ static bool find_profile(request *r, hob_str profile, char id[SRV_ASSET_ID + 1],
 		hob_buf full = {0};
 		srv_put_profile_root(&full, asset->root, profile);
 		hob_buf_printf(&full, "/%.*s", HOB_FMT(asset->path));
-		srv_asset_id(hob_buf_str(&full), id);
+		const srv_view_asset *other = srv_view_find(view, hob_buf_str(&full));
+		if (other)
+			memcpy(id, other->id, sizeof other->id);
+		else
+			srv_asset_id(hob_buf_str(&full), id);
 		hob_buf_release(&full);
 	} else {
 		*result = srv_reply_no_profile(r, view, asset->root, profile);

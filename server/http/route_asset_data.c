@@ -323,7 +323,11 @@ enum MHD_Result srv_route_asset_data(request *r)
 		srv_put_profile_root(&full, r->args[0], profile);
 		hob_buf_put(&full, "/", 1);
 		hob_buf_put_str(&full, r->args[1]);
-		asset = srv_view_find(view, hob_buf_str(&full));
+		asset = srv_view_find_moved(view, hob_buf_str(&full));
+		if (asset && !hob_str_equal(asset->full, hob_buf_str(&full))) {
+			full.size = 0;
+			hob_buf_put_str(&full, asset->full);
+		}
 	}
 	w.full = hob_buf_str(&full);
 	hob_sha256 picture;

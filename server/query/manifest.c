@@ -140,7 +140,11 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
 {
 	char id[SRV_ASSET_ID + 1];
-	srv_asset_id(full, id);
+	const srv_view_asset *now = srv_view_find_moved(m->q->view, full);
+	if (now)
+		memcpy(id, now->id, sizeof id);
+	else
+		srv_asset_id(full, id);
 	hob_json_open(&m->assets, '{');
 	hob_json_put_str(&m->assets, "asset", full);
 	hob_json_put_str(&m->assets, "id", hob_str_of(id));

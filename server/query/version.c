@@ -30,7 +30,7 @@ static bool take_change(void *user, const srv_change_row *row)
 int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev, hob_arena *arena,
 				   srv_recipe *out, hob_error *err)
 {
-	served s = {.full = full};
+	served s = {.full = srv_store_name_at(store, full, rev, arena)};
 	if (rev > newest) {
 		(void)hob_fail(err, NOT_FOUND, "there is no rev %llu yet; the newest is %llu",
 					   (unsigned long long)rev, (unsigned long long)newest);

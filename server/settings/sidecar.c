@@ -177,6 +177,27 @@ srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_mat
 	return result;
 }
 
+bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_error *err)
+{
+	char old[PATH_MAX], new[PATH_MAX];
+	const char *old_name, *new_name;
+	*moved = false;
+	int lengths[] = {snprintf(old, sizeof old, "%.*s.cook.json", HOB_FMT(from)),
+					 snprintf(new, sizeof new, "%.*s.cook.json", HOB_FMT(to))};
+	if (lengths[0] >= PATH_MAX || lengths[1] >= PATH_MAX)
+		return true;
+	int old_folder = open_folder(root_fd, old, &old_name), new_folder = open_folder(root_fd, new, &new_name);
+	bool both = old_folder >= 0 && new_folder >= 0;
+	*moved = both && renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0;
+	int code = errno;
+	if (old_folder >= 0)
+		close(old_folder);
+	if (new_folder >= 0)
+		close(new_folder);
+	return !both || *moved || code == ENOENT || code == EEXIST ||
+		   hob_fail(err, IO, "%s cannot be renamed to %s: %s", old, new, strerror(code));
+}
+
 /* Files beside a model with its name that are not models. */
 static bool is_companion(hob_str name)
 {

@@ -251,6 +251,20 @@ uint64_t srv_store_last_job(srv_store *store);
 bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena,
 					srv_job_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
+/* The asset `id` was `earlier` ("root/path") up to and including `rev`, and is `name` since. */
+typedef struct srv_move_row {
+	uint64_t number, rev; /* number: ever growing from 1 */
+	hob_str id, earlier, name;
+} srv_move_row;
+
+/* Writes the row; past jobs of `earlier` are those of `name` from now on. */
+bool srv_store_put_move(srv_store *store, const srv_move_row *row, hob_error *err) HOB_MUST_CHECK;
+/* Oldest first. */
+bool srv_store_each_move(srv_store *store, void (*each)(void *user, const srv_move_row *row), void *user,
+						 hob_error *err) HOB_MUST_CHECK;
+/* The name at `rev` of what is `full` now, in `arena` if it had another; NULL data without memory. */
+hob_str srv_store_name_at(srv_store *store, hob_str full, uint64_t rev, hob_arena *arena);
+
 typedef struct srv_change_row {
 	uint64_t rev;
 	hob_str event; /* "asset" */

@@ -417,7 +417,8 @@ bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error
 	uint64_t before = store->last_rev;
 	if (row->rev > store->last_rev)
 		store->last_rev = row->rev;
-	return trim_rows(store, SQL_TRIM_CHANGES, before, row->rev, CHANGES_KEPT, err);
+	return trim_rows(store, SQL_TRIM_CHANGES, before, row->rev, CHANGES_KEPT, err) &&
+		   trim_rows(store, SQL_TRIM_MOVES, before, row->rev, CHANGES_KEPT, err);
 }
 
 uint64_t srv_store_last_rev(srv_store *store)

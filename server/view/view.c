@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include "../../core/base/array.h"
+#include "former.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -32,6 +33,7 @@ typedef struct view {
 	const srv_view_asset **by_id; /* sorted by id, then by full */
 	atomic_uint references;
 	struct view *newer;
+	srv_former_list *former;
 	record *garbage;
 } view;
 
@@ -49,6 +51,7 @@ struct srv_views {
 	srv_view_root *roots;
 	uint32_t root_count;
 	char *extensions;
+	srv_former_list *former;
 	shared_text *texts[64]; /* the newest of their hash */
 };
 
@@ -146,8 +149,8 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
 	hob_str quality = hob_str_of(asset->quality);
-	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,	asset->kind,
-							 asset->error, asset->reason, asset->audit, quality};
+	const hob_str texts[] = {asset->root,	asset->path,  asset->full,		 asset->kind, asset->error,
+							 asset->reason, asset->audit, asset->moved_from, quality};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -175,6 +178,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->reason = copy_text(&at, asset->reason);
 	copy->settings = (hob_str){r->settings->data, r->settings->len};
 	copy->audit = copy_text(&at, asset->audit);
+	copy->moved_from = copy_text(&at, asset->moved_from);
 	copy->quality = copy_text(&at, quality).data;
 	copy->triangles = number_in(copy->stats, HOB_STR("\"triangles\":"));
 	copy->lods = number_in(copy->stats, HOB_STR("\"lods\":"));
@@ -333,6 +337,7 @@ static void view_unref(view *v)
 		free_const(v->open.assets);
 		free(v->by_id);
 		free_const(v->open.roots);
+		srv_former_drop(v->former);
 		free(v);
 		v = newer;
 	}
@@ -366,6 +371,7 @@ void srv_views_free(srv_views *views)
 	free(views->changes);
 	free(views->roots);
 	free(views->extensions);
+	srv_former_drop(views->former);
 	pthread_mutex_destroy(&views->lock);
 	free(views);
 }
@@ -425,6 +431,13 @@ void srv_views_set_extensions(srv_views *views, hob_str extensions)
 	char *at = must(malloc(extensions.len + 1));
 	views->extensions = at;
 	copy_text(&at, extensions);
+}
+
+void srv_views_set_former(srv_views *views, const srv_view_former *names, uint32_t count)
+{
+	srv_former_list *list = must(srv_former_new(names, count));
+	srv_former_drop(views->former);
+	views->former = list;
 }
 
 /* Keeps the last change of each asset, in order of names. */
@@ -564,6 +577,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	to->open.roots = copy_roots(views->roots, views->root_count);
 	to->open.root_count = views->root_count;
 	to->open.extensions = hob_str_of(views->extensions);
+	to->former = srv_former_share(views->former);
 
 	for (uint32_t i = 0; i < views->change_count; i++)
 		if (!views->changes[i].put)
@@ -609,6 +623,13 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 	uint32_t place = id_place(v->by_id, open->count, &key);
 	bool found = place < open->count && memcmp(v->by_id[place]->id, id.data, id.len) == 0;
 	return found ? v->by_id[place] : NULL;
+}
+
+const srv_view_asset *srv_view_find_moved(const srv_view *open, hob_str full)
+{
+	const srv_view_asset *found = srv_view_find(open, full);
+	const char *id = found ? NULL : srv_former_find(((const view *)(const void *)open)->former, full);
+	return id ? srv_view_find_id(open, hob_str_of(id)) : found;
 }
 
 bool srv_view_is_model(const srv_view *v, hob_str path)

@@ -36,7 +36,7 @@ typedef struct srv_view_dep {
 } srv_view_dep;
 
 typedef struct srv_view_asset {
-	char id[SRV_ASSET_ID + 1]; /* stable: from root name and path */
+	char id[SRV_ASSET_ID + 1]; /* stable: from its first name; kept when the source is moved */
 	hob_str root, path, full;  /* "art", "props/duck.glb", "art/props/duck.glb" */
 	hob_str kind;			   /* importer: "gltf", "obj", "assimp" ... */
 	srv_state state;
@@ -58,7 +58,14 @@ typedef struct srv_view_asset {
 	const srv_view_dep *deps;
 	hob_str settings;	 /* JSON: effective settings */
 	const char *quality; /* "final", "preview" or "" */
+	hob_str moved_from;	 /* the name that it had before, "art/old.glb"; empty: none */
 } srv_view_asset;
+
+/* What had the name `full` is the asset `id`, under another name. */
+typedef struct srv_view_former {
+	hob_str full;
+	char id[SRV_ASSET_ID + 1];
+} srv_view_former;
 
 typedef struct srv_view_root {
 	hob_str name, path;
@@ -106,11 +113,15 @@ void srv_views_remove(srv_views *views, hob_str full);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
 /* Once; copies. */
 void srv_views_set_extensions(srv_views *views, hob_str extensions);
+/* Replaces the list of former names of assets that were moved, from the next publish on; copies. */
+void srv_views_set_former(srv_views *views, const srv_view_former *names, uint32_t count);
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
 
 /* Binary searches; NULL when there is none. */
 const srv_view_asset *srv_view_find(const srv_view *view, hob_str full);
 const srv_view_asset *srv_view_find_id(const srv_view *view, hob_str id);
+/* The same; where nothing has that name, what had it and was moved. */
+const srv_view_asset *srv_view_find_moved(const srv_view *view, hob_str full);
 /* Index of the first asset with full > `after` (keyset paging). */
 uint32_t srv_view_after(const srv_view *view, hob_str after);
 
@@ -121,7 +132,7 @@ uint64_t srv_view_input_bytes(const srv_view_asset *asset);
 /* Cooked again, the same inputs gave other outputs. */
 bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 
-/* Writes the id of "root/path". */
+/* Writes the id of "root/path" for an asset that was not moved. */
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1]);
 
 #endif

@@ -222,6 +222,9 @@ class Incremental(Scenario):
             daemon.sync()
             self.assertEqual(set(daemon.assets()), {"art/uno.obj"})
             self.assertEqual(daemon.cooked(), 1)
+            (self.art / "uno.obj").unlink()
+            daemon.sync()
+            self.assertEqual(daemon.get("/a/art/uno.obj").status, 404)
             self.assertEqual(daemon.get("/a/art/one.obj").status, 404)
 
     def test_bad_save_keeps_the_last_good_version(self):

@@ -162,6 +162,7 @@ export const text = {
 		settings: (path) => `Settings changed${path ? ` (${path})` : ''}`,
 		own: { added: 'New file', changed: 'Was saved', appeared: 'Appeared' },
 		asked: () => 'Requested', forced: () => 'Requested again',
+		moved: (path) => `Moved from ${path}`,
 		removed: (path) => `${path} was deleted`, appeared: (path) => `${path} appeared`,
 		check: () => 'Checked at start', retry: () => 'Another try after a failure',
 		tools: () => 'A newer version of Hob cooks it differently', start: () => 'Checked at start',

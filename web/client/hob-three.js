@@ -268,7 +268,8 @@ export class HobLoader extends Loader {
 		const told = (event) => {
 			heard++;
 			if (event.error) complain(errorOf(name, event.error));
-			else if (event.kind === 'removed') complain(new HobError('the source was removed', { file: name }));
+			else if (event.kind === 'removed') complain(new HobError(event.moved_to
+				? `the source is called ${event.moved_to} now` : 'the source was removed', { file: name }));
 			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event);
 			/* else only the state differs */
 		};

@@ -1,0 +1,460 @@
+#include "engine_private.h"
+
+#include "../log/log.h"
+#include "../settings/sidecar.h"
+#include "../store/digest_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A source that is renamed or moved stays the same asset: it keeps its id, its past jobs and its settings file. What is gone and
+ * what has come are held against each other for a while, in whatever order they are reported:
+ *
+ *   the same file     its inode, with its size and time, or with its file name in the same root
+ *   the same bytes    if only one has them, or only one of those has the file name, too; never a copy that clients know already
+ *
+ * Both must have the same profile, and of two roots only bytes and untouched files count. */
+
+enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000 };
+
+typedef enum direction { GONE, CAME, DIRECTIONS } direction;
+
+typedef struct trace {
+	uint32_t asset, next_file, next_bytes; /* the next: 1 + its number; 0: none */
+	direction side;
+	bool over, has_bytes;
+	srv_stat stat;
+	hob_sha256 bytes;
+} trace;
+
+typedef struct moved {
+	uint64_t number;
+	char id[SRV_ASSET_ID + 1];
+	char *earlier, *name; /* owned */
+} moved;
+
+typedef struct left_settings {
+	uint32_t from, to; /* assets */
+	uint64_t at_ms;	   /* of the loop's clock: not before */
+} left_settings;
+
+struct engine_moves {
+	moved *rows; /* oldest first */
+	uint32_t count, room;
+	digest_map newest; /* name -> 1 + the newest row that has it */
+	bool unshown;	   /* former names that the view does not know yet */
+	trace *traces;
+	uint32_t trace_count, trace_room;
+	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
+	uint64_t traced_at;
+	left_settings *settings;
+	uint32_t settings_count, settings_room;
+};
+
+/* ---- what was moved */
+
+static hob_sha256 key_of(hob_str full)
+{
+	return hob_sha256_of((hob_bytes){(const uint8_t *)full.data, full.len});
+}
+
+static bool add_row(struct engine_moves *moves, uint64_t number, hob_str id, hob_str earlier, hob_str name)
+{
+	if (!HOB_ROOM(moves->rows, moves->room, moves->count))
+		return false;
+	moved row = {number, "", strndup(earlier.data, earlier.len), strndup(name.data, name.len)};
+	snprintf(row.id, sizeof row.id, "%.*s", HOB_FMT(id));
+	if (!row.earlier || !row.name) {
+		free(row.earlier);
+		free(row.name);
+		return false;
+	}
+	moves->rows[moves->count++] = row;
+	hob_str names[] = {earlier, name};
+	for (int i = 0; i < 2; i++) {
+		bool fresh;
+		hob_sha256 key = key_of(names[i]);
+		uint32_t *newest = srv_digest_map_put(&moves->newest, &key, &fresh);
+		if (newest)
+			*newest = moves->count;
+	}
+	moves->unshown = true;
+	return true;
+}
+
+uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full)
+{
+	if (engine->moves->count == 0)
+		return 0;
+	hob_sha256 key = key_of(full);
+	const uint32_t *row = srv_digest_map_find(&engine->moves->newest, &key);
+	return row ? *row : 0;
+}
+
+static const moved *row_of(const srv_engine *engine, const asset *a)
+{
+	return a->move > 0 ? &engine->moves->rows[a->move - 1] : NULL;
+}
+
+static bool has_arrived(const moved *row, const asset *a)
+{
+	return row && strcmp(row->name, a->full) == 0;
+}
+
+void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1])
+{
+	const moved *row = row_of(engine, a);
+	if (!row) {
+		srv_asset_id(hob_str_of(a->full), id);
+	} else if (has_arrived(row, a)) {
+		memcpy(id, row->id, SRV_ASSET_ID + 1);
+	} else { /* its first id went with what had its name */
+		hob_buf text = {0};
+		hob_buf_printf(&text, "%s\n%llu", a->full, (unsigned long long)row->number);
+		srv_asset_id(hob_buf_str(&text), id);
+		hob_buf_release(&text);
+	}
+}
+
+hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a)
+{
+	const moved *row = row_of(engine, a);
+	return has_arrived(row, a) ? hob_str_of(row->earlier) : (hob_str){0};
+}
+
+void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out)
+{
+	char id[SRV_ASSET_ID + 1];
+	const moved *row = row_of(engine, a);
+	srv_engine_asset_id(engine, a, id);
+	hob_buf_printf(out, ",\"id\":\"%s\"", id);
+	if (!a->move_untold)
+		return;
+	a->move_untold = false;
+	bool arrived = has_arrived(row, a);
+	hob_buf_put_str(out, arrived ? HOB_STR(",\"moved_from\":") : HOB_STR(",\"moved_to\":"));
+	hob_buf_put_json(out, hob_str_of(arrived ? row->earlier : row->name));
+}
+
+void srv_engine_show_former(srv_engine *engine)
+{
+	struct engine_moves *moves = engine->moves;
+	if (!moves->unshown)
+		return;
+	srv_view_former *names = malloc((moves->newest.count + 1) * sizeof *names);
+	uint32_t count = 0;
+	size_t at = 0;
+	hob_sha256 key;
+	for (const uint32_t *place; names && (place = srv_digest_map_next(&moves->newest, &at, &key));) {
+		const moved *row = &moves->rows[*place - 1];
+		hob_sha256 earlier = key_of(hob_str_of(row->earlier));
+		if (!hob_sha256_equal(&key, &earlier))
+			continue;
+		names[count].full = hob_str_of(row->earlier);
+		memcpy(names[count++].id, row->id, sizeof row->id);
+	}
+	if (names)
+		srv_views_set_former(engine->views, names, count);
+	moves->unshown = !names;
+	free(names);
+}
+
+static void put_reason(hob_buf *reasons, hob_str earlier)
+{
+	hob_buf_put_str(reasons, reasons->size > 0 ? HOB_STR(",{\"kind\":\"moved\",\"path\":")
+											   : HOB_STR("{\"kind\":\"moved\",\"path\":"));
+	hob_buf_put_json(reasons, earlier);
+	hob_buf_put(reasons, "}", 1);
+}
+
+/* The job that is to come, or is under way, says where the source comes from. */
+static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
+{
+	asset *a = &engine->assets[id];
+	if (a->life.state == SRV_ASSET_QUEUED) {
+		srv_engine_apply(engine, id,
+						 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
+										   .reason = "moved",
+										   .path = earlier,
+										   .priority = a->life.next.priority});
+		return;
+	}
+	if (a->life.job)
+		put_reason(&a->life.job->reasons, earlier);
+	put_reason(&a->why, earlier);
+}
+
+static void keep_settings_for(srv_engine *engine, uint32_t from, uint32_t to)
+{
+	struct engine_moves *moves = engine->moves;
+	if (engine->assets[from].root == engine->assets[to].root &&
+		HOB_ROOM(moves->settings, moves->settings_room, moves->settings_count))
+		moves->settings[moves->settings_count++] =
+			(left_settings){from, to, uv_now(engine->loop) + SETTINGS_MS};
+}
+
+/* Clients have seen it since it came: a copy, whose original may go without it. */
+static bool is_published(const asset *a)
+{
+	return a->rev > 0 && a->told != SRV_REMOVED;
+}
+
+static void move(srv_engine *engine, uint32_t from, uint32_t to)
+{
+	struct engine_moves *moves = engine->moves;
+	asset *old = &engine->assets[from], *now = &engine->assets[to];
+	bool late = is_published(now) && now->held == 0;
+	char id[SRV_ASSET_ID + 1];
+	srv_engine_asset_id(engine, old, id);
+	srv_move_row row = {.number = moves->count > 0 ? moves->rows[moves->count - 1].number + 1 : 1,
+						.rev = engine->rev,
+						.id = hob_str_of(id),
+						.earlier = hob_str_of(old->full),
+						.name = hob_str_of(now->full)};
+	hob_error error;
+	if (!add_row(moves, row.number, row.id, row.earlier, row.name))
+		return;
+	old->move = now->move = moves->count;
+	old->move_untold = now->move_untold = true;
+	if (!srv_store_put_move(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	engine->publish.rows = true;
+	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
+	add_reason(engine, to, row.earlier);
+	keep_settings_for(engine, from, to);
+	srv_publish_view_later(engine, to);
+	if (late)
+		srv_publish_states(engine, &to, 1, "moved");
+}
+
+/* ---- what is gone and what has come */
+
+static hob_sha256 key_of_file(uint64_t inode)
+{
+	hob_sha256 key = {{0}};
+	hob_store_u64(key.bytes, inode * 0x9e3779b97f4a7c15u);
+	return key;
+}
+
+static void put_trace(digest_map *map, const hob_sha256 *key, uint32_t number, uint32_t *next)
+{
+	bool fresh;
+	uint32_t *newest = srv_digest_map_put(map, key, &fresh);
+	*next = newest ? *newest : 0;
+	if (newest)
+		*newest = number;
+}
+
+static bool is_open(const srv_engine *engine, const trace *t)
+{
+	return !t->over && srv_asset_is_alive(&engine->assets[t->asset].life) == (t->side == CAME);
+}
+
+static hob_str profile_of(const srv_engine *engine, const asset *a)
+{
+	const char *at = strchr(engine->options.roots[a->root].name, '@');
+	return hob_str_of(at ? at : "");
+}
+
+static bool has_same_name(const asset *a, const asset *b)
+{
+	return hob_str_equal(hob_path_name(hob_str_of(a->path)), hob_path_name(hob_str_of(b->path)));
+}
+
+static bool may_match(const srv_engine *engine, const trace *t, const trace *other)
+{
+	const asset *a = &engine->assets[t->asset], *b = &engine->assets[other->asset];
+	return t->asset != other->asset && is_open(engine, other) &&
+		   hob_str_equal(profile_of(engine, a), profile_of(engine, b));
+}
+
+static trace *find_file(srv_engine *engine, const trace *t)
+{
+	struct engine_moves *moves = engine->moves;
+	hob_sha256 key = key_of_file(t->stat.inode);
+	const uint32_t *first = srv_digest_map_find(&moves->files[!t->side], &key);
+	trace *found = NULL;
+	for (uint32_t i = first ? *first : 0; i > 0; i = moves->traces[i - 1].next_file) {
+		trace *other = &moves->traces[i - 1];
+		const asset *a = &engine->assets[t->asset], *b = &engine->assets[other->asset];
+		bool untouched = t->stat.size == other->stat.size && t->stat.mtime_ns == other->stat.mtime_ns;
+		if (may_match(engine, t, other) && (untouched || (a->root == b->root && has_same_name(a, b))) &&
+			(!found || a->root == b->root))
+			found = other;
+	}
+	return found;
+}
+
+static trace *find_bytes(srv_engine *engine, const trace *t)
+{
+	struct engine_moves *moves = engine->moves;
+	const uint32_t *first = srv_digest_map_find(&moves->bytes[!t->side], &t->bytes);
+	trace *any = NULL, *named = NULL;
+	uint32_t all = 0, with_name = 0;
+	for (uint32_t i = first ? *first : 0; i > 0; i = moves->traces[i - 1].next_bytes) {
+		trace *other = &moves->traces[i - 1];
+		if (!may_match(engine, t, other) ||
+			(other->side == CAME && is_published(&engine->assets[other->asset])))
+			continue;
+		any = other;
+		all++;
+		if (!has_same_name(&engine->assets[t->asset], &engine->assets[other->asset]))
+			continue;
+		named = other;
+		with_name++;
+	}
+	return with_name == 1 ? named : all == 1 ? any : NULL;
+}
+
+static void match(srv_engine *engine, trace *t)
+{
+	trace *other = t->stat.inode != 0 ? find_file(engine, t) : NULL;
+	if (!other && t->has_bytes)
+		other = find_bytes(engine, t);
+	if (!other)
+		return;
+	t->over = other->over = true;
+	bool gone = t->side == GONE;
+	move(engine, gone ? t->asset : other->asset, gone ? other->asset : t->asset);
+}
+
+static void forget_traces(srv_engine *engine)
+{
+	struct engine_moves *moves = engine->moves;
+	for (uint32_t i = 0; i < moves->trace_count; i++)
+		engine->assets[moves->traces[i].asset].trace = 0;
+	for (int i = 0; i < DIRECTIONS; i++) {
+		srv_digest_map_release(&moves->files[i]);
+		srv_digest_map_release(&moves->bytes[i]);
+		srv_digest_map_init(&moves->files[i], sizeof(uint32_t));
+		srv_digest_map_init(&moves->bytes[i], sizeof(uint32_t));
+	}
+	free(moves->traces);
+	moves->traces = NULL;
+	moves->trace_count = moves->trace_room = 0;
+}
+
+static void add_trace(srv_engine *engine, direction side, uint32_t id, const srv_stat *stat,
+					  const hob_sha256 *bytes)
+{
+	struct engine_moves *moves = engine->moves;
+	if (moves->trace_count >= TRACES_MAX)
+		forget_traces(engine);
+	if (!HOB_ROOM(moves->traces, moves->trace_room, moves->trace_count))
+		return;
+	trace *t = &moves->traces[moves->trace_count++];
+	*t = (trace){.asset = id, .side = side, .stat = *stat, .has_bytes = bytes};
+	moves->traced_at = uv_now(engine->loop);
+	engine->assets[id].trace = moves->trace_count;
+	if (bytes) {
+		t->bytes = *bytes;
+		put_trace(&moves->bytes[side], bytes, moves->trace_count, &t->next_bytes);
+	}
+	hob_sha256 file = key_of_file(stat->inode);
+	if (stat->inode != 0)
+		put_trace(&moves->files[side], &file, moves->trace_count, &t->next_file);
+	match(engine, t);
+}
+
+void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes)
+{
+	if (!engine->closing)
+		add_trace(engine, GONE, id, stat, bytes);
+}
+
+/* Of a first start everything has come, and nothing can be gone. */
+void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
+{
+	if (!engine->closing && (engine->ready || engine->rev > 0))
+		add_trace(engine, CAME, id, stat, NULL);
+}
+
+void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes)
+{
+	uint32_t number = engine->assets[id].trace;
+	trace *t = number > 0 ? &engine->moves->traces[number - 1] : NULL;
+	if (!t || t->side != CAME || t->over || t->has_bytes)
+		return;
+	t->has_bytes = true;
+	t->bytes = *bytes;
+	put_trace(&engine->moves->bytes[CAME], bytes, number, &t->next_bytes);
+	match(engine, t);
+}
+
+/* ---- settings files */
+
+/* Later, because a person who moves a model and its settings may be between the two. */
+static void move_settings(srv_engine *engine, const left_settings *left)
+{
+	const asset *old = &engine->assets[left->from], *now = &engine->assets[left->to];
+	if (srv_asset_is_alive(&old->life) || !srv_asset_is_alive(&now->life))
+		return;
+	hob_error error;
+	bool done;
+	if (!srv_sidecar_move(engine->root_fds[now->root], hob_str_of(old->path), hob_str_of(now->path), &done,
+						  &error))
+		srv_log(SRV_LOG_WARNING, "settings", "of %s are not those of %s yet: %s", old->full, now->full,
+				error.context);
+	else if (done)
+		srv_log(SRV_LOG_INFO, "settings", "of %s went with it to %s.cook.json", old->full, now->full);
+}
+
+void srv_engine_keep_moves(srv_engine *engine)
+{
+	struct engine_moves *moves = engine->moves;
+	uint64_t now = uv_now(engine->loop);
+	uint32_t done = 0;
+	while (done < moves->settings_count && moves->settings[done].at_ms <= now &&
+		   srv_engine_has_time(engine, done))
+		move_settings(engine, &moves->settings[done++]);
+	if (done > 0)
+		memmove(moves->settings, moves->settings + done,
+				(moves->settings_count -= done) * sizeof *moves->settings);
+	if (moves->trace_count > 0 && now - moves->traced_at >= WINDOW_MS)
+		forget_traces(engine);
+}
+
+/* ---- life */
+
+static void load_row(void *user, const srv_move_row *row)
+{
+	add_row(user, row->number, row->id, row->earlier, row->name);
+}
+
+bool srv_engine_load_moves(srv_engine *engine, hob_error *err)
+{
+	return srv_store_each_move(engine->store, load_row, engine->moves, err);
+}
+
+struct engine_moves *srv_engine_moves_new(void)
+{
+	struct engine_moves *moves = calloc(1, sizeof *moves);
+	if (!moves)
+		return NULL;
+	srv_digest_map_init(&moves->newest, sizeof(uint32_t));
+	for (int i = 0; i < DIRECTIONS; i++) {
+		srv_digest_map_init(&moves->files[i], sizeof(uint32_t));
+		srv_digest_map_init(&moves->bytes[i], sizeof(uint32_t));
+	}
+	return moves;
+}
+
+void srv_engine_moves_free(struct engine_moves *moves)
+{
+	if (!moves)
+		return;
+	for (uint32_t i = 0; i < moves->count; i++) {
+		free(moves->rows[i].earlier);
+		free(moves->rows[i].name);
+	}
+	for (int i = 0; i < DIRECTIONS; i++) {
+		srv_digest_map_release(&moves->files[i]);
+		srv_digest_map_release(&moves->bytes[i]);
+	}
+	srv_digest_map_release(&moves->newest);
+	free(moves->rows);
+	free(moves->traces);
+	free(moves->settings);
+	free(moves);
+}

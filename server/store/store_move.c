@@ -1,0 +1,69 @@
+#include "store_internal.h"
+
+static srv_move_row row_of(sqlite3_stmt *rows)
+{
+	return (srv_move_row){.number = srv_store_column_u64(rows, 0),
+						  .rev = srv_store_column_u64(rows, 1),
+						  .id = srv_store_column_str(rows, 2),
+						  .earlier = srv_store_column_str(rows, 3),
+						  .name = srv_store_column_str(rows, 4)};
+}
+
+bool srv_store_put_move(srv_store *store, const srv_move_row *row, hob_error *err)
+{
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_MOVE, err);
+	if (!put)
+		return false;
+	srv_store_bind_u64(put, 1, row->number);
+	srv_store_bind_u64(put, 2, row->rev);
+	srv_store_bind_str(put, 3, row->id);
+	srv_store_bind_str(put, 4, row->earlier);
+	srv_store_bind_str(put, 5, row->name);
+	if (!srv_store_run(store, put, err))
+		return false;
+	sqlite3_stmt *jobs = srv_store_write(store, SQL_RENAME_JOBS, err);
+	if (!jobs)
+		return false;
+	srv_store_bind_str(jobs, 1, row->earlier);
+	srv_store_bind_str(jobs, 2, row->name);
+	return srv_store_run(store, jobs, err);
+}
+
+bool srv_store_each_move(srv_store *store, void (*each)(void *user, const srv_move_row *row), void *user,
+						 hob_error *err)
+{
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_MOVE, err);
+	bool ok = false;
+	while (rows && srv_store_step(store, rows, &ok, err)) {
+		srv_move_row row = row_of(rows);
+		each(user, &row);
+	}
+	return ok;
+}
+
+static bool find_earlier(srv_store *store, hob_str *full, uint64_t rev, uint64_t *before, hob_arena *arena)
+{
+	hob_error error;
+	sqlite3_stmt *rows = srv_store_read(store, SQL_MOVE_TO, &error);
+	if (!rows)
+		return false;
+	srv_store_bind_str(rows, 1, *full);
+	srv_store_bind_u64(rows, 2, rev);
+	srv_store_bind_u64(rows, 3, *before);
+	bool ok = false, found = false;
+	while (srv_store_step(store, rows, &ok, &error)) {
+		srv_move_row row = row_of(rows);
+		*before = row.number;
+		*full = hob_arena_str(arena, row.earlier);
+		found = true;
+	}
+	return ok && found;
+}
+
+hob_str srv_store_name_at(srv_store *store, hob_str full, uint64_t rev, hob_arena *arena)
+{
+	uint64_t before = INT64_MAX;
+	while (full.data && find_earlier(store, &full, rev, &before, arena))
+		;
+	return full;
+}
