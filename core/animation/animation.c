@@ -49,9 +49,8 @@ static bool is_name(const hob_clip *const *sorted, uint32_t count, hob_str name)
 	return false;
 }
 
-/* The first of several clips with one name keeps it, later ones get "_2" and so on. Numbered names differ
- * from each other by their part before the last underscore or by the number, so only the source's names can
- * clash. */
+/* Of several clips with one name, the first keeps it; later ones get "_2" and so on. Numbered names differ from each other in
+ * the part before the last underscore or in the number, so they can clash only with names of the source. */
 static bool name_clips(bake_t *bake, hob_clip *clips)
 {
 	const hob_model *model = bake->model;
@@ -88,7 +87,7 @@ static uint32_t target_count(const hob_model *model, const hob_node *node)
 	return node->mesh_count > 0 ? model->meshes[model->mesh_refs[node->mesh_first]].target_count : 0;
 }
 
-/* Where a node stands when nothing plays. NULL when no track can repeat it. */
+/* The rest value of a node. NULL if no track can repeat it. */
 static const float *rest_value(const bake_t *bake, const hob_channel *channel, float *room)
 {
 	const hob_model *model = bake->model;
@@ -124,7 +123,7 @@ static int compare_channels(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Channels worth keeping, sorted by model node and path. */
+/* Channels to keep, sorted by model node and path. */
 static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uint32_t *count)
 {
 	const hob_channel **sorted = HOB_NEW(bake->scratch, const hob_channel *, clip->channel_count);
@@ -161,7 +160,7 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 
 /* ---- tracks */
 
-/* The strictest rule of a track's users; a track that rotates one node and moves another is left as it is. */
+/* The strictest rule of a track's users; a track that rotates one node and moves another is not reduced. */
 static void collect_rules(const bake_t *bake, const hob_channel *const *channels, uint32_t count,
 						  hob_reduce_rule *rules, uint32_t track_count)
 {
@@ -201,7 +200,7 @@ static bool copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rul
 			double square = 0;
 			for (int i = 0; i < 4; i++)
 				square += (double)value[i] * value[i];
-			/* Integer sources are a little off unit length; exact ones stay bit for bit. */
+			/* Integer sources are slightly off unit length; exact ones stay bit for bit. */
 			if (!(fabs(square - 1) < 1e-6))
 				hob_quat_normalise(value);
 		}
@@ -275,7 +274,7 @@ static void clip_range(const hob_clip *clip, float range[2])
 	}
 }
 
-/* Their keys are kept as they are: nobody says how far off a factor may be. */
+/* Their keys are kept: the allowed error of a factor is unknown. */
 static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
 {
 	out->properties = HOB_NEW(bake->result, hob_property_channel, clip->property_count);
@@ -394,7 +393,7 @@ static void widen(float box[6], const float min[3], const float max[3])
 	}
 }
 
-/* Diagonal of the bounds of all meshes, or of the rest translations where there is no mesh. */
+/* Diagonal of the bounds of all meshes, or of the rest translations if there is no mesh. */
 static float scene_size(const hob_model *model, const hob_baked_scene *scene)
 {
 	float box[6] = {FLT_MAX, FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};

@@ -1,9 +1,9 @@
 /* animation.h - skins and clips of a model as the writers want them.
  *
- * Joints and channel targets become node ids of the baked scene. What no viewer can see is removed: a channel
- * that says what the rest pose says anyway, keys between equal keys, a track that another track of the clip
- * repeats. The time range of a clip is that of its source channels, whatever was removed. Samplers keep their
- * interpolation and, unless key reduction is asked for, every key that matters, bit for bit. */
+ * Joints and channel targets become node ids of the baked scene. What no viewer can see is removed: a channel that repeats the
+ * rest pose, keys between equal keys, a track that equals another track of the clip. The time range of a clip is that of its
+ * source channels, even if some were removed. Samplers keep their interpolation and, unless key reduction is asked for, every
+ * key that matters, bit for bit. */
 #ifndef HOB_ANIMATION_H
 #define HOB_ANIMATION_H
 

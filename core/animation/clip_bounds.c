@@ -80,7 +80,7 @@ static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
 	return true;
 }
 
-/* Marks joints and ancestors, then lists them in the model's order, which puts parents first. */
+/* Marks joints and ancestors, then lists them in the model's order, parents first. */
 static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err)
 {
 	const hob_model *model = boxes->model;

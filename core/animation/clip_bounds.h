@@ -1,11 +1,11 @@
-/* clip_bounds.h - where skinned meshes are while a clip plays. */
+/* clip_bounds.h - bounds of skinned meshes while a clip plays. */
 #ifndef HOB_CLIP_BOUNDS_H
 #define HOB_CLIP_BOUNDS_H
 
 #include "../model/model.h"
 
-/* What every clip needs of the model, gathered once: the nodes that move joints, and per joint that a skinned
- * mesh uses the box of its vertices. */
+/* Data that every clip needs, collected once: the nodes that move joints, and for each joint of a skinned mesh the box of its
+ * vertices. */
 typedef struct hob_skin_boxes {
 	const hob_model *model;
 	uint32_t node_count; /* joints and their ancestors */

@@ -42,8 +42,8 @@ static double arcsine(double y)
 	return 4 * sum;
 }
 
-/* Half of the angle between the quaternions as vectors, 0..pi/4, from half the chord: exact for tiny angles,
- * where the arc cosine of the dot product is not. */
+/* Half of the angle between the quaternions as vectors, 0..pi/4, from half the chord: exact for tiny angles, unlike the arc
+ * cosine of the dot product. */
 static double half_arc(const float a[4], const float b[4], double sign)
 {
 	double square = 0;
@@ -85,7 +85,7 @@ void hob_quat_slerp(const float a[4], const float b[4], double t, float out[4])
 	hob_quat_normalise(out);
 }
 
-/* Last key whose time is not after `time`; `time` lies within the keys. */
+/* Last key whose time is not after `time`; `time` is within the keys. */
 static uint32_t find_key(const hob_track *track, float time)
 {
 	uint32_t low = 0, high = track->key_count - 1;

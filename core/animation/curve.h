@@ -11,7 +11,7 @@
  * normalised out        [track->components] Cost       O(log key_count) */
 void hob_track_sample(const hob_track *track, bool rotation, float time, float *out);
 
-/* Floats from one key's value to the next in `values`, and where the value stands within a key. */
+/* Floats from one key's value to the next in `values`, and the offset of the value within a key. */
 size_t hob_track_stride(const hob_track *track);
 const float *hob_track_value(const hob_track *track, uint32_t key);
 

@@ -19,7 +19,7 @@ static bool all_zero(const float *a, uint32_t count)
 	return true;
 }
 
-/* The curve does not move from key `key` to the next. */
+/* The curve is constant from key `key` to the next. */
 static bool is_flat(const hob_track *track, uint32_t key)
 {
 	uint32_t n = track->components;
@@ -36,7 +36,7 @@ static uint32_t drop_flat(const hob_track *track, uint8_t *keep)
 	bool before = false;
 	for (uint32_t key = 0; key <= last; key++) {
 		bool after = key == last || is_flat(track, key);
-		/* A step needs its first key only; on other curves a flat stretch is held by its two ends. */
+		/* A step needs only its first key; on other curves, two ends keep a flat stretch. */
 		keep[key] = key == 0 ? (step || !after || last == 0) : step ? !before : !(before && after);
 		kept += keep[key];
 		before = key < last && after;
@@ -61,7 +61,7 @@ static double distance(const float *a, const float *b, uint32_t components, hob_
 	return components == 3 ? sqrt(square) : largest;
 }
 
-/* Whether the straight way from key `from` to key `to` stays near all between. */
+/* Whether the straight line from key `from` to key `to` stays near all keys between. */
 static bool fits(const hob_track *track, uint32_t from, uint32_t to, hob_reduce_rule rule)
 {
 	enum { WIDE = 64 };
@@ -100,7 +100,7 @@ static uint32_t drop_near(const hob_track *track, hob_reduce_rule rule, uint8_t 
 	keep[0] = 1;
 	for (uint32_t from = 0; from < last;) {
 		uint32_t to = from + 1, step = 1;
-		/* Gallop, then halve: long straight stretches cost few tests. */
+		/* Doubles the step, then halves it: long straight stretches need few tests. */
 		while (to < last) {
 			uint32_t reach = to + step;
 			if (reach > last)

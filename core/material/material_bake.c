@@ -11,7 +11,7 @@ typedef struct bake {
 	hob_material *materials;					   /* [material_count] copies under change */
 	uint32_t *image_to, *sampler_to, *material_to; /* old id -> new id or HOB_NONE */
 	uint32_t image_count, sampler_count, material_count;
-	bool *driven;					/* [material_count] by a clip: no other is equal */
+	bool *driven;					/* [material_count] driven by a clip: equal to no other */
 	hob_variant_mapping **mappings; /* [mesh_count] renumbered copies: meshes may share one array */
 	hob_arena *arena, *scratch;
 	hob_notes *notes;
@@ -33,7 +33,7 @@ static uint64_t hash_image(const hob_image *image)
 {
 	uint64_t hash = hob_unique_hash(0, image->path.data, image->path.len);
 	hash = hob_unique_hash(hash, image->bytes.data, image->bytes.size);
-	/* A picture that cannot be had is known by the text that asks for it. */
+	/* An unavailable picture is identified by the text that requests it. */
 	if (image->path.len == 0 && image->bytes.size == 0)
 		hash = hob_unique_hash(hash, image->uri.data, image->uri.len);
 	hash = hob_unique_hash(hash, &image->raw_width, sizeof image->raw_width);
@@ -104,7 +104,7 @@ static void make_key(const hob_material *m, material_key_t *key)
 	key->modes[0] = (uint32_t)m->alpha_mode;
 	key->modes[1] = m->double_sided;
 	key->modes[2] = m->ext_mask;
-	/* The factors stand together, base_color first and diffuse_transmission_color last, all floats. */
+	/* The factors are contiguous, base_color first and diffuse_transmission_color last, all floats. */
 	put_floats(
 		key, m->base_color,
 		(uint32_t)((offsetof(hob_material, slots) - offsetof(hob_material, base_color)) / sizeof(float)));

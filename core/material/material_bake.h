@@ -1,8 +1,8 @@
-/* material_bake.h - the materials of a model made fit for writing: the trunk of core/material.
+/* material_bake.h - prepares the materials of a model for writing: the trunk of core/material.
  *
- * In order: name rules when asked for, values brought into their ranges, texture slots without effect emptied,
- * equal pictures, samplers and materials folded, pictures and samplers that nothing uses dropped. Slots still
- * refer to the model's images; making textures of them is core/texture's work. */
+ * In order: apply name rules if enabled, clamp values, empty texture slots without effect, merge equal pictures, samplers and
+ * materials, drop unused pictures and samplers. Slots still refer to the model's images; core/texture makes textures of them.
+ * */
 #ifndef HOB_MATERIAL_BAKE_H
 #define HOB_MATERIAL_BAKE_H
 

@@ -80,7 +80,7 @@ void hob_material_clamp(hob_material *material, hob_notes *notes)
 		if (changed)
 			report(material, range->name, notes);
 	}
-	/* KHR_materials_ior: 0 means "no refraction at all" and is as valid as what is physical. */
+	/* KHR_materials_ior: 0 means "no refraction at all" and is as valid as physical values. */
 	if (material->ior != 0 && clamp(&material->ior, 1, FLT_MAX, 1.5f))
 		report(material, "ior", notes);
 	move_strength(material);

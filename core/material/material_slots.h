@@ -7,11 +7,11 @@
 /* Bits 1 << hob_property: what clips drive of a material. */
 typedef uint64_t hob_driven_factors;
 
-/* Empties the slots of extensions that the material lacks and those that a zero factor hides, with a note each; makes all
- * empty slots alike. A factor that a clip drives hides nothing. Returns the number of slots emptied. */
+/* Empties the slots of extensions that the material does not have, and those that a zero factor hides, with a note each; makes
+ * all empty slots equal. A factor that a clip drives hides nothing. Returns the number of emptied slots. */
 uint32_t hob_material_clear_slots(hob_material *material, hob_driven_factors driven, hob_notes *notes);
 
-/* What a slot is called in messages: "base colour". */
+/* The name of a slot in messages: "base colour". */
 const char *hob_slot_name(hob_slot slot);
 
 #endif

@@ -1,8 +1,7 @@
 /* name_rules.h - the reference converter's guesses from names: glass is transparent, metal is metallic.
  *
- * Off unless the setting name_rules is on: they are right for the scene they were written for (Bistro) and a
- * surprise elsewhere ("GlassMetal" is glass, "Fiberglass" is nothing). Case matters; a rule matches where its text
- * occurs anywhere in the name. */
+ * Only with the setting name_rules: they fit the scene that they were written for (Bistro), and surprise elsewhere
+ * ("GlassMetal" is glass, "Fiberglass" is nothing). Case matters; a rule matches if its text occurs anywhere in the name. */
 #ifndef HOB_NAME_RULES_H
 #define HOB_NAME_RULES_H
 

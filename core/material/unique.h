@@ -1,4 +1,4 @@
-/* unique.h - which of many items are equal. */
+/* unique.h - finds equal items among many. */
 #ifndef HOB_UNIQUE_H
 #define HOB_UNIQUE_H
 

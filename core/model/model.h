@@ -1,10 +1,9 @@
 /* model.h - the neutral in-memory model: what every importer produces and every writer consumes.
  *
- * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the arena that the
- * importer was given. Units: metres, seconds, radians; right-handed, Y up, front +Z (glTF's frame).
- * Matrices are 16 floats, column-major, column vectors (m[12..14] is the translation). Quaternions are
- * x y z w. Texture coordinate (0,0) is the upper left corner of the picture, as in glTF. Colours are
- * linear unless a field says sRGB. hob_model_check() states every rule and is run after each import. */
+ * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the importer's arena. Units: metres,
+ * seconds, radians; right-handed, Y up, front +Z (glTF's frame). Matrices are 16 floats, column-major, column vectors
+ * (m[12..14] is the translation). Quaternions are x y z w. Texture coordinate (0,0) is the upper left corner of the picture,
+ * as in glTF. Colours are linear unless a field says sRGB. hob_model_check() states every rule and is run after each import. */
 #ifndef HOB_MODEL_H
 #define HOB_MODEL_H
 
@@ -15,17 +14,17 @@ enum {
 	HOB_COLOR_SETS = 4,
 };
 
-/* ---- extras: what the source says beyond this model ---------------------------------------------------- */
+/* ---- extras: custom properties of the source ---------------------------------------------------------- */
 
-/* Custom properties as JSON text: glTF's `extras` and unknown `extensions`, FBX user properties, USD customData. They are
- * carried into the .scene, `hob inspect`, the API and the exported GLB, unchanged and not looked into.
+/* Custom properties as JSON text: glTF's `extras` and unknown `extensions`, FBX user properties, USD customData. They reach
+ * the .scene, `hob inspect`, the API and the exported GLB unchanged; Hob does not interpret them.
  *
  * values      one JSON value, an object from every importer that makes it itself: {"health":10}. hob_buf_put_json and
  *             hob_buf_put_double (base.h) write its parts. Empty: there are none
  * extensions  a JSON object with one member for each glTF extension that Hob does not know. Empty: there are none
  *
- * Both are valid JSON and UTF-8, at most HOB_LIMIT_JSON_DEPTH deep. All of a model together are at most
- * HOB_LIMIT_EXTRAS_BYTES: an importer that meets more leaves the rest out with one warning. */
+ * Both are valid JSON and UTF-8, at most HOB_LIMIT_JSON_DEPTH deep. All extras of a model together have at most
+ * HOB_LIMIT_EXTRAS_BYTES: an importer leaves out the rest, with one warning. */
 typedef struct hob_extras {
 	hob_str values, extensions;
 } hob_extras;
@@ -45,8 +44,8 @@ typedef struct hob_morph_target {
 typedef struct hob_mesh {
 	hob_str name;
 	uint32_t material;		   /* into materials, HOB_NONE = default material */
-	uint32_t source_mesh;	   /* mesh index in the source; meshes made from it stand side by side */
-	uint32_t source_primitive; /* index within the source mesh */
+	uint32_t source_mesh;	   /* mesh index in the source; meshes made from it are consecutive */
+	uint32_t source_primitive; /* index of the primitive in the source mesh */
 	hob_topology topology;	   /* strips, fans and loops are already turned into lists */
 	uint32_t vertex_count, index_count;
 	uint32_t *indices;			  /* [index_count], each < vertex_count; non-indexed sources get 0,1,2... */
@@ -62,8 +61,8 @@ typedef struct hob_mesh {
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
 	uint32_t mapping_count;
-	bool flat;		   /* without normals its faces are flat, as in glTF and STL, rather than smooth */
-	hob_extras extras; /* of the source mesh, at the first of those that stand side by side */
+	bool flat;		   /* without normals its faces are flat, as in glTF and STL, not smooth */
+	hob_extras extras; /* of the source mesh, for the first mesh that was made from it */
 } hob_mesh;
 
 typedef struct hob_variant_mapping {
@@ -88,34 +87,34 @@ typedef struct hob_sampler {
 	hob_filter mag, min;
 } hob_sampler;
 
-/* A picture. Exactly one of `path` and `bytes` is set; neither when the source names a picture that cannot
- * be had (outside the root, unsupported source): then `uri` still says what was asked for. */
+/* A picture. Exactly one of `path` and `bytes` is set, or neither if the picture in the source is not available (outside the
+ * root, unsupported source): `uri` then still says what was requested. */
 typedef struct hob_image {
 	hob_str name;
 	hob_str uri;  /* as written in the source, for messages; empty for embedded */
 	hob_str path; /* normalised path below the root, whether or not the file exists */
-	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. May lie in a file that hob_io
-	 * handed out rather than in the arena: the io outlives the model. */
+	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. It may be in a file that hob_io returned
+	 * instead of in the arena: the io outlives the model. */
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
-	hob_str mime;					/* as declared, may be empty or wrong: sniff the bytes */
-	/* Computed from other pictures instead; neither path nor bytes then. NULL: it is as it is. */
+	hob_str mime;					/* as declared, may be empty or wrong: check the bytes */
+	/* Computed from other pictures instead; then neither path nor bytes. NULL: not computed. */
 	const struct hob_made_image *made;
 } hob_image;
 
-/* What the textures of KHR_materials_pbrSpecularGlossiness say, as one of the two pictures that say it in terms of metal and
- * roughness (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture) or roughness in G and metallic in
- * B. Factors are linear and multiply the pictures' values; where there is no picture they stand alone. */
+/* One of the two pictures that express the textures of KHR_materials_pbrSpecularGlossiness as metal and roughness
+ * (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture), or roughness in G and metallic in B. Factors
+ * are linear and multiply the pictures' values; without a picture, the factor alone counts. */
 typedef struct hob_made_image {
 	bool is_metal_rough;
 	bool has_diffuse, has_specular;
-	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is made itself */
+	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is computed itself */
 	float diffuse_factor[3], specular_factor[3], glossiness;
 } hob_made_image;
 
-/* Which number of a picture is a scalar map (opacity, roughness, metallic). */
+/* Which channel of a picture is a scalar map (opacity, roughness, metallic). */
 typedef enum hob_channel_choice {
-	HOB_CHANNEL_OF_SLOT, /* what the slot says below */
+	HOB_CHANNEL_OF_SLOT, /* as the slot below says */
 	HOB_CHANNEL_R,
 	HOB_CHANNEL_G,
 	HOB_CHANNEL_B,
@@ -124,11 +123,11 @@ typedef enum hob_channel_choice {
 } hob_channel_choice;
 
 typedef struct hob_texture_ref {
-	uint32_t image;	  /* HOB_NONE = no texture: an all-zero ref must be set to HOB_NONE by importers */
+	uint32_t image;	  /* HOB_NONE = no texture: importers must set an all-zero ref to HOB_NONE */
 	uint32_t sampler; /* HOB_NONE = repeat, linear */
 	uint32_t uv_set;
 	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T R S uv, R = [c s; -s c]; scale 1 */
-	hob_channel_choice channel;			 /* OPACITY, ROUGHNESS and METALLIC alone look at it */
+	hob_channel_choice channel;			 /* only OPACITY, ROUGHNESS and METALLIC use it */
 } hob_texture_ref;
 
 typedef enum hob_alpha_mode { HOB_ALPHA_OPAQUE, HOB_ALPHA_MASK, HOB_ALPHA_BLEND } hob_alpha_mode;
@@ -140,7 +139,7 @@ typedef enum hob_slot {
 	HOB_SLOT_NORMAL,
 	HOB_SLOT_OCCLUSION, /* R */
 	HOB_SLOT_EMISSIVE,	/* sRGB */
-	/* Separate opacity map (OBJ map_d ...): A when some alpha is below 1, else the luminance of RGB. */
+	/* Separate opacity map (OBJ map_d ...): A if some alpha is below 1, otherwise the luminance of RGB. */
 	HOB_SLOT_OPACITY,
 	HOB_SLOT_SPECULAR,		  /* A */
 	HOB_SLOT_SPECULAR_COLOR,  /* sRGB */
@@ -200,27 +199,27 @@ typedef struct hob_material {
 	hob_extras extras;
 } hob_material;
 
-/* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats
- * with other defaults set them after this. */
+/* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats with other defaults
+ * set them afterwards. */
 void hob_material_init(hob_material *material);
 
 /* ---- scene ------------------------------------------------------------------------------------------- */
 
-/* Nodes stand in depth-first pre-order: parent < node, and a node's descendants are the contiguous range
- * behind it; siblings keep the source's order; several roots are allowed. Either TRS or matrix is
- * authoritative: has_matrix says the source gave a matrix that TRS cannot hold exactly (shear). TRS is always
- * filled, with the closest decomposition then. */
+/* Nodes are in depth-first pre-order: parent < node, and a node's descendants are the contiguous range after it. Siblings keep
+ * the source's order; several roots are allowed. Either TRS or the matrix is authoritative: has_matrix says that the source
+ * gave a matrix that TRS cannot express exactly (shear). TRS then has the closest decomposition. */
 typedef struct hob_node {
 	hob_str name;
 	uint32_t parent; /* HOB_NONE for a root */
 	uint32_t
-		source; /* index in the source, for messages and for mapping; HOB_NONE when made by the importer */
+		source; /* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
 	bool has_matrix;
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
 	uint32_t skin, camera, light;
-	uint32_t weight_first, weight_count; /* node's own morph weights in hob_model.weights; count 0 = mesh's */
+	uint32_t weight_first,
+		weight_count; /* node's own morph weights in hob_model.weights; count 0 = the mesh's */
 	hob_extras extras;
 } hob_node;
 
@@ -237,7 +236,7 @@ typedef struct hob_camera {
 	hob_camera_type type;
 	float yfov_or_ymag;	  /* radians, or half height in metres */
 	float aspect_or_xmag; /* 0 = not given (perspective), or half width */
-	float znear, zfar;	  /* zfar = +inf when absent */
+	float znear, zfar;	  /* zfar = +inf if absent */
 	hob_extras extras;
 } hob_camera;
 
@@ -247,7 +246,7 @@ typedef struct hob_light {
 	hob_str name;
 	hob_light_type type;
 	float color[3], intensity; /* lux (directional) or candela */
-	float range;			   /* metres, +inf when absent */
+	float range;			   /* metres, +inf if absent */
 	float inner_cone, outer_cone;
 	hob_extras extras;
 } hob_light;
@@ -257,7 +256,7 @@ typedef struct hob_skin {
 	uint32_t root; /* skeleton root node or HOB_NONE */
 	uint32_t joint_count;
 	uint32_t *joints;	 /* [joint_count] node ids */
-	float *inverse_bind; /* [joint_count][16]; never NULL: identity when the source has none */
+	float *inverse_bind; /* [joint_count][16]; never NULL: identity if the source has none */
 	hob_extras extras;
 } hob_skin;
 
@@ -281,11 +280,11 @@ typedef struct hob_channel {
 	uint32_t track; /* into hob_clip.tracks */
 } hob_channel;
 
-/* What drives something else than a node (properties.h). */
+/* A channel that drives something other than a node (properties.h). */
 typedef struct hob_property_channel {
 	uint32_t property; /* hob_property */
 	uint32_t index;	   /* material, camera or light */
-	uint32_t slot;	   /* hob_slot of a texture's placement, else 0 */
+	uint32_t slot;	   /* hob_slot of a texture's placement, otherwise 0 */
 	uint32_t track;	   /* into hob_clip.tracks */
 } hob_property_channel;
 
@@ -298,17 +297,17 @@ typedef struct hob_clip {
 	hob_extras extras;
 } hob_clip;
 
-/* ---- what the source's space was ------------------------------------------------------------------------ */
+/* ---- the space of the source ---------------------------------------------------------------------------- */
 
 typedef enum hob_color_space {
-	HOB_COLORS_STATED, /* the format says which they are: no setting may change it */
+	HOB_COLORS_STATED, /* stated by the format: no setting may change it */
 	HOB_COLORS_LINEAR, /* the format does not say; the importer took them as linear */
-	HOB_COLORS_SRGB	   /* the same, as display values, which it converted */
+	HOB_COLORS_SRGB /* the format does not say; the importer took them as display values and converted them */
 } hob_color_space;
 
-/* How the importer brought the source into Hob's space, so that the settings up_axis, unit (with hob_model.unit) and colors can
- * do it otherwise (core/import/space.h). All zero means: nothing to do, as in glTF. Importers fill it and do nothing else about these
- * settings. */
+/* How the importer converted the source to Hob's space, so that the settings up_axis, unit (with hob_model.unit) and colors
+ * can do it differently (core/import/space.h). All zero means: nothing was converted, as in glTF. Importers fill it and
+ * otherwise ignore these settings. */
 typedef struct hob_source_space {
 	float turn[4]; /* rotation x y z w that was applied to the source's axes; all zero = none */
 	hob_color_space material_colors, vertex_colors; /* of factors (not of pictures) and lights; of vertices */
@@ -318,9 +317,9 @@ typedef struct hob_source_space {
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
 typedef struct hob_model {
-	hob_str generator; /* tool named by the source, may be empty */
+	hob_str generator; /* tool named in the source, may be empty */
 	hob_extras extras; /* of the file as a whole */
-	float unit;		   /* metres that 1 was in the source: importers multiplied by it; 0 = 1 */
+	float unit;		   /* length of 1 source unit in metres: importers multiplied by it; 0 = 1 */
 	hob_source_space space;
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;
@@ -342,34 +341,34 @@ typedef struct hob_model {
 	hob_str *variants;
 } hob_model;
 
-/* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present
- * for their counts, at least one scene. An importer that breaks one has a bug or met a bad file: CORRUPT. */
+/* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present for their counts,
+ * at least one scene. CORRUPT: the importer has a bug or the file is bad. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
-/* Cuts the name of each clip behind its last '|' (Blender and Assimp write "rig|Walk"); names stay unique: a later clip gets
- * "Walk_2". Nothing is cut that would leave nothing. MEMORY. O(clip_count squared). */
+/* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a later clip gets
+ * "Walk_2". A name that would become empty is not cut. MEMORY. O(clip_count squared). */
 bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
-/* Gives clip `index` the name, or name_2, name_3 ... when an earlier clip has it. False without memory. */
+/* Gives clip `index` the name, or name_2, name_3 ... if an earlier clip has it. False without memory. */
 bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
 
-/* What hob_mesh_repair_directions did, for a note. */
+/* What hob_mesh_repair_directions changed, for a note. */
 typedef struct hob_direction_repair {
 	uint32_t normals_scaled, tangents_scaled; /* vectors brought to unit length */
 	uint32_t normals_filled, tangents_filled; /* zero vectors replaced */
 	bool normals_dropped, tangents_dropped;
 } hob_direction_repair;
 
-/* Makes normals and tangents obey the rules above, for importers that were given others: lengths more than
- * 0.05 % off become 1, w becomes +1 or -1, a zero normal takes that of a face at the vertex, a zero tangent any
- * direction across the normal. An array that holds NaN or infinity, or zeros only, is set to NULL, so that
- * a later stage generates it. Positions and indices must already be valid. O(vertex_count + index_count). */
+/* Makes normals and tangents obey the rules above, for importers with bad ones: lengths more than 0.05 % off become 1, w
+ * becomes +1 or -1, a zero normal becomes that of a face at the vertex, a zero tangent any direction perpendicular to the
+ * normal. An array with NaN or infinity, or only zeros, is set to NULL, so that a later stage generates it. Positions and
+ * indices must already be valid. O(vertex_count + index_count). */
 hob_direction_repair hob_mesh_repair_directions(hob_mesh *mesh);
 
-/* Local matrix of a node: its matrix if has_matrix, else T * R * S. */
+/* Local matrix of a node: its matrix if has_matrix, otherwise T * R * S. */
 void hob_node_local_matrix(const hob_node *node, float out[16]);
-/* Splits a matrix into T, R, S: scale by column lengths, the sign of a negative determinant on x. Returns
- * false when it holds shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5 of
- * its largest entry; the closest T, R, S is written all the same. */
+/* Splits a matrix into T, R, S: scale is the column lengths, the sign of a negative determinant goes to x. Returns false if it
+ * has shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5 of its largest entry; it still
+ * writes the closest T, R, S. */
 bool hob_matrix_decompose(const float matrix[16], float t[3], float r[4], float s[3]);
 void hob_matrix_multiply(const float a[16], const float b[16], float out[16]); /* a * b; out may alias */
 

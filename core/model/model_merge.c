@@ -81,7 +81,7 @@ static bool allocate(const totals_t *t, hob_arena *arena, hob_model *m)
 		   m->scenes && m->scene_roots && m->cameras && m->lights && m->skins && m->clips && m->variants;
 }
 
-/* ---- appending one model; `m` still has the counts from before it, which are what its ids move by */
+/* ---- appending one model; `m` still has the counts from before, by which its ids move */
 
 static void append_materials(hob_model *m, const hob_model *in)
 {

@@ -39,7 +39,7 @@ static void scale_array(scaler_t *s, float **array, size_t count)
 		scale(s, *array, count);
 }
 
-/* Infinity means "none" here and stays. */
+/* Infinity means "none" here and is not scaled. */
 static void scale_distance(scaler_t *s, float *value)
 {
 	if (isfinite(*value))
@@ -99,7 +99,7 @@ static size_t value_count(const hob_track *track)
 	return (size_t)track->key_count * track->components * (track->interpolation == HOB_CUBICSPLINE ? 3 : 1);
 }
 
-/* Channels of lengths get scaled tracks; the old ones stay for channels of other kinds that share them. */
+/* Channels of lengths get scaled tracks; the old tracks stay for other channels that share them. */
 static uint32_t scale_track(scaler_t *s, hob_clip *clip, uint32_t *scaled, uint32_t track)
 {
 	if (scaled[track] == HOB_NONE) {

@@ -1,6 +1,5 @@
-/* properties.h - what a clip can drive beside nodes: numbers of materials, of their textures' placement, of cameras and
- * lights. The table is PROPERTY in schema/formats/animation.def; the pointers are those of KHR_animation_pointer and the
- * glTF object model. */
+/* properties.h - what a clip can drive besides nodes: numbers of materials, texture placement, cameras and lights. The table
+ * is PROPERTY in schema/formats/animation.def; the pointers are those of KHR_animation_pointer and the glTF object model. */
 #ifndef HOB_PROPERTIES_H
 #define HOB_PROPERTIES_H
 
@@ -23,15 +22,15 @@ typedef struct hob_property_info {
 	hob_driven driven;
 	uint32_t components;
 	bool is_length, is_length_if_orthographic;
-	const char *pointer; /* behind "/materials/3/"; of a camera "perspective/yfov|orthographic/ymag" */
+	const char *pointer; /* after "/materials/3/"; of a camera "perspective/yfov|orthographic/ymag" */
 } hob_property_info;
 
 const hob_property_info *hob_property_of(uint32_t property); /* property < HOB_PROPERTY_COUNT */
 
-/* The part of the pointer that says it: of a camera the one for its type. */
+/* The part of the pointer for it; of a camera the one for its type. */
 hob_str hob_property_pointer(uint32_t property, bool orthographic);
-/* Where glTF keeps the texture of a slot, behind "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for slots
- * that glTF has not. */
+/* The texture of a slot in glTF, after "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for slots that glTF
+ * does not have. */
 hob_str hob_slot_pointer(hob_slot slot);
 
 /* Whether the values of a channel are lengths, which hob_model_scale scales. */

@@ -1,10 +1,10 @@
-/* spec_gloss.h - the specular-glossiness model of KHR_materials_pbrSpecularGlossiness in terms of metal and roughness. */
+/* spec_gloss.h - converts the specular-glossiness model of KHR_materials_pbrSpecularGlossiness to metal and roughness. */
 #ifndef HOB_SPEC_GLOSS_H
 #define HOB_SPEC_GLOSS_H
 
 #include "model.h"
 
-/* Finds the base colour and the metallic value whose diffuse and specular reflection come nearest to those given.
+/* Finds the base colour and the metallic value whose diffuse and specular reflection are closest to the given ones.
  *
  * diffuse, specular   linear light, 0..1
  * base                out: linear, 0..1
@@ -14,7 +14,7 @@
  *                     reflections decides metallic, and the base colour is blended by its square from that of either. */
 float hob_spec_gloss_convert(const float diffuse[3], const float specular[3], float base[3]);
 
-/* Whether some diffuse colour beside this specular one becomes metal in part. */
+/* Whether some diffuse colour with this specular one becomes partly metal. */
 bool hob_spec_gloss_has_metal(const float specular[3]);
 
 #endif

@@ -1,9 +1,9 @@
-/* recipe.h - the cook key: what an output depends on, hashed item by item.
+/* recipe.h - the cook key: a hash of everything that an output depends on, item by item.
  *
  * Known before a cook: the ingredients (importer, versions, settings, profile, extension) and the source's
  * digest; their hash is the `lookup`. Known after it: every dependency by its name relative to the source's
- * folder and its digest, or that it was missing; with them the lookup becomes the `key`. No absolute path,
- * host name or time takes part, so the same inputs have the same key on every machine. */
+ * folder and its digest, or that it was missing; with them the lookup becomes the `key`. It does not depend on absolute paths,
+ * host names or times, so the same inputs have the same key on every machine. */
 #ifndef HOB_RECIPE_H
 #define HOB_RECIPE_H
 
@@ -11,7 +11,7 @@
 #include "../hash/hash.h"
 #include "settings.h"
 
-/* Raised when cooked bytes change for unchanged inputs without an importer being the cause. */
+/* Raise it when cooked bytes change for unchanged inputs, unless an importer is the cause. */
 enum { HOB_COOK_VERSION = 10 };
 
 typedef struct hob_ingredients {
@@ -36,10 +36,10 @@ hob_sha256 hob_recipe_key(const hob_sha256 *lookup, hob_str file_name, hob_depen
 						  uint32_t dep_count);
 /* JSON object with every ingredient by name, for `why`. */
 void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
-/* Of such an object: which profile it was cooked with. */
+/* Of such an object: the profile of the cook. */
 hob_profile hob_ingredients_profile(hob_str printed);
 
-/* Path of `target` as seen from folder `dir` ("../tex/a.png"); both below the same root. */
+/* `target` relative to folder `dir` ("../tex/a.png"); both below the same root. */
 hob_str hob_path_relative(hob_arena *arena, hob_str dir, hob_str target);
 
 #endif

@@ -14,7 +14,7 @@ static inline hob_affine hob_affine_identity(void)
 	return (hob_affine){{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}};
 }
 
-/* False when the last row is not 0 0 0 1: a projection. */
+/* False if the last row is not 0 0 0 1: a projection. */
 static inline bool hob_affine_from(const float matrix[16], hob_affine *out)
 {
 	for (int column = 0; column < 4; column++)
@@ -36,7 +36,7 @@ static inline hob_affine hob_affine_multiply(const hob_affine *a, const hob_affi
 	return out;
 }
 
-/* Cofactors of the linear part: its determinant times the transposed inverse; what normals are turned by. */
+/* Cofactors of the linear part: its determinant times the transposed inverse; normals are transformed by it. */
 static inline void hob_affine_cofactors(const hob_affine *a, double out[9])
 {
 	const double *m = a->m;
@@ -55,7 +55,7 @@ static inline double hob_affine_determinant(const hob_affine *a)
 	return a->m[0] * c[0] + a->m[1] * c[1] + a->m[2] * c[2];
 }
 
-/* False when the linear part has no inverse, or one that is not finite. */
+/* False if the linear part has no inverse, or one that is not finite. */
 static inline bool hob_affine_invert(const hob_affine *a, hob_affine *out)
 {
 	double c[9], det = hob_affine_determinant(a);

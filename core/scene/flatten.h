@@ -1,4 +1,4 @@
-/* flatten.h - the hierarchy of a model as parallel arrays: what the scene writers put into files. */
+/* flatten.h - the hierarchy of a model as parallel arrays, as the scene writers put it into files. */
 #ifndef HOB_SCENE_FLATTEN_H
 #define HOB_SCENE_FLATTEN_H
 
@@ -10,7 +10,7 @@
  * becomes a node; each of its meshes becomes a child named "<name>_Mesh_<i>", one level deeper, with identity
  * transform, before the node's own children. In the hierarchy records the first child of a parent holds in
  * last_sibling the id of the last one; every other node has -1 there, roots always; roots are not linked to
- * each other by next_sibling (scene_roots lists them). There is no bound on depth.
+ * each other by next_sibling (scene_roots lists them). Depth is not limited.
  *
  * model     checked by hob_model_check
  * meshes    [model->mesh_count] for their boxes, and for skinned ones for joints and weights; NULL leaves all boxes empty

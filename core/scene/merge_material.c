@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* One mesh reference of a node that is to be joined. */
+/* A mesh reference of a node that will be joined. */
 typedef struct piece {
 	uint32_t node, place; /* place: number of the reference within the node */
 	uint32_t mesh, anchor, kind;
@@ -17,11 +17,10 @@ typedef struct merge {
 	hob_static_nodes nodes;
 	piece_t *pieces;
 	uint32_t piece_count, group_count;
-	bool *taken;		 /* [old mesh_ref by running number of (node, place)] joined away */
+	bool *taken;		 /* [old mesh_ref by running number of (node, place)] removed by joining */
 	uint32_t *first_ref; /* [node_count] running number of the node's first reference */
-	uint32_t
-		*added; /* [node_count] newest joined mesh that the node gets, or HOB_NONE; others follow in more[] */
-	uint32_t *more; /* [mesh] joined mesh before it of the same node */
+	uint32_t *added; /* [node_count] newest joined mesh of the node, or HOB_NONE; others follow in more[] */
+	uint32_t *more;	 /* [mesh] joined mesh before it of the same node */
 	hob_arena *arena, *scratch;
 	hob_error *err;
 } merge_t;
@@ -34,7 +33,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 static int compare_groups(const piece_t *a, const piece_t *b)
 {
 	int order = compare_numbers(a->anchor, b->anchor);
-	/* Under an anchor the scenes are those of the anchor. */
+	/* Below an anchor, the scenes are those of the anchor. */
 	if (order == 0 && a->anchor == HOB_NONE)
 		order = compare_numbers(a->scenes, b->scenes);
 	return order != 0 ? order : compare_numbers(a->kind, b->kind);
@@ -242,8 +241,8 @@ static bool rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
 	return true;
 }
 
-/* Children stand behind their parents: going backwards, a node whose children are all doomed can be doomed itself. Only what
- * held a joined mesh, or is above such a node, may go. */
+/* Children come after their parents: going backwards, a node whose children are all deleted can be deleted itself. Only nodes
+ * that held a joined mesh, or are above such a node, may be deleted. */
 static void doom_empty(const merge_t *w, uint32_t source_count, const bool *emptied, bool *doomed,
 					   bool *needed, bool *above)
 {

@@ -35,7 +35,7 @@ void hob_box_transform(const float box[6], const float matrix[16], float out[6])
 			high += a < b ? b : a;
 			size += (a < 0 ? -a : a) + (b < 0 ? -b : b);
 		}
-		/* A vertex that a reader transforms in float lands this far off at most. */
+		/* Largest error of a vertex that a reader transforms in float. */
 		double slack = size * 2 * (double)FLT_EPSILON;
 		out[row] = to_float(low - slack);
 		out[3 + row] = to_float(high + slack);
@@ -47,8 +47,7 @@ static bool holds_vertices(const hob_baked_mesh *mesh)
 	return mesh->mesh.vertex_count > 0;
 }
 
-/* Each joint's vertices stay in the image of their box under the joint, and a blend of them in the union of
- * all. */
+/* Each joint's vertices stay in the image of their box under the joint, and a blend of them in the union of all. */
 static bool skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const hob_baked_scene *scene,
 						float out[6], hob_arena *scratch, hob_error *err)
 {
@@ -121,7 +120,7 @@ bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_
 		hob_box_clear(scene->aabb + 6 * i);
 	if (meshes && !mesh_boxes(model, meshes, scene, scratch, err))
 		return false;
-	/* Children stand behind their parent, so one pass from the end gathers whole subtrees. */
+	/* Children come after their parent, so one pass from the end collects whole subtrees. */
 	for (uint32_t i = scene->node_count; i-- > 0;)
 		if (scene->hierarchy[i].parent >= 0)
 			hob_box_add(scene->aabb + 6 * (size_t)scene->hierarchy[i].parent, scene->aabb + 6 * (size_t)i);

@@ -1,4 +1,4 @@
-/* scene_bounds.h - where the meshes of a flattened scene are in its world. */
+/* scene_bounds.h - world bounds of the meshes of a flattened scene. */
 #ifndef HOB_SCENE_BOUNDS_H
 #define HOB_SCENE_BOUNDS_H
 

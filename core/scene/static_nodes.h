@@ -1,12 +1,12 @@
-/* static_nodes.h - which parts of a model never move against each other, so that their meshes may be joined. */
+/* static_nodes.h - which parts of a model never move relative to each other, so that their meshes can be joined. */
 #ifndef HOB_STATIC_NODES_H
 #define HOB_STATIC_NODES_H
 
 #include "affine.h"
 
-/* The anchor of a node is the nearest of itself and its ancestors that may move by itself: the target of an animation channel,
- * a joint, the root of a skeleton, or a node whose matrix is a projection; HOB_NONE when there is none. What has the same
- * anchor moves as one. */
+/* The anchor of a node is the nearest one of itself and its ancestors that can move by itself: the target of an animation
+ * channel, a joint, the root of a skeleton, or a node whose matrix is a projection; HOB_NONE if there is none. Nodes with the
+ * same anchor move together. */
 typedef struct hob_static_nodes {
 	uint32_t *anchor;	/* [node_count] */
 	hob_affine *place;	/* [node_count] relative to the anchor, or to the world */
@@ -18,7 +18,7 @@ typedef struct hob_static_nodes {
 bool hob_static_nodes_find(const hob_model *model, hob_arena *scratch, hob_static_nodes *out,
 						   hob_error *err) HOB_MUST_CHECK;
 
-/* True when the node's meshes are rigid: no skin, no weights of its own. (Morph targets are the mesh's affair.) */
+/* True if the node's meshes are rigid: no skin, no weights of its own. (Morph targets belong to the mesh.) */
 bool hob_node_is_rigid(const hob_node *node);
 
 #endif
