@@ -1,6 +1,6 @@
-"""Blender add-on: save, and the model is cooked. Exports glTF into a folder that Hob watches and says what came of it.
+"""Blender add-on: save, and the model is cooked. Exports glTF into a folder that Hob watches and reports the result.
 
-Edit > Preferences > Add-ons > Install, choose this file, set the daemon's address and the folder. Every save of the .blend
+Edit > Preferences > Add-ons > Install, select this file, then set the daemon's address and the folder. Every save of the .blend
 then exports NAME.glb there; File > Export > Hob does it at once. The result is in the status bar, a failure in a box as well.
 In `blender --background` it is printed.
 
@@ -37,7 +37,7 @@ COOK_SECONDS = 120
 
 
 class Trouble(Exception):
-    """In words for the person who saved."""
+    """An error for the person who saved."""
 
 
 class Daemon:
@@ -45,7 +45,7 @@ class Daemon:
         self.url, self.token = (url if "://" in url else "http://" + url).rstrip("/"), token
 
     def ask(self, target, body=None, timeout=10, method=None):
-        """body: bytes as they are, anything else as JSON. The answer's JSON, None where it is empty."""
+        """body: bytes unchanged, anything else as JSON. Returns the answer's JSON, or None if it is empty."""
         plain = isinstance(body, bytes)
         kind = "application/octet-stream" if plain else "application/json"
         request = urllib.request.Request(self.url + target, data=body if plain or body is None else json.dumps(body).encode(),
@@ -68,7 +68,7 @@ class Daemon:
             raise Trouble(f"Hob at {self.url} cannot be reached ({reason})") from error
 
     def asset_of(self, path):
-        """The asset's name of a file: root/path."""
+        """The name of the asset for a file: root/path."""
         roots = self.ask("/api/v1/roots")["items"]
         path = os.path.realpath(path)
         inside = [root for root in roots if path.startswith(os.path.realpath(root["path"]) + os.sep)]
@@ -79,11 +79,11 @@ class Daemon:
         return root["name"] + "/" + os.path.relpath(path, os.path.realpath(root["path"])).replace(os.sep, "/")
 
     def cooked(self, name, timeout=COOK_SECONDS):
-        """Waits until everything saved in its watched folder is cooked; a line about this asset, or Trouble."""
+        """Waits until everything saved in its watched folder is cooked. Returns a line about this asset, or raises Trouble."""
         return self.result(name, timeout)
 
     def show(self, user, name, glb, timeout=COOK_SECONDS):
-        """What `user` sees stands for the asset until it is saved; a line about its cook, or Trouble."""
+        """The live model of `user` replaces the asset until it is saved. Returns a line about its cook, or raises Trouble."""
         digest = hashlib.sha256(glb).hexdigest()
         self.ask("/blobs/" + digest, glb, 60, "PUT")
         told = self.ask(f"/api/v1/live/{urllib.parse.quote(user, '')}/{urllib.parse.quote(name)}", {"sha256": digest}, method="PUT")
@@ -107,7 +107,7 @@ class Daemon:
 
 
 def export_into(folder, name, export):
-    """Calls export(path of a .glb) and puts its whole result at folder/name.glb at once; that path."""
+    """Calls export(path of a .glb), moves the complete result to folder/name.glb and returns that path."""
     if not os.path.isdir(folder):
         raise Trouble(f"there is no folder {folder}: set it in the add-on's preferences")
     hidden = tempfile.mkdtemp(prefix=".hob-export-", dir=folder)
@@ -186,7 +186,7 @@ if bpy:
             return f"{trouble}; the file is exported and will be cooked" if "cannot be reached" in str(trouble) else str(trouble), True
 
     def target():
-        """Where the .blend is exported to: folder, name."""
+        """The folder and the name of the export."""
         settings = bpy.context.preferences.addons[__name__].preferences
         blend = bpy.data.filepath
         if not blend:
@@ -195,14 +195,14 @@ if bpy:
         return folder, os.path.splitext(os.path.basename(blend))[0]
 
     class Live:
-        """What is on screen, while it is switched on. Blender is touched by its own thread only; the daemon by another."""
+        """The live model, while it is switched on. Only Blender's own thread uses Blender; another one talks to the daemon."""
         on, dirty, busy, exporting = False, False, False, False
-        given = None  # digest of what the daemon has
+        given = None  # digest of the model that the daemon has
         says, failed, shown = "", False, False
         answers = []
 
     def show_now():
-        """Exports what is on screen; then a call that gives it to the daemon and returns (line, failed)."""
+        """Exports the current scene. Returns a call that sends it to the daemon and returns (line, failed)."""
         settings = bpy.context.preferences.addons[__name__].preferences
         folder, name = target()
         daemon, user = Daemon(settings.url, settings.token), settings.user
@@ -312,7 +312,7 @@ if bpy:
                 column.label(text=text[at:at + 40])
 
     def publish():
-        """Exports now; the answer of the daemon is waited for beside, except where nobody works meanwhile."""
+        """Exports now. It waits for the daemon in the background, except in background mode."""
         settings = bpy.context.preferences.addons[__name__].preferences
         path = export_into(*target(), gltf)
         daemon = Daemon(settings.url, settings.token)

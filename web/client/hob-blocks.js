@@ -1,11 +1,10 @@
 /**
- * hob-blocks.js - block-compressed textures as pixels, for graphics cards that have no format for them. Needs nothing.
+ * hob-blocks.js - block-compressed textures as pixels, for graphics cards without that format. No dependencies.
  *
  *     const pixels = await decodeBlocks(146, level.data, level.width, level.height);
  *
- * BC1, BC3, BC4, BC5, BC6H (unsigned) and BC7 as the Khronos Data Format Specification has them, and ASTC of two
- * dimensions and low dynamic range; parts of ASTC that are for high dynamic range come out magenta, as the
- * specification wants.
+ * BC1, BC3, BC4, BC5, BC6H (unsigned) and BC7 as in the Khronos Data Format Specification, and two-dimensional
+ * ASTC with low dynamic range; high dynamic range in ASTC becomes magenta, as the specification requires.
  */
 
 const BREATH = 10; /* ms of work, after which the page may do something else */

@@ -1,14 +1,14 @@
 /**
- * hob-delta.js - which bytes of a packed file have to be fetched when an older one of the same kind is at hand.
+ * hob-delta.js - finds the bytes of a packed file that must be fetched, given an older file of the same kind.
  *
- * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections. Bytes
- * with the same digest are taken from the older file, wherever they lie in it. The digests prove nothing: what is put
- * together is to be checked against the SHA-256 of the whole.
+ * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections.
+ * Bytes with the same digest are copied from the older file, wherever they are in it. The digests are not a
+ * proof: check the result against the SHA-256 of the whole file.
  */
 import { constants, hex, isPack, readRecord, records } from './hob-format.js';
 
 const tableBytes = 4096;
-const gapBytes = 4096; // known bytes in between are fetched again: a request costs more
+const gapBytes = 4096; // known bytes in between are fetched again: another request costs more
 const rangeType = 'R'.charCodeAt(0) | ('N'.charCodeAt(0) << 8) | ('G'.charCodeAt(0) << 16) | ('S'.charCodeAt(0) << 24);
 
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -38,7 +38,7 @@ function readRanges(bytes, sections) {
 
 const keyOf = (digest, size) => `${hex(digest)}.${size}`;
 
-/** Where the older file has which bytes: {key: offset}. */
+/** Offsets of bytes in the older file: {key: offset}. */
 function indexOf(older) {
 	const header = readHeader(older);
 	const found = new Map();
@@ -51,7 +51,7 @@ function indexOf(older) {
 	return found;
 }
 
-/** [first, end] of what is still missing, ascending, after everything known has been copied into `whole`. */
+/** [first, end] of the missing bytes, ascending, after all known bytes were copied into `whole`. */
 function plan(whole, sections, came, older, known) {
 	const needs = [];
 	const need = (first, end) => {
@@ -86,7 +86,7 @@ function plan(whole, sections, came, older, known) {
 /**
  * @param {Uint8Array} older
  * @param {(first: number, end: number) => Promise<{bytes: Uint8Array, total: number}>} fetchRange
- * @returns {Promise<Uint8Array | null>} all bytes, not yet verified; null: nothing can be saved, fetch the whole
+ * @returns {Promise<Uint8Array | null>} all bytes, not yet verified; null: not possible, fetch the whole file
  */
 export async function fetchDelta(older, fetchRange) {
 	if (!readHeader(older)) return null;

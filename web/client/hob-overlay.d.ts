@@ -1,6 +1,6 @@
-/** <hob-overlay>: says on the page what is wrong with assets; puts itself there when there is something to say. */
+/** <hob-overlay>: shows errors of assets on the page; adds itself when there is one. */
 export class HobOverlay extends HTMLElement {
 	show(name: string, error: { message: string; file?: string; line?: number; hint?: string }): void;
-	/** The asset is fine again. */
+	/** The asset has no error any more. */
 	clear(name: string): void;
 }

@@ -1,9 +1,9 @@
 /**
- * hob-overlay.js - says on the page why what was saved is not on screen.
+ * hob-overlay.js - shows on the page why a saved change is not visible.
  *
  *     import { HobOverlay } from './hob-overlay.js';
  *     const loader = new HobLoader();
- *     loader.overlay = new HobOverlay();      // shows the errors of all that it watches; gone with the next good save
+ *     loader.overlay = new HobOverlay();      // shows the errors of watched models, until the next good save
  */
 const style = `
 	:host { position: fixed; inset: auto 0 0 0; z-index: 2147483000; max-height: 60vh; overflow: auto;
@@ -26,7 +26,7 @@ function element(name, className, text) {
 	return out;
 }
 
-/** A custom element, <hob-overlay>, which puts itself on the page when there is something to say. */
+/** A custom element, <hob-overlay>, which adds itself to the page when there is an error. */
 export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 	#errors = new Map();
 	#list = document.createElement('ul');
@@ -53,7 +53,7 @@ export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 		this.#draw();
 	}
 
-	/** The asset is fine again. */
+	/** The asset has no error any more. */
 	clear(name) {
 		if (this.#errors.delete(name)) this.#draw();
 	}

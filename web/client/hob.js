@@ -16,7 +16,7 @@ import { fetchDelta } from './hob-delta.js';
 import { listen, whyUnreachable } from './hob-events.js';
 import { hex } from './hob-format.js';
 
-/** Why something cannot be had or shown: message, and where the daemon told, file, line, hint, code, status. */
+/** Why something cannot be fetched or shown: message and, if the daemon sent them, file, line, hint, code, status. */
 export class HobError extends Error {
 	constructor(message, facts = {}) {
 		super(message);
@@ -24,7 +24,7 @@ export class HobError extends Error {
 	}
 }
 
-/** An error as the daemon writes it, in events, in lists and as problem+json, as a HobError. */
+/** A HobError for an error of the daemon, as it is in events, lists and problem+json. */
 export function errorOf(name, facts) {
 	const { message, detail, hint, code, location, status } = facts;
 	return new HobError(message ?? detail ?? 'unknown error',
@@ -46,7 +46,7 @@ function matcher(glob) {
 	return (name) => pattern.test(name) || pattern.test(name.slice(name.indexOf('/') + 1));
 }
 
-/* HOST:PORT is what people type. */
+/* People type HOST:PORT. */
 function addressOf(text) {
 	const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
 	try {
@@ -59,10 +59,10 @@ function addressOf(text) {
 
 export class HobClient {
 	/**
-	 * @param {string | URL} url  of the daemon, HOST:PORT too; with a path when a proxy gives it one
+	 * @param {string | URL} url  of the daemon, also HOST:PORT; with a path if a proxy adds one
 	 * @param {{token?: string, headers?: object, credentials?: RequestCredentials, wait?: number, live?: string}}
 	 * [options]
-	 *        wait: seconds to wait for an asset that is being cooked
+	 *        wait: seconds to wait for a running cook
 	 *        live: a user whose models are shown before they are saved (hob serve --live)
 	 */
 	constructor(url = globalThis.location?.origin ?? 'http://127.0.0.1:7780',
@@ -112,7 +112,7 @@ export class HobClient {
 	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal}} [options]  older: an earlier blob of
 	 * it
 	 * @returns {Promise<{bytes: Uint8Array, hash: string, rev: number, stale: boolean, fetched: number}>}
-	 *          fetched: bytes that came over the network
+	 *          fetched: bytes that were transferred
 	 */
 	async get(name, output = 'meshes', { older, signal } = {}) {
 		const target = `a/${name.split('/').map(encodeURIComponent)
@@ -121,7 +121,7 @@ export class HobClient {
 		const method = older || !globalThis.crypto?.subtle ? 'HEAD' : 'GET';
 		const ask = (how) => this.#fetch(target, name,
 			{ method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
-		// An answer to HEAD does not say in words what is wrong.
+		// An answer to HEAD has no text about the error.
 		const response = await ask(method).catch((error) => (method === 'HEAD' ? ask('GET') : Promise.reject(error)));
 		const hash = /[0-9a-f]{64}/.exec(response.headers.get('ETag') ?? '')?.[0] ?? '';
 		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0),
@@ -131,7 +131,7 @@ export class HobClient {
 		return { bytes, hash, ...facts, fetched: bytes.length };
 	}
 
-	/** A blob by its SHA-256; with `older`, an earlier one of the same kind, only bytes that differ are fetched. */
+	/** A blob by its SHA-256; with `older`, an earlier one of the same kind, only the differences are fetched. */
 	async blob(hash, { older, signal, name = hash } = {}) {
 		if (!isHash(hash)) throw new HobError(`'${hash}' is no SHA-256`, { file: name, code: 'hash' });
 		if (older?.bytes && older.hash === hash) return { ...older, fetched: 0 };
@@ -158,7 +158,8 @@ export class HobClient {
 		return { bytes, hash, fetched: fetched + bytes.length };
 	}
 
-	/** What the daemon knows of an asset: state, rev, outputs [{name, hash, size}], error. null: there is none. */
+	/** What the daemon knows about an asset: state, rev, outputs [{name, hash, size}], error. null: it does not
+	 * exist. */
 	async asset(name, { signal } = {}) {
 		const live = this.live && await this.#asset(this.#liveName(name), signal);
 		return live ? { ...live, name } : this.#asset(name, signal);
@@ -171,7 +172,7 @@ export class HobClient {
 	}
 
 	/**
-	 * Answers when every change saved before (in these watched folders, by name) is cooked or has failed: {rev,
+	 * Resolves when every change saved before (in these watched folders, by name) is cooked or has failed: {rev,
 	 * failed: [names]}.
 	 */
 	async sync({ timeout = 30, roots, signal } = {}) {
@@ -182,7 +183,7 @@ export class HobClient {
 
 	/**
 	 * Events of assets that match, through lost connections and restarts: {kind, id, data}. kind: hello (the stream is
-	 * up, or up again), asset, reset (events were lost: fetch again whatever is shown), lost (trying again).
+	 * up, or up again), asset, reset (events were lost: fetch everything that is shown again), lost (trying again).
 	 *
 	 * @returns {() => void} stops
 	 */
@@ -199,8 +200,8 @@ export class HobClient {
 		}).catch(() => {})));
 	}
 
-	/* What the user shows counts, under the name of the asset that it stands for; when it goes, what is saved counts
-	 * again. */
+	/* A live model of the user is reported under the name of the asset that it replaces. When it is gone, the
+	 * saved model is used again. */
 	async #underLive(event, matches) {
 		const { data } = event;
 		const [begin, end] = this.#liveName('\n').split('\n');

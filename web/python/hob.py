@@ -29,7 +29,7 @@ LINE_BYTES_MAX = 1 << 20
 
 
 class Error(Exception):
-    """status: of HTTP, 0 when there was no answer; code: the daemon's name of the trouble; hint: what to do."""
+    """status: HTTP status, 0 without an answer; code: the daemon's error code; hint: what to do."""
 
     def __init__(self, message, status=0, code="", hint=""):
         super().__init__(f"{message} ({hint})" if hint else message)
@@ -45,7 +45,7 @@ class NotFound(Error):
 
 
 class NotReady(Error):
-    """The first cook is under way; ask again, or with wait."""
+    """The first cook is not finished; ask again, or with wait."""
 
 
 class CookFailed(Error):
@@ -57,14 +57,14 @@ class Timeout(Error):
 
 
 class BadBytes(Error):
-    """What came is not what its hash names, or not the protocol."""
+    """The bytes do not match the hash, or the answer is not valid."""
 
 
 KINDS = {404: NotFound, 202: NotReady, 503: NotReady, 422: CookFailed, 504: Timeout}
 
 
 class Blob(bytes):
-    """The bytes; hash, stale and rev tell which ones they are, fetched how many came over the network for them."""
+    """The bytes. hash, stale and rev identify them; fetched is the number of bytes transferred for them."""
     hash = ""
     fetched = 0
     stale = False
@@ -72,14 +72,14 @@ class Blob(bytes):
 
 
 class Event:
-    """kind: hello, asset, reset, job ...; after reset whatever is shown must be fetched again."""
+    """kind: hello, asset, reset, job ...; after reset, fetch everything that is shown again."""
 
     def __init__(self, kind, event_id, data):
         self.kind, self.id, self.data = kind, event_id, data
 
     @property
     def bytes_changed(self):
-        """Outputs were published: fetch those whose hash is not the one at hand. Else only the state is another."""
+        """True: outputs were published; fetch those with a new hash. False: only the state has changed."""
         return bool(self.data.get("outputs"))
 
     def __repr__(self):
@@ -87,7 +87,7 @@ class Event:
 
 
 class _LocalConnection(http.client.HTTPConnection):
-    """To a Unix socket, whose path stands where a host does."""
+    """A connection to a Unix socket; its path takes the place of the host."""
 
     def __init__(self, path, _port=None, timeout=None):
         super().__init__("localhost", timeout=timeout)
@@ -115,7 +115,7 @@ def _address(url):
 
 
 class Client:
-    """`url`: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path. `token`: else that of HOB_TOKEN, where the daemon asks for one. For https, SSL_CERT_FILE names the file of an authority of your own."""
+    """`url`: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path. `token`: by default HOB_TOKEN; only needed if the daemon requires tokens. For https, SSL_CERT_FILE names the file of your own certificate authority."""
 
     def __init__(self, url="http://127.0.0.1:7780", token=None, timeout=60.0):
         self._kind, self._host, self._port = _address(url)
@@ -146,7 +146,7 @@ class Client:
             cursor = {"cursor": page["next"]}
 
     def get(self, name, output="meshes", wait=None):
-        """The current output of an asset by name ("root/path"); `wait`: seconds for a cook under way."""
+        """The current output of an asset by name ("root/path"); `wait`: seconds to wait for a running cook."""
         target = "/a/" + urllib.parse.quote(name) + "?output=" + urllib.parse.quote(output)
         headers = {"Prefer": f"wait={int(wait)}"} if wait else {}
         response, body = self._ask("GET", target, headers, limit=BLOB_BYTES_MAX, more=wait or 0)
@@ -156,7 +156,7 @@ class Client:
         return blob
 
     def blob(self, digest, older=None):
-        """A blob by its SHA-256; with an older one of the same kind (bytes), only what differs is fetched."""
+        """A blob by its SHA-256; with an older one of the same kind (bytes), only the differences are fetched."""
         if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
             raise ValueError(f"{digest!r} is not 64 lower-case hexadecimal digits")
         fetched = 0
@@ -193,7 +193,7 @@ class Client:
         return self._json("POST", "/api/v1/sync", body, more=timeout)
 
     def watch(self, glob=None, since=None, kinds=None, reconnect=True):
-        """Events of assets that match, for ever: lost connections are taken up again after the last event seen. With
+        """Events of assets that match, for ever: after a lost connection it continues after the last event. With
         reconnect=False the end of the connection raises Unreachable."""
         query = [(key, value) for key, value in (("asset", glob), ("kinds", kinds)) if value]
         target = "/api/v1/events?" + urllib.parse.urlencode(query)
@@ -217,7 +217,7 @@ class Client:
     events = watch
 
     def _stream(self, target, state):
-        # The daemon says something at least every 10 s.
+        # The daemon sends something at least every 10 s.
         connection = self._kind(self._host, self._port, timeout=35)
         try:
             headers = dict(self._headers, Accept="text/event-stream")
@@ -322,7 +322,7 @@ class Client:
 
 
 # Packed files (schema/FORMATS.md): a header and a table of sections, each with a digest; the section RNGS has digests of
-# smaller parts. Parts with the same digest are taken from the older file, wherever they lie in it.
+# smaller parts. Parts with the same digest are copied from the older file, wherever they are in it.
 _HEADER = struct.Struct("<8sIHHIIIHHQQ16s")
 _SECTION = struct.Struct("<IIQQQIIHBBI16s")
 _RANGE = struct.Struct("<QI12s")
@@ -330,7 +330,7 @@ _RNGS, _TABLE_BYTES, _GAP_BYTES, _TABLE_BYTES_MAX = int.from_bytes(b"RNGS", "lit
 
 
 def _table_end(data):
-    """Where a packed file's table ends; None: it is no packed file of a version known here."""
+    """The end of a packed file's table; None: not a packed file, or of an unknown version."""
     magic, endian, major, _, _, _, count, header_bytes, entry_bytes, *_ = _HEADER.unpack_from(data)
     known = magic == b"\x89HOB\r\n\x1a\n" and endian == 0x01020304 and major == 1 and entry_bytes >= _SECTION.size
     end = header_bytes + count * entry_bytes
@@ -353,7 +353,7 @@ def _ranges(data, sections):
 
 
 def _delta(older, fetch):
-    """The whole file, not yet checked, from `older` and from fetch(first, end) -> (bytes, size of the whole); None: of no use."""
+    """The whole file, not yet checked, from `older` and from fetch(first, end) -> (bytes, size of the whole); None: not possible."""
     end = _table_end(older)
     if end is None or end > len(older):
         return None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps files on disk as a Hob daemon has cooked them: for tools that read files and know nothing of daemons.
+"""Keeps files on disk up to date with what a Hob daemon cooks, for tools that only read files.
 
     live.py URL ASSET OUTPUT=FILE...         live.py http://127.0.0.1:7780 art/duck.glb meshes=duck.meshes scene=duck.scene
 
@@ -29,7 +29,7 @@ class Files:
         self.base = {}  # output: blob of the last final cook, for deltas
 
     def fetch_all(self):
-        """By name; outputs of different cooks do not fit together, so those of one rev are waited for."""
+        """By name. Outputs of different cooks do not fit together, so it waits for those of one rev."""
         while True:
             blobs = {output: self.client.get(self.asset, output, wait=10) for output in self.wanted}
             if len({blob.rev for blob in blobs.values()}) == 1:
@@ -56,7 +56,7 @@ class Files:
             self.base = blobs
 
     def look_again(self):
-        """What changed before the stream was up, or while the daemon was away."""
+        """Changes from before the stream was connected, or while the daemon was down."""
         for asset in self.client.assets(path=self.asset, fields="name,outputs,quality,error"):
             if asset["name"] != self.asset:
                 continue
