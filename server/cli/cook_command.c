@@ -21,7 +21,7 @@ static bool is_of_folders(const cook_plan *plan)
 
 static int run_cook(int argc, char **argv)
 {
-	const char *out = "cooked", *report = NULL, *form = NULL, *root = NULL, *settings = NULL, *file = NULL,
+	const char *out = "cooked", *report = NULL, *format = NULL, *root = NULL, *settings = NULL, *file = NULL,
 			   *budget = NULL;
 	static const srv_config_key keys[] = {
 		SRV_CONFIG_jobs,  SRV_CONFIG_timeout,		SRV_CONFIG_memory,	   SRV_CONFIG_sandbox,
@@ -39,7 +39,7 @@ static int run_cook(int argc, char **argv)
 		 "settings for all models, overriding cook.json: '{\"lods\":{\"max\":1}}'"},
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a report with totals and every asset; - is stdout"},
-		{"--format", 0, CLI_TEXT, &form, "FORM",
+		{"--format", 0, CLI_TEXT, &format, "FORM",
 		 "format of the report: json or junit (to stdout without --report); github prints annotations"},
 		{"--budget", 0, CLI_TEXT, &budget, "JSON|FILE",
 		 "budgets for all models, overriding cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit "
@@ -77,13 +77,13 @@ static int run_cook(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast contradict each other");
 	if (prune && check)
 		return srv_cli_usage_error(&srv_cli_cook, "--check writes nothing, so --prune has nothing to remove");
-	static const char *const forms[] = {"json", "junit", "github"};
+	static const char *const formats[] = {"json", "junit", "github"};
 	uint32_t wanted = 0;
-	while (form && wanted < HOB_COUNT_OF(forms) && strcmp(forms[wanted], form) != 0)
+	while (format && wanted < HOB_COUNT_OF(formats) && strcmp(formats[wanted], format) != 0)
 		wanted++;
-	if (wanted == HOB_COUNT_OF(forms))
-		return srv_cli_usage_error(&srv_cli_cook, "--format is json, junit or github, not '%s'", form);
-	if (form && wanted != COOK_FORM_GITHUB && !report)
+	if (wanted == HOB_COUNT_OF(formats))
+		return srv_cli_usage_error(&srv_cli_cook, "--format is json, junit or github, not '%s'", format);
+	if (format && wanted != COOK_FORMAT_GITHUB && !report)
 		report = "-";
 	hob_error error = {0};
 	srv_config config;
@@ -133,7 +133,7 @@ static int run_cook(int argc, char **argv)
 							.write = write,
 							.config = &config,
 							.report = report,
-							.form = (cook_form)wanted,
+							.format = (cook_format)wanted,
 							.cache = cook_cache_folder(&config),
 							.upstream = &upstream,
 							.force = force,

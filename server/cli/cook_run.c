@@ -562,9 +562,9 @@ static bool write_report(run *r, const cook_run_options *options, hob_error *err
 						  .reused_bytes = r->reused,
 						  .cook_ns = r->cook_ns,
 						  .wall_ns = uv_hrtime() - r->began_ns};
-	return (!options->report && options->form != COOK_FORM_GITHUB) ||
-		   srv_cook_report_write(options->report, options->form, r->plan.root, &r->report, &r->report_skipped,
-								 &totals, err);
+	return (!options->report && options->format != COOK_FORMAT_GITHUB) ||
+		   srv_cook_report_write(options->report, options->format, r->plan.root, &r->report,
+								 &r->report_skipped, &totals, err);
 }
 
 static int finish(run *r, const cook_run_options *options)

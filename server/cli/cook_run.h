@@ -12,7 +12,7 @@ typedef struct cook_run_options {
 	cook_write_options write;
 	const srv_config *config;		/* jobs, timeout, memory, sandbox */
 	const char *report;				/* file of the report, or NULL */
-	cook_form form;					/* of the report */
+	cook_format format;				/* of the report */
 	const char *cache;				/* folder of kept results, or NULL */
 	const serve_upstream *upstream; /* NULL or without an address: none */
 	bool force;						/* cook even if the cache has a result */

@@ -1,5 +1,5 @@
 #include "cook_write.h"
-#include "cook_forms.h"
+#include "cook_format.h"
 
 #include "export_glb.h"
 
@@ -444,18 +444,18 @@ static void folder_from_here(const char *root, char out[PATH_MAX])
 }
 
 /* The report in another format: *text becomes the JUnit file, or annotations are printed. */
-static void apply_form(cook_form form, const char *root, hob_buf *text)
+static void apply_format(cook_format format, const char *root, hob_buf *text)
 {
 	char folder[PATH_MAX];
 	hob_buf out = {0};
 	cJSON *report = cJSON_ParseWithLength((const char *)text->data, text->size);
-	if (form == COOK_FORM_JUNIT) {
-		srv_cook_form_junit(report, &out);
+	if (format == COOK_FORMAT_JUNIT) {
+		srv_cook_format_junit(report, &out);
 		hob_buf_release(text);
 		*text = out;
 	} else {
 		folder_from_here(root, folder);
-		srv_cook_form_github(report, folder, &out);
+		srv_cook_format_github(report, folder, &out);
 		if (out.size > 0)
 			fwrite(out.data, 1, out.size, stdout);
 		hob_buf_release(&out);
@@ -463,7 +463,7 @@ static void apply_form(cook_form form, const char *root, hob_buf *text)
 	cJSON_Delete(report);
 }
 
-bool srv_cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
+bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err)
 {
 	hob_buf text = {0};
@@ -476,8 +476,8 @@ bool srv_cook_report_write(const char *path, cook_form form, const char *root, c
 		return hob_fail(err, USAGE, "--report '%.120s': an output of this run went there; name another file",
 						path);
 	print_report(entries, skipped, totals, &text);
-	if (form != COOK_FORM_JSON && !text.failed)
-		apply_form(form, root ? root : "", &text);
+	if (format != COOK_FORMAT_JSON && !text.failed)
+		apply_format(format, root ? root : "", &text);
 	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
 						  : !path || srv_cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
 	hob_buf_release(&text);

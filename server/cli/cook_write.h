@@ -41,7 +41,7 @@ void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why
 bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 						   hob_error *err) HOB_MUST_CHECK;
 
-typedef enum cook_form { COOK_FORM_JSON, COOK_FORM_JUNIT, COOK_FORM_GITHUB } cook_form;
+typedef enum cook_format { COOK_FORMAT_JSON, COOK_FORMAT_JUNIT, COOK_FORMAT_GITHUB } cook_format;
 
 /* For the whole run; bytes are those of all outputs, newly written or not. */
 typedef struct cook_totals {
@@ -49,8 +49,8 @@ typedef struct cook_totals {
 	uint64_t triangles, bytes, written_bytes, reused_bytes, cook_ns, wall_ns;
 } cook_totals;
 
-/* path: NULL = none. form: of the file; with GITHUB that is JSON, and annotations go to stdout. root: of the plan. */
-bool srv_cook_report_write(const char *path, cook_form form, const char *root, const hob_buf *entries,
+/* path: NULL = none. format: of the file; with GITHUB that is JSON, and annotations go to stdout. root: of the plan. */
+bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "cook_forms.h"
+#include "cook_format.h"
 
 #include "query.h"
 
@@ -81,7 +81,7 @@ static void put_counts(hob_buf *out, const cJSON *report)
 				   srv_cli_number(srv_cli_member(report, "totals"), "wall_ms") / 1e3);
 }
 
-void srv_cook_form_junit(const cJSON *report, hob_buf *out)
+void srv_cook_format_junit(const cJSON *report, hob_buf *out)
 {
 	const cJSON *asset, *note;
 	hob_buf_put_str(out, HOB_STR(COOK_JUNIT_BEGIN));
@@ -135,7 +135,7 @@ static void put_command(hob_buf *out, const char *command, const char *folder, c
 	hob_buf_put(out, "\n", 1);
 }
 
-void srv_cook_form_github(const cJSON *report, const char *folder, hob_buf *out)
+void srv_cook_format_github(const cJSON *report, const char *folder, hob_buf *out)
 {
 	const cJSON *asset, *note;
 	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))

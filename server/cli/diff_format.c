@@ -8,10 +8,10 @@
 /* The formats of hob diff --from: text, Markdown for a pull request, HTML, JSON. */
 
 /* How a format writes; text from elsewhere goes through `escape`. */
-typedef struct form {
+typedef struct writer {
 	const char *(*escape)(char c);
 	hob_buf *out;
-} form;
+} writer;
 
 static const char *of_markdown(char c)
 {
@@ -36,7 +36,7 @@ static const char *of_text(char c)
 	return (unsigned char)c < ' ' || c == 0x7F ? "?" : NULL;
 }
 
-static void put(form *f, const char *text)
+static void put(writer *f, const char *text)
 {
 	for (; *text; text++) {
 		const char *instead = f->escape(*text);
@@ -130,7 +130,7 @@ static void put_summary(const diff_report *r, hob_buf *out)
 
 /* ---- Markdown */
 
-static void put_markdown_entry(form *f, const diff_report *r, const diff_entry *entry)
+static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry *entry)
 {
 	const cJSON *change, *number;
 	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes"));
@@ -165,7 +165,7 @@ static void put_markdown_entry(form *f, const diff_report *r, const diff_entry *
 	}
 }
 
-static void put_markdown_names(form *f, const char *title, const char *const *names, uint32_t count)
+static void put_markdown_names(writer *f, const char *title, const char *const *names, uint32_t count)
 {
 	if (count > 0)
 		hob_buf_printf(f->out, "\n### %s\n\n", title);
@@ -178,7 +178,7 @@ static void put_markdown_names(form *f, const char *title, const char *const *na
 
 static void put_markdown(const diff_report *r, hob_buf *out)
 {
-	form f = {of_markdown, out};
+	writer f = {of_markdown, out};
 	char step[160];
 	hob_buf_printf(out, "## Assets from %s to %s\n\n", r->from, r->to);
 	put_summary(r, out);
@@ -215,7 +215,7 @@ static const char page_style[] =
 	"0;text-align:left;vertical-align:top}.bad{color:light-dark(#a31515,#ff8f87)}"
 	".warn{color:light-dark(#7a4a00,#f0b760)}.good{color:light-dark(#0b6b2e,#6fd08c)}section{margin:2rem 0}";
 
-static void put_html_entry(form *f, const diff_report *r, const diff_entry *entry)
+static void put_html_entry(writer *f, const diff_report *r, const diff_entry *entry)
 {
 	const cJSON *change, *number;
 	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes"));
@@ -255,7 +255,7 @@ static void put_html_entry(form *f, const diff_report *r, const diff_entry *entr
 	hob_buf_printf(f->out, "</table></section>\n");
 }
 
-static void put_html_names(form *f, const char *title, const char *const *names, uint32_t count)
+static void put_html_names(writer *f, const char *title, const char *const *names, uint32_t count)
 {
 	if (count == 0)
 		return;
@@ -270,7 +270,7 @@ static void put_html_names(form *f, const char *title, const char *const *names,
 
 static void put_html(const diff_report *r, hob_buf *out)
 {
-	form f = {of_html, out};
+	writer f = {of_html, out};
 	hob_buf_printf(out,
 				   "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
 				   "content=\"width=device-width\">\n<title>Assets from %s to %s</title>\n<style>%s</style>\n"
@@ -330,7 +330,7 @@ static void put_json(const diff_report *r, hob_buf *out)
 
 static void put_text(const diff_report *r, hob_buf *out)
 {
-	form f = {of_text, out};
+	writer f = {of_text, out};
 	char step[160], name[48];
 	const cJSON *change, *number;
 	hob_buf_printf(out, "%s -> %s: ", r->from, r->to);
@@ -376,10 +376,10 @@ bool srv_diff_report_put(const diff_report *r, hob_buf *out)
 	static const struct {
 		const char *name;
 		void (*put)(const diff_report *report, hob_buf *out);
-	} forms[] = {{"text", put_text}, {"md", put_markdown}, {"html", put_html}, {"json", put_json}};
-	for (size_t i = 0; i < HOB_COUNT_OF(forms); i++)
-		if (strcmp(r->how->format, forms[i].name) == 0) {
-			forms[i].put(r, out);
+	} formats[] = {{"text", put_text}, {"md", put_markdown}, {"html", put_html}, {"json", put_json}};
+	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
+		if (strcmp(r->how->format, formats[i].name) == 0) {
+			formats[i].put(r, out);
 			return true;
 		}
 	return false;
