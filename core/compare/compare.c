@@ -55,7 +55,7 @@ static bool open_one(hob_bytes bytes, uint32_t kind, hob_pack *out, hob_error *e
 		return true;
 	if (!hob_pack_open(bytes, out, err))
 		return false;
-	return out->kind == kind || hob_fail(err, CORRUPT, "a %s file stands where a %s file should",
+	return out->kind == kind || hob_fail(err, CORRUPT, "a %s file instead of a %s file",
 										 hob_fourcc_text(out->kind).text, hob_fourcc_text(kind).text);
 }
 

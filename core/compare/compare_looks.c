@@ -80,7 +80,7 @@ static void changed_picture(comparison *c, uint32_t a, uint32_t b, const char *c
 	uses_of(&c->b, b, uses);
 	if (lost)
 		hob_compare_say(c, TONE_BAD, "texture", "changed", name, none,
-						"%s%s cannot be read: a checker stands in", called, uses);
+						"%s%s cannot be read: a checkerboard replaces it", called, uses);
 	else if (found)
 		hob_compare_say(c, TONE_GOOD, "texture", "changed", name, none, "%s%s can be read again", called,
 						uses);

@@ -119,7 +119,7 @@ bool hob_check_all_finite(const check_file *file, const check_section *section, 
 bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
 				   const char *what)
 {
-	CHECK(file, first == *cursor, "first %s %u, want %u: ranges stand in order without gaps", what, first,
+	CHECK(file, first == *cursor, "first %s %u, want %u: ranges must be in order without gaps", what, first,
 		  *cursor);
 	CHECK(file, count <= limit - first, "%s %u..+%u of %u", what, first, count, limit);
 	*cursor = first + count;

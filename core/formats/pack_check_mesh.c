@@ -361,8 +361,8 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 {
 	uint32_t owner = m->lod_first < c->lods.entry.count ? c->lod_owner[m->lod_first] : HOB_PK_NONE;
-	CHECK(c->file, owner != HOB_PK_NONE, "levels %u..+%u begin at nobody's first", m->lod_first,
-		  m->lod_count);
+	CHECK(c->file, owner != HOB_PK_NONE, "levels %u..+%u do not begin at the first level of a mesh",
+		  m->lod_first, m->lod_count);
 	hob_pk_mesh o, same = *m;
 	hob_check_read(&c->meshes, owner, &o, sizeof o);
 	same.name = o.name;
@@ -373,7 +373,7 @@ static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 	same.source_mesh = o.source_mesh;
 	same.variant_first = o.variant_first;
 	same.variant_count = o.variant_count;
-	CHECK(c->file, memcmp(&same, &o, sizeof o) == 0, "has the levels of mesh %u but is another one", owner);
+	CHECK(c->file, memcmp(&same, &o, sizeof o) == 0, "has the levels of mesh %u but differs from it", owner);
 	CHECK(c->file, m->influence_count == 0, "shares the skinned vertices of mesh %u", owner);
 	return true;
 }
@@ -435,7 +435,7 @@ static bool check_all_used(const mesh_checker *c)
 			continue;
 		CHECK(c->file, c->index_cursor[i] == e->count, "%u of %u indices of section %u belong to meshes",
 			  c->index_cursor[i], e->count, i);
-		CHECK(c->file, e->part <= level, "level %u stands behind level %u", e->part, level);
+		CHECK(c->file, e->part <= level, "level %u comes after level %u", e->part, level);
 		level = e->part;
 	}
 	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {

@@ -54,7 +54,7 @@ static bool check_roots(const scene_checker *c)
 	for (uint32_t node = 0; node < c->node_count; node += hob_check_u32(&c->subtree, node)) {
 		hob_pk_hierarchy h = node_at(c, node);
 		CHECK(c->file, h.parent == -1 && h.level == 0 && h.next_sibling == -1 && h.last_sibling == -1,
-			  "node %u is no root: parent %d, level %d, next_sibling %d, last_sibling %d", node, h.parent,
+			  "node %u is not a root: parent %d, level %d, next_sibling %d, last_sibling %d", node, h.parent,
 			  h.level, h.next_sibling, h.last_sibling);
 	}
 	return true;

@@ -112,7 +112,7 @@ static bool check_section(const hob_pk_header *h, const hob_pk_section *s, hob_e
 				   : true;
 	bool gpu = s->flags & HOB_PK_SECTION_GPU;
 	if (gpu != k->gpu)
-		return hob_fail(err, CORRUPT, "stands on the wrong side of the prefix");
+		return hob_fail(err, CORRUPT, "is on the wrong side of the prefix");
 	uint64_t end = gpu ? h->file_bytes : h->prefix_bytes;
 	if (s->offset > end || s->stored_bytes > end - s->offset)
 		return hob_fail(err, CORRUPT, "%llu bytes at %llu, end at %llu", (unsigned long long)s->stored_bytes,

@@ -101,7 +101,7 @@ static bool check_indices(const hob_mesh *mesh, hob_error *err)
 	if (!check_array(mesh->indices, mesh->index_count, "indices", err))
 		return false;
 	if (mesh->index_count % corners[mesh->topology])
-		return hob_fail(err, CORRUPT, "%u indices are no multiple of %u", mesh->index_count,
+		return hob_fail(err, CORRUPT, "%u indices are not a multiple of %u", mesh->index_count,
 						corners[mesh->topology]);
 	uint32_t beyond = 0;
 	for (uint32_t i = 0; i < mesh->index_count; i++)
@@ -269,7 +269,7 @@ static bool check_extras(const hob_extras *extras, uint64_t *total, hob_error *e
 							(int)(texts[i].len < 40 ? texts[i].len : 40), texts[i].data);
 	}
 	if (extras->extensions.len > 0 && extras->extensions.data[0] != '{')
-		return hob_fail(err, CORRUPT, "the extensions in extras are no object");
+		return hob_fail(err, CORRUPT, "the extensions in extras are not an object");
 	return *total <= HOB_LIMIT_EXTRAS_BYTES ||
 		   hob_fail(err, LIMIT, "extras of more than %llu bytes", HOB_LIMIT_EXTRAS_BYTES);
 }
@@ -336,7 +336,7 @@ static bool check_camera(const hob_camera *camera, hob_error *err)
 	if (isnan(camera->zfar) || !check_floats(&camera->yfov_or_ymag, 1, "yfov or ymag", err) ||
 		!check_floats(&camera->aspect_or_xmag, 1, "aspect or xmag", err) ||
 		!check_floats(&camera->znear, 1, "znear", err))
-		return hob_fail(err, CORRUPT, "camera holds a value that is no number");
+		return hob_fail(err, CORRUPT, "camera has a value that is not a number");
 	return true;
 }
 

@@ -107,7 +107,7 @@ static bool open_map(hob_rt_blob blob, size_t *at, uint32_t *count, const uint8_
 	if (blob.size - *at < 4 || words > (blob.size - *at - 4) / 4)
 		return hob_rt_fail(error, HOB_RT_TRUNCATED, "a map of %u words is cut off", words);
 	if (words % 2 != 0)
-		return hob_rt_fail(error, HOB_RT_CORRUPT, "a map of %u words is not made of pairs", words);
+		return hob_rt_fail(error, HOB_RT_CORRUPT, "a map has an odd number of words, %u", words);
 	*count = words / 2;
 	*pairs = data + *at + 4;
 	*at += 4 + (size_t)words * 4;

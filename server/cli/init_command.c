@@ -128,7 +128,7 @@ static bool write_sidecars(conversion *c, hob_error *err)
 		put_settings(&text, m->scene);
 		hob_buf_put_str(&text, HOB_STR(" }\n"));
 		bool ok = write_new((const char *)name.data, hob_buf_str(&text), err);
-		hob_buf_printf(&c->sidecars, "  %s%s%s.cook.json is written: its scene has settings of its own\n",
+		hob_buf_printf(&c->sidecars, "  %s%s%s.cook.json is written: its scene has its own settings\n",
 					   strcmp(c->shown, ".") == 0 ? "" : c->shown, strcmp(c->shown, ".") == 0 ? "" : "/",
 					   m->path + strlen(c->folder));
 		hob_buf_release(&name);

@@ -120,8 +120,9 @@ static bool read_entry(const cJSON *item, int index, const char *list, const sce
 						 .merge_materials = cJSON_IsTrue(join),
 						 .name_rules = !cJSON_IsFalse(rules)};
 	if (!out->input == !merge)
-		return hob_fail(err, CONFIG, "%s: entry %d: 'input_scene' is missing%s", list, index,
-						merge ? " or stands beside 'merge': one of the two" : "; or 'merge' with several");
+		return hob_fail(err, CONFIG, "%s: entry %d: %s", list, index,
+						merge ? "give 'input_scene' or 'merge', one of the two"
+							  : "'input_scene' is missing; or 'merge' with several");
 	if (merge && !read_merge(merge, above, out))
 		return hob_fail(
 			err, CONFIG,

@@ -94,7 +94,7 @@ static void look_again(access_list *access, int64_t now_ms)
 	if (srv_tokens_read(access->path, &access->tokens, &error))
 		srv_log(SRV_LOG_INFO, "tokens", "read again: %u", access->tokens.count);
 	else
-		srv_log(SRV_LOG_ERROR, "tokens", "nobody is let in: %s", error.context);
+		srv_log(SRV_LOG_ERROR, "tokens", "all access is refused: %s", error.context);
 }
 
 uint32_t srv_access_readings(srv_http *http)
@@ -214,7 +214,7 @@ bool srv_access_guessed(request *r)
 		*g = (guesser){.network = network, .since_ms = r->http->now_ms};
 	r->http->refused_token++;
 	if (++g->failures == GUESSES_MAX + 1)
-		srv_log(SRV_LOG_WARNING, "tokens", "somebody tries wrong ones; slowed down for a minute");
+		srv_log(SRV_LOG_WARNING, "tokens", "one address sends many wrong tokens; slowed down for a minute");
 	return g->failures > GUESSES_MAX;
 }
 

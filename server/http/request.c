@@ -342,7 +342,7 @@ bool srv_request_route(request *r, enum MHD_Result *result)
 		kinds |= kind;
 		if (kind == TARGET_BAD) {
 			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
-										"byte %zu of the request target may not stand there", i);
+										"byte %zu of the request target is not allowed", i);
 			return false;
 		}
 	}

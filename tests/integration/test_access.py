@@ -108,7 +108,7 @@ class Access(Scenario):
             os.unlink(self.tokens)
             self.until(lambda: status("GET", "/api/v1", reader) == 429)
             self.assertEqual(status("GET", "/api/v1"), 401)
-            daemon.wait_log("nobody is let in")
+            daemon.wait_log("all access is refused")
 
     def test_sessions_of_browsers(self):
         reader, writer = self.token("viewer"), self.token("editor", "--write")

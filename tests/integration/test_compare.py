@@ -133,7 +133,7 @@ class Compare(Scenario):
                              if not any(words in each["text"] for _, _, _, words in changes)]
                     self.assertLessEqual(len(extra), 4, extra)
             self.expect(self.compare("flipped"), [("note", "texture", "changed", "(normal) shows another picture")], {})
-            self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checker stands in")], {})
+            self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checkerboard replaces it")], {})
             self.expect(self.compare("coarser"), [("warn", "mesh", "changed", "mesh 'Body'")], {})
             key = self.daemon.get(f"/api/v1/assets/{self.daemon.assets()['art/same/robot.gltf']['id']}/history").json()
             again, first = [each["key"] for each in key["items"] if each["result"] in ("cooked", "hit")][:2]
