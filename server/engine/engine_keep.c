@@ -111,6 +111,42 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 	return freed;
 }
 
+/* ---- blobs that nothing names: looked for in the pool, dropped here */
+
+static void sweep_run(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	hob_error error;
+	if (!srv_store_find_orphans(engine->store, &engine->orphans.found, &engine->orphans.count, &error))
+		srv_log(SRV_LOG_DEBUG, "cache", "what nothing names is looked for later: %s", error.context);
+}
+
+static void sweep_done(uv_work_t *work, int status)
+{
+	(void)status;
+	srv_engine *engine = work->data;
+	char text[32];
+	uint64_t freed = srv_store_drop_orphans(engine->store, engine->orphans.found, engine->orphans.count);
+	if (freed > 0)
+		srv_log(SRV_LOG_INFO, "evicted", "%s that nothing names", srv_text_bytes(freed, text));
+	engine->publish.rows = true;
+	free(engine->orphans.found);
+	engine->orphans.found = NULL;
+	engine->orphans.count = 0;
+	engine->orphans.under_way = false;
+	srv_engine_background_over(engine);
+}
+
+static void sweep_blobs(srv_engine *engine)
+{
+	if (engine->closing || engine->orphans.under_way || !srv_store_sweep_is_due(engine->store))
+		return;
+	engine->orphans.under_way = true;
+	engine->orphans.work.data = engine;
+	engine->background++;
+	uv_queue_work(engine->loop, &engine->orphans.work, sweep_run, sweep_done);
+}
+
 static void retry_passing(srv_engine *engine)
 {
 	uint64_t now = uv_now(engine->loop);
@@ -223,6 +259,7 @@ void srv_engine_keep_store(srv_engine *engine)
 	}
 	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
 		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
+		sweep_blobs(engine);
 		srv_engine_trim(engine, false);
 		tell_limit(engine);
 	}

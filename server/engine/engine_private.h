@@ -233,7 +233,13 @@ struct srv_engine {
 	uint64_t turn_began_ns, turn_idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
 	srv_activity *activity;
 	uv_work_t sync_work;
-	bool syncing;					 /* or folding the log */
+	bool syncing; /* or folding the log */
+	struct {
+		uv_work_t work;
+		hob_sha256 *found;
+		uint32_t count;
+		bool under_way;
+	} orphans;						 /* blobs that nothing names */
 	bool limit_told;				 /* that the cache is over its limit and nothing can go */
 	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
 	uint64_t synced_jobs, trim_at, heal_at;

@@ -300,6 +300,13 @@ void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the option
 /* The next srv_store_trim looks for everything that may go, whatever it found lately. */
 void srv_store_trim_soon(srv_store *store);
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
+/* The second half of srv_store_trim for a daemon, whose loop it would stop. Once it is due, and from then on not due for ten
+ * minutes, for srv_store_trim neither: find (any thread, one at a time), then drop (loop thread; returns bytes freed) what was
+ * found. *out is for free(); errors: those of srv_reader_begin. */
+bool srv_store_sweep_is_due(srv_store *store);
+bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count,
+							hob_error *err) HOB_MUST_CHECK;
+uint64_t srv_store_drop_orphans(srv_store *store, const hob_sha256 *digests, uint32_t count);
 /* The bytes that a trim at once would delete; deletes nothing. */
 uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe),
 							  void *user);

@@ -452,6 +452,7 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 	for (uint32_t i = 0; i < count && ok; i++) {
 		blob_entry *entry = srv_digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
 		entry->awaited = false;
+		entry->used_at_s = srv_store_now_s(store); /* so that srv_store_drop_orphans leaves it */
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return ok;

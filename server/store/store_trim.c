@@ -1,3 +1,4 @@
+#include "reader.h"
 #include "store_internal.h"
 
 #include "../../core/base/array.h"
@@ -382,5 +383,94 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 		ok = srv_store_usage_save(store, &t.err) && srv_store_commit(store, &t.err);
 	}
 	trimmer_release(&t);
+	return freed;
+}
+
+/* ---- the same beside the loop */
+
+bool srv_store_sweep_is_due(srv_store *store)
+{
+	uint32_t now = srv_store_now_s(store);
+	bool due = srv_store_is_idle(store->swept_at_s, true, now);
+	if (due)
+		store->swept_at_s = now;
+	return due;
+}
+
+/* Blobs that nobody has used for long: what is named later was used then. */
+static bool collect_idle(srv_store *store, digest_map *out)
+{
+	hob_sha256 digest;
+	bool ok = true, fresh;
+	uint32_t now = srv_store_now_s(store);
+	pthread_mutex_lock(&store->blob_lock);
+	for (size_t at = 0; ok;) {
+		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
+		if (!entry)
+			break;
+		ok = !srv_store_is_idle(entry->used_at_s, true, now) || srv_digest_map_put(out, &digest, &fresh);
+	}
+	pthread_mutex_unlock(&store->blob_lock);
+	return ok;
+}
+
+static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, hob_error *err)
+{
+	sqlite3_stmt *rows = srv_store_read(reader, SQL_OUTPUT_BLOBS, err);
+	bool ok = false;
+	while (rows && srv_store_step(reader, rows, &ok, err)) {
+		hob_sha256 digest = srv_store_column_digest(rows, 1);
+		srv_digest_map_remove(idle, &digest);
+	}
+	hob_sha256 key;
+	pthread_mutex_lock(&store->part_lock);
+	for (size_t at = 0; ok;) {
+		const part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
+		if (!part)
+			break;
+		srv_digest_map_remove(idle, &part->blob);
+	}
+	pthread_mutex_unlock(&store->part_lock);
+	return ok;
+}
+
+bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count, hob_error *err)
+{
+	enum { LIMIT_MS = 20000 };
+	srv_store *reader = NULL;
+	digest_map idle;
+	srv_digest_map_init(&idle, 1);
+	*out = NULL;
+	*count = 0;
+	bool ok = collect_idle(store, &idle) || hob_fail(err, MEMORY, "no memory left to count blobs");
+	if (ok && idle.count > 0) {
+		ok = srv_reader_open(store, &reader, err) && srv_reader_begin(reader, LIMIT_MS, err);
+		if (ok) {
+			ok = drop_named(store, reader, &idle, err);
+			srv_reader_end(reader);
+		}
+	}
+	srv_reader_close(reader);
+	*out = ok && idle.count > 0 ? malloc(idle.count * sizeof **out) : NULL;
+	for (size_t at = 0; *out && srv_digest_map_next(&idle, &at, &(*out)[*count]);)
+		++*count;
+	srv_digest_map_release(&idle);
+	return ok;
+}
+
+uint64_t srv_store_drop_orphans(srv_store *store, const hob_sha256 *digests, uint32_t count)
+{
+	hob_error error;
+	uint64_t freed = 0;
+	uint32_t now = srv_store_now_s(store);
+	for (uint32_t i = 0; i < count; i++) {
+		blob_entry blob;
+		if (blob_info(store, &digests[i], &blob) && srv_store_is_idle(blob.used_at_s, true, now))
+			freed += srv_store_blob_remove(store, &digests[i], now);
+	}
+	if (freed > 0) {
+		srv_store_packs_shrink(store);
+		(void)!srv_store_commit(store, &error); /* rows that name no file are found at the next start */
+	}
 	return freed;
 }

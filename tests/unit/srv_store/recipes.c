@@ -463,6 +463,34 @@ static void unnamed_blob_goes_after_ten_minutes(void **state)
 	srv_store_close(store);
 }
 
+static void orphans_are_found_beside_the_loop(void **state)
+{
+	srv_store *store = open_store(*state, 0);
+	hob_error err;
+	put_numbered_recipe(store, 1);
+	hob_sha256 orphan = put_blob(store, "its cook died"), late = put_numbered(store, 2),
+			   drawn = put_blob(store, "picture");
+	hob_sha256 key = key_of(500), *found;
+	uint32_t count;
+	assert_ok(srv_store_put_part(store, &key, &drawn, &err), &err);
+	assert_ok(srv_store_commit(store, &err), &err);
+	pass_seconds(store, 700);
+	assert_true(srv_store_sweep_is_due(store));
+	assert_false(srv_store_sweep_is_due(store));
+	assert_ok(srv_store_find_orphans(store, &found, &count, &err), &err);
+	assert_int_equal(count, 2);
+	srv_recipe_output output = {HOB_STR("meshes"), late, BLOB_SIZE};
+	srv_recipe recipe = {.key = key_of(2), .output_count = 1, .outputs = &output};
+	assert_ok(srv_store_put_recipe(store, &recipe, &err), &err); /* meanwhile: it has a name now */
+	assert_int_equal(srv_store_drop_orphans(store, found, count), 13);
+	assert_false(srv_blob_exists(store, &orphan));
+	assert_true(srv_blob_exists(store, &late));
+	assert_true(srv_blob_exists(store, &drawn));
+	assert_true(has(store, 1) && has(store, 2));
+	free(found);
+	srv_store_close(store);
+}
+
 static void fresh_blob_survives_a_full_store(void **state)
 {
 	srv_store *store = open_store(*state, 5000);
@@ -488,6 +516,7 @@ int main(void)
 		store_test(use_makes_young_again),
 		store_test(shared_blob_stays_until_its_last_name_goes),
 		store_test(unnamed_blob_goes_after_ten_minutes),
+		store_test(orphans_are_found_beside_the_loop),
 		store_test(fresh_blob_survives_a_full_store),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
