@@ -182,15 +182,30 @@ static double area_of(const hob_surface *surface)
 	return area;
 }
 
+/* Begins the search at a vertex of the other surface. A level may use places that only hidden triangles of the full mesh have. */
+static void begin_at(sweep_t *s, uint32_t vertex)
+{
+	if (vertex < s->to->vertex_count)
+		s->hint = s->to->fan[s->to->fan_first[vertex]];
+}
+
+static void look_from_level_triangle(sweep_t *s, const hob_surface *level, uint32_t t, double spacing,
+									 double typical, uint32_t least)
+{
+	const uint32_t *corner = level->corners + 3 * (size_t)t;
+	begin_at(s, level->vertex[corner[0]]);
+	look_from_triangle(s, corner, spacing, typical, least);
+}
+
 static void look_from_level(sweep_t *s, const hob_surface *level, double spacing)
 {
 	uint32_t count = level->triangle_count, least = count < FEW ? 2 : count < MANY ? 1 : 0;
 	double typical = sqrt(2 * area_of(level) / count);
 	for (uint32_t t = 0; t < count; t += STRIDE)
-		look_from_triangle(s, level->corners + 3 * (size_t)t, spacing, typical, least);
+		look_from_level_triangle(s, level, t, spacing, typical, least);
 	for (uint32_t t = 0; t < count; t++)
 		if (t % STRIDE != 0)
-			look_from_triangle(s, level->corners + 3 * (size_t)t, spacing, typical, least);
+			look_from_level_triangle(s, level, t, spacing, typical, least);
 }
 
 static bool is_kept(const hob_surface *level, uint32_t place)
@@ -208,6 +223,16 @@ static void look_from_wide(sweep_t *s, const hob_lod_full *full)
 	}
 }
 
+/* A neighbour that is left is where a lost vertex went, or near that. */
+static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
+{
+	for (uint32_t f = full->fan_first[vertex]; f < full->fan_first[vertex + 1]; f++)
+		if (is_kept(s->to, full->ring[f])) {
+			begin_at(s, s->to->number[full->ring[f]]);
+			return;
+		}
+}
+
 static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full)
 {
 	uint32_t count = full->surface.vertex_count;
@@ -216,6 +241,7 @@ static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full)
 			if (is_kept(s->to, v) || (stride == 1 && v % STRIDE == 0))
 				continue;
 			const uint32_t alone[3] = {v, v, v};
+			begin_beside(s, &full->surface, v);
 			look(s, alone, 0, 0, peak_share * s->farthest);
 		}
 }
@@ -366,19 +392,22 @@ static void add_place(found_t *found, uint32_t place)
 
 static void find_lost(const hob_lod_full *full, const hob_surface *level, double limit, found_t *found)
 {
-	uint32_t hint = 0, back = 0;
+	sweep_t there = {.to = level}, back = {.to = &full->surface};
 	for (uint32_t v = 0; v < full->surface.vertex_count; v++) {
 		if (is_kept(level, v))
 			continue;
+		begin_beside(&there, &full->surface, v);
 		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)v);
-		if (hob_surface_distance(level, p, limit, limit, &hint) > limit)
+		if (hob_surface_distance(level, p, limit, limit, &there.hint) > limit)
 			add_place(found, v);
 	}
 	for (uint32_t t = 0; t < level->triangle_count; t++) {
-		hob_vec3 p = point_of(level->positions, level->corners + 3 * (size_t)t, 1.0 / 3, 1.0 / 3);
-		bool far = hob_surface_distance(&full->surface, p, limit, limit, &back) > limit;
+		const uint32_t *corner = level->corners + 3 * (size_t)t;
+		begin_at(&back, level->vertex[corner[0]]);
+		hob_vec3 p = point_of(level->positions, corner, 1.0 / 3, 1.0 / 3);
+		bool far = hob_surface_distance(&full->surface, p, limit, limit, &back.hint) > limit;
 		for (uint32_t k = 0; far && k < 3; k++)
-			add_place(found, full->surface.corners[3 * (size_t)back + k]);
+			add_place(found, full->surface.corners[back.hint + k]);
 	}
 }
 

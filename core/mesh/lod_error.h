@@ -42,7 +42,7 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
  * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen and nothing of the
  *              level. What is stated is HOB_LOD_ERROR_MARGIN times that.
  * Errors       MEMORY.
- * Cost         about 1 to 2 microseconds for each triangle of the full mesh, for six levels of halves together. */
+ * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   double known, hob_arena *arena, double *distance, hob_error *err) HOB_MUST_CHECK;
 

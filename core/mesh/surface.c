@@ -110,7 +110,8 @@ static void fill_nodes(hob_surface *s)
 /* Numbers vertices by first use. */
 static bool take_vertices(hob_surface *s, const float *positions, uint32_t vertex_count, hob_arena *arena)
 {
-	uint32_t *used = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	size_t most = 3 * (size_t)s->triangle_count;
+	uint32_t *used = HOB_NEW(arena, uint32_t, most < vertex_count ? most : vertex_count);
 	s->number = HOB_NEW(arena, uint32_t, vertex_count);
 	if (!used || !s->number)
 		return false;
@@ -124,6 +125,7 @@ static bool take_vertices(hob_surface *s, const float *positions, uint32_t verte
 	s->positions = HOB_NEW(arena, float, 3 * (size_t)s->vertex_count);
 	for (size_t v = 0; s->positions && v < s->vertex_count; v++)
 		memcpy(s->positions + 3 * v, positions + 3 * (size_t)used[v], 12);
+	s->vertex = used;
 	return s->positions != NULL;
 }
 
@@ -131,15 +133,19 @@ static bool build_fans(hob_surface *s, hob_arena *arena)
 {
 	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
 	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
-	if (!s->fan_first || !s->fan)
+	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	if (!s->fan_first || !s->fan || !s->ring)
 		return false;
 	uint32_t *next = s->fan_first + 1;
 	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
 		next[s->corners[i] + 1]++;
 	for (size_t v = 0; v < s->vertex_count; v++)
 		next[v + 1] += next[v];
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
-		s->fan[next[s->corners[i]]++] = (uint32_t)i;
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
+		uint32_t at = next[s->corners[i]]++;
+		s->fan[at] = (uint32_t)i;
+		s->ring[at] = s->corners[i % 3 == 2 ? i - 2 : i + 1];
+	}
 	return true;
 }
 
@@ -317,12 +323,11 @@ static void walk(search_t *q, uint32_t vertex)
 		if (s->fan_first[from + 1] - s->fan_first[from] > MAX_FAN)
 			return;
 		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++) {
-			uint32_t corner = s->fan[f], to = s->corners[corner % 3 == 2 ? corner - 2 : corner + 1];
-			float d = to_vertex(q, to);
+			float d = to_vertex(q, s->ring[f]);
 			if (d < best)
-				best = d, vertex = to;
+				best = d, vertex = s->ring[f];
 			if (d < stop) {
-				q->best = (double)d * (1 + 1e-6), q->nearest = corner / 3;
+				q->best = (double)d * (1 + 1e-6), q->nearest = s->fan[f] / 3;
 				return;
 			}
 		}
@@ -337,14 +342,15 @@ double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, dou
 	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0;
 	hob_vec3_store(q.at, p);
 	q.best = HUGE_VAL, q.nearest = 0;
-	try_triangle(&q, *hint < s->triangle_count ? *hint : 0);
+	uint32_t corner = *hint / 3 < s->triangle_count ? *hint : 0;
+	try_triangle(&q, corner / 3);
 	if (q.best > q.stop)
-		walk(&q, s->corners[3 * (size_t)q.nearest]);
+		walk(&q, s->corners[corner]);
 	q.stop = limit * limit;
 	if (q.best > q.stop) {
 		push_children(&q, s->level_count - 1, 0);
 		empty_stack(&q);
 	}
-	*hint = q.nearest;
+	*hint = 3 * q.nearest;
 	return sqrt(q.best);
 }

@@ -19,12 +19,14 @@ typedef struct hob_surface {
 	float *positions; /* [vertex_count][3] of those vertices that triangles use, in the order of the tree */
 	uint32_t vertex_count;
 	uint32_t *number;  /* by the caller's number of a vertex: its own here; HOB_NONE: no triangle uses it */
+	uint32_t *vertex;  /* [vertex_count] the caller's numbers */
 	uint32_t *corners; /* [triangle_count][3] in the order of the tree */
 	uint32_t triangle_count;
 	hob_surface_node *nodes; /* lowest level first; the children of its nodes are triangles */
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
 	uint32_t *fan_first,
 		*fan; /* the corners that are vertex v, as indices into `corners`: fan[fan_first[v]] to before fan[fan_first[v + 1]] */
+	uint32_t *ring; /* by entry of `fan`: the triangle's next vertex */
 } hob_surface;
 
 /* Builds the tree.
@@ -48,7 +50,8 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
  * cost no precision. Boxes are compared in single precision: the answer may be the distance to a triangle that is farther
  * than the nearest by 1e-6 of the coordinates, never a distance that is too small.
  *
- * hint         in and out: the triangle that the point before was near; 0 to begin with
+ * hint         in and out: an index into `corners`: the search begins at that triangle and that corner of it. Out: of the answer's
+ *              triangle, which suits the next point; 0 to begin with
  * Cost         30 ns where the hint is near enough, 100 to 500 ns otherwise.
  * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi regions). */
 double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
