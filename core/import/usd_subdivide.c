@@ -90,10 +90,10 @@ static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *crea
 			l->sides[edge][1] = i > begin ? halves[i].face : HOB_NONE;
 		}
 		/* Borders, and edges of three faces and more, are sharp. */
-		l->edge_sharp[edge] = i - begin == 2 ? within(sharpness_of(creases, halves[begin].key)) : 1;
+		l->edge_sharp[edge] = i - begin == 2 ? sharpness_of(creases, halves[begin].key) : (float)INFINITY;
 	}
 	for (size_t p = 0; p < l->point_count; p++)
-		l->point_sharp[p] = within(creases->points[p]);
+		l->point_sharp[p] = creases->points[p];
 	return true;
 }
 
@@ -122,7 +122,7 @@ static void edge_points(const hob_usd_level *l, const float *from, const float *
 		for (uint32_t k = 0; k < width; k++) {
 			float middle =
 				(from[(size_t)l->ends[e][0] * width + k] + from[(size_t)l->ends[e][1] * width + k]) / 2;
-			float smooth = middle, sharp = l->edge_sharp[e];
+			float smooth = middle, sharp = within(l->edge_sharp[e]);
 			if (l->sides[e][1] != HOB_NONE)
 				smooth = (middle + (faces[(size_t)l->sides[e][0] * width + k] +
 									faces[(size_t)l->sides[e][1] * width + k]) /
@@ -132,30 +132,51 @@ static void edge_points(const hob_usd_level *l, const float *from, const float *
 		}
 }
 
-/* What is around a point. */
+/* What is around a point; [1] counts those creases only that are creases of the next level as well. */
 typedef struct around {
-	uint32_t edges, faces, creases;
-	float sharpness;
+	uint32_t edges, faces, creases[2], ending;
+	float ends; /* sum of the sharpness that ends with this level */
 } around_t;
 
-static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *from, const float *faces,
-						 uint32_t width, float *to, hob_error *err)
+typedef enum rule { SMOOTH, CREASE, CORNER } rule_t;
+
+/* A corner of the whole surface stays where it is, as interpolateBoundary says without a word. */
+static rule_t rule_of(const around_t *a, float sharpness, int later)
 {
-	around_t *around = HOB_NEW(arena, around_t, l->point_count);
-	float *sums =
-		HOB_NEW(arena, float, l->point_count *width * 3); /* of neighbours, faces, neighbours by creases */
-	if (!around || !sums)
-		return hob_fail_memory(err, arena, "subdivision");
+	if (sharpness > (float)later || a->creases[later] > 2 || a->faces <= 1)
+		return CORNER;
+	return a->creases[later] == 2 ? CREASE : SMOOTH;
+}
+
+/* sum: [4] of neighbours, of faces, of neighbours by creases, of those by creases that last. */
+static float by_rule(rule_t rule, const around_t *a, float own, const float *sum, uint32_t width, int later)
+{
+	float n = (float)a->edges;
+	if (rule == CORNER || a->edges < 2)
+		return own;
+	if (rule == CREASE)
+		return own * 0.75f + sum[(size_t)(2 + later) * width] / 8;
+	return own * (n - 2) / n + (sum[0] + sum[width] * n / (float)a->faces) / (n * n);
+}
+
+static void look_around(const hob_usd_level *l, const float *from, const float *faces, uint32_t width,
+						around_t *around, float *sums)
+{
 	for (size_t e = 0; e < l->edge_count; e++)
 		for (int end = 0; end < 2; end++) {
 			size_t at = l->ends[e][end], other = l->ends[e][1 - end];
-			bool sharp = l->edge_sharp[e] > 0;
-			around[at].edges++;
-			around[at].creases += sharp;
-			around[at].sharpness += l->edge_sharp[e];
+			float sharp = l->edge_sharp[e];
+			around_t *a = &around[at];
+			a->edges++;
+			a->creases[0] += sharp > 0;
+			a->creases[1] += sharp > 1;
+			a->ending += sharp > 0 && sharp <= 1;
+			a->ends += sharp <= 1 ? sharp : 0;
 			for (uint32_t k = 0; k < width; k++) {
-				sums[at * width * 3 + k] += from[other * width + k];
-				sums[at * width * 3 + 2 * width + k] += sharp ? from[other * width + k] : 0;
+				float *sum = &sums[at * width * 4 + k], value = from[other * width + k];
+				sum[0] += value;
+				sum[(size_t)2 * width] += sharp > 0 ? value : 0;
+				sum[(size_t)3 * width] += sharp > 1 ? value : 0;
 			}
 		}
 	for (size_t f = 0, corner = 0; f < l->face_count; f++)
@@ -163,22 +184,31 @@ static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *
 			size_t at = (size_t)l->indices[corner];
 			around[at].faces++;
 			for (uint32_t k = 0; k < width; k++)
-				sums[at * width * 3 + width + k] += faces[f * width + k];
+				sums[at * width * 4 + width + k] += faces[f * width + k];
 		}
+}
+
+/* Where the next level has another rule, both count, the old one by the sharpness that ends. */
+static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *from, const float *faces,
+						 uint32_t width, float *to, hob_error *err)
+{
+	around_t *around = HOB_NEW(arena, around_t, l->point_count);
+	float *sums = HOB_NEW(arena, float, l->point_count *width * 4);
+	if (!around || !sums)
+		return hob_fail_memory(err, arena, "subdivision");
+	look_around(l, from, faces, width, around, sums);
 	for (size_t p = 0; p < l->point_count; p++) {
 		const around_t *a = &around[p];
-		const float *sum = &sums[p * width * 3];
-		float n = (float)a->edges, sharp = a->creases > 0 ? a->sharpness / (float)a->creases : 0;
-		/* A corner of the whole surface stays where it is, as interpolateBoundary says without a word. */
-		bool corner = a->creases > 2 || a->faces <= 1;
+		float sharp = l->point_sharp[p], weight = 1;
+		rule_t now = rule_of(a, sharp, 0), later = rule_of(a, sharp, 1);
+		bool ends = sharp > 0 && sharp <= 1;
+		if (now != later)
+			weight = within((a->ends + (ends ? sharp : 0)) / (float)(a->ending + ends));
 		for (uint32_t k = 0; k < width; k++) {
 			float own = from[p * width + k];
-			float smooth =
-				a->edges < 3 ? own
-							 : own * (n - 2) / n + (sum[k] + sum[width + k] * n / (float)a->faces) / (n * n);
-			float crease = a->creases == 2 ? own * 0.75f + sum[2 * width + k] / 8 : smooth;
-			float value = corner ? sharp * own + (1 - sharp) * smooth : sharp * crease + (1 - sharp) * smooth;
-			to[p * width + k] = l->point_sharp[p] * own + (1 - l->point_sharp[p]) * value;
+			const float *sum = &sums[p * width * 4 + k];
+			to[p * width + k] = weight * by_rule(now, a, own, sum, width, 0) +
+								(1 - weight) * by_rule(later, a, own, sum, width, 1);
 		}
 	}
 	return true;

@@ -1,8 +1,8 @@
 /* usd_subdivide.h - Catmull-Clark subdivision of polygons and of what lies on them, for usd_mesh.c.
  *
  * Each level makes a quad of every corner. Points follow the rules of Catmull and Clark 1978; creases and corners those of DeRose,
- * Kass and Truong 1998, boundaries are sharp. Values per point follow the same rules; values per corner are linear within each face,
- * so that seams stay where they are; values per face are inherited. */
+ * Kass and Truong 1998, blended as OpenSubdiv 3 blends them; boundaries are sharp. Values per point follow the same rules; values per
+ * corner are linear within each face, so that seams stay where they are; values per face are inherited. */
 #ifndef HOB_USD_SUBDIVIDE_H
 #define HOB_USD_SUBDIVIDE_H
 
@@ -16,7 +16,7 @@ typedef struct hob_usd_level {
 	const int32_t *counts, *indices;
 	uint32_t (*ends)[2], (*sides)[2]; /* [edge_count] points; faces, HOB_NONE */
 	uint32_t *edge_of;				  /* [corner_count] the edge from a corner to the next one of its face */
-	float *edge_sharp;				  /* [edge_count] 0 smooth .. 1 sharp, in this step */
+	float *edge_sharp;				  /* [edge_count] 0: smooth; each level takes 1 away; borders: infinite */
 	float *point_sharp;				  /* [point_count] */
 } hob_usd_level;
 

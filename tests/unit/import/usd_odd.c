@@ -156,6 +156,26 @@ static void bones_that_are_not_seen_bend_what_is(void **state)
 	}
 }
 
+/* Four quads; of the three creases of the middle two last, so that a corner becomes a point of a crease: by half, as OpenSubdiv. */
+static void creases_that_end_blend_into_what_lasts(void **state)
+{
+	(void)state;
+	reader *r = stage("def Mesh \"M\" { int[] faceVertexCounts = [4, 4, 4, 4]\n int[] faceVertexIndices = "
+					  "[0, 1, 4, 3, 1, 2, 5, 4, 3, 4, "
+					  "7, 6, 4, 5, 8, 7]\n point3f[] points = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), "
+					  "(1, 1, 1), (2, 1, 0), (0, "
+					  "2, 0), (1, 2, 0), (2, 2, 0)]\n int[] creaseIndices = [1, 4, 7, 3, 4]\n int[] "
+					  "creaseLengths = [3, 2]\n float[] "
+					  "creaseSharpnesses = [2, 0.5] }");
+	r->subdivision = 1;
+	const hob_model *m = reader_model(r);
+	float top = 0;
+	for (uint32_t v = 0; v < m->meshes[0].vertex_count; v++)
+		top = fmaxf(top, m->meshes[0].position[v * 3 + 2]);
+	assert_near(top, 0.875f);
+	reader_free(r);
+}
+
 static reader *moving(const char *relocates)
 {
 	static char text[1024];
@@ -213,6 +233,7 @@ int main(void)
 		cmocka_unit_test(instances_of_what_moves_move),
 		cmocka_unit_test(a_binding_has_one_target_and_that_is_a_material),
 		cmocka_unit_test(one_colour_may_have_an_index),
+		cmocka_unit_test(creases_that_end_blend_into_what_lasts),
 		cmocka_unit_test(prims_are_relocated),
 		cmocka_unit_test(odd_relocates_end),
 		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
