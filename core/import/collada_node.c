@@ -268,6 +268,30 @@ static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, ho
 	return true;
 }
 
+/* Blender's option "Decomposed" writes scale, turns and place in this order, which moves the place by the others. */
+static void note_order(hob_collada *c, hob_xml_ptr element)
+{
+	double n[16];
+	bool moves = false, turns = false;
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		bool place = hob_xml_is(e, HOB_STR("translate")), scale = hob_xml_is(e, HOB_STR("scale"));
+		if (!place && !scale && !hob_xml_is(e, HOB_STR("rotate")))
+			continue;
+		hob_collada_transform_numbers(e, n);
+		moves = place && (fabs(n[0]) > 0 || fabs(n[1]) > 0 || fabs(n[2]) > 0);
+		turns = turns || (scale ? n[0] < 1 || n[0] > 1 || n[1] < 1 || n[1] > 1 || n[2] < 1 || n[2] > 1
+								: !place && fabs(n[3]) > 0);
+		if (place)
+			break;
+	}
+	if (moves && turns && hob_str_starts(c->model->generator, HOB_STR("Blender")))
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.transform-order",
+			"line %u: '%.*s' is turned or scaled before it is moved, as Blender writes \"Decomposed\" "
+			"transforms; it is placed so, but if it stands elsewhere in Blender, export matrices",
+			element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
+}
+
 static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth, hob_error *err)
 {
 	uint32_t id;
@@ -281,6 +305,7 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 		return false;
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
 	node_at(c, id)->source = element->number;
+	note_order(c, element);
 	if (!attach_meshes(c, element, id, err))
 		return false;
 	for (hob_xml_ptr e = element->first; e; e = e->next) {

@@ -100,19 +100,16 @@ const plain = (name) => name.replace(/[^\p{L}\p{N}]/gu, '');
 function motion(ours, theirs, size) {
 	let worst = 0, nodes = 0;
 	const length = Math.max(0, ...theirs.clips.map((c) => c.duration));
-	const mixers = [ours, theirs].map(({ scene, clips }) => {
+	const players = [ours, theirs].map(({ scene, clips }) => {
 		const mixer = new THREE.AnimationMixer(scene);
-		for (const clip of clips) {
-			const action = mixer.clipAction(clip);
-			action.setLoop(THREE.LoopOnce, 1);
-			action.clampWhenFinished = true;
-			action.play();
-		}
-		return mixer;
+		return { mixer, actions: clips.map((clip) => mixer.clipAction(clip).play()) };
 	});
 	const mine = new Map([...namedNodes(ours.scene)].map(([name, node]) => [plain(name), node]));
 	for (let k = 0; k < (ours.clips.length || theirs.clips.length ? TIMES : 1); k++) {
-		for (const mixer of mixers) mixer.setTime(length * k / (TIMES - 1) * 0.9999);
+		for (const { mixer, actions } of players) {
+			for (const action of actions) action.time = Math.min(length * k / (TIMES - 1), action.getClip().duration);
+			mixer.update(0);
+		}
 		ours.scene.updateMatrixWorld(true);
 		theirs.scene.updateMatrixWorld(true);
 		for (const [name, node] of namedNodes(theirs.scene)) {

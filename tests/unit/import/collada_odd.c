@@ -137,6 +137,34 @@ static void many_cameras_are_counted_in_time(void **state)
 	free(text);
 }
 
+static void blenders_order_of_transforms_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *tool, *transforms;
+		bool told;
+	} cases[] = {
+		{"Blender 3.4.1", "<scale>1 2 1</scale><rotate>0 0 1 0</rotate><translate>1 0 0</translate>", true},
+		{"Blender 3.4.1", "<scale>1 1 1</scale><rotate>0 0 1 9</rotate><translate>1 0 0</translate>", true},
+		{"Blender 3.4.1", "<scale>1 1 1</scale><rotate>0 0 1 0</rotate><translate>1 0 0</translate>", false},
+		{"Blender 3.4.1", "<scale>1 2 1</scale><rotate>0 0 1 9</rotate><translate>0 0 0</translate>", false},
+		{"Blender 2.79", "<translate>1 0 0</translate><rotate>0 0 1 9</rotate><scale>1 2 1</scale>", false},
+		{"Maya", "<rotate>0 0 1 9</rotate><translate>1 0 0</translate>", false},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char asset[128], body[2048];
+		snprintf(asset, sizeof asset, "<contributor><authoring_tool>%s</authoring_tool></contributor>",
+				 cases[i].tool);
+		snprintf(body, sizeof body, PLAIN SCENE("<node>%s<instance_geometry url='#g'/></node>"),
+				 cases[i].transforms);
+		reader *r = collada(asset, body);
+		reader_model(r);
+		if (reader_noted(r, "collada.transform-order") != cases[i].told)
+			fail_msg("case %zu", i);
+		reader_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +173,7 @@ int main(void)
 		cmocka_unit_test(constants_have_the_colour_that_they_emit),
 		cmocka_unit_test(channels_may_use_ids_for_sids),
 		cmocka_unit_test(lists_may_be_interrupted),
+		cmocka_unit_test(blenders_order_of_transforms_is_told),
 		cmocka_unit_test(many_cameras_are_counted_in_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
