@@ -14,9 +14,16 @@ bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_byte
 	hob_zip_member member;
 	while (path.len > 0 && path.data[0] == '/')
 		path = hob_str_sub(path, 1, path.len);
-	return path.len > 0 &&
-		   (hob_zip_find(&t->archive, path, &member) || hob_zip_find_suffix(&t->archive, path, &member)) &&
-		   hob_zip_unpack(arena, &member, MEMBER_MAX, out);
+	hob_str plain;
+	hob_error unheard = {0};
+	if (path.len == 0)
+		return false;
+	/* Names are URIs by the letter; archives hold them decoded as often. */
+	bool found = hob_zip_find(&t->archive, path, &member) ||
+				 (hob_uri_decode(t->request->scratch, path, &plain, &unheard) &&
+				  hob_zip_find(&t->archive, plain, &member)) ||
+				 hob_zip_find_suffix(&t->archive, path, &member);
+	return found && hob_zip_unpack(arena, &member, MEMBER_MAX, out);
 }
 
 /* The part that the package's relations call its model, else the first that bears the extension. */
@@ -123,6 +130,25 @@ static float unit_of(hob_threemf *t, const hob_xml_element *root)
 	return 0.001f;
 }
 
+/* Extensions that a part says it cannot do without: others than these change its shape or look. */
+static void note_extensions(hob_threemf *t, const hob_xml_element *root)
+{
+	static const char *const known[] = {"/material/", "/production/", "/slice/", "/beamlattice/",
+										"/trianglesets/"};
+	hob_str list = hob_xml_attr(root, HOB_STR("requiredextensions")), prefix;
+	while ((prefix = hob_text_word(&list)).len > 0) {
+		hob_str key = hob_arena_printf(t->request->scratch, "xmlns:%.*s", HOB_FMT(prefix));
+		hob_str url = key.data ? hob_xml_attr(root, key) : (hob_str){0};
+		bool read = url.len == 0;
+		for (size_t i = 0; i < HOB_COUNT_OF(known) && !read; i++)
+			read = hob_str_find(url, hob_str_of(known[i]), 0) < url.len;
+		if (!read)
+			hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.extension",
+						 "the file requires the extension '%.*s', which is not read; export it without",
+						 HOB_FMT(url));
+	}
+}
+
 static bool list_items(hob_threemf *t, hob_threemf_resource *resource, hob_error *err)
 {
 	hob_arena *scratch = t->request->scratch;
@@ -166,6 +192,7 @@ static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
 			continue;
 		if (!hob_xml_is(e, HOB_STR("object")) && !list_items(t, &resource, err))
 			return false;
+		t->layered = t->layered || hob_xml_is(e, HOB_STR("multiproperties"));
 		resource_key written = key_of(part, resource.id);
 		hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
 		if (!key.data || !hob_name_map_add(&t->resource_ids, key,
@@ -214,6 +241,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 		return hob_fail_in(err, "part '%.*s'", HOB_FMT(path));
 	hob_threemf_part *kept = HOB_THREEMF_AT(t->parts, hob_threemf_part, *index);
 	kept->unit = unit_of(t, kept->xml.root);
+	note_extensions(t, kept->xml.root);
 	float *values = (float *)(void *)kept->vertices.data;
 	for (size_t i = 0; i < kept->vertices.size / sizeof(float); i++)
 		values[i] *= kept->unit;
@@ -362,7 +390,7 @@ static const char *const extensions[] = {"3mf", NULL};
 
 const hob_importer hob_threemf_importer = {
 	.name = "3mf",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = threemf_import,
 	.library_version = hob_xml_version,

@@ -49,7 +49,27 @@ void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float 
 			out[i] = 0;
 }
 
-static bool plain(hob_threemf *t, hob_str name, const float color[4], uint32_t *id, hob_error *err)
+/* What the display properties of a group say of item `index`: the name is <pbmetallic>'s. */
+static void set_display(hob_threemf *t, const hob_threemf_resource *group, uint32_t index,
+						hob_material *material)
+{
+	uint32_t id = hob_xml_attr_u32(group->element, HOB_STR("displaypropertiesid"), HOB_NONE);
+	const hob_threemf_resource *display = id == HOB_NONE ? NULL : hob_threemf_find(t, group->part, id);
+	const hob_xml_element *one = display ? item(display, index) : NULL;
+	if (one && hob_xml_is(one, HOB_STR("pbmetallic"))) {
+		double metallic = hob_xml_attr_double(one, HOB_STR("metallicness"), 0);
+		double roughness = hob_xml_attr_double(one, HOB_STR("roughness"), 1);
+		material->metallic = metallic > 0 ? metallic < 1 ? (float)metallic : 1 : 0;
+		material->roughness = roughness > 0 ? roughness < 1 ? (float)roughness : 1 : 0;
+	} else if (display) {
+		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.display",
+					 "<%.*s> is left out: of display properties only <pbmetallicdisplayproperties> is read",
+					 HOB_FMT(display->element->name));
+	}
+}
+
+static bool plain(hob_threemf *t, hob_str name, const float color[4], const hob_threemf_resource *group,
+				  uint32_t index, uint32_t *id, hob_error *err)
 {
 	hob_material material;
 	hob_str clean = hob_text_name(t->request->result, name);
@@ -57,6 +77,7 @@ static bool plain(hob_threemf *t, hob_str name, const float color[4], uint32_t *
 		return hob_fail_memory(err, t->request->result, "a name");
 	hob_shape_plain_material(&material, clean);
 	memcpy(material.base_color, color, sizeof material.base_color);
+	set_display(t, group, index, &material);
 	if (color[3] < 1)
 		material.alpha_mode = HOB_ALPHA_BLEND;
 	return hob_lists_material(&t->lists, &material, id, err);
@@ -129,12 +150,15 @@ static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err
 		hob_threemf_find(t, group->part, hob_xml_attr_u32(group->element, HOB_STR("texid"), HOB_NONE));
 	const hob_xml_element *element = texture ? texture->element : NULL;
 	hob_shape_plain_material(&material, HOB_STR(""));
+	set_display(t, group, 0, &material);
 	hob_sampler sampler = {.wrap_u = wrap_of(hob_xml_attr(element, HOB_STR("tilestyleu"))),
 						   .wrap_v = wrap_of(hob_xml_attr(element, HOB_STR("tilestylev")))};
+	bool nearest = hob_str_equal(hob_xml_attr(element, HOB_STR("filter")), HOB_STR("nearest"));
+	sampler.mag = sampler.min = nearest ? HOB_FILTER_NEAREST : HOB_FILTER_DEFAULT;
 	if (element &&
 		!picture(t, hob_xml_attr(element, HOB_STR("path")), &material.slots[HOB_SLOT_BASE_COLOR].image, err))
 		return false;
-	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT) {
+	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT || nearest) {
 		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_LISTS_COUNT(t->lists.samplers, hob_sampler);
 		hob_buf_put(&t->lists.samplers, &sampler, sizeof sampler);
 	}
@@ -143,6 +167,38 @@ static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err
 }
 
 /* ---- groups */
+
+static uint32_t word_number(hob_str list, uint32_t index)
+{
+	float value;
+	for (; index > 0; index--)
+		if (hob_text_word(&list).len == 0)
+			return 0;
+	return hob_xml_floats(hob_text_word(&list), &value, 1) == 1 && value >= 0 && value < 4e9f
+			   ? (uint32_t)value
+			   : 0;
+}
+
+void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3])
+{
+	const hob_threemf_resource *layers = hob_threemf_find(t, part, *group);
+	if (!layers || !hob_xml_is(layers->element, HOB_STR("multiproperties")))
+		return;
+	hob_str ids = hob_xml_attr(layers->element, HOB_STR("pids")), rest = ids, word;
+	uint32_t shown = 0, count = 0;
+	for (; (word = hob_text_word(&rest)).len > 0; count++) {
+		const hob_threemf_resource *layer = hob_threemf_find(t, part, word_number(word, 0));
+		if (layer && (hob_xml_is(layer->element, HOB_STR("colorgroup")) ||
+					  hob_xml_is(layer->element, HOB_STR("texture2dgroup"))))
+			shown = count;
+	}
+	if (count > 1)
+		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.layers",
+					 "of several layers of colours and textures the last is shown, not their blend");
+	*group = word_number(ids, shown);
+	for (int i = 0; i < 3; i++)
+		property[i] = word_number(hob_xml_attr(item(layers, property[i]), HOB_STR("pindices")), shown);
+}
 
 static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 {
@@ -154,7 +210,7 @@ static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 	}
 	bool blends = color[3] < 1;
 	color[3] = 1;
-	if (!plain(t, HOB_STR(""), color, &group->material, err))
+	if (!plain(t, HOB_STR(""), color, group, 0, &group->material, err))
 		return false;
 	if (blends)
 		HOB_THREEMF_AT(t->lists.materials, hob_material, group->material)->alpha_mode = HOB_ALPHA_BLEND;
@@ -174,7 +230,8 @@ static bool single(hob_threemf *t, hob_threemf_resource *group, uint32_t index, 
 			mixed_color(t, group, index, color);
 		else
 			base_color(group, index, color);
-		if (!plain(t, hob_xml_attr(element, HOB_STR("name")), color, &group->materials[index], err))
+		if (!plain(t, hob_xml_attr(element, HOB_STR("name")), color, group, index, &group->materials[index],
+				   err))
 			return false;
 	}
 	*id = group->materials[index];

@@ -34,6 +34,8 @@ static void property_of(const mesh_builder *b, const hob_threemf_triangle *from,
 		property[i] = own && from->property[i] != HOB_NONE ? from->property[i]
 					  : own								   ? from->property[0]
 														   : b->default_property;
+	if (b->t->layered && *group != HOB_NONE)
+		hob_threemf_layer(b->t, b->object->part, group, property);
 }
 
 static bool sort_triangles(mesh_builder *b, hob_error *err)
@@ -195,9 +197,29 @@ static void note_lost(hob_threemf *t, const hob_xml_element *mesh)
 						 lost[i]);
 }
 
+/* What the object is made of, when it has triangles. */
+static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *object)
+{
+	static const char *const plain[] = {"mesh", "components", "metadatagroup"};
+	const hob_xml_element *mesh = hob_xml_child(object, HOB_STR("mesh"));
+	for (const hob_xml_element *e = object->first; e && !mesh; e = e->next) {
+		bool read = false;
+		for (size_t i = 0; i < HOB_COUNT_OF(plain); i++)
+			read = read || hob_xml_is(e, hob_str_of(plain[i]));
+		/* A displaced mesh is a mesh when its displacement is left out. */
+		if (hob_xml_is(e, HOB_STR("displacementmesh")))
+			mesh = e;
+		if (!read)
+			hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.extension",
+						 "line %u: <%.*s> of an object is %s; export it as triangles", e->line,
+						 HOB_FMT(e->name), mesh ? "read without its displacement" : "left out");
+	}
+	return mesh;
+}
+
 bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err)
 {
-	const hob_xml_element *mesh = hob_xml_child(object->element, HOB_STR("mesh"));
+	const hob_xml_element *mesh = shape_of(t, object->element);
 	const hob_threemf_part *part = HOB_THREEMF_AT(t->parts, hob_threemf_part, object->part);
 	mesh_builder b = {.t = t, .object = object};
 	if (object->made)

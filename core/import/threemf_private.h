@@ -53,6 +53,7 @@ typedef struct hob_threemf {
 	hob_name_map part_ids, resource_ids;
 	hob_lists lists;
 	hob_name_map pictures;
+	bool layered; /* a part has <multiproperties> */
 } hob_threemf;
 
 /* NULL of an empty list. */
@@ -73,6 +74,9 @@ typedef struct hob_threemf_look {
 /* Item `property` of group `id`. */
 bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
 						 hob_error *err) HOB_MUST_CHECK;
+/* A corner of a group of several layers (<multiproperties>) becomes one of the layer that is shown: the last with colours or a
+ * texture, else the first. Others stay. */
+void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3]);
 /* Linear RGBA of an item of a <colorgroup>; U and V, from the top, of one of a <texture2dgroup>. */
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);

@@ -107,6 +107,99 @@ static void colours_and_textures_reach_the_corners(void **state)
 	done(r, &zip);
 }
 
+static void metals_are_metals(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r = package(
+		MODEL("<m:pbmetallicdisplayproperties id='4'><m:pbmetallic name='a' metallicness='0'/><m:pbmetallic "
+			  "name='b' metallicness='0.75' roughness='0.25'/></m:pbmetallicdisplayproperties>"
+			  "<basematerials id='5' displaypropertiesid='4'><base name='a' displaycolor='#FF0000'/><base "
+			  "name='b' displaycolor='#00FF00'/></basematerials>" OBJECT(
+				  "pid='5' pindex='0'",
+				  "<triangle v1='0' v2='1' v3='2'/><triangle v1='0' v2='2' v3='3' pid='5' p1='1'/>"),
+			  ITEM),
+		"", &zip);
+	const hob_model *m = reader_model(r);
+	assert_near(m->materials[0].metallic, 0);
+	assert_near(m->materials[0].roughness, 1);
+	assert_near(m->materials[1].metallic, 0.75f);
+	assert_near(m->materials[1].roughness, 0.25f);
+	assert_false(reader_noted(r, "3mf.display"));
+	done(r, &zip);
+	r = package(
+		MODEL("<m:translucentdisplayproperties id='4'><m:translucent/></m:translucentdisplayproperties>"
+			  "<basematerials id='5' displaypropertiesid='4'><base name='a' "
+			  "displaycolor='#FF0000'/></basematerials>" OBJECT("pid='5' pindex='0'",
+																"<triangle v1='0' v2='1' v3='2'/>"),
+			  ITEM),
+		"", &zip);
+	reader_model(r);
+	assert_true(reader_noted(r, "3mf.display"));
+	done(r, &zip);
+}
+
+static void of_layers_the_last_is_shown(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	reader *r = package(
+		MODEL(
+			"<basematerials id='5'><base name='a' displaycolor='#000000'/></basematerials><m:colorgroup "
+			"id='6'><m:color color='#FF0000'/><m:color color='#00FF00'/></m:colorgroup><m:multiproperties "
+			"id='7' pids='5 6'><m:multi pindices='0 1'/><m:multi pindices='0 0'/></m:multiproperties>" OBJECT(
+				"", "<triangle v1='0' v2='1' v3='2' pid='7' p1='0' p2='1' p3='0'/>"),
+			ITEM),
+		"", &zip);
+	const hob_mesh *mesh = &reader_model(r)->meshes[0];
+	assert_vector(mesh->color[0], 0, 1, 0);
+	assert_vector(mesh->color[0] + 4, 1, 0, 0);
+	assert_true(reader_noted(r, "3mf.layers"));
+	done(r, &zip);
+}
+
+static void shapes_that_are_no_triangles_are_told(void **state)
+{
+	(void)state;
+	static const char *const resources[] = {
+		OBJECT("", "<triangle v1='0' v2='1' v3='2'/>") "<object id='2'><v:levelset/></object>",
+		"<object id='1'><d:displacementmesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/>"
+		"<vertex x='1' y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/></triangles>"
+		"</d:displacementmesh></object>",
+		OBJECT("", "<triangle v1='0' v2='1' v3='2'/>"),
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(resources); i++) {
+		char text[2048];
+		hob_buf zip;
+		snprintf(text, sizeof text,
+				 "<model xmlns:d='http://schemas.3mf.io/3dmanufacturing/displacement/2023/10' "
+				 "xmlns:v='http://schemas.3mf.io/3dmanufacturing/volumetric/2022/01' requiredextensions='%s'>"
+				 "<resources>%s</resources><build><item objectid='1'/>%s</build></model>",
+				 i == 2 ? "v" : "", resources[i], i == 0 ? "<item objectid='2'/>" : "");
+		reader *r = package(text, "", &zip);
+		assert_int_equal(model_triangles(reader_model(r)), 1);
+		assert_true(reader_noted(r, "3mf.extension"));
+		done(r, &zip);
+	}
+}
+
+static void names_of_parts_are_uris(void **state)
+{
+	(void)state;
+	hob_buf zip;
+	const char *model = MODEL(OBJECT("", "<triangle v1='0' v2='1' v3='2'/>"), ITEM);
+	const member members[] = {
+		{"_rels/.rels",
+		 "<Relationships><Relationship Target='/3D/my%20part.model' "
+		 "Type='http://schemas.microsoft.com/3dmanufacturing/2013/01/3dmodel'/></Relationships>"},
+		{"3D/my part.model", model}};
+	zip = make_zip(members, 2, true);
+	reader *r = reader_new(&hob_threemf_importer);
+	reader_add_bytes(r, "part.3mf", zip.data, zip.size);
+	assert_int_equal(model_triangles(reader_model(r)), 1);
+	done(r, &zip);
+}
+
 static void what_would_run_away_is_refused(void **state)
 {
 	(void)state;
@@ -199,6 +292,10 @@ int main(void)
 		cmocka_unit_test(objects_of_other_parts_are_built),
 		cmocka_unit_test(base_materials_cut_an_object),
 		cmocka_unit_test(colours_and_textures_reach_the_corners),
+		cmocka_unit_test(metals_are_metals),
+		cmocka_unit_test(of_layers_the_last_is_shown),
+		cmocka_unit_test(shapes_that_are_no_triangles_are_told),
+		cmocka_unit_test(names_of_parts_are_uris),
 		cmocka_unit_test(what_would_run_away_is_refused),
 		cmocka_unit_test(damage_and_want_are_survived),
 		cmocka_unit_test(lengths_of_3mf_are_metres),
