@@ -3,6 +3,7 @@
 #include "../base/limits.h"
 #include "../model/model_scale.h"
 #include "lists.h"
+#include "number.h"
 #include "shape.h"
 #include "text.h"
 #include "xml.h"
@@ -30,7 +31,7 @@ typedef struct amf {
 	hob_buf elements;					  /* xml_ptr */
 	hob_buf ranges;						  /* per element: its meshes, once made */
 	uint32_t plain;						  /* material of volumes without one */
-	uint32_t formulas, textures, edges;
+	uint32_t formulas, textures, edges, composites;
 } amf;
 
 typedef struct range {
@@ -47,6 +48,14 @@ static float number_of(xml_ptr above, const char *name, float otherwise)
 	return hob_xml_floats(text, &value, 1) == 1 && value > -1e30f && value < 1e30f ? value : otherwise;
 }
 
+static bool is_formula(hob_str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!hob_is_digit(text.data[i]) && !strchr("+-.,eE", text.data[i]))
+			return true;
+	return text.len == 0;
+}
+
 /* Components may be formulas of the place, which nobody evaluates. */
 static bool color_of(amf *a, xml_ptr owner, float out[4])
 {
@@ -57,7 +66,7 @@ static bool color_of(amf *a, xml_ptr owner, float out[4])
 	for (int k = 0; k < 4; k++) {
 		xml_ptr part = hob_xml_child(color, hob_str_of(names[k]));
 		float value = 1;
-		if (part && hob_xml_floats(hob_xml_text(part), &value, 1) != 1) {
+		if (part && (is_formula(hob_xml_text(part)) || hob_xml_floats(hob_xml_text(part), &value, 1) != 1)) {
 			a->formulas++;
 			return false;
 		}
@@ -91,6 +100,7 @@ static bool read_materials(amf *a, hob_error *err)
 			return hob_fail_memory(err, a->request->result, "a name");
 		if (color_of(a, e, material.base_color) && material.base_color[3] < 1)
 			material.alpha_mode = HOB_ALPHA_BLEND;
+		a->composites += !hob_xml_child(e, HOB_STR("color")) && hob_xml_child(e, HOB_STR("composite"));
 		if (!hob_lists_material(&a->lists, &material, &id, err))
 			return false;
 		if (!hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id, NULL))
@@ -393,6 +403,10 @@ static void say(const amf *a)
 	if (a->textures > 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "amf.textures",
 					 "%u textures are not read; export 3MF or glTF to keep them", a->textures);
+	if (a->composites > 0)
+		hob_note_add(notes, HOB_NOTE_WARNING, "amf.composite",
+					 "%u materials are mixtures of others without a colour of their own; they are white",
+					 a->composites);
 	if (a->edges > 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "amf.curves", "%u curved edges are drawn straight", a->edges);
 }
@@ -445,7 +459,7 @@ static const char *const extensions[] = {"amf", NULL};
 
 const hob_importer hob_amf_importer = {
 	.name = "amf",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = amf_import,
 	.library_version = hob_xml_version,

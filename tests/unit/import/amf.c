@@ -102,6 +102,32 @@ static void archives_formulas_and_textures(void **state)
 	hob_buf_release(&zip);
 }
 
+static void mixtures_and_formulas_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *material, *note;
+	} cases[] = {
+		{"<material id='2'><composite materialid='1'>x</composite></material>", "amf.composite"},
+		{"<material id='2'>" COLOR("0.5*x", "0", "0") "</material>", "amf.formula"},
+		{"<material id='2'>" COLOR("0.5", "1e-1", ".25") "</material>", NULL},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[2048];
+		snprintf(text, sizeof text,
+				 "<amf>%s" OBJECT("1", "",
+								  "<volume materialid='2'>" TRIANGLE("0", "1", "2", "") "</volume>") "</amf>",
+				 cases[i].material);
+		reader *r = reader_new(&hob_amf_importer);
+		reader_add(r, "a.amf", text);
+		reader_model(r);
+		assert_int_equal(r->notes.count, cases[i].note ? 1 : 0);
+		if (cases[i].note)
+			assert_true(reader_noted(r, cases[i].note));
+		reader_free(r);
+	}
+}
+
 static void what_cannot_be_read_is_refused_in_words(void **state)
 {
 	(void)state;
@@ -147,6 +173,7 @@ int main(void)
 		cmocka_unit_test(the_nearest_colour_counts),
 		cmocka_unit_test(constellations_place_objects),
 		cmocka_unit_test(archives_formulas_and_textures),
+		cmocka_unit_test(mixtures_and_formulas_are_told),
 		cmocka_unit_test(what_cannot_be_read_is_refused_in_words),
 		cmocka_unit_test(damage_and_scarce_memory_are_survived),
 	};
