@@ -180,11 +180,54 @@ MISTAKES = [
      "runtime/skin", "mirrored_and_flattened_joints_have_normal_matrices_without_surprises"),
     ("morph weights of clips are lost", "runtime/rt_clip.c", "in->weights[i] = pose->weights[i];", "(void)pose;", "runtime/skin",
      "morph_weights_come_from_the_node_the_clip_and_the_caller"),
+    # every other format
+    ("other formats: the first set of coordinates is used for every texture", "import/collada_material.c", "if (part->uv_set[i] == number)", "if (i == 0)",
+     "import/collada", "textures_use_the_set_that_is_bound"),
+    ("other formats: what <vertices> says of points goes before what corners say", "import/collada_geometry.c", "k < b->input_count && b->inputs[i].of_vertex",
+     "k < b->input_count && false", "import/collada", "corners_say_more_than_points"),
+    ("other formats: BEZIER curves are straight lines", "import/collada_curve.c", "bezier || is_cardinal", "false && is_cardinal", "import/collada",
+     "curves_that_gltf_can_say_are_said"),
+    ("other formats: STEP curves are straight lines", "import/collada_curve.c", 'hob_str_equal(mode, HOB_STR("STEP")) ? HOB_COLLADA_STEP', "false ? HOB_COLLADA_STEP",
+     "import/collada", "curves_that_gltf_can_say_are_said"),
+    ("other formats: HERMITE tangents are control points", "import/collada_curve.c", 'bool hermite = hob_str_equal(mode, HOB_STR("HERMITE"))', "bool hermite = false",
+     "import/collada", "hermite_tangents_are_thirds"),
+    ("other formats: named clips of COLLADA are lost", "import/collada_clip.c", 'HOB_STR("library_animation_clips")', 'HOB_STR("none")', "import/collada",
+     "clips_have_their_names_and_windows"),
+    ("other formats: a number with a leading blank is none", "import/xml.c", "while (read < count && (at = skip_blanks(at, end)) < end) {",
+     "while (read < count && at < end && (read == 0 || (at = skip_blanks(at, end)) < end)) {", "import/collada", "a_square_becomes_two_triangles_in_metres"),
+    ("other formats: 3MF objects of other parts are not there", "import/threemf.c", "if (path.len > 0 && !open_part(t, path, &target, err))",
+     "if (false && !open_part(t, path, &target, err))", "import/threemf", "objects_of_other_parts_are_built"),
+    ("other formats: 3MF colour groups are lost", "import/threemf_material.c", 'out->colored = hob_xml_is(group->element, HOB_STR("colorgroup"));', "out->colored = false;",
+     "import/threemf", "colours_and_textures_reach_the_corners"),
+    ("other formats: 3MF textures are lost", "import/threemf_material.c", 'out->textured = hob_xml_is(group->element, HOB_STR("texture2dgroup"));', "out->textured = false;",
+     "import/threemf", "colours_and_textures_reach_the_corners"),
+    ("other formats: 3MF alpha is lost", "import/threemf_material.c", "if (color[3] < 1)\n\t\tmaterial.alpha_mode", "if (false)\n\t\tmaterial.alpha_mode", "import/threemf",
+     "base_materials_cut_an_object"),
+    ("other formats: a 3MF file without triangles cooks", "import/threemf.c", "if (t->lists.meshes.size == 0)", "if (false)", "import/threemf",
+     "what_would_run_away_is_refused"),
+    ("other formats: USE of X3D vanishes", "import/x3d.c", 'hob_str use = hob_xml_attr(e, HOB_STR("USE"))', 'hob_str use = hob_xml_attr(e, HOB_STR("UZE"))', "import/x3d",
+     "what_is_used_again_is_there_again"),
+    ("other formats: the second volume of AMF is lost", "import/amf.c", 'v; v = hob_xml_next(v, HOB_STR("volume"))', "v; v = NULL", "import/amf", "every_volume_is_a_mesh"),
+    ("other formats: colours of AMF are lost", "import/amf.c", 'hob_xml_child(owner, HOB_STR("color"));\n\tif (!color)', 'hob_xml_child(owner, HOB_STR("color"));\n\tif (true)',
+     "import/amf", "the_nearest_colour_counts"),
+    ("other formats: colours of COFF are lost", "import/off.c", "if (colors == 3 || colors == 4) {\n\t\tfloat *to", "if (false) {\n\t\tfloat *to", "import/off",
+     "vertices_have_colours"),
+    ("other formats: joints of IQM are lost", "import/iqm.c", ".joint_count = count}", ".joint_count = 0}", "import/quake", "joints_and_clips_of_iqm"),
+    ("other formats: clips of IQM stand still", "import/iqm.c", "f < frames; f++) {\n", "f < 0; f++) {\n", "import/quake", "joints_and_clips_of_iqm"),
+    ("other formats: frames of MD2 are lost", "import/md2.c", "m->target_count = targets;", "m->target_count = 0;", "import/quake", "frames_of_md2_are_targets_and_clips"),
+    ("other formats: ZBrush's colours are lost", "import/obj_data.c", '*p->at == \'#\' && takes_keyword(p, "#MRGB")', '*p->at == \'#\' && takes_keyword(p, "#NONE")', "import/obj",
+     "polypaint_of_zbrush_is_colour"),
+    ("other formats: the setting of colours does nothing", "import/space.c", "if (differs(space->material_colors, override->colors))", "if (false)", "import/space",
+     "colors_are_read_as_told"),
+    ("other formats: XML entities are expanded", "import/xml.c", "XML_SetEntityDeclHandler(b->parser, on_entity);", "(void)on_entity;", "import/xml", "entities_are_refused"),
+    ("other formats: XML has any depth", "import/xml.c", "if (++b->depth > HOB_LIMIT_XML_DEPTH)", "if (++b->depth > 900000)", "import/xml", "depth_has_a_limit"),
+    ("other formats: a new .blend goes to Assimp where Blender is missing", "import/blend.c", "if (is_new(head))", "if (false)", "import/blend",
+     "without_an_editor_new_files_are_skipped_and_old_ones_passed_on"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
 FLAGS += subprocess.run(["pkg-config", "--cflags", "libcjson"], capture_output=True, text=True).stdout.split()
-LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lstdc++", "-lm", "-lpthread"]
+LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-lstdc++", "-lm", "-lpthread"]
 
 
 def optional_libraries():
