@@ -243,7 +243,7 @@ static const char *const extensions[] = {"gltf", "glb", NULL};
 
 const hob_importer hob_gltf_importer = {
 	.name = "gltf",
-	.version = 6,
+	.version = 7,
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,

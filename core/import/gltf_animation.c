@@ -137,6 +137,8 @@ static bool drop_channel(hob_gltf *g, hob_str clip, uint32_t index, const char *
 	return true;
 }
 
+static const char too_few[] = "its mesh has fewer morph targets";
+
 static bool weights_of_mesh(const hob_gltf *g, uint32_t mesh, uint32_t *components)
 {
 	*components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
@@ -155,8 +157,10 @@ static bool node_target(hob_gltf *g, hob_str clip, uint32_t index, target_t *out
 	if (!hob_gltf_id(g->nodes.items[out->at.index], "mesh", g->meshes.count, &mesh, err))
 		return false;
 	out->dropped = !weights_of_mesh(g, mesh, &out->components);
-	return !out->dropped ||
-		   drop_channel(g, clip, index, "it animates weights of a node without morph targets");
+	if (out->dropped)
+		return drop_channel(g, clip, index, "it animates weights of a node without morph targets");
+	out->dropped = out->at.weight != HOB_NONE && out->at.weight >= out->components;
+	return !out->dropped || drop_channel(g, clip, index, too_few);
 }
 
 static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *json, target_t *out,
@@ -172,9 +176,10 @@ static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSO
 		return node_target(g, clip, index, out, err);
 	if (!why && out->at.kind == HOB_GLTF_AT_MESH) {
 		out->path = HOB_PATH_WEIGHTS;
-		why = weights_of_mesh(g, out->at.index, &out->components)
-				  ? NULL
-				  : "it animates weights of a mesh without morph targets";
+		if (!weights_of_mesh(g, out->at.index, &out->components))
+			why = "it animates weights of a mesh without morph targets";
+		else if (out->at.weight != HOB_NONE && out->at.weight >= out->components)
+			why = too_few;
 	}
 	if (!why && out->at.kind == HOB_GLTF_AT_PROPERTY)
 		out->components = hob_property_of(out->at.property)->components;
@@ -207,7 +212,8 @@ static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *
 		return drop_channel(g, clip, index, "its path is unknown");
 	if (node == HOB_NONE)
 		return drop_channel(g, clip, index, "it names no node");
-	*out = (target_t){.at = {.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i}};
+	*out =
+		(target_t){.at = {.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i, .weight = HOB_NONE}};
 	return node_target(g, clip, index, out, err);
 }
 
@@ -219,6 +225,8 @@ typedef struct clip_reader {
 	uint32_t *targeted; /* [nodes.count * 4] 1 + clip that last used this node and path */
 	uint32_t id;
 	uint32_t channel_room;
+	hob_gltf_weight *weights; /* [weight_count] of channels that drive one weight each */
+	uint32_t weight_count;
 } clip_reader_t;
 
 /* Channels of one sampler share its track unless they read it with another number of components, or otherwise. */
@@ -284,8 +292,16 @@ static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, ho
 		return false;
 	if (target.dropped)
 		return true;
-	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err) ||
-		!track_of(r, sampler, &target, &track, err))
+	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err))
+		return false;
+	if (target.at.kind != HOB_GLTF_AT_PROPERTY && target.at.weight != HOB_NONE) {
+		hob_gltf_weight *one = &r->weights[r->weight_count++];
+		*one = (hob_gltf_weight){.at = target.at, .components = target.components};
+		return read_track(r->g, r->clip->name, &r->samplers[sampler], HOB_PATH_WEIGHTS, 1, &one->track,
+						  err) ||
+			   hob_fail_in(err, "sampler %u", sampler);
+	}
+	if (!track_of(r, sampler, &target, &track, err))
 		return false;
 	if (target.at.kind == HOB_GLTF_AT_NODE)
 		return add_channel(r, target.at.index, target.path, track, err);
@@ -293,6 +309,42 @@ static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, ho
 		return add_mesh_channels(r, target.at.index, track, err);
 	r->clip->properties[r->clip->property_count++] =
 		(hob_property_channel){target.at.property, target.at.index, target.at.slot, track};
+	return true;
+}
+
+/* Weights of one node or mesh follow each other here, in the order of its first channel. */
+static void gather(clip_reader_t *r, uint32_t first, uint32_t *end)
+{
+	*end = first + 1;
+	for (uint32_t i = first + 1; i < r->weight_count; i++) {
+		hob_gltf_weight found = r->weights[i];
+		if (found.at.kind != r->weights[first].at.kind || found.at.index != r->weights[first].at.index)
+			continue;
+		r->weights[i] = r->weights[*end];
+		r->weights[(*end)++] = found;
+	}
+}
+
+static bool add_single_weights(clip_reader_t *r, hob_error *err)
+{
+	for (uint32_t first = 0, end = 0; first < r->weight_count; first = end) {
+		const hob_gltf_weight *of = &r->weights[first];
+		uint32_t track = r->clip->track_count;
+		const char *why;
+		gather(r, first, &end);
+		if (!hob_gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why, err))
+			return false;
+		if (why) {
+			hob_gltf_note(r->g, "channel-dropped",
+						  "clip '%.*s': %u channels of single weights were dropped: %s",
+						  HOB_FMT(r->clip->name), end - first, why);
+			continue;
+		}
+		r->clip->track_count++;
+		if (of->at.kind == HOB_GLTF_AT_NODE ? !add_channel(r, of->at.index, HOB_PATH_WEIGHTS, track, err)
+											: !add_mesh_channels(r, of->at.index, track, err))
+			return false;
+	}
 	return true;
 }
 
@@ -304,13 +356,18 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
 		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
 		return false;
-	clip_reader_t r = {
-		g,	clip,		   HOB_NEW(g->scratch, sampler_t, samplers.count), samplers.count, targeted,
-		id, channels.count};
+	clip_reader_t r = {.g = g,
+					   .clip = clip,
+					   .samplers = HOB_NEW(g->scratch, sampler_t, samplers.count),
+					   .sampler_count = samplers.count,
+					   .targeted = targeted,
+					   .id = id,
+					   .channel_room = channels.count,
+					   .weights = HOB_NEW(g->scratch, hob_gltf_weight, channels.count)};
 	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
 	clip->properties = HOB_NEW(g->result, hob_property_channel, channels.count);
 	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
-	if (!r.samplers || !clip->channels || !clip->properties || !clip->tracks)
+	if (!r.samplers || !r.weights || !clip->channels || !clip->properties || !clip->tracks)
 		return hob_fail_memory(err, g->result, "an animation");
 	for (uint32_t i = 0; i < samplers.count; i++)
 		if (!read_sampler(g, samplers.items[i], &r.samplers[i], err))
@@ -318,7 +375,7 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 	for (uint32_t i = 0; i < channels.count; i++)
 		if (!read_channel(&r, i, channels.items[i], err))
 			return hob_fail_in(err, "channel %u", i);
-	return true;
+	return add_single_weights(&r, err);
 }
 
 /* ---- names: unique, because clips are asked for by name */

@@ -82,6 +82,17 @@ static const char *point_at_material(const hob_gltf *g, hob_str rest, hob_gltf_p
 	return find_property(rest, HOB_DRIVEN_MATERIAL, false, out);
 }
 
+/* "weights/3" */
+static const char *point_at_weight(hob_str rest, hob_gltf_pointed *out)
+{
+	static const hob_str weights = {"weights", 7};
+	hob_str tail = {rest.data + weights.len, rest.len - weights.len};
+	out->path = HOB_PATH_WEIGHTS;
+	return begins(rest, HOB_STR("weights/")) && next_index(&tail, HOB_NONE, &out->weight) && tail.len == 0
+			   ? NULL
+			   : "its pointer names nothing that Hob animates";
+}
+
 static const char *point_at_node(hob_str rest, hob_gltf_pointed *out)
 {
 	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
@@ -90,15 +101,13 @@ static const char *point_at_node(hob_str rest, hob_gltf_pointed *out)
 			out->path = (hob_path)i;
 			return NULL;
 		}
-	return begins(rest, HOB_STR("weights/"))
-			   ? "single morph weights are not animated: animate all of the node"
-			   : "its pointer names nothing that Hob animates";
+	return point_at_weight(rest, out);
 }
 
 const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out)
 {
 	hob_str rest = pointer, kind = next_part(&rest);
-	*out = (hob_gltf_pointed){.kind = HOB_GLTF_AT_PROPERTY};
+	*out = (hob_gltf_pointed){.kind = HOB_GLTF_AT_PROPERTY, .weight = HOB_NONE};
 	uint32_t count = 0;
 	bool light = hob_str_equal(kind, HOB_STR("extensions"));
 	if (light && hob_str_equal(next_part(&rest), HOB_STR("KHR_lights_punctual")) &&
@@ -119,7 +128,7 @@ const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed 
 		return point_at_node(rest, out);
 	if (out->kind == HOB_GLTF_AT_MESH) {
 		out->path = HOB_PATH_WEIGHTS;
-		return hob_str_equal(rest, HOB_STR("weights")) ? NULL : "its pointer names nothing that Hob animates";
+		return hob_str_equal(rest, HOB_STR("weights")) ? NULL : point_at_weight(rest, out);
 	}
 	if (light)
 		return find_property(rest, HOB_DRIVEN_LIGHT, false, out);

@@ -222,10 +222,24 @@ typedef struct hob_gltf_pointed {
 	uint32_t index;			 /* source node, source mesh, or the model's material, camera or light */
 	hob_path path;			 /* of a node; of a mesh HOB_PATH_WEIGHTS */
 	uint32_t property, slot; /* hob_property; hob_slot of a texture's placement */
+	uint32_t weight;		 /* of HOB_PATH_WEIGHTS the one that is meant, HOB_NONE for all */
 } hob_gltf_pointed;
 
 /* What a pointer names, after materials, cameras and lights are imported. NULL, or why nothing follows it. */
 const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
+
+/* ---- gltf_weights.c: morph weights that have channels of their own ---- */
+
+typedef struct hob_gltf_weight {
+	hob_gltf_pointed at; /* a node or a mesh, and the weight */
+	uint32_t components; /* all weights of it */
+	hob_track track;	 /* of one component */
+} hob_gltf_weight;
+
+/* One track of all weights for the [count] of one node or mesh, in the result arena: exactly their curves; others rest. *why,
+ * when it is not NULL, says why there is none. */
+bool hob_gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
+						   const char **why, hob_error *err) HOB_MUST_CHECK;
 
 bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
 

@@ -349,7 +349,7 @@ typedef struct effort {
 
 static const effort efforts[][2] = {
 	/* with alpha, opaque */
-	[HOB_BC_FAST] = {{1, 0, 0, 0, 0, 0, 0.0f}, {1, 0, 0, 0, 0, 0, 0.0f}},
+	[HOB_BC_FAST] = {{1, 1, 0, 1, 0, 0, 800.0f}, {1, 1, 0, 0, 0, 0, 600.0f}},
 	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 1, 24.0f}, {1, 1, 0, 1, 0, 1, 24.0f}},
 	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 4, 4.0f}, {3, 16, 4, 4, 4, 4, 4.0f}},
 };

@@ -8,7 +8,7 @@
 #include "gpu_format.h"
 
 typedef enum hob_bc_quality {
-	HOB_BC_FAST, /* BC7: mode 6 alone. BC6H: one subset. BC4: the solved ends */
+	HOB_BC_FAST, /* BC7: mode 6, and modes 1, or 7 and 5, where that is far off. BC6H: one subset. BC4: the solved ends */
 	HOB_BC_GOOD, /* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partition, polished. BC4: one step around */
 	HOB_BC_BEST /* BC7: more modes and partitions, polished while it helps */
 } hob_bc_quality;

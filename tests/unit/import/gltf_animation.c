@@ -245,7 +245,11 @@ static void pointers_name_what_a_clip_drives(void **state)
 		{"/cameras/1/orthographic/ymag", HOB_PROPERTY_CAMERA_Y, 1, 0},
 		{"/extensions/KHR_lights_punctual/lights/0/spot/outerConeAngle", HOB_PROPERTY_LIGHT_OUTER_CONE, 0, 0},
 		{"/extensions/KHR_lights_punctual/lights/1/intensity", HOB_NONE, 0, 0},
-		{"/nodes/1/weights/0", HOB_NONE, 0, 0},
+		{"/nodes/1/weights/2", HOB_NONE, 0, 0},
+		{"/nodes/1/weights/0/1", HOB_NONE, 0, 0},
+		{"/nodes/1/weights/", HOB_NONE, 0, 0},
+		{"/nodes/0/weights/0", HOB_NONE, 0, 0},
+		{"/meshes/0/weights/2", HOB_NONE, 0, 0},
 	};
 	static const float one[2] = {1, 2}, two[4] = {1, 2, 3, 4}, four[8] = {0, 0, 0, 2, 0, 0, 0, 2};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
@@ -286,6 +290,85 @@ static void weights_of_a_mesh_drive_its_nodes_without_own_weights(void **state)
 	assert_int_equal(clip->channel_count, 2);
 	assert_int_equal(clip->channels[0].path, HOB_PATH_WEIGHTS);
 	assert_int_equal(f->model.nodes[clip->channels[0].node].source, 1);
+	fixture_free(f);
+}
+
+#define POINT(sampler, pointer)                                                                              \
+	"{'sampler':" sampler                                                                                    \
+	",'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':'" pointer "'}}}}"
+
+/* Accessors 1 and 2: times; 3: values. Three targets, of which the third is at rest at 0.5. */
+static bool import_weights(gltf_fixture *f, const char *first, const char *second, const char *channels)
+{
+	char text[2000];
+	snprintf(text, sizeof text,
+			 "'extensionsRequired':['KHR_animation_pointer'],"
+			 "'meshes':[{'weights':[0,0,0.5],'primitives':[{'attributes':{'POSITION':0},"
+			 "'targets':[{'POSITION':0},{'POSITION':0},{'POSITION':0}]}]}],'nodes':[{'mesh':0}],"
+			 "'animations':[{'samplers':[{'input':1,'output':3,'interpolation':'%s'},"
+			 "{'input':2,'output':3,'interpolation':'%s'}],'channels':[%s]}]",
+			 first, second, channels);
+	return fixture_import(f, text);
+}
+
+static void single_weights_become_one_track_of_the_same_curves(void **state)
+{
+	(void)state;
+	static const float late[2] = {1, 3}, values[2] = {2, 4};
+	for (int mesh = 0; mesh < 2; mesh++) {
+		gltf_fixture *f = timed();
+		fixture_floats(f, "SCALAR", 2, late, sizeof late);
+		fixture_floats(f, "SCALAR", 2, values, sizeof values);
+		import_weights(f, "LINEAR", "LINEAR",
+					   mesh ? POINT("0", "/meshes/0/weights/1") "," POINT("1", "/meshes/0/weights/0")
+							: POINT("0", "/nodes/0/weights/1") "," POINT("1", "/nodes/0/weights/0"));
+		assert_imported(f);
+		const hob_clip *clip = &f->model.clips[0];
+		assert_int_equal(clip->channel_count, 1);
+		assert_int_equal(clip->track_count, 1);
+		assert_int_equal(clip->channels[0].path, HOB_PATH_WEIGHTS);
+		const hob_track *track = track_at(f, 0, 0);
+		assert_int_equal(track->components, 3);
+		assert_int_equal(track->key_count, 4);
+		assert_floats(track->times, 0, 0.5f, 1, 2, 3);
+		/* 0: from 2 at 1 to 4 at 3; 1: from 2 at 0.5 to 4 at 2 */
+		assert_floats(track->values, 1e-6f, 2, 2, 0.5f, 2, 2 + 2.0f * (0.5f / 1.5f), 0.5f, 3, 4, 0.5f, 4, 4,
+					  0.5f);
+		assert_false(has_note(f, "gltf.channel-dropped"));
+		fixture_free(f);
+	}
+}
+
+static void single_weights_that_do_not_go_together_are_dropped_with_a_note(void **state)
+{
+	(void)state;
+	static const float late[2] = {1, 3}, values[6] = {2, 4, 2, 4, 2, 4};
+	static const char *const kinds[][2] = {{"LINEAR", "STEP"}, {"CUBICSPLINE", "CUBICSPLINE"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
+		gltf_fixture *f = timed();
+		fixture_floats(f, "SCALAR", 2, late, sizeof late);
+		fixture_floats(f, "SCALAR", 6, values, sizeof values);
+		import_weights(f, kinds[i][0], kinds[i][1],
+					   POINT("0", "/nodes/0/weights/1") "," POINT("1", "/nodes/0/weights/0"));
+		assert_imported(f);
+		assert_int_equal(f->model.clip_count == 0 ? 0 : f->model.clips[0].channel_count, 0);
+		assert_true(has_note(f, "gltf.channel-dropped"));
+		fixture_free(f);
+	}
+	gltf_fixture *f = timed();
+	fixture_floats(f, "SCALAR", 2, late, sizeof late);
+	fixture_floats(f, "SCALAR", 6, values, sizeof values);
+	assert_false(import_weights(f, "LINEAR", "LINEAR",
+								POINT("0", "/nodes/0/weights/1") "," POINT("1", "/nodes/0/weights/1")));
+	fixture_free(f);
+	/* Splines with the same keys are put side by side. */
+	f = timed();
+	fixture_floats(f, "SCALAR", 2, late, sizeof late);
+	fixture_floats(f, "SCALAR", 6, values, sizeof values);
+	import_weights(f, "CUBICSPLINE", "LINEAR",
+				   POINT("0", "/nodes/0/weights/1") "," POINT("0", "/nodes/0/weights/0"));
+	assert_imported(f);
+	assert_floats(track_at(f, 0, 0)->values, 0, 2, 2, 0, 4, 4, 0.5f, 2, 2, 0, 4, 4, 0, 2, 2, 0.5f, 4, 4, 0);
 	fixture_free(f);
 }
 
@@ -405,6 +488,8 @@ int main(void)
 		cmocka_unit_test(repeated_times_keep_the_later_value),
 		cmocka_unit_test(pointers_name_what_a_clip_drives),
 		cmocka_unit_test(weights_of_a_mesh_drive_its_nodes_without_own_weights),
+		cmocka_unit_test(single_weights_become_one_track_of_the_same_curves),
+		cmocka_unit_test(single_weights_that_do_not_go_together_are_dropped_with_a_note),
 		cmocka_unit_test(what_cannot_be_played_is_dropped_with_a_note),
 		cmocka_unit_test(clip_names_are_unique),
 		cmocka_unit_test(broken_clips_are_refused),

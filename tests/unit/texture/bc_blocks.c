@@ -136,7 +136,8 @@ static void bc7_gets_better_with_effort_and_uses_its_modes(void **state)
 		hob_bc3_encode(in, HOB_BC_FAST, out);
 		bc3 += error_of(HOB_VK_BC3_UNORM, out, in, 0, 4);
 	}
-	assert_true(sums[HOB_BC_GOOD] < 0.6 * sums[HOB_BC_FAST]);
+	assert_true(sums[HOB_BC_FAST] < 0.26 * bc3); /* one line through all colours of a block is not enough */
+	assert_true(sums[HOB_BC_GOOD] < 0.97 * sums[HOB_BC_FAST]);
 	assert_true(sums[HOB_BC_BEST] < 0.98 * sums[HOB_BC_GOOD]);
 	assert_true(sums[HOB_BC_GOOD] < 0.4 * bc3);
 	for (int mode = 1; mode < 8; mode++)

@@ -179,10 +179,68 @@ static void colours_other_than_srgb_are_told(void **state)
 	}
 }
 
+typedef struct format_row {
+	const char *kind, *extensions, *name;
+} format_row;
+
+static const format_row rows[] = {
+#define READ_FORMAT(kind, extensions, reader, name, kept, lost, tested) {kind, extensions, name},
+#include "schema/read_formats.def"
+#undef READ_FORMAT
+};
+
+/* Whether one of the files in a folder of tests/data/pictures ends as the row says, and can be read. */
+static bool has_file(const format_row *row, const char *folder, bool *without)
+{
+	char path[512];
+	snprintf(path, sizeof path, HOB_TEST_DATA "/pictures/%s", folder);
+	DIR *dir = opendir(path);
+	assert_non_null(dir);
+	bool found = false;
+	for (struct dirent *e = readdir(dir); e && !found; e = readdir(dir)) {
+		const char *dot = strrchr(e->d_name, '.'), *at = dot ? strstr(row->extensions, dot + 1) : NULL;
+		size_t length = dot ? strlen(dot + 1) : 0;
+		if (!at || length < 3 || (at[length] != '\0' && at[length] != ' ') ||
+			(folder[0] == 'p' && e->d_name[0] == 'x'))
+			continue;
+		snprintf(path, sizeof path, "../%s/%s", folder, e->d_name);
+		hob_bytes file = read_file(path);
+		hob_arena arena;
+		hob_arena_init(&arena, 64u << 20);
+		hob_picture picture;
+		hob_error err = {0};
+		found = hob_picture_decode(file, &arena, &picture, &err);
+		*without |= !found && strstr(err.context, "was built without");
+		hob_arena_release(&arena);
+		free_file(file);
+	}
+	closedir(dir);
+	return found;
+}
+
+static void each_row_of_hob_formats_has_a_file_that_another_program_wrote(void **state)
+{
+	(void)state;
+	static const char *const folders[] = {"others", "pngsuite", "gif", "ktx2"};
+	uint32_t count = 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		if (strcmp(rows[i].kind, "picture") != 0)
+			continue;
+		bool found = false, without = false;
+		for (size_t k = 0; k < HOB_COUNT_OF(folders) && !found; k++)
+			found = has_file(&rows[i], folders[k], &without);
+		if (!found && !without)
+			fail_msg("no file of %s (%s)", rows[i].name, rows[i].extensions);
+		count++;
+	}
+	assert_true(count >= 14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_file_is_read_as_its_program_meant_it),
+		cmocka_unit_test(each_row_of_hob_formats_has_a_file_that_another_program_wrote),
 		cmocka_unit_test(damage_is_survived),
 		cmocka_unit_test(claims_of_huge_sizes_allocate_nothing),
 		cmocka_unit_test(colours_other_than_srgb_are_told),
