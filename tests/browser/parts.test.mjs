@@ -75,6 +75,33 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		assert.deepEqual(await viewer((v) => [globalThis.resized, v.stage.renderer.info.programs.filter((one) => !globalThis.linked.has(one)).length]), [0, 0]);
 	});
 
+	test('what fills the view still does when the view is resized, until somebody moves the camera', async () => {
+		/* How far from the middle of the view the farthest vertex is, of its half. */
+		const reach = () => viewer((v) => {
+			let most = 0;
+			v.model.traverse(({ geometry, matrixWorld, position }) => {
+				for (let i = 0; i < (geometry?.attributes.position.count ?? 0); i++) {
+					const { x, y } = position.clone().fromBufferAttribute(geometry.attributes.position, i).applyMatrix4(matrixWorld).project(v.stage.camera);
+					most = Math.max(most, Math.abs(x), Math.abs(y));
+				}
+			});
+			return most;
+		});
+		await viewer((v) => v.fit());
+		assert.ok(Math.abs((await reach()) - 0.9) < 0.02, 'nine tenths');
+		const aspect = await viewer((v) => v.stage.camera.aspect);
+		await page.setViewportSize({ width: 390, height: 844 });
+		await page.waitForFunction((was) => Math.abs(document.querySelector('.viewer-root').parentElement.viewer.stage.camera.aspect - was) > 0.2, aspect);
+		const narrow = await reach();
+		assert.ok(Math.abs(narrow - 0.9) < 0.02, `${narrow} of the view`);
+		await viewer((v) => v.stage.turn(0.1, 0));
+		const { from } = await viewer((v) => v.stage.where());
+		await page.setViewportSize({ width: 900, height: 700 });
+		await page.waitForFunction((was) => Math.abs(document.querySelector('.viewer-root').parentElement.viewer.stage.camera.aspect - was) < 0.05, aspect);
+		assert.deepEqual((await viewer((v) => v.stage.where())).from, from);
+		await viewer((v) => v.fit());
+	});
+
 	test('a part is found by name, by a click, hidden and shown alone', async () => {
 		const tree = page.locator('.viewer-tree');
 		const whole = await picture();
@@ -189,6 +216,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 	});
 
 	test('frames are stepped through, two clips are blended, and a link opens the same view', async () => {
+		await page.getByRole('button', { name: 'Play', exact: true }).click();
+		assert.deepEqual(await viewer((v) => [v.clips.clip, v.clips.playing]), [0, true], 'from the rest pose the first clip begins');
 		await viewer((v) => v.clips.choose(0, { time: 0 }));
 		await page.getByRole('button', { name: 'One frame on' }).click();
 		await page.getByRole('button', { name: 'One frame on' }).click();

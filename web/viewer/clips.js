@@ -93,7 +93,8 @@ export class Clips {
 
 	build() {
 		this.bar.hidden = this.names.length === 0;
-		this.play = button(text.play, () => this.setPlaying(!this.playing), { class: 'viewer-button viewer-play' });
+		const play = () => (this.clip < 0 ? this.choose(0, { playing: true }) : this.setPlaying(!this.playing));
+		this.play = button(text.play, play, { class: 'viewer-button viewer-play' });
 		this.select = choice(text.clip, [['-1', text.rest], ...this.names.map((name, i) => [String(i), name])],
 			String(this.clip),
 			(value) => this.choose(Number(value), { time: 0, playing: this.playing || Number(value) >= 0 }));
@@ -149,7 +150,7 @@ export class Clips {
 		this.select.querySelector('select').value = String(clip);
 		const still = clip < 0;
 		this.scrubber.input.max = String(Math.max(this.duration, 0.001));
-		for (const input of [this.scrubber.input, this.play]) input.disabled = still;
+		this.scrubber.input.disabled = still;
 		this.setPlaying(playing && !still);
 		this.seek(Math.min(time, this.duration));
 	}

@@ -67,6 +67,8 @@ export class Stage {
 	ground = null;
 	/** A camera of the scene instead of the free one. */
 	through = null;
+	/** {model, box, aspect} that fills the view, also after it is resized, until somebody moves the camera. */
+	framed = null;
 	/** Called before each picture with the seconds since the last one; true: keep going. */
 	onFrame = () => false;
 	/** Called before each part of a picture: 'cooked' or 'source'. */
@@ -92,7 +94,10 @@ export class Stage {
 		this.camera.position.copy(from);
 		this.controls = new OrbitControls(this.camera, canvas);
 		this.controls.addEventListener('change', () => this.invalidate());
-		this.controls.addEventListener('start', () => this.onGrab?.());
+		this.controls.addEventListener('start', () => {
+			this.framed = null;
+			this.onGrab?.();
+		});
 		this.sphere = new THREE.Sphere(new THREE.Vector3(), 1);
 		this.wire = makeWire();
 		this.watchSize();
@@ -126,6 +131,8 @@ export class Stage {
 			renderer.setDrawingBufferSize(width, height, ratio);
 		this.camera.aspect = width / height;
 		this.camera.updateProjectionMatrix();
+		const { framed } = this;
+		if (framed && framed.aspect !== this.camera.aspect) this.fit(framed.model, framed.box, false);
 		this.invalidate();
 	}
 
@@ -203,6 +210,7 @@ export class Stage {
 	 * Looks at a model from the front right, or from where the camera is when `turn` is false; `box` is the model's.
 	 */
 	fit(model, box, turn = true) {
+		this.framed = { model, box, aspect: this.camera.aspect };
 		this.frameBox(box);
 		const { center, radius } = this.sphere;
 		const half = Math.tan(THREE.MathUtils.degToRad(fov / 2));
@@ -220,6 +228,7 @@ export class Stage {
 	/** After a reload: the camera stays where it is, unless the model is another size now. */
 	follow(model, box) {
 		const before = this.sphere.radius;
+		if (this.framed) this.framed.box = box;
 		this.frameBox(box);
 		const ratio = this.sphere.radius / before;
 		if (ratio > 2 || ratio < 0.5) this.fit(model, box, false);
@@ -240,6 +249,7 @@ export class Stage {
 
 	/** Turns the free camera round its target, in radians. */
 	turn(yaw, pitch) {
+		this.framed = null;
 		const offset = this.camera.position.clone().sub(this.controls.target);
 		const place = new THREE.Spherical().setFromVector3(offset);
 		place.theta += yaw;
@@ -250,6 +260,7 @@ export class Stage {
 	}
 
 	approach(factor) {
+		this.framed = null;
 		const { minDistance, maxDistance, target } = this.controls;
 		const offset = this.camera.position.clone().sub(target);
 		offset.setLength(THREE.MathUtils.clamp(offset.length() * factor, minDistance, maxDistance));
@@ -283,6 +294,7 @@ export class Stage {
 	}
 
 	place({ from: at, to }) {
+		this.framed = null;
 		this.camera.position.fromArray(at);
 		this.controls.target.fromArray(to);
 		this.controls.update();

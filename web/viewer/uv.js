@@ -5,7 +5,8 @@ import { section } from './panel.js';
 import { text } from './text.js';
 
 const SIDE = 512; /* pixels of the drawing */
-const CELLS = 256; /* a side of the grid that is counted */
+const [FINEST, COARSEST] = [256, 16]; /* cells of a side of the grid that is counted */
+const WORK = 1e7; /* cells that are looked at, at most */
 const MOST = 100000; /* triangles; more are left out, and said so */
 const FAR = 8; /* squares to each side that a drawing reaches at most */
 
@@ -28,33 +29,42 @@ function visitTriangles(model, name, visit) {
 	return left > 0;
 }
 
-/* Adds one to each cell whose middle lies in the triangle; what lies outside the square comes in at the other side. */
-function count(cells, u0, v0, u1, v1, u2, v2) {
+/* Of side * side cells: adds one to each whose middle lies in the triangle; what lies outside comes in at the other
+ * side. */
+function count(cells, side, u0, v0, u1, v1, u2, v2) {
 	const area = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0);
 	const [low, high] = [Math.min(v0, v1, v2), Math.max(v0, v1, v2)];
 	const [left, right] = [Math.min(u0, u1, u2), Math.max(u0, u1, u2)];
 	if (!area || !(high - low < FAR && right - left < FAR)) return;
-	const wrap = (i) => ((i % CELLS) + CELLS) % CELLS;
-	for (let y = Math.ceil(low * CELLS - 0.5); (y + 0.5) / CELLS < high; y++)
-		for (let x = Math.ceil(left * CELLS - 0.5); (x + 0.5) / CELLS < right; x++) {
-			const [u, v] = [(x + 0.5) / CELLS, (y + 0.5) / CELLS];
+	const wrap = (i) => ((i % side) + side) % side;
+	for (let y = Math.ceil(low * side - 0.5); (y + 0.5) / side < high; y++)
+		for (let x = Math.ceil(left * side - 0.5); (x + 0.5) / side < right; x++) {
+			const [u, v] = [(x + 0.5) / side, (y + 0.5) / side];
 			const a = ((u1 - u) * (v2 - v) - (u2 - u) * (v1 - v)) / area;
 			const b = ((u2 - u) * (v0 - v) - (u0 - u) * (v2 - v)) / area;
-			if (a > 0 && b > 0 && a + b < 1) cells[wrap(y) * CELLS + wrap(x)]++;
+			if (a > 0 && b > 0 && a + b < 1) cells[wrap(y) * side + wrap(x)]++;
 		}
 }
 
-/** {used, shared, from, to, whole} of a set: shares of the square, and where its coordinates reach. */
+/**
+ * {used, shared, from, to, whole} of a set: shares of the square, and where its coordinates reach. Where the picture is
+ * repeated so often that counting would take long, there are no shares.
+ */
 export function measureUv(model, set) {
-	const cells = new Uint32Array(CELLS * CELLS);
 	const [from, to] = [[Infinity, Infinity], [-Infinity, -Infinity]];
+	let squares = 0;
 	const whole = visitTriangles(model, nameOf(set), (...corners) => {
-		count(cells, ...corners);
 		corners.forEach((value, i) => {
 			from[i % 2] = Math.min(from[i % 2], value);
 			to[i % 2] = Math.max(to[i % 2], value);
 		});
+		const [u0, v0, u1, v1, u2, v2] = corners;
+		squares += (Math.max(u0, u1, u2) - Math.min(u0, u1, u2)) * (Math.max(v0, v1, v2) - Math.min(v0, v1, v2));
 	});
+	const side = Math.min(FINEST, Math.floor(Math.sqrt(WORK / squares)));
+	if (!(side >= COARSEST)) return { from, to, whole };
+	const cells = new Uint32Array(side * side);
+	visitTriangles(model, nameOf(set), (...corners) => count(cells, side, ...corners));
 	const share = (least) => cells.reduce((sum, cell) => sum + (cell >= least), 0) / cells.length;
 	return { used: share(1), shared: share(2), from, to, whole };
 }
@@ -67,16 +77,17 @@ function draw(canvas, model, set, { from, to }) {
 	const scale = SIDE / (Math.min(FAR, Math.max(1, ...to)) - low);
 	const at = (value) => (value - low) * scale;
 	pen.clearRect(0, 0, SIDE, SIDE);
-	pen.beginPath();
+	pen.lineWidth = 0.6;
+	pen.strokeStyle = style.color;
+	/* One long path takes seconds: its lines are kept from darkening each other. */
 	visitTriangles(model, nameOf(set), (u0, v0, u1, v1, u2, v2) => {
+		pen.beginPath();
 		pen.moveTo(at(u0), at(v0));
 		pen.lineTo(at(u1), at(v1));
 		pen.lineTo(at(u2), at(v2));
 		pen.closePath();
+		pen.stroke();
 	});
-	pen.lineWidth = 0.6;
-	pen.strokeStyle = style.color;
-	pen.stroke();
 	pen.lineWidth = 2;
 	pen.strokeStyle = style.borderColor;
 	pen.strokeRect(at(0), at(0), scale, scale);
@@ -99,7 +110,7 @@ export function uvSection(model) {
 		const found = measureUv(model, set);
 		draw(canvas, model, set, found);
 		const outside = [...found.from, ...found.to].some((value) => value < -0.005 || value > 1.005);
-		said.textContent = [text.uvUsed(percent(found.used), percent(found.shared)),
+		said.textContent = [found.used !== undefined && text.uvUsed(percent(found.used), percent(found.shared)),
 			outside && text.uvReach(...[...found.from, ...found.to].map(near)), !found.whole && text.uvPart]
 			.filter(Boolean).join(' ');
 		canvas.setAttribute('aria-label', said.textContent);

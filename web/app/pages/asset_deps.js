@@ -52,8 +52,6 @@ export function Deps({ asset }) {
 			<div class="body" role="status"><${WhatIf} file=${asked} /></div></${Panel}>`}
 		<div class="both"><${Panel} id="deps-out" title=${words.madeOf} note=${made.data?.items.length}>
 			<${Side} from=${made} asset=${asset} none=${words.madeOfNone} /></${Panel}>
-		<${Icon} name="right" /><section class="panel self"><${Icon} name="assets" />
-			<strong class="anywhere">${asset.path.split('/').at(-1)}</strong></section><${Icon} name="right" />
 		<${Panel} id="deps-in" title=${words.usedBy} note=${used.data?.items.length}>
 			<${Side} from=${used} asset=${asset} none=${words.usedByNone} /></${Panel}></div>`;
 }

@@ -133,12 +133,12 @@ function mostly(asset) {
 	return words.kindNames[kind] ?? kind;
 }
 
-function Largest({ page }) {
-	const largest = page.items[0]?.bytes.cooked || 1;
+function Largest({ items }) {
+	const largest = items[0]?.bytes.cooked || 1;
 	return html`<div class="scroll" tabindex="0">
 			<table><thead><tr><th scope="col">${words.asset}</th><th scope="col" class="num">${words.size}</th>
 				<th scope="col">${words.mostly}</th><th scope="col" class="wide">${words.share}</th></tr></thead>
-				<tbody>${page.items.map((asset) => html`<tr>
+				<tbody>${items.map((asset) => html`<tr>
 					<td class="anywhere"><${AssetName} name=${`${asset.root}/${asset.path}`} /></td>
 		<td class="num">${size(asset.bytes.cooked)}</td><td class="quiet">${mostly(asset)}</td>
 		<td class="wide"><span class="share"><span style=${{ width: `${(asset.bytes.cooked / largest) * 100}%` }} />
@@ -161,6 +161,7 @@ export function Cache() {
 				&& html`<${Panel} id="kinds" title=${words.byKind}>
 					<${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
 		${top.data?.items.length === 0 ? '' : html`<${Panel} id="largest" title=${words.largest}>
-				<${Resource} from=${top}>${(data) => html`<${Largest} page=${data} />`}</${Resource}></${Panel}>`}
+				<${Resource} from=${top}>${(data) => html`<${Largest}
+					items=${data.items.filter(({ bytes }) => bytes.cooked > 0)} />`}</${Resource}></${Panel}>`}
 				</div></div>`;
 }
