@@ -1,6 +1,7 @@
 #include "map_file.h"
 #include "diff_report.h"
 #include "query.h"
+#include "wrap.h"
 
 #include "../../core/formats/classic.h"
 #include "../../core/formats/describe.h"
@@ -246,7 +247,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	hob_error error = {0};
 	bool equal = false, ok = hob_diff_text(a, b, &c->how, &equal, &out, &error);
 	if (out.size > 0)
-		fwrite(out.data, 1, out.size, stdout);
+		srv_cli_print_lines(hob_buf_str(&out));
 	hob_buf_release(&out);
 	c->differ = c->differ || !equal;
 	if (ok)

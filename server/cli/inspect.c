@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "inspect_model.h"
 #include "map_file.h"
+#include "wrap.h"
 
 #include "../../core/formats/classic.h"
 #include "../../core/formats/describe.h"
@@ -74,7 +75,7 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	if (!ok)
 		hob_fail_in(err, "%s", name ? name : path);
 	if (out.size > 0)
-		fwrite(out.data, 1, out.size, stdout);
+		srv_cli_print_lines(hob_buf_str(&out));
 	hob_buf_release(&out);
 	srv_unmap_file(&file);
 	return ok;

@@ -435,14 +435,19 @@ static void print_job(const char *url, const cJSON *job)
 	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
 	bool cooked = srv_cli_number(job, "cook_ms") > 0;
 	bool known = strcmp(result, "failed") == 0 && cJSON_IsTrue(srv_cli_member(job, "cached"));
-	printf("job %.0f  %s  %s%s%s%s", srv_cli_number(job, "id"), asset[0] ? asset : srv_cli_text(job, "kind"),
-		   srv_cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
-		   result[0] ? result : srv_cli_text(job, "state"), srv_cli_color_off(), known ? AS_KNOWN : "");
+	hob_buf line = {0};
+	hob_buf_printf(&line, "job %.0f  %s  %s%s%s%s", srv_cli_number(job, "id"),
+				   asset[0] ? asset : srv_cli_text(job, "kind"),
+				   srv_cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
+				   result[0] ? result : srv_cli_text(job, "state"), srv_cli_color_off(),
+				   known ? AS_KNOWN : "");
 	if (cooked)
-		printf("  %s, %s of memory",
-			   srv_text_duration((uint64_t)(srv_cli_number(job, "cook_ms") * 1e6), took),
-			   srv_text_bytes((uint64_t)srv_cli_number(job, "peak_bytes"), peak));
-	printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(job, "finished_at"), srv_cli_color_off());
+		hob_buf_printf(&line, "  %s, %s of memory",
+					   srv_text_duration((uint64_t)(srv_cli_number(job, "cook_ms") * 1e6), took),
+					   srv_text_bytes((uint64_t)srv_cli_number(job, "peak_bytes"), peak));
+	hob_buf_printf(&line, "  %s%s%s\n", srv_cli_dim(), srv_cli_text(job, "finished_at"), srv_cli_color_off());
+	srv_cli_print_lines(hob_buf_str(&line));
+	hob_buf_release(&line);
 	print_reasons(srv_cli_member(job, "reason"));
 	if (cJSON_IsObject(srv_cli_member(job, "error")))
 		print_error(srv_cli_member(job, "error"));

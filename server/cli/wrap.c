@@ -1,5 +1,6 @@
 #include "wrap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,12 +19,16 @@ uint32_t srv_cli_width(int fd)
 	return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
 }
 
-/* Columns, not bytes: continuation bytes of UTF-8 have no width. */
+/* Columns, not bytes: continuation bytes of UTF-8 take none, nor do colours (ESC [ ... m). */
 static uint32_t columns_of(hob_str word)
 {
 	uint32_t count = 0;
-	for (size_t i = 0; i < word.len; i++)
-		count += ((unsigned char)word.data[i] & 0xC0) != 0x80;
+	bool color = false;
+	for (size_t i = 0; i < word.len; i++) {
+		color = color || word.data[i] == '\033';
+		count += !color && ((unsigned char)word.data[i] & 0xC0) != 0x80;
+		color = color && word.data[i] != 'm';
+	}
 	return count;
 }
 
@@ -86,4 +91,27 @@ void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint
 		filled = !kept;
 		i = end + 1;
 	}
+}
+
+void srv_cli_print_lines(hob_str text)
+{
+	enum { DEEPER = 4 };
+	if (!isatty(1)) {
+		fwrite(text.data, 1, text.len, stdout);
+		return;
+	}
+	hob_buf out = {0};
+	uint32_t width = srv_cli_width(1);
+	for (size_t i = 0, end; i < text.len; i = end + 1) {
+		uint32_t at = 0, indent = 0;
+		end = hob_str_find(text, HOB_STR("\n"), i);
+		end = end == SIZE_MAX ? text.len : end;
+		hob_str line = hob_str_sub(text, i, end);
+		while (indent < line.len && line.data[indent] == ' ')
+			indent++;
+		put_line(&out, line, &at, indent + DEEPER, width);
+		hob_buf_put(&out, "\n", end < text.len);
+	}
+	fwrite(out.data, 1, out.size, stdout);
+	hob_buf_release(&out);
 }

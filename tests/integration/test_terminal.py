@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
 import termios
@@ -303,6 +304,50 @@ class Terminal(Scenario):
             self.assertIn("; 1 asset, 1 fresh", daemon.wait_log("state hob "))
             self.assertIn(str(self.art), daemon.wait_log("state watching"))
             daemon.wait_log("jobs: 0 wait, 0 run; since the start 1 cooked")
+
+
+class Width(Scenario):
+    """What is listed fits a terminal of 80 columns: only words that cannot be broken, names above all, may be longer."""
+
+    def screen(self, *command):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        own = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        program = subprocess.Popen([HOB, *map(str, command)], stdin=slave, stdout=slave, stderr=slave, cwd=self.folder,
+                                   env=own | {"TERM": "xterm", "CLICOLOR_FORCE": "1"})
+        os.close(slave)
+        text = b""
+        try:
+            while got := os.read(master, 65536):
+                text += got
+        except OSError:  # nobody has the other end any more
+            pass
+        os.close(master)
+        program.wait()
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text.decode()).replace("\r\n", "\n").splitlines()
+
+    def test_what_is_listed_fits_eighty_columns(self):
+        name = "a_folder_of_the_studio/the_longest_name_of_a_model_in_the_whole_show_v0137_final"
+        (self.art / name).parent.mkdir()
+        for part in (name, "small"):
+            (self.art / f"{part}.obj").write_text(obj_text(3) + "usemtl red\n" * (part == "small"))
+        (self.art / "bad_file_that_no_reader_takes.gltf").write_text("{")
+        with Daemon([self.art], self.cache) as daemon:
+            daemon.sync()
+            asset, url = f"art/{name}.obj", ("--url", f"http://127.0.0.1:{daemon.port}")
+            seen = {}
+            for command in (["ls"], ["ls", "--sort", "bytes"], ["status"], ["why", asset], ["log", asset], ["set", asset],
+                            ["log", "art/bad_file_that_no_reader_takes.gltf"], ["diff", "art/small.obj", asset], ["gc", "--dry-run"],
+                            ["verify"]):
+                seen[" ".join(command)] = self.screen(*command, *url)
+            for command in (["inspect", self.art / "small.obj"], ["formats"], ["config"], ["doctor"], ["token", "list"], ["help"],
+                            *([word, "--help"] for word in ("serve", "cook", "ls", "log", "watch", "diff", "export", "farm"))):
+                seen[" ".join(map(str, command))] = self.screen(*command)
+        for command, lines in seen.items():
+            self.assertTrue(lines, command)
+            for line in lines:
+                longest = max(map(len, line.split()), default=0)
+                self.assertTrue(len(line) <= 80 or longest > 40, f"hob {command}: {len(line)} columns: {line}")
 
 
 if __name__ == "__main__":
