@@ -39,6 +39,36 @@ static bool check_names(request *r, hob_str asset, enum MHD_Result *result)
 	return false;
 }
 
+static const srv_view_root *root_called(const srv_view *view, hob_str name)
+{
+	for (uint32_t i = 0; i < view->root_count; i++)
+		if (hob_str_equal(view->roots[i].name, name))
+			return &view->roots[i];
+	return NULL;
+}
+
+/* Those of the saved asset. Nothing where they are those of every live model, or cannot be read: the cook of the saved one says why. */
+static void put_settings(request *r, hob_str asset, hob_buf *out)
+{
+	hob_error error;
+	hob_buf usual = {0};
+	size_t slash = hob_str_find(asset, HOB_STR("/"), 0);
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view_root *root = root_called(view, hob_str_sub(asset, 0, slash));
+	const srv_view_root *live = root_called(view, HOB_STR(SRV_LIVE_ROOT));
+	if (root && live &&
+		srv_live_settings(root->folder, &root->settings, hob_str_sub(asset, slash + 1, asset.len), out,
+						  &error)) {
+		hob_settings_print(&live->settings, &usual);
+		if (hob_str_equal(hob_buf_str(out), hob_buf_str(&usual)))
+			hob_buf_clear(out);
+	} else {
+		hob_buf_clear(out);
+	}
+	hob_buf_release(&usual);
+	srv_view_drop(view);
+}
+
 static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *digest)
 {
 	uint64_t size;
@@ -47,7 +77,11 @@ static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *di
 	if (fd < 0)
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "send it first: PUT /blobs/SHA256",
 								 "the blob of the model is not here");
-	bool set = srv_live_set(r->http->sources.live, r->args[0], asset, fd, size, &error);
+	hob_buf settings = {0};
+	put_settings(r, asset, &settings);
+	bool set =
+		srv_live_set(r->http->sources.live, r->args[0], asset, hob_buf_str(&settings), fd, size, &error);
+	hob_buf_release(&settings);
 	close(fd);
 	if (!set)
 		return srv_reply_problem(r,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { FOLDERS_MAX = 32 };
+static const char sidecar_end[] = ".cook.json";
 
 struct srv_live {
 	int fd;
@@ -49,7 +50,7 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 
 /* ---- files */
 
-/* Everything below the open folder; returns the number of files removed. `newest`: finds the newest time instead of removing. */
+/* Everything below the open folder; returns the number of models removed. `newest`: finds the newest time instead of removing. */
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;
@@ -69,7 +70,8 @@ static uint32_t sweep(int folder, bool removes, int64_t *newest)
 		if (below >= 0) {
 			count += sweep(below, removes, newest);
 			close(below);
-		} else if (fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+		} else if (!hob_str_ends_nocase(hob_str_of(entry->d_name), hob_str_of(sidecar_end)) &&
+				   fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
 			*newest = info.st_mtime > *newest ? info.st_mtime : *newest;
 			count++;
 		}
@@ -174,7 +176,35 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	return true;
 }
 
-bool srv_live_set(srv_live *live, hob_str user, hob_str asset, int fd, uint64_t size, hob_error *err)
+/* Atomically, so that a reader sees the whole text or none. */
+static bool put_sidecar(int folder, const char *model, hob_str settings)
+{
+	char name[NAME_MAX + 1], temp[] = ".hob-live-settings";
+	int size = snprintf(name, sizeof name, "%s%s", model, sidecar_end);
+	if (size <= 0 || size >= (int)sizeof name) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	if (settings.len == 0)
+		return unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+	int file = openat(folder, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = 0;
+	if (file < 0)
+		return false;
+	errno = 0;
+	if (write(file, settings.data, settings.len) != (ssize_t)settings.len)
+		code = errno != 0 ? errno : ENOSPC;
+	if (close(file) != 0 && code == 0)
+		code = errno;
+	if (code == 0 && renameat(folder, temp, folder, name) != 0)
+		code = errno;
+	if (code != 0)
+		unlinkat(folder, temp, 0);
+	errno = code;
+	return code == 0;
+}
+
+bool srv_live_set(srv_live *live, hob_str user, hob_str asset, hob_str settings, int fd, uint64_t size,
+				  hob_error *err)
 {
 	char path[PATH_MAX], temp[64];
 	if (!srv_live_is_user(user) || !srv_live_is_asset(asset))
@@ -188,7 +218,8 @@ bool srv_live_set(srv_live *live, hob_str user, hob_str asset, int fd, uint64_t 
 	snprintf(temp, sizeof temp, ".hob-live-%u", serial++);
 	int folder = make_folders(live, path);
 	int file = folder < 0 ? -1 : openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	bool ok = file >= 0 && copy_bytes(fd, file, size);
+	bool ok =
+		file >= 0 && put_sidecar(folder, strrchr(path, '/') + 1, settings) && copy_bytes(fd, file, size);
 	int code = errno;
 	if (file >= 0 && close(file) != 0 && ok) {
 		code = errno;
@@ -217,7 +248,9 @@ uint32_t srv_live_drop(srv_live *live, hob_str user, hob_str asset)
 	snprintf(path, sizeof path, "%.*s", HOB_FMT(user));
 	if (asset.len == 0)
 		return drop_user(live, path);
-	snprintf(path, sizeof path, "%.*s/%.*s.glb", HOB_FMT(user), HOB_FMT(asset));
+	snprintf(path, sizeof path, "%.*s/%.*s.glb%s", HOB_FMT(user), HOB_FMT(asset), sidecar_end);
+	unlinkat(live->fd, path, 0);
+	path[strlen(path) - strlen(sidecar_end)] = 0;
 	return unlinkat(live->fd, path, 0) == 0;
 }
 

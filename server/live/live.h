@@ -5,6 +5,7 @@
 #define SRV_LIVE_H
 
 #include "../../core/base/base.h"
+#include "../../core/recipe/settings.h"
 
 #define SRV_LIVE_ROOT "live"
 enum { SRV_LIVE_IDLE_S = 3600, SRV_LIVE_USER_MAX = 64 };
@@ -25,8 +26,14 @@ bool srv_live_is_asset(hob_str asset);
 /* Appends the name of the asset that replaces `asset`: "live/USER/ROOT/PATH.glb". */
 void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset);
 
-/* The first `size` bytes of `fd` replace the asset, at once. Errors: BAD_REQUEST (the name, the size), IO, DISK_FULL. */
-bool srv_live_set(srv_live *live, hob_str user, hob_str asset, int fd, uint64_t size,
+/* Appends the settings in force for the model `path` of a root, as JSON: those of the root, its folders and the model's sidecar.
+ * up_axis and unit are left out: they correct the saved file, and a live model is glTF. Errors: those of srv_settings_walk. */
+bool srv_live_settings(int root_fd, const hob_settings *own, hob_str path, hob_buf *out,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* The first `size` bytes of `fd` replace the asset, at once, with `settings` as the sidecar; empty: without one. Errors:
+ * BAD_REQUEST (the name, the size), IO, DISK_FULL. */
+bool srv_live_set(srv_live *live, hob_str user, hob_str asset, hob_str settings, int fd, uint64_t size,
 				  hob_error *err) HOB_MUST_CHECK;
 /* Removes the replacement of one asset, or with asset.len == 0 all of the user; returns the number of files. */
 uint32_t srv_live_drop(srv_live *live, hob_str user, hob_str asset);

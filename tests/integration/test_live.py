@@ -51,6 +51,26 @@ class Live(Scenario):
             daemon.sync()
             self.assertEqual(self.mesh(daemon, "art/new.glb", "ann"), 404)
 
+    def test_it_is_cooked_with_the_settings_of_the_saved_model(self):
+        self.put("props/box.glb", CUBE)
+        self.put("props/cook.json", json.dumps({"scale": 3, "unit": "cm"}))
+        self.put("props/box.glb.cook.json", json.dumps({"vertices": "quantized"}))
+        with self.serve("--live") as daemon:
+            daemon.sync()
+            self.push(daemon, "ann", "art/props/box.glb", CUBE)
+            self.push(daemon, "ann", "art/box.glb", CUBE)
+            daemon.sync()
+
+            def settings(asset):
+                return daemon.get(f"/api/v1/assets/{daemon.assets()[asset]['id']}/settings").json()["settings"]
+
+            live, saved = settings("live/ann/art/props/box.glb.glb"), settings("art/props/box.glb")
+            self.assertEqual((live["scale"], live["vertices"], live["unit"], saved["unit"]), (3, "quantized", "file", "cm"))
+            self.assertEqual(settings("live/ann/art/box.glb.glb")["scale"], 1)
+            self.assertEqual(daemon.request("DELETE", "/api/v1/live/ann/art/props/box.glb").json(), {"dropped": 1})
+            self.assertEqual(daemon.request("DELETE", "/api/v1/live/ann").json(), {"dropped": 1})
+            self.assertEqual([path for path in (self.cache / "live").rglob("*") if path.is_file()], [])
+
     def test_the_layer_ends_with_the_daemon(self):
         with self.serve("--live") as daemon:
             self.push(daemon, "ann", "art/box.obj", CUBE)

@@ -30,7 +30,7 @@ MAY = {
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base"],
-    "server/live": ["core/base"],
+    "server/live": ["core/base", "core/recipe", "server/settings"],
     "server/service": ["core/base"],
     "server/client": ["core/base"],
     "server/settings": ["core/base", "core/hash", "core/recipe", "server/fs"],

@@ -40,7 +40,7 @@ static int teardown(void **state)
 
 static bool set(fixture *f, const char *user, const char *asset, hob_error *err)
 {
-	return srv_live_set(f->live, hob_str_of(user), hob_str_of(asset), f->bytes, 12, err);
+	return srv_live_set(f->live, hob_str_of(user), hob_str_of(asset), HOB_STR("{}"), f->bytes, 12, err);
 }
 
 static bool holds(fixture *f, const char *name)
@@ -118,11 +118,11 @@ static void what_is_too_large_is_named(void **state)
 {
 	fixture *f = *state;
 	hob_error err = {0};
-	assert_false(
-		srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), f->bytes, SRV_LIVE_BYTES_MAX + 1, &err));
+	assert_false(srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), (hob_str){0}, f->bytes,
+							  SRV_LIVE_BYTES_MAX + 1, &err));
 	assert_int_equal(err.code, HOB_ERR_BAD_REQUEST);
 	/* A file that is shorter than it says leaves nothing behind. */
-	assert_false(srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), f->bytes, 100, &err));
+	assert_false(srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), (hob_str){0}, f->bytes, 100, &err));
 	assert_int_equal(err.code, HOB_ERR_IO);
 	assert_int_equal(srv_live_drop(f->live, HOB_STR("ann"), (hob_str){0}), 0);
 }
