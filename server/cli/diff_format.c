@@ -156,12 +156,16 @@ static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry
 	}
 	if (all > r->how->rows)
 		hob_buf_printf(f->out, "- and %u more\n", all - r->how->rows);
-	hob_buf_printf(f->out, "\n| | before \xE2\x86\x92 after |\n|---|---|\n");
+	bool begun = false;
 	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
 	{
-		if (!is_same(number))
-			hob_buf_printf(f->out, "| %s %s | %s |\n", tone_mark(srv_cli_text(number, "tone")),
-						   name_text(number, name), step_text(number, "\xE2\x86\x92", step));
+		if (is_same(number))
+			continue;
+		if (!begun)
+			hob_buf_printf(f->out, "\n| | before \xE2\x86\x92 after |\n|---|---|\n");
+		begun = true;
+		hob_buf_printf(f->out, "| %s %s | %s |\n", tone_mark(srv_cli_text(number, "tone")),
+					   name_text(number, name), step_text(number, "\xE2\x86\x92", step));
 	}
 }
 

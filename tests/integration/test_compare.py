@@ -180,7 +180,7 @@ class Compare(Scenario):
                 for square in range(3)]
 
     def test_pictures_show_where_the_difference_is(self):
-        seen = ("moved", "turned", "scaled", "denser", "lost_colors", "painted")
+        seen = ("moved", "turned", "scaled", "denser", "lost_texture_use", "lost_colors", "painted")
         for name in (*seen, "same", "flipped", "missing"):
             self.plant(name, robot.model())
         with self.serve() as self.daemon:
@@ -202,7 +202,7 @@ class Compare(Scenario):
             self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
             for name in (*seen, "flipped", "missing"):
                 with self.subTest(name):
-                    views = [self.picture(name, view=view)[2] for view in ("corner", "top", "front")]
+                    views = [self.picture(name, view=view)[2] for view in ("corner", "top", "left")]
                     self.assertTrue(any(differs(pixel) for marked in views for row in marked for pixel in row))
             before, after, difference = self.picture("same", **{"from": "latest"})
             self.assertEqual(before, after)
@@ -215,13 +215,13 @@ class Compare(Scenario):
         return done.stdout if code in (0, 1, 4) else done.stderr
 
     def test_a_report_of_two_revisions_has_the_largest_changes_first(self):
-        for name in ("a|b", "denser", "lost_clip", "kept", "going"):
+        for name in ("a|b", "denser", "lost_clip", "named", "kept", "going"):
             self.plant(name, robot.model())
         with self.serve() as self.daemon:
             self.daemon.sync()
             rev = str(max(asset["rev"] for asset in self.daemon.assets().values()))
             self.assertIn("0 changed, 0 new, 0 gone", self.hob("--from", rev, code=0))
-            for name, change in (("a|b", moved), ("denser", denser), ("lost_clip", without_clip)):
+            for name, change in (("a|b", moved), ("denser", denser), ("lost_clip", without_clip), ("named", renamed_material)):
                 made = robot.model()
                 change(made)
                 self.put(f"{name}/robot.gltf", robot.text(made))
@@ -229,11 +229,12 @@ class Compare(Scenario):
             (self.art / "going/robot.gltf").unlink()
             self.daemon.sync()
             report = json.loads(self.hob("--from", rev, "--format", "json", code=1))
-            self.assertEqual(["art/lost_clip/robot.gltf", "art/denser/robot.gltf", "art/a|b/robot.gltf"],
+            self.assertEqual(["art/lost_clip/robot.gltf", "art/denser/robot.gltf", "art/named/robot.gltf", "art/a|b/robot.gltf"],
                              [each["asset"] for each in report["changed"]])
             self.assertEqual((["art/fresh/robot.gltf"], ["art/going/robot.gltf"]), (report["added"], report["gone"]))
             markdown = self.hob("--from", rev, "--format", "md", "--pictures", "changed", code=1)
-            self.assertIn("3 changed, 1 new, 1 gone", markdown)
+            self.assertIn("4 changed, 1 new, 1 gone", markdown)
+            self.assertNotRegex(markdown + "\n", r"\|---\|---\|\n(?!\|)", "a table without a row")
             self.assertIn("| art/a\\|b/robot.gltf |", markdown, "a bar in a name ends no cell")
             rows = [line for line in markdown.splitlines() if line.startswith("| art/")]
             self.assertEqual({6}, {len(re.findall(r"(?<!\\)\|", row)) for row in rows})
@@ -244,7 +245,7 @@ class Compare(Scenario):
             for picture in pictures:
                 self.assertEqual(b"\x89PNG", (self.folder / picture).read_bytes()[:4])
             page = self.hob("--from", rev, "--format", "html", code=1)
-            self.assertEqual(4, page.count("<section>") - page.count("<h2>Gone"))
+            self.assertEqual(5, page.count("<section>") - page.count("<h2>Gone"))
             self.assertIn("882 triangles, was 800", self.hob("--from", rev, "art/denser", code=1))
             self.assertNotIn("Wave", self.hob("--from", rev, "art/denser", code=1))
             alone = self.hob("art/denser/robot.gltf", "--format", "text", code=1)

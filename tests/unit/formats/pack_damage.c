@@ -177,7 +177,7 @@ static const breakage breakages[] = {
 	{2, HOB_PK_HIER, 1, AT(hierarchy, next_sibling), 4, "next_sibling 4"},
 	{2, HOB_PK_HIER, 1, AT(hierarchy, last_sibling), 3, "last_sibling 3"},
 	{2, HOB_PK_HIER, 5, AT(hierarchy, first_child), 6, "a leaf"},
-	{2, HOB_PK_HIER, 6, AT(hierarchy, level), 1, "no root"},
+	{2, HOB_PK_HIER, 6, AT(hierarchy, level), 1, "not a root"},
 	{2, HOB_PK_SUBT, 1, 0, 9, "9 nodes"},
 	{2, HOB_PK_SUBT, 1, 0, 3, "child"},
 	{2, HOB_PK_TRS_, 0, AT(trs, r) + 12, 0, "unit length"},

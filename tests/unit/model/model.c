@@ -131,10 +131,10 @@ static void an_empty_model_needs_a_scene(void **state)
 #define BREAKAGES                                                                                            \
 	X(w.nodes[2].extras.values = HOB_STR("{a:1}"), "extras are not JSON: '{a:1}'; node 2")                   \
 	X(w.material.extras.values = HOB_STR("[1,]"), "extras are not JSON: '[1,]'; material 0")                 \
-	X(w.scene.extras.extensions = HOB_STR("[]"), "no object; scene 0")                                       \
+	X(w.scene.extras.extensions = HOB_STR("[]"), "not an object; scene 0")                                   \
 	X(w.indices[1] = 3, "index 3 >= vertex_count 3; mesh 0")                                                 \
-	X(w.mesh.index_count = 2, "no multiple of 3")                                                            \
-	X((w.mesh.topology = HOB_LINES), "no multiple of 2")                                                     \
+	X(w.mesh.index_count = 2, "not a multiple of 3")                                                         \
+	X((w.mesh.topology = HOB_LINES), "not a multiple of 2")                                                  \
 	X(w.mesh.topology = (hob_topology)7, "topology 7")                                                       \
 	X(w.mesh.indices = NULL, "indices: count 3 without an array")                                            \
 	X(w.mesh.position = NULL, "positions: count 3 without an array")                                         \
