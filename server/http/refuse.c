@@ -60,28 +60,41 @@ void srv_refuse_length(srv_http *http)
 	}
 }
 
-/* A first request whose line is too long: only its size is known. */
-static bool sends_long_target(const request *r)
+static bool sent_much(const request *r)
 {
 	struct tcp_info info = {0};
 	socklen_t size = sizeof info;
-	return !r->has_head && !r->served_before && getsockopt(r->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+	return getsockopt(r->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
 		   info.tcpi_bytes_received > POOL_BYTES / 2;
+}
+
+/* Of a first line that is too long only its size is known. */
+static bool may_be_meant(const request *r, unsigned status)
+{
+	if (r->closing)
+		return false;
+	return status == 414 ? !r->has_head && !r->served_before && sent_much(r) : r->has_head && !r->begun;
 }
 
 void srv_refuse_unread(srv_http *http, unsigned status)
 {
-	request *found = NULL;
+	request *found = NULL, *large = NULL;
+	unsigned meant = 0, meant_large = 0;
 	if (status == 505) /* before there is a target, on any connection */
 		return;
 	for (request *r = http->newest; r; r = r->older) {
-		if (r->closing || !(status == 414 ? sends_long_target(r) : r->has_head && !r->begun))
+		if (!may_be_meant(r, status))
 			continue;
-		if (found)
-			return;
+		meant++;
 		found = r;
+		if (status == 431 && sent_much(r)) {
+			meant_large++;
+			large = r;
+		}
 	}
-	if (!found)
+	if (meant_large == 1)
+		found = large;
+	else if (meant != 1)
 		return;
 	found->closing = true;
 	found->route = ROUTE_NONE;
