@@ -331,11 +331,14 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 						 .from_depth = parent.depth,
 						 .map_identity = internal};
 	if (!internal) {
-		if (!hob_usd_layer_open(u, from_layer, item->asset, &layer, err))
+		hob_str asset;
+		uint32_t variables = u->stacks[parent.stack].variables;
+		if (!hob_usd_expression(u, variables, item->asset, &asset, err) ||
+			(asset.len > 0 && !hob_usd_layer_open(u, from_layer, asset, &layer, err)))
 			return false;
-		if (layer == HOB_NONE)
+		if (layer == HOB_NONE || asset.len == 0)
 			return true;
-		if (!hob_usd_stack_open(u, layer, &site.stack, err))
+		if (!hob_usd_stack_open(u, layer, variables, &site.stack, err))
 			return false;
 	}
 	hob_str path = item->path;
@@ -437,7 +440,7 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 				choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
 											HOB_USD_T_variantSelection),
 						  set, out))
-				return true;
+				return hob_usd_expression(u, stack->variables, *out, out, err);
 	}
 	return true;
 }
@@ -564,8 +567,8 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
 			if (!site.specs)
 				return hob_fail_memory(err, u->scratch, "composition");
-			if (!hob_usd_value_clips(u, layer, parent.path, (const hob_usd_entry *)sets->data + i,
-									 &site.stack, site.specs, err))
+			if (!hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
+									 (const hob_usd_entry *)sets->data + i, &site.stack, site.specs, err))
 				return false;
 			site.offset = u->stacks[parent.stack].offset[k];
 			site.scale = u->stacks[parent.stack].scale[k];

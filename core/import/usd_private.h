@@ -131,9 +131,16 @@ typedef struct hob_usd_stack {
 	uint32_t *layers;
 	double *offset, *scale; /* time in the stack = offset + scale * time in the layer */
 	double rate;			/* time codes per second of its root layer */
+	uint32_t variables;		/* for expressions, HOB_NONE */
 	uint32_t move_count;	/* relocates: what arcs bring to move_from stands at move_to (empty: nowhere) */
 	hob_str *move_from, *move_to;
 } hob_usd_stack;
+
+/* The variables that the root layer of a stack says, below those of the stack that brings it (`outer`, HOB_NONE), which are stronger. */
+typedef struct hob_usd_variables {
+	const hob_usd_value *dictionary;
+	uint32_t outer;
+} hob_usd_variables;
 
 /* In order of strength. */
 typedef enum hob_usd_arc {
@@ -188,6 +195,8 @@ typedef struct hob_usd {
 	uint32_t package_count, package_capacity;
 	hob_usd_stack *stacks;
 	uint32_t stack_count, stack_capacity;
+	hob_usd_variables *variables;
+	uint32_t variables_count, variables_capacity;
 	struct hob_usd_tree *trees;
 	uint32_t tree_count, tree_capacity, nesting;
 	hob_usd_prim *prims; /* in order of the stage: parents first; [0] is the root of the namespace */
@@ -253,7 +262,9 @@ bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_err
 
 /* ---- usd_stack.c ---- */
 
-bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+/* `outer`: the variables of the stack that names the layer, HOB_NONE for the stage. */
+bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
+						hob_error *err) HOB_MUST_CHECK;
 /* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is relative to it. */
 bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
 						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
@@ -261,13 +272,24 @@ bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, 
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
 						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
+/* ---- usd_expression.c ---- */
+
+/* What `text` says: itself, or the value of an expression between backticks: `"car_${LOD}.usda"`, `if(eq(${SHOT}, "a"), "x", "y")`.
+ * Empty, after a note, for one that cannot be worked out. Source: pxr/usd/sdf/variableExpressionImpl.cpp. */
+bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out,
+						hob_error *err) HOB_MUST_CHECK;
+/* The variables of a stack with that root layer, which the stack with `outer` brings. */
+bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
+							hob_error *err) HOB_MUST_CHECK;
+
 /* ---- usd_value_clip.c ---- */
 
 /* The samples of one set of value clips, in the time of the stack that says it, as a layer of its own in *stack, on its only prim *spec
  * and those below. `set` is an entry of the field "clips" of the prim at `path` in `layer`. *stack == HOB_NONE when it says nothing.
  * What no clip says is not filled in from the manifest, and each layer's dictionary stands for itself. */
-bool hob_usd_value_clips(hob_usd *u, uint32_t layer, hob_str path, const hob_usd_entry *set, uint32_t *stack,
-						 uint32_t *spec, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
+						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec,
+						 hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_compose.c: the tree of sites of a prim ---- */
 

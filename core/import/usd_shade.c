@@ -177,6 +177,10 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 	*out = HOB_NONE;
 	if (asset.len == 0)
 		return true;
+	if (!hob_usd_expression(b->u, b->u->stacks[file->value.site->stack].variables, asset, &asset, err))
+		return false;
+	if (asset.len == 0)
+		return true;
 	hob_str key = hob_arena_printf(b->u->scratch, "?%u?%.*s", file->value.layer, HOB_FMT(asset));
 	if (!key.data)
 		return hob_fail_memory(err, b->u->scratch, "a picture");

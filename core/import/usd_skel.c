@@ -55,6 +55,20 @@ typedef struct joints {
 	hob_error *err;
 } joints_t;
 
+/* A skeleton without a rest pose rests as it was bound. */
+static void joint_rest(const joints_t *j, uint32_t joint, double out[16])
+{
+	const hob_usd_skeleton *s = j->skeleton;
+	if (j->rest && j->rest->count == s->joint_count) {
+		matrix_at(j->rest, joint, out);
+		return;
+	}
+	uint32_t parent = parent_joint(s, j->names[joint]);
+	if (parent == HOB_NONE || !hob_usd_invert(s->bind[parent], out))
+		hob_usd_identity(out);
+	hob_usd_multiply(out, s->bind[joint], out);
+}
+
 static bool emit_joint(const joints_t *j, uint32_t joint, uint32_t parent, uint32_t depth)
 {
 	double local[16];
@@ -63,7 +77,7 @@ static bool emit_joint(const joints_t *j, uint32_t joint, uint32_t parent, uint3
 		return hob_fail(j->err, LIMIT, "joints in joints: more than %llu levels", HOB_LIMIT_USD_NESTING);
 	if (!hob_usd_add_node(j->b, hob_path_name(j->names[joint]), parent, &node, j->err))
 		return false;
-	matrix_at(j->rest, joint, local);
+	joint_rest(j, joint, local);
 	hob_usd_place(&j->b->model.nodes[node], local);
 	j->skeleton->nodes[joint] = node;
 	for (uint32_t c = j->first[joint]; c != HOB_NONE; c = j->next[c])

@@ -59,8 +59,10 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 		value && value->kind == HOB_USD_LIST ? (const hob_usd_list *)value->data : NULL;
 	for (uint32_t i = 0; list && i < list->count[HOB_USD_EXPLICIT]; i++) {
 		hob_usd_item item = list->items[HOB_USD_EXPLICIT][i];
-		uint32_t sub;
-		if (!hob_usd_layer_open(u, layer, item.asset.len > 0 ? item.asset : item.path, &sub, g->err))
+		uint32_t sub = HOB_NONE;
+		hob_str asset = item.asset.len > 0 ? item.asset : item.path;
+		if (!hob_usd_expression(u, g->stack.variables, asset, &asset, g->err) ||
+			(asset.len > 0 && !hob_usd_layer_open(u, layer, asset, &sub, g->err)))
 			return false;
 		if (sub == HOB_NONE)
 			continue;
@@ -115,13 +117,17 @@ static bool gather_moves(gather_t *g)
 	return true;
 }
 
-bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t *out, hob_error *err)
+bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
 {
-	hob_str key = u->layers[layer].id;
+	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
+	hob_str key = hob_arena_printf(u->scratch, "%u?%u", layer, outer);
+	if (!key.data)
+		return hob_fail_memory(err, u->scratch, "layers");
 	*out = hob_name_map_get(&u->stack_map, key);
 	if (*out != HOB_NONE)
 		return true;
-	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
+	if (!hob_usd_variables_open(u, layer, outer, &g.stack.variables, err))
+		return false;
 	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
 		return false;
 	hob_usd_stack *stacks = (hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count,

@@ -457,7 +457,7 @@ bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 {
 	uint32_t stack, root;
 	hob_usd_tree tree;
-	if (!hob_usd_stack_open(u, layer, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
+	if (!hob_usd_stack_open(u, layer, HOB_NONE, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
 		return false;
 	/* The root of the namespace has a spec in each layer, number 0. */
 	u->rate = u->stacks[stack].rate;

@@ -12,7 +12,7 @@ typedef struct pair {
 typedef struct clips {
 	hob_usd *u;
 	const hob_usd_value *dictionary;
-	uint32_t layer; /* that names the files */
+	uint32_t layer, variables; /* of what names the files */
 	hob_str *assets, prim;
 	uint32_t asset_count;
 	pair_t *active, *times;
@@ -40,6 +40,13 @@ static const hob_usd_value *entry(const clips_t *c, hob_str key)
 		if (hob_str_equal(entries[i].key, key))
 			return &entries[i].value;
 	return NULL;
+}
+
+static bool open_layer(clips_t *c, hob_str asset, uint32_t *out)
+{
+	*out = HOB_NONE;
+	return hob_usd_expression(c->u, c->variables, asset, &asset, c->err) &&
+		   (asset.len == 0 || hob_usd_layer_open(c->u, c->layer, asset, out, c->err));
 }
 
 static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
@@ -105,8 +112,7 @@ static bool read_dictionary(clips_t *c)
 	hob_str manifest = hob_usd_text(entry(c, HOB_STR("manifestAssetPath")));
 	hob_str name = hob_usd_text(entry(c, HOB_STR("templateAssetPath")));
 	c->prim = hob_usd_text(entry(c, HOB_STR("primPath")));
-	c->manifest = HOB_NONE;
-	if (manifest.len > 0 && !hob_usd_layer_open(c->u, c->layer, manifest, &c->manifest, c->err))
+	if (!open_layer(c, manifest, &c->manifest))
 		return false;
 	if (!assets || assets->kind != HOB_USD_TEXT)
 		return read_template(c, name);
@@ -301,7 +307,7 @@ static bool gather(clips_t *c, uint32_t to)
 		uint32_t clip;
 		if (!(c->active[w].to >= 0) || c->active[w].to >= c->asset_count)
 			continue;
-		if (!hob_usd_layer_open(c->u, c->layer, c->assets[(size_t)c->active[w].to], &clip, c->err))
+		if (!open_layer(c, c->assets[(size_t)c->active[w].to], &clip))
 			return false;
 		uint32_t from = spec_at(c->u, clip, c->prim);
 		if (from != HOB_NONE && !put_spec(c, clip, from, manifest, to, begin, end))
@@ -322,12 +328,12 @@ static bool gather(clips_t *c, uint32_t to)
 	return true;
 }
 
-bool hob_usd_value_clips(hob_usd *u, uint32_t layer, hob_str path, const hob_usd_entry *set, uint32_t *stack,
-						 uint32_t *spec, hob_error *err)
+bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
+						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec, hob_error *err)
 {
-	clips_t c = {.u = u, .dictionary = &set->value, .layer = layer, .err = err};
-	hob_str id = hob_arena_printf(u->scratch, "clips '%.*s' of '%.*s' in '%.*s'", HOB_FMT(set->key),
-								  HOB_FMT(path), HOB_FMT(u->layers[layer].id));
+	clips_t c = {.u = u, .dictionary = &set->value, .layer = layer, .variables = variables, .err = err};
+	hob_str id = hob_arena_printf(u->scratch, "clips '%.*s' of '%.*s' in '%.*s'?%u", HOB_FMT(set->key),
+								  HOB_FMT(path), HOB_FMT(u->layers[layer].id), variables);
 	*stack = HOB_NONE;
 	if (!id.data)
 		return hob_fail_memory(err, u->scratch, "value clips");
@@ -347,5 +353,5 @@ bool hob_usd_value_clips(hob_usd *u, uint32_t layer, hob_str path, const hob_usd
 			return false;
 	}
 	*spec = hob_usd_spec_find(&u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips);
-	return hob_usd_stack_open(u, c.made, stack, err);
+	return hob_usd_stack_open(u, c.made, HOB_NONE, stack, err);
 }

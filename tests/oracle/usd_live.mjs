@@ -2,7 +2,7 @@
  *
  *   node usd_live.mjs HOB MODEL_DUMP [-v] [--odd] [PART-OF-NAME]
  *
- * Of each stage of usd_stages.mjs and usd_odd.mjs (--odd: of these alone): what Hydra draws of it, mesh by mesh (area, centre, direction, box, colour, texture coordinates), is
+ * Of each stage of usd_stages.mjs, usd_odd.mjs (--odd: of these alone) and usd_by_hand.mjs: what Hydra draws of it, mesh by mesh (area, centre, direction, box, colour, texture coordinates), is
  * what Hob's importer makes of it, at rest and at the times that are given; and Hob cooks the stage and its composed, flattened form
  * into the same bytes. `without` spoils the one feature that the stage is about: then the two must differ. */
 import { spawnSync } from 'node:child_process';
@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { installed, load } from './openusd.mjs';
+import { byHand } from './usd_by_hand.mjs';
 import { odd } from './usd_odd.mjs';
 import { stages } from './usd_stages.mjs';
 
@@ -159,10 +160,18 @@ function checkDraw(stage, folder, theirs) {
 	return null;
 }
 
+/* Where all that is drawn reaches, at times, as worked out by hand. */
+function checkBoxes(stage, folder) {
+	const times = Object.keys(stage.boxes).map(Number), found = moved(folder, times, 0, 24) ?? [];
+	for (const [i, time] of times.entries())
+		if (!stage.boxes[time].every((value, k) => Math.abs(value - found[i]?.[k]) <= 1e-4)) return `at ${time}: ${found[i]}, not ${stage.boxes[time]}`;
+	return null;
+}
+
 function check(stage, folder, files, theirs) {
 	const ours = put(join(folder, 'ours'), files), flat = theirs && put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat });
 	if (verbose && theirs) console.log(theirs.flat);
-	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : unlike(cooked(ours), cooked(flat))) ?? stage.expect?.(imported(ours).model ?? {}) ?? null;
+	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : unlike(cooked(ours), cooked(flat))) ?? stage.expect?.(imported(ours).model ?? {}) ?? (stage.boxes ? checkBoxes(stage, ours) : null);
 }
 
 /* What OpenUSD complains about; this build has no plug-in for volumes and says so. */
@@ -171,7 +180,7 @@ const usd = await load((text) => text.trim() && !text.includes('UsdVol') && comp
 const folder = mkdtempSync(join(tmpdir(), 'hob-usd-'));
 let bad = 0, count = 0;
 try {
-	for (const [i, stage] of [...stages, ...odd].entries()) {
+	for (const [i, stage] of [...stages, ...odd, ...byHand].entries()) {
 		if (!stage.name.includes(wanted) || (rest.includes('--odd') && !odd.includes(stage))) continue;
 		count++;
 		complaints = [];

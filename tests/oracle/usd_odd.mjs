@@ -2,12 +2,12 @@
  * `alone`: it cannot read the stage. */
 import { BINDING, BLUE, GREEN, RED, TIMES, UV, W, bind, bound, color, diffuse, look, move, ops, sets, sliding, square, stage, two, usda, variants } from './usd_stages.mjs';
 
-const also = (files, other) => ({ ...files, ...other });
-const c = (inside, meta) => ({ 'c.usda': usda(inside, meta) });
-const d = (inside, meta) => ({ 'd.usda': usda(inside, meta) });
+export const also = (files, other) => ({ ...files, ...other });
+export const c = (inside, meta) => ({ 'c.usda': usda(inside, meta) });
+export const d = (inside, meta) => ({ 'd.usda': usda(inside, meta) });
 const chain = (depth, inside, type = 'Scope') => `${Array.from({ length: depth }, (_, i) => `def ${type} "S${i}" {\n`).join('')}${inside}${'}'.repeat(depth)}`;
 
-const isRed = ({ materials: all }) => (all?.some(({ base }) => base[0] === 1 && base[1] === 0 && base[2] === 0) ? null : 'not red');
+export const isRed = ({ materials: all }) => (all?.some(({ base }) => base[0] === 1 && base[1] === 0 && base[2] === 0) ? null : 'not red');
 /* The colour of all that is drawn, by area. */
 const mean = (wanted) => ({ draws }) => {
 	let area = 0;
@@ -171,9 +171,9 @@ def GeomSubset "S" (${BINDING}) { uniform token elementType = "face"\nuniform to
 
 /* ---- what this build of OpenUSD does not know or draw: the definitions, worked out by hand */
 
-const meters = 'defaultPrim = "W"\nmetersPerUnit = 1';
+export const meters = 'defaultPrim = "W"\nmetersPerUnit = 1';
 /* Where the meshes reach in x, least first. */
-const spans = (...wanted) => ({ draws }) => {
+export const spans = (...wanted) => ({ draws }) => {
 	const got = (draws ?? []).map(({ at }) => at.filter((_, i) => i % 3 === 0)).map((x) => [Math.min(...x), Math.max(...x)].map((n) => Math.round(n * 1e4) / 1e4));
 	return JSON.stringify(got.sort((a, b) => a[0] - b[0])) === JSON.stringify(wanted) ? null : `spans ${JSON.stringify(got)}`;
 };

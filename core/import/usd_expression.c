@@ -1,0 +1,434 @@
+#include "usd_private.h"
+
+enum { DEPTH = 32, STEPS = 4096, LENGTH = 4096 };
+
+typedef enum kind { NOTHING, TEXT, NUMBER, LIST } kind_t;
+
+typedef struct value {
+	kind_t kind;
+	hob_str text;
+	double number; /* truth: 0 or 1 */
+	struct value *items;
+	uint32_t count, room;
+} value_t;
+
+typedef struct reader {
+	hob_usd *u;
+	uint32_t variables;
+	const char *at, *end;
+	uint32_t depth, steps;
+	const char *why; /* the expression cannot be worked out; *err is for memory alone */
+	hob_error *err;
+} reader_t;
+
+static bool wrong(reader_t *r, const char *why)
+{
+	r->why = why;
+	return false;
+}
+
+static bool memory(reader_t *r)
+{
+	return hob_fail_memory(r->err, r->u->scratch, "an expression");
+}
+
+static char peek(reader_t *r)
+{
+	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
+		r->at++;
+	return r->at < r->end ? *r->at : 0;
+}
+
+static bool take(reader_t *r, char c)
+{
+	if (peek(r) != c || r->at == r->end)
+		return false;
+	r->at++;
+	return true;
+}
+
+static hob_str take_name(reader_t *r)
+{
+	const char *from = r->at;
+	while (r->at < r->end && ((*r->at >= 'a' && *r->at <= 'z') || (*r->at >= 'A' && *r->at <= 'Z') ||
+							  (*r->at >= '0' && *r->at <= '9') || *r->at == '_'))
+		r->at++;
+	return (hob_str){from, (size_t)(r->at - from)};
+}
+
+static bool is_expression(hob_str text)
+{
+	return text.len >= 2 && text.data[0] == '`' && text.data[text.len - 1] == '`';
+}
+
+/* ---- variables */
+
+/* Those of the outer stack are stronger. */
+static const hob_usd_value *find_variable(const hob_usd *u, uint32_t set, hob_str name)
+{
+	const hob_usd_value *found = NULL;
+	for (; set != HOB_NONE; set = u->variables[set].outer) {
+		const hob_usd_value *all = u->variables[set].dictionary;
+		const hob_usd_entry *entries = (const hob_usd_entry *)all->data;
+		for (size_t i = 0; i < all->count; i++)
+			if (hob_str_equal(entries[i].key, name))
+				found = &entries[i].value;
+	}
+	return found;
+}
+
+static bool expression(reader_t *r, value_t *out);
+
+static bool text_value(reader_t *r, hob_str text, value_t *out)
+{
+	*out = (value_t){.kind = TEXT, .text = text};
+	if (!is_expression(text))
+		return true;
+	reader_t inner = *r;
+	inner.at = text.data + 1;
+	inner.end = text.data + text.len - 1;
+	bool done = expression(&inner, out);
+	if (done && peek(&inner) != 0)
+		done = wrong(&inner, "a variable holds more than one expression");
+	r->steps = inner.steps;
+	r->why = inner.why;
+	return done;
+}
+
+static bool put_item(reader_t *r, value_t *list, value_t item)
+{
+	list->items =
+		(value_t *)hob_usd_more(r->u->scratch, list->items, list->count, &list->room, sizeof *list->items);
+	if (!list->items)
+		return memory(r);
+	list->items[list->count++] = item;
+	return true;
+}
+
+/* *known false: there is no such variable. */
+static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
+{
+	const hob_usd_value *value = find_variable(r->u, r->variables, name);
+	bool is_text = value && value->kind == HOB_USD_TEXT;
+	*known = value != NULL;
+	*out = (value_t){0};
+	if (!value || value->kind == HOB_USD_EMPTY || value->kind == HOB_USD_BLOCK)
+		return true;
+	if (!value->is_array && is_text)
+		return text_value(r, hob_usd_text(value), out);
+	out->kind = value->is_array ? LIST : NUMBER;
+	out->number = hob_usd_number(value, 0);
+	for (size_t i = 0; value->is_array && i < value->count; i++) {
+		value_t item = {.kind = is_text ? TEXT : NUMBER};
+		if (is_text)
+			item.text = ((const hob_str *)value->data)[i];
+		else
+			item.number = hob_usd_component(value, i);
+		if (!put_item(r, out, item))
+			return false;
+	}
+	return true;
+}
+
+/* Behind "${". */
+static bool take_variable(reader_t *r, hob_str *name)
+{
+	*name = take_name(r);
+	if (name->len == 0 || r->at == r->end || *r->at != '}')
+		return wrong(r, "'${' is not followed by a name and '}'");
+	r->at++;
+	return true;
+}
+
+static bool put_text(reader_t *r, hob_buf *to, hob_str text)
+{
+	if (to->size + text.len > LENGTH)
+		return wrong(r, "its text is too long");
+	hob_buf_put_str(to, text);
+	return true;
+}
+
+/* What a variable stands for in a text; one that nobody says stays as it is written. */
+static bool put_variable(reader_t *r, hob_buf *to)
+{
+	const char *from = r->at - 2;
+	hob_str name;
+	value_t value;
+	bool known;
+	if (!take_variable(r, &name) || !variable(r, name, &value, &known))
+		return false;
+	if (!known)
+		return put_text(r, to, (hob_str){from, (size_t)(r->at - from)});
+	if (value.kind != TEXT && value.kind != NOTHING)
+		return wrong(r, "a variable in a text is no text");
+	return put_text(r, to, value.text);
+}
+
+static bool quoted(reader_t *r, char quote, hob_buf *to)
+{
+	for (;;) {
+		const char *from = r->at;
+		while (r->at < r->end && *r->at != quote && *r->at != '\\' && *r->at != '$')
+			r->at++;
+		if (!put_text(r, to, (hob_str){from, (size_t)(r->at - from)}))
+			return false;
+		if (r->at == r->end)
+			return wrong(r, "a text has no end");
+		char c = *r->at++;
+		if (c == quote)
+			return true;
+		if (c == '$' && r->at < r->end && *r->at == '{') {
+			r->at++;
+			if (!put_variable(r, to))
+				return false;
+			continue;
+		}
+		if (c == '\\' && r->at < r->end)
+			c = *r->at++;
+		if (!put_text(r, to, (hob_str){&c, 1}))
+			return false;
+	}
+}
+
+static bool read_text(reader_t *r, char quote, value_t *out)
+{
+	hob_buf text = {0};
+	bool done = quoted(r, quote, &text) && (!text.failed || memory(r));
+	if (done) {
+		*out = (value_t){.kind = TEXT, .text = hob_arena_str(r->u->scratch, hob_buf_str(&text))};
+		done = out->text.data || memory(r);
+	}
+	hob_buf_release(&text);
+	return done;
+}
+
+/* ---- functions */
+
+static int order_of(const value_t *a, const value_t *b)
+{
+	if (a->kind == TEXT) {
+		size_t shorter = a->text.len < b->text.len ? a->text.len : b->text.len;
+		int order = shorter > 0 ? memcmp(a->text.data, b->text.data, shorter) : 0;
+		return order != 0 ? order : (a->text.len > b->text.len) - (a->text.len < b->text.len);
+	}
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static value_t truth(bool is)
+{
+	return (value_t){.kind = NUMBER, .number = is};
+}
+
+static bool compare(reader_t *r, hob_str name, const value_t *v, uint32_t count, value_t *out)
+{
+	static const struct {
+		const char *name;
+		bool less, same, more;
+	} all[] = {{"eq", 0, 1, 0},	 {"neq", 1, 0, 1}, {"lt", 1, 0, 0},
+			   {"leq", 1, 1, 0}, {"gt", 0, 0, 1},  {"geq", 0, 1, 1}};
+	for (size_t i = 0; i < HOB_COUNT_OF(all); i++) {
+		if (!hob_str_equal(name, hob_str_of(all[i].name)))
+			continue;
+		if (count != 2 || v[0].kind != v[1].kind || v[0].kind == LIST)
+			return wrong(r, "what is compared is not two texts or two numbers");
+		int order = order_of(&v[0], &v[1]);
+		*out = truth(order < 0 ? all[i].less : order > 0 ? all[i].more : all[i].same);
+		return true;
+	}
+	return wrong(r, "it calls a function that does not exist");
+}
+
+static bool contains(const value_t *in, const value_t *what)
+{
+	if (in->kind == TEXT)
+		return what->kind == TEXT && hob_str_find(in->text, what->text, 0) != SIZE_MAX;
+	for (uint32_t i = 0; i < in->count; i++)
+		if (in->items[i].kind == what->kind && order_of(&in->items[i], what) == 0)
+			return true;
+	return false;
+}
+
+static bool element(reader_t *r, const value_t *in, double at, value_t *out)
+{
+	double count = in->kind == TEXT ? (double)in->text.len : in->count;
+	at += at < 0 ? count : 0;
+	if (!(at >= 0 && at < count))
+		return wrong(r, "at() asks for an element that a list does not have");
+	*out = in->kind == LIST
+			   ? in->items[(size_t)at]
+			   : (value_t){.kind = TEXT, .text = hob_str_sub(in->text, (size_t)at, (size_t)at + 1)};
+	return true;
+}
+
+static bool call(reader_t *r, hob_str name, const value_t *v, uint32_t count, value_t *out)
+{
+	bool is_and = hob_str_equal(name, HOB_STR("and"));
+	if (is_and || hob_str_equal(name, HOB_STR("or"))) {
+		bool all = true, any = false;
+		for (uint32_t i = 0; i < count; i++) {
+			all = all && v[i].number != 0;
+			any = any || v[i].number != 0;
+		}
+		*out = truth(is_and ? all : any);
+		return count > 0 || wrong(r, "and() and or() need conditions");
+	}
+	if (hob_str_equal(name, HOB_STR("not")) && count == 1) {
+		*out = truth(v[0].number == 0);
+		return true;
+	}
+	if (hob_str_equal(name, HOB_STR("if")) && (count == 2 || count == 3)) {
+		*out = v[0].number != 0 ? v[1] : count == 3 ? v[2] : (value_t){0};
+		return v[0].kind == NUMBER || wrong(r, "the condition of if() is neither true nor false");
+	}
+	bool is_many = count > 0 && (v[0].kind == TEXT || v[0].kind == LIST);
+	if (hob_str_equal(name, HOB_STR("contains")) && count == 2 && is_many) {
+		*out = truth(contains(&v[0], &v[1]));
+		return true;
+	}
+	if (hob_str_equal(name, HOB_STR("at")) && count == 2 && is_many)
+		return element(r, &v[0], v[1].number, out);
+	if (hob_str_equal(name, HOB_STR("len")) && count == 1 && is_many) {
+		*out = (value_t){.kind = NUMBER, .number = v[0].kind == TEXT ? (double)v[0].text.len : v[0].count};
+		return true;
+	}
+	return compare(r, name, v, count, out);
+}
+
+/* "defined(A, B)": names alone. */
+static bool defined(reader_t *r, value_t *out)
+{
+	bool all = true;
+	do {
+		peek(r);
+		hob_str name = take_name(r);
+		if (name.len == 0)
+			return wrong(r, "defined() needs names of variables");
+		all = all && find_variable(r->u, r->variables, name) != NULL;
+	} while (take(r, ','));
+	*out = truth(all);
+	return take(r, ')') || wrong(r, "')' is missing");
+}
+
+static bool read_items(reader_t *r, char close, value_t *list)
+{
+	list->kind = LIST;
+	if (take(r, close))
+		return true;
+	do {
+		value_t item;
+		if (!expression(r, &item) || !put_item(r, list, item))
+			return false;
+	} while (take(r, ','));
+	return take(r, close) || wrong(r, "a bracket is not closed");
+}
+
+static bool read_name(reader_t *r, value_t *out)
+{
+	static const struct {
+		const char *name;
+		value_t value;
+	} words[] = {{"True", {.kind = NUMBER, .number = 1}},
+				 {"true", {.kind = NUMBER, .number = 1}},
+				 {"False", {.kind = NUMBER, .number = 0}},
+				 {"false", {.kind = NUMBER, .number = 0}},
+				 {"None", {.kind = NOTHING}},
+				 {"none", {.kind = NOTHING}}};
+	hob_str name = take_name(r);
+	value_t list = {0};
+	for (size_t i = 0; i < HOB_COUNT_OF(words); i++)
+		if (hob_str_equal(name, hob_str_of(words[i].name))) {
+			*out = words[i].value;
+			return true;
+		}
+	if (name.len == 0 || !take(r, '('))
+		return wrong(r, "a value is missing or not known");
+	if (hob_str_equal(name, HOB_STR("defined")))
+		return defined(r, out);
+	return read_items(r, ')', &list) && call(r, name, list.items, list.count, out);
+}
+
+static bool read_number(reader_t *r, value_t *out)
+{
+	bool minus = take(r, '-');
+	*out = (value_t){.kind = NUMBER};
+	if (r->at == r->end || *r->at < '0' || *r->at > '9')
+		return wrong(r, "a value is missing or not known");
+	for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++)
+		out->number = out->number * 10 + (*r->at - '0');
+	out->number = minus ? -out->number : out->number;
+	return true;
+}
+
+static bool read_value(reader_t *r, value_t *out)
+{
+	char c = peek(r);
+	bool known;
+	hob_str name;
+	*out = (value_t){0};
+	if (c == '"' || c == '\'') {
+		r->at++;
+		return read_text(r, c, out);
+	}
+	if (c == '$' && r->end - r->at > 1 && r->at[1] == '{') {
+		r->at += 2;
+		if (!take_variable(r, &name) || !variable(r, name, out, &known))
+			return false;
+		return known || wrong(r, "it asks for a variable that nobody says");
+	}
+	if (take(r, '['))
+		return read_items(r, ']', out);
+	if (c == '-' || (c >= '0' && c <= '9'))
+		return read_number(r, out);
+	return read_name(r, out);
+}
+
+static bool expression(reader_t *r, value_t *out)
+{
+	if (r->depth >= DEPTH || ++r->steps > STEPS)
+		return wrong(r, "it goes on and on, or its variables name one another in a circle");
+	r->depth++;
+	bool done = read_value(r, out);
+	r->depth--;
+	return done;
+}
+
+bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out, hob_error *err)
+{
+	reader_t r = {.u = u, .variables = variables, .err = err};
+	value_t value;
+	*out = text;
+	if (!is_expression(text))
+		return true;
+	if (!text_value(&r, text, &value)) {
+		if (!r.why)
+			return false;
+	} else if (value.kind == TEXT || value.kind == NOTHING) {
+		*out = value.text;
+		return true;
+	} else {
+		r.why = "what it says is no text";
+	}
+	hob_usd_note(u, "expression", "the expression %.*s names nothing: %s", HOB_FMT(text), r.why);
+	*out = HOB_STR("");
+	return true;
+}
+
+bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
+{
+	const hob_usd_value *dictionary = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_expressionVariables);
+	*out = outer;
+	if (!dictionary || dictionary->kind != HOB_USD_DICTIONARY || dictionary->count == 0)
+		return true;
+	for (uint32_t i = outer; i != HOB_NONE; i = u->variables[i].outer)
+		if (u->variables[i].dictionary == dictionary)
+			return true;
+	for (*out = 0; *out < u->variables_count; (*out)++)
+		if (u->variables[*out].dictionary == dictionary && u->variables[*out].outer == outer)
+			return true;
+	u->variables = (hob_usd_variables *)hob_usd_more(u->scratch, u->variables, u->variables_count,
+													 &u->variables_capacity, sizeof *u->variables);
+	if (!u->variables)
+		return hob_fail_memory(err, u->scratch, "variables");
+	u->variables[u->variables_count++] = (hob_usd_variables){dictionary, outer};
+	return true;
+}
