@@ -75,27 +75,61 @@ typedef struct clip_writer {
 	uint32_t *time_place; /* [times] accessor + 1 of times that begin there, as long as ... */
 	uint32_t *time_count; /* ... this many */
 	float shift;		  /* added to times: glTF has no negative times */
+	float hold;			  /* the clip's end, if its keys end sooner and no sampler says so yet; else 0 */
 	glb_list json_samplers, json_channels;
 } clip_writer;
 
-static bool put_times(clip_writer *c, const hob_pk_sampler *s, uint32_t count, uint32_t *out)
+typedef struct sampler_keys {
+	uint32_t count, components, mode;
+	const float *values; /* splines: a tangent before and after each */
+	bool held;			 /* the last key is not in the source: it stands still until the clip's end */
+} sampler_keys;
+
+static uint32_t per_key(const sampler_keys *keys)
 {
-	bool shared = !(c->shift > 0) && c->time_place[s->time_first] && c->time_count[s->time_first] == count;
-	if (shared) {
+	return keys->components * (keys->mode == HOB_PK_CUBICSPLINE ? 3 : 1);
+}
+
+static bool hold_last(clip_writer *c, sampler_keys *keys)
+{
+	uint32_t width = per_key(keys), n = keys->components;
+	float *values = (float *)hob_arena_array(c->w->arena, (size_t)keys->count + 1, width * sizeof *values,
+											 _Alignof(float));
+	if (!values)
+		return hob_fail_memory(c->w->err, c->w->arena, "keys");
+	float *last = values + (size_t)(keys->count - 1) * width, *held = last + width;
+	memcpy(values, keys->values, (size_t)keys->count * width * sizeof *values);
+	if (keys->mode == HOB_PK_CUBICSPLINE)
+		memset(last + (size_t)n * 2, 0, n * sizeof *values);
+	memcpy(held, last, width * sizeof *values);
+	if (keys->mode == HOB_PK_CUBICSPLINE)
+		memset(held, 0, n * sizeof *values);
+	keys->values = values;
+	keys->count++;
+	keys->held = true;
+	return true;
+}
+
+static bool put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_keys *keys, uint32_t *out)
+{
+	bool plain = !(c->shift > 0) && !keys->held;
+	if (plain && c->time_place[s->time_first] && c->time_count[s->time_first] == keys->count) {
 		*out = c->time_place[s->time_first] - 1;
 		return true;
 	}
 	hob_arena_mark mark = hob_arena_save(c->w->arena);
-	float *times = HOB_NEW(c->w->arena, float, count);
+	float *times = HOB_NEW(c->w->arena, float, keys->count);
 	if (!times)
 		return hob_fail_memory(c->w->err, c->w->arena, "key times");
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < s->key_count; i++)
 		times[i] = *HOB_PACK_AT(float, c->times, s->time_first + i) + c->shift;
-	*out = hob_glb_float_accessor(c->w, times, count, 1, "SCALAR", 0, true);
+	if (keys->held)
+		times[s->key_count] = c->hold + c->shift;
+	*out = hob_glb_float_accessor(c->w, times, keys->count, 1, "SCALAR", 0, true);
 	hob_arena_restore(c->w->arena, mark);
-	if (!(c->shift > 0)) {
+	if (plain) {
 		c->time_place[s->time_first] = *out + 1;
-		c->time_count[s->time_first] = count;
+		c->time_count[s->time_first] = keys->count;
 	}
 	return true;
 }
@@ -106,23 +140,27 @@ static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",
 																							"VEC2", "VEC3",
 																							"VEC4"};
-	const float *values = HOB_PACK_AT(float, c->values, s->value_first);
-	uint32_t mode = s->interpolation, components = s->components,
-			 per_key = mode == HOB_PK_CUBICSPLINE ? 3 : 1, time;
+	sampler_keys keys = {s->key_count, s->components, s->interpolation,
+						 HOB_PACK_AT(float, c->values, s->value_first), false};
+	uint32_t time, output;
 	/* glTF requires two keys for a spline; of a single key only the value matters. */
-	if (mode == HOB_PK_CUBICSPLINE && s->key_count == 1) {
-		mode = HOB_PK_STEP;
-		values += components;
-		per_key = 1;
+	if (keys.mode == HOB_PK_CUBICSPLINE && keys.count == 1) {
+		keys.mode = HOB_PK_STEP;
+		keys.values += keys.components;
 	}
-	if (!put_times(c, s, s->key_count, &time))
+	hob_arena_mark mark = hob_arena_save(c->w->arena);
+	if ((c->hold != 0 && !hold_last(c, &keys)) || !put_times(c, s, &keys, &time))
 		return false;
-	uint32_t output = scalar ? hob_glb_float_accessor(c->w, values, s->key_count * per_key * components, 1,
-													  "SCALAR", 0, false)
-							 : hob_glb_float_accessor(c->w, values, s->key_count * per_key, components,
-													  types[components], 0, false);
+	c->hold = 0;
+	uint32_t width = per_key(&keys);
+	if (scalar)
+		output = hob_glb_float_accessor(c->w, keys.values, keys.count * width, 1, "SCALAR", 0, false);
+	else
+		output = hob_glb_float_accessor(c->w, keys.values, keys.count * width / keys.components,
+										keys.components, types[keys.components], 0, false);
+	hob_arena_restore(c->w->arena, mark);
 	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}",
-				   time, output, modes[mode]);
+				   time, output, modes[keys.mode]);
 	return true;
 }
 
@@ -220,22 +258,24 @@ static bool put_properties(clip_writer *c, uint32_t clip)
 	return true;
 }
 
-static float first_time(const clip_writer *c, const hob_pk_clip *clip, uint32_t id)
+static void widen(const clip_writer *c, uint32_t sampler, float ends[2])
 {
-	float first = 0;
+	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, sampler);
+	float first = *HOB_PACK_AT(float, c->times, s->time_first),
+		  last = *HOB_PACK_AT(float, c->times, s->time_first + s->key_count - 1);
+	ends[0] = first < ends[0] ? first : ends[0];
+	ends[1] = last > ends[1] ? last : ends[1];
+}
+
+/* The times of the clip's first and last key, and zero. */
+static void find_ends(const clip_writer *c, const hob_pk_clip *clip, uint32_t id, float ends[2])
+{
 	const hob_pk_property_channel *property;
-	for (uint32_t i = first_property(c, id); (property = property_of(c, i, id)) != NULL; i++) {
-		float time = *HOB_PACK_AT(float, c->times,
-								  HOB_PACK_AT(hob_pk_sampler, c->samplers, property->sampler)->time_first);
-		first = time < first ? time : first;
-	}
-	for (uint32_t i = 0; i < clip->channel_count; i++) {
-		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
-		float time = *HOB_PACK_AT(float, c->times,
-								  HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler)->time_first);
-		first = time < first ? time : first;
-	}
-	return first;
+	ends[0] = ends[1] = 0;
+	for (uint32_t i = first_property(c, id); (property = property_of(c, i, id)) != NULL; i++)
+		widen(c, property->sampler, ends);
+	for (uint32_t i = 0; i < clip->channel_count; i++)
+		widen(c, HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i)->sampler, ends);
 }
 
 static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
@@ -244,7 +284,10 @@ static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 	c->json_samplers.count = c->json_channels.count = 0;
 	hob_buf_clear(&c->json_samplers.text);
 	hob_buf_clear(&c->json_channels.text);
-	c->shift = -first_time(c, clip, id);
+	float ends[2];
+	find_ends(c, clip, id, ends);
+	c->shift = -ends[0];
+	c->hold = clip->end > ends[1] ? clip->end : 0;
 	if (c->shift > 0)
 		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-moved",
 					 "clip '%.*s' begins before zero, which glTF forbids: moved", HOB_FMT(name));

@@ -148,7 +148,7 @@ static const char *const extensions[] = {"dae", "zae", NULL};
 
 const hob_importer hob_collada_importer = {
 	.name = "collada",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = collada_import,
 	.library_version = hob_xml_version,

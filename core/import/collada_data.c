@@ -155,6 +155,17 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 	s->count = count < fits ? count : (uint32_t)fits;
 }
 
+/* How many numbers a source says that it has: its array's count, or what its accessor needs. 0 = it does not say. */
+static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
+{
+	if (!accessor)
+		return count;
+	uint64_t needs = (uint64_t)hob_xml_attr_u32(accessor, HOB_STR("count"), 0) *
+						 hob_xml_attr_u32(accessor, HOB_STR("stride"), 1) +
+					 hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
+	return needs > count ? needs : count;
+}
+
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
 {
 	*out = NULL;
@@ -166,9 +177,11 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 		hob_collada_source s = {0};
 		/* Each number takes a digit and a blank at least. */
 		size_t room = array->text.len / 2 + 1;
+		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
 		uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
-		if (count > 0 && count < room)
-			room = count;
+		uint64_t needs = promised(count, accessor);
+		if (count > 0 && needs < room)
+			room = needs;
 		if (room > HOB_LIMIT_INDICES)
 			return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
 							HOB_LIMIT_INDICES);
@@ -177,7 +190,7 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 			return hob_fail_memory(err, c->request->scratch, "numbers");
 		s.value_count = hob_xml_floats(array->text, values, (uint32_t)room);
 		s.values = values;
-		if (count > 0 && s.value_count < count)
+		if (count > 0 && s.value_count != count)
 			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
 						 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
 						 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, s.value_count);
@@ -187,7 +200,6 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 				c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
 				"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
 				array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
-		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
 		if (accessor) {
 			read_accessor(&s, accessor);
 		} else {

@@ -28,8 +28,12 @@ function decode(bytes) {
 	return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
+function documentOf(path) {
+	return /\.zae$/i.test(path) ? execFileSync('unzip', ['-p', path, '*.dae']) : readFileSync(path);
+}
+
 function theirsOf(path) {
-	const loaded = new ColladaLoader().parse(decode(readFileSync(path)), dirname(path) + '/');
+	const loaded = new ColladaLoader().parse(decode(documentOf(path)), dirname(path) + '/');
 	const top = new THREE.Group();
 	top.add(loaded.scene);
 	return { scene: top, clips: loaded.animations ?? loaded.scene.animations ?? [] };
@@ -148,7 +152,7 @@ async function compare(hob, path, out) {
 function filesBelow(folder) {
 	return readdirSync(folder).sort().flatMap((name) => {
 		const path = join(folder, name);
-		return statSync(path).isDirectory() ? filesBelow(path) : /\.dae$/i.test(name) ? [path] : [];
+		return statSync(path).isDirectory() ? filesBelow(path) : /\.(dae|zae)$/i.test(name) ? [path] : [];
 	});
 }
 

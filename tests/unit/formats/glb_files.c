@@ -244,6 +244,52 @@ static void clips_without_channels_are_left_out_and_times_are_shared(void **stat
 	release(&g);
 }
 
+static const float *key_values(const glb_fixture *g, const cJSON *sampler, const char *which)
+{
+	return (const float *)(const void *)accessor_data(g, number(sampler, which));
+}
+
+static double clip_end(const glb_fixture *g, const cJSON *sampler)
+{
+	return nth(nth(g->json, "accessors", number(sampler, "input")), "max", 0)->valuedouble;
+}
+
+/* glTF says where a clip ends by its last key only. */
+static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
+{
+	(void)state;
+	fixture f;
+	fixture_init(&f);
+	fixture_ranges[1] = 3;
+	glb_fixture g;
+	make_from(&g, &f, false);
+	const cJSON *moves = nth(nth(g.json, "animations", 0), "samplers", 0),
+				*turns = nth(nth(g.json, "animations", 0), "samplers", 1);
+	assert_true(clip_end(&g, moves) == 3);
+	assert_true(clip_end(&g, turns) == 2); /* one is enough */
+	assert_int_equal(number(nth(g.json, "accessors", number(moves, "output")), "count"), 4);
+	const float *values = key_values(&g, moves, "output");
+	assert_memory_equal(values + 9, values + 6, 12);
+	release(&g);
+
+	fixture_clips[0].channels = fixture_channels + 1;
+	fixture_clips[0].channel_count = 2;
+	fixture_spline[2 * 12 + 8] = 5; /* the tangent after the last key */
+	make_from(&g, &f, false);
+	turns = nth(nth(g.json, "animations", 0), "samplers", 0);
+	assert_true(clip_end(&g, turns) == 3);
+	const float *last = key_values(&g, turns, "output") + 2 * 12, still[4] = {0};
+	assert_memory_equal(last + 8, still, 16);
+	assert_memory_equal(last + 12, still, 16);
+	assert_memory_equal(last + 16, last + 4, 16);
+	assert_memory_equal(last + 20, still, 16);
+	release(&g);
+	fixture_clips[0].channels = fixture_channels;
+	fixture_clips[0].channel_count = 3;
+	fixture_spline[2 * 12 + 8] = 0;
+	fixture_ranges[1] = 2;
+}
+
 /* Two draws of one source mesh whose nodes cannot fold: each child keeps its node, skin and weight channel. */
 static void unfolded_children_are_exported_too(void **state)
 {
@@ -328,6 +374,7 @@ int main(void)
 		cmocka_unit_test(textures_without_a_picture_are_left_out_and_noted),
 		cmocka_unit_test(extensions_that_are_used_are_declared),
 		cmocka_unit_test(clips_without_channels_are_left_out_and_times_are_shared),
+		cmocka_unit_test(a_clip_that_ends_standing_still_keeps_its_length),
 		cmocka_unit_test(failures_leave_no_bytes),
 		cmocka_unit_test(unfolded_children_are_exported_too),
 		cmocka_unit_test(primitives_of_one_source_become_one_mesh),

@@ -24,6 +24,22 @@ static void an_array_may_stand_in_another_source(void **state)
 	reader_free(r);
 }
 
+/* Three.js and Blender read all numbers, too. */
+static void an_accessor_knows_better_than_the_count_of_an_array(void **state)
+{
+	(void)state;
+	reader *r = collada(
+		"",
+		GEOMETRY(
+			"<mesh><source id='p'><float_array count='3'>0 0 0 1 0 0 1 1 0</float_array>"
+			"<technique_common><accessor count='3' stride='3'/></technique_common></source>" VERTICES TRIANGLE
+			"</mesh>"));
+	assert_int_equal(model_triangles(reader_model(r)), 1);
+	assert_vector(r->model.meshes[0].position + 6, 1, 1, 0);
+	assert_true(reader_noted(r, "collada.short-source"));
+	reader_free(r);
+}
+
 static void what_is_not_made_is_said(void **state)
 {
 	(void)state;
@@ -169,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_array_may_stand_in_another_source),
+		cmocka_unit_test(an_accessor_knows_better_than_the_count_of_an_array),
 		cmocka_unit_test(what_is_not_made_is_said),
 		cmocka_unit_test(constants_have_the_colour_that_they_emit),
 		cmocka_unit_test(channels_may_use_ids_for_sids),
