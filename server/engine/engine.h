@@ -95,6 +95,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
 	atomic_ullong audits_same, audits_different;	  /* results of reproducibility checks */
 	atomic_ullong turns, turns_slow, turn_longest_ns; /* of the loop; slow: above SRV_ENGINE_TURN_MS */
+	atomic_ullong turn_busiest_ns;					  /* processor time of the busiest turn */
 	atomic_ullong rebuilds;							  /* of a damaged index, after the store was opened */
 	atomic_ullong queue_length, running;		 /* queue_length: what waits for its turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* of that, by class */

@@ -69,6 +69,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_loop_turns, c->turns);
 	one(out, METRIC_loop_slow_turns, c->turns_slow);
 	one_ns(out, METRIC_loop_longest_turn, c->turn_longest_ns);
+	one_ns(out, METRIC_loop_busiest_turn, c->turn_busiest_ns);
 	one(out, METRIC_worker_crashes, c->crashed);
 	one(out, METRIC_worker_interrupted, c->interrupted);
 	one(out, METRIC_worker_timeouts, c->timed_out);

@@ -164,6 +164,16 @@ typedef struct listed_files {
 	uint32_t mark;
 } listed_files;
 
+/* How far the turns so far have got with what the watch reports. */
+typedef struct engine_intake {
+	bool open, compared, back; /* back: the root was away */
+	bool gathers;			   /* what changes joins the changeset of the root */
+	uint32_t mark;			   /* of the files that the scan lists */
+	size_t next;			   /* of the list, or of the paths */
+	uint32_t file, files;	   /* of the graph, as large as it was in the beginning */
+	uint32_t checked;		   /* assets, after the first scans */
+} engine_intake;
+
 struct srv_engine {
 	uv_loop_t *loop;
 	srv_engine_options options;
@@ -202,6 +212,7 @@ struct srv_engine {
 	struct engine_skipped *skipped; /* by root */
 	bool *scanned;
 	listed_files *listed; /* by root */
+	engine_intake intake;
 	bool pool_ready, ready, closing, filling, no_workers;
 	hob_error disk_trouble;	 /* the newest result could not be kept for want of room; the same */
 	hob_error index_trouble; /* why the index cannot be rebuilt; the same */
@@ -230,6 +241,7 @@ struct srv_engine {
 	srv_publish publish;
 	uint64_t uses_seen; /* srv_uses_changes when what waits was last held against it */
 	srv_engine_counters counters;
+	uint64_t turn_began_cpu_ns;			  /* the thread's own clock then */
 	uint64_t turn_began_ns, turn_idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
 	srv_activity *activity;
 	uv_work_t sync_work;
@@ -312,8 +324,9 @@ void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* restarts counti
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
 /* A path whose file cannot be reached: `outside` when it is a link that leads out. */
 void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
-void srv_engine_skip_links(srv_engine *engine, uint32_t root); /* within `scanned` */
-void srv_engine_show_skipped(srv_engine *engine, uint32_t root);
+void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
+void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* with the next view */
+void srv_engine_describe_skipped(srv_engine *engine); /* those that are due, which looks at every asset */
 /* Its newest cook said that it is to be skipped, and no good version is left: it is listed with those, and is no asset for
  * those who look. */
 bool srv_asset_is_skipped(const asset *a);
@@ -504,6 +517,8 @@ void srv_publish_view(srv_engine *engine, asset *a);
 void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */
 void srv_engine_show(srv_engine *engine);	   /* the views as they are now, for every reader */
 void srv_engine_show_some(srv_engine *engine); /* those of them that the turn has time for, newest first */
+/* Those that are due, as many as this turn has time for; true: all are made. */
+bool srv_engine_make_views(srv_engine *engine);
 /* The same with the recipe `good` in hand; {0} when there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* its row */

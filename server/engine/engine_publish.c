@@ -87,14 +87,26 @@ void srv_publish_view_later(srv_engine *engine, uint32_t id)
 	a->view_due = engine->publish.view = true;
 }
 
-static void show(srv_engine *engine, bool all)
+static bool make_views(srv_engine *engine, bool all)
 {
 	for (uint32_t done = 0; engine->due_count > 0 && (all || srv_engine_has_time(engine, done)); done++) {
 		asset *a = &engine->assets[engine->due[--engine->due_count]];
 		if (a->view_due)
 			srv_publish_view(engine, a);
 	}
+	return engine->due_count == 0;
+}
+
+bool srv_engine_make_views(srv_engine *engine)
+{
+	return make_views(engine, false);
+}
+
+static void show(srv_engine *engine, bool all)
+{
+	make_views(engine, all);
 	srv_engine_show_former(engine);
+	srv_engine_describe_skipped(engine);
 	srv_views_set_roots(engine->views, engine->roots, engine->options.root_count);
 	srv_views_publish(engine->views, engine->rev, engine->ready);
 }

@@ -21,6 +21,7 @@ struct engine_skipped {
 	skipped_file listed[LISTED];
 	uint32_t listed_count, links;
 	char *text, *list;
+	bool due; /* they are of before */
 };
 
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots)
@@ -182,9 +183,10 @@ static char *list_text(const srv_engine *engine, uint32_t root)
 	return text;
 }
 
-void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
+static void describe(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->skipped[root];
+	s->due = false;
 	hob_buf list = {0}, text = {0};
 	uint32_t files = 0, assets = 0;
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
@@ -212,7 +214,18 @@ void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
 	free(s->list);
 	s->list = list_text(engine, root);
 	engine->roots[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
-	engine->publish.view = true;
 	hob_buf_release(&list);
 	hob_buf_release(&text);
+}
+
+void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
+{
+	engine->skipped[root].due = engine->publish.view = true;
+}
+
+void srv_engine_describe_skipped(srv_engine *engine)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		if (engine->skipped[i].due)
+			describe(engine, i);
 }

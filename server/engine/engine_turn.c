@@ -4,13 +4,14 @@
 #include "../log/log.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* What one change reaches may be the whole tree. A turn of the loop does a part of it, and the next one goes on: assets that
  * become dirty (`spreads`), jobs that begin, views that are behind, the changes of one rev, events. */
 
 enum {
 	FULL_NS = 2000000, /* then a turn takes up nothing that can wait */
-	AT_LEAST = 16,	   /* of each kind in each turn, however full it is */
+	AT_LEAST = 4,	   /* of each kind in each turn, however full it is */
 	AT_ONCE = 64,	   /* assets that one file makes dirty without spreading them */
 	EVENTS_MOST = 1000 /* that leave in one turn */
 };
@@ -28,6 +29,13 @@ struct engine_spreads {
 	spread *items; /* oldest first */
 	uint32_t count, capacity;
 };
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static uint64_t turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)
 {
@@ -160,10 +168,14 @@ bool srv_engine_is_behind(const srv_engine *engine)
 /* Between two of these calls, without what the loop slept. */
 static void count_turn(srv_engine *engine)
 {
-	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop);
-	uint64_t took = turn_ns(engine, now, idle);
+	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
+	uint64_t took = turn_ns(engine, now, idle), busy = cpu - engine->turn_began_cpu_ns;
+	bool first = engine->turn_began_ns == 0; /* what lies before it is no turn */
 	engine->turn_began_ns = now;
+	engine->turn_began_cpu_ns = cpu;
 	engine->turn_idle_ns = idle;
+	if (!first && busy > engine->counters.turn_busiest_ns)
+		engine->counters.turn_busiest_ns = busy;
 	engine->counters.turns++;
 	engine->counters.turns_slow += took > SRV_ENGINE_TURN_MS * 1000000ull;
 	if (took > engine->counters.turn_longest_ns)

@@ -145,25 +145,6 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 
 /* ---- watch callbacks */
 
-static void finish_first_scan(srv_engine *engine)
-{
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (!engine->scanned[i])
-			return;
-	engine->ready = true;
-	/* What an earlier run published is trusted only if every input is still what its recipe says. */
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
-		if (srv_asset_is_alive(&a->life) && !srv_engine_root_is_away(engine, a->root) &&
-			!srv_queue_has(engine->queue, i) && !a->life.job && !srv_asset_is_current(engine, a))
-			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
-	}
-	srv_engine_count_waiting(engine);
-	srv_engine_show(engine);
-	if (engine->callbacks.ready)
-		engine->callbacks.ready(engine->callbacks.user);
-}
-
 /* A cook that did not find its source says so before the event does; the asset is there until the event. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
@@ -177,78 +158,164 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
 	engine->publish.view = true;
-	if (!engine->scanned[root]) {
-		engine->scanned[root] = true;
-		finish_first_scan(engine);
-	}
 	/* Until now they would only have taken turns with the scan. */
 	srv_pool_fill(engine->pool);
 	srv_engine_fill(engine);
 }
 
-static void compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
+static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_entry *entry)
 {
-	uint32_t mark = ++engine->scan_mark;
-	srv_engine_skip_none(engine, root);
-	srv_engine_skip_links(engine, root);
-	for (size_t i = 0; i < count; i++) {
-		hob_str path = files[i].path;
-		srv_engine_skip_file(engine, root, path, true);
-		bool wanted = is_wanted(engine, root, path) || is_settings(path);
-		uint32_t file =
-			wanted ? srv_graph_file(engine->graph, root, path) : srv_graph_find(engine->graph, root, path);
-		if (file == HOB_NONE)
-			continue;
-		srv_graph_at(engine->graph, file)->mark = mark;
-		srv_graph_at(engine->graph, file)->listed = true;
-		srv_engine_file_appeared(engine, file, &files[i].stat, SRV_PRIORITY_BACKGROUND);
-	}
-	engine->roots[root].files = count;
-	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
-		srv_file *f = srv_graph_at(engine->graph, i);
-		if (f->root != root || f->mark == mark)
-			continue;
-		if (srv_watch_is_unread(engine->watch, f->path)) {
-			engine->roots[root].files += f->listed;
-			continue;
-		}
-		f->listed = false;
-		/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
-		uint32_t used;
-		srv_graph_dependents(engine->graph, i, &used);
-		srv_stat stat;
-		if (used > 0)
-			srv_watch_add_file(engine->watch, root, f->path);
-		bool unlisted =
-			(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
-		if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
-			srv_engine_file_appeared(engine, i, &stat, SRV_PRIORITY_BACKGROUND);
-		else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
-			file_gone(engine, i, SRV_PRIORITY_BACKGROUND);
-	}
-	srv_engine_take_list(engine, root, mark);
-	srv_engine_show_skipped(engine, root);
+	srv_engine_skip_file(engine, root, entry->path, true);
+	bool wanted = is_wanted(engine, root, entry->path) || is_settings(entry->path);
+	uint32_t file = wanted ? srv_graph_file(engine->graph, root, entry->path)
+						   : srv_graph_find(engine->graph, root, entry->path);
+	if (file == HOB_NONE)
+		return;
+	srv_file *f = srv_graph_at(engine->graph, file);
+	f->mark = engine->intake.mark;
+	f->listed = true;
+	srv_engine_file_appeared(engine, file, &entry->stat, SRV_PRIORITY_BACKGROUND);
 }
 
-static void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
+static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 {
-	srv_engine *engine = user;
-	if (engine->closing)
+	srv_file *f = srv_graph_at(engine->graph, file);
+	if (f->root != root || f->mark == engine->intake.mark)
 		return;
+	if (srv_watch_is_unread(engine->watch, f->path)) {
+		engine->roots[root].files += f->listed;
+		return;
+	}
+	f->listed = false;
+	/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
+	uint32_t used;
+	srv_graph_dependents(engine->graph, file, &used);
+	srv_stat stat;
+	if (used > 0)
+		srv_watch_add_file(engine->watch, root, f->path);
+	bool unlisted =
+		(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
+	if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
+		srv_engine_file_appeared(engine, file, &stat, SRV_PRIORITY_BACKGROUND);
+	else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
+		file_gone(engine, file, SRV_PRIORITY_BACKGROUND);
+}
+
+/* What an earlier run published is trusted only if every input is still what its recipe says. */
+static void check(srv_engine *engine, uint32_t id)
+{
+	asset *a = &engine->assets[id];
+	if (srv_asset_is_alive(&a->life) && !srv_engine_root_is_away(engine, a->root) &&
+		!srv_queue_has(engine->queue, id) && !a->life.job && !srv_asset_is_current(engine, a))
+		srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
+}
+
+/* As srv_engine_has_time, for what takes less time than asking. */
+static bool has_time_for_many(const srv_engine *engine, uint32_t done)
+{
+	return done % 16 != 0 || srv_engine_has_time(engine, done);
+}
+
+/* False: the next turn goes on with it. */
+static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	uint32_t done = 0;
+	for (; engine->intake.next < count; engine->intake.next++) {
+		if (!has_time_for_many(engine, done++))
+			return false;
+		compare_listed(engine, root, &files[engine->intake.next]);
+	}
+	if (engine->intake.file == 0)
+		engine->roots[root].files = count;
+	/* Those that a job has found since the list was made are newer than it. */
+	for (; engine->intake.file < engine->intake.files; engine->intake.file++) {
+		if (!has_time_for_many(engine, done++))
+			return false;
+		compare_known(engine, root, (uint32_t)engine->intake.file);
+	}
+	return true;
+}
+
+static bool all_scanned(const srv_engine *engine)
+{
+	bool all = true;
+	for (uint32_t i = 0; i < engine->options.root_count; i++)
+		all = all && engine->scanned[i];
+	return all;
+}
+
+/* After the last of the first scans. False: the next turn goes on with it. */
+static bool become_ready(srv_engine *engine)
+{
+	if (engine->ready || !all_scanned(engine))
+		return true;
+	uint32_t done = 0;
+	for (; engine->intake.checked < engine->asset_count; engine->intake.checked++) {
+		if (!has_time_for_many(engine, done++))
+			return false;
+		check(engine, engine->intake.checked);
+	}
+	if (!srv_engine_make_views(engine))
+		return false;
+	engine->ready = true;
+	srv_engine_count_waiting(engine);
+	srv_engine_show(engine);
+	if (engine->callbacks.ready)
+		engine->callbacks.ready(engine->callbacks.user);
+	return true;
+}
+
+static void begin_scan(srv_engine *engine, uint32_t root, size_t count)
+{
+	engine->intake = (engine_intake){.open = true, .checked = engine->intake.checked};
 	srv_engine_check_root(engine, root);
 	if (count == 0 && !srv_watch_is_unread(engine->watch, (hob_str){0}) &&
 		srv_engine_root_is_doubtful(engine, root)) {
 		srv_engine_lose_empty_root(engine, root);
-	} else {
-		bool back = srv_engine_find_root(engine, root);
-		srv_engine_batch_find(engine, root);
-		srv_engine_gather_scan(engine, root);
-		compare(engine, root, files, count);
-		srv_engine_gathered(engine);
-		if (back)
-			srv_engine_welcome_root(engine, root);
+		return;
 	}
+	engine->intake.back = srv_engine_find_root(engine, root);
+	srv_engine_batch_find(engine, root);
+	srv_engine_gather_scan(engine, root);
+	engine->intake.gathers = srv_engine_gathers(engine, root);
+	engine->intake.mark = ++engine->scan_mark;
+	engine->intake.files = srv_graph_count(engine->graph);
+	srv_engine_skip_none(engine, root);
+	srv_engine_skip_links(engine, root);
+}
+
+static bool compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	if (engine->intake.gathers)
+		srv_engine_gather_more(engine, root);
+	bool over = compare_some(engine, root, files, count);
+	srv_engine_gathered(engine);
+	if (!over)
+		return false;
+	srv_engine_take_list(engine, root, engine->intake.mark);
+	srv_engine_show_skipped(engine, root);
+	if (engine->intake.back)
+		srv_engine_welcome_root(engine, root);
+	return true;
+}
+
+static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return true;
+	if (!engine->intake.open)
+		begin_scan(engine, root, count);
+	/* It may be lost while it is compared. */
+	bool compares = !engine->intake.compared && !srv_engine_root_is_away(engine, root);
+	if (compares && !compare(engine, root, files, count))
+		return false;
+	engine->intake.compared = engine->scanned[root] = true;
+	if (!become_ready(engine))
+		return false;
+	engine->intake.open = false;
 	end_scan(engine, root);
+	return true;
 }
 
 static void on_gone(void *user, uint32_t root, const char *why)
@@ -257,6 +324,9 @@ static void on_gone(void *user, uint32_t root, const char *why)
 	if (engine->closing)
 		return;
 	srv_engine_lose_root(engine, root, why);
+	engine->scanned[root] = true;
+	while (!become_ready(engine))
+		;
 	end_scan(engine, root);
 }
 
@@ -296,31 +366,40 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 	srv_watch_rescan(engine->watch, root);
 }
 
-static void folder_changed(srv_engine *engine, uint32_t root, hob_str folder)
+/* False: the next turn goes on with it. */
+static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, uint32_t *done)
 {
-	srv_engine_find_below(engine, root, folder);
-	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
-		srv_file *f = srv_graph_at(engine->graph, i);
+	if (engine->intake.file == 0) {
+		srv_engine_find_below(engine, root, folder);
+		engine->intake.files = srv_graph_count(engine->graph);
+	}
+	for (; engine->intake.file < engine->intake.files; engine->intake.file++) {
+		uint32_t file = engine->intake.file;
+		srv_file *f = srv_graph_at(engine->graph, file);
 		srv_stat stat;
 		if (f->root != root || (!is_known(engine, f) && !f->listed) || !hob_str_starts(f->path, folder))
 			continue;
+		if (!srv_engine_has_time(engine, (*done)++))
+			return false;
 		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
-			file_there(engine, i, &stat);
+			file_there(engine, file, &stat);
 		else if (srv_is_passing(errno))
 			look_again(engine, root, f->path);
 		else
-			file_gone(engine, i, SRV_PRIORITY_CHANGED);
+			file_gone(engine, file, SRV_PRIORITY_CHANGED);
 	}
+	engine->intake.file = 0;
+	return true;
 }
 
-static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
+/* False: the next turn goes on with it. */
+static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
-	srv_engine *engine = user;
-	if (engine->closing)
-		return;
-	srv_engine_gather(engine, root, paths, count);
-	for (size_t i = 0; i < count; i++) {
-		hob_str path = paths[i];
+	uint32_t done = 0;
+	for (; engine->intake.next < count; engine->intake.next++) {
+		if (!srv_engine_has_time(engine, done++))
+			return false;
+		hob_str path = paths[engine->intake.next];
 		srv_stat stat;
 		bool folder = path.len > 0 && path.data[path.len - 1] == '/';
 		bool there = !folder && srv_stat_path(engine->root_fds[root], path, &stat);
@@ -334,10 +413,11 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 		/* What went with the whole root was not deleted. */
 		if (srv_engine_root_is_away(engine, root) || (!there && !srv_engine_root_holds(engine, root))) {
 			srv_watch_rescan(engine->watch, root);
-			break;
+			return true;
 		}
 		if (folder) {
-			folder_changed(engine, root, path);
+			if (!folder_changed(engine, root, path, &done))
+				return false;
 		} else if (there) {
 			uint32_t file = srv_engine_file(engine, root, path);
 			if (file != HOB_NONE)
@@ -348,8 +428,26 @@ static void on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 				file_gone(engine, file, SRV_PRIORITY_CHANGED);
 		}
 	}
+	return true;
+}
+
+static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
+{
+	srv_engine *engine = user;
+	if (engine->closing)
+		return true;
+	if (!engine->intake.open) {
+		engine->intake = (engine_intake){.open = true, .checked = engine->intake.checked};
+		srv_engine_gather(engine, root, paths, count);
+		engine->intake.gathers = srv_engine_gathers(engine, root);
+	} else if (engine->intake.gathers) {
+		srv_engine_gather_more(engine, root);
+	}
+	bool over = take_changes(engine, root, paths, count);
 	srv_engine_gathered(engine);
 	srv_engine_fill(engine);
+	engine->intake.open = !over;
+	return over;
 }
 
 static void on_reset(void *user, uint32_t root, const char *why)

@@ -43,6 +43,14 @@ static void free_message(watch_message *message)
 	free(message);
 }
 
+static void free_messages(watch_message *first)
+{
+	for (watch_message *next; first; first = next) {
+		next = first->next;
+		free_message(first);
+	}
+}
+
 void srv_watch_post(srv_watch *watch, watch_message *message)
 {
 	pthread_mutex_lock(&watch->queue_lock);
@@ -62,7 +70,7 @@ static watch_message *take_messages(srv_watch *watch)
 	return first;
 }
 
-static void deliver_changed(srv_watch *watch, watch_message *message)
+static bool deliver_changed(srv_watch *watch, watch_message *message, bool again)
 {
 	size_t count = 0;
 	hob_str *paths = malloc(message->paths.live * sizeof *paths);
@@ -71,22 +79,25 @@ static void deliver_changed(srv_watch *watch, watch_message *message)
 	for (size_t i = 0; i < message->paths.used; i++)
 		if (message->paths.items[i].path.data)
 			paths[count++] = message->paths.items[i].path;
-	atomic_fetch_add(&watch->batches, 1);
-	watch->callbacks.changed(watch->callbacks.user, message->root, paths, count);
+	atomic_fetch_add(&watch->batches, !again);
+	bool done = watch->callbacks.changed(watch->callbacks.user, message->root, paths, count);
 	free(paths);
+	return done;
 }
 
-static void deliver(srv_watch *watch, watch_message *message)
+/* False: it is not over. */
+static bool deliver(srv_watch *watch, watch_message *message, bool again)
 {
 	void *user = watch->callbacks.user;
+	bool done = true;
 	switch (message->kind) {
 	case MESSAGE_SCANNED:
 		watch->delivered = message->files;
-		watch->callbacks.scanned(user, message->root, message->files->entries, message->files->count);
+		done = watch->callbacks.scanned(user, message->root, message->files->entries, message->files->count);
 		watch->delivered = NULL;
 		break;
 	case MESSAGE_CHANGED:
-		deliver_changed(watch, message);
+		done = deliver_changed(watch, message, again);
 		break;
 	case MESSAGE_RESET:
 		watch->callbacks.reset(user, message->root, message->why);
@@ -103,14 +114,22 @@ static void deliver(srv_watch *watch, watch_message *message)
 		watch->callbacks.passed(user, message->root, message->number, message->seen);
 		break;
 	}
+	return done;
+}
+
+static size_t paths_in(const watch_message *message)
+{
+	size_t count = 0;
+	for (; message; message = message->next)
+		count += message->kind == MESSAGE_CHANGED ? message->paths.live : 0;
+	return count;
 }
 
 size_t srv_watch_collecting(srv_watch *watch)
 {
-	size_t count = 0;
+	size_t count = watch->paused ? paths_in(watch->pending) : 0;
 	pthread_mutex_lock(&watch->queue_lock);
-	for (const watch_message *message = watch->first; message; message = message->next)
-		count += message->kind == MESSAGE_CHANGED ? message->paths.live : 0;
+	count += paths_in(watch->first);
 	pthread_mutex_unlock(&watch->queue_lock);
 	for (uint32_t i = 0; i < watch->root_count; i++) {
 		watch_root *root = watch->roots[i];
@@ -149,10 +168,8 @@ static void free_watch(srv_watch *watch)
 	for (uint32_t i = 0; i < watch->root_count; i++)
 		free_root(watch->roots[i]);
 	free(watch->roots);
-	for (watch_message *message = take_messages(watch), *next; message; message = next) {
-		next = message->next;
-		free_message(message);
-	}
+	free_messages(watch->pending);
+	free_messages(take_messages(watch));
 	close(watch->reader_wake);
 	pthread_mutex_destroy(&watch->queue_lock);
 	pthread_mutex_destroy(&watch->roots_lock);
@@ -180,11 +197,22 @@ static void join_threads(srv_watch *watch)
 static void on_async(uv_async_t *async)
 {
 	srv_watch *watch = async->data;
-	watch_message *first = watch->options.held && !watch->closing ? NULL : take_messages(watch);
-	for (watch_message *message = first, *next; message; message = next) {
-		next = message->next;
-		if (!watch->closing)
-			deliver(watch, message);
+	bool again = watch->paused;
+	watch_message **end = &watch->pending;
+	while (*end)
+		end = &(*end)->next;
+	if (!watch->options.held || watch->closing)
+		*end = take_messages(watch);
+	watch->paused = false;
+	while (watch->pending && !watch->paused) {
+		watch_message *message = watch->pending;
+		if (!watch->closing && !deliver(watch, message, again)) {
+			watch->paused = true;
+			uv_async_send(async);
+			continue;
+		}
+		again = false;
+		watch->pending = message->next;
 		free_message(message);
 	}
 	if (watch->closing && atomic_load(&watch->threads) == 0 && !uv_is_closing((uv_handle_t *)async))

@@ -48,11 +48,13 @@ typedef struct srv_file_entry {
 
 typedef struct srv_watch_callbacks {
 	void *user;
-	/* Complete list, sorted by path bytes. The memory is freed after the call, unless the callee calls srv_watch_keep_list. */
-	void (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
+	/* Complete list, sorted by path bytes. False: not all of it was taken up; the same call comes again in the next turn of the
+	 * loop, and no other callback before it. The memory is freed after the last call, unless the callee calls
+	 * srv_watch_keep_list. */
+	bool (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
 	/* Paths that may have changed, without duplicates. A folder that was moved or removed is reported with a trailing '/',
-	 * which means "everything below". */
-	void (*changed)(void *user, uint32_t root, const hob_str *paths, size_t count);
+	 * which means "everything below". False: as for `scanned`. */
+	bool (*changed)(void *user, uint32_t root, const hob_str *paths, size_t count);
 	/* Events were lost or are not available: a new scan follows without a request. `why` is for people. */
 	void (*reset)(void *user, uint32_t root, const char *why);
 	/* The mode of a root is known or has changed ("polling every 2 s: network mount"). */

@@ -143,6 +143,8 @@ struct srv_watch {
 
 	pthread_mutex_t queue_lock;
 	watch_message *first, **last;
+	watch_message *pending;	  /* taken from the queue; the loop's thread only */
+	bool paused;			  /* the first of them was taken up in part */
 	srv_file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t roots_lock; /* guards the array; a root exists until close */

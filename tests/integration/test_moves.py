@@ -28,7 +28,6 @@ class Moves(Scenario):
             daemon.wait_event("asset", lambda change: change["asset"] == "art/tea.obj" and change["kind"] == "cooked")
             before = self.ids(daemon)["tea.obj"]
             jobs = self.jobs(daemon, before)
-            daemon.listen()
             self.move("tea.obj", "props/pot.obj")
             came = daemon.wait_event("asset", lambda change: change["asset"] == "art/props/pot.obj")
             self.assertEqual((came["id"], came["moved_from"]), (before, "art/tea.obj"))

@@ -1,4 +1,7 @@
 """What reaches every asset takes many turns of the loop; what is published together is one rev all the same."""
+import os
+import pathlib
+import shutil
 import time
 
 from hobtest import Scenario, amount, obj_text, png, unittest
@@ -41,7 +44,9 @@ class Turns(Scenario):
             took = time.monotonic() - began
             self.assertEqual((daemon.cooked(), self.outputs(daemon)), (0, before))
             longest = daemon.counters()["hob_loop_longest_turn_seconds"]
-            print(f"turns: {MODELS} assets changed in {took:.2f} s, longest turn {longest * 1e3:.0f} ms")
+            busiest = daemon.counters()["hob_loop_busiest_turn_seconds"]
+            print(f"turns: {MODELS} assets changed in {took:.2f} s, longest turn {longest * 1e3:.0f} ms, "
+                  f"{busiest * 1e3:.1f} ms of processor time in the busiest")
             return longest / took, daemon.log
 
     def test_a_file_that_every_model_uses_stops_no_turn(self):
@@ -52,6 +57,36 @@ class Turns(Scenario):
         _, log = self.go_back(lambda: self.save_all(0.25), lambda: self.save_all(0))
         together = [int(line.split(" changes together")[0].split()[-1]) for line in log if "changes together" in line]
         self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
+
+    def loop_seconds(self, daemon):
+        pid = daemon.process.pid
+        fields = pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def share_of_the_busiest(self, what, act):
+        """Of the processor time that the loop's thread has taken when everything is over, that of one turn."""
+        with self.serve() as daemon:
+            daemon.sync()
+            before = self.loop_seconds(daemon)
+            act()
+            daemon.sync()
+            busiest = daemon.counters()["hob_loop_busiest_turn_seconds"]
+            took = self.loop_seconds(daemon) - before
+            print(f"turns: {what}: {busiest * 1e3:.1f} ms of processor time in the busiest turn, {took * 1e3:.0f} ms in all")
+            return busiest / took
+
+    def test_a_folder_that_moves_or_goes_stops_no_turn(self):
+        folders = [f"f{i}" for i in range((MODELS + 99) // 100)]
+        (self.art / "a").mkdir()
+        (self.art / "look.mtl").rename(self.art / "a/look.mtl")
+        (self.art / "look.png").rename(self.art / "a/look.png")
+        for folder in folders:
+            (self.art / folder).rename(self.art / "a" / folder)
+        with self.serve() as daemon:
+            daemon.sync()
+        shares = [self.share_of_the_busiest("a folder moves", lambda: (self.art / "a").rename(self.art / "b")),
+                  self.share_of_the_busiest("and goes", lambda: shutil.rmtree(self.art / "b"))]
+        self.assertLess(max(shares), 0.15, shares)
 
 
 class ManyInputs(Scenario):

@@ -87,6 +87,41 @@ static void root_that_is_replaced_unheard_is_not_seen(void **state)
 	w->watch->roots[0]->inode--;
 }
 
+static size_t count_records(const watched *w, size_t from, size_t end, char kind)
+{
+	size_t count = 0;
+	for (size_t i = from; i < end; i++)
+		count += w->records[i].kind == kind;
+	return count;
+}
+
+static void what_is_taken_up_in_parts_comes_again_before_all_else(void **state)
+{
+	watched *w = *state;
+	srv_watch_options options = {.window_ms = 1};
+	srv_watch_counters before, after;
+	start_watching(w, &options);
+	srv_watch_count(w->watch, &before);
+	size_t from = w->count;
+	w->refusals = 3;
+	save(w, "a.obj", "x");
+	srv_watch_mark(w->watch, 0);
+	size_t passed = wait_record(w, from, 'p', NULL);
+	assert_int_equal(count_records(w, from, passed, 'c'), 4);
+	srv_watch_count(w->watch, &after);
+	assert_int_equal(after.batches, before.batches + 1);
+
+	from = w->count;
+	w->refusals = 2;
+	srv_watch_rescan(w->watch, 0);
+	wait_record(w, from, 's', NULL);
+	assert_int_equal(w->file_count, 1);
+	barrier(w);
+	assert_int_equal(count_records(w, from, w->count, 's'), 3);
+	for (size_t i = find_record(w, from, 's', NULL), end = i + 3; i < end; i++)
+		assert_int_equal(w->records[i].kind, 's');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +130,7 @@ int main(void)
 		watch_test(mark_behind_lost_events_is_passed_after_the_scan),
 		watch_test(polling_root_passes_a_mark_without_having_seen),
 		watch_test(root_that_is_replaced_unheard_is_not_seen),
+		watch_test(what_is_taken_up_in_parts_comes_again_before_all_else),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

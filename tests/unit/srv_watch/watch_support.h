@@ -39,6 +39,7 @@ typedef struct watched {
 	size_t count, room, batches;
 	srv_file_entry *files; /* of the last scan, of any root */
 	size_t file_count, scans;
+	uint32_t refusals; /* so many calls are not the last for what they bring */
 } watched;
 
 static inline void note(watched *w, record made, const char *text, size_t len)
@@ -51,6 +52,13 @@ static inline void note(watched *w, record made, const char *text, size_t len)
 	w->records[w->count++] = made;
 }
 
+static inline bool takes_all(watched *w)
+{
+	bool all = w->refusals == 0;
+	w->refusals -= !all;
+	return all;
+}
+
 static inline void drop_files(watched *w)
 {
 	for (size_t i = 0; i < w->file_count; i++)
@@ -60,7 +68,7 @@ static inline void drop_files(watched *w)
 	w->file_count = 0;
 }
 
-static inline void on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
+static inline bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	watched *w = user;
 	drop_files(w);
@@ -72,14 +80,16 @@ static inline void on_scanned(void *user, uint32_t root, const srv_file_entry *f
 	w->file_count = count;
 	w->scans++;
 	note(w, (record){.kind = 's', .root = root}, "", 0);
+	return takes_all(w);
 }
 
-static inline void on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
+static inline bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
 {
 	watched *w = user;
 	w->batches++;
 	for (size_t i = 0; i < count; i++)
 		note(w, (record){.kind = 'c', .root = root, .batch = w->batches}, paths[i].data, paths[i].len);
+	return takes_all(w);
 }
 
 static inline void on_reset(void *user, uint32_t root, const char *why)
