@@ -12,14 +12,15 @@
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = as before */
 	const cli_command *command;
-} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},		 {NULL, &srv_cli_status},
-			 {NULL, &srv_cli_ls},			{NULL, &srv_cli_why},		 {NULL, &srv_cli_log},
-			 {NULL, &srv_cli_get},			{NULL, &srv_cli_set},		 {NULL, &srv_cli_watch},
-			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},		 {NULL, &srv_cli_formats},
-			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},	 {NULL, &srv_cli_replay},
-			 {"Maintain", &srv_cli_gc},		{NULL, &srv_cli_verify},	 {NULL, &srv_cli_farm},
-			 {NULL, &srv_cli_doctor},		{"Set up", &srv_cli_init},	 {NULL, &srv_cli_config},
-			 {NULL, &srv_cli_token},		{NULL, &srv_cli_completion}, {NULL, &srv_cli_healthcheck}};
+} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	   {NULL, &srv_cli_status},
+			 {NULL, &srv_cli_ls},			{NULL, &srv_cli_why},	   {NULL, &srv_cli_log},
+			 {NULL, &srv_cli_get},			{NULL, &srv_cli_set},	   {NULL, &srv_cli_watch},
+			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	   {NULL, &srv_cli_formats},
+			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_replay},
+			 {NULL, &srv_cli_refs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
+			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
+			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion},
+			 {NULL, &srv_cli_healthcheck}};
 
 static void print_overview(FILE *out)
 {

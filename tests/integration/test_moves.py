@@ -1,8 +1,10 @@
 """A source that is renamed or moved stays the same asset: id, history, settings and old links go with it."""
+import json
 import os
 import shutil
+import subprocess
 
-from hobtest import Scenario, amount, main, obj_text, until
+from hobtest import HOB, Scenario, amount, main, obj_text, png, until
 
 MANY = amount(200, 10000)
 
@@ -121,6 +123,86 @@ class Moves(Scenario):
             self.assertLessEqual(daemon.cooked() - cooked, 1, "only the one that was edited")
             for name in sorted(before)[::max(1, MANY // 20)]:
                 self.assertEqual(daemon.get(f"/a/art/{name}").status, 200)
+
+
+class References(Scenario):
+    """`hob refs`: what named a file that has moved, and what that file named."""
+
+    def refs(self, *words, code=0):
+        done = subprocess.run([HOB, "refs", str(self.art), *words], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout.splitlines(), done.stderr
+
+    def gltf(self, uri):
+        return ('{ "asset": {"version": "2.0", "generator": "uri of tex/wood a.png"},\n  "images": [ {"uri" : ' + json.dumps(uri) +
+                '},\n {"uri":"data:image/png;base64,AA=="}], "textures": [{"source": 0}],\n "materials": [{"pbrMetallicRoughness":'
+                '{"baseColorTexture": {"index": 0}}}] }')
+
+    def setUp(self):
+        super().setUp()
+        self.put("tex/wood a.png", png(1, 2, 3))
+        self.put("tex/stone.png", png(4, 5, 6))
+        self.put("props/a.gltf", self.gltf("../tex/wood%20a.png"))
+        self.put("props/b.obj", obj_text(2, mtl="b.mtl"))
+        self.put("props/b.mtl", "# map_Kd ../tex/wood a.png\r\nnewmtl m\r\n  map_Kd -s 2 2 1 ..\\tex\\wood a.png  \r\nbump ../tex/stone.png\n")
+        self.put("all.merge", '{"// of": "props/b.obj", "scenes": [{"file": "props/b.obj", "scale": 2}, "props/b.obj"]}')
+
+    def text(self, name):
+        return (self.art / name).read_bytes().decode()
+
+    def test_a_texture_that_moved(self):
+        os.makedirs(self.art / "pictures/new")
+        os.rename(self.art / "tex/wood a.png", self.art / "pictures/new/oak #1.png")
+        before = {path: path.read_bytes() for path in self.art.rglob("*") if path.is_file()}
+        dry, _ = self.refs("tex/wood a.png", "pictures/new/oak #1.png")
+        self.assertEqual(dry, ['props/a.gltf:2: "../tex/wood%20a.png" -> "../pictures/new/oak%20%231.png"',
+                               "props/b.mtl:3: ..\\tex\\wood a.png -> ../pictures/new/oak #1.png",
+                               "2 references in 2 files; --fix changes them"])
+        self.assertEqual({path: path.read_bytes() for path in self.art.rglob("*") if path.is_file()}, before)
+        mode = os.stat(self.art / "props/b.mtl").st_mode
+        gltf, mtl = self.text("props/a.gltf"), self.text("props/b.mtl")
+        fixed, _ = self.refs("--fix", "tex/wood a.png", "pictures/new/oak #1.png")
+        self.assertEqual(fixed, dry[:2] + ["2 references in 2 files changed"])
+        self.assertEqual(self.text("props/a.gltf"), gltf.replace("../tex/wood%20a.png", "../pictures/new/oak%20%231.png"))
+        self.assertEqual(self.text("props/b.mtl"), mtl.replace("..\\tex\\wood a.png", "../pictures/new/oak #1.png"))
+        self.assertEqual(os.stat(self.art / "props/b.mtl").st_mode, mode)
+        again, _ = self.refs("--fix", "tex/wood a.png", "pictures/new/oak #1.png")
+        self.assertEqual(again, ["no file names 'tex/wood a.png' in vain (4 looked at)"])
+        self.assertEqual(sorted(path.name for path in self.art.rglob(".*")), [])
+        with self.serve() as daemon:
+            daemon.sync()
+            deps = daemon.get(f"/api/v1/assets/{daemon.assets()['art/props/b.obj']['id']}/deps").json()
+            self.assertNotIn('"missing": true', json.dumps(deps))
+
+    def test_a_folder_of_models_that_moved(self):
+        """The merge names them; they name pictures that stay, and each other, which still leads there."""
+        os.makedirs(self.art / "sets/x")
+        os.rename(self.art / "props", self.art / "sets/x/props")
+        found, _ = self.refs("props", "sets/x/props", "--fix")
+        self.assertEqual([line.split(" -> ")[-1] for line in found],
+                         ['"sets/x/props/b.obj"', '"sets/x/props/b.obj"', '"../../../tex/wood%20a.png"', "../../../tex/wood a.png",
+                          "../../../tex/stone.png", "5 references in 3 files changed"])
+        self.assertIn('{"// of": "props/b.obj",', self.text("all.merge"), "a comment is nobody's reference")
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual({item["state"] for name, item in daemon.assets().items() if name != "art/sets/x/props/a.gltf"}, {"fresh"})
+
+    def test_a_name_that_leads_somewhere_stays(self):
+        os.rename(self.art / "props/b.mtl", self.art / "props/c.mtl")
+        self.put("tex/stone.png", png(7, 7, 7))
+        self.assertEqual(self.refs("props/b.mtl", "props/c.mtl")[0],
+                         ["props/b.obj:1: b.mtl -> c.mtl", "1 reference in 1 file; --fix changes them"])
+        os.rename(self.art / "tex/stone.png", self.art / "tex/rock.png")
+        self.put("tex/stone.png", png(8, 8, 8))
+        self.assertIn("still there", self.refs("tex/stone.png", "tex/rock.png", code=2)[1])
+        self.assertIn("there is no", self.refs("tex/gone.png", "tex/no.png", code=2)[1])
+        self.assertIn("leaves", self.refs("../x", "tex/rock.png", code=2)[1])
+        self.put("bad.gltf", "{")
+        os.symlink(self.folder, self.art / "out")
+        os.unlink(self.art / "tex/stone.png")
+        lines, errors = self.refs("tex/stone.png", "tex/rock.png", code=1)
+        self.assertEqual(lines, ["props/c.mtl:4: ../tex/stone.png -> ../tex/rock.png", "1 reference in 1 file; --fix changes them"])
+        self.assertEqual(errors, "hob refs: 'bad.gltf' is not JSON\n")
 
 
 if __name__ == "__main__":
