@@ -442,21 +442,53 @@ static bool check_poses(const iqm *q, hob_error *err)
 					q->channel_count);
 }
 
-/* Tracks of a clip: three for each joint, in the order of `paths`. */
-static void fill_tracks(const iqm *q, uint32_t first, hob_clip *clip)
+/* Whether any frame may differ in track i, of three for each joint in the order of `paths`. */
+static bool moves(const iqm *q, uint32_t i)
 {
-	uint32_t frames = clip->tracks[0].key_count;
-	for (uint32_t f = 0; f < frames; f++) {
-		const uint8_t *data = q->frames + ((size_t)first + f) * q->channel_count * 2;
-		for (uint32_t j = 0; j < q->poses.count; j++)
-			for (size_t p = 0; p < HOB_COUNT_OF(paths); p++) {
-				float *to = clip->tracks[j * 3 + p].values + (size_t)f * (size_t)paths[p].width;
-				for (int k = 0; k < paths[p].width; k++)
-					to[k] = channel(q->poses.at + (size_t)j * POSE_SIZE, paths[p].first + k, &data);
-				if (paths[p].path == HOB_PATH_ROTATION)
-					unit_rotation(to);
-			}
+	uint32_t mask = hob_load_u32(q->poses.at + (size_t)(i / 3) * POSE_SIZE + 4);
+	return (mask >> paths[i % 3].first & ((1u << paths[i % 3].width) - 1)) != 0;
+}
+
+static void put_key(const iqm *q, uint32_t i, hob_track *track, uint32_t key, const uint8_t **data)
+{
+	float *to = track->values + (size_t)key * track->components;
+	for (int k = 0; k < paths[i % 3].width; k++)
+		to[k] = channel(q->poses.at + (size_t)(i / 3) * POSE_SIZE, paths[i % 3].first + k, data);
+	if (paths[i % 3].path == HOB_PATH_ROTATION)
+		unit_rotation(to);
+}
+
+/* Frames hold only what moves: what stands still takes no time for each frame, of which a small file may claim any number. */
+static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip, hob_error *err)
+{
+	uint32_t *moving = HOB_NEW(q->request->scratch, uint32_t, q->channel_count), count = 0;
+	if (!moving)
+		return hob_fail_memory(err, q->request->scratch, "clips");
+	for (uint32_t i = 0; i < clip->track_count; i++) {
+		const uint8_t *none = NULL;
+		if (moves(q, i))
+			moving[count++] = i;
+		else
+			for (uint32_t key = 0; key < clip->tracks[i].key_count; key++)
+				put_key(q, i, &clip->tracks[i], key, &none);
 	}
+	for (uint32_t f = 0; count > 0 && f < frames; f++) {
+		const uint8_t *data = q->frames + ((size_t)first + f) * q->channel_count * 2;
+		for (uint32_t i = 0; i < count; i++)
+			put_key(q, moving[i], &clip->tracks[moving[i]], f, &data);
+	}
+	return true;
+}
+
+static bool make_track(const iqm *q, uint32_t i, uint32_t frames, float *times, float ends[2], hob_track *out)
+{
+	uint32_t keys = moves(q, i) ? frames : frames > 1 ? 2 : 1;
+	*out = (hob_track){.interpolation = HOB_LINEAR,
+					   .components = (uint32_t)paths[i % 3].width,
+					   .key_count = keys,
+					   .times = moves(q, i) ? times : ends};
+	out->values = HOB_NEW(q->request->result, float, (size_t)keys * out->components);
+	return out->values != NULL;
 }
 
 static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip *clip, hob_error *err)
@@ -469,27 +501,23 @@ static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip 
 	if (frames == 0 || first > q->frame_count || frames > q->frame_count - first)
 		return hob_fail(err, CORRUPT, "clip %u uses frames that the file does not have", index);
 	uint32_t count = q->poses.count * (uint32_t)HOB_COUNT_OF(paths);
-	float *times = HOB_NEW(arena, float, frames);
+	uint32_t timed = q->channel_count > 0 ? frames : 0;
+	float *times = HOB_NEW(arena, float, timed), *ends = HOB_NEW(arena, float, 2);
 	clip->channels = HOB_NEW(arena, hob_channel, count);
 	clip->tracks = HOB_NEW(arena, hob_track, count);
-	if (!times || !clip->channels || !clip->tracks)
+	if (!times || !ends || !clip->channels || !clip->tracks)
 		return hob_fail_memory(err, arena, "clips");
-	clip->channel_count = clip->track_count = count;
-	for (uint32_t f = 0; f < frames; f++)
+	for (uint32_t f = 0; f < timed; f++)
 		times[f] = (float)f / rate;
+	ends[0] = 0;
+	ends[1] = (float)(frames - 1) / rate;
+	clip->channel_count = clip->track_count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t width = (uint32_t)paths[i % 3].width;
 		clip->channels[i] = (hob_channel){node_of[i / 3], paths[i % 3].path, i};
-		clip->tracks[i] = (hob_track){.interpolation = HOB_LINEAR,
-									  .components = width,
-									  .key_count = frames,
-									  .times = times,
-									  .values = HOB_NEW(arena, float, (size_t)frames *width)};
-		if (!clip->tracks[i].values)
+		if (!make_track(q, i, frames, times, ends, &clip->tracks[i]))
 			return hob_fail_memory(err, arena, "keys");
 	}
-	fill_tracks(q, first, clip);
-	return true;
+	return fill_tracks(q, first, frames, clip, err);
 }
 
 static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
@@ -588,7 +616,7 @@ static const char *const extensions[] = {"iqm", NULL};
 
 const hob_importer hob_iqm_importer = {
 	.name = "iqm",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = iqm_import,
 };

@@ -271,9 +271,9 @@ static void set_transform(hob_node *node, hob_str text, float unit)
 	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 }
 
-/* An item or component: the object that it names, placed. */
-static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t parent, uint32_t depth,
-				  hob_error *err)
+/* An item or component: the object that it names, placed. owner: the object of the start part whose component it is. */
+static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
+				  uint32_t depth, hob_error *err)
 {
 	uint32_t target = part, node;
 	hob_str path = hob_xml_attr(use, HOB_STR("path"));
@@ -290,8 +290,12 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 					 "line %u: object %u does not exist; it is left out", use->line, id);
 		return true;
 	}
-	if (!hob_lists_node(&t->lists, hob_xml_attr(object->element, HOB_STR("name")), parent, &node, err) ||
-		!hob_threemf_meshes(t, object, err))
+	if (owner != HOB_NONE && hob_threemf_helper(t, owner, id))
+		return true;
+	hob_str name = hob_xml_attr(object->element, HOB_STR("name"));
+	if (name.len == 0 && (owner != HOB_NONE || target == 0))
+		name = hob_threemf_given_name(t, owner != HOB_NONE ? owner : id, owner != HOB_NONE ? id : HOB_NONE);
+	if (!hob_lists_node(&t->lists, name, parent, &node, err) || !hob_threemf_meshes(t, object, err))
 		return false;
 	hob_node *to = HOB_THREEMF_AT(t->lists.nodes, hob_node, node);
 	set_transform(to, hob_xml_attr(use, HOB_STR("transform")),
@@ -306,7 +310,7 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
 	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
 		 e = hob_xml_next(e, HOB_STR("component")))
-		if (!place(t, target, e, node, depth + 1, err))
+		if (!place(t, target, e, target == 0 ? id : HOB_NONE, node, depth + 1, err))
 			return false;
 	return true;
 }
@@ -321,7 +325,7 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 	t->model->unit = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit;
 	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
 		 e = hob_xml_next(e, HOB_STR("item")), items++)
-		if (!place(t, part, e, root, 1, err))
+		if (!place(t, part, e, HOB_NONE, root, 1, err))
 			return false;
 	return items > 0 ||
 		   hob_fail(err, EMPTY,
@@ -338,6 +342,7 @@ static void release(hob_threemf *t)
 	}
 	hob_buf_release(&t->parts);
 	hob_buf_release(&t->resources);
+	hob_buf_release(&t->settings);
 	hob_lists_release(&t->lists);
 }
 
@@ -357,7 +362,7 @@ static bool read_package(hob_threemf *t, hob_error *err)
 			if (!t->model->generator.data)
 				return hob_fail_memory(err, t->request->result, "a name");
 		}
-	if (!build(t, part, err))
+	if (!hob_threemf_settings(t, err) || !build(t, part, err))
 		return false;
 	if (t->lists.meshes.size == 0)
 		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
@@ -390,7 +395,7 @@ static const char *const extensions[] = {"3mf", NULL};
 
 const hob_importer hob_threemf_importer = {
 	.name = "3mf",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = threemf_import,
 	.library_version = hob_xml_version,

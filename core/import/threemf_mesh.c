@@ -42,8 +42,13 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 {
 	hob_arena *scratch = b->t->request->scratch;
 	uint32_t last_group = HOB_NONE, last_property = HOB_NONE, last = HOB_NONE;
+	memset(b->bucket_of, 0, b->range->triangle_count * sizeof *b->bucket_of);
+	if (b->object->part == 0)
+		hob_threemf_helper_triangles(b->t, b->object->id, b->bucket_of, b->range->triangle_count);
 	for (uint32_t i = 0; i < b->range->triangle_count; i++) {
 		uint32_t group, property[3], id = last;
+		if (b->bucket_of[i] == HOB_NONE)
+			continue;
 		property_of(b, &b->triangles[i], &group, property);
 		if (last == HOB_NONE || group != last_group || property[0] != last_property) {
 			hob_threemf_look look;

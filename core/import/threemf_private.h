@@ -3,6 +3,7 @@
  *   threemf.c           trunk: the archive, its model parts, the importer
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
+ *   threemf_slicer.c    files of Bambu Studio, OrcaSlicer and PrusaSlicer beside the model: names, what is no part of the shape
  *
  * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF Consortium). */
 #ifndef HOB_THREEMF_PRIVATE_H
@@ -53,7 +54,10 @@ typedef struct hob_threemf {
 	hob_name_map part_ids, resource_ids;
 	hob_lists lists;
 	hob_name_map pictures;
-	bool layered; /* a part has <multiproperties> */
+	bool layered;	  /* a part has <multiproperties> */
+	hob_buf settings; /* threemf_slicer.c */
+	hob_name_map setting_ids;
+	uint32_t helpers; /* of these, parts that only steer the slicer */
 } hob_threemf;
 
 /* NULL of an empty list. */
@@ -80,6 +84,14 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 /* Linear RGBA of an item of a <colorgroup>; U and V, from the top, of one of a <texture2dgroup>. */
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);
+
+/* Reads what slicers say of the objects of the start part and of their components. */
+bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
+/* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing is said. */
+hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
+bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
+/* Sets HOB_NONE for triangles of an object of the start part that are such helpers. */
+void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);
 
 /* The meshes of an object, made once. */
 bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err) HOB_MUST_CHECK;

@@ -133,8 +133,30 @@ static void joints_and_clips_of_iqm(void **state)
 	assert_int_equal(track->key_count, 3);
 	assert_near(track->times[2], 0.2f);
 	assert_vector(track->values + 6, 4, 0, 2);
+	/* What stands still has its ends only. */
+	assert_int_equal(m->clips[0].tracks[0].key_count, 2);
+	assert_near(m->clips[0].tracks[0].times[1], 0.2f);
+	assert_vector(m->clips[0].tracks[0].values + 3, 0, 0, 1);
 	reader_starve(r);
 	reader_damage(r, 3);
+	reader_free(r);
+}
+
+/* Found by fuzzing: frames in which nothing moves take no room in the file. */
+static void frames_without_numbers_cost_nothing(void **state)
+{
+	(void)state;
+	enum { FRAMES = 400000000 };
+	static writer w;
+	write_iqm(&w);
+	hob_store_u32(w.data + hob_load_u32(w.data + 80) + 88 + 4, 0);
+	hob_store_u32(w.data + hob_load_u32(w.data + 88) + 8, FRAMES);
+	hob_store_u32(w.data + 92, FRAMES);
+	hob_store_u32(w.data + 96, 0);
+	reader *r = read_iqm(&w);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->clips[0].tracks[3].key_count, 2);
+	assert_near(m->clips[0].tracks[3].times[1], (float)(FRAMES / 10));
 	reader_free(r);
 }
 
@@ -242,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joints_and_clips_of_iqm),
+		cmocka_unit_test(frames_without_numbers_cost_nothing),
 		cmocka_unit_test(clips_without_joints_are_skipped_and_ruins_refused),
 		cmocka_unit_test(frames_of_md2_are_targets_and_clips),
 	};

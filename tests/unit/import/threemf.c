@@ -200,6 +200,51 @@ static void names_of_parts_are_uris(void **state)
 	done(r, &zip);
 }
 
+/* As Bambu Studio and PrusaSlicer write them. */
+static void helpers_of_slicers_are_no_shape(void **state)
+{
+	(void)state;
+	static const char *const pieces = OBJECT("", "<triangle v1='0' v2='1' v3='2'/>");
+	char other[2048];
+	snprintf(
+		other, sizeof other, "<model unit='meter'><resources>%s%s</resources></model>", pieces,
+		"<object id='2'><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/><vertex x='1' "
+		"y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/></triangles></mesh></object>");
+	const member members[] = {
+		{"_rels/.rels", RELATIONS},
+		{"3D/main.model",
+		 MODEL("<object id='3'><components><component p:path='/3D/Objects/o.model' objectid='1'/><component "
+			   "p:path='/3D/Objects/o.model' objectid='2'/></components></object>"
+			   "<object id='4'><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/><vertex "
+			   "x='1' "
+			   "y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/><triangle v1='0' v2='2' "
+			   "v3='1'/><triangle v1='1' v2='2' v3='0'/></triangles></mesh></object>",
+			   "<item objectid='3'/><item objectid='4'/>")},
+		{"3D/Objects/o.model", other},
+		{"Metadata/model_settings.config",
+		 "<config><object id='3'><metadata key='name' value='boat'/><part id='1' subtype='normal_part'>"
+		 "<metadata key='name' value='hull'/></part><part id='2' "
+		 "subtype='modifier_part'/></object></config>"},
+		{"Metadata/Slic3r_PE_model.config",
+		 "<config><object id='4'><metadata type='object' key='name' value='box'/><volume firstid='0' "
+		 "lastid='1'><metadata type='volume' key='volume_type' value='ModelPart'/></volume><volume "
+		 "firstid='2' "
+		 "lastid='4000000000'><metadata type='volume' key='modifier' value='1'/></volume></object></config>"},
+	};
+	hob_buf zip = make_zip(members, HOB_COUNT_OF(members), true);
+	reader *r = reader_new(&hob_threemf_importer);
+	reader_add_bytes(r, "part.3mf", zip.data, zip.size);
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 2);
+	assert_int_equal(model_triangles(m), 3);
+	assert_int_equal(m->node_count, 4);
+	assert_name(m->nodes[1].name, "boat");
+	assert_name(m->nodes[2].name, "plate");
+	assert_name(m->nodes[3].name, "box");
+	assert_true(reader_noted(r, "3mf.helpers"));
+	done(r, &zip);
+}
+
 static void what_would_run_away_is_refused(void **state)
 {
 	(void)state;
@@ -296,6 +341,7 @@ int main(void)
 		cmocka_unit_test(of_layers_the_last_is_shown),
 		cmocka_unit_test(shapes_that_are_no_triangles_are_told),
 		cmocka_unit_test(names_of_parts_are_uris),
+		cmocka_unit_test(helpers_of_slicers_are_no_shape),
 		cmocka_unit_test(what_would_run_away_is_refused),
 		cmocka_unit_test(damage_and_want_are_survived),
 		cmocka_unit_test(lengths_of_3mf_are_metres),

@@ -1,0 +1,145 @@
+#include "threemf_private.h"
+
+#include "text.h"
+
+enum { SETTINGS_MAX = 1 << 24 };
+
+/* What a slicer's own file says of an object, of a component of it, or of some of its triangles. */
+typedef struct setting {
+	uint32_t first, last; /* triangles of a volume */
+	uint32_t next;		  /* volume of the same object */
+	bool helper;
+	hob_str name;
+} setting;
+
+typedef struct setting_key {
+	char bytes[8];
+} setting_key;
+
+static setting_key key_of(uint32_t object, uint32_t component)
+{
+	setting_key key;
+	hob_store_u32(key.bytes, object);
+	hob_store_u32(key.bytes + 4, component);
+	return key;
+}
+
+static hob_str value_of(const hob_xml_element *of, hob_str key)
+{
+	for (const hob_xml_element *e = hob_xml_child(of, HOB_STR("metadata")); e;
+		 e = hob_xml_next(e, HOB_STR("metadata")))
+		if (hob_str_equal(hob_xml_attr(e, HOB_STR("key")), key))
+			return hob_xml_attr(e, HOB_STR("value"));
+	return (hob_str){0};
+}
+
+static bool is_helper(const hob_xml_element *e)
+{
+	hob_str part = hob_xml_attr(e, HOB_STR("subtype")), volume = value_of(e, HOB_STR("volume_type"));
+	return (part.len > 0 && !hob_str_equal(part, HOB_STR("normal_part"))) ||
+		   (volume.len > 0 && !hob_str_equal(volume, HOB_STR("ModelPart"))) ||
+		   hob_str_equal(value_of(e, HOB_STR("modifier")), HOB_STR("1"));
+}
+
+/* component: HOB_NONE for an object itself */
+static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
+{
+	hob_arena *scratch = t->request->scratch;
+	setting s = {.next = HOB_NONE, .name = value_of(e, HOB_STR("name")), .helper = is_helper(e)};
+	setting_key written = key_of(object, component);
+	hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
+	t->helpers += s.helper;
+	if (!key.data || !hob_name_map_add(&t->setting_ids, key, HOB_LISTS_COUNT(t->settings, setting), NULL))
+		return false;
+	hob_buf_put(&t->settings, &s, sizeof s);
+	return !t->settings.failed;
+}
+
+static bool put_object(hob_threemf *t, const hob_xml_element *object)
+{
+	uint32_t id = hob_xml_attr_u32(object, HOB_STR("id"), HOB_NONE);
+	uint32_t last = HOB_LISTS_COUNT(t->settings, setting);
+	if (!put(t, object, id, HOB_NONE))
+		return false;
+	for (const hob_xml_element *e = object->first; e; e = e->next) {
+		if (hob_xml_is(e, HOB_STR("part")) && !put(t, e, id, hob_xml_attr_u32(e, HOB_STR("id"), HOB_NONE)))
+			return false;
+		if (!hob_xml_is(e, HOB_STR("volume")))
+			continue;
+		setting s = {.first = hob_xml_attr_u32(e, HOB_STR("firstid"), HOB_NONE),
+					 .last = hob_xml_attr_u32(e, HOB_STR("lastid"), 0),
+					 .next = HOB_NONE,
+					 .helper = is_helper(e)};
+		t->helpers += s.helper;
+		uint32_t at = HOB_LISTS_COUNT(t->settings, setting);
+		hob_buf_put(&t->settings, &s, sizeof s);
+		if (t->settings.failed)
+			return false;
+		HOB_THREEMF_AT(t->settings, setting, last)->next = at;
+		last = at;
+	}
+	return true;
+}
+
+static bool read_settings(hob_threemf *t, hob_str path, hob_error *err)
+{
+	hob_arena *scratch = t->request->scratch;
+	hob_zip_member member;
+	hob_bytes bytes;
+	hob_xml xml;
+	hob_error unread = {0};
+	if (!hob_zip_find(&t->archive, path, &member) || !hob_zip_unpack(scratch, &member, SETTINGS_MAX, &bytes))
+		return true;
+	/* Nobody needs the file to show the model. */
+	if (!hob_xml_parse(scratch, bytes, NULL, &xml, &unread))
+		return unread.code != HOB_ERR_MEMORY || hob_fail_memory(err, scratch, "settings of a slicer");
+	for (const hob_xml_element *o = hob_xml_child(xml.root, HOB_STR("object")); o;
+		 o = hob_xml_next(o, HOB_STR("object")))
+		if (!put_object(t, o))
+			return hob_fail_memory(err, scratch, "settings of a slicer");
+	return true;
+}
+
+bool hob_threemf_settings(hob_threemf *t, hob_error *err)
+{
+	hob_name_map_init(&t->setting_ids, t->request->scratch);
+	if (!read_settings(t, HOB_STR("Metadata/model_settings.config"), err) ||
+		!read_settings(t, HOB_STR("Metadata/Slic3r_PE_model.config"), err))
+		return false;
+	if (t->helpers > 0)
+		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.helpers",
+					 "%u parts are modifiers, supports or cuts of the slicer's own; they are left out",
+					 t->helpers);
+	return true;
+}
+
+static const setting *find(const hob_threemf *t, uint32_t object, uint32_t component)
+{
+	setting_key key = key_of(object, component);
+	uint32_t at = hob_name_map_get(&t->setting_ids, (hob_str){key.bytes, sizeof key.bytes});
+	return at == HOB_NONE ? NULL : HOB_THREEMF_AT(t->settings, setting, at);
+}
+
+hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component)
+{
+	const setting *s = find(t, object, component);
+	return s ? s->name : (hob_str){0};
+}
+
+bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component)
+{
+	const setting *s = find(t, object, component);
+	return s && s->helper;
+}
+
+void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count)
+{
+	const setting *s = find(t, object, HOB_NONE);
+	uint32_t at = 0; /* volumes are in order and do not overlap */
+	while (s && s->next != HOB_NONE) {
+		s = HOB_THREEMF_AT(t->settings, setting, s->next);
+		at = s->first > at ? s->first : at;
+		for (; at <= s->last && at < count; at++)
+			bucket_of[at] = s->helper ? HOB_NONE : 0;
+	}
+}
