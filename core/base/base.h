@@ -192,7 +192,7 @@ void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, cons
  * this is the dependency list of the cook. */
 typedef struct hob_io {
 	void *user;
-	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner, and a second
+	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner or `done` is called, and a second
 	 * read of the same path gives the same bytes. Errors: MISSING_FILE, OUTSIDE (symbolic link that leaves
 	 * the root), LIMIT (size or number of files), IO. */
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
@@ -203,6 +203,8 @@ typedef struct hob_io {
 	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that place is above the
 	 * root, too. May be NULL. */
 	void (*left_root)(void *user);
+	/* The bytes that were read of `path` are not looked at again, nor is it read again. May be NULL: they stay. */
+	void (*done)(void *user, hob_str path);
 } hob_io;
 
 /* Folder part of a path without the trailing slash ("" for a top-level file), and its last part. */

@@ -123,6 +123,17 @@ static hob_space_override space_of(const hob_settings *settings)
 								.colors = (hob_color_space)settings->colors};
 }
 
+static bool is_needed(const cook *c, hob_bytes file)
+{
+	for (uint32_t i = 0; i < c->model.image_count; i++) {
+		const hob_image *image = &c->model.images[i];
+		uintptr_t at = (uintptr_t)image->bytes.data, first = (uintptr_t)file.data;
+		if (hob_str_equal(image->path, c->request->path) || (at >= first && at - first < file.size))
+			return true;
+	}
+	return false;
+}
+
 static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 {
 	const hob_cook_request *request = c->request;
@@ -152,6 +163,8 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	for (uint32_t i = 0; ok && i < c->model.mesh_count; i++)
 		if (c->model.meshes[i].topology == HOB_TRIANGLES)
 			c->source_triangles += c->model.meshes[i].index_count / 3;
+	if (ok && (*used)->copies && c->request->io->done && !is_needed(c, file))
+		c->request->io->done(c->request->io->user, request->path);
 	return ok;
 }
 
@@ -606,7 +619,7 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	hob_str name = hob_path_name(request->path), extension = hob_path_extension(request->path);
 	cook c = {.request = request, .memory = memory, .notes = &result.notes};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
-	c.io = (hob_io){&c, listening_read, listening_find, listening_left};
+	c.io = (hob_io){&c, listening_read, listening_find, listening_left, NULL};
 	if (!run(&c, &result, err)) {
 		memory_free(memory);
 		return false;

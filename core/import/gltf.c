@@ -247,4 +247,5 @@ const hob_importer hob_gltf_importer = {
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,
+	.copies = true,
 };

@@ -75,6 +75,8 @@ typedef struct hob_importer {
 	const char *(*library_version)(void);
 	/* May look for companions by the source's own file name, or put that name into the model. */
 	bool reads_name;
+	/* The model refers to no bytes of the request's file, unless a picture does. */
+	bool copies;
 } hob_importer;
 
 /* All importers in the order in which they claim extensions; core/import/table.c. */

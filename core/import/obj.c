@@ -226,4 +226,5 @@ const hob_importer hob_obj_importer = {
 	.version = 4,
 	.extensions = extensions,
 	.import = obj_import,
+	.copies = true,
 };

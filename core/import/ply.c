@@ -347,4 +347,5 @@ const hob_importer hob_ply_importer = {
 	.version = 1,
 	.extensions = extensions,
 	.import = ply_import,
+	.copies = true,
 };

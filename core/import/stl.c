@@ -376,4 +376,5 @@ const hob_importer hob_stl_importer = {
 	.version = 2,
 	.extensions = extensions,
 	.import = stl_import,
+	.copies = true,
 };

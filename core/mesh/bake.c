@@ -201,16 +201,16 @@ static void note_dropped(bake_t *b, uint32_t indices, const char *why)
 				 b->mesh.index_count / 3, why);
 }
 
-static bool weld(bake_t *b)
+/* The mesh's indices become the bake's own. */
+static bool weld_with(bake_t *b, hob_arena *passing)
 {
 	hob_mesh *m = &b->mesh;
-	hob_arena *scratch = b->scratch;
 	uint32_t array_count = hob_vertex_arrays_count(m);
-	hob_vertex_array *arrays = HOB_NEW(scratch, hob_vertex_array, array_count);
-	uint32_t *remap = HOB_NEW(scratch, uint32_t, m->vertex_count),
-			 *from = HOB_NEW(scratch, uint32_t, m->vertex_count);
-	uint32_t *indices = HOB_NEW(scratch, uint32_t, m->index_count);
-	void *memory = hob_arena_alloc(scratch, hob_weld_scratch_size(m->vertex_count), 8);
+	hob_vertex_array *arrays = HOB_NEW(passing, hob_vertex_array, array_count);
+	uint32_t *remap = HOB_NEW(passing, uint32_t, m->vertex_count),
+			 *from = HOB_NEW(passing, uint32_t, m->vertex_count);
+	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, m->index_count);
+	void *memory = hob_arena_alloc(passing, hob_weld_scratch_size(m->vertex_count), 8);
 	if (!arrays || !remap || !from || !indices || !memory)
 		return short_of_memory(b, "welding");
 	hob_vertex_arrays_list(m, arrays);
@@ -228,8 +228,17 @@ static bool weld(bake_t *b)
 	m->indices = indices;
 	m->index_count = index_count;
 	if (kept < m->vertex_count)
-		return hob_mesh_gather(m, from, kept, scratch, m, b->err);
+		return hob_mesh_gather(m, from, kept, b->scratch, m, b->err);
 	return true;
+}
+
+static bool weld(bake_t *b)
+{
+	hob_arena passing;
+	hob_arena_init(&passing, b->scratch->limit);
+	bool ok = weld_with(b, &passing);
+	hob_arena_release(&passing);
+	return ok;
 }
 
 /* ---- tangents */
@@ -322,17 +331,13 @@ static bool drop_collapsed(bake_t *b, hob_lod_level *level)
 	return true;
 }
 
-static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count)
+/* passing  for what is needed until the levels have their place */
+static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, uint32_t *level_count)
 {
 	hob_mesh *m = &b->mesh;
 	const hob_mesh_options *o = &b->options;
-	levels[0] = (hob_lod_level){.indices = HOB_NEW(b->scratch, uint32_t, m->index_count),
-								.index_count = m->index_count};
+	levels[0] = (hob_lod_level){.indices = m->indices, .index_count = m->index_count};
 	*level_count = 1;
-	if (!levels[0].indices)
-		return short_of_memory(b, "indices");
-	if (m->index_count > 0)
-		memcpy(levels[0].indices, m->indices, m->index_count * sizeof(uint32_t));
 	if (m->topology != HOB_TRIANGLES)
 		return true;
 	if (!o->keep_order)
@@ -346,7 +351,7 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 						   .lock_border = o->lod_lock_border,
 						   .encoded = o->encoded};
 	hob_lod_end end;
-	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, b->scratch, b->err))
+	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, passing, b->err))
 		return false;
 	if (!drop_collapsed(b, &levels[0]))
 		return false;
@@ -355,7 +360,9 @@ static bool build_levels(bake_t *b, hob_lod_level *levels, uint32_t *level_count
 	return true;
 }
 
-static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_baked_mesh *out)
+/* Releases `passing`, which the levels are in. */
+static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
+						 hob_baked_mesh *out)
 {
 	uint64_t total = 0;
 	uint32_t *lists[HOB_MAX_LODS], counts[HOB_MAX_LODS], prefixes[HOB_MAX_LODS];
@@ -374,6 +381,7 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 		out->lods[l] = (hob_baked_lod){.index_first = at, .index_count = counts[l], .error = levels[l].error};
 		at += counts[l];
 	}
+	hob_arena_release(passing);
 	uint32_t used =
 		hob_order_vertices(lists, counts, level_count, b->mesh.vertex_count, remap, order, prefixes);
 	if (total == 0)
@@ -440,9 +448,13 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 {
 	hob_lod_level levels[HOB_MAX_LODS];
 	uint32_t level_count;
+	hob_arena passing;
 	*out = (hob_baked_mesh){.skin = HOB_NONE};
-	if (!complete_attributes(b) || !build_levels(b, levels, &level_count) ||
-		!place_levels(b, levels, level_count, out))
+	hob_arena_init(&passing, b->scratch->limit);
+	bool ok = complete_attributes(b) && build_levels(b, &passing, levels, &level_count) &&
+			  place_levels(b, levels, level_count, &passing, out);
+	hob_arena_release(&passing);
+	if (!ok)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
 	return add_meshlets(b, out) && measure(b, out) &&

@@ -62,14 +62,8 @@ static bool cut(chunks_t *c)
 static bool find_shared(chunks_t *c)
 {
 	uint32_t vertices = c->mesh->vertex_count;
-	hob_arena_mark mark = hob_arena_save(c->arena);
-	uint32_t *from = HOB_NEW(c->arena, uint32_t, vertices);
-	void *memory = hob_arena_alloc(c->arena, hob_weld_scratch_size(vertices), 8);
-	if (!from || !memory)
+	if (!hob_weld_places(c->mesh->position, vertices, c->arena, c->place))
 		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
-	const hob_vertex_array place = {c->mesh->position, 12, true};
-	hob_weld(&place, 1, vertices, NULL, 0, c->place, from, memory);
-	hob_arena_restore(c->arena, mark);
 	memset(c->owner, NOBODY, vertices);
 	for (size_t i = 0; i < c->full->index_count; i++) {
 		uint8_t *owner = &c->owner[c->place[c->full->indices[i]]], chunk = c->of[i / 3];

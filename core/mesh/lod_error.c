@@ -288,43 +288,46 @@ static bool spread_points(hob_lod_full *full, hob_arena *arena)
 /* From the first vertex at the same place to places, numbered as the surface numbers its vertices. */
 static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count, hob_arena *arena)
 {
-	uint32_t *number = full->surface.number;
-	full->place_count = full->surface.vertex_count;
-	full->positions = HOB_NEW(arena, float, 3 * (size_t)vertex_count);
-	if (!full->positions)
-		return false;
+	uint32_t *number = full->surface.number, seen = full->surface.vertex_count;
+	full->place_count = seen;
+	for (uint32_t v = 0; v < vertex_count; v++)
+		if (number[full->place[v]] == HOB_NONE)
+			number[full->place[v]] = full->place_count++;
+	full->positions = full->surface.positions;
+	if (full->place_count > seen) {
+		full->positions = HOB_NEW(arena, float, 3 * (size_t)full->place_count);
+		if (!full->positions)
+			return false;
+		memcpy(full->positions, full->surface.positions, 12 * (size_t)seen);
+	}
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		uint32_t first = full->place[v];
-		if (number[first] == HOB_NONE)
-			number[first] = full->place_count++;
-		if (first == v)
+		if (first == v && number[v] >= seen)
 			memcpy(full->positions + 3 * (size_t)number[v], positions + 3 * (size_t)v, 12);
 		full->place[v] = number[first];
 	}
 	return true;
 }
 
-bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-						 uint32_t index_count, hob_arena *arena, hob_lod_full *out, hob_error *err)
+bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_arena *scratch,
+						 hob_lod_full *out, hob_error *err)
 {
 	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count)};
-	uint32_t *from = HOB_NEW(arena, uint32_t, vertex_count), *seen = HOB_NEW(arena, uint32_t, index_count);
-	void *memory = hob_arena_alloc(arena, hob_weld_scratch_size(vertex_count), 8);
-	if (!full.place || !seen || !from || !memory)
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t *seen = HOB_NEW(scratch, uint32_t, index_count);
+	if (!full.place || !seen)
 		return hob_fail_memory(err, arena, "the error of levels of detail");
-	const hob_vertex_array array = {positions, 12, true};
-	full.place_count = hob_weld(&array, 1, vertex_count, NULL, 0, full.place, from, memory);
-	uint32_t count = hob_weld_triangles(indices, index_count, full.place, seen);
+	memcpy(full.place, first, vertex_count * sizeof *first);
+	uint32_t count = hob_weld_triangles(indices, index_count, first, seen);
 	if (count > 0) {
-		for (uint32_t i = 0; i < count; i++)
-			seen[i] = from[seen[i]];
-		for (uint32_t v = 0; v < vertex_count; v++)
-			full.place[v] = from[full.place[v]];
 		if (!hob_surface_build(positions, vertex_count, seen, count, arena, &full.surface, err))
 			return false;
+		hob_arena_restore(scratch, mark);
 		if (!number_places(&full, positions, vertex_count, arena) || !spread_points(&full, arena))
 			return hob_fail_memory(err, arena, "the error of levels of detail");
 	}
+	hob_arena_restore(scratch, mark);
 	*out = full;
 	return true;
 }
@@ -376,7 +379,8 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 
 /* What was found so far: places and how many, the list ending at `room`. */
 typedef struct found {
-	uint8_t *taken; /* by place */
+	uint8_t *taken;			/* by place */
+	const uint32_t *vertex; /* by place: the first there */
 	uint32_t *places, room, count;
 } found_t;
 
@@ -386,7 +390,7 @@ static void add_place(found_t *found, uint32_t place)
 		return;
 	found->taken[place] = 1;
 	if (found->count < found->room)
-		found->places[found->count] = place;
+		found->places[found->count] = found->vertex[place];
 	found->count++;
 }
 
@@ -415,7 +419,7 @@ bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint3
 						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
-	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), places, room, 0};
+	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->surface.vertex, places, room, 0};
 	hob_surface level;
 	bool ok = found.taken ? build_level(full, indices, index_count, arena, &level, err)
 						  : hob_fail_memory(err, arena, "the error of a level of detail");

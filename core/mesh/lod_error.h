@@ -25,13 +25,14 @@ typedef struct hob_lod_full {
 /* Prepares the full mesh.
  *
  * positions    [vertex_count][3] finite
+ * first        [vertex_count] the first vertex at the same place
  * indices      [index_count] the full mesh; index_count a multiple of 3. Triangles with two corners at one place are not seen and
  *              count for nothing, here and below.
- * out          its arrays are in `arena`
+ * out          its arrays are in `arena`; `scratch` is another one and restored
  * Errors       MEMORY. */
-bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-						 uint32_t index_count, hob_arena *arena, hob_lod_full *out,
-						 hob_error *err) HOB_MUST_CHECK;
+bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_arena *scratch,
+						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Measures a level.
  *
@@ -49,7 +50,7 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 /* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
  *
  * limit        only what is farther from the level than that
- * places       [room] out: vertices of the full mesh as `place` names them; those around the farthest points of the level, too
+ * places       [room] out: the first vertices at those places of the full mesh; those around the farthest points of the level, too
  * count        out: how many; room + 1 when there are more
  * Errors       MEMORY. */
 bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,

@@ -1,6 +1,5 @@
 #include "lod_pieces.h"
 #include "vec3.h"
-#include "weld.h"
 
 enum { DESTROYED_TRIANGLES = 16 };
 
@@ -31,29 +30,26 @@ static double triangle_area(const float *positions, const uint32_t *corner)
 	return hob_vec3_length(hob_vec3_cross(e, f)) / 2;
 }
 
-bool hob_lod_pieces_find(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-						 uint32_t index_count, hob_arena *arena, hob_lod_pieces *out, hob_error *err)
+bool hob_lod_pieces_find(const float *positions, uint32_t vertex_count, const uint32_t *first,
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_pieces *out,
+						 hob_error *err)
 {
-	uint32_t *piece = HOB_NEW(arena, uint32_t, vertex_count),
-			 *parent = HOB_NEW(arena, uint32_t, vertex_count);
-	void *memory = hob_arena_alloc(arena, hob_weld_scratch_size(vertex_count), 8);
-	if (!piece || !parent || !memory)
+	uint32_t *piece = HOB_NEW(arena, uint32_t, vertex_count), count = 0;
+	hob_arena_mark mark = hob_arena_save(arena);
+	uint32_t *parent = HOB_NEW(arena, uint32_t, vertex_count);
+	if (!piece || !parent)
 		return hob_fail_memory(err, arena, "connected pieces");
-	hob_vertex_array place = {positions, 12, true};
-	uint32_t place_count = hob_weld(&place, 1, vertex_count, NULL, 0, piece, parent, memory);
-	for (uint32_t i = 0; i < place_count; i++)
-		parent[i] = i;
-	for (uint32_t i = 0; i < index_count; i += 3) {
-		unite(parent, piece[indices[i]], piece[indices[i + 1]]);
-		unite(parent, piece[indices[i]], piece[indices[i + 2]]);
-	}
-	uint32_t *number = memory, count = 0;
-	for (uint32_t i = 0; i < place_count; i++) {
-		uint32_t root = find_root(parent, i);
-		number[i] = root == i ? count++ : number[root];
-	}
 	for (uint32_t v = 0; v < vertex_count; v++)
-		piece[v] = number[piece[v]];
+		parent[v] = first[v];
+	for (uint32_t i = 0; i < index_count; i += 3) {
+		unite(parent, indices[i], indices[i + 1]);
+		unite(parent, indices[i], indices[i + 2]);
+	}
+	for (uint32_t v = 0; v < vertex_count; v++) {
+		uint32_t root = find_root(parent, v);
+		piece[v] = root == v ? count++ : piece[root];
+	}
+	hob_arena_restore(arena, mark);
 	hob_lod_pieces pieces = {.of = piece,
 							 .count = count,
 							 .area = HOB_NEW(arena, double, count),

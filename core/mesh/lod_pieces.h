@@ -13,9 +13,10 @@ typedef struct hob_lod_pieces {
 	double total;
 } hob_lod_pieces;
 
-/* Memory comes from `arena` and stays. Errors: MEMORY. Cost O(vertices + triangles). */
-bool hob_lod_pieces_find(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-						 uint32_t index_count, hob_arena *arena, hob_lod_pieces *out,
+/* first    [vertex_count] the first vertex at the same place
+ * Memory comes from `arena` and stays. Errors: MEMORY. Cost O(vertices + triangles). */
+bool hob_lod_pieces_find(const float *positions, uint32_t vertex_count, const uint32_t *first,
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_pieces *out,
 						 hob_error *err) HOB_MUST_CHECK;
 
 /* True when more than 5 % of the mesh's area belongs to pieces that the level has destroyed: 16 triangles or fewer left,

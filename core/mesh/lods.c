@@ -18,16 +18,21 @@ typedef struct chain {
 	const hob_lod_options *options;
 	hob_lod_pieces pieces;
 	hob_siblings siblings;
-	bool united;	   /* indices name one member of each family */
-	uint32_t *indices; /* of the level reached so far */
+	bool united;			 /* indices name one member of each family */
+	const uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
+	uint32_t *reached;		 /* room for those behind level 0 */
 	hob_vertex_array *place; /* what says where a vertex is */
 	uint32_t place_count;
-	hob_lod_full full;
+	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
+	hob_arena lasting; /* of `full` alone */
+	hob_lod_full
+		full; /* prepared once there is a level to measure: the simplifier has given its memory back by then */
+	bool prepared;
 	double distance; /* of the level reached so far from the full mesh, as measured */
 	double estimate; /* the simplifier's own errors of all steps */
 	double limit;	 /* of what is stated; absolute, all of them */
-	uint8_t *held;	 /* [vertex_count] by place: no step may lose it */
+	uint8_t *held;	 /* [vertex_count] by first vertex at a place: no step may lose it */
 	uint32_t held_count;
 	hob_arena *arena;
 	hob_error *err;
@@ -97,7 +102,7 @@ static uint32_t hold(const chain_t *c, part_t *part)
 {
 	uint32_t count = part->vertex_count;
 	for (uint32_t v = 0; c->held_count > 0 && v < part->vertex_count; v++)
-		for (uint32_t copy = 0; copy < 2 && c->held[c->full.place[part->vertex[v]]]; copy++)
+		for (uint32_t copy = 0; copy < 2 && c->held[c->first[part->vertex[v]]]; copy++)
 			memcpy(part->positions + 3 * (size_t)count++, part->positions + 3 * (size_t)v, 12);
 	return count;
 }
@@ -108,12 +113,13 @@ static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_c
 {
 	part_t part = {0};
 	assert(target <= index_count / 3);
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->held_count > 0 ? 3 : 1,
-				   c->arena, &part, c->err))
-		return false;
 	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count), .index_count = index_count};
 	if (!attempt.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	hob_arena_mark mark = hob_arena_save(c->arena);
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->held_count > 0 ? 3 : 1,
+				   c->arena, &part, c->err))
+		return false;
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	if (scale > 0) {
 		float error = 0;
@@ -125,6 +131,7 @@ static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_c
 		for (uint32_t i = 0; i < attempt.index_count; i++)
 			attempt.indices[i] = part.vertex[attempt.indices[i]];
 	}
+	hob_arena_restore(c->arena, mark);
 	*out = attempt;
 	return true;
 }
@@ -168,8 +175,12 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	return true;
 }
 
-static bool measure(const chain_t *c, const attempt_t *attempt, double *distance)
+static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 {
+	if (!c->prepared && !hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices,
+											 c->index_count, &c->lasting, c->arena, &c->full, c->err))
+		return false;
+	c->prepared = true;
 	double known = estimate_share * (c->estimate + attempt->error);
 	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count,
 								 known > c->distance ? known : c->distance, c->arena, distance, c->err);
@@ -237,7 +248,8 @@ static bool step(chain_t *c, hob_lod_end *end)
 	if (stated(distance) > c->limit)
 		return true;
 	*end = HOB_LOD_END_MAX;
-	memcpy(c->indices, best.indices, best.index_count * sizeof *best.indices);
+	memcpy(c->reached, best.indices, best.index_count * sizeof *best.indices);
+	c->indices = c->reached;
 	c->index_count = best.index_count;
 	c->estimate += best.error;
 	c->distance = distance;
@@ -286,16 +298,14 @@ static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 static bool begin(chain_t *c, const hob_lod_level *level)
 {
 	const hob_mesh *mesh = c->mesh;
-	c->indices = HOB_NEW(c->arena, uint32_t, level->index_count);
-	if (!c->indices)
-		return hob_fail_memory(c->err, c->arena, "levels of detail");
-	memcpy(c->indices, level->indices, level->index_count * sizeof *c->indices);
+	c->indices = level->indices;
 	c->index_count = level->index_count;
+	c->reached = HOB_NEW(c->arena, uint32_t, level->index_count);
+	c->first = HOB_NEW(c->arena, uint32_t, mesh->vertex_count);
 	c->place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(mesh));
-	if (!c->place)
-		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	c->held = HOB_NEW(c->arena, uint8_t, mesh->vertex_count);
-	if (!c->held)
+	if (!c->reached || !c->first || !c->place || !c->held ||
+		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	c->place_count = hob_vertex_arrays_place(mesh, c->place);
 	double size = c->options->size > 0
@@ -303,16 +313,14 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 					  : (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * size;
 	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
-		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->indices, c->index_count, c->arena,
-							   &c->pieces, c->err) &&
-		   hob_lod_error_begin(mesh->position, mesh->vertex_count, level->indices, level->index_count,
-							   c->arena, &c->full, c->err);
+		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->first, c->indices, c->index_count,
+							   c->arena, &c->pieces, c->err);
 }
 
 static void hold_locked(chain_t *c)
 {
 	for (uint32_t v = 0; c->options->locked && v < c->mesh->vertex_count; v++) {
-		uint8_t *held = &c->held[c->full.place[v]];
+		uint8_t *held = &c->held[c->first[v]];
 		c->held_count += c->options->locked[v] && !*held;
 		*held |= c->options->locked[v] != 0;
 	}
@@ -326,6 +334,31 @@ static uint32_t count_shown(const chain_t *c)
 	return shown;
 }
 
+static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
+{
+	if (!begin(c, &levels[0]))
+		return false;
+	hold_locked(c);
+	uint32_t count = 1, shown = count_shown(c);
+	for (*end = HOB_LOD_END_MAX; count < c->options->max;) {
+		if (c->index_count / 3 <= HOB_LOD_SMALL)
+			*end = HOB_LOD_END_SMALL;
+		hob_arena_mark mark = hob_arena_save(c->arena);
+		bool ok = *end != HOB_LOD_END_MAX || step(c, end);
+		hob_arena_restore(c->arena, mark);
+		if (!ok)
+			return false;
+		if (*end != HOB_LOD_END_MAX)
+			break;
+		if (!emit(c, shown, &levels[count]))
+			return false;
+		if (levels[count].index_count > 0)
+			shown = levels[count++].index_count;
+	}
+	*level_count = count;
+	return true;
+}
+
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
 					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err)
 {
@@ -337,27 +370,10 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 	if (levels[0].index_count / 3 <= HOB_LOD_SMALL)
 		return true;
 	chain_t c = {.mesh = mesh, .options = options, .arena = arena, .err = err};
-	if (!begin(&c, &levels[0]))
-		return false;
-	hold_locked(&c);
-	uint32_t count = 1, shown = count_shown(&c);
-	for (*end = HOB_LOD_END_MAX; count < options->max;) {
-		if (c.index_count / 3 <= HOB_LOD_SMALL)
-			*end = HOB_LOD_END_SMALL;
-		hob_arena_mark mark = hob_arena_save(arena);
-		bool ok = *end != HOB_LOD_END_MAX || step(&c, end);
-		hob_arena_restore(arena, mark);
-		if (!ok)
-			return false;
-		if (*end != HOB_LOD_END_MAX)
-			break;
-		if (!emit(&c, shown, &levels[count]))
-			return false;
-		if (levels[count].index_count > 0)
-			shown = levels[count++].index_count;
-	}
-	*level_count = count;
-	return true;
+	hob_arena_init(&c.lasting, arena->limit);
+	bool ok = build(&c, levels, level_count, end);
+	hob_arena_release(&c.lasting);
+	return ok;
 }
 
 uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count)

@@ -16,12 +16,15 @@ static bool without_directions(const hob_mesh *mesh, hob_arena *arena, hob_mesh 
 bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out, hob_error *err)
 {
 	uint32_t vertices = mesh->vertex_count;
+	hob_arena_mark before = hob_arena_save(arena);
 	hob_siblings s = {.family = HOB_NEW(arena, uint32_t, vertices),
-					  .members = HOB_NEW(arena, uint32_t, vertices)};
+					  .members = HOB_NEW(arena, uint32_t, vertices),
+					  .first = HOB_NEW(arena, uint32_t, (size_t)vertices + 1)};
+	hob_arena_mark mark = hob_arena_save(arena);
 	uint32_t *from = HOB_NEW(arena, uint32_t, vertices);
 	void *memory = hob_arena_alloc(arena, hob_weld_scratch_size(vertices), 8);
 	hob_mesh bare;
-	if (!s.family || !s.members || !from || !memory || !without_directions(mesh, arena, &bare))
+	if (!s.family || !s.members || !s.first || !from || !memory || !without_directions(mesh, arena, &bare))
 		return hob_fail_memory(err, arena, "vertex families");
 	uint32_t array_count = hob_vertex_arrays_count(&bare);
 	hob_vertex_array *arrays = HOB_NEW(arena, hob_vertex_array, array_count);
@@ -29,9 +32,11 @@ bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out
 		return hob_fail_memory(err, arena, "vertex families");
 	hob_vertex_arrays_list(&bare, arrays);
 	s.count = hob_weld(arrays, array_count, vertices, NULL, 0, s.family, from, memory);
-	s.first = HOB_NEW(arena, uint32_t, (size_t)s.count + 1);
-	if (!s.first)
-		return hob_fail_memory(err, arena, "vertex families");
+	if (s.count == vertices) {
+		hob_arena_restore(arena, before);
+		*out = (hob_siblings){.count = vertices};
+		return true;
+	}
 	for (uint32_t v = 0; v < vertices; v++)
 		s.first[s.family[v] + 1]++;
 	for (uint32_t f = 0; f < s.count; f++)
@@ -40,6 +45,7 @@ bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out
 	memcpy(next, s.first, s.count * sizeof *next);
 	for (uint32_t v = 0; v < vertices; v++)
 		s.members[next[s.family[v]]++] = v;
+	hob_arena_restore(arena, mark);
 	*out = s;
 	return true;
 }

@@ -5,7 +5,8 @@
 #include "../model/model.h"
 
 typedef struct hob_siblings {
-	uint32_t count;	   /* families; a vertex without siblings is one of its own */
+	uint32_t
+		count; /* families; a vertex without siblings is one of its own. One for each vertex: no arrays follow */
 	uint32_t *family;  /* [vertex_count] */
 	uint32_t *first;   /* [count + 1] into members */
 	uint32_t *members; /* [vertex_count] vertices by family, ascending */
@@ -17,6 +18,7 @@ bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out
 
 /* Lets each corner of each triangle take, of its vertex's family, the member whose normal is nearest to the triangle's own;
  * members whose tangent has the handedness of the triangle's mapping come first; of equals the first.
+ * siblings  of fewer families than vertices, here and below
  * indices [index_count] in and out. Cost O(index_count * family size). */
 void hob_siblings_choose(const hob_siblings *siblings, const hob_mesh *mesh, uint32_t *indices,
 						 uint32_t index_count);

@@ -95,6 +95,20 @@ uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t
 	return kept;
 }
 
+bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first)
+{
+	const hob_vertex_array place = {positions, 12, true};
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t *from = HOB_NEW(scratch, uint32_t, vertex_count);
+	void *memory = hob_arena_alloc(scratch, hob_weld_scratch_size(vertex_count), 8);
+	if (from && memory)
+		hob_weld(&place, 1, vertex_count, NULL, 0, first, from, memory);
+	for (uint32_t v = 0; from && memory && v < vertex_count; v++)
+		first[v] = from[first[v]];
+	hob_arena_restore(scratch, mark);
+	return from && memory;
+}
+
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
 							uint32_t *out)
 {

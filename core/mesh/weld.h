@@ -22,6 +22,14 @@ uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t
 				  void *scratch);
 size_t hob_weld_scratch_size(uint32_t vertex_count);
 
+/* Finds which vertices are at one position.
+ *
+ * first         [vertex_count] out: the first vertex at the same position
+ * scratch       restored
+ * Returns       false when memory is short. */
+bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch,
+					 uint32_t *first) HOB_MUST_CHECK;
+
 /* Rewrites triangles through `remap` (NULL: as they are) and drops those that name a vertex twice.
  *
  * indices       [index_count] in; index_count a multiple of 3

@@ -201,6 +201,8 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 			*err = file->error;
 		return false;
 	}
+	if (!file->data)
+		return hob_fail(err, INTERNAL, "'%.*s' was read again", HOB_FMT(path));
 	*out = (hob_bytes){file->data, file->dep.size};
 	return true;
 }
@@ -239,9 +241,22 @@ static void io_left_root(void *user)
 	io->left_root = true;
 }
 
+static void io_done(void *user, hob_str path)
+{
+	srv_root_io *io = user;
+	for (uint32_t i = 0; i < io->count; i++) {
+		file_record *file = io->files[i];
+		if (file->failed || !hob_str_equal(file->dep.path, path))
+			continue;
+		join_hasher(file);
+		free(file->data);
+		file->data = NULL;
+	}
+}
+
 hob_io srv_root_io_table(srv_root_io *io)
 {
-	return (hob_io){io, io_read, io_find_nocase, io_left_root};
+	return (hob_io){io, io_read, io_find_nocase, io_left_root, io_done};
 }
 
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)

@@ -238,7 +238,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	srv_result result = {0};
 	if (io) {
 		sent_source sent = {srv_root_io_table(io), path, text};
-		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_left_root} : sent.below;
+		hob_io table =
+			text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_left_root, NULL} : sent.below;
 		srv_editor blender = {w, ask_export, io};
 		hob_editor editor = srv_editor_table(&blender);
 		hob_cook_request request = {.io = &table,

@@ -10,8 +10,10 @@ shift
 here=$(dirname "$0")
 command -v gltfpack >/dev/null || { echo "cook: gltfpack is missing: apt-get install gltfpack" >&2; exit 2; }
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -Wall -Wextra -I"$here/../.." -DHOB_VERSION='"bench"' "$here/cook_bench.c" \
-	-Wl,--start-group "$build"/libhob_*.a -Wl,--end-group -lassimp -lmeshoptimizer -lcjson -lzstd -ldeflate -lcrypto -lxxhash \
-	$(pkg-config --libs libwebp draco 2>/dev/null) $([ -e /usr/include/astcenc.h ] && echo -lastcenc) -lstdc++ -lm -lpthread \
+	-Wl,--start-group "$build"/libhob_*.a -Wl,--end-group -lassimp -lmeshoptimizer -lcjson -lzstd -ldeflate -lcrypto -lxxhash -lexpat \
+	$(for l in libwebp draco libavif libtiff-4; do pkg-config --libs "$l" 2>/dev/null; done) \
+	$([ -e /usr/include/OpenEXR/openexr.h ] && echo -lOpenEXRCore) $([ -e /usr/include/astcenc.h ] && echo -lastcenc) \
+	-lstdc++ -lm -lpthread \
 	-o "$build/cook_bench"
 if [ $# -eq 0 ]; then
 	corpus=${HOB_CORPUS:-$here/../../../shared/corpus}

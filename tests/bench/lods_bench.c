@@ -1,6 +1,7 @@
 /* lods_bench.c - what levels of detail state, and what is true of it. See lods.sh. */
 #include "core/import/importer.h"
 #include "core/mesh/bake.h"
+#include "lods_draw.h"
 #include "tests/surface_oracle.h"
 
 #include <fcntl.h>
@@ -47,6 +48,10 @@ typedef struct totals {
 	uint32_t count, room, above;
 	double points, most;
 	bool each;
+	const char *sheet;	   /* NULL: no pictures */
+	uint64_t pixels[3];	   /* covered, different, stray */
+	uint32_t levels_drawn; /* of them at one pixel: */
+	uint32_t at_one_pixel;
 } totals;
 
 static void add_ratio(totals *t, double ratio)
@@ -78,6 +83,27 @@ static void measure_mesh(totals *t, const char *model, const hob_baked_mesh *b)
 		soup_free(level);
 	}
 	soup_free(full);
+}
+
+/* What a renderer shows that takes each level where its error is a pixel. */
+static void draw_levels(totals *t, const char *model, const hob_baked_mesh *b)
+{
+	for (uint32_t l = 1; l < b->lod_count; l++) {
+		lods_draw_result drawn;
+		lods_draw_compare(b, l, &drawn);
+		t->pixels[0] += drawn.covered, t->pixels[1] += drawn.differ, t->pixels[2] += drawn.stray;
+		t->levels_drawn++;
+		t->at_one_pixel += drawn.pixels > 0.999;
+		if (t->each || drawn.stray > 0)
+			printf("  %-20.20s %-16.*s level %u: error %.2f pixels, %llu covered, %llu differ, %llu of them "
+				   "by more "
+				   "than 2 "
+				   "pixels\n",
+				   strrchr(model, '/') ? strrchr(model, '/') + 1 : model,
+				   (int)(b->mesh.name.len < 16 ? b->mesh.name.len : 16), b->mesh.name.data, l, drawn.pixels,
+				   (unsigned long long)drawn.covered, (unsigned long long)drawn.differ,
+				   (unsigned long long)drawn.stray);
+	}
 }
 
 static int ascending(const void *a, const void *b)
@@ -137,6 +163,7 @@ static void measure_model(totals *t, const char *model)
 	const hob_importer *importer;
 	uint32_t from = t->count;
 	uint64_t triangles = 0;
+	hob_baked_mesh largest = {0};
 	double seconds = 0;
 	if (!hob_import(&request, &importer, &m, &err)) {
 		printf("%s: %s\n", model, err.context);
@@ -154,6 +181,11 @@ static void measure_model(totals *t, const char *model)
 		}
 		seconds += cpu() - begin;
 		triangles += b.lods[0].index_count / 3;
+		if (b.lod_count > 1 &&
+			(largest.lod_count == 0 || largest.lods[0].index_count < b.lods[0].index_count))
+			largest = b;
+		if (t->sheet)
+			draw_levels(t, model, &b);
 		if (t->points > 0)
 			measure_mesh(t, model, &b);
 		else if (t->each)
@@ -165,6 +197,8 @@ static void measure_model(totals *t, const char *model)
 	printf("%-52s %8.3f us a triangle, %.3f s, %llu triangles\n", "",
 		   triangles ? seconds * 1e6 / (double)triangles : 0, seconds, (unsigned long long)triangles);
 	fflush(stdout);
+	if (t->sheet && largest.lod_count > 0)
+		lods_draw_row(&largest);
 	hob_arena_release(&arena);
 	hob_arena_release(&scratch);
 	hob_arena_release(&result);
@@ -181,9 +215,21 @@ int main(int count, char **names)
 			t.points = atof(names[first] + 9);
 		else if (strncmp(names[first], "--most=", 7) == 0)
 			t.most = atof(names[first] + 7);
+		else if (strncmp(names[first], "--draw=", 7) == 0)
+			t.sheet = names[first] + 7;
 	}
 	for (int i = first; i < count; i++)
 		measure_model(&t, names[i]);
 	print("all", &t, 0);
+	if (t.sheet) {
+		printf("drawn: %u levels from 4 sides, %u of them where the error is one pixel; of %llu pixels %.3f "
+			   "%% differ, "
+			   "%llu by more than 2 pixels\n",
+			   t.levels_drawn, t.at_one_pixel, (unsigned long long)t.pixels[0],
+			   100.0 * (double)t.pixels[1] / (double)(t.pixels[0] ? t.pixels[0] : 1),
+			   (unsigned long long)t.pixels[2]);
+		if (!lods_draw_write(t.sheet))
+			return 2;
+	}
 	return t.above > 0;
 }

@@ -1,8 +1,9 @@
-/* scenes_make.c - writes a GLB of one wavy grid: scenes_make COLUMNS ROWS > FILE. Positions and uv, 32-bit indices. */
+/* scenes_make.c - writes one wavy grid: scenes_make COLUMNS ROWS glb|obj > FILE. Positions and uv; 32-bit indices in a GLB. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void put(const void *data, size_t size)
 {
@@ -10,11 +11,36 @@ static void put(const void *data, size_t size)
 		exit(1);
 }
 
-int main(int count, char **args)
+typedef struct vertex {
+	float p[3], uv[2];
+} vertex;
+
+static vertex vertex_at(uint32_t x, uint32_t y, uint32_t columns, uint32_t rows)
 {
-	if (count != 3)
-		return 2;
-	uint32_t columns = (uint32_t)atoi(args[1]), rows = (uint32_t)atoi(args[2]);
+	float across = (float)x / (float)columns, along = (float)y / (float)rows, u = 100 * across,
+		  v = 100 * along;
+	float height = 2 * sinf(u * 0.7f) * cosf(v * 0.5f) + 0.2f * sinf(u * 9) * sinf(v * 8);
+	return (vertex){{u, height, v}, {across, along}};
+}
+
+static int write_obj(uint32_t columns, uint32_t rows)
+{
+	for (uint32_t y = 0; y <= rows; y++)
+		for (uint32_t x = 0; x <= columns; x++) {
+			vertex v = vertex_at(x, y, columns, rows);
+			printf("v %.6g %.6g %.6g\nvt %.6g %.6g\n", (double)v.p[0], (double)v.p[1], (double)v.p[2],
+				   (double)v.uv[0], (double)v.uv[1]);
+		}
+	for (uint32_t y = 0; y < rows; y++)
+		for (uint32_t x = 0; x < columns; x++) {
+			uint32_t a = y * (columns + 1) + x + 1, b = a + 1, c = a + columns + 1, d = c + 1;
+			printf("f %u/%u %u/%u %u/%u\nf %u/%u %u/%u %u/%u\n", a, a, c, c, b, b, b, b, c, c, d, d);
+		}
+	return fflush(stdout) != 0;
+}
+
+static int write_glb(uint32_t columns, uint32_t rows)
+{
 	uint64_t vertices = (uint64_t)(columns + 1) * (rows + 1), indices = 6ull * columns * rows;
 	uint64_t size = 20 * vertices + 4 * indices;
 	char json[2048];
@@ -44,16 +70,11 @@ int main(int count, char **args)
 	put(json, (size_t)length);
 	put(body, sizeof body);
 	for (uint32_t y = 0; y <= rows; y++)
-		for (uint32_t x = 0; x <= columns; x++) {
-			float u = 100 * (float)x / (float)columns, v = 100 * (float)y / (float)rows;
-			const float p[3] = {u, 2 * sinf(u * 0.7f) * cosf(v * 0.5f) + 0.2f * sinf(u * 9) * sinf(v * 8), v};
-			put(p, sizeof p);
-		}
+		for (uint32_t x = 0; x <= columns; x++)
+			put(vertex_at(x, y, columns, rows).p, 12);
 	for (uint32_t y = 0; y <= rows; y++)
-		for (uint32_t x = 0; x <= columns; x++) {
-			const float uv[2] = {(float)x / (float)columns, (float)y / (float)rows};
-			put(uv, sizeof uv);
-		}
+		for (uint32_t x = 0; x <= columns; x++)
+			put(vertex_at(x, y, columns, rows).uv, 8);
 	for (uint32_t y = 0; y < rows; y++)
 		for (uint32_t x = 0; x < columns; x++) {
 			uint32_t a = y * (columns + 1) + x, c = a + columns + 1;
@@ -61,4 +82,12 @@ int main(int count, char **args)
 			put(corners, sizeof corners);
 		}
 	return fflush(stdout) != 0;
+}
+
+int main(int count, char **args)
+{
+	if (count != 4)
+		return 2;
+	uint32_t columns = (uint32_t)atoi(args[1]), rows = (uint32_t)atoi(args[2]);
+	return strcmp(args[3], "obj") == 0 ? write_obj(columns, rows) : write_glb(columns, rows);
 }

@@ -8,6 +8,7 @@
 #include "core/mesh/siblings.h"
 #include "core/mesh/split.h"
 #include "core/mesh/triangle_order.h"
+#include "core/mesh/weld.h"
 
 #include <stdlib.h>
 
@@ -340,14 +341,17 @@ static void pieces_hang_together_by_position(void **state)
 	hob_mesh leaves = shape_leaves(&arena, 10), ball = shape_ball(&arena, 8, 6);
 	hob_lod_pieces pieces;
 	hob_error err = {0};
-	assert_true(hob_lod_pieces_find(leaves.position, leaves.vertex_count, leaves.indices, leaves.index_count,
-									&arena, &pieces, &err));
+	uint32_t *first = HOB_NEW(&arena, uint32_t, leaves.vertex_count + ball.vertex_count);
+	assert_true(hob_weld_places(leaves.position, leaves.vertex_count, &arena, first));
+	assert_true(hob_lod_pieces_find(leaves.position, leaves.vertex_count, first, leaves.indices,
+									leaves.index_count, &arena, &pieces, &err));
 	assert_int_equal(pieces.count, 10);
 	assert_false(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count));
 	assert_true(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count - 6));
 	/* The ball's seam is one of uv alone. */
-	assert_true(hob_lod_pieces_find(ball.position, ball.vertex_count, ball.indices, ball.index_count, &arena,
-									&pieces, &err));
+	assert_true(hob_weld_places(ball.position, ball.vertex_count, &arena, first));
+	assert_true(hob_lod_pieces_find(ball.position, ball.vertex_count, first, ball.indices, ball.index_count,
+									&arena, &pieces, &err));
 	assert_int_equal(pieces.count, 1);
 }
 

@@ -1,14 +1,16 @@
 #include "../shapes.h"
 #include "core/mesh/lod_error.h"
 #include "core/mesh/lods.h"
+#include "core/mesh/weld.h"
 #include "tests/surface_oracle.h"
 
-static hob_arena arena;
+static hob_arena arena, scratch;
 
 static int begin(void **state)
 {
 	(void)state;
 	hob_arena_init(&arena, (size_t)1 << 30);
+	hob_arena_init(&scratch, (size_t)1 << 30);
 	return 0;
 }
 
@@ -16,6 +18,7 @@ static int end(void **state)
 {
 	(void)state;
 	hob_arena_release(&arena);
+	hob_arena_release(&scratch);
 	return 0;
 }
 
@@ -173,13 +176,16 @@ static void nothing_seen_is_no_error(void **state)
 	hob_lod_full full;
 	hob_error err = {0};
 	double distance = -1;
-	assert_true(hob_lod_error_begin(place.position, place.vertex_count, place.indices, place.index_count,
-									&arena, &full, &err));
+	uint32_t *first = HOB_NEW(&arena, uint32_t, place.vertex_count);
+	assert_true(hob_weld_places(place.position, place.vertex_count, &arena, first));
+	assert_true(hob_lod_error_begin(place.position, place.vertex_count, first, place.indices,
+									place.index_count, &arena, &scratch, &full, &err));
 	assert_true(hob_lod_error_measure(&full, place.indices, 30, 0.5, &arena, &distance, &err));
 	assert_true(distance >= 0.5 && distance <= 0.5);
 	hob_mesh grid = shape_grid(&arena, 20, 0.1f, false, false);
-	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, grid.indices, grid.index_count, &arena,
-									&full, &err));
+	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
+	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
+									&arena, &scratch, &full, &err));
 	const uint32_t collapsed[3] = {4, 4, 5};
 	assert_true(hob_lod_error_measure(&full, collapsed, 3, 0, &arena, &distance, &err));
 	assert_true(isinf(distance));
