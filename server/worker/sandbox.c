@@ -150,16 +150,22 @@ static const int refused[] = {
 #endif
 
 /* fcntl's other commands would turn a descriptor that is shared with the daemon against it: F_SETOWN, F_SETSIG and O_ASYNC
- * send it a signal; F_SETPIPE_SZ and locks use up resources of the user. F_SETSIG with SIGURG comes before a lease: see
+ * send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease for writing, everybody who opens the
+ * file waits. F_SETSIG with SIGURG comes before a lease: see
  * beneath.c. */
 static bool allow_fcntl(scmp_filter_ctx filter)
 {
-	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	 F_GETFL,
-								   F_ADD_SEALS,		F_GET_SEALS, F_SETLEASE, F_GETLEASE};
+	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	F_GETFL,
+								   F_ADD_SEALS,		F_GET_SEALS, F_GETLEASE};
+	static const int leases[] = {F_RDLCK, F_UNLCK};
 	bool ok = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 									SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0)) == 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(leases); i++)
+		ok = ok &&
+			 seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2, SCMP_A1(SCMP_CMP_EQ, F_SETLEASE, 0),
+							  SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)leases[i], 0)) == 0;
 	return ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2,
 								  SCMP_A1(SCMP_CMP_EQ, F_SETSIG, 0), SCMP_A2(SCMP_CMP_EQ, SIGURG, 0)) == 0;
 }

@@ -11,12 +11,18 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,6 +33,7 @@ static uint8_t payload[SRV_FRAME_PAYLOAD];
 static int roots[64];
 static uint32_t root_count;
 static uint64_t memory_limit;
+static pid_t daemon_id; /* asked for before the sandbox, which forbids the question */
 
 static void hang(void)
 {
@@ -161,19 +168,19 @@ static long datagrams(void)
 
 static long trace_parent(void)
 {
-	return ptrace(PTRACE_SEIZE, getppid(), NULL, NULL);
+	return ptrace(PTRACE_SEIZE, daemon_id, NULL, NULL);
 }
 
 static long read_parent(void)
 {
 	char byte;
 	struct iovec mine = {&byte, 1}, theirs = {(void *)(uintptr_t)roots, 1};
-	return process_vm_readv(getppid(), &mine, 1, &theirs, 1, 0);
+	return process_vm_readv(daemon_id, &mine, 1, &theirs, 1, 0);
 }
 
 static long signal_parent(void)
 {
-	return kill(getppid(), 0);
+	return kill(daemon_id, 0);
 }
 
 static long run_memory(void)
@@ -204,7 +211,7 @@ static long become_user(void)
 /* The socket to the daemon is shared with it: whoever owns it gets its signals. */
 static long own_socket(void)
 {
-	return fcntl(SRV_WORKER_SOCKET, F_SETOWN, getppid());
+	return fcntl(SRV_WORKER_SOCKET, F_SETOWN, daemon_id);
 }
 
 static long choose_signal(void)
@@ -242,6 +249,90 @@ static long lock_socket(void)
 	return fcntl(SRV_WORKER_SOCKET, F_OFD_SETLK, &lock) == 0 || errno == EBADF ? 0 : -1;
 }
 
+/* Whoever opens the file would wait for the lease's end, for 45 s. */
+static long lease_for_writing(void)
+{
+	int fd = open_how(roots[0], "victim.txt", O_RDONLY);
+	if (fd < 0)
+		_exit(42);
+	return fcntl(fd, F_SETLEASE, F_WRLCK);
+}
+
+static long limit_parent(void)
+{
+	struct rlimit none = {0, 0};
+	return prlimit(daemon_id, RLIMIT_NOFILE, &none, NULL);
+}
+
+static long slow_parent(void)
+{
+	return setpriority(PRIO_PROCESS, (id_t)daemon_id, 19);
+}
+
+static long bind_parent(void)
+{
+	uint64_t first = 1;
+	return syscall(SYS_sched_setaffinity, daemon_id, sizeof first, &first);
+}
+
+static long write_parent(void)
+{
+	char byte = 0;
+	struct iovec mine = {&byte, 1}, theirs = {(void *)(uintptr_t)roots, 1};
+	return process_vm_writev(daemon_id, &mine, 1, &theirs, 1, 0);
+}
+
+/* Its memory, its files and its memory map, by name. */
+static long open_parent(void)
+{
+	static const char *const names[] = {"mem", "fd/0", "maps", "environ", "cwd", "root", "task"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char path[64];
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)daemon_id, names[i]);
+		if (open_how(AT_FDCWD, path, O_RDONLY) >= 0)
+			return 0;
+	}
+	return -1;
+}
+
+static long steal_descriptor(void)
+{
+	long process = syscall(SYS_pidfd_open, daemon_id, 0);
+	return process < 0 ? -1 : syscall(SYS_pidfd_getfd, process, 0, 0);
+}
+
+static long stop_thread_of_parent(void)
+{
+	return syscall(SYS_tgkill, daemon_id, daemon_id, SIGSTOP);
+}
+
+/* As F_SETFL with O_ASYNC does. */
+static long make_asynchronous_by_ioctl(void)
+{
+	int on = 1;
+	return ioctl(SRV_WORKER_SOCKET, FIOASYNC, &on);
+}
+
+static long share_segment(void)
+{
+	return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+}
+
+static long share_queue(void)
+{
+	return syscall(SYS_mq_open, "hob-rogue", O_CREAT | O_RDWR, 0600, NULL);
+}
+
+static long new_namespace(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+
+static long watch_folder(void)
+{
+	return inotify_init1(IN_CLOEXEC);
+}
+
 static void attack(const char *name)
 {
 	static const struct {
@@ -273,6 +364,19 @@ static void attack(const char *name)
 		{"memfd", make_memory_file},
 		{"hoard", hoard_memory_files},
 		{"lock", lock_socket},
+		{"lease", lease_for_writing},
+		{"starve", limit_parent},
+		{"slow", slow_parent},
+		{"bind", bind_parent},
+		{"poke", write_parent},
+		{"proc", open_parent},
+		{"steal", steal_descriptor},
+		{"stop", stop_thread_of_parent},
+		{"ioctl", make_asynchronous_by_ioctl},
+		{"segment", share_segment},
+		{"queue", share_queue},
+		{"namespace", new_namespace},
+		{"watch", watch_folder},
 	};
 	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
 		if (strncmp(name, attacks[i].name, strlen(attacks[i].name)) == 0)
@@ -364,6 +468,7 @@ int main(void)
 	srv_sandbox_layers layers;
 	hob_error error = {0};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	daemon_id = getppid();
 	if (!greet(&start) || !srv_sandbox_enter((srv_sandbox_policy)start.sandbox, start.memory_limit, roots,
 											 root_count, false, &layers, &error))
 		return 2;
