@@ -76,7 +76,7 @@ static uint32_t count_files(size_t i, const char *folder)
 	DIR *d = opendir(folder);
 	uint32_t count = 0;
 	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-		char path[600];
+		char path[1024];
 		snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
 		FILE *f = e->d_name[0] != '.' && has_ending(i, hob_path_extension(hob_str_of(path)))
 					  ? fopen(path, "rb")

@@ -8,7 +8,7 @@ static const char box[] =
 
 static reader *stage(const char *text)
 {
-	static char all[16384];
+	static char all[1 << 15];
 	reader *r = reader_new(&hob_usd_importer);
 	snprintf(all, sizeof all, "#usda 1.0\n(metersPerUnit = 1)\n%s", text);
 	reader_add(r, "stage.usda", all);
