@@ -52,20 +52,26 @@ static bool pick_channels(const exr_attr_chlist_t *list, layout *out, hob_error 
 	int lone = -1;
 	for (int k = 0; k < 4; k++)
 		out->from[k] = -1;
-	for (int c = 0; c < list->num_channels; c++) {
-		const exr_attr_chlist_entry_t *entry = &list->entries[c];
-		hob_str layer, name = last_part((hob_str){entry->name.str, (size_t)entry->name.length}, &layer);
-		if (entry->x_sampling != 1 || entry->y_sampling != 1 || name.len != 1)
-			continue;
-		if (name.data[0] == 'Y' || name.data[0] == 'Z')
-			lone = lone < 0 ? c : lone;
-		for (int k = 0; k < 4; k++)
-			if (name.data[0] == letters[k] && (!any || hob_str_equal(layer, chosen))) {
-				chosen = layer;
-				any = true;
-				out->from[k] = c;
+	/* The first layer with a colour; its alpha comes before its colours. */
+	for (int pass = 0; pass < 2; pass++)
+		for (int c = 0; c < list->num_channels; c++) {
+			const exr_attr_chlist_entry_t *entry = &list->entries[c];
+			hob_str layer, name = last_part((hob_str){entry->name.str, (size_t)entry->name.length}, &layer);
+			if (entry->x_sampling != 1 || entry->y_sampling != 1 || name.len != 1)
+				continue;
+			if (name.data[0] == 'Y' || name.data[0] == 'Z')
+				lone = lone < 0 ? c : lone;
+			for (int k = 0; k < 4; k++) {
+				if (name.data[0] != letters[k])
+					continue;
+				if (pass == 0 && !any && k < 3) {
+					chosen = layer;
+					any = true;
+				}
+				if (pass == 1 && any && hob_str_equal(layer, chosen))
+					out->from[k] = c;
 			}
-	}
+		}
 	if (out->from[0] < 0 && out->from[1] < 0 && out->from[2] < 0 && lone >= 0) {
 		out->grey = true;
 		out->from[0] = lone;
@@ -134,7 +140,8 @@ typedef struct reader {
 	exr_decode_pipeline_t decode;
 	bool began;
 	float *
-		planes; /* one chunk of each of the four channels, which are decoded apart: the library mixes up some orders */
+		planes; /* one chunk of R, G, B and A, decoded apart: the library mixes up some orders; the fifth takes all other
+					* channels: its shortcuts for three and four channels write to each */
 	size_t plane; /* floats in one */
 	float *pixels;
 } reader;
@@ -158,7 +165,7 @@ static exr_result_t read_chunk(reader *r, const exr_chunk_info_t *chunk, int32_t
 		return EXR_ERR_INVALID_ATTR;
 	for (int c = 0; c < r->decode.channel_count; c++) {
 		exr_coding_channel_info_t *channel = &r->decode.channels[c];
-		channel->decode_to_ptr = NULL;
+		channel->decode_to_ptr = (uint8_t *)(r->planes + 4 * r->plane);
 		for (int k = 0; k < 4; k++)
 			if (r->l->from[k] >= 0 &&
 				strcmp(channel->channel_name, r->list->entries[r->l->from[k]].name.str) == 0)
@@ -182,7 +189,7 @@ static exr_result_t read_chunk(reader *r, const exr_chunk_info_t *chunk, int32_t
 static bool take_planes(reader *r, int32_t width, int32_t height, hob_arena *arena)
 {
 	r->plane = (size_t)width * (size_t)height;
-	r->planes = hob_arena_array(arena, 4 * r->plane, sizeof(float), 16);
+	r->planes = hob_arena_array(arena, 5 * r->plane, sizeof(float), 16);
 	return r->planes != NULL;
 }
 
