@@ -3,12 +3,17 @@ import { text } from './text.js';
 
 /* Numbers and dates as the browser's owner writes them; words are English, as everything else here. */
 const locale = globalThis.navigator?.language ?? 'en';
-const whole = new Intl.NumberFormat(locale);
-const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
-const fraction = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale,
-	{ minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));
+/* Each is made when it is first used: the first page does not wait for those it does not need. */
+const later = (make) => {
+	let made = null;
+	return { format: (...given) => (made ??= make()).format(...given) };
+};
+const whole = later(() => new Intl.NumberFormat(locale));
+const full = later(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }));
+const fraction = [0, 1, 2].map((digits) => later(() => new Intl.NumberFormat(locale,
+	{ minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false })));
 const fixed = (value, digits) => fraction[digits].format(value);
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const relative = later(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto' }));
 
 export const number = (value) => (value === null || value === undefined ? '' : whole.format(value));
 

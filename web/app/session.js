@@ -5,9 +5,12 @@ import { connect, listen } from './live.js';
 
 const address = '/api/v1/session';
 const watchers = new Set();
-/* asked: an answer is there; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is
+const KEY = 'hob-open';
+/* A daemon that let everybody in the last time is believed to do so, until it says otherwise: nothing waits for it. */
+const open = localStorage.getItem(KEY) === '1';
+/* asked: an answer is there or believed; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is
  * being signed out, and nothing is read any more. */
-let state = { asked: false, required: false, scope: 'none', lost: false, leaving: false };
+let state = { asked: open, required: false, scope: open ? 'write' : 'none', lost: false, leaving: false };
 
 function set(change) {
 	state = { ...state, ...change };
@@ -18,6 +21,7 @@ function set(change) {
 async function ask() {
 	try {
 		const { required, scope, expired } = await get(address);
+		localStorage.setItem(KEY, required ? '' : '1');
 		set({ asked: true, required, scope, lost: scope === 'none' && (expired || state.lost) });
 	} catch {
 		// The pages say that nobody answers, and what comes later.
@@ -25,7 +29,7 @@ async function ask() {
 	}
 }
 
-onRefused(() => state.scope !== 'none' && set({ scope: 'none', required: true, lost: true }));
+onRefused(() => state.scope !== 'none' && set({ scope: 'none', required: true, lost: state.required }));
 /* A daemon that was started anew may ask for tokens now. */
 listen(({ kind }) => kind === 'hello' && ask());
 /* One cookie serves all tabs. */

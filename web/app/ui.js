@@ -69,8 +69,9 @@ export function Time({ at, exact }) {
 	const now = useClock();
 	if (!at) return null;
 	const time = typeof at === 'number' ? at : Date.parse(at);
+	const other = ({ currentTarget }) => (currentTarget.title = exact ? ago(time, now) : exactTime(time));
 	return html`<time datetime=${new Date(time).toISOString()}
-		title=${exact ? ago(time, now) : exactTime(time)}>${exact ? exactTime(time) : ago(time, now)}</time>`;
+		onPointerEnter=${other}>${exact ? exactTime(time) : ago(time, now)}</time>`;
 }
 
 export const Loading = ({ label = text.loading }) =>
