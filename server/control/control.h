@@ -59,17 +59,17 @@ typedef enum srv_control_kind {
 					  * previous cook). 200, 404, 410 */
 	SRV_CONTROL_WHAT_IF, /* text: "root/path" of a file: what would be cooked again if it changed. 200, 400, 404 */
 	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only the one with this name, or those below it. 200, 404, 410 */
-	SRV_CONTROL_SETTINGS, /* asset: effective settings, the origin of each, the sidecar. 200, sets etag */
-	SRV_CONTROL_SETTINGS_PATCH, /* asset, text: a merge patch of the sidecar, tag: If-Match. 200, 412, 422; sets etag */
-	SRV_CONTROL_SETTINGS_DELETE, /* asset, tag. 204, 412 */
+	SRV_CONTROL_SETTINGS, /* asset, file: effective settings, the origin of each, the file. 200, 404, sets etag */
+	SRV_CONTROL_SETTINGS_PATCH, /* asset, file, text: a merge patch, tag: If-Match. 200, 404, 412, 422; sets etag */
+	SRV_CONTROL_SETTINGS_DELETE, /* asset, file, tag. 204, 404, 412 */
 	SRV_CONTROL_KINDS,
 	SRV_CONTROL_FIRST_QUESTION = SRV_CONTROL_JOBS
 } srv_control_kind;
 
 typedef struct srv_control {
 	srv_control_kind kind;
-	hob_str asset; /* "root/path"; the poster owns this and the next two until the answer */
-	hob_str text, tag;
+	hob_str asset;			  /* "root/path"; the poster owns this and the next three until the answer */
+	hob_str text, tag, file;  /* file: of SETTINGS: below the root; empty: the sidecar */
 	uint64_t number, number2; /* job id, cursor, limit by kind */
 	int64_t since_ms;		  /* Unix time, 0 = no limit */
 	hob_sha256 digest;

@@ -95,7 +95,7 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 {
 	ask *a = calloc(1, sizeof *a);
 	srv_control control = rest ? *rest : (srv_control){0};
-	char *texts = malloc(asset.len + control.text.len + control.tag.len + 3);
+	char *texts = malloc(asset.len + control.text.len + control.tag.len + control.file.len + 4);
 	if (!a || !texts) {
 		free(a);
 		free(texts);
@@ -107,6 +107,7 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	a->control.asset = copy_text(&texts, asset);
 	a->control.text = copy_text(&texts, control.text);
 	a->control.tag = copy_text(&texts, control.tag);
+	a->control.file = copy_text(&texts, control.file);
 	a->control.user = a;
 	a->control.answer = on_answer;
 	a->box = http->box;

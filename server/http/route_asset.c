@@ -67,9 +67,16 @@ enum MHD_Result srv_route_asset_history(request *r)
 
 /* ---- settings */
 
+static hob_str settings_file(const request *r)
+{
+	hob_str file = {0};
+	srv_request_param(r, "file", &file);
+	return file;
+}
+
 enum MHD_Result srv_route_asset_settings(request *r)
 {
-	return relay(r, SRV_CONTROL_SETTINGS, NULL, "application/json");
+	return relay(r, SRV_CONTROL_SETTINGS, &(srv_control){.file = settings_file(r)}, "application/json");
 }
 
 static enum MHD_Result change_settings(request *r, srv_control_kind kind)
@@ -78,8 +85,8 @@ static enum MHD_Result change_settings(request *r, srv_control_kind kind)
 		return srv_reply_problem(r, PROBLEM_PRECONDITION_REQUIRED,
 								 "GET the settings and send their ETag: If-Match: \"...\"",
 								 "without If-Match somebody else's change could be lost");
-	return relay(r, kind, &(srv_control){.text = hob_buf_str(&r->body), .tag = r->head.if_match},
-				 "application/json");
+	srv_control rest = {.text = hob_buf_str(&r->body), .tag = r->head.if_match, .file = settings_file(r)};
+	return relay(r, kind, &rest, "application/json");
 }
 
 enum MHD_Result srv_route_asset_settings_patch(request *r)

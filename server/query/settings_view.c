@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 
 /* The settings of one asset as people see and change them: effective values, and the layer of each. */
@@ -26,11 +27,11 @@ typedef struct layer {
 
 typedef struct layers {
 	layer *items; /* those that exist, outermost folder first, the sidecar last; owned */
+	hob_str file; /* the layer that is told of as "sidecar"; empty: none */
 	uint32_t count, capacity;
 	hob_settings own, settings; /* own: of the daemon for this root */
-	char *sidecar_path;			/* owned */
-	bool has_sidecar;
-	char etag[SRV_SIDECAR_TAG]; /* of the sidecar */
+	bool has_file;
+	char etag[SRV_SIDECAR_TAG]; /* of the file */
 } layers;
 
 static void release(layers *l)
@@ -40,7 +41,6 @@ static void release(layers *l)
 		free(l->items[i].path);
 	}
 	free(l->items);
-	free(l->sidecar_path);
 }
 
 static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
@@ -57,12 +57,9 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;
 	hob_error wrong;
-	if (from->sidecar) {
-		l->sidecar_path = strndup(from->path.data, from->path.len);
-		l->has_sidecar = from->exists;
+	if (hob_str_equal(from->path, l->file)) {
+		l->has_file = from->exists;
 		srv_sidecar_tag(from->exists, from->text, l->etag);
-		if (!l->sidecar_path)
-			return hob_fail(err, MEMORY, "no memory left to read settings");
 	}
 	if (from->exists && !hob_settings_overlay(&l->settings, from->text, from->path, &wrong) &&
 		wrong.code != HOB_ERR_CONFIG) {
@@ -72,9 +69,9 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 	return !from->exists || add_layer(l, from, err);
 }
 
-static bool load(const srv_view_root *root, hob_str path, layers *l, hob_error *err)
+static bool load(const srv_view_root *root, hob_str path, hob_str file, layers *l, hob_error *err)
 {
-	*l = (layers){.own = root->settings, .settings = root->settings};
+	*l = (layers){.file = file, .own = root->settings, .settings = root->settings};
 	return srv_settings_walk(root->folder, path, take_layer, l, err);
 }
 
@@ -123,10 +120,17 @@ static void put_origins(const layers *l, hob_buf *out)
 	cJSON_Delete(own);
 }
 
+static const cJSON *json_of_file(const layers *l)
+{
+	for (uint32_t i = 0; l->has_file && i < l->count; i++)
+		if (hob_str_equal(hob_str_of(l->items[i].path), l->file))
+			return l->items[i].json;
+	return NULL;
+}
+
 static void tell(question *q, const layers *l)
 {
 	hob_buf value = {0}, *body = &q->body;
-	const cJSON *sidecar = l->has_sidecar ? l->items[l->count - 1].json : NULL;
 	hob_settings_print(&l->settings, &value);
 	hob_json_open(body, '{');
 	hob_json_put_str(body, "asset", q->control->asset);
@@ -136,10 +140,10 @@ static void tell(question *q, const layers *l)
 	put_origins(l, body);
 	hob_json_key(body, "sidecar");
 	hob_json_open(body, '{');
-	hob_json_put_str(body, "path", hob_str_of(l->sidecar_path));
+	hob_json_put_str(body, "path", l->file);
 	hob_json_key(body, "exists");
-	hob_json_bool(body, l->has_sidecar);
-	char *text = cJSON_PrintUnformatted(sidecar);
+	hob_json_bool(body, l->has_file);
+	char *text = cJSON_PrintUnformatted(json_of_file(l));
 	hob_json_key(body, "value");
 	hob_json_raw(body, hob_str_of(text));
 	cJSON_free(text);
@@ -156,7 +160,7 @@ void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_b
 	const srv_view_root *root = srv_query_root(q, asset->root);
 	if (!root || root->missing_since_ms != 0)
 		return;
-	if (load(root, asset->path, &l, &ignored))
+	if (load(root, asset->path, (hob_str){0}, &l, &ignored))
 		put_origins(&l, out);
 	release(&l);
 }
@@ -166,12 +170,12 @@ static int refuse(question *q, const hob_error *error)
 	return srv_query_refuse(q, hob_err_http(error->code), hob_err_name(error->code), error->context);
 }
 
-static int tell_now(question *q, const srv_view_root *root, hob_str path)
+static int tell_now(question *q, const srv_view_root *root, hob_str path, hob_str file)
 {
 	hob_error error;
 	layers l;
 	int status = 200;
-	if (load(root, path, &l, &error))
+	if (load(root, path, file, &l, &error))
 		tell(q, &l);
 	else
 		status = refuse(q, &error);
@@ -189,6 +193,16 @@ static int refuse_missing(question *q, const srv_view_root *root)
 	return status;
 }
 
+/* The settings file that is asked for; out: PATH_MAX bytes. Empty: none that the asset is cooked with. */
+static hob_str file_of(const srv_control *control, hob_str path, char *out)
+{
+	bool own = control->file.len == 0;
+	hob_str name = own ? path : control->file;
+	int length = snprintf(out, PATH_MAX, "%.*s%s", HOB_FMT(name), own ? ".cook.json" : "");
+	hob_str file = {out, (size_t)length};
+	return length < PATH_MAX && out[0] != '/' && srv_settings_reaches(file, path) ? file : (hob_str){0};
+}
+
 int srv_query_settings(question *q)
 {
 	srv_control *control = q->control;
@@ -199,16 +213,21 @@ int srv_query_settings(question *q)
 	const srv_view_root *root = srv_query_root(q, asset->root);
 	if (!root || root->missing_since_ms != 0)
 		return root ? refuse_missing(q, root) : srv_query_refuse(q, 404, "http.not-found", "no such root");
+	char room[PATH_MAX];
+	hob_str file = file_of(control, asset->path, room);
+	if (file.len == 0)
+		return srv_query_refuse(q, 404, "http.not-found",
+								"'file' is not a settings file that this asset is cooked with");
 	hob_error error;
 	srv_sidecar_result result = SRV_SIDECAR_DONE;
 	if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
-		result = srv_sidecar_delete(root->folder, asset->path, control->tag, &error);
+		result = srv_sidecar_delete(root->folder, file, control->tag, &error);
 	else if (control->kind == SRV_CONTROL_SETTINGS_PATCH)
-		result = srv_sidecar_patch(root->folder, asset->path, control->tag, control->text, &error);
+		result = srv_sidecar_patch(root->folder, file, control->tag, control->text, &error);
 	if (result == SRV_SIDECAR_CHANGED)
 		return srv_query_refuse(q, 412, "http.precondition-failed",
-								"the sidecar has changed: it is no longer the version in If-Match");
+								"the settings file has changed: it is no longer the version in If-Match");
 	if (result == SRV_SIDECAR_FAILED)
 		return refuse(q, &error);
-	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset->path);
+	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset->path, file);
 }

@@ -28,12 +28,12 @@ void srv_sidecar_tag(bool exists, hob_str text, char out[SRV_SIDECAR_TAG])
 	snprintf(out, SRV_SIDECAR_TAG, "\"%s\"", digits);
 }
 
-static bool open_sidecar(int root_fd, hob_str asset, sidecar *out, hob_error *err)
+static bool open_sidecar(int root_fd, hob_str file, sidecar *out, hob_error *err)
 {
 	*out = (sidecar){0};
-	int length = snprintf(out->path, sizeof out->path, "%.*s.cook.json", HOB_FMT(asset));
-	if (asset.len == 0 || length >= (int)sizeof out->path)
-		return hob_fail(err, CONFIG, "the model's path is too long for a sidecar");
+	int length = snprintf(out->path, sizeof out->path, "%.*s", HOB_FMT(file));
+	if (file.len == 0 || length >= (int)sizeof out->path)
+		return hob_fail(err, CONFIG, "the path is too long for a settings file");
 	return srv_settings_read(root_fd, out->path, &out->text, &out->exists, err);
 }
 
@@ -140,12 +140,12 @@ static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
 	return ok;
 }
 
-srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_match, hob_str patch,
+srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str file, hob_str if_match, hob_str patch,
 									 hob_error *err)
 {
 	sidecar s;
 	srv_sidecar_result result = SRV_SIDECAR_FAILED;
-	if (open_sidecar(root_fd, asset, &s, err))
+	if (open_sidecar(root_fd, file, &s, err))
 		result = !matches(&s, if_match)			  ? SRV_SIDECAR_CHANGED
 				 : apply(&s, root_fd, patch, err) ? SRV_SIDECAR_DONE
 												  : SRV_SIDECAR_FAILED;
@@ -165,11 +165,11 @@ static bool delete_sidecar(int root_fd, const char *path, hob_error *err)
 	return ok;
 }
 
-srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match, hob_error *err)
+srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str file, hob_str if_match, hob_error *err)
 {
 	sidecar s;
 	srv_sidecar_result result = SRV_SIDECAR_FAILED;
-	if (open_sidecar(root_fd, asset, &s, err))
+	if (open_sidecar(root_fd, file, &s, err))
 		result = !matches(&s, if_match)					? SRV_SIDECAR_CHANGED
 				 : delete_sidecar(root_fd, s.path, err) ? SRV_SIDECAR_DONE
 														: SRV_SIDECAR_FAILED;

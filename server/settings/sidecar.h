@@ -1,6 +1,6 @@
-/* sidecar.h - changes the settings of one model: its sidecar duck.glb.cook.json, and no other file.
+/* sidecar.h - changes a settings file: a model's sidecar duck.glb.cook.json, or the cook.json of a folder.
  *
- * The sidecar's name comes from the model's path. A change writes a whole file and renames it into place, so a reader sees
+ * Whose settings they are is the caller's affair (srv_settings_reaches). A change writes a whole file and renames it into place, so a reader sees
  * either the old file or the new one. If-Match guards against lost updates; two writers in this process must take turns. */
 #ifndef SRV_SETTINGS_SIDECAR_H
 #define SRV_SETTINGS_SIDECAR_H
@@ -16,14 +16,14 @@ typedef enum srv_sidecar_result {
 	SRV_SIDECAR_FAILED	 /* see *err */
 } srv_sidecar_result;
 
-/* The entity tag of a sidecar, with its quotes: the digest of its text, or "none" without a file. */
+/* The entity tag of a settings file, with its quotes: the digest of its text, or "none" without a file. */
 void srv_sidecar_tag(bool exists, hob_str text, char out[SRV_SIDECAR_TAG]);
-/* Applies a JSON merge patch (RFC 7396). asset: path below the root; if_match: a tag, or * for any file that exists.
+/* Applies a JSON merge patch (RFC 7396). file: path below the root; if_match: a tag, or * for any file that exists.
  * Errors: BAD_REQUEST (no JSON object), CONFIG (wrong settings, or the file is no JSON object), IO, DISK_FULL, MEMORY. */
-srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str asset, hob_str if_match, hob_str patch,
+srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str file, hob_str if_match, hob_str patch,
 									 hob_error *err) HOB_MUST_CHECK;
 /* Deletes it, if it exists. Errors: IO, CONFIG (it cannot be read). */
-srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str asset, hob_str if_match,
+srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str file, hob_str if_match,
 									  hob_error *err) HOB_MUST_CHECK;
 
 /* Renames the sidecar of `from` to that of `to`, both below the root. *moved: there was one, and `to` had none; otherwise

@@ -163,6 +163,39 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\s\d+\sGiB/);
 	});
 
+	test('a setting of a folder is saved for all models in it, and a nearer one wins', async () => {
+		const [file, outer] = ['set/cook.json', 'cook.json'];
+		studio.save('set/b.obj.cook.json', '{"lods":{"max":2}}');
+		await studio.sync();
+		await go('/ui/asset/art/set/b.obj?tab=settings');
+		const reach = page.getByLabel('Settings of');
+		assert.deepEqual(await reach.locator('option').allTextContents(), ['this model', 'all models in art/set/', 'all models in art/']);
+		await reach.selectOption('all models in art/set/');
+		await says('(not there yet)');
+		await says('(nearer, so it wins)', page.locator('.setting', { hasText: 'Levels at most' }));
+		await page.getByLabel('Merge copies').check();
+		assert.ok(await reach.isDisabled(), 'what is not saved stays where it was meant for');
+		await page.getByRole('button', { name: 'Save 1 change' }).click();
+		await says(`Saved in ${file}`);
+		assert.deepEqual(JSON.parse(studio.read(file)), { merge_instances: true });
+		assert.ok(!studio.exists(outer));
+		await studio.sync();
+		for (const name of ['a', 'b']) {
+			const [{ id }] = (await studio.get(`/api/v1/assets?path=art/set/${name}.obj`)).items;
+			assert.equal((await studio.get(`/api/v1/assets/${id}`)).settings.merge_instances, true);
+		}
+		await reach.selectOption('this model');
+		await says(file, page.locator('.setting', { hasText: 'Merge copies' }));
+		await reach.selectOption('all models in art/set/');
+		await page.locator('.setting', { hasText: 'Merge copies' }).getByRole('button', { name: 'Reset' }).click();
+		await page.getByRole('button', { name: 'Save 1 change' }).click();
+		await says(`Saved in ${file}`);
+		await assertAccessible(page);
+		rmSync(join(studio.art, file));
+		rmSync(join(studio.art, 'set/b.obj.cook.json'));
+		await studio.sync();
+	});
+
 	test('what a setting saved is told of the final cook, not of the preview before it', async () => {
 		studio.save('surface.obj', surface(150));
 		await studio.sync();

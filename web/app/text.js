@@ -212,7 +212,12 @@ export const text = {
 		differenceMeaning: 'Grey: the same. Yellow to red: different. The ring marks the largest difference.',
 	},
 	settings: {
-		intro: 'Changes are saved beside the model, in', notYet: '(not there yet)', other: 'Other',
+		intro: 'Changes are saved beside the model, in', introFolder: 'Changes apply to every model in this ' +
+			'folder and below, unless something nearer says otherwise. They are saved in',
+		reach: 'Settings of', reachModel: 'this model', reachFolder: (folder) => `all models in ${folder}/`,
+		reachLocked: 'Save or discard your changes first.', nearer: '(nearer, so it wins)',
+		savedFolder: (file) => `Saved in ${file}. The models that it changes are cooked again.`,
+		notYet: '(not there yet)', other: 'Other',
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
 			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps',

@@ -53,9 +53,9 @@ static void a_patch_merges_and_null_removes(void **state)
 {
 	(void)state;
 	hob_error error;
-	assert_int_equal(patch("x.obj", "\"none\"", "{\"lods\":{\"max\":3},\"scale\":2}", &error),
+	assert_int_equal(patch("x.obj.cook.json", "\"none\"", "{\"lods\":{\"max\":3},\"scale\":2}", &error),
 					 SRV_SIDECAR_DONE);
-	assert_int_equal(patch("x.obj", "*", "{\"lods\":{\"max\":null},\"encode\":\"raw\"}", &error),
+	assert_int_equal(patch("x.obj.cook.json", "*", "{\"lods\":{\"max\":null},\"encode\":\"raw\"}", &error),
 					 SRV_SIDECAR_DONE);
 	assert_string_equal(get("x.obj.cook.json"),
 						"{\n\t\"scale\":\t2,\n\t\"lods\":\t{\n\t},\n\t\"encode\":\t\"raw\"\n}\n");
@@ -66,21 +66,21 @@ static void if_match_must_name_what_is_there(void **state)
 	(void)state;
 	hob_error error;
 	char tag[SRV_SIDECAR_TAG];
-	assert_int_equal(patch("x.obj", "*", "{}", &error), SRV_SIDECAR_CHANGED);
-	assert_int_equal(patch("x.obj", "\"0\"", "{}", &error), SRV_SIDECAR_CHANGED);
-	assert_int_equal(patch("x.obj", "", "{}", &error), SRV_SIDECAR_CHANGED);
+	assert_int_equal(patch("x.obj.cook.json", "*", "{}", &error), SRV_SIDECAR_CHANGED);
+	assert_int_equal(patch("x.obj.cook.json", "\"0\"", "{}", &error), SRV_SIDECAR_CHANGED);
+	assert_int_equal(patch("x.obj.cook.json", "", "{}", &error), SRV_SIDECAR_CHANGED);
 	assert_string_equal(get("x.obj.cook.json"), "");
 	put("x.obj.cook.json", "{\"scale\":2}");
-	assert_int_equal(patch("x.obj", "\"none\"", "{}", &error), SRV_SIDECAR_CHANGED);
+	assert_int_equal(patch("x.obj.cook.json", "\"none\"", "{}", &error), SRV_SIDECAR_CHANGED);
 	srv_sidecar_tag(true, HOB_STR("{\"scale\":3}"), tag);
-	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj"), hob_str_of(tag), &error),
+	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj.cook.json"), hob_str_of(tag), &error),
 					 SRV_SIDECAR_CHANGED);
 	assert_string_equal(get("x.obj.cook.json"), "{\"scale\":2}");
 	srv_sidecar_tag(true, HOB_STR("{\"scale\":2}"), tag);
-	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj"), hob_str_of(tag), &error),
+	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj.cook.json"), hob_str_of(tag), &error),
 					 SRV_SIDECAR_DONE);
 	assert_string_equal(get("x.obj.cook.json"), "");
-	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj"), HOB_STR("\"none\""), &error),
+	assert_int_equal(srv_sidecar_delete(root_fd, HOB_STR("x.obj.cook.json"), HOB_STR("\"none\""), &error),
 					 SRV_SIDECAR_DONE);
 }
 
@@ -89,14 +89,15 @@ static void what_is_wrong_changes_nothing(void **state)
 	(void)state;
 	hob_error error;
 	put("x.obj.cook.json", "[1]");
-	assert_int_equal(patch("x.obj", "*", "{}", &error), SRV_SIDECAR_FAILED);
+	assert_int_equal(patch("x.obj.cook.json", "*", "{}", &error), SRV_SIDECAR_FAILED);
 	assert_int_equal(error.code, HOB_ERR_CONFIG);
 	assert_string_equal(get("x.obj.cook.json"), "[1]");
-	assert_int_equal(patch("y.obj", "\"none\"", "[1]", &error), SRV_SIDECAR_FAILED);
+	assert_int_equal(patch("y.obj.cook.json", "\"none\"", "[1]", &error), SRV_SIDECAR_FAILED);
 	assert_int_equal(error.code, HOB_ERR_BAD_REQUEST);
-	assert_int_equal(patch("y.obj", "\"none\"", "{\"lods\":{\"max\":99}}", &error), SRV_SIDECAR_FAILED);
+	assert_int_equal(patch("y.obj.cook.json", "\"none\"", "{\"lods\":{\"max\":99}}", &error),
+					 SRV_SIDECAR_FAILED);
 	assert_int_equal(error.code, HOB_ERR_CONFIG);
-	assert_int_equal(patch("no/such/y.obj", "\"none\"", "{}", &error), SRV_SIDECAR_FAILED);
+	assert_int_equal(patch("no/such/y.obj.cook.json", "\"none\"", "{}", &error), SRV_SIDECAR_FAILED);
 	assert_int_equal(error.code, HOB_ERR_IO);
 	char longest[PATH_MAX];
 	memset(longest, 'x', sizeof longest - 1);
@@ -118,9 +119,9 @@ static void a_hundred_folders_deep_it_is_still_the_own_sidecar(void **state)
 		snprintf(file, sizeof file, "%scook.json", name);
 		put(file, "{\"scale\":3}");
 	}
-	snprintf(name + used, sizeof name - used, "x.obj");
+	snprintf(name + used, sizeof name - used, "x.obj.cook.json");
 	assert_int_equal(patch(name, "\"none\"", "{\"lods\":{\"max\":1}}", &error), SRV_SIDECAR_DONE);
-	snprintf(file, sizeof file, "%s.cook.json", name);
+	snprintf(file, sizeof file, "%s", name);
 	assert_string_equal(get(file), "{\n\t\"lods\":\t{\n\t\t\"max\":\t1\n\t}\n}\n");
 	assert_int_equal(srv_sidecar_delete(root_fd, hob_str_of(name), HOB_STR("*"), &error), SRV_SIDECAR_DONE);
 	assert_string_equal(get(file), "");
@@ -147,9 +148,9 @@ static void a_link_that_leaves_the_root_is_replaced_not_followed(void **state)
 	fclose(file);
 	assert_int_equal(symlinkat(target, root_fd, "x.obj.cook.json"), 0);
 	assert_int_equal(symlinkat(outside.path, root_fd, "away"), 0);
-	assert_int_equal(patch("x.obj", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_DONE);
+	assert_int_equal(patch("x.obj.cook.json", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_DONE);
 	assert_string_equal(get("x.obj.cook.json"), "{\n\t\"scale\":\t2\n}\n");
-	assert_int_equal(patch("away/x.obj", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_FAILED);
+	assert_int_equal(patch("away/x.obj.cook.json", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_FAILED);
 	char text[32] = "";
 	file = fopen(target, "r");
 	assert_non_null(fgets(text, sizeof text, file));

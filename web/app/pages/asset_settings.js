@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
-import { getTagged, write } from '../api.js';
+import { getTagged, query, write } from '../api.js';
 import { percent, size } from '../format.js';
 import { listen } from '../live.js';
 import { useResource } from '../hooks.js';
@@ -13,6 +13,10 @@ const words = text.settings;
 const TEXTURES_LOOKED_AT = 64;
 const KTX2_HEAD = 28;
 const KTX2_MAGIC = 0xab4b5458;
+
+/* Where settings of an asset may stand, the nearest first: its sidecar, then cook.json of each folder around it. */
+const filesOf = (path) => [`${path}.cook.json`, ...path.split('/').map((_, depth, names) =>
+	[...names.slice(0, names.length - 1 - depth), 'cook.json'].join('/'))];
 
 const at = (object, path) => path.split('.').reduce((value, name) => value?.[name], object);
 
@@ -61,11 +65,12 @@ function Control({ setting, value, change, labelled }) {
 				${words.units[setting.path] && html` <span class="quiet">${words.units[setting.path]}</span>`}`;
 }
 
-function Origin({ origin, sidecar }) {
+function Origin({ origin, files, data }) {
 	if (origin === 'default') return html`<span class="origin quiet">${words.origins.default}</span>`;
-	const own = origin === sidecar;
+	const own = origin === files[0];
+	const nearer = files.includes(origin) && files.indexOf(origin) < files.indexOf(data.sidecar.path);
 	return html`<span class="origin ${own ? 'own' : ''}" title=${origin}><${Icon} name=${own ? 'assets' : 'folder'} />
-			${own ? words.origins.own : origin}</span>`;
+			${own ? words.origins.own : origin}${nearer && ` ${words.nearer}`}</span>`;
 }
 
 const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : typeof value === 'boolean'
@@ -79,12 +84,15 @@ function limits({ path, type, minimum, maximum, default: standard }) {
 			: `, ${words.standard(named)}`}`;
 }
 
-function Row({ setting, data, drafts, draft }) {
+/* What stands in the file that is changed, else what is in force. */
+const valueOf = (data, path) => at(data.sidecar.value ?? {}, path) ?? at(data.settings, path);
+
+function Row({ setting, data, files, drafts, draft }) {
 	const { path } = setting;
 	const [label, help] = text.settingNames[path] ?? [path, setting.description];
 	const changed = path in drafts;
 	const own = data.origins[path] === data.sidecar.path;
-	const value = changed && drafts[path] !== null ? drafts[path] : at(data.settings, path);
+	const value = changed && drafts[path] !== null ? drafts[path] : valueOf(data, path);
 	const id = `setting-${path.replaceAll('.', '-')}`;
 	return html`<div class="setting ${changed ? 'draft' : ''}">
 			<div><label for=${id}>${label}</label><p class="quiet" title=${setting.description}>
@@ -95,7 +103,7 @@ function Row({ setting, data, drafts, draft }) {
 		<div class="from">${changed ? html`<span class="origin tone-work">
 				${drafts[path] === null ? words.willReset : words.unsaved}</span>
 				<button type="button" class="small" onClick=${() => draft(path)}>${words.undo}</button>`
-			: html`<${Origin} origin=${data.origins[path]} sidecar=${data.sidecar.path} />
+			: html`<${Origin} origin=${data.origins[path]} files=${files} data=${data} />
 				${own && html`<button type="button" class="small" onClick=${() => draft(path, null)}>
 					${words.reset}</button>`}`}</div></div>`;
 }
@@ -169,14 +177,27 @@ function Outcome({ asset, outcome }) {
 				words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
 }
 
+/* For whom: the model, or a folder with all that is in it. */
+function Reach({ asset, files, file, choose, locked }) {
+	const folder = (name) => [asset.root, ...name.split('/').slice(0, -1)].join('/');
+	return html`<label class="reach">${words.reach} <select value=${file} disabled=${locked}
+			title=${locked ? words.reachLocked : undefined} onChange=${(event) => choose(event.target.value)}>
+		${files.map((name, depth) => html`<option value=${name}>
+			${depth ? words.reachFolder(folder(name)) : words.reachModel}</option>`)}</select></label>`;
+}
+
 function Editor({ asset, schema }) {
+	const files = filesOf(asset.path);
+	const [file, setFile] = useState(files[0]);
+	const [saved, setSaved] = useState('');
+	const folder = file !== files[0];
 	const [tagged, setTagged] = useState(null);
 	const [error, setError] = useState(null);
 	const [drafts, setDrafts] = useState({});
 	const [busy, setBusy] = useState(false);
 	const outcome = useOutcome(asset);
 	const mayWrite = useMayWrite();
-	const address = `/api/v1/assets/${asset.id}/settings`;
+	const address = `/api/v1/assets/${asset.id}/settings${query({ file: folder && file })}`;
 	const dirty = useRef(false);
 	dirty.current = Object.keys(drafts).length > 0;
 	const load = () => getTagged(address).then((found) => setTagged(found), setError);
@@ -188,9 +209,13 @@ function Editor({ asset, schema }) {
 	useEffect(() => guardLeaving(() => dirty.current && words.leave), []);
 	if (!tagged) return error ? html`<${Failure} error=${error} retry=${load} />` : html`<${Loading} />`;
 	const { data, etag } = tagged;
+	const choose = (name) => {
+		setSaved('');
+		setFile(name);
+	};
 	const draft = (path, value) => setDrafts((old) => {
 		const next = { ...old };
-		if (value === undefined || (value !== null && value === at(data.settings, path))) delete next[path];
+		if (value === undefined || (value !== null && value === valueOf(data, path))) delete next[path];
 		else next[path] = value;
 		return next;
 	});
@@ -199,10 +224,12 @@ function Editor({ asset, schema }) {
 		setBusy(true);
 		setError(null);
 		try {
-			outcome.watch();
+			setSaved('');
+			if (!folder) outcome.watch();
 			await write('PATCH', address, nest(drafts),
 				{ 'If-Match': etag, 'Content-Type': 'application/merge-patch+json' });
 			setDrafts({});
+			if (folder) setSaved(file);
 		} catch (reason) {
 			setError(reason.status === 412 ? Object.assign(reason, { message: words.conflict }) : reason);
 		}
@@ -216,19 +243,22 @@ function Editor({ asset, schema }) {
 	const count = Object.keys(drafts).length;
 	return html`<form class="stack" onSubmit=${save}>
 		${error && html`<${Failure} error=${error} />`}
-		<p class="quiet">${words.intro} <code class="anywhere">${data.sidecar.path}</code>
+		<${Reach} asset=${asset} files=${files} file=${file} choose=${choose} locked=${count > 0 || busy} />
+		<p class="quiet">${folder ? words.introFolder : words.intro} <code class="anywhere">${data.sidecar.path}</code>
 			${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
 		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) =>
 				html`<${Panel} id=${`group-${name}`} title=${name}
 					note=${html`<${GroupNote} name=${name} asset=${asset} />`}>
 					${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data}
-						drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
-		<div class="savebar ${count || outcome.before ? 'open' : ''}">
+						files=${files} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
+		<div class="savebar ${count || outcome.before || saved ? 'open' : ''}">
 			<button type="submit" class="primary" disabled=${!count || busy || !mayWrite}
 				title=${mayWrite ? undefined : text.session.readOnlyTitle}>
 				${busy ? html`<span class="spinner" aria-hidden="true" />` : ''}${words.save(count)}</button>
 			${count > 0 && html`<button type="button" onClick=${() => setDrafts({})}>${words.discard}</button>`}
-			${count === 0 && html`<${Outcome} asset=${asset} outcome=${outcome} />`}</div>
+			${count === 0 && saved && html`<p class="outcome-line tone-good" role="status"><${Icon} name="fresh" />
+				${words.savedFolder(saved)}</p>`}
+			${count === 0 && !saved && html`<${Outcome} asset=${asset} outcome=${outcome} />`}</div>
 	</form>`;
 }
 
