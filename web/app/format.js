@@ -32,11 +32,12 @@ export function sizeParts(bytes) {
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
 
-/** A limit as it was set: 4294967296 -> "4 GiB"; what is no whole number of MiB as any other size. */
+/** A limit as it was set: 4294967296 -> "4 GiB"; what is no whole number of MiB, or a small one of KiB, as any other
+ * size. */
 export function limitSize(bytes) {
-	if (!bytes || bytes % 1048576) return size(bytes);
-	const units = ['MiB', 'GiB', 'TiB'];
-	let [unit, value] = [0, bytes / 1048576];
+	if (!bytes || bytes % (bytes < 1048576 ? 1024 : 1048576)) return size(bytes);
+	const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+	let [unit, value] = [0, bytes / 1024];
 	for (; value % 1024 === 0 && unit < units.length - 1; unit++) value /= 1024;
 	return `${whole.format(value)}\u00a0${units[unit]}`;
 }

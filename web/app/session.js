@@ -8,8 +8,8 @@ const watchers = new Set();
 const KEY = 'hob-open';
 /* A daemon that let everybody in the last time is believed to do so, until it says otherwise: nothing waits for it. */
 const open = localStorage.getItem(KEY) === '1';
-/* asked: an answer is there or believed; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more; leaving: it is
- * being signed out, and nothing is read any more. */
+/* asked: an answer is there, or believed; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more;
+ * leaving: it is being signed out, and nothing is read any more. */
 let state = { asked: open, required: false, scope: open ? 'write' : 'none', lost: false, leaving: false };
 
 function set(change) {

@@ -45,6 +45,8 @@ test('every state, error and format has words', () => {
 test('a limit is told as it was set, and what is beside it in the same unit', () => {
 	assert.equal(limitSize(4294967296), '4\u00a0GiB');
 	assert.equal(limitSize(512 * 1048576), '512\u00a0MiB');
+	assert.equal(limitSize(32768), '32\u00a0KiB');
+	assert.equal(limitSize(5000000), size(5000000));
 	assert.equal(limitSize(4000000000), size(4000000000));
 	assert.equal(limitSize(0), size(0));
 	assert.equal(sizeBeside(3221225472, 4294967296), '3.00\u00a0GiB');

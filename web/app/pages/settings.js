@@ -11,7 +11,7 @@ const empty = (value) => value === null || value === undefined || value === ''
 function shown({ key, value }) {
 	if (empty(value)) return html`<span class="quiet">${text.none}</span>`;
 	if (words.zero[key] && value === 0) return words.zero[key];
-	if (typeof value === 'number' && /(_size|_limit|_bytes)$/.test(key)) return html`<span
+	if (typeof value === 'number' && /(_size|_limit|_bytes|_below)$/.test(key)) return html`<span
 			title=${number(value)}>${limitSize(value)}</span>`;
 	if (typeof value === 'number' && /_(ms|seconds)$/.test(key)) return duration(key.endsWith('_ms') ? value
 			: value * 1000);
