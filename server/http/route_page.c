@@ -15,8 +15,16 @@ EMBED(hob_page_js, "server/http/page/page.js");
 EMBED(hob_page_svg, "server/http/page/icon.svg");
 EMBED(hob_openapi, "schema/openapi.json");
 
+/* The decoders of compressed models are WebAssembly, which three.js loads from a data: address. */
+static const char page_policy[] =
+	"default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
+	"connect-src 'self' data: blob:; "
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/* The worker that unpacks Basis Universal makes functions from text, and reaches nothing. */
+static const char basis_policy[] = "default-src 'none'; script-src 'unsafe-eval' 'wasm-unsafe-eval'";
+
 static enum MHD_Result reply_response(request *r, struct MHD_Response *response, hob_bytes bytes,
-									  const char *type, bool for_ever)
+									  const char *type, const char *policy, bool for_ever)
 {
 	char etag[40];
 	uint64_t hash[2];
@@ -28,11 +36,7 @@ static enum MHD_Result reply_response(request *r, struct MHD_Response *response,
 	srv_response_add(response, "ETag", etag);
 	srv_response_add(response, "X-Content-Type-Options", "nosniff");
 	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
-	/* The decoders of compressed models are WebAssembly, which three.js loads from a data: address. */
-	srv_response_add(response, "Content-Security-Policy",
-					 "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
-					 "connect-src 'self' data: blob:; "
-					 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+	srv_response_add(response, "Content-Security-Policy", policy);
 	srv_response_add(response, "Referrer-Policy", "no-referrer");
 	bool unchanged = r->head.if_none_match.data && srv_etag_in_list(r->head.if_none_match, hob_str_of(etag));
 	return srv_reply(r, unchanged ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, bytes.size);
@@ -46,7 +50,7 @@ static struct MHD_Response *response_of_program(hob_bytes bytes)
 enum MHD_Result srv_reply_file(request *r, const char *begin, const char *end, const char *type)
 {
 	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
-	return reply_response(r, response_of_program(bytes), bytes, type, false);
+	return reply_response(r, response_of_program(bytes), bytes, type, page_policy, false);
 }
 
 /* ---- the dashboard */
@@ -96,6 +100,7 @@ static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 
 static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 {
+	const char *policy = hob_str_starts(name, HOB_STR("basis-")) ? basis_policy : page_policy;
 	const srv_web_file *file = find_web_file(name);
 	if (r->http->web_root) {
 		hob_buf body = {0};
@@ -103,7 +108,7 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 			hob_bytes bytes = {body.data, body.size};
 			struct MHD_Response *response = MHD_create_response_from_buffer(
 				bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_MUST_COPY);
-			enum MHD_Result result = reply_response(r, response, bytes, type_of(name), false);
+			enum MHD_Result result = reply_response(r, response, bytes, type_of(name), policy, false);
 			hob_buf_release(&body);
 			return result;
 		}
@@ -114,7 +119,7 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
 								 "load the page again; the program may have been updated",
 								 "the dashboard has no file '%.*s'", HOB_FMT(name));
-	bool packed = srv_request_takes_gzip(r);
+	bool packed = !file->plain || srv_request_takes_gzip(r);
 	const char *begin = packed ? file->packed : file->plain,
 			   *end = packed ? file->packed_end : file->plain_end;
 	hob_bytes bytes = {(const uint8_t *)begin, (size_t)(end - begin)};
@@ -122,7 +127,7 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 	srv_response_add(response, "Vary", "Accept-Encoding");
 	if (packed)
 		srv_response_add(response, "Content-Encoding", "gzip");
-	return reply_response(r, response, bytes, file->type, for_ever);
+	return reply_response(r, response, bytes, file->type, policy, for_ever);
 }
 
 enum MHD_Result srv_route_web_file(request *r)

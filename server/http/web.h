@@ -7,7 +7,7 @@
 
 typedef struct srv_web_file {
 	const char *name, *type;		 /* "main-2VPJ4QNA.js", "text/javascript; charset=utf-8" */
-	const char *plain, *plain_end;	 /* its bytes */
+	const char *plain, *plain_end;	 /* its bytes; NULL: there is only the gzip */
 	const char *packed, *packed_end; /* the same as gzip */
 } srv_web_file;
 

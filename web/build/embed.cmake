@@ -27,12 +27,21 @@ foreach(file IN LISTS files)
   endforeach()
   file(SIZE ${DIST}/${file} plain_size)
   file(SIZE ${DIST}/${file}.gz packed_size)
-  math(EXPR total_size "${total_size} + ${plain_size} + ${packed_size}")
+  math(EXPR total_size "${total_size} + ${packed_size}")
+  if(NOT extension STREQUAL "wasm")
+    math(EXPR total_size "${total_size} + ${plain_size}")
+  endif()
   if(file MATCHES "^main-.*[.]js$")
     set(main_size ${packed_size})
   endif()
-  string(APPEND blocks "EMBED(file${index}, \"${DIST}/${file}\")\nEMBED(file${index}_gz, \"${DIST}/${file}.gz\")\n")
-  string(APPEND rows "\tROW(\"${file}\", \"${type}\", file${index})\n")
+  # Only a browser runs WebAssembly, and each takes gzip.
+  set(row ROW_PACKED)
+  if(NOT extension STREQUAL "wasm")
+    set(row ROW)
+    string(APPEND blocks "EMBED(file${index}, \"${DIST}/${file}\")\n")
+  endif()
+  string(APPEND blocks "EMBED(file${index}_gz, \"${DIST}/${file}.gz\")\n")
+  string(APPEND rows "\t${row}(\"${file}\", \"${type}\", file${index})\n")
   math(EXPR index "${index} + 1")
 endforeach()
 # What is promised about sizes: a first page over a slow line, a program that stays small.
@@ -52,6 +61,7 @@ set(content "#include \"server/http/web.h\"
 	extern const char hob_web_##name##_begin[], hob_web_##name##_end[];
 #define ROW(file, type, name)                                                                                \\
 	{file, type, hob_web_##name##_begin, hob_web_##name##_end, hob_web_##name##_gz_begin, hob_web_##name##_gz_end},
+#define ROW_PACKED(file, type, name) {file, type, 0, 0, hob_web_##name##_gz_begin, hob_web_##name##_gz_end},
 
 ${blocks}
 const srv_web_file srv_web_files[] = {

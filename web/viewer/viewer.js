@@ -11,6 +11,7 @@
 import * as THREE from 'three';
 import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
 import { clock, number } from '../app/format.js';
+import { basis } from './basis.js';
 import { Clips } from './clips.js';
 import { DENSITY, followDensity } from './density.js';
 import { button, choice, h, slider, toggle } from './dom.js';
@@ -45,6 +46,7 @@ class Viewer {
 		this.element = element;
 		this.loader = new HobLoader();
 		this.loader.keepData = true;
+		this.loader.setKTX2Loader(basis);
 		this.noteOutputs(asset.outputs);
 		this.loader.onTextureError = (error) => this.problems.push(error.message);
 		this.problems = [];

@@ -1,5 +1,7 @@
 #include "http_fixture.h"
 
+#include "../../../server/http/web.h"
+
 #include <cjson/cJSON.h>
 
 /* What the HTTP thread asks of the loop, and the table of routes. */
@@ -304,6 +306,22 @@ static void every_page_of_the_status_page_is_served(void **state)
 	}
 }
 
+static void the_transcoder_of_textures_has_a_policy_of_its_own(void **state)
+{
+	fixture *f = *state;
+	for (const srv_web_file *file = srv_web_files; file->name; file++) {
+		if (strncmp(file->name, "basis-", 6) != 0)
+			continue;
+		char path[128];
+		snprintf(path, sizeof path, "/web/%s", file->name);
+		answer a = get(f, path);
+		assert_int_equal(a.status, 200);
+		assert_field(&a, "Content-Security-Policy",
+					 "default-src 'none'; script-src 'unsafe-eval' 'wasm-unsafe-eval'");
+		answer_release(&a);
+	}
+}
+
 static void problem_types_can_be_looked_up(void **state)
 {
 	fixture *f = *state;
@@ -369,6 +387,7 @@ int main(void)
 		TEST(every_route_refuses_other_methods),
 		TEST(openapi_describes_every_route_and_no_other),
 		TEST(every_page_of_the_status_page_is_served),
+		TEST(the_transcoder_of_textures_has_a_policy_of_its_own),
 		TEST(problem_types_can_be_looked_up),
 		TEST(metrics_count_what_was_asked),
 		TEST(health_is_told_apart_from_readiness),
