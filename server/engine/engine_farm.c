@@ -9,9 +9,13 @@
  *                    \                            \-> AGAIN -> looked up again
  *                     \-> raised: somebody waits for it -> waits for a worker at once
  *
- * Only cooks that no client waits for take part. Everything else is cooked at once, and the others learn of it. */
+ * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the others learn of
+ * it; but more changes than BY_HAND are a checkout, or a file that many models use, and every machine has them.
+ *
+ * While the farm is degraded, each machine cooks its share of them: which machine that is follows from the lookup and from the
+ * machines of the last heartbeat. Only when a lease's time is over does it cook the shares of the others. */
 
-enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, PATIENCE_MS = 10000 };
+enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
 static void take_out(engine_job *job)
 {
@@ -30,6 +34,50 @@ static void go_to_worker(engine_job *job)
 	srv_engine_count_waiting(job->engine);
 }
 
+/* While the farm is degraded, and until the others have given what they cooked meanwhile. */
+static bool has_only_its_share(const srv_upstream_facts *facts)
+{
+	int64_t since = srv_engine_now_ms() - facts->since_ms;
+	int64_t most = facts->lease_ms;
+	/* They notice later that it is back, but hardly later than by the time that it was away. */
+	if (facts->state == SRV_UPSTREAM_UP && facts->away_ms < most)
+		most = facts->away_ms;
+	return facts->state != SRV_UPSTREAM_BARRED && facts->nodes > 1 && since >= 0 && since < most;
+}
+
+static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
+{
+	uint64_t number;
+	memcpy(&number, job->lookup.bytes, sizeof number);
+	return number % facts->nodes == facts->place || job->priority < SRV_PRIORITY_BACKGROUND;
+}
+
+/* NULL: none of them is in this machine's share. */
+static engine_job *pick_of_share(srv_engine *engine, const srv_upstream_facts *facts)
+{
+	engine_job *job = engine->unclaimed;
+	while (job && !is_in_share(job, facts))
+		job = job->list_next;
+	return job;
+}
+
+static void put_back(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	job->claim = ENGINE_CLAIM_WAITS;
+	job->list_next = engine->unclaimed;
+	engine->unclaimed = job;
+	engine->unclaimed_count++;
+}
+
+/* Another machine was cooking it when the farm went away. */
+static bool is_left_to_another(const engine_job *job)
+{
+	srv_upstream_facts facts;
+	srv_upstream_look(job->engine->upstream, &facts);
+	return facts.state == SRV_UPSTREAM_DEGRADED && has_only_its_share(&facts) && !is_in_share(job, &facts);
+}
+
 static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	engine_job *job = user;
@@ -42,6 +90,8 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	} else if (verdict == SRV_UPSTREAM_AGAIN && job->claim_tries++ < AGAIN_MAX) {
 		job->cooking = job->asked = false;
 		srv_job_lookup(job);
+	} else if (verdict == SRV_UPSTREAM_ALONE && is_left_to_another(job)) {
+		put_back(job);
 	} else {
 		go_to_worker(job);
 	}
@@ -59,13 +109,6 @@ static engine_job *pick(srv_engine *engine)
 	return job;
 }
 
-/* A database that restarts is back soon, and all of this would be cooked by every machine meanwhile. */
-static bool may_be_back_soon(const srv_upstream_facts *facts)
-{
-	int64_t away = srv_engine_now_ms() - facts->since_ms;
-	return facts->state == SRV_UPSTREAM_DEGRADED && away >= 0 && away < PATIENCE_MS;
-}
-
 /* As many as the workers will need soon: who claims all leaves nothing to the others. What another machine cooks counts for
  * nothing here. */
 void srv_engine_claim_more(srv_engine *engine)
@@ -76,15 +119,15 @@ void srv_engine_claim_more(srv_engine *engine)
 	while (!engine->closing && engine->unclaimed && engine->pool) {
 		srv_upstream_facts facts;
 		srv_upstream_look(engine->upstream, &facts);
-		if (may_be_back_soon(&facts))
-			break;
 		uint32_t held = 0;
 		for (uint32_t i = 0; i < engine->active_count; i++)
 			held += engine->active[i]->claim == ENGINE_CLAIM_MINE && !engine->active[i]->outcome;
 		uint32_t asked = engine->claiming > facts.waits ? engine->claiming - (uint32_t)facts.waits : 0;
 		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->pool))
 			break;
-		engine_job *job = pick(engine);
+		engine_job *job = has_only_its_share(&facts) ? pick_of_share(engine, &facts) : pick(engine);
+		if (!job)
+			break;
 		take_out(job);
 		if (job->abandoned) {
 			srv_job_end(job);
@@ -100,6 +143,16 @@ void srv_engine_claim_more(srv_engine *engine)
 	engine->claims_filling = false;
 }
 
+static bool is_urgent(const engine_job *job)
+{
+	const srv_engine *engine = job->engine;
+	uint32_t changed = srv_queue_count_of(engine->queue, SRV_PRIORITY_CHANGED);
+	for (uint32_t i = 0; i < engine->active_count && changed <= BY_HAND; i++)
+		changed += engine->active[i]->priority == SRV_PRIORITY_CHANGED;
+	return job->priority < SRV_PRIORITY_CHANGED ||
+		   (job->priority == SRV_PRIORITY_CHANGED && changed <= BY_HAND);
+}
+
 bool srv_engine_claim(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -107,15 +160,12 @@ bool srv_engine_claim(engine_job *job)
 		job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
 	const char *name = engine->assets[job->asset].full;
-	if (job->priority < SRV_PRIORITY_BACKGROUND) {
+	if (is_urgent(job)) {
 		if (srv_upstream_claim(engine->upstream, &job->lookup, job->seen, name, NULL, NULL))
 			job->claim = ENGINE_CLAIM_MINE;
 		return false;
 	}
-	job->claim = ENGINE_CLAIM_WAITS;
-	job->list_next = engine->unclaimed;
-	engine->unclaimed = job;
-	engine->unclaimed_count++;
+	put_back(job);
 	srv_engine_claim_more(engine);
 	return true;
 }

@@ -171,5 +171,6 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 	hob_json_put_u64(out, "taken_over", facts.taken_over);
 	hob_json_put_u64(out, "lost", facts.lost);
 	hob_json_put_u64(out, "late", facts.late);
+	hob_json_put_u64(out, "nodes", facts.nodes);
 	hob_json_close(out, '}');
 }

@@ -30,7 +30,7 @@ static srv_farm_end end_of(int code)
 {
 	return code == ENOENT || code == ENOTDIR				  ? SRV_FARM_NONE
 		   : code == ENOSPC || code == EDQUOT				  ? SRV_FARM_FULL
-		   : code == EACCES || code == EPERM || code == EROFS ? SRV_FARM_BARRED
+		   : code == EACCES || code == EPERM || code == EROFS ? SRV_FARM_READ_ONLY
 															  : SRV_FARM_DOWN;
 }
 
@@ -121,7 +121,7 @@ static srv_farm_end folder_get(void *handle, const char *name,
 	for (ssize_t got = 1; piece && end == SRV_FARM_OK && got > 0;) {
 		got = atomic_load(&f->cut) ? -1 : read(fd, piece, PIECE);
 		if (got < 0)
-			end = failed(why, name) == SRV_FARM_BARRED ? SRV_FARM_BARRED : SRV_FARM_DOWN;
+			end = failed(why, name) == SRV_FARM_READ_ONLY ? SRV_FARM_BARRED : SRV_FARM_DOWN;
 		else if (got > 0 && !take(user, piece, (size_t)got))
 			end = SRV_FARM_REFUSED;
 	}

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	SRV_FARM_ABI = 1,
+	SRV_FARM_ABI = 2,
 	SRV_FARM_CONNECT_MS = 2000,
 	SRV_FARM_RUN_MS = 2000,		  /* one statement */
 	SRV_FARM_COMMAND_MS = 600000, /* a statement of a command that somebody waits for */
@@ -24,11 +24,12 @@ enum {
 
 typedef enum srv_farm_end {
 	SRV_FARM_OK,
-	SRV_FARM_NONE,	 /* it does not exist */
-	SRV_FARM_DOWN,	 /* no answer, a late one, or one that says: later */
-	SRV_FARM_FULL,	 /* no space left */
-	SRV_FARM_BARRED, /* these credentials may not do that */
-	SRV_FARM_REFUSED /* the request is wrong, or what is stored is unusable */
+	SRV_FARM_NONE,		/* it does not exist */
+	SRV_FARM_DOWN,		/* no answer, a late one, or one that says: later */
+	SRV_FARM_FULL,		/* it takes nothing now: no space left, or a copy that is only for reading */
+	SRV_FARM_BARRED,	/* it cannot be used: wrong credentials, a wrong clock */
+	SRV_FARM_READ_ONLY, /* these credentials may not write */
+	SRV_FARM_REFUSED	/* the request is wrong, or what is stored is unusable */
 } srv_farm_end;
 
 typedef struct srv_farm_why {

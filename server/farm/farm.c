@@ -346,23 +346,20 @@ srv_farm_end srv_farm_leave(srv_farm *f, const hob_sha256 *lookups, uint32_t cou
 	return end;
 }
 
-typedef struct lost_calls {
-	void (*lost)(void *user, const hob_sha256 *lookup);
-	void *user;
-} lost_calls;
-
-static void on_lost(void *user, const char *const *values, const size_t *sizes)
+static void on_beat(void *user, const char *const *values, const size_t *sizes)
 {
 	(void)sizes;
-	const lost_calls *calls = user;
+	const srv_farm_told *told = user;
 	hob_sha256 lookup;
 	if (values[0] && hob_sha256_parse(hob_str_of(values[0]), &lookup))
-		calls->lost(calls->user, &lookup);
+		told->lost(told->user, &lookup);
+	else if (!values[0] && values[1] && values[2])
+		told->share(told->user, (uint32_t)strtoul(values[1], NULL, 10),
+					(uint32_t)strtoul(values[2], NULL, 10));
 }
 
 srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t count, const char *role,
-								const char *state, void (*lost)(void *user, const hob_sha256 *lookup),
-								void *user, srv_farm_why *why)
+								const char *state, srv_farm_told *told, srv_farm_why *why)
 {
 	static const char statement[] =
 		"with mine as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x where x <> "
@@ -374,16 +371,18 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 		"on conflict (id) do update set name = excluded.name, version = excluded.version, role = "
 		"excluded.role, "
 		"state = excluded.state, seen = now()) "
-		"select encode(lookup, 'hex') from mine where lookup not in (select lookup from kept)";
+		"select encode(lookup, 'hex'), 0, 0 from mine where lookup not in (select lookup from kept) union "
+		"all "
+		"select null, count(*) + 1, count(*) filter (where id < $2) from hob_node where id <> $2 and role = "
+		"$6 "
+		"and seen > now() - make_interval(secs => $3::float8)";
 	hob_buf list = {0};
 	char seconds[16];
 	put_list(&list, lookups, count);
 	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
 	const char *const params[] = {
 		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state};
-	lost_calls calls = {lost, user};
-	srv_farm_end end =
-		list.failed ? no_memory(why) : run(f, statement, params, 7, on_lost, &calls, true, why);
+	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 7, on_beat, told, true, why);
 	hob_buf_release(&list);
 	return end;
 }

@@ -60,11 +60,16 @@ typedef struct srv_farm_claim {
 srv_farm_end srv_farm_ask_claims(srv_farm *farm, srv_farm_claim *claims, uint32_t count, srv_farm_why *why);
 /* Gives up leases without a result. */
 srv_farm_end srv_farm_leave(srv_farm *farm, const hob_sha256 *lookups, uint32_t count, srv_farm_why *why);
-/* Renews the leases that this machine holds; calls `lost` for each that another machine has taken over. state: JSON of this
- * node. */
+typedef struct srv_farm_told {
+	void (*lost)(void *user, const hob_sha256 *lookup); /* another machine has taken it over */
+	void (*share)(void *user, uint32_t nodes,
+				  uint32_t place); /* machines that live, and which of them this is */
+	void *user;
+} srv_farm_told;
+
+/* Renews the leases that this machine holds. state: JSON of this node. */
 srv_farm_end srv_farm_heartbeat(srv_farm *farm, const hob_sha256 *lookups, uint32_t count, const char *role,
-								const char *state, void (*lost)(void *user, const hob_sha256 *lookup),
-								void *user, srv_farm_why *why);
+								const char *state, srv_farm_told *told, srv_farm_why *why);
 
 typedef struct srv_farm_result {
 	hob_sha256 key, lookup, result;

@@ -54,8 +54,13 @@ void srv_carry_fail_all(srv_upstream *u, line *l)
 static void set_state(srv_upstream *u, srv_upstream_state state, const char *reason)
 {
 	bool same = u->facts.state == state;
+	int64_t now = srv_carry_clock(CLOCK_REALTIME);
+	if (!same && u->facts.state == SRV_UPSTREAM_UP)
+		u->away_at = now;
+	if (!same && state == SRV_UPSTREAM_UP)
+		u->facts.away_ms = now - u->away_at;
 	if (!same)
-		u->facts.since_ms = srv_carry_clock(CLOCK_REALTIME);
+		u->facts.since_ms = now;
 	u->facts.state = state;
 	snprintf(u->facts.reason, sizeof u->facts.reason, "%s", reason);
 	if (!same && state == SRV_UPSTREAM_UP)
@@ -269,6 +274,15 @@ static void fetch(carrier *c, order *o)
 	pthread_mutex_unlock(&u->lock);
 }
 
+void srv_carry_is_full(srv_upstream *u, const char *reason)
+{
+	if (!u->facts.full)
+		srv_log(SRV_LOG_WARNING, "upstream", "%s", reason);
+	u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + FULL_MS;
+	u->facts.full = true;
+	srv_carry_leave_given(u);
+}
+
 /* Under the lock. */
 static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 *key, srv_exchange_end end)
 {
@@ -284,22 +298,20 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 	case SRV_EXCHANGE_REFUSED:
 		note_refused(u, key, x->error.context);
 		break;
-	case SRV_EXCHANGE_BARRED:
+	case SRV_EXCHANGE_READ_ONLY:
 		u->facts.read_only = true;
 		srv_outbox_clear(&u->outbox);
 		srv_log(SRV_LOG_INFO, "upstream", "%s; nothing is given to it", x->error.context);
 		break;
 	case SRV_EXCHANGE_FULL:
-		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + FULL_MS;
-		u->facts.full = true;
-		srv_carry_leave_given(u);
-		srv_log(SRV_LOG_WARNING, "upstream", "%s", x->error.context);
+		srv_carry_is_full(u, x->error.context);
 		return;
 	case SRV_EXCHANGE_LATE:
 		u->facts.late++;
 		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + LATE_MS;
 		return;
 	case SRV_EXCHANGE_DOWN:
+	case SRV_EXCHANGE_BARRED:
 	case SRV_EXCHANGE_LOOP:
 		return;
 	default:
@@ -314,11 +326,7 @@ static void give(carrier *c, const hob_sha256 *key)
 	srv_exchange_end end = srv_exchange_give(&c->exchange, key);
 	pthread_mutex_lock(&u->lock);
 	u->facts.given_bytes += c->exchange.bytes;
-	/* A token without write access can still read. */
-	if (end == SRV_EXCHANGE_BARRED)
-		note_success(u);
-	else
-		srv_carry_note(u, &c->exchange.error, end);
+	srv_carry_note(u, &c->exchange.error, end);
 	note_given(u, &c->exchange, key, end);
 	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP)
 		srv_carry_given(u, &c->exchange.lookup, end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT);

@@ -81,6 +81,7 @@ struct srv_upstream {
 	srv_outbox outbox;
 	srv_upstream_facts facts;
 	bool closing, finding, giving, probing;
+	int64_t away_at;
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
 	size_t give_cursor;	 /* of the outbox: one that must wait does not delay the others */
@@ -102,9 +103,10 @@ bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to
 /* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that nobody waits for a
  * result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-void srv_carry_leave_given(srv_upstream *upstream);	  /* results of these will not be there soon */
-void srv_carry_forget_claims(srv_upstream *upstream); /* the ones in progress */
-void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
+void srv_carry_leave_given(srv_upstream *upstream); /* results of these will not be there soon */
+void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* gives again later */
+void srv_carry_forget_claims(srv_upstream *upstream);				/* the ones in progress */
+void *srv_carry_keep(void *upstream);								/* the keeper's thread */
 
 /* The thread of a carrier: executes waiting orders until `closing`. */
 void *srv_carry(void *carrier);

@@ -25,15 +25,16 @@ enum {
 
 typedef enum srv_exchange_end {
 	SRV_EXCHANGE_OK,
-	SRV_EXCHANGE_NONE,	   /* it does not have that */
-	SRV_EXCHANGE_DOWN,	   /* no answer, a late one, or 5xx: later */
-	SRV_EXCHANGE_FULL,	   /* no space left there: later */
-	SRV_EXCHANGE_BARRED,   /* the token has no permission */
-	SRV_EXCHANGE_LOOP,	   /* caches ask each other in a circle */
-	SRV_EXCHANGE_REFUSED,  /* what arrived is invalid, or what was given was refused */
-	SRV_EXCHANGE_LATE,	   /* another machine has the lease now: later */
-	SRV_EXCHANGE_CONFLICT, /* another result has this key there */
-	SRV_EXCHANGE_HERE	   /* this machine's own disk or memory */
+	SRV_EXCHANGE_NONE,		/* it does not have that */
+	SRV_EXCHANGE_DOWN,		/* no answer, a late one, or 5xx: later */
+	SRV_EXCHANGE_FULL,		/* no space left there: later */
+	SRV_EXCHANGE_BARRED,	/* the token is not accepted */
+	SRV_EXCHANGE_READ_ONLY, /* the token may not write */
+	SRV_EXCHANGE_LOOP,		/* caches ask each other in a circle */
+	SRV_EXCHANGE_REFUSED,	/* what arrived is invalid, or what was given was refused */
+	SRV_EXCHANGE_LATE,		/* another machine has the lease now: later */
+	SRV_EXCHANGE_CONFLICT,	/* another result has this key there */
+	SRV_EXCHANGE_HERE		/* this machine's own disk or memory */
 } srv_exchange_end;
 
 typedef struct srv_exchange srv_exchange;

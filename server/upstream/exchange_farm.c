@@ -8,9 +8,10 @@
 static srv_exchange_end end_of(srv_exchange *x, srv_farm_end end, const srv_farm_why *why)
 {
 	static const srv_exchange_end ends[] = {
-		[SRV_FARM_OK] = SRV_EXCHANGE_OK,		 [SRV_FARM_NONE] = SRV_EXCHANGE_NONE,
-		[SRV_FARM_DOWN] = SRV_EXCHANGE_DOWN,	 [SRV_FARM_FULL] = SRV_EXCHANGE_FULL,
-		[SRV_FARM_BARRED] = SRV_EXCHANGE_BARRED, [SRV_FARM_REFUSED] = SRV_EXCHANGE_REFUSED};
+		[SRV_FARM_OK] = SRV_EXCHANGE_OK,		  [SRV_FARM_NONE] = SRV_EXCHANGE_NONE,
+		[SRV_FARM_DOWN] = SRV_EXCHANGE_DOWN,	  [SRV_FARM_FULL] = SRV_EXCHANGE_FULL,
+		[SRV_FARM_BARRED] = SRV_EXCHANGE_BARRED,  [SRV_FARM_READ_ONLY] = SRV_EXCHANGE_READ_ONLY,
+		[SRV_FARM_REFUSED] = SRV_EXCHANGE_REFUSED};
 	if (end != SRV_FARM_OK && end != SRV_FARM_NONE)
 		(void)hob_fail(&x->error, IO, "%s", why->text);
 	return ends[end];
@@ -33,19 +34,27 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 	srv_farm_why why = {""};
 	(void)via;
 	x->bytes = 0;
-	return end_of(x, srv_farm_find(x->farm, lookups, count, out, &why), &why);
+	srv_farm_end end = srv_farm_find(x->farm, lookups, count, out, &why);
+	return end_of(x, end == SRV_FARM_READ_ONLY ? SRV_FARM_BARRED : end, &why);
+}
+
+static bool drop_piece(void *user, const void *data, size_t size)
+{
+	(void)user;
+	(void)data;
+	(void)size;
+	return true;
 }
 
 static srv_exchange_end probe(srv_exchange *x)
 {
 	srv_farm_why why = {""};
-	uint64_t size;
 	srv_farm_end end = srv_farm_probe(x->farm, &why);
-	/* Any blob will do: an answer that it does not exist is an answer. */
+	/* Any blob will do: an answer that it does not exist is an answer. An answer to HEAD has no reason in it. */
 	if (end == SRV_FARM_OK) {
 		char name[SRV_FARM_BLOB_NAME];
 		srv_farm_blob_name(&(hob_sha256){{0}}, name);
-		end = srv_farm_blobs_of(x->farm)->head(x->blobs, name, &size, &why);
+		end = srv_farm_blobs_of(x->farm)->get(x->blobs, name, drop_piece, NULL, &why);
 	}
 	return end_of(x, end == SRV_FARM_NONE ? SRV_FARM_OK : end, &why);
 }

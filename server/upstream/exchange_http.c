@@ -308,6 +308,14 @@ static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, ui
 
 /* ---- giving */
 
+static srv_exchange_end refuse_gift(srv_exchange *x, const srv_answer *answer, const char *what)
+{
+	srv_exchange_end end = refuse(x, answer, what);
+	return end == SRV_EXCHANGE_NONE		? SRV_EXCHANGE_REFUSED
+		   : end == SRV_EXCHANGE_BARRED ? SRV_EXCHANGE_READ_ONLY
+										: end;
+}
+
 static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *output)
 {
 	char target[HOB_SHA256_TEXT + 8];
@@ -331,10 +339,8 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *outp
 	x->bytes += size;
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 201 && answer.status != 204) {
-		srv_exchange_end end = refuse(x, &answer, "a blob");
-		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
-	}
+	if (answer.status != 201 && answer.status != 204)
+		return refuse_gift(x, &answer, "a blob");
 	bool whole = read_all(x, ANSWER_MAX, &ignored);
 	hob_buf_release(&ignored);
 	end_answer(x);
@@ -353,10 +359,8 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
 	hob_buf_release(&text);
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200 && answer.status != 201) {
-		srv_exchange_end end = refuse(x, &answer, "a record");
-		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
-	}
+	if (answer.status != 200 && answer.status != 201)
+		return refuse_gift(x, &answer, "a record");
 	bool whole = read_all(x, ANSWER_MAX, &text);
 	hob_buf_release(&text);
 	end_answer(x);

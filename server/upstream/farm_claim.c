@@ -14,7 +14,9 @@ enum {
 	CLAIMS_MAX = 64,
 	LEAVES_MAX = 256,
 	LOOK_MS = 5000, /* a parked claim is asked about at least this often, even without a notification */
-	LISTEN_MS = 500
+	LISTEN_MS = 500,
+	EARLY_BEATS = 3, /* the first ones come soon, so that machines that start together know of each other */
+	EARLY_MS = 1000
 };
 
 static int64_t now_ms(void)
@@ -60,10 +62,12 @@ static srv_exchange_end ask(srv_upstream *u, srv_farm_claim *claims, uint32_t co
 	srv_farm_why why = {""};
 	srv_farm_end end = srv_farm_ask_claims(u->farm, claims, count, &why);
 	(void)hob_fail(error, IO, "%s", why.text);
-	return end == SRV_FARM_OK		? SRV_EXCHANGE_OK
-		   : end == SRV_FARM_BARRED ? SRV_EXCHANGE_BARRED
-		   : end == SRV_FARM_DOWN	? SRV_EXCHANGE_DOWN
-									: SRV_EXCHANGE_REFUSED;
+	return end == SRV_FARM_OK		   ? SRV_EXCHANGE_OK
+		   : end == SRV_FARM_BARRED	   ? SRV_EXCHANGE_BARRED
+		   : end == SRV_FARM_READ_ONLY ? SRV_EXCHANGE_READ_ONLY
+		   : end == SRV_FARM_FULL	   ? SRV_EXCHANGE_FULL
+		   : end == SRV_FARM_DOWN	   ? SRV_EXCHANGE_DOWN
+									   : SRV_EXCHANGE_REFUSED;
 }
 
 static void claim_waiting(srv_upstream *u)
@@ -81,11 +85,12 @@ static void claim_waiting(srv_upstream *u)
 	srv_exchange_end end = ask(u, claims, count, &error);
 	pthread_mutex_lock(&u->lock);
 	u->claiming = false;
+	srv_carry_note(u, &error, end);
 	/* A machine without write access can still read, and nobody waits for its cooks. */
-	if (end == SRV_EXCHANGE_BARRED)
+	if (end == SRV_EXCHANGE_READ_ONLY)
 		u->facts.read_only = true;
-	else
-		srv_carry_note(u, &error, end);
+	if (end == SRV_EXCHANGE_FULL)
+		srv_carry_is_full(u, error.context);
 	if (end == SRV_EXCHANGE_REFUSED)
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", error.context);
 	for (uint32_t i = 0; i < count; i++) {
@@ -206,6 +211,15 @@ static void on_heard(void *user, const hob_sha256 *lookup)
 	pthread_mutex_unlock(&u->lock);
 }
 
+static void on_share(void *user, uint32_t nodes, uint32_t place)
+{
+	srv_upstream *u = user;
+	pthread_mutex_lock(&u->lock);
+	u->facts.nodes = nodes;
+	u->facts.place = place;
+	pthread_mutex_unlock(&u->lock);
+}
+
 static void on_lost(void *user, const hob_sha256 *lookup)
 {
 	srv_upstream *u = user;
@@ -229,8 +243,9 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 			 (unsigned long long)u->facts.found, (unsigned long long)u->facts.fetched,
 			 (unsigned long long)u->facts.given);
 	pthread_mutex_unlock(&u->lock);
-	srv_farm_end end =
-		lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state, on_lost, u, why) : SRV_FARM_OK;
+	srv_farm_end end = lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state,
+													&(srv_farm_told){on_lost, on_share, u}, why)
+							   : SRV_FARM_OK;
 	free(lookups);
 	pthread_mutex_lock(&u->lock);
 	return end;
@@ -250,6 +265,7 @@ void *srv_carry_keep(void *user)
 {
 	srv_upstream *u = user;
 	int64_t beat_at = 0;
+	uint32_t beats = 0;
 	pthread_mutex_lock(&u->lock);
 	while (!u->closing) {
 		srv_farm_why why = {""};
@@ -263,7 +279,7 @@ void *srv_carry_keep(void *user)
 		}
 		if (u->options.give && !u->facts.read_only && now_ms() >= beat_at) {
 			end = beat(u, &why);
-			beat_at = now_ms() + srv_farm_lease_ms(u->farm) / 3;
+			beat_at = now_ms() + (beats++ < EARLY_BEATS ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);
 		}
 		if (end == SRV_FARM_OK && !u->closing) {
 			pthread_mutex_unlock(&u->lock);

@@ -357,6 +357,7 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 		srv_log(SRV_LOG_WARNING, "upstream", "no thread for it can be started; it is not asked");
 		u->closing = true;
 	}
+	u->facts.lease_ms = u->farm ? srv_farm_lease_ms(u->farm) : 0;
 	u->has_keeper = u->farm && !u->closing && pthread_create(&u->keeper, NULL, srv_carry_keep, u) == 0;
 	*out = u;
 	return true;

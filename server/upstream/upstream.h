@@ -122,6 +122,10 @@ typedef struct srv_upstream_facts {
 	uint64_t taken_over; /* expired leases of other machines that this one took over */
 	uint64_t lost;		 /* expired leases of this machine */
 	uint64_t late;		 /* results kept back because another machine had the lease */
+	uint32_t nodes;		 /* machines that lived at the last heartbeat, this one included; 0: unknown */
+	uint32_t place;		 /* which of them this one is, from 0 */
+	uint32_t lease_ms;
+	int64_t away_ms; /* how long it was not UP, the last time */
 } srv_upstream_facts;
 
 /* Any thread. */

@@ -68,13 +68,26 @@ static bool said(node *n, srv_farm_end end)
 	return false;
 }
 
+static void on_lost(void *user, const hob_sha256 *lookup)
+{
+	(void)user;
+	(void)lookup;
+}
+
+static void on_share(void *user, uint32_t nodes, uint32_t place)
+{
+	(void)user;
+	(void)nodes;
+	(void)place;
+}
+
 static void beat(node *n)
 {
 	srv_farm_why why;
+	srv_farm_told told = {on_lost, on_share, NULL};
 	if (now_ms() < n->beat_at)
 		return;
-	if (said(n,
-			 srv_farm_heartbeat(n->farm, NULL, 0, "cook", "{\"leases\":0,\"outbox\":0}", NULL, NULL, &why)))
+	if (said(n, srv_farm_heartbeat(n->farm, NULL, 0, "cook", "{\"leases\":0,\"outbox\":0}", &told, &why)))
 		n->beat_at = now_ms() + BEAT_MS;
 }
 

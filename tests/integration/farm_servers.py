@@ -144,7 +144,7 @@ class Wire:
 
 
 class Bucket:
-    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, or "cut"."""
+    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, the code of a 403, or "cut"."""
 
     ACCESS, SECRET, REGION = "hob-access", "hob/secret+key=", "eu-test-1"
 
@@ -182,6 +182,8 @@ class Bucket:
                 if fault == "cut":
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
+                elif isinstance(fault, str):
+                    self.problem(403, fault)
                 elif fault:
                     self.problem(fault, {403: "QuotaExceeded", 503: "SlowDown"}.get(fault, "InternalError"))
                 elif why := bucket.forged(self, path, query, body):

@@ -43,6 +43,19 @@ class Farm(FarmScenario):
             for daemon in machines:
                 daemon.stop()
 
+    def test_a_checkout_is_shared_out(self):
+        """Many changes at once are not saved by hand: the machines, which all have them, do not all cook them."""
+        count = amount(60, 400)
+        with self.machine("one") as one, self.machine("two") as two:
+            one.sync()
+            two.sync()
+            self.models(count)
+            until(lambda: len(one.assets("&state=fresh")) == len(two.assets("&state=fresh")) == count, "all models on both")
+            print(f"{count} models change: cooked {one.cooked()} + {two.cooked()}", flush=True)
+            self.assertLess(one.cooked() + two.cooked() - count, 30)
+            self.put("by-hand.obj", obj_text(70))
+            one.wait_asset("art/by-hand.obj", "fresh")
+
     def test_another_result_is_told(self):
         self.models(2)
         with self.machine("one") as one:

@@ -90,6 +90,43 @@ class FarmDown(FarmScenario):
             self.assert_whole(count, one, two)
             print(f"{count} keys, cooked {one.cooked()} + {two.cooked()}", flush=True)
 
+    def busy(self, daemon):
+        return daemon.get("/api/v1/stats").json()["queue"]["running"] > 0
+
+    def test_a_short_outage_is_shared_out(self):
+        """Each machine cooks its own share meanwhile, so that hardly anything is cooked twice."""
+        count, lease = amount(60, 200), ("--farm-lease-seconds", "30")
+        self.models(count, 15000)
+        with self.machine("one", *lease) as one, self.machine("two", *lease) as two:
+            until(lambda: self.facts(one)["nodes"] == 2 and self.facts(two)["nodes"] == 2, "machines that know of each other")
+            self.postgres.freeze()
+            try:
+                self.degraded(one)
+                until(lambda: one.cooked() + two.cooked() > count * 3 // 4 and not any(self.busy(daemon) for daemon in (one, two)), "both shares")
+            finally:
+                self.postgres.thaw()
+            until(lambda: self.facts(one)["state"] == self.facts(two)["state"] == "up", "a farm that is up")
+            self.assert_whole(count, one, two)
+            twice = one.cooked() + two.cooked() - count
+            print(f"{count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice", flush=True)
+            self.assertLessEqual(twice, count // 5)
+
+    def test_a_database_that_became_a_standby(self):
+        """It can be read; what is cooked meanwhile waits."""
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            for mode, more, outbox in (("on", 90, 1), ("off", 91, 0)):
+                self.postgres.sql(f"alter system set default_transaction_read_only = {mode}")
+                self.postgres.sql("select pg_reload_conf()")
+                self.save(one, f"{mode}.obj", more)
+                if mode == "on":
+                    one.wait_log("read-only transaction")
+                facts = until(lambda: (facts := self.facts(one))["outbox"] == outbox and facts, "an outbox")
+                self.assertEqual((facts["state"], facts["push"]), ("up", True))
+        self.assertEqual(self.rows(), 4)
+
     def test_a_folder_that_is_away(self):
         self.models(4)
         with self.machine("one") as one:
@@ -126,6 +163,34 @@ class FarmDown(FarmScenario):
             two.sync()
             self.assertEqual((two.cooked(), self.rows()), (0, 5))
 
+
+    def test_a_bucket_that_refuses(self):
+        """Wrong credentials or a wrong clock lose nothing; a bucket that is gone is told; who may only read gives nothing."""
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            bucket.made = False
+            self.save(one, "gone.obj", 60)
+            self.assertIn("NoSuchBucket", self.degraded(one)["reason"])
+            tries = len([1 for method, _ in bucket.asked if method == "GET"])
+            until(lambda: len([1 for method, _ in bucket.asked if method == "GET"]) > tries + 1, "more tries")
+            self.assertEqual(self.facts(one)["state"], "degraded")
+            bucket.made = True
+            self.assertEqual(self.given(one)["state"], "up")
+            bucket.fault = lambda method, name: "RequestTimeTooSkewed"
+            self.save(one, "skewed.obj", 61)
+            facts = until(lambda: (facts := self.facts(one))["state"] == "barred" and facts, "a refusal")
+            self.assertEqual((facts["outbox"], facts["push"], one.get("/readyz").status), (1, True, 200))
+        bucket.fault = lambda method, name: None
+        with self.machine("one") as one:
+            self.assertEqual((self.given(one)["pushed"], self.rows()), (1, 4))
+            bucket.fault = lambda method, name: "AccessDenied" if method == "PUT" else None
+            self.save(one, "reader.obj", 62)
+            facts = until(lambda: (facts := self.facts(one))["push"] is False and facts, "the end of giving")
+            self.assertEqual((facts["state"], facts["outbox"], self.rows()), ("up", 0, 4))
 
     def test_a_bucket_in_trouble_amid_cooks(self):
         """503, cut connections and a quota come in the middle of a cold start of two machines, and go."""

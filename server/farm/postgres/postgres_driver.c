@@ -137,9 +137,9 @@ static srv_farm_end end_of(const char *state)
 	static const struct {
 		const char *begin;
 		srv_farm_end end;
-	} table[] = {{"08", SRV_FARM_DOWN},	  {"40", SRV_FARM_DOWN},	  {"55", SRV_FARM_DOWN},
-				 {"57", SRV_FARM_DOWN},	  {"53100", SRV_FARM_FULL},	  {"53", SRV_FARM_DOWN},
-				 {"58", SRV_FARM_DOWN},	  {"42501", SRV_FARM_BARRED}, {"25006", SRV_FARM_BARRED},
+	} table[] = {{"08", SRV_FARM_DOWN},	  {"40", SRV_FARM_DOWN},		 {"55", SRV_FARM_DOWN},
+				 {"57", SRV_FARM_DOWN},	  {"53100", SRV_FARM_FULL},		 {"53", SRV_FARM_DOWN},
+				 {"58", SRV_FARM_DOWN},	  {"42501", SRV_FARM_READ_ONLY}, {"25006", SRV_FARM_FULL},
 				 {"28", SRV_FARM_BARRED}, {"XX", SRV_FARM_DOWN}};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (strncmp(state, table[i].begin, strlen(table[i].begin)) == 0)
@@ -155,6 +155,13 @@ static srv_farm_end failed(postgres *p, const PGresult *result, srv_farm_why *wh
 	if (state && strncmp(state, "42P01", 5) == 0)
 		say(why, "it holds no tables of Hob; 'hob farm init' makes them");
 	return state ? end_of(state) : SRV_FARM_DOWN;
+}
+
+/* A standby, after another server has taken over: the next connection may find the new one. */
+static bool is_standby(const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	return state && strcmp(state, "25006") == 0;
 }
 
 static void tell_rows(const PGresult *result, srv_farm_row *each, void *user)
@@ -195,6 +202,7 @@ static srv_farm_end run_once(postgres *p, const char *sql, const char *const *pa
 	int sent = count > 0 ? PQsendQueryParams(p->conn, sql, count, NULL, params, NULL, NULL, 0)
 						 : PQsendQuery(p->conn, sql);
 	srv_farm_end end = SRV_FARM_OK;
+	bool standby = false;
 	if (!sent) {
 		say(why, PQerrorMessage(p->conn));
 		return SRV_FARM_DOWN;
@@ -204,14 +212,18 @@ static srv_farm_end run_once(postgres *p, const char *sql, const char *const *pa
 		if (got != SRV_FARM_OK)
 			return got;
 		PGresult *result = PQgetResult(p->conn);
-		if (!result)
+		if (!result) {
+			if (standby)
+				hang_up(p);
 			return end;
+		}
 		ExecStatusType status = PQresultStatus(result);
 		if (status == PGRES_TUPLES_OK && each)
 			tell_rows(result, each, user);
 		else if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY &&
 				 end == SRV_FARM_OK)
 			end = failed(p, result, why);
+		standby = standby || is_standby(result);
 		PQclear(result);
 	}
 }

@@ -150,6 +150,9 @@ static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 		return SRV_FARM_FULL;
 	if (a->status == 404)
 		return strcmp(code, "NoSuchBucket") == 0 ? SRV_FARM_DOWN : SRV_FARM_NONE;
+	bool reads = strcmp(a->asked->method, "GET") == 0 || strcmp(a->asked->method, "HEAD") == 0;
+	if (a->status == 403 && !reads && strcmp(code, "AccessDenied") == 0)
+		return SRV_FARM_READ_ONLY;
 	if (a->status == 401 || a->status == 403)
 		return SRV_FARM_BARRED;
 	return a->status == 429 || a->status >= 500 ? SRV_FARM_DOWN : SRV_FARM_REFUSED;
