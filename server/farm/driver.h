@@ -16,7 +16,8 @@
 enum {
 	SRV_FARM_ABI = 2,
 	SRV_FARM_CONNECT_MS = 2000,
-	SRV_FARM_RUN_MS = 2000,		  /* one statement */
+	SRV_FARM_SESSION_MS = 10000,  /* a new session with a database: a thousand machines may begin together */
+	SRV_FARM_RUN_MS = 5000,		  /* one statement. Saves do not wait for it */
 	SRV_FARM_COMMAND_MS = 600000, /* a statement of a command that somebody waits for */
 	SRV_FARM_SILENCE_MS = 4000,	  /* for a blob store: an answer, and a transfer without progress */
 	SRV_FARM_SLOWEST = 128 << 10  /* bytes per second; a slower transfer has no progress */

@@ -21,7 +21,8 @@ class Farm:
         self.folder = folder
         self.postgres = Postgres(folder / "pg", connections)
         (folder / "blobs").mkdir()
-        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", f"file://{folder}/blobs"]
+        bucket = os.environ.get("HOB_FARM_BUCKET")  # s3+http://..., with its secrets in HOB_FARM_CREDENTIALS_FILE
+        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", bucket or f"file://{folder}/blobs"]
         subprocess.run([os.environ["HOB"], "farm", "init", *self.options], check=True, stdout=subprocess.DEVNULL)
 
     def machine(self, art, name, *options, **more):
@@ -193,7 +194,7 @@ def nodes(folder):
     print(f"A texture of {lookups} models changes; a cook takes {cook_ms} ms.\n"
           "| nodes | connected after | idle: statements/s | the database's CPU | changed: statements | the database's CPU | cooked + fetched | "
           "half of all have it after | all |\n|---|---|---|---|---|---|---|---|---|", flush=True)
-    for count in (1, 10, 50, 200, 500, 1000):
+    for count in map(int, os.environ.get("HOB_FARM_NODES", "1 10 50 200 500 1000").split()):
         part = folder / f"nodes{count}"
         part.mkdir()
         simulate(part, count, lookups, cook_ms)

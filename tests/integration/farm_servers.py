@@ -43,8 +43,8 @@ class Postgres:
     def program(self, name):
         return f"{PROGRAMS[-1]}/{name}"
 
-    def call(self, name, *arguments, **more):
-        done = subprocess.run([self.program(name), *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE,
+    def call(self, name, *arguments, timeout=DEADLINE, **more):
+        done = subprocess.run([self.program(name), *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
                               cwd=self.folder, user=self.user, check=False, **more)
         assert done.returncode == 0, (name, done.stdout, done.stderr)
         return done.stdout
@@ -59,10 +59,10 @@ class Postgres:
         while subprocess.run([self.program("pg_isready"), "-q", "-h", self.folder], check=False).returncode != 0:
             assert self.process.poll() is None and time.monotonic() < end, (self.folder / "log").read_text()
 
-    def sql(self, statement):
+    def sql(self, statement, timeout=DEADLINE):
         """Rows as lists of texts."""
         said = self.call("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-F", "\t", "-h", self.folder, "-U", "hob", "-c", statement,
-                         "postgres")
+                         "postgres", timeout=timeout)
         return [line.split("\t") for line in said.splitlines()]
 
     def all_processes(self):

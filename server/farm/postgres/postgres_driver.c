@@ -110,14 +110,14 @@ static srv_farm_end connect_it(postgres *p, srv_farm_why *why)
 	static const char *const names[] = {
 		"dbname", "fallback_application_name", "client_encoding", "tcp_user_timeout", "password", NULL};
 	const char *const values[] = {p->url, "hob", "UTF8", "4000", p->password, NULL};
-	int64_t until = now_ms() + SRV_FARM_CONNECT_MS;
+	int64_t until = now_ms() + SRV_FARM_SESSION_MS;
 	p->conn = PQconnectStartParams(names, values, 1);
 	PostgresPollingStatusType step =
 		p->conn && PQstatus(p->conn) != CONNECTION_BAD ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED;
 	while (step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING) {
 		int waited = await(p, step == PGRES_POLLING_READING ? POLLIN : POLLOUT, until);
 		if (waited <= 0)
-			return late(p, waited, SRV_FARM_CONNECT_MS, why);
+			return late(p, waited, SRV_FARM_SESSION_MS, why);
 		step = PQconnectPoll(p->conn);
 	}
 	if (step == PGRES_POLLING_OK) {
