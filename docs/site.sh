@@ -7,6 +7,7 @@ out=$(cd "$1" && pwd)
 rm -rf "$out/pages"
 mkdir -p "$out/pages"
 cp "$docs"/*.md "$docs/../schema/FORMATS.md" "$out/pages"
+cp -r "$docs/pictures" "$out/pages"
 sed -i 's#(../schema/FORMATS.md)#(FORMATS.md)#g' "$out"/pages/*.md
 cat >"$out/mkdocs.yml" <<YAML
 site_name: Hob
