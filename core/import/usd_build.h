@@ -5,10 +5,11 @@
 #include "image_set.h"
 #include "usd_private.h"
 
-/* A material, and which primvar each of its texture coordinate sets reads. */
+/* A material, and which primvars it reads. */
 typedef struct hob_usd_look {
 	hob_str uv_names[HOB_UV_SETS];
 	uint32_t uv_count;
+	hob_str color_name; /* the primvar that is the base colour; empty without */
 } hob_usd_look;
 
 /* A prim whose transform has samples, and its node; inside an instancer a prim has several. */

@@ -23,6 +23,7 @@ enum {
 	STRING_LIST = 33,
 	PATH_LIST = 34,
 	REFERENCE_LIST = 35,
+	INT64_LIST = 37,
 	PATH_VECTOR = 40,
 	TOKEN_VECTOR = 41,
 	SPECIFIER = 42,
@@ -497,6 +498,31 @@ static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd
 	return !at->failed || cut_off(c);
 }
 
+/* Numbers of a list that are there, whichever way they come in. */
+static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
+{
+	enum { IS_THERE = 2 | 4 | 32 | 64 };
+	uint8_t bits = hob_usd_take_u8(at);
+	double *found = NULL;
+	uint32_t count = 0, room = 0;
+	for (uint8_t bit = 2; bit >= 2 && bit <= 64; bit = (uint8_t)(bit * 2)) {
+		uint64_t left = bits & bit ? hob_usd_take_u64(at) : 0;
+		if (at->failed || left > (at->file.size - at->at) / 8)
+			return cut_off(c);
+		for (; left > 0; left--) {
+			int64_t number = (int64_t)hob_usd_take_u64(at);
+			if (!(bit & IS_THERE))
+				continue;
+			found = (double *)hob_usd_more(c->u->scratch, found, count, &room, sizeof *found);
+			if (!found)
+				return hob_fail_memory(c->err, c->u->scratch, "a list");
+			found[count++] = (double)number;
+		}
+	}
+	*out = (hob_usd_value){HOB_USD_F64, true, 1, count, found};
+	return true;
+}
+
 static bool doubles(hob_usd_crate *c, hob_usd_cursor *at, uint32_t width, hob_usd_value *out)
 {
 	uint64_t count = hob_usd_take_u64(at), all;
@@ -532,6 +558,8 @@ static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_v
 	case PAYLOAD:
 	case PAYLOAD_LIST:
 		return list_of(c, &at, type, out);
+	case INT64_LIST:
+		return number_list(c, &at, out);
 	case PATH_VECTOR:
 		return texts(c, &at, hob_usd_take_u64(&at), hob_usd_crate_path, out);
 	case TOKEN_VECTOR:

@@ -152,6 +152,15 @@ bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uin
 	return true;
 }
 
+bool hob_usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out)
+{
+	if (color->primvar.len == 0)
+		return true;
+	s->look->color_name = hob_arena_str(s->b->u->scratch, color->primvar);
+	out[0] = out[1] = out[2] = 1;
+	return s->look->color_name.data || hob_fail_memory(s->err, s->b->u->scratch, "a material");
+}
+
 static void note_bias(hob_usd_surface *s, const char *what, const hob_usd_texture *t)
 {
 	for (int i = 0; i < 4; i++)
@@ -167,6 +176,11 @@ float hob_usd_unit(float value)
 	return value > 0 ? value < 1 ? value : 1 : 0;
 }
 
+static float scale_of(const hob_usd_texture *t)
+{
+	return hob_usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
+}
+
 static bool read_base(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
@@ -178,15 +192,17 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 		!hob_usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
 		return false;
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
+	if (!hob_usd_surface_colors(s, &color, diffuse))
+		return false;
 	if (textured) {
 		memcpy(diffuse, color.scale, sizeof diffuse);
 		m->slots[HOB_SLOT_BASE_COLOR] = color.ref;
 		note_bias(s, "diffuse", &color);
 	}
 	if (masks) {
-		alpha = opacity.scale[opacity.channel == 'a' ? 3 : 0];
+		alpha = scale_of(&opacity);
 		if (!textured || opacity.ref.image != color.ref.image || opacity.channel != 'a')
-			m->slots[HOB_SLOT_OPACITY] = opacity.ref;
+			m->slots[HOB_SLOT_OPACITY] = hob_usd_scalar(&opacity);
 	}
 	for (int i = 0; i < 3; i++)
 		m->base_color[i] = hob_usd_unit(diffuse[i]);
@@ -221,17 +237,13 @@ static bool same_picture(const hob_texture_ref *a, const hob_texture_ref *b)
 
 static void one_channel(hob_usd_surface *s, const char *what, const hob_usd_texture *t, hob_slot slot)
 {
-	if (t->channel != 0 && t->channel != 'r')
+	bool any = slot == HOB_SLOT_ROUGHNESS || slot == HOB_SLOT_METALLIC;
+	if (!any && t->channel != 0 && t->channel != 'r')
 		hob_usd_info(s->b->u, "channel",
 					 "material '%.*s': its %s texture is read from the channel 'r', not '%c'",
 					 HOB_FMT(s->to->name), what, t->channel);
-	s->to->slots[slot] = t->ref;
+	s->to->slots[slot] = any ? hob_usd_scalar(t) : t->ref;
 	note_bias(s, what, t);
-}
-
-static float scale_of(const hob_usd_texture *t)
-{
-	return hob_usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
 }
 
 static bool read_rough_metal(hob_usd_surface *s, bool specular_workflow)

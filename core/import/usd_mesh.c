@@ -119,8 +119,11 @@ static bool open_streams(part_t *p, uint32_t material, bool bound)
 	if (!bound && (!open_stream(p, HOB_STR("displayColor"), 3, &p->colors) ||
 				   !open_stream(p, HOB_STR("displayOpacity"), 1, &p->opacities)))
 		return false;
+	/* One colour for all is the material's own. */
 	if (p->colors.interpolation == HOB_USD_CONSTANT)
 		p->colors.items = NULL;
+	if (bound && look->color_name.len > 0 && !open_stream(p, look->color_name, 3, &p->colors))
+		return false;
 	p->uv_count = look->uv_count;
 	for (uint32_t i = 0; i < look->uv_count; i++)
 		if (!open_stream(p, look->uv_names[i], 2, &p->uvs[i]))

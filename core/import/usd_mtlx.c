@@ -5,7 +5,7 @@
 typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
 
 /* Names of inputs, NULL where a model has none, and what counts where nothing is said.
- * Source: MaterialX 1.38.10, libraries/bxdf. */
+ * Source: MaterialX 1.38.10, libraries/bxdf; RealityKit's are those of Reality Composer Pro. */
 typedef struct shading {
 	const char *id, *weight, *base, *metal, *rough, *emission, *emission_color, *opacity, *coat, *coat_rough,
 		*ior;
@@ -25,6 +25,10 @@ static const shading_t shadings[] = {
 	 "clearcoat", "clearcoat_roughness", "ior", 1, 1, 1, 1, 0, 0, OPACITY_NUMBER, false},
 	{"ND_disney_principled", NULL, "baseColor", "metallic", "roughness", NULL, NULL, NULL, "clearcoat", NULL,
 	 "ior", 0.16f, 0, 0.5f, 0, 0, 0, OPACITY_NONE, false},
+	{"ND_realitykit_pbr", NULL, "baseColor", "metallic", "roughness", NULL, "emissiveColor", "opacity",
+	 "clearcoat", "clearcoatRoughness", NULL, 1, 0, 0.5f, 1, 0, 0, OPACITY_NUMBER, false},
+	{"ND_realitykit_unlit", NULL, "color", NULL, NULL, NULL, NULL, "opacity", NULL, NULL, NULL, 1, 0, 1, 0, 0,
+	 0, OPACITY_NUMBER, false},
 };
 
 static bool input(hob_usd_surface *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
@@ -41,7 +45,7 @@ static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot s
 {
 	if (t->ref.image == HOB_NONE)
 		return;
-	s->to->slots[slot] = t->ref;
+	s->to->slots[slot] = width == 1 && slot != HOB_SLOT_METAL_ROUGH ? hob_usd_scalar(t) : t->ref;
 	for (uint32_t i = 0; i < width; i++)
 		factor[i] = t->scale[i];
 }
@@ -94,7 +98,7 @@ static bool read_opacity(hob_usd_surface *s, const shading_t *with)
 		with->opacity_kind == OPACITY_COLOR ? (opacity[0] + opacity[1] + opacity[2]) / 3 : opacity[0];
 	m->base_color[3] = hob_usd_unit(alpha);
 	if (t.ref.image != HOB_NONE) {
-		m->slots[HOB_SLOT_OPACITY] = t.ref;
+		m->slots[HOB_SLOT_OPACITY] = hob_usd_scalar(&t);
 		m->base_color[3] = 1;
 	}
 	if (m->base_color[3] < 1 || t.ref.image != HOB_NONE)
@@ -120,6 +124,8 @@ static bool read_all(hob_usd_surface *s, const shading_t *with)
 		!input(s, with->metal, &m->metallic, 1, &metal) || !input(s, with->rough, &m->roughness, 1, &rough) ||
 		!input(s, "normal", unused, 3, &normal))
 		return false;
+	if (!hob_usd_surface_colors(s, &color, base))
+		return false;
 	put_picture(s, &color, HOB_SLOT_BASE_COLOR, base, 3);
 	for (int i = 0; i < 3; i++)
 		m->base_color[i] = hob_usd_unit(base[i] * weight);
@@ -142,6 +148,8 @@ bool hob_usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known)
 	for (size_t i = 0; i < HOB_COUNT_OF(shadings) && !*known; i++)
 		if (hob_str_starts(id, hob_str_of(shadings[i].id))) {
 			*known = true;
+			if (hob_str_starts(id, HOB_STR("ND_realitykit_unlit")))
+				s->to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 			if (!read_all(s, &shadings[i]))
 				return false;
 		}

@@ -70,17 +70,17 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	}
 	if (!value)
 		return true;
-	/* Three numbers where two are wanted: the third of a texture coordinate is left out. */
+	/* One number more than is wanted, as in texture coordinates of three: it is left out. */
 	uint32_t stored = value->width;
-	if (stored == width + 1 && width == 2) {
+	if (stored == width + 1 && width >= 2) {
 		const float *wide;
-		if (!hob_usd_floats(u, value, 3, &wide, &out->item_count, err))
+		if (!hob_usd_floats(u, value, stored, &wide, &out->item_count, err))
 			return false;
-		float *narrow = HOB_NEW(u->scratch, float, out->item_count * 2);
+		float *narrow = HOB_NEW(u->scratch, float, out->item_count *width);
 		if (!narrow)
-			return hob_fail_memory(err, u->scratch, "texture coordinates");
+			return hob_fail_memory(err, u->scratch, "a primvar");
 		for (size_t i = 0; i < out->item_count; i++)
-			memcpy(narrow + i * 2, wide + i * 3, 2 * sizeof *narrow);
+			memcpy(narrow + i * width, wide + i * stored, width * sizeof *narrow);
 		out->items = narrow;
 	} else if (!hob_usd_floats(u, value, width, &out->items, &out->item_count, err)) {
 		return false;

@@ -249,7 +249,8 @@ static bool is_picture(hob_str id)
 	return hob_str_starts(id, HOB_STR("ND_image_")) || hob_str_starts(id, HOB_STR("ND_tiledimage_")) ||
 		   hob_str_starts(id, HOB_STR("ND_gltf_image")) ||
 		   hob_str_starts(id, HOB_STR("ND_gltf_colorimage")) ||
-		   hob_str_starts(id, HOB_STR("ND_gltf_normalmap"));
+		   hob_str_starts(id, HOB_STR("ND_gltf_normalmap")) ||
+		   hob_str_starts(id, HOB_STR("ND_RealityKitTexture2D"));
 }
 
 static bool read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
@@ -300,7 +301,12 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 	hob_str id = hob_usd_shader_id(u, source->shader);
 	if (is_picture(id))
 		return read_mtlx_picture(b, source, look, out, err);
-	if (!hob_str_equal(id, HOB_STR("UsdUVTexture")) && !hob_str_equal(id, HOB_STR("ND_UsdUVTexture"))) {
+	if (hob_str_starts(id, HOB_STR("UsdPrimvarReader_float3")) ||
+		hob_str_starts(id, HOB_STR("UsdPrimvarReader_float4")))
+		return read_word(u, source->shader, "inputs:varname", &out->primvar, err);
+	if (hob_str_starts(id, HOB_STR("ND_geompropvalue_color")))
+		return read_word(u, source->shader, "inputs:geomprop", &out->primvar, err);
+	if (!hob_str_equal(id, HOB_STR("UsdUVTexture")) && !hob_str_starts(id, HOB_STR("ND_UsdUVTexture"))) {
 		if (!hob_str_starts(id, HOB_STR("UsdPrimvarReader")))
 			hob_usd_note(u, "shader-unknown",
 						 "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
@@ -318,4 +324,14 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 	return out->ref.image == HOB_NONE ||
 		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
 			read_sampler(b, source->shader, wraps, &out->ref.sampler, err));
+}
+
+hob_texture_ref hob_usd_scalar(const hob_usd_texture *texture)
+{
+	static const char names[] = "rgba";
+	static const hob_channel_choice choices[] = {HOB_CHANNEL_R, HOB_CHANNEL_G, HOB_CHANNEL_B, HOB_CHANNEL_A};
+	const char *at = texture->channel ? strchr(names, texture->channel) : NULL;
+	hob_texture_ref ref = texture->ref;
+	ref.channel = at ? choices[at - names] : HOB_CHANNEL_OF_SLOT;
+	return ref;
 }

@@ -26,11 +26,15 @@ typedef struct hob_usd_texture {
 	char channel;		 /* 'r' 'g' 'b' 'a', or 0 for all */
 	float scale[4], bias[4], fallback[4];
 	bool has_fallback;
+	hob_str primvar; /* colours of points instead of a picture; empty without */
 } hob_usd_texture;
 
 /* The texture that an input's source is; ref.image == HOB_NONE when it is something else. `look` learns which primvar it reads. */
 bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
 						  hob_usd_texture *out, hob_error *err) HOB_MUST_CHECK;
+
+/* A texture for one number: with the channel that is read. */
+hob_texture_ref hob_usd_scalar(const hob_usd_texture *texture);
 
 /* ---- usd_material.c: what surfaces share */
 
@@ -45,10 +49,12 @@ typedef struct hob_usd_surface {
 /* An input: its number(s) in `out`, and its texture. A texture's neutral value is 1, to be multiplied with. */
 bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
 						   hob_usd_texture *texture) HOB_MUST_CHECK;
+/* Where a base colour is that of the points, their colours are what counts, and `out` is white. */
+bool hob_usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out) HOB_MUST_CHECK;
 /* Cut to 0..1; 0 for what is no number. */
 float hob_usd_unit(float value);
 
-/* ---- usd_mtlx.c: surfaces of MaterialX (standard_surface, open_pbr_surface, gltf_pbr, disney_principled) */
+/* ---- usd_mtlx.c: surfaces of MaterialX (standard_surface, open_pbr_surface, gltf_pbr, disney_principled, RealityKit's) */
 
 /* *known: whether `id` ("ND_standard_surface_surfaceshader") is one; the material is filled then. */
 bool hob_usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known) HOB_MUST_CHECK;

@@ -44,6 +44,12 @@ export async function load(log = () => {}) {
 			return {
 				/* The composed stage as one layer without arcs. */
 				flat: stage.ExportToString().replaceAll(`@${at}/`, '@./'),
+				/* The same as a crate. */
+				crate() {
+					const name = `${at}/flat.usdc`;
+					stage.Export(name, false);
+					return usd.FS.readFile(name);
+				},
 				/* What is drawn at each time: {id, type, points, indices, matrix (rows are bases), material, primvars}. */
 				draw(times) {
 					const found = new Scene();

@@ -2,15 +2,16 @@
  *
  *   node usd_live.mjs HOB MODEL_DUMP [-v] [--odd] [PART-OF-NAME]
  *
- * Of each stage of usd_stages.mjs, usd_odd.mjs (--odd: of these alone) and usd_by_hand.mjs: what Hydra draws of it, mesh by mesh (area, centre, direction, box, colour, texture coordinates), is
- * what Hob's importer makes of it, at rest and at the times that are given; and Hob cooks the stage and its composed, flattened form
- * into the same bytes. `without` spoils the one feature that the stage is about: then the two must differ. */
+ * Of each stage of usd_stages.mjs, usd_odd.mjs (--odd: of these alone), usd_exporters.mjs and usd_by_hand.mjs: what Hydra draws of it, mesh by mesh (area, centre, direction, box, colour, texture coordinates), is
+ * what Hob's importer makes of it, at rest and at the times that are given; and Hob cooks the stage and its composed, flattened form,
+ * as text and as a crate, into the same bytes. `without` spoils the one feature that the stage is about: then the two must differ. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { installed, load } from './openusd.mjs';
 import { byHand } from './usd_by_hand.mjs';
+import { exporters } from './usd_exporters.mjs';
 import { odd } from './usd_odd.mjs';
 import { stages } from './usd_stages.mjs';
 
@@ -168,10 +169,16 @@ function checkBoxes(stage, folder) {
 	return null;
 }
 
+/* A stage, what OpenUSD makes of it as one layer of text, and that as a crate cook to the same. */
+function checkFlat(folder, ours, files, theirs) {
+	const mine = cooked(ours);
+	return unlike(mine, cooked(put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat }))) ?? unlike(mine, cooked(put(join(folder, 'crate'), { ...files, [ROOT]: theirs.crate() })));
+}
+
 function check(stage, folder, files, theirs) {
-	const ours = put(join(folder, 'ours'), files), flat = theirs && put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat });
+	const ours = put(join(folder, 'ours'), files);
 	if (verbose && theirs) console.log(theirs.flat);
-	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : unlike(cooked(ours), cooked(flat))) ?? stage.expect?.(imported(ours).model ?? {}) ?? (stage.boxes ? checkBoxes(stage, ours) : null);
+	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : checkFlat(folder, ours, files, theirs)) ?? stage.expect?.(imported(ours).model ?? {}) ?? (stage.boxes ? checkBoxes(stage, ours) : null);
 }
 
 /* What OpenUSD complains about; this build has no plug-in for volumes and says so. */
@@ -180,7 +187,7 @@ const usd = await load((text) => text.trim() && !text.includes('UsdVol') && comp
 const folder = mkdtempSync(join(tmpdir(), 'hob-usd-'));
 let bad = 0, count = 0;
 try {
-	for (const [i, stage] of [...stages, ...odd, ...byHand].entries()) {
+	for (const [i, stage] of [...stages, ...odd, ...byHand, ...exporters].entries()) {
 		if (!stage.name.includes(wanted) || (rest.includes('--odd') && !odd.includes(stage))) continue;
 		count++;
 		complaints = [];

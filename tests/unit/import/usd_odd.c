@@ -222,6 +222,58 @@ static void odd_relocates_end(void **state)
 	}
 }
 
+/* A material with one picture, and what reads which of its channels. */
+static reader *picture(const char *inputs, const char *mesh)
+{
+	static char text[2048];
+	snprintf(text, sizeof text,
+			 "def Mesh \"M\" { " QUAD "rel material:binding = </L>\n%s }\ndef Material \"L\" { token "
+			 "outputs:surface.connect = </L/S.outputs:surface>\n def Shader \"S\" { %s\n token "
+			 "outputs:surface }\n def Shader \"T\" { uniform token info:id = \"UsdUVTexture\"\n asset "
+			 "inputs:file = @p.png@ }\n def Shader \"C\" { uniform token info:id = "
+			 "\"UsdPrimvarReader_float3\"\n string inputs:varname = \"tint\" } }",
+			 mesh, inputs);
+	return stage(text);
+}
+
+static void channels_are_those_that_a_material_names(void **state)
+{
+	(void)state;
+	reader *r = picture("uniform token info:id = \"UsdPreviewSurface\"\n float inputs:metallic = 1\n"
+						"float inputs:roughness.connect = </L/T.outputs:g>\n float inputs:opacity.connect = "
+						"</L/T.outputs:b>",
+						"");
+	const hob_material *m = &reader_model(r)->materials[0];
+	assert_int_equal(m->slots[HOB_SLOT_ROUGHNESS].channel, HOB_CHANNEL_G);
+	assert_int_equal(m->slots[HOB_SLOT_OPACITY].channel, HOB_CHANNEL_B);
+	assert_near(m->metallic, 1);
+	reader_free(r);
+	r = picture(
+		"uniform token info:id = \"ND_realitykit_pbr_surfaceshader\"\n float inputs:metallic.connect = "
+		"</L/T.outputs:a>\n color3f inputs:baseColor = (1, 0, 0)",
+		"");
+	m = &reader_model(r)->materials[0];
+	assert_int_equal(m->slots[HOB_SLOT_METALLIC].channel, HOB_CHANNEL_A);
+	assert_near(m->base_color[0], 1);
+	assert_near(m->base_color[1], 0);
+	reader_free(r);
+}
+
+static void points_may_bring_the_base_colour(void **state)
+{
+	(void)state;
+	reader *r =
+		picture("uniform token info:id = \"UsdPreviewSurface\"\n color3f inputs:diffuseColor.connect = "
+				"</L/C.outputs:result>",
+				"color4f[] primvars:tint = [(1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1), (1, 1, 0, 1)] "
+				"(interpolation = \"vertex\")\n");
+	const hob_model *m = reader_model(r);
+	assert_near(m->materials[0].base_color[1], 1);
+	assert_non_null(m->meshes[0].color[0]);
+	assert_near(m->meshes[0].color[0][5], 1);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +289,8 @@ int main(void)
 		cmocka_unit_test(prims_are_relocated),
 		cmocka_unit_test(odd_relocates_end),
 		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
+		cmocka_unit_test(channels_are_those_that_a_material_names),
+		cmocka_unit_test(points_may_bring_the_base_colour),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
