@@ -17,6 +17,8 @@ typedef struct hob_usd_moving {
 	uint32_t prim, node;
 } hob_usd_moving;
 
+enum { HOB_USD_NESTED_INSTANCERS = 16 };
+
 typedef struct hob_usd_build {
 	hob_usd *u;
 	hob_image_set images;
@@ -36,7 +38,8 @@ typedef struct hob_usd_build {
 	uint32_t moving_count, moving_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
-	uint32_t subdivided;	 /* meshes that are drawn as their cage */
+	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: those around the walk, outermost first */
+	uint32_t subdivided;							/* meshes that are drawn as their cage */
 	uint32_t hidden, unseen; /* prims left out with what is below them; prims that are not for drawing */
 } hob_usd_build_t;
 

@@ -18,23 +18,15 @@ static hob_str parent_of(hob_str path)
 
 /* ---- sites */
 
-static bool has_specs(const hob_usd *u, const hob_usd_site *site)
-{
-	for (uint32_t i = 0; i < u->stacks[site->stack].layer_count; i++)
-		if (site->specs[i] != HOB_NONE)
-			return true;
-	return false;
-}
-
 static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, uint32_t *out, hob_error *err)
 {
 	if (tree->count >= HOB_LIMIT_USD_SITES)
 		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'",
 						HOB_LIMIT_USD_SITES, HOB_FMT(site->path));
 	hob_usd_site *sites =
-		(hob_usd_site *)hob_usd_more(u->scratch, tree->sites, tree->count, &tree->capacity, sizeof *sites);
+		(hob_usd_site *)hob_usd_more(&u->passing, tree->sites, tree->count, &tree->capacity, sizeof *sites);
 	if (!sites)
-		return hob_fail_memory(err, u->scratch, "composition");
+		return hob_fail_memory(err, &u->passing, "composition");
 	tree->sites = sites;
 	*out = tree->count++;
 	sites[*out] = *site;
@@ -55,9 +47,9 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name, hob_error *err)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
-	site->specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
+	site->specs = HOB_NEW(&u->passing, uint32_t, stack->layer_count);
 	if (!site->specs)
-		return hob_fail_memory(err, u->scratch, "composition");
+		return hob_fail_memory(err, &u->passing, "composition");
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
 												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
@@ -72,8 +64,10 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	hob_usd_site site = {
 		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
 	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
-	if (!site.specs)
+	out->sites = HOB_NEW(u->scratch, hob_usd_site, 1);
+	if (!site.specs || !out->sites)
 		return hob_fail_memory(err, u->scratch, "composition");
+	out->capacity = 1;
 	return add_site(u, out, &site, &id, err);
 }
 
@@ -85,11 +79,12 @@ typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
 				   const hob_usd_site *root, hob_error *err)
 {
-	uint32_t *ids = HOB_NEW(u->scratch, uint32_t, from->count);
-	hob_usd_site *next = HOB_NEW(u->scratch, hob_usd_site, from->count);
-	bool *wanted = HOB_NEW(u->scratch, bool, from->count), *gone = HOB_NEW(u->scratch, bool, from->count);
+	hob_arena *passing = &u->passing;
+	uint32_t *ids = HOB_NEW(passing, uint32_t, from->count);
+	hob_usd_site *next = HOB_NEW(passing, hob_usd_site, from->count);
+	bool *wanted = HOB_NEW(passing, bool, from->count), *gone = HOB_NEW(passing, bool, from->count);
 	if (!ids || !next || !wanted || !gone)
-		return hob_fail_memory(err, u->scratch, "composition");
+		return hob_fail_memory(err, passing, "composition");
 	for (uint32_t i = 0; i < from->count; i++) {
 		next[i] = from->sites[i];
 		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
@@ -110,7 +105,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 	}
 	/* Parents come before their children in the array. */
 	for (uint32_t i = from->count; i-- > 0;) {
-		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || has_specs(u, &next[i]);
+		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || hob_usd_has_specs(u, &next[i]);
 		if (wanted[i] && next[i].parent != HOB_NONE)
 			wanted[next[i].parent] = true;
 	}
@@ -118,9 +113,12 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 		if (!wanted[i])
 			continue;
 		hob_usd_site site = next[i];
+		uint32_t layers = u->stacks[site.stack].layer_count;
 		site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
-		if (!site.path.data)
+		site.specs = HOB_NEW(u->scratch, uint32_t, layers);
+		if (!site.path.data || !site.specs)
 			return hob_fail_memory(err, u->scratch, "composition");
+		memcpy(site.specs, next[i].specs, layers * sizeof *site.specs);
 		if (i == 0 && root) {
 			site.arc = root->arc;
 			site.parent = root->parent;
@@ -358,7 +356,8 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 				 u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
 		return false;
-	if (added != HOB_NONE && !has_specs(u, &tree->sites[added]) && tree->sites[added].first_child == HOB_NONE)
+	if (added != HOB_NONE && !hob_usd_has_specs(u, &tree->sites[added]) &&
+		tree->sites[added].first_child == HOB_NONE)
 		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to",
 					 HOB_FMT(u->layers[layer].id), HOB_FMT(path), HOB_FMT(parent.path));
 	return true;
@@ -429,20 +428,24 @@ static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_str *out, hob_error *err)
 {
 	uint32_t *order, count;
+	hob_arena_mark mark = hob_arena_save(&u->passing);
 	*out = HOB_STR("");
-	if (!hob_usd_tree_order(u, tree, &order, &count, err))
+	if (!hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
 		return false;
-	for (uint32_t i = 0; i < count; i++) {
+	bool found = false;
+	uint32_t variables = HOB_NONE;
+	for (uint32_t i = 0; i < count && !found; i++) {
 		const hob_usd_site *site = &tree->sites[order[i]];
 		const hob_usd_stack *stack = &u->stacks[site->stack];
-		for (uint32_t k = 0; k < stack->layer_count; k++)
-			if (site->specs[k] != HOB_NONE &&
-				choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
-											HOB_USD_T_variantSelection),
-						  set, out))
-				return hob_usd_expression(u, stack->variables, *out, out, err);
+		variables = stack->variables;
+		for (uint32_t k = 0; k < stack->layer_count && !found; k++)
+			found = site->specs[k] != HOB_NONE &&
+					choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
+												HOB_USD_T_variantSelection),
+							  set, out);
 	}
-	return true;
+	hob_arena_restore(&u->passing, mark);
+	return !found || hob_usd_expression(u, variables, *out, out, err);
 }
 
 /* What there is to choose, for people; each set once. */
@@ -529,7 +532,7 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
 											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
 																 HOB_USD_VARIANT, name);
-	*added = has_specs(u, &site);
+	*added = hob_usd_has_specs(u, &site);
 	return !*added || add_site(u, tree, &site, &made, err);
 }
 
@@ -590,7 +593,7 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 		tree->sites[i].arcs_done = true;
 		if (!add_moved(u, tree, i, err))
 			return false;
-		if (!has_specs(u, &tree->sites[i]))
+		if (!hob_usd_has_specs(u, &tree->sites[i]))
 			continue;
 		if (!add_clips(u, tree, i, err) ||
 			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
@@ -605,85 +608,29 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 /* Variants come last, strongest site first, because any site may choose, also one that another variant brings. */
 static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
-	for (;;) {
+	for (bool added = true; added;) {
 		uint32_t *order, count, i = 0;
-		bool added = false;
-		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &order, &count, err))
+		added = false;
+		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
 			return false;
 		for (; i < count && !added; i++)
 			if (!tree->sites[order[i]].variants_done && !add_variants(u, tree, order[i], &added, err))
 				return false;
-		if (!added)
-			return true;
 	}
+	return true;
 }
 
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err)
 {
-	*out = (hob_usd_tree){0};
-	return extend(u, parent, name, local ? LOCAL : FOREIGN, out, NULL, err) && evaluate(u, out, err);
-}
-
-/* ---- order of strength */
-
-typedef struct walk {
-	hob_usd *u;
-	const hob_usd_tree *tree;
-	uint32_t *order, count;
-	uint32_t *late, late_count; /* specializes: behind all the rest */
-} walk_t;
-
-static void walk_from(walk_t *w, uint32_t root)
-{
-	const hob_usd_site *sites = w->tree->sites;
-	for (uint32_t i = root;;) {
-		bool late = i != root && sites[i].arc == HOB_USD_SPECIALIZE;
-		if (late)
-			w->late[w->late_count++] = i;
-		else if (has_specs(w->u, &sites[i]))
-			w->order[w->count++] = i;
-		if (!late && sites[i].first_child != HOB_NONE) {
-			i = sites[i].first_child;
-			continue;
-		}
-		while (i != root && sites[i].next == HOB_NONE)
-			i = sites[i].parent;
-		if (i == root)
-			return;
-		i = sites[i].next;
-	}
-}
-
-static uint32_t level_of(const hob_usd_tree *tree, uint32_t site)
-{
-	uint32_t level = 0;
-	for (; tree->sites[site].parent != HOB_NONE; site = tree->sites[site].parent)
-		level++;
-	return level;
-}
-
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count,
-						hob_error *err)
-{
-	walk_t w = {
-		u, tree, HOB_NEW(u->scratch, uint32_t, tree->count), 0, HOB_NEW(u->scratch, uint32_t, tree->count),
-		0};
-	if (!w.order || !w.late)
-		return hob_fail_memory(err, u->scratch, "composition");
-	walk_from(&w, 0);
-	/* A specialized class is stronger where it is implied further out. */
-	for (uint32_t i = 0; i < w.late_count; i++) {
-		uint32_t best = i;
-		for (uint32_t k = i + 1; k < w.late_count; k++)
-			if (level_of(tree, w.late[k]) < level_of(tree, w.late[best]))
-				best = k;
-		uint32_t chosen = w.late[best];
-		memmove(w.late + i + 1, w.late + i, (best - i) * sizeof *w.late);
-		w.late[i] = chosen;
-		walk_from(&w, chosen);
-	}
-	*order = w.order;
-	*count = w.count;
-	return true;
+	hob_usd_tree made = {0};
+	hob_arena_mark mark = hob_arena_save(&u->passing);
+	if (!extend(u, parent, name, local ? LOCAL : FOREIGN, &made, NULL, err) || !evaluate(u, &made, err))
+		return false;
+	*out = (hob_usd_tree){.count = made.count, .capacity = made.count};
+	out->sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
+	if (out->sites)
+		memcpy(out->sites, made.sites, made.count * sizeof *made.sites);
+	hob_arena_restore(&u->passing, mark);
+	return out->sites || hob_fail_memory(err, u->scratch, "composition");
 }

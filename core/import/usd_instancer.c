@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-enum { NESTED_INSTANCERS = 16 };
-
 typedef struct instancer {
 	const hob_usd_value *positions, *orientations, *scales, *kinds, *ids, *hidden, *inactive;
 	hob_str *prototypes;
@@ -61,6 +59,15 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	return hob_usd_build_prim(b, prototype, context, err);
 }
 
+/* What holds an instancer that is being drawn. */
+static bool is_open(const hob_usd_build_t *b, hob_str prototype, hob_usd_context context)
+{
+	for (uint32_t i = 0; i < context.instancers; i++)
+		if (hob_usd_path_below(b->u->prims[b->instancers[i]].path, prototype))
+			return true;
+	return false;
+}
+
 bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context,
 							 hob_error *err)
 {
@@ -73,9 +80,9 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 					  .ids = hob_usd_still(u, prim, HOB_STR("ids")),
 					  .hidden = hob_usd_still(u, prim, HOB_STR("invisibleIds")),
 					  .inactive = hob_usd_meta(u, prim, HOB_STR(""), HOB_USD_T_inactiveIds)};
-	if (context.instancers >= NESTED_INSTANCERS) {
+	if (context.instancers >= HOB_USD_NESTED_INSTANCERS) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' is inside %d others; it is left out",
-					 HOB_FMT(prim->path), NESTED_INSTANCERS);
+					 HOB_FMT(prim->path), HOB_USD_NESTED_INSTANCERS);
 		return true;
 	}
 	if (!hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototypes,
@@ -90,7 +97,13 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 	if (left_out > 65536)
 		return hob_fail(err, LIMIT, "%zu hidden instances", left_out);
 	context.node = node;
-	context.instancers++;
+	b->instancers[context.instancers++] = id;
+	for (uint32_t p = 0; p < in.prototype_count; p++)
+		if (is_open(b, in.prototypes[p], context)) {
+			hob_usd_note(u, "cycle", "instancer '%.*s' is inside its own prototype '%.*s', which is left out",
+						 HOB_FMT(u->prims[id].path), HOB_FMT(in.prototypes[p]));
+			in.prototypes[p] = HOB_STR("");
+		}
 	for (size_t i = 0; in.kinds && i < in.kinds->count && in.kinds->width == 1; i++) {
 		double kind = hob_usd_component(in.kinds, i);
 		if (!(kind >= 0) || kind >= in.prototype_count || is_hidden(&in, i))

@@ -184,6 +184,7 @@ typedef struct hob_usd_prim {
 typedef struct hob_usd {
 	const hob_import_request *request;
 	hob_arena *result, *scratch;
+	hob_arena passing; /* what composing one prim needs for itself alone */
 	hob_notes *notes;
 	hob_name_map token_map;
 	hob_str *tokens;
@@ -304,9 +305,13 @@ typedef struct hob_usd_tree {
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
-/* Sites with specs, strongest first; in scratch. */
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, uint32_t **order, uint32_t *count,
-						hob_error *err) HOB_MUST_CHECK;
+/* ---- usd_order.c ---- */
+
+/* Whether some layer says something there. */
+bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
+/* Sites with specs, strongest first; in `arena`. */
+bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
+						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_path.c: where paths lead ---- */
 
@@ -358,6 +363,8 @@ hob_str hob_usd_text(const hob_usd_value *value);
 /* All numbers of a value as floats, `width` each; NULL with *count 0 when it has another shape. Borrowed when they are floats already. */
 bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
 					hob_error *err) HOB_MUST_CHECK;
+/* The last of `count` rising times that is not behind `time`, or the first of all; `stride` apart in memory. */
+size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time);
 /* Number `at` of a numeric value; NaN when there is none. */
 double hob_usd_component(const hob_usd_value *value, size_t at);
 

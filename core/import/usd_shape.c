@@ -148,19 +148,20 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 	const hob_usd_prim *prim = &u->prims[id];
 	surface_t s = {.axis = 2};
 	hob_str type = prim->type;
-	if (!allocate(u, AROUND * EDGES, &s, err))
+	edge_t edges[EDGES];
+	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
+	uint32_t count = is_cube || is_plane ? 0 : outline(u, prim, edges);
+	if (!allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s, err))
 		return false;
-	if (hob_str_equal(type, HOB_STR("Cube"))) {
+	if (is_cube) {
 		double half = number_at(u, prim, "size", 2) / 2;
 		for (int side = 0; side < 6; side++)
 			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
-	} else if (hob_str_equal(type, HOB_STR("Plane"))) {
+	} else if (is_plane) {
 		s.axis = axis_of(u, prim);
 		put_box_side(&s, 2, 1,
 					 (double[3]){number_at(u, prim, "width", 2) / 2, number_at(u, prim, "length", 2) / 2, 0});
 	} else {
-		edge_t edges[EDGES];
-		uint32_t count = outline(u, prim, edges);
 		s.axis = axis_of(u, prim);
 		for (uint32_t i = 0; i < count; i++)
 			put_ring(&s, &edges[i]);
@@ -173,7 +174,7 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 						  .corner_count = s.corner_count,
 						  .corner_normals = s.normals};
 	g.left_handed = hob_str_equal(word_at(u, prim, "orientation"), HOB_STR("leftHanded"));
-	g.double_sided = number_at(u, prim, "doubleSided", hob_str_equal(type, HOB_STR("Plane"))) != 0;
+	g.double_sided = number_at(u, prim, "doubleSided", is_plane) != 0;
 	return hob_usd_polygons_build(b, id, node, &g, err);
 }
 

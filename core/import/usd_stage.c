@@ -55,6 +55,19 @@ bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, cons
 	return true;
 }
 
+size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time)
+{
+	size_t low = 0, high = count;
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (times[middle * stride] <= time)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* ---- what is asked of prims */
 
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path)
@@ -238,17 +251,18 @@ bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool 
 /* ---- composing all prims */
 
 typedef struct names {
+	hob_arena arena; /* of these names alone: a prim may have a million children */
 	uint32_t *items, count, capacity;
 	hob_usd_map seen;
 } names_t;
 
-static bool put_name(hob_usd *u, names_t *n, uint32_t name, hob_error *err)
+static bool put_name(names_t *n, uint32_t name, hob_error *err)
 {
 	if (hob_usd_map_get(&n->seen, name) != HOB_NONE)
 		return true;
-	n->items = (uint32_t *)hob_usd_more(u->scratch, n->items, n->count, &n->capacity, sizeof *n->items);
-	if (!n->items || !hob_usd_map_put(u->scratch, &n->seen, name, n->count))
-		return hob_fail_memory(err, u->scratch, "prims");
+	n->items = (uint32_t *)hob_usd_more(&n->arena, n->items, n->count, &n->capacity, sizeof *n->items);
+	if (!n->items || !hob_usd_map_put(&n->arena, &n->seen, name, n->count))
+		return hob_fail_memory(err, &n->arena, "prims");
 	n->items[n->count++] = name;
 	return true;
 }
@@ -257,14 +271,14 @@ static bool put_name(hob_usd *u, names_t *n, uint32_t name, hob_error *err)
 static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_error *err)
 {
 	hob_usd_map rank = {0};
-	uint32_t *next = HOB_NEW(u->scratch, uint32_t, n->count), made = 0;
+	uint32_t *next = HOB_NEW(&n->arena, uint32_t, n->count), made = 0;
 	if (!next)
-		return hob_fail_memory(err, u->scratch, "prims");
+		return hob_fail_memory(err, &n->arena, "prims");
 	for (uint32_t i = 0; i < order->count; i++) {
 		uint32_t token = hob_usd_known(u, ((const hob_str *)order->data)[i]);
 		if (token != HOB_NONE && hob_usd_map_get(&n->seen, token) != HOB_NONE &&
-			hob_usd_map_get(&rank, token) == HOB_NONE && !hob_usd_map_put(u->scratch, &rank, token, i))
-			return hob_fail_memory(err, u->scratch, "prims");
+			hob_usd_map_get(&rank, token) == HOB_NONE && !hob_usd_map_put(&n->arena, &rank, token, i))
+			return hob_fail_memory(err, &n->arena, "prims");
 	}
 	for (uint32_t i = 0; i < n->count && hob_usd_map_get(&rank, n->items[i]) == HOB_NONE; i++)
 		next[made++] = n->items[i];
@@ -302,7 +316,7 @@ static bool moved_names(hob_usd *u, const hob_usd_site *site, names_t *out, hob_
 		if (to.len == 0 || !hob_str_equal(above.len > 0 ? above : HOB_STR("/"), site->path))
 			continue;
 		uint32_t name = hob_usd_token(u, hob_path_name(to));
-		if (name == HOB_NONE || !put_name(u, out, name, err))
+		if (name == HOB_NONE || !put_name(out, name, err))
 			return name != HOB_NONE ? false : hob_fail_memory(err, u->scratch, "prims");
 	}
 	return true;
@@ -310,7 +324,6 @@ static bool moved_names(hob_usd *u, const hob_usd_site *site, names_t *out, hob_
 
 static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_error *err)
 {
-	*out = (names_t){0};
 	for (uint32_t i = prim->order_count; i-- > 0;) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
 		const hob_usd_stack *stack = &u->stacks[site->stack];
@@ -324,7 +337,7 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE;
 				 s = layer->specs[s].next)
 				if (!is_moved(u, prim, site, layer->specs[s].name) &&
-					!put_name(u, out, layer->specs[s].name, err))
+					!put_name(out, layer->specs[s].name, err))
 					return false;
 			const hob_usd_value *order = hob_usd_field_get(layer, site->specs[k], HOB_USD_T_primOrder);
 			if (order && order->kind == HOB_USD_TEXT && !reorder(u, out, order, err))
@@ -364,6 +377,19 @@ static bool has_arcs(const hob_usd_prim *prim)
 	return false;
 }
 
+static bool order_sites(hob_usd *u, const hob_usd_tree *tree, hob_usd_prim *prim, hob_error *err)
+{
+	uint32_t *order;
+	hob_arena_mark mark = hob_arena_save(&u->passing);
+	if (!hob_usd_tree_order(u, tree, &u->passing, &order, &prim->order_count, err))
+		return false;
+	prim->order = HOB_NEW(u->scratch, uint32_t, prim->order_count);
+	if (prim->order)
+		memcpy(prim->order, order, prim->order_count * sizeof *order);
+	hob_arena_restore(&u->passing, mark);
+	return prim->order || hob_fail_memory(err, u->scratch, "prims");
+}
+
 static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out,
 					 hob_error *err)
 {
@@ -382,8 +408,10 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	prim.path =
 		parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
 	*out = HOB_NONE;
-	if (!prim.path.data || !hob_usd_tree_order(u, &tree, &prim.order, &prim.order_count, err))
+	if (!prim.path.data)
 		return hob_fail_memory(err, u->scratch, "prims");
+	if (!order_sites(u, &tree, &prim, err))
+		return false;
 	find_specifier(u, &prim);
 	prim.type = hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName));
 	if (parent != HOB_NONE) {
@@ -409,26 +437,35 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	return true;
 }
 
-static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err)
+static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err);
+
+static bool compose_named(hob_usd *u, uint32_t id, const names_t *names, uint32_t depth, hob_error *err)
 {
-	names_t names;
-	hob_usd_prim parent = u->prims[id];
-	if (depth > HOB_LIMIT_USD_NESTING)
-		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep",
-						HOB_LIMIT_USD_NESTING);
-	if (!child_names(u, &parent, &names, err))
-		return false;
+	const hob_usd_prim parent = u->prims[id];
 	hob_usd_tree above = {.sites = parent.sites, .count = parent.site_count};
-	for (uint32_t i = 0; i < names.count; i++) {
+	for (uint32_t i = 0; i < names->count; i++) {
 		hob_usd_tree tree;
 		uint32_t child;
-		if (!hob_usd_tree_child(u, &above, names.items[i], !parent.instance, &tree, err) ||
-			!add_prim(u, id, names.items[i], tree, &child, err))
+		if (!hob_usd_tree_child(u, &above, names->items[i], !parent.instance, &tree, err) ||
+			!add_prim(u, id, names->items[i], tree, &child, err))
 			return false;
 		if (child != HOB_NONE && !compose_children(u, child, depth + 1, err))
 			return false;
 	}
 	return true;
+}
+
+static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err)
+{
+	if (depth > HOB_LIMIT_USD_NESTING)
+		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep",
+						HOB_LIMIT_USD_NESTING);
+	hob_usd_prim parent = u->prims[id];
+	names_t names = {0};
+	hob_arena_init(&names.arena, u->scratch->limit);
+	bool done = child_names(u, &parent, &names, err) && compose_named(u, id, &names, depth, err);
+	hob_arena_release(&names.arena);
+	return done;
 }
 
 static double stage_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
@@ -453,7 +490,7 @@ static bool read_settings(hob_usd *u, uint32_t layer)
 	return true;
 }
 
-bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
+static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 {
 	uint32_t stack, root;
 	hob_usd_tree tree;
@@ -463,4 +500,14 @@ bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 	u->rate = u->stacks[stack].rate;
 	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) &&
 		   compose_children(u, root, 1, err);
+}
+
+bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
+{
+	hob_arena_init(&u->passing, u->scratch->limit);
+	/* Its first block stays, whatever is given back. */
+	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "composition")) &&
+				compose_stage(u, layer, err);
+	hob_arena_release(&u->passing);
+	return done;
 }

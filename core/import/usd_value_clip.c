@@ -151,14 +151,7 @@ static bool mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, doub
 
 static bool value_at(clips_t *c, const hob_usd_samples *s, double time, hob_usd_value *out)
 {
-	size_t low = 0, high = s->count;
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-		if (s->times[middle] <= time)
-			low = middle;
-		else
-			high = middle;
-	}
+	size_t low = hob_usd_time_before(s->times, 1, s->count, time);
 	*out = s->values[low];
 	double span = low + 1 < s->count ? s->times[low + 1] - s->times[low] : 0;
 	double t = span > 0 ? (time - s->times[low]) / span : 0;
@@ -169,14 +162,7 @@ static double clip_time(const clips_t *c, double stage)
 {
 	if (c->time_count == 0)
 		return stage;
-	uint32_t low = 0, high = c->time_count;
-	while (high - low > 1) {
-		uint32_t middle = (low + high) / 2;
-		if (c->times[middle].from <= stage)
-			low = middle;
-		else
-			high = middle;
-	}
+	size_t low = hob_usd_time_before(&c->times[0].from, 2, c->time_count, stage);
 	const pair_t *a = &c->times[low], *b = a + 1;
 	if (stage <= a->from || low + 1 == c->time_count || !(b->from > a->from))
 		return a->to;

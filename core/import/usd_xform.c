@@ -110,14 +110,7 @@ bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double
 	double asked = isnan(time) && u->has_range ? u->start : time;
 	double at =
 		isnan(asked) || attribute->scale == 0 ? s->times[0] : (asked - attribute->offset) / attribute->scale;
-	size_t low = 0, high = s->count;
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-		if (s->times[middle] <= at)
-			low = middle;
-		else
-			high = middle;
-	}
+	size_t low = hob_usd_time_before(s->times, 1, s->count, at);
 	double before[16];
 	if (!numbers_of(&s->values[low], width, out))
 		return false;

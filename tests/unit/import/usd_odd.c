@@ -274,6 +274,21 @@ static void points_may_bring_the_base_colour(void **state)
 	reader_free(r);
 }
 
+static void instancers_in_a_circle_end(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def PointInstancer \"I\" { rel prototypes = [</I>, </J>, </C>]\n int[] protoIndices = [0, 1, "
+			  "2]\n point3f[] positions = [(0, 0, 0), (1, 0, 0), (2, 0, 0)] }\ndef PointInstancer \"J\" { "
+			  "rel prototypes = </I>\n int[] protoIndices = [0]\n point3f[] positions = [(0, 0, 0)] }\ndef "
+			  "Cube \"C\" {}");
+	const hob_model *m = reader_model(r);
+	assert_true(reader_noted(r, "usd.cycle"));
+	assert_true(m->mesh_count > 0 && m->mesh_count < 4);
+	assert_true(m->node_count < 20);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +306,7 @@ int main(void)
 		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
 		cmocka_unit_test(channels_are_those_that_a_material_names),
 		cmocka_unit_test(points_may_bring_the_base_colour),
+		cmocka_unit_test(instancers_in_a_circle_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
