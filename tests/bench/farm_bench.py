@@ -152,11 +152,10 @@ def database_cpu(farm):
     used = 0
     for pid in farm.postgres.all_processes():
         try:
-            parts = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            used += int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
         except OSError:
             continue
-        used += sum(map(int, parts[11:13]))
-    return used / os.sysconf("SC_CLK_TCK")
+    return used / 1e9
 
 
 def simulate(folder, count, lookups, cook_ms):

@@ -33,6 +33,7 @@ typedef struct request {
 	int fd;							   /* the body: `size` bytes of this file from `offset`; -1: `text` */
 	uint64_t offset, size;
 	const char *text;
+	long silence_s; /* 0: SRV_FARM_SILENCE_MS */
 	/* in */
 	bool (*take)(void *user, const void *data,
 				 size_t size); /* for the body of a successful answer; NULL: to `told` */
@@ -137,10 +138,12 @@ static bool find_tag(const char *xml, const char *tag, char *out, size_t room)
 
 static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 {
-	char code[64], message[96];
+	char code[48], message[72];
 	find_tag(a->told, "Code", code, sizeof code);
 	find_tag(a->told, "Message", message, sizeof message);
 	bool skewed = strcmp(code, "RequestTimeTooSkewed") == 0;
+	if (!code[0] && (a->status == 401 || a->status == 403)) /* an answer to HEAD has no reason */
+		snprintf(message, sizeof message, "check access_key, secret_key and this machine's clock");
 	snprintf(why->text, sizeof why->text, "the farm's bucket answered %s with %ld%s%s%s%s%s",
 			 a->asked->method, a->status, code[0] ? " " : "", code, message[0] ? ": " : "", message,
 			 skewed ? "; set this machine's clock" : "");
@@ -189,7 +192,8 @@ static void set_connection(s3 *s, answer *a, const char *url)
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)SRV_FARM_CONNECT_MS);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)SRV_FARM_SLOWEST);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SRV_FARM_SILENCE_MS / 1000);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+					 a->asked->silence_s > 0 ? a->asked->silence_s : (long)SRV_FARM_SILENCE_MS / 1000);
 	curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 200L);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
@@ -456,7 +460,8 @@ static srv_farm_end s3_put(void *handle, const char *name, int fd, uint64_t size
 static srv_farm_end s3_init(void *handle, srv_farm_why *why)
 {
 	srv_farm_why tried;
-	request bucket = {.method = "PUT", .name = "", .sha256 = EMPTY, .fd = -1, .text = ""};
+	/* A store may take long to create one. */
+	request bucket = {.method = "PUT", .name = "", .sha256 = EMPTY, .fd = -1, .text = "", .silence_s = 60};
 	request trial = {.method = "PUT", .name = "blobs/0", .sha256 = EMPTY, .fd = -1, .text = ""};
 	srv_farm_end end = ask_plainly(handle, &trial, why);
 	/* The bucket may not exist yet, and this user may be able to create it. */
