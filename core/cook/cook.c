@@ -358,7 +358,8 @@ static bool bake_meshes(cook *c, hob_error *err)
 								.bake_flat_normals = s->normals == HOB_NORMALS_KEEP,
 								.smooth_angle = s->normals == HOB_NORMALS_SMOOTH ? s->normals_angle : 0,
 								.smooth_by_angle = s->normals == HOB_NORMALS_SMOOTH,
-								.influences = s->influences}};
+								.influences = s->influences,
+								.only_streams = true}};
 	c->meshes = HOB_NEW(&memory->result, hob_baked_mesh, count);
 	job.notes = HOB_NEW(&memory->scratch, hob_notes *, count);
 	job.errors = HOB_NEW(&memory->scratch, hob_error, threads);

@@ -360,6 +360,18 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 	return true;
 }
 
+static bool needs_vertices(const bake_t *b)
+{
+	return !b->options.only_streams || b->mesh.influence_count > 0 || b->mesh.target_count > 0;
+}
+
+static void drop_vertices(hob_mesh *m)
+{
+	m->position = m->normal = m->tangent = NULL;
+	memset(m->uv, 0, sizeof m->uv);
+	memset(m->color, 0, sizeof m->color);
+}
+
 /* Releases `passing`, which the levels are in. */
 static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
 						 hob_baked_mesh *out)
@@ -390,7 +402,8 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 	for (uint32_t l = 0; l < level_count; l++)
 		out->lods[l].vertex_prefix = prefixes[l];
 	out->lods[0].vertex_prefix = used;
-	if (!hob_mesh_gather(&b->mesh, order, used, b->result, &out->mesh, b->err))
+	if (!hob_mesh_gather(&b->mesh, order, used, needs_vertices(b) ? b->result : b->scratch, &out->mesh,
+						 b->err))
 		return false;
 	out->lod_count = level_count;
 	out->indices = indices;
@@ -457,8 +470,12 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 	if (!ok)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
-	return add_meshlets(b, out) && measure(b, out) &&
-		   hob_streams_build(out, b->options.quantized, b->result, b->err);
+	if (!add_meshlets(b, out) || !measure(b, out) ||
+		!hob_streams_build(out, b->options.quantized, b->result, b->err))
+		return false;
+	if (!needs_vertices(b))
+		drop_vertices(&out->mesh);
+	return true;
 }
 
 bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,

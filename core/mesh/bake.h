@@ -28,6 +28,8 @@ typedef struct hob_mesh_options {
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
 	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
+	bool
+		only_streams; /* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
 } hob_mesh_options;
 
 /* Bakes one mesh.

@@ -14,10 +14,11 @@ typedef struct chunks {
 	hob_lod_options options; /* of a chunk */
 	const hob_lod_level *full;
 	uint32_t chunk, count;
-	uint8_t *of;	 /* [triangle_count] chunk */
-	uint32_t *place; /* [vertex_count] */
-	uint8_t *owner;	 /* by place: the one chunk that uses it, NOBODY or SHARED */
-	uint32_t *local; /* [vertex_count] number in the part at hand; HOB_NONE between parts */
+	uint8_t *of;	   /* [triangle_count] chunk */
+	uint32_t *place;   /* [vertex_count] */
+	uint8_t *owner;	   /* by place: the one chunk that uses it, NOBODY or SHARED */
+	uint32_t *local;   /* [vertex_count] number in the part at hand; HOB_NONE between parts */
+	hob_arena passing; /* of, place, owner: until the chunks are made */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
 	hob_arena *arena;
@@ -164,9 +165,9 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 static bool begin(chunks_t *c)
 {
 	uint32_t vertices = c->mesh->vertex_count;
-	c->of = HOB_NEW(c->arena, uint8_t, c->full->index_count / 3);
-	c->place = HOB_NEW(c->arena, uint32_t, vertices);
-	c->owner = HOB_NEW(c->arena, uint8_t, vertices);
+	c->of = HOB_NEW(&c->passing, uint8_t, c->full->index_count / 3);
+	c->place = HOB_NEW(&c->passing, uint32_t, vertices);
+	c->owner = HOB_NEW(&c->passing, uint8_t, vertices);
 	c->local = HOB_NEW(c->arena, uint32_t, vertices);
 	if (!c->of || !c->place || !c->owner || !c->local)
 		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
@@ -240,6 +241,7 @@ static bool build(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		if (!ok)
 			return false;
 	}
+	hob_arena_release(&c->passing);
 	*end = HOB_LOD_END_MAX;
 	return join(c, levels, level_count, end) && (*end != HOB_LOD_END_MAX || *level_count == options->max ||
 												 go_on(c, options, levels, level_count, end));
@@ -263,10 +265,12 @@ bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, 
 	double left = triangles;
 	if (c.options.size <= 0)
 		c.options.size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
+	hob_arena_init(&c.passing, arena->limit);
 	uint32_t most = options->max < HALVINGS + 1 ? options->max : HALVINGS + 1;
 	for (c.options.max = 1; c.options.max < most && left / 2 > chunk; c.options.max++)
 		left *= (double)options->ratio;
 	bool ok = build(&c, options, levels, level_count, end);
+	hob_arena_release(&c.passing);
 	for (uint32_t l = 0; l < HOB_MAX_LODS; l++)
 		hob_buf_release(&c.indices[l]);
 	return ok;

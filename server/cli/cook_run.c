@@ -664,12 +664,12 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	srv_pool_options pool = {.workers = limits.workers,
 							 .timeout_ms = limits.timeout_ms,
 							 .memory_limit = limits.memory_limit,
+							 .source_limit = limits.source_limit,
 							 .sandbox = limits.sandbox,
 							 .blender = limits.blender,
 							 .root_fds = &r.plan.root_fd,
 							 .root_count = 1,
-							 .one_first =
-								 options->cache != NULL || (options->upstream && options->upstream->url)};
+							 .one_first = options->cache || (options->upstream && options->upstream->url)};
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
 	int code;

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <meshoptimizer.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOTS_MAX = 64, MAPPINGS_MAX = 65536 };
+enum { ROOTS_MAX = 64, MAPPINGS_MAX = 65536, UNUSED_BYTES = 32 << 20 };
 
 typedef struct worker {
 	int roots[ROOTS_MAX];
@@ -55,6 +56,9 @@ static void send_progress(void *user, const char *stage, float done)
 					   .number = (uint32_t)(done * 1000),
 					   .payload_size = (uint32_t)strlen(stage)};
 	srv_frame_send(SRV_WORKER_SOCKET, &frame, stage, -1, NULL);
+	/* The allocator keeps what one stage has freed; the next one needs it elsewhere. */
+	if (mallinfo2().fordblks > UNUSED_BYTES)
+		malloc_trim(0);
 }
 
 static void send_touched(void *user, hob_str path)

@@ -52,6 +52,14 @@ class Cook(Scenario):
         self.assertIn("1 cooked, 1 failed", done.stderr)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["art"])
 
+    def test_the_limit_of_a_file_is_that_of_the_configuration(self):
+        self.put("one.obj", obj_text(2000))
+        (self.folder / "hob.json").write_text(json.dumps({"cook": {"source_limit": "16 KiB"}}))
+        done = self.cook("art", "-o", "out", code=1)
+        self.assertIn("reads at most 16384 per file (cook.source_limit)", done.stderr)
+        (self.folder / "hob.json").unlink()
+        self.cook("art", "-o", "out")
+
     def test_scene_list_unchanged(self):
         self.models()
         scenes = [{"input_scene": f"art/d0/m{i}.obj", "output_mesh": f"data/meshes/t{i}.meshes",

@@ -354,6 +354,28 @@ static void same_input_gives_same_bytes(void **state)
 	assert_memory_equal(a.meshlets, b.meshlets, a.meshlet_count * sizeof *a.meshlets);
 }
 
+static void streams_hold_what_vertices_held(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = shape_ball(&f->input, 16, 12);
+	hob_mesh_options options = everything;
+	hob_baked_mesh whole = bake(f, &mesh, options);
+	options.only_streams = true;
+	hob_baked_mesh b = bake(f, &mesh, options);
+	assert_true(whole.mesh.position && whole.mesh.normal && whole.mesh.uv[0]);
+	assert_true(!b.mesh.position && !b.mesh.normal && !b.mesh.tangent && !b.mesh.uv[0] && !b.mesh.color[0]);
+	assert_int_equal(b.mesh.vertex_count, whole.mesh.vertex_count);
+	assert_int_equal(b.stream_count, whole.stream_count);
+	for (uint32_t s = 0; s < b.stream_count; s++)
+		assert_memory_equal(b.streams[s].data, whole.streams[s].data,
+							(size_t)b.mesh.vertex_count * b.streams[s].stride);
+	mesh.influence_count = 4;
+	mesh.joints = shape_alloc(&f->input, mesh.vertex_count, 8);
+	mesh.weights = shape_alloc(&f->input, mesh.vertex_count, 16);
+	b = bake(f, &mesh, options);
+	assert_true(b.mesh.position && b.mesh.joints && b.mesh.weights);
+}
+
 static void triangles_keep_their_order_when_asked(void **state)
 {
 	fixture_t *f = *state;
@@ -539,6 +561,7 @@ int main(void)
 		TEST(points_and_lines_pass_through),
 		TEST(every_attribute_follows_its_vertex),
 		TEST(same_input_gives_same_bytes),
+		TEST(streams_hold_what_vertices_held),
 		TEST(triangles_keep_their_order_when_asked),
 		TEST(source_is_not_modified),
 		TEST(every_failed_allocation_is_an_error),
