@@ -260,7 +260,8 @@ void srv_engine_fill(srv_engine *engine)
 			break;
 	}
 	engine->filling = false;
-	srv_engine_claim_more(engine);
+	if (engine->unclaimed)
+		srv_engine_claim_more(engine);
 	srv_engine_count_waiting(engine);
 }
 
@@ -271,7 +272,8 @@ static void on_timer(uv_timer_t *timer)
 		return;
 	srv_engine_heal_blobs(engine);
 	srv_engine_keep_store(engine);
-	srv_engine_claim_more(engine);
+	if (engine->unclaimed)
+		srv_engine_claim_more(engine);
 	srv_engine_sweep(engine, TIMER_MS);
 	srv_engine_keep_moves(engine);
 	srv_engine_raise_used(engine);
@@ -319,6 +321,7 @@ void srv_engine_free(srv_engine *engine)
 	srv_engine_spreads_free(engine->spreads);
 	srv_engine_moves_free(engine->moves);
 	hob_buf_release(&engine->changeset.all);
+	hob_buf_release(&engine->printed.text);
 	free(engine->assets);
 	free(engine->due);
 	srv_publish_release(&engine->publish);
@@ -515,7 +518,8 @@ void srv_job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	assert(engine->closing || engine->assets[job->asset].life.job != job);
-	srv_engine_end_claim(job);
+	if (job->claim != ENGINE_CLAIM_NONE)
+		srv_engine_end_claim(job);
 	for (uint32_t i = 0; i < engine->active_count; i++)
 		if (engine->active[i] == job) {
 			engine->active[i] = engine->active[--engine->active_count];

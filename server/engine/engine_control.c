@@ -287,6 +287,18 @@ static void classic_run(uv_work_t *work)
 			munmap((void *)(uintptr_t)packed[i].data, packed[i].size);
 }
 
+/* The view that is served does not know what a record has gained. */
+static void show_added(srv_engine *engine, asset *a, const hob_sha256 *key)
+{
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	srv_recipe recipe;
+	hob_error error;
+	if (a->held == 0 && a->life.has_good && hob_sha256_equal(&a->good, key) &&
+		srv_store_recipe(engine->store, key, &engine->scratch, &recipe, &error))
+		srv_publish_view_of(engine, a, &recipe);
+	hob_arena_restore(&engine->scratch, mark);
+}
+
 static void classic_done(uv_work_t *work, int status)
 {
 	(void)status;
@@ -296,7 +308,7 @@ static void classic_done(uv_work_t *work, int status)
 	if (error.code == HOB_ERR_OK &&
 		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
 		engine->publish.rows = true;
-		srv_publish_view(engine, &engine->assets[job->asset]);
+		show_added(engine, &engine->assets[job->asset], &job->recipe);
 		srv_engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {

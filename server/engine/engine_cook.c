@@ -334,7 +334,7 @@ static void step_match(engine_job *job)
 			srv_job_take_recipe(job, &job->candidates[i]);
 			return;
 		}
-	if (!srv_engine_ask_upstream(job))
+	if (!job->engine->upstream || !srv_engine_ask_upstream(job))
 		srv_job_missed(job);
 }
 
@@ -374,7 +374,7 @@ static void step_cook(engine_job *job)
 	if (!job->force && srv_job_join_twin(job))
 		return;
 	job->cooking = true;
-	if (srv_engine_claim(job))
+	if (engine->options.farm && srv_engine_claim(job))
 		return;
 	srv_engine_wait_for_worker(job);
 	srv_engine_feed_workers(engine);

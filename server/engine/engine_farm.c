@@ -156,8 +156,7 @@ static bool is_urgent(const engine_job *job)
 bool srv_engine_claim(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (!engine->options.farm || job->claim != ENGINE_CLAIM_NONE || job->force ||
-		job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (job->claim != ENGINE_CLAIM_NONE || job->force || job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
 	const char *name = engine->assets[job->asset].full;
 	if (is_urgent(job)) {

@@ -43,9 +43,8 @@ static void make_key(engine_job *job, srv_recipe *recipe)
 static void keep_recipe(engine_job *job, srv_recipe *recipe)
 {
 	hob_error error;
-	hob_buf ingredients = {0};
-	hob_ingredients_print(&job->ingredients, &ingredients);
-	recipe->ingredients = hob_buf_str(&ingredients);
+	recipe->ingredients =
+		hob_arena_str(&job->arena, srv_engine_ingredients_text(job->engine, &job->ingredients));
 	recipe->cooked_at_ms = srv_engine_now_ms();
 	recipe->cook_ns = job->outcome->cook_ns;
 	recipe->peak_bytes = job->outcome->peak_bytes;
@@ -55,7 +54,6 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 	if (!kept)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	job->engine->publish.rows = true;
-	hob_buf_release(&ingredients);
 }
 
 static void finish_good(engine_job *job)
@@ -78,7 +76,8 @@ static void finish_good(engine_job *job)
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->outcome->cook_ns;
-	srv_engine_give_upstream(job, &recipe);
+	if (engine->upstream)
+		srv_engine_give_upstream(job, &recipe);
 	srv_job_remember_inputs(job, &recipe);
 	srv_publish_good(job, &recipe, false);
 	hob_buf_release(&stats);
@@ -99,7 +98,7 @@ static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
 	recipe->error = hob_buf_str(&error);
 	srv_engine_put_limits(job, recipe);
 	keep_recipe(job, recipe);
-	if (shared && recipe->stats.len == 0)
+	if (shared && job->engine->upstream && recipe->stats.len == 0)
 		srv_engine_give_upstream(job, recipe);
 	srv_job_remember_inputs(job, recipe);
 	srv_publish_bad(job, recipe, &job->error);

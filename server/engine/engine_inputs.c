@@ -40,33 +40,43 @@ bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_i
 	return asset_settings(engine, a, &out->settings, err);
 }
 
-/* Printing them costs more than the rest of the comparison, and most assets have the same. */
-static const uint64_t *hash_ingredients(srv_engine *engine, const asset *a, const hob_ingredients *of)
+static bool is_printed(const known_ingredients *known, const hob_ingredients *of)
+{
+	return known->text.size > 0 && hob_str_equal(known->of.importer, of->importer) &&
+		   hob_str_equal(known->of.library, of->library) &&
+		   known->of.importer_version == of->importer_version &&
+		   hob_str_equal(known->of.extension, of->extension) && known->of.profile == of->profile &&
+		   memcmp(&known->of.settings, &of->settings, sizeof of->settings) == 0;
+}
+
+/* Printing them costs more than all that is done with the text, and most assets have the same. */
+static const known_ingredients *print_ingredients(srv_engine *engine, const hob_ingredients *of)
 {
 	known_ingredients *known = &engine->printed;
-	if (of->extension.len >= sizeof known->extension)
-		return NULL;
-	if (known->importer == a->importer && hob_str_equal(hob_str_of(known->extension), of->extension) &&
-		memcmp(&known->settings, &of->settings, sizeof of->settings) == 0)
-		return known->hash;
-	hob_buf text = {0};
-	hob_ingredients_print(of, &text);
-	*known = (known_ingredients){.importer = a->importer};
-	memcpy(&known->settings, &of->settings, sizeof of->settings);
-	memcpy(known->extension, of->extension.data, of->extension.len);
-	hob_fast_hash((hob_bytes){text.data, text.size}, known->hash);
-	if (text.failed)
-		known->importer = NULL;
-	hob_buf_release(&text);
-	return known->importer ? known->hash : NULL;
+	if (is_printed(known, of))
+		return known;
+	hob_buf_clear(&known->text);
+	hob_ingredients_print(of, &known->text);
+	hob_fast_hash((hob_bytes){known->text.data, known->text.size}, known->hash);
+	bool fits = of->extension.len < sizeof known->extension && !known->text.failed;
+	memcpy(&known->of, of, sizeof *of);
+	known->of.extension = hob_str_of(known->extension);
+	snprintf(known->extension, sizeof known->extension, "%.*s", HOB_FMT(of->extension));
+	known->of.importer = fits ? of->importer : (hob_str){0};
+	return known;
+}
+
+hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of)
+{
+	return hob_buf_str(&print_ingredients(engine, of)->text);
 }
 
 /* Would the source and the settings be looked up as they were for `last`? */
 static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *source,
 						  const hob_ingredients *ingredients)
 {
-	const uint64_t *hash = hash_ingredients(engine, a, ingredients);
-	if (hash && memcmp(hash, a->last_ingredients, sizeof a->last_ingredients) == 0)
+	const known_ingredients *known = print_ingredients(engine, ingredients);
+	if (memcmp(known->hash, a->last_ingredients, sizeof a->last_ingredients) == 0)
 		return hob_sha256_equal(source, &a->last_source);
 	hob_sha256 lookup = hob_recipe_lookup(source, ingredients);
 	return hob_sha256_equal(&lookup, &a->last_lookup);

@@ -172,7 +172,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
 			a->has_last = false;
-	srv_publish_view_of(engine, a, good ? *good : (srv_recipe){0});
+	srv_publish_view_of(engine, a, good ? good : &(srv_recipe){0});
 	hob_arena_restore(&load->scratch, mark);
 }
 
@@ -283,7 +283,7 @@ static void forget_loaded(srv_engine *engine)
 		a->audited_at_ms = 0;
 		hob_buf_clear(&a->audit);
 		hob_buf_clear(&a->error);
-		srv_publish_view_of(engine, a, (srv_recipe){0});
+		srv_publish_view_of(engine, a, &(srv_recipe){0});
 	}
 }
 

@@ -150,10 +150,10 @@ typedef struct root_state {
 } root_state;
 
 typedef struct known_ingredients {
-	const srv_pool_importer *importer;
+	hob_ingredients of; /* its texts are the importer's, and `extension` */
 	char extension[16];
-	hob_settings settings;
-	uint64_t hash[2]; /* of their text */
+	hob_buf text;	  /* as printed */
+	uint64_t hash[2]; /* of the text */
 } known_ingredients;
 
 /* What the newest scan listed. Only files that somebody asked for, assets and settings are in the graph too, which then knows
@@ -430,6 +430,8 @@ void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /
 /* engine_inputs.c: settings, digests and dependencies of an asset */
 bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,
 						   hob_error *err);
+/* As JSON, until the next call. */
+hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of);
 /* True when the recipe `last` is what the inputs on disk and the settings ask for now; false when that is not known. */
 bool srv_asset_is_current(srv_engine *engine, asset *a);
 /* Calls `next` when every file of the list that exists has its digest: at once if they have. */
@@ -465,11 +467,11 @@ bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe); /* as the 
 bool srv_job_join_twin(engine_job *job); /* the same cook is under way for a copy: it waits for that */
 void srv_job_missed(engine_job *job);	 /* no result is known: a preview, or the cook */
 void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe);
-/* engine_upstream.c: asked after the own cache, before a cook */
+/* engine_upstream.c: asked after the own cache, before a cook. The first two want engine->upstream. */
 bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
 void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* what was cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
-/* engine_farm.c: leases, between the cache's miss and the worker */
+/* engine_farm.c: leases, between the cache's miss and the worker. srv_engine_claim wants a farm. */
 bool srv_engine_claim(engine_job *job);		  /* true: it waits for its turn, or for another machine's cook */
 bool srv_engine_hurry_claim(engine_job *job); /* it was raised; false: it does not wait for a claim */
 void srv_engine_claim_more(srv_engine *engine);
@@ -519,8 +521,8 @@ void srv_engine_show(srv_engine *engine);	   /* the views as they are now, for e
 void srv_engine_show_some(srv_engine *engine); /* those of them that the turn has time for, newest first */
 /* Those that are due, as many as this turn has time for; true: all are made. */
 bool srv_engine_make_views(srv_engine *engine);
-/* The same with the recipe `good` in hand; {0} when there is none. */
-void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe);
+/* The same with the recipe `good` in hand; an empty one when there is none. */
+void srv_publish_view_of(srv_engine *engine, asset *a, const srv_recipe *recipe);
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* its row */
 void srv_engine_note_activity(srv_engine *engine, const srv_job_row *row);
 void srv_publish_job(engine_job *job, const char *state);

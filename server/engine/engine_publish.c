@@ -8,14 +8,6 @@
 
 /* ---- the view */
 
-static void settings_text(srv_engine *engine, asset *a, hob_arena *arena, hob_buf *out)
-{
-	hob_ingredients ingredients;
-	hob_error error;
-	if (a->importer && srv_asset_ingredients(engine, a, arena, &ingredients, &error))
-		hob_settings_print(&ingredients.settings, out);
-}
-
 /* What a recipe says about its importer and settings: right for an asset that is as it was, and all there is before the first
  * worker and the first scan. */
 static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
@@ -24,11 +16,14 @@ static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
 	return at == SIZE_MAX ? (hob_str){0} : hob_str_sub(printed, at + before.len, printed.len - behind);
 }
 
-static hob_str kind_of(const asset *a, const srv_recipe *recipe)
+static hob_str settings_in(hob_str ingredients)
 {
-	if (a->importer)
-		return a->importer->name;
-	hob_str rest = ingredient(recipe->ingredients, HOB_STR("\"importer\":\""), 0);
+	return ingredient(ingredients, HOB_STR("\"settings\":"), 1);
+}
+
+static hob_str kind_of(hob_str ingredients)
+{
+	hob_str rest = ingredient(ingredients, HOB_STR("\"importer\":\""), 0);
 	size_t end = hob_str_find(rest, HOB_STR("\""), 0);
 	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, 0, end);
 }
@@ -38,26 +33,96 @@ static const char *quality_of(const asset *a)
 	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
 }
 
-/* What is served of a root that is gone stays served, also where the record of its cook is gone with a damaged index. */
-static bool show_missing(srv_engine *engine, asset *a)
+/* Its cook said so; one that has a good version is served as stale. */
+bool srv_asset_is_skipped(const asset *a)
 {
-	const srv_view *view = srv_views_take(engine->views);
-	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
-	bool same = served && hob_sha256_equal(&served->recipe, &a->good);
-	if (same) {
-		srv_view_asset missing = *served;
-		missing.state = srv_asset_public(&a->life);
-		missing.rev = a->rev;
-		missing.last = a->has_last ? a->last : (hob_sha256){{0}};
-		missing.error = hob_buf_str(&a->error);
-		srv_views_put(engine->views, &missing);
-		a->view_due = false;
-		engine->publish.view = true;
-	}
-	srv_view_drop(view);
-	return same;
+	return !a->life.has_good &&
+		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
 }
 
+static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
+{
+	const srv_file *f = srv_graph_at(engine->graph, input->file);
+	return (srv_view_dep){.path = f->path,
+						  .missing = input->missing,
+						  .digest = input->digest,
+						  .size = f->exists && !input->missing ? f->stat.size : 0};
+}
+
+static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
+{
+	hob_arena *arena = &engine->scratch;
+	a->view_due = false;
+	engine->publish.view = true;
+	if (srv_asset_is_skipped(a)) {
+		srv_views_remove(engine->views, hob_str_of(a->full));
+		return;
+	}
+	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->input_count);
+	for (uint32_t i = 0; deps && i < a->input_count; i++)
+		deps[i] = dep_of(engine, &a->inputs[i]);
+	hob_buf reasons = {0}, audit = {0};
+	if (a->audited_at_ms > 0)
+		srv_engine_put_audit(a, &audit);
+	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
+	hob_buf_put(&reasons, "[", 1);
+	hob_buf_put_str(&reasons, hob_buf_str(why));
+	hob_buf_put(&reasons, "]", 1);
+	view.root = engine->roots[a->root].name;
+	view.path = hob_str_of(a->path);
+	view.full = hob_str_of(a->full);
+	view.state = srv_asset_public(&a->life);
+	view.rev = a->rev;
+	view.cooked_at_ms = a->cooked_at_ms;
+	view.source_bytes = srv_graph_at(engine->graph, a->file)->stat.size;
+	view.source = a->last_source;
+	view.recipe = a->good;
+	view.last = a->has_last ? a->last : (hob_sha256){{0}};
+	view.expected_ns = srv_engine_expected_ns(engine, a);
+	view.error = hob_buf_str(&a->error);
+	view.reason = hob_buf_str(&reasons);
+	view.audit = hob_buf_str(&audit);
+	view.dep_count = deps ? a->input_count : 0;
+	view.deps = deps;
+	view.quality = quality_of(a);
+	view.moved_from = srv_engine_moved_from(engine, a);
+	hob_ingredients now;
+	hob_error error;
+	if (a->importer)
+		view.kind = a->importer->name;
+	/* The files of settings are gone with their root. */
+	if (a->importer && !srv_engine_root_is_away(engine, a->root) &&
+		srv_asset_ingredients(engine, a, arena, &now, &error))
+		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
+	if (view.stats.len == 0)
+		view.stats = HOB_STR("{}");
+	srv_engine_asset_id(engine, a, view.id);
+	srv_views_put(engine->views, &view);
+	hob_buf_release(&reasons);
+	hob_buf_release(&audit);
+}
+
+/* What a view shows of a record: the settings and the importer of an asset that is there are known better. */
+static srv_view_asset facts_of(const srv_recipe *recipe, hob_arena *arena)
+{
+	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe->output_count);
+	srv_view_asset facts = {.kind = kind_of(recipe->ingredients),
+							.settings = settings_in(recipe->ingredients),
+							.cook_ns = recipe->cook_ns,
+							.stats = recipe->stats,
+							.warnings = recipe->warnings,
+							.outputs = outputs,
+							.output_count = outputs ? recipe->output_count : 0};
+	for (uint32_t i = 0; i < facts.output_count; i++) {
+		const srv_recipe_output *output = &recipe->outputs[i];
+		outputs[i] = (srv_view_output){output->name, output->digest, output->size};
+		facts.cooked_bytes += output->size;
+	}
+	return facts;
+}
+
+/* The facts of `good` are in the view that is served, or in the index. Who adds outputs to a record
+ * shows it himself. A view without outputs is of the time before there was a record. */
 void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->held > 0) {
@@ -65,12 +130,25 @@ void srv_publish_view(srv_engine *engine, asset *a)
 		return;
 	}
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	const srv_view *view = srv_views_take(engine->views);
+	const srv_view_asset *served = a->life.has_good ? srv_view_find(view, hob_str_of(a->full)) : NULL;
 	srv_recipe recipe = {0};
 	hob_error error;
-	bool found =
-		a->life.has_good && srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
-	if (a->life.state != SRV_ASSET_AWAY || found || !a->life.has_good || !show_missing(engine, a))
-		srv_publish_view_of(engine, a, found ? recipe : (srv_recipe){0});
+	if (served && served->output_count > 0 && hob_sha256_equal(&served->recipe, &a->good)) {
+		put_view(engine, a, *served);
+	} else {
+		if (a->life.has_good && !srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error))
+			recipe = (srv_recipe){0};
+		put_view(engine, a, facts_of(&recipe, &engine->scratch));
+	}
+	srv_view_drop(view);
+	hob_arena_restore(&engine->scratch, mark);
+}
+
+void srv_publish_view_of(srv_engine *engine, asset *a, const srv_recipe *recipe)
+{
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	put_view(engine, a, facts_of(recipe, &engine->scratch));
 	hob_arena_restore(&engine->scratch, mark);
 }
 
@@ -119,90 +197,6 @@ void srv_engine_show(srv_engine *engine)
 void srv_engine_show_some(srv_engine *engine)
 {
 	show(engine, false);
-}
-
-/* Its cook said so; one that has a good version is served as stale. */
-bool srv_asset_is_skipped(const asset *a)
-{
-	return !a->life.has_good &&
-		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
-}
-
-static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
-{
-	const srv_file *f = srv_graph_at(engine->graph, input->file);
-	return (srv_view_dep){.path = f->path,
-						  .missing = input->missing,
-						  .digest = input->digest,
-						  .size = f->exists && !input->missing ? f->stat.size : 0};
-}
-
-void srv_publish_view_of(srv_engine *engine, asset *a, srv_recipe recipe)
-{
-	a->view_due = false;
-	if (srv_asset_is_skipped(a)) {
-		srv_views_remove(engine->views, hob_str_of(a->full));
-		engine->publish.view = true;
-		return;
-	}
-	hob_arena *arena = &engine->scratch;
-	hob_arena_mark mark = hob_arena_save(arena);
-	uint64_t cooked_bytes = 0;
-	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe.output_count);
-	for (uint32_t i = 0; outputs && i < recipe.output_count; i++) {
-		outputs[i] =
-			(srv_view_output){recipe.outputs[i].name, recipe.outputs[i].digest, recipe.outputs[i].size};
-		cooked_bytes += recipe.outputs[i].size;
-	}
-	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->input_count);
-	for (uint32_t i = 0; deps && i < a->input_count; i++)
-		deps[i] = dep_of(engine, &a->inputs[i]);
-	hob_buf reasons = {0}, settings = {0}, audit = {0};
-	if (a->audited_at_ms > 0)
-		srv_engine_put_audit(a, &audit);
-	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
-	hob_buf_put(&reasons, "[", 1);
-	hob_buf_put_str(&reasons, hob_buf_str(why));
-	hob_buf_put(&reasons, "]", 1);
-	bool away = srv_engine_root_is_away(engine, a->root); /* settings files included */
-	if (!away)
-		settings_text(engine, a, arena, &settings);
-	hob_str used =
-		a->importer && !away ? (hob_str){0} : ingredient(recipe.ingredients, HOB_STR("\"settings\":"), 1);
-	const srv_file *source = srv_graph_at(engine->graph, a->file);
-	srv_view_asset view = {.root = engine->roots[a->root].name,
-						   .path = hob_str_of(a->path),
-						   .full = hob_str_of(a->full),
-						   .kind = kind_of(a, &recipe),
-						   .state = srv_asset_public(&a->life),
-						   .rev = a->rev,
-						   .cooked_at_ms = a->cooked_at_ms,
-						   .cook_ns = recipe.cook_ns,
-						   .source_bytes = source->stat.size,
-						   .cooked_bytes = cooked_bytes,
-						   .source = a->last_source,
-						   .recipe = a->good,
-						   .last = a->has_last ? a->last : (hob_sha256){{0}},
-						   .expected_ns = srv_engine_expected_ns(engine, a),
-						   .stats = recipe.stats.len > 0 ? recipe.stats : HOB_STR("{}"),
-						   .error = hob_buf_str(&a->error),
-						   .reason = hob_buf_str(&reasons),
-						   .audit = hob_buf_str(&audit),
-						   .warnings = recipe.warnings,
-						   .output_count = outputs ? recipe.output_count : 0,
-						   .dep_count = deps ? a->input_count : 0,
-						   .outputs = outputs,
-						   .deps = deps,
-						   .settings = settings.size > 0 ? hob_buf_str(&settings) : used,
-						   .quality = quality_of(a)};
-	view.moved_from = srv_engine_moved_from(engine, a);
-	srv_engine_asset_id(engine, a, view.id);
-	srv_views_put(engine->views, &view);
-	engine->publish.view = true;
-	hob_buf_release(&reasons);
-	hob_buf_release(&settings);
-	hob_buf_release(&audit);
-	hob_arena_restore(arena, mark);
 }
 
 /* ---- rows and events */
@@ -266,7 +260,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	a->shown = a->life.has_good;
 	a->served = a->good;
 	if (change->recipe)
-		srv_publish_view_of(engine, a, *change->recipe);
+		srv_publish_view_of(engine, a, change->recipe);
 	else
 		srv_publish_view(engine, a);
 	engine->counters.published++;

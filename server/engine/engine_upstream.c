@@ -105,7 +105,7 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 bool srv_engine_ask_upstream(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (!engine->upstream || job->asked || job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (job->asked || job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
 	if (srv_job_join_twin(job))
 		return true;
@@ -127,7 +127,7 @@ bool srv_engine_ask_upstream(engine_job *job)
 void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	if (!engine->upstream || job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (job->ingredients.profile != HOB_PROFILE_FINAL)
 		return;
 	srv_upstream_give(engine->upstream, &recipe->key, &recipe->lookup);
 	job->given = true;
