@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -206,6 +207,27 @@ class Together(Scenario):
                 daemon.sync()
                 fresh.sync()
                 self.assertEqual(meshes(daemon), meshes(fresh))
+
+    def test_what_is_served_outlives_a_held_version(self):
+        """After a restart, too, when nothing of the cache was used for hours."""
+        self.put("a.obj", obj_text(1))
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "one")
+        with self.serve() as daemon:
+            daemon.sync()
+            served = daemon.blob("art/a.obj")
+        with sqlite3.connect(self.cache / "index.db") as index:
+            for table in ("blob", "recipe", "part"):
+                index.execute(f"UPDATE {table} SET used_at_s = used_at_s - 10800")
+        with self.serve() as daemon:
+            daemon.sync()
+            (self.art / ".git/index.lock").touch()
+            self.put("a.obj", "usemtl other\n" + obj_text(2))  # no blob is shared: that would count as a use of both records
+            until(lambda: daemon.counters()["hob_changeset_changes"] == 1, "a held version")
+            self.assertEqual(daemon.post("/api/v1/gc", {"max_bytes": 1}).status, 202)
+            self.assertEqual(daemon.blob("art/a.obj"), served)
+            self.assertEqual(daemon.counters()["hob_changeset_changes"], 1, "it was published before the cache was trimmed")
 
 
 if __name__ == "__main__":
