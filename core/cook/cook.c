@@ -14,6 +14,7 @@
 #include "../scene/flatten.h"
 #include "../scene/merge_instances.h"
 #include "../scene/merge_material.h"
+#include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
 #include <stdlib.h>
@@ -150,6 +151,7 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .parallel = request->parallel,
 							  .keep_units = request->settings.units == HOB_UNITS_SOURCE,
 							  .editor = request->editor,
+							  .environments = request->settings.environment_cook,
 							  .subdivision = request->settings.subdivision,
 							  .usd_variants = hob_str_of(request->settings.usd_variants),
 							  .blend = {.apply_modifiers = request->settings.blend_modifiers,
@@ -410,6 +412,9 @@ static bool bake_textures(cook *c, hob_error *err)
 							   .soonest = c->request->profile == HOB_PROFILE_PREVIEW,
 							   .parts = c->request->parts,
 							   .parallel = c->request->parallel};
+	if (m->environment.size > 0)
+		return hob_environment_bake(&ask, m->environment, &c->memory->result, &c->memory->scratch, c->notes,
+									&c->textures, &c->texture_count, &c->materials, err);
 	return hob_textures_bake(&ask, &c->memory->result, &c->memory->scratch, c->notes, &c->textures,
 							 &c->texture_count, &c->materials, err);
 }

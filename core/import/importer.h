@@ -58,6 +58,7 @@ typedef struct hob_import_request {
 		hob_editor_actions actions;
 		hob_str collection;
 	} blend;
+	bool environments;	  /* pictures of surroundings are cooked; else SKIPPED */
 	uint32_t subdivision; /* levels by which subdivision surfaces are refined */
 	hob_str usd_variants; /* "set=choice, set=choice": over what a USD stage chooses; may be empty */
 	hob_census *seen;	  /* the importer counts here what the source holds; may be NULL */

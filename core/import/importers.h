@@ -24,6 +24,8 @@ extern const hob_importer hob_usd_importer;		/* .usda .usdc .usd .usdz */
  * read by its own importer; model_merge.h says what becomes of their scenes, names and ids. A list may name lists, but none
  * that it stands in itself; HOB_LIMIT_MERGED_SCENES counts all of them. */
 extern const hob_importer hob_merge_importer;
+/* Equirectangular .hdr and .exr where request->environments asks for them, else SKIPPED: most are textures of a model. */
+extern const hob_importer hob_environment_importer;
 extern const hob_importer hob_assimp_importer; /* everything else that Assimp reads */
 
 #endif

@@ -5,7 +5,8 @@ const hob_importer *const hob_importers[] = {
 	&hob_gltf_importer,	   &hob_fbx_importer, &hob_obj_importer,   &hob_stl_importer,
 	&hob_ply_importer,	   &hob_usd_importer, &hob_merge_importer, &hob_collada_importer,
 	&hob_threemf_importer, &hob_x3d_importer, &hob_off_importer,   &hob_amf_importer,
-	&hob_iqm_importer,	   &hob_md2_importer, &hob_blend_importer, &hob_assimp_importer,
+	&hob_iqm_importer,	   &hob_md2_importer, &hob_blend_importer, &hob_environment_importer,
+	&hob_assimp_importer,
 };
 const uint32_t hob_importer_count = HOB_COUNT_OF(hob_importers);
 

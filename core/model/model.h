@@ -339,6 +339,7 @@ typedef struct hob_model {
 	hob_skin *skins;
 	hob_clip *clips;
 	hob_str *variants;
+	hob_bytes environment; /* an equirectangular picture's file, and nothing else; empty: a model */
 } hob_model;
 
 /* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present for their counts,

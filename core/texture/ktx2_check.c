@@ -89,9 +89,11 @@ static bool check_head(hob_bytes file, head *h, const rule **r, hob_error *err)
 		*fields[i] = hob_load_u32(p + 12 + 4 * i);
 	h->global_at = hob_load_u64(p + 64);
 	h->global_size = hob_load_u64(p + 72);
-	if (h->depth != 0 || h->layers != 0 || h->faces != 1)
-		return hob_fail(err, UNSUPPORTED, "depth %u, layers %u, faces %u: not a flat texture", h->depth,
-						h->layers, h->faces);
+	if (h->depth != 0 || h->layers != 0 || (h->faces != 1 && h->faces != 6))
+		return hob_fail(err, UNSUPPORTED, "depth %u, layers %u, faces %u: not a flat texture or a cube",
+						h->depth, h->layers, h->faces);
+	if (h->faces == 6 && h->width != h->height)
+		return hob_fail(err, CORRUPT, "a cube with faces of %u x %u", h->width, h->height);
 	if (h->width < 1 || h->height < 1)
 		return hob_fail(err, CORRUPT, "the size is %u x %u", h->width, h->height);
 	if (h->width > HOB_LIMIT_IMAGE_SIDE || h->height > HOB_LIMIT_IMAGE_SIDE ||
@@ -103,6 +105,8 @@ static bool check_head(hob_bytes file, head *h, const rule **r, hob_error *err)
 		return hob_fail(err, CORRUPT, "%u levels of %u x %u pixels", h->levels, h->width, h->height);
 	if (h->scheme > 2)
 		return hob_fail(err, UNSUPPORTED, "supercompression %u", h->scheme);
+	if (h->format == 0 && h->faces != 1)
+		return hob_fail(err, UNSUPPORTED, "a cube in Basis Universal");
 	if (h->format == 0) {
 		*r = NULL;
 		return true;
@@ -183,6 +187,18 @@ static bool is_reserved_key(hob_str key)
 		   (key.data[2] | 32) == 'x';
 }
 
+/* Hob's own: 27 finite floats. */
+static bool check_irradiance(hob_str value, const head *h, hob_error *err)
+{
+	if (h->faces != 6 || value.len != 27 * 4)
+		return hob_fail(err, CORRUPT, "keys: HobIrradiance of %zu bytes beside %u faces", value.len,
+						h->faces);
+	for (size_t i = 0; i < 27; i++)
+		if ((hob_load_u32((const uint8_t *)value.data + 4 * i) >> 23 & 255) == 255)
+			return hob_fail(err, CORRUPT, "keys: number %zu of HobIrradiance is not finite", i);
+	return true;
+}
+
 static bool check_keys(hob_bytes file, const head *h, hob_error *err)
 {
 	size_t at = h->keys_at, end = at + h->keys_size;
@@ -208,6 +224,8 @@ static bool check_keys(hob_bytes file, const head *h, hob_error *err)
 		if (hob_str_equal(key, HOB_STR("KTXorientation")) &&
 			(value.len != 3 || memcmp(value.data, "rd", 3) != 0))
 			return hob_fail(err, CORRUPT, "keys: KTXorientation is not 'rd'");
+		if (hob_str_equal(key, HOB_STR("HobIrradiance")) && !check_irradiance(value, h, err))
+			return false;
 		before = key;
 		at += 4 + (size_t)size;
 		for (; at < end && at % 4 != 0; at++)
@@ -248,7 +266,8 @@ static bool check_levels(hob_bytes file, const head *h, const rule *r, bool deep
 		uint64_t at = hob_load_u64(entry), size = hob_load_u64(entry + 8), raw = hob_load_u64(entry + 16);
 		uint64_t wide = h->width >> level ? h->width >> level : 1,
 				 high = h->height >> level ? h->height >> level : 1;
-		uint64_t need = (wide + r->side_x - 1) / r->side_x * ((high + r->side_y - 1) / r->side_y) * r->bytes;
+		uint64_t need =
+			(wide + r->side_x - 1) / r->side_x * ((high + r->side_y - 1) / r->side_y) * r->bytes * h->faces;
 		for (; expected % align != 0; expected++)
 			if (expected < file.size && file.data[expected] != 0)
 				return hob_fail(err, CORRUPT, "padding byte %llu is not zero", (unsigned long long)expected);
@@ -327,6 +346,6 @@ bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *e
 		  : file.size < 80 + 24 * (size_t)h.levels || !check_basis(file, &h, err))
 		return false;
 	if (out)
-		*out = (hob_ktx2_facts){h.format, h.width, h.height, h.levels, h.scheme};
+		*out = (hob_ktx2_facts){h.format, h.width, h.height, h.faces, h.levels, h.scheme};
 	return true;
 }

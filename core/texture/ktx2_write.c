@@ -141,12 +141,22 @@ static void put_descriptor(const hob_gpu_format *f, hob_buf *out)
 
 static void put_key(hob_buf *out, size_t start, hob_str key, hob_str value)
 {
-	put_u32(out, (uint32_t)(key.len + value.len + 2));
+	put_u32(out, (uint32_t)(key.len + value.len + 1));
 	hob_buf_put_str(out, key);
 	put_u8(out, 0);
 	hob_buf_put_str(out, value);
-	put_u8(out, 0);
 	pad_to(out, start, 4);
+}
+
+static void put_irradiance(hob_buf *out, size_t start, const float terms[27])
+{
+	uint8_t bytes[27 * 4];
+	for (size_t i = 0; i < 27; i++) {
+		uint32_t bits;
+		memcpy(&bits, &terms[i], 4);
+		hob_store_u32(bytes + 4 * i, bits);
+	}
+	put_key(out, start, HOB_STR("HobIrradiance"), (hob_str){(const char *)bytes, sizeof bytes});
 }
 
 typedef struct packing {
@@ -187,7 +197,7 @@ static void put_file(const hob_ktx2_source *source, const hob_gpu_format *f, con
 						 source->height,
 						 0,
 						 0,
-						 1,
+						 source->irradiance ? 6 : 1,
 						 levels,
 						 packed ? 2 : 0};
 	hob_buf_put(out, "\xABKTX 20\xBB\r\n\x1A\n", 12);
@@ -201,8 +211,10 @@ static void put_file(const hob_ktx2_source *source, const hob_gpu_format *f, con
 	size_t descriptor_at = out->size;
 	put_descriptor(f, out);
 	size_t keys_at = out->size;
-	put_key(out, start, HOB_STR("KTXorientation"), HOB_STR("rd"));
-	put_key(out, start, HOB_STR("KTXwriter"), HOB_STR("hob"));
+	if (source->irradiance)
+		put_irradiance(out, start, source->irradiance);
+	put_key(out, start, HOB_STR("KTXorientation"), HOB_STR("rd\0"));
+	put_key(out, start, HOB_STR("KTXwriter"), HOB_STR("hob\0"));
 	size_t keys_end = out->size;
 	for (uint32_t i = levels; i-- > 0;) {
 		hob_bytes bytes = packed ? hob_buf_bytes(&p->packed[i]) : source->levels[i];
@@ -230,8 +242,9 @@ bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err)
 	assert(known && format.codec != HOB_GPU_ETC2);
 	assert(source->level_count >= 1 && source->level_count <= hob_level_count(source->width, source->height));
 	for (uint32_t i = 0; i < source->level_count; i++)
-		assert(source->levels[i].size == hob_gpu_level_bytes(&format, hob_level_side(source->width, i),
-															 hob_level_side(source->height, i)));
+		assert(source->levels[i].size ==
+			   (source->irradiance ? 6u : 1u) * hob_gpu_level_bytes(&format, hob_level_side(source->width, i),
+																	hob_level_side(source->height, i)));
 	packing p = {.source = source};
 	if (source->zstd_level != 0)
 		hob_parallel_for(source->parallel, source->level_count, pack_level, &p);

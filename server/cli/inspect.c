@@ -35,12 +35,17 @@ static bool describe_ktx2(hob_bytes file, bool json, hob_buf *out, hob_error *er
 	hob_ktx2_facts facts;
 	if (!hob_ktx2_check(file, false, &facts, err))
 		return false;
-	hob_buf_printf(
-		out,
-		json ? "{\"format\":\"ktx2\",\"bytes\":%zu,\"width\":%u,\"height\":%u,\"levels\":%u,\"vk_format\":%u,"
-			   "\"supercompression\":%u}"
-			 : "KTX2 texture, %zu bytes: %u x %u, %u levels, VkFormat %u, supercompression %u\n",
-		file.size, facts.width, facts.height, facts.levels, facts.vk_format, facts.supercompression);
+	if (json)
+		hob_buf_printf(
+			out,
+			"{\"format\":\"ktx2\",\"bytes\":%zu,\"width\":%u,\"height\":%u,\"faces\":%u,\"levels\":%u,"
+			"\"vk_format\":%u,\"supercompression\":%u}",
+			file.size, facts.width, facts.height, facts.faces, facts.levels, facts.vk_format,
+			facts.supercompression);
+	else
+		hob_buf_printf(out, "KTX2 %s, %zu bytes: %u x %u, %u levels, VkFormat %u, supercompression %u\n",
+					   facts.faces == 6 ? "cube" : "texture", file.size, facts.width, facts.height,
+					   facts.levels, facts.vk_format, facts.supercompression);
 	return true;
 }
 

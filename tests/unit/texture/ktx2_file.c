@@ -2,6 +2,7 @@
 
 #include "core/texture/ktx2.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const uint32_t formats[] = {
@@ -162,9 +163,44 @@ static void the_same_input_gives_the_same_bytes(void **state)
 	drop(&b);
 }
 
+static void a_cube_has_six_faces_and_its_irradiance(void **state)
+{
+	(void)state;
+	float terms[27] = {3};
+	uint8_t *raw = calloc(6 * 64, 8);
+	hob_ktx2_source source = {.vk_format = HOB_VK_R16G16B16A16_SFLOAT,
+							  .width = 8,
+							  .height = 8,
+							  .level_count = 2,
+							  .irradiance = terms};
+	hob_ktx2_facts facts;
+	hob_gpu_texture flat;
+	hob_error err = {0};
+	hob_buf file = {0};
+	source.levels[0] = (hob_bytes){raw, 6 * 64 * 8};
+	source.levels[1] = (hob_bytes){raw, 6 * 16 * 8};
+	assert_true(hob_ktx2_write(&source, &file, NULL));
+	assert_true(hob_ktx2_check(hob_buf_bytes(&file), true, &facts, &err));
+	assert_int_equal(facts.faces, 6);
+	assert_false(hob_ktx2_open(hob_buf_bytes(&file), &flat, &err));
+	file.data[36] = 1; /* flat: too many bytes in each level */
+	assert_false(hob_ktx2_check(hob_buf_bytes(&file), true, NULL, &err));
+	file.data[36] = 6;
+	file.data[24] = 4; /* faces of 8 x 4 */
+	assert_false(hob_ktx2_check(hob_buf_bytes(&file), true, NULL, &err));
+	hob_buf_release(&file);
+	terms[26] = NAN;
+	assert_true(hob_ktx2_write(&source, &file, NULL));
+	assert_false(hob_ktx2_check(hob_buf_bytes(&file), true, NULL, &err));
+	assert_non_null(strstr(err.context, "HobIrradiance"));
+	hob_buf_release(&file);
+	free(raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cube_has_six_faces_and_its_irradiance),
 		cmocka_unit_test(what_is_written_is_valid_and_read_back),
 		cmocka_unit_test(the_smallest_level_comes_first),
 		cmocka_unit_test(damage_is_found),

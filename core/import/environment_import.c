@@ -1,0 +1,35 @@
+#include "importers.h"
+
+/* The pictures' own readers look at the bytes; here they only have to be of a kind that holds light. */
+static bool is_light(hob_bytes file)
+{
+	hob_str head = {(const char *)file.data, file.size};
+	return hob_str_starts(head, HOB_STR("#?")) || hob_str_starts(head, HOB_STR("\x76\x2F\x31\x01"));
+}
+
+static bool import_environment(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	if (!request->environments)
+		return hob_fail(err, SKIPPED,
+						"a picture: cooked with the models that use it; with the setting environment.cook it "
+						"is an environment map of its own");
+	if (!is_light(request->file))
+		return hob_fail(err, CORRUPT, "these %zu bytes are no Radiance HDR or OpenEXR picture",
+						request->file.size);
+	hob_model model = {.environment = request->file, .scene_count = 1};
+	model.scenes = HOB_NEW(request->result, hob_scene, 1);
+	if (!model.scenes)
+		return hob_fail_memory(err, request->result, "a picture");
+	model.scenes[0] = (hob_scene){.name = HOB_STR("")};
+	*out = model;
+	return true;
+}
+
+static const char *const extensions[] = {"hdr", "exr", NULL};
+
+const hob_importer hob_environment_importer = {
+	.name = "environment",
+	.version = 1,
+	.extensions = extensions,
+	.import = import_environment,
+};

@@ -1,0 +1,128 @@
+#include "environment_bake.h"
+
+#include "environment_map.h"
+#include "texture_stages.h"
+
+typedef struct face_job {
+	const uint16_t *pixels;
+	uint32_t side;
+	hob_bc_quality quality;
+	uint8_t *out;
+} face_job;
+
+static void encode_face(void *context, uint32_t face, uint32_t thread)
+{
+	(void)thread;
+	const face_job *job = context;
+	uint32_t rows = job->side / 4;
+	hob_bc_encode_rows(HOB_VK_BC6H_UFLOAT, job->pixels + (size_t)face * 4 * job->side * job->side, job->side,
+					   job->side, 0, rows, job->quality, job->out + (size_t)face * rows * rows * 16);
+}
+
+static hob_bc_quality quality_of(const hob_settings *settings)
+{
+	return settings->texture_quality == HOB_QUALITY_FAST   ? HOB_BC_FAST
+		   : settings->texture_quality == HOB_QUALITY_BEST ? HOB_BC_BEST
+														   : HOB_BC_GOOD;
+}
+
+static bool encode(const hob_texture_request *request, const hob_environment *made, uint32_t vk_format,
+				   hob_arena *arena, hob_buf *file, hob_error *err)
+{
+	hob_ktx2_source source = {.vk_format = vk_format,
+							  .width = made->size,
+							  .height = made->size,
+							  .level_count = made->level_count,
+							  .irradiance = made->irradiance[0],
+							  .zstd_level = hob_texture_zstd_level(request),
+							  .parallel = request->parallel};
+	for (uint32_t level = 0; level < made->level_count; level++) {
+		uint32_t side = made->size >> level;
+		size_t texels = (size_t)6 * side * side;
+		source.levels[level] = (hob_bytes){(const uint8_t *)made->levels[level], texels * 8};
+		if (vk_format != HOB_VK_BC6H_UFLOAT)
+			continue;
+		uint8_t *blocks = hob_arena_alloc(arena, texels, 16);
+		if (!blocks)
+			return hob_fail_memory(err, arena, "a cube map");
+		face_job job = {made->levels[level], side, quality_of(&request->settings), blocks};
+		hob_parallel_for(request->parallel, 6, encode_face, &job);
+		source.levels[level] = (hob_bytes){blocks, texels};
+	}
+	return hob_ktx2_write(&source, file, err);
+}
+
+static uint32_t power_below(uint32_t size)
+{
+	uint32_t power = HOB_ENVIRONMENT_LEAST;
+	while (power * 2 <= size && power < HOB_ENVIRONMENT_MOST)
+		power *= 2;
+	return power;
+}
+
+static bool make(const hob_texture_request *request, hob_bytes file, hob_arena *arena, hob_notes *notes,
+				 hob_environment *out, hob_error *err)
+{
+	hob_picture_info info;
+	hob_picture picture;
+	if (!hob_picture_probe(file, &info, err))
+		return false;
+	if (info.width != 2 * info.height || info.depth != HOB_DEPTH_FLOAT)
+		return hob_fail(err, SKIPPED,
+						"%u x %u pixels: an environment map is made of an equirectangular picture, which is "
+						"twice as wide as high",
+						info.width, info.height);
+	if (!hob_picture_decode(file, arena, &picture, err) ||
+		!hob_environment_make(&picture, power_below(request->settings.environment_size), request->parallel,
+							  arena, out, err))
+		return false;
+	if (out->clipped > 0)
+		hob_note_add(notes, HOB_NOTE_INFO, "environment.clipped",
+					 "%llu pixel%s brighter than 65504, the most that half floats hold; taken as that",
+					 (unsigned long long)out->clipped, out->clipped == 1 ? " is" : "s are");
+	return true;
+}
+
+static bool collect(hob_bytes source, const hob_buf *file, const hob_environment *made, uint32_t vk_format,
+					hob_arena *result, hob_baked_texture **textures, hob_baked_materials *out, hob_error *err)
+{
+	hob_baked_texture *texture = HOB_NEW(result, hob_baked_texture, 1);
+	hob_baked_image *image = HOB_NEW(result, hob_baked_image, 1);
+	uint8_t *bytes = hob_arena_alloc(result, file->size, 16);
+	if (!texture || !image || !bytes)
+		return hob_fail_memory(err, result, "an environment map");
+	memcpy(bytes, file->data, file->size);
+	hob_sha256 cooked = hob_sha256_of((hob_bytes){bytes, file->size}), digest = hob_sha256_of(source);
+	texture->bytes = (hob_bytes){bytes, file->size};
+	memcpy(texture->sha256, cooked.bytes, 32);
+	*image = (hob_baked_image){.name = HOB_STR("environment"),
+							   .width = (uint16_t)made->size,
+							   .height = (uint16_t)made->size,
+							   .mips = (uint16_t)made->level_count,
+							   .vk_format = vk_format,
+							   .container = HOB_IMAGE_KTX2,
+							   .bytes = file->size};
+	memcpy(image->cooked_sha256, cooked.bytes, 32);
+	memcpy(image->source_sha256, digest.bytes, 32);
+	*out = (hob_baked_materials){.image_count = 1, .images = image};
+	*textures = texture;
+	return true;
+}
+
+bool hob_environment_bake(const hob_texture_request *request, hob_bytes file, hob_arena *result,
+						  hob_arena *scratch, hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
+						  hob_baked_materials *out, hob_error *err)
+{
+	bool blocks = request->settings.texture_encoding == HOB_TEXTURE_BC && !request->soonest;
+	uint32_t vk_format = blocks ? HOB_VK_BC6H_UFLOAT : HOB_VK_R16G16B16A16_SFLOAT;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_environment made;
+	hob_buf cube = {0};
+	bool ok = make(request, file, scratch, notes, &made, err) &&
+			  encode(request, &made, vk_format, scratch, &cube, err) &&
+			  collect(file, &cube, &made, vk_format, result, textures, out, err);
+	hob_buf_release(&cube);
+	hob_arena_restore(scratch, mark);
+	*count = ok ? 1 : 0;
+	return ok;
+}
