@@ -110,6 +110,8 @@ class Package:
         if properties is None or picks[0] is None:
             return None
         items = list(properties)
+        if any(int(p) >= len(items) for p in picks):  # the file is wrong; its triangles are not
+            return None
         if local(properties) == "basematerials":
             base = items[int(picks[0])]
             return [color_of(base.get("displaycolor"))] * 3, base.get("name", "")
