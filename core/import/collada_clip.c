@@ -200,7 +200,7 @@ static bool repeats(const hob_track *track, const float *rest, bool rotation)
 			float room = fmaxf(1e-6f, fabsf(rest[i]) * 1e-6f);
 			same = fmaxf(same, fabsf(value[i] - rest[i]) / room);
 			opposite = fmaxf(opposite, fabsf(value[i] + rest[i]) / room);
-			if (parts == 3 && (fabsf(value[i - n]) > 1e-6f || fabsf(value[i + n]) > 1e-6f))
+			if (parts == 3 && (fabsf((value - n)[i]) > 1e-6f || fabsf((value + n)[i]) > 1e-6f))
 				return false;
 		}
 		if (!(same <= 1 || (rotation && opposite <= 1)))

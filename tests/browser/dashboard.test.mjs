@@ -169,6 +169,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await studio.sync();
 		await go('/ui/asset/art/set/b.obj?tab=settings');
 		const reach = page.getByLabel('Settings of');
+		await reach.waitFor();
 		assert.deepEqual(await reach.locator('option').allTextContents(), ['this model', 'all models in art/set/', 'all models in art/']);
 		await reach.selectOption('all models in art/set/');
 		await says('(not there yet)');
@@ -176,7 +177,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByLabel('Merge copies').check();
 		assert.ok(await reach.isDisabled(), 'what is not saved stays where it was meant for');
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
-		await says(`Saved in ${file}`);
+		await says(`Saved in ${file}. The models`);
 		assert.deepEqual(JSON.parse(studio.read(file)), { merge_instances: true });
 		assert.ok(!studio.exists(outer));
 		await studio.sync();
@@ -189,7 +190,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await reach.selectOption('all models in art/set/');
 		await page.locator('.setting', { hasText: 'Merge copies' }).getByRole('button', { name: 'Reset' }).click();
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
-		await says(`Saved in ${file}`);
+		await says(`Saved in ${file}. The models`);
 		await assertAccessible(page);
 		rmSync(join(studio.art, file));
 		rmSync(join(studio.art, 'set/b.obj.cook.json'));
