@@ -28,13 +28,14 @@ typedef struct cook_look {
 	const char *path; /* below the root; owned by the caller */
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup;
-	bool force;		   /* do not look for anything */
-	bool asked;		   /* another cache was asked */
-	uint32_t seen;	   /* records that it had */
-	uint32_t claims;   /* how often the lease was asked for */
-	bool claimed;	   /* on a farm, and not given yet */
-	hob_arena found;   /* of records that came from there */
-	srv_recipe *match; /* the kept result whose inputs are unchanged; NULL: none */
+	bool force;			 /* do not look for anything */
+	bool asked;			 /* another cache was asked */
+	uint32_t seen;		 /* records that it had */
+	uint32_t claims;	 /* how often the lease was asked for */
+	uint32_t claim_seen; /* `seen`, when it was last asked for */
+	bool claimed;		 /* on a farm, and not given yet */
+	hob_arena found;	 /* of records that came from there */
+	srv_recipe *match;	 /* the kept result whose inputs are unchanged; NULL: none */
 	srv_recipe *kept;
 	uint32_t kept_count;
 	srv_outcome *hit; /* owned until taken: the same as the result of a cook */

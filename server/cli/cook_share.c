@@ -129,7 +129,9 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	bool again = verdict == SRV_UPSTREAM_AGAIN && c->look->claims < CLAIMS_MAX;
+	bool more = c->look->seen > c->look->claim_seen; /* something new to look at */
+	bool again = verdict == SRV_UPSTREAM_AGAIN && (more || c->look->claims < CLAIMS_MAX);
+	c->look->claim_seen = c->look->seen;
 	c->look->claimed = !again;
 	c->look->asked = !again;
 	c->done(c->user, again);

@@ -78,6 +78,14 @@ static bool is_left_to_another(const engine_job *job)
 	return facts.state == SRV_UPSTREAM_DEGRADED && has_only_its_share(&facts) && !is_in_share(job, &facts);
 }
 
+/* As often as there is something new to look at, and a few times more. */
+static bool looks_again(engine_job *job)
+{
+	bool more = job->seen > job->claim_seen;
+	job->claim_seen = job->seen;
+	return more || job->claim_tries++ < AGAIN_MAX;
+}
+
 static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	engine_job *job = user;
@@ -87,7 +95,7 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	engine->asking--;
 	if (job->abandoned || engine->closing) {
 		srv_job_end(job);
-	} else if (verdict == SRV_UPSTREAM_AGAIN && job->claim_tries++ < AGAIN_MAX) {
+	} else if (verdict == SRV_UPSTREAM_AGAIN && looks_again(job)) {
 		job->cooking = job->asked = false;
 		srv_job_lookup(job);
 	} else if (verdict == SRV_UPSTREAM_ALONE && is_left_to_another(job)) {

@@ -110,9 +110,9 @@ struct srv_job {
 	srv_recipe *wanted; /* the one whose blobs are being fetched */
 	/* a farm */
 	engine_claim claim;
-	uint32_t claim_tries;
-	uint32_t seen; /* records that the newest question brought */
-	bool given;	   /* or to be: the lease ends with that */
+	uint32_t claim_tries, claim_seen; /* seen: `seen`, when it was last asked for */
+	uint32_t seen;					  /* records that the newest question brought */
+	bool given;						  /* or to be: the lease ends with that */
 	/* hashing */
 	uv_work_t work;
 	hash_item *hashes;

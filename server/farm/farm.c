@@ -275,9 +275,9 @@ srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t coun
 {
 	static const char statement[] =
 		"select a.record from (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x) l, "
-		"lateral ((select key, record from hob_action where lookup = l.lookup order by made desc limit 16) "
+		"lateral ((select key, record from hob_action where lookup = l.lookup order by made desc limit 64) "
 		"union all (select key, record from hob_failure where lookup = l.lookup order by made desc limit "
-		"16)) "
+		"64)) "
 		"a where starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || "
 		"'\",\"lookup\":\"' || encode(l.lookup, 'hex')) limit 4096";
 	hob_buf list = {0};

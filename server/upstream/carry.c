@@ -301,6 +301,7 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 	case SRV_EXCHANGE_READ_ONLY:
 		u->facts.read_only = true;
 		srv_outbox_clear(&u->outbox);
+		srv_carry_leave_given(u);
 		srv_log(SRV_LOG_INFO, "upstream", "%s; nothing is given to it", x->error.context);
 		break;
 	case SRV_EXCHANGE_FULL:

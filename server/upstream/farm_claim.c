@@ -138,11 +138,45 @@ bool srv_carry_claims(carrier *c)
 	return true;
 }
 
+/* ---- claims that wait; under the lock */
+
+/* Under the lock: asks again for those of `lookup`; NULL: for those whose time has come. Not while a lease of this machine for
+ * the same lookup is in use: its end would end the new one, too. */
+static void unpark(srv_upstream *u, const hob_sha256 *lookup)
+{
+	int64_t now = now_ms();
+	bool fresh, any = false;
+	line rest;
+	srv_line_init(&rest);
+	for (order *o; (o = srv_line_pop(&u->parked));) {
+		bool due = lookup ? hob_sha256_equal(lookup, &o->lookup) : o->look_at <= now || o->told;
+		due = due && (o->told || !srv_digest_map_find(&u->leases, &o->lookup));
+		lease *l = due && !o->told ? srv_digest_map_put(&u->leases, &o->lookup, &fresh) : NULL;
+		if (due && o->told) {
+			srv_line_push(&u->done, o);
+			any = true;
+		} else if (l) {
+			*l = (lease){.asked = true};
+			srv_line_push(&u->claims, o);
+			any = true;
+		} else {
+			srv_line_push(&rest, o);
+		}
+	}
+	for (order *o; (o = srv_line_pop(&rest));)
+		srv_line_push(&u->parked, o);
+	if (any) {
+		pthread_cond_broadcast(&u->work);
+		uv_async_send(&u->wake);
+	}
+}
+
 void srv_carry_given(srv_upstream *u, const hob_sha256 *lookup, bool there)
 {
 	lease *l = srv_digest_map_find(&u->leases, lookup);
 	if (l && there && !l->asked) {
 		srv_digest_map_remove(&u->leases, lookup);
+		unpark(u, lookup);
 	} else if (l) {
 		l->left = true;
 		u->leaving = u->leaving || !l->asked;
@@ -173,35 +207,6 @@ void srv_carry_forget_claims(srv_upstream *u)
 }
 
 /* ---- the keeper: learns of others' results, renews leases */
-
-/* Under the lock. all: all of them; otherwise those of `lookup`, and those whose time has come. */
-static void unpark(srv_upstream *u, const hob_sha256 *lookup)
-{
-	int64_t now = now_ms();
-	bool fresh, any = false;
-	line rest;
-	srv_line_init(&rest);
-	for (order *o; (o = srv_line_pop(&u->parked));) {
-		bool due = lookup ? hob_sha256_equal(lookup, &o->lookup) : o->look_at <= now || o->told;
-		lease *l = due && !o->told ? srv_digest_map_put(&u->leases, &o->lookup, &fresh) : NULL;
-		if (due && o->told) {
-			srv_line_push(&u->done, o);
-			any = true;
-		} else if (l) {
-			*l = (lease){.asked = true};
-			srv_line_push(&u->claims, o);
-			any = true;
-		} else {
-			srv_line_push(&rest, o);
-		}
-	}
-	for (order *o; (o = srv_line_pop(&rest));)
-		srv_line_push(&u->parked, o);
-	if (any) {
-		pthread_cond_broadcast(&u->work);
-		uv_async_send(&u->wake);
-	}
-}
 
 static void on_heard(void *user, const hob_sha256 *lookup)
 {

@@ -187,16 +187,19 @@ bool srv_upstream_claim(srv_upstream *u, const hob_sha256 *lookup, uint32_t seen
 	snprintf(o->what, sizeof o->what, "%s", what);
 	pthread_mutex_lock(&u->lock);
 	bool taken = takes_orders(u) && !u->facts.read_only;
-	lease *l = taken ? srv_digest_map_put(&u->leases, lookup, &fresh) : NULL;
-	if (l) {
+	bool waits = taken && claimed && srv_digest_map_find(&u->leases, lookup);
+	lease *l = taken && !waits ? srv_digest_map_put(&u->leases, lookup, &fresh) : NULL;
+	if (waits) {
+		srv_line_push(&u->parked, o);
+	} else if (l) {
 		*l = (lease){.asked = true};
 		srv_line_push(&u->claims, o);
 	}
 	pthread_cond_signal(&u->work);
 	pthread_mutex_unlock(&u->lock);
-	if (!l)
+	if (!l && !waits)
 		order_free(u, o);
-	return l != NULL;
+	return l || waits;
 }
 
 bool srv_upstream_unclaim(srv_upstream *u, const void *user)

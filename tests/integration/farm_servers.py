@@ -120,14 +120,15 @@ class Wire:
 
     def carry(self, near):
         self.whole.wait()
-        far = socket.socket(socket.AF_UNIX if isinstance(self.target, str) else socket.AF_INET)
-        try:
-            far.connect(self.target if isinstance(self.target, str) else ("127.0.0.1", self.target))
-        except OSError:
-            near.close()
-            return
-        threading.Thread(target=self.pump, args=(far, near), daemon=True).start()
-        self.pump(near, far)
+        with near, socket.socket(socket.AF_UNIX if isinstance(self.target, str) else socket.AF_INET) as far:
+            try:
+                far.connect(self.target if isinstance(self.target, str) else ("127.0.0.1", self.target))
+            except OSError:
+                return
+            back = threading.Thread(target=self.pump, args=(far, near), daemon=True)
+            back.start()
+            self.pump(near, far)
+            back.join()
 
     def pump(self, source, sink):
         try:

@@ -128,17 +128,19 @@ class Daemon:
             self.listen()
 
     def _read_stdout(self):
-        for line in self.process.stdout:
-            self.printed.append(line.decode("utf-8", "replace"))
-            found = re.search(rb"https?://127\.0\.0\.1:(\d+)/", line)
-            if found:
-                self.banner.put(int(found.group(1)))
+        with self.process.stdout as stdout:
+            for line in stdout:
+                self.printed.append(line.decode("utf-8", "replace"))
+                found = re.search(rb"https?://127\.0\.0\.1:(\d+)/", line)
+                if found:
+                    self.banner.put(int(found.group(1)))
         self.banner.put(None)
 
     def _read_stderr(self):
-        for line in self.process.stderr:
-            self.log.append(line.decode("utf-8", "replace").rstrip())
-            self.lines.put(self.log[-1])
+        with self.process.stderr as stderr:
+            for line in stderr:
+                self.log.append(line.decode("utf-8", "replace").rstrip())
+                self.lines.put(self.log[-1])
         self.lines.put(None)
 
     def wait_banner(self):
@@ -172,7 +174,8 @@ class Daemon:
     def open_events(self):
         """The answer of a new event stream, whose lines can be read."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
-        connection.request("GET", "/api/v1/events")
+        # The answer then owns the connection.
+        connection.request("GET", "/api/v1/events", headers={"Connection": "close"})
         response = connection.getresponse()
         contract.check("HEAD", "/api/v1/events", response.status, {k.lower(): v for k, v in response.getheaders()}, b"")
         return response
@@ -183,16 +186,16 @@ class Daemon:
 
         def run():
             try:
-                response = self.open_events()
-                kind = None
-                for line in response:
-                    line = line.decode().rstrip("\n")
-                    if line.startswith("event: "):
-                        kind = line[7:]
-                        if kind == "hello":
-                            ready.set()
-                    elif line.startswith("data: "):
-                        self.events.put((kind, json.loads(line[6:])))
+                with self.open_events() as response:
+                    kind = None
+                    for line in response:
+                        line = line.decode().rstrip("\n")
+                        if line.startswith("event: "):
+                            kind = line[7:]
+                            if kind == "hello":
+                                ready.set()
+                        elif line.startswith("data: "):
+                            self.events.put((kind, json.loads(line[6:])))
             except (OSError, http.client.HTTPException, ValueError):
                 pass
             self.events.put(("end", {}))

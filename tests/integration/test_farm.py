@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import threading
 import time
 import unittest
 
@@ -49,12 +50,32 @@ class Farm(FarmScenario):
         with self.machine("one") as one, self.machine("two") as two:
             one.sync()
             two.sync()
-            self.models(count)
+            # Written elsewhere, then moved there: however slowly this goes, it is one change.
+            self.models(count, at="../new/")
+            (self.folder / "new").rename(self.art / "new")
             until(lambda: len(one.assets("&state=fresh")) == len(two.assets("&state=fresh")) == count, "all models on both")
             print(f"{count} models change: cooked {one.cooked()} + {two.cooked()}", flush=True)
             self.assertLess(one.cooked() + two.cooked() - count, 30)
             self.put("by-hand.obj", obj_text(70))
             one.wait_asset("art/by-hand.obj", "fresh")
+
+    def test_models_with_one_source(self):
+        """Their lookup is the same, and so is their lease; what lies beside them differs. The bucket is slow."""
+        count = amount(8, 60)
+        bucket = self.bucket()
+        bucket.made, pause = True, threading.Event()
+        bucket.fault = lambda method, name: pause.wait(0.05) or None
+        for i in range(count):
+            self.put(f"d{i}/m.mtl", f"newmtl m\nKd 1 1 {i / 99}\n")
+            self.put(f"d{i}/m.obj", obj_text(10, mtl="m.mtl"))
+        with self.machine("one", "--farm-lease-seconds", "60") as one, self.machine("two", "--farm-lease-seconds", "60") as two:
+            for daemon in (one, two):
+                daemon.sync()
+            for daemon in (one, two):
+                self.given(daemon)
+            self.assertEqual(self.postgres.sql("select count(*), count(distinct lookup), sum(suspect) from hob_action"), [[str(count), "1", "0"]])
+            self.assertEqual(one.cooked() + two.cooked(), count)
+            self.assertEqual(self.outputs(one), self.outputs(two))
 
     def test_another_result_is_told(self):
         self.models(2)
