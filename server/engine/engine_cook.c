@@ -235,6 +235,13 @@ static void find_candidates(engine_job *job)
 	(void)srv_job_hash_inputs(job, step_match);
 }
 
+void srv_job_expect_news(engine_job *job)
+{
+	if (job->previewed && job->priority > SRV_PRIORITY_CHANGED)
+		job->priority = SRV_PRIORITY_CHANGED;
+	job->previewed = false;
+}
+
 void srv_job_lookup(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -263,6 +270,8 @@ void srv_job_lookup(engine_job *job)
 		}
 		return;
 	}
+	if (job->previewed && !hob_sha256_equal(&job->source, &source->digest))
+		srv_job_expect_news(job);
 	job->source = source->digest;
 	srv_engine_move_read(engine, job->asset, &job->source);
 	if (!srv_asset_ingredients(engine, a, &job->arena, &job->ingredients, &error)) {

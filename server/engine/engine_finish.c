@@ -163,8 +163,10 @@ static void retry(engine_job *job)
 	srv_outcome_free(job->outcome);
 	job->outcome = NULL;
 	job->on_worker = job->cooking = false;
-	if (job->error.code == HOB_ERR_CHANGED)
+	if (job->error.code == HOB_ERR_CHANGED) {
 		srv_graph_at(engine->graph, a->file)->has_digest = false;
+		srv_job_expect_news(job);
+	}
 	job->error = (hob_error){0};
 	uint32_t source = a->file;
 	srv_job_digests(job, &source, 1, srv_job_lookup);

@@ -459,6 +459,8 @@ void srv_engine_step_meetings(srv_engine *engine); /* those that an earlier turn
 void srv_job_end(engine_job *job);				   /* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
 void srv_job_go_on(engine_job *job);
+void srv_job_expect_news(
+	engine_job *job); /* its files are newer than its preview: whoever looks wants another */
 void srv_job_free(engine_job *job);
 void srv_engine_feed_workers(srv_engine *engine);
 /* Digests of all that the job's candidates needed; then `next`. False: the job has failed. */

@@ -38,7 +38,8 @@ class Farm(FarmScenario):
             self.assertEqual((len(failures[0]), failures[1:]), (bad, failures[:1] * 2))
             for daemon in machines[1:]:
                 self.assertEqual(meshes(daemon), meshes(machines[0]))
-            self.assertGreater(sorted(cooked)[1], 0, cooked)
+            if count > 100:  # a few are cooked before the second machine has begun
+                self.assertGreater(sorted(cooked)[1], 0, cooked)
             self.assertEqual({fact["state"] for fact in facts}, {"up"})
         finally:
             for daemon in machines:

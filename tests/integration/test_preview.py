@@ -1,9 +1,11 @@
 """Whoever looks sees a preview first; the final cook follows as a change of its own."""
 import hashlib
 import json
+import os
+import signal
 import subprocess
 
-from hobtest import HOB, Scenario, bumpy_grid, main
+from hobtest import HOB, Scenario, bumpy_grid, children, main, until
 
 
 def is_asset(name, quality=None):
@@ -85,6 +87,27 @@ class Preview(Scenario):
             daemon.wait_event("asset", is_asset("art/grid.obj", "final"))
             daemon.sync()
             self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
+
+    def test_a_save_that_the_worker_meets_before_the_daemon(self):
+        """It waits for its final cook behind another model: that cook reads the new file, and it has a preview of its own."""
+        self.put("grid.obj", bumpy_grid(80))
+        self.put("other.obj", bumpy_grid(80, 0.7))
+        with self.serve("--jobs", "1", "--watch", "poll") as daemon:
+            daemon.sync()
+            other = daemon.assets()["art/other.obj"]["id"]
+            (worker,) = children(daemon.process.pid)
+            os.kill(worker, signal.SIGSTOP)
+            self.put("grid.obj", bumpy_grid(80, 0.2))
+            until(lambda: daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"][0]["state"] == "cooking",
+                  "the preview that waits for the worker")
+            daemon.post(f"/api/v1/assets/{other}/cook", {"force": True})
+            os.kill(worker, signal.SIGCONT)
+            daemon.wait_event("asset", is_asset("art/grid.obj", "preview"))
+            os.kill(worker, signal.SIGSTOP)
+            self.put("grid.obj", bumpy_grid(80, 0.3))
+            os.kill(worker, signal.SIGCONT)
+            qualities = [daemon.wait_event("asset", is_asset("art/grid.obj"))["quality"] for _ in range(2)]
+            self.assertEqual(qualities, ["preview", "final"])
 
     def test_a_kill_before_the_final_cook_costs_that_cook_only(self):
         self.put("grid.obj", bumpy_grid(80))
