@@ -30,7 +30,8 @@ def symbols(program):
         if match:
             place = re.search(r"(?:^|/)((?:server|core)/.*)", match.group(3))
             if place:
-                found[int(match.group(1), 16)] = (match.group(2), place.group(1))
+                # A header's path says who includes it: server/view/../../core/base/base.h.
+                found[int(match.group(1), 16)] = (match.group(2), os.path.normpath(place.group(1)))
     return found
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mistakes that converters of scenes (FEATURES.md) and players of animations are known to make, put into core one at a time: the
-test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
+"""Mistakes that converters of scenes (FEATURES.md) and players of animations are known to make, put into core one at a time, and
+broken rules of the daemon, put into server: the test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
 tests.
 
     python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a configured build, for its libraries; only mistakes with this word"""
@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What goes wrong, core/FILE, what stands there, what the mistake is, and tests/unit/PROGRAM.c: TEST.
+# What goes wrong, core/FILE or server/FILE, what stands there, what the mistake is, and tests/unit/PROGRAM.c: TEST.
 MISTAKES = [
     # glTF, where other readers lose it
     ("u8 fractions are taken as numbers", "import/gltf_accessor.c", "CONVERTER(u8_unit, float, uint8_t, (float)v / 255.0f)",
@@ -235,16 +235,40 @@ MISTAKES = [
     ("other formats: XML has any depth", "import/xml.c", "if (++b->depth > HOB_LIMIT_XML_DEPTH)", "if (++b->depth > 900000)", "import/xml", "depth_has_a_limit"),
     ("other formats: a new .blend goes to Assimp where Blender is missing", "import/blend.c", "if (is_new(head))", "if (false)", "import/blend",
      "without_an_editor_new_files_are_skipped_and_old_ones_passed_on"),
+    # the daemon's rules
+    ("rules: a pause does not grow", "server/cook/asset.c", "a->retry.wait_ms * 2 > lost_ms ? a->retry.wait_ms * 2 : lost_ms",
+     "a->retry.wait_ms * 1 > lost_ms ? a->retry.wait_ms * 1 : lost_ms", "srv_cook/asset", "a_wait_doubles_to_a_minute"),
+    ("rules: a changeset holds eighty changes", "server/cook/changeset_rule.c", "f->held >= SRV_CHANGESET_MOST_HELD", "f->held >= 80", "srv_cook/changeset_rule",
+     "so_many_are_held_and_no_more"),
+    ("rules: one reason is kept", "server/cook/asset.c", "if (next->why_count >= SRV_ASSET_REASONS_MAX)", "if (next->why_count >= 1)", "srv_cook/asset",
+     "eight_reasons_are_kept"),
+    ("rules: one new file is looked at in a tick", "server/watch/watch_settle.c", "LOOKS_PER_TICK = 256", "LOOKS_PER_TICK = 1", "srv_watch/settle",
+     "a_tick_looks_at_256_files_and_the_next_one_at_more"),
+    ("rules: a file that is saved again waits for others", "server/watch/watch_settle.c", "if (!s->alone || !is_alone(s))", "if (true)", "srv_watch/saves",
+     "same_file_saved_again_does_not_wait_for_the_window"),
+    ("rules: settings have three layers", "server/settings/chain.c", "i < asset.len; i++) {\n\t\tbool top = i == 0 && from == HOB_NONE;",
+     "i < asset.len; i++) {\n\t\tstatic int layers;\n\t\tlayers = i == 0 ? 0 : layers + (asset.data[i] == '/');\n\t\tif (layers > 3) break;\n"
+     "\t\tbool top = i == 0 && from == HOB_NONE;", "srv_settings/chain", "every_depth_has_one_layer_a_folder"),
+    ("rules: a file that was missing and came changes nothing", "server/cook/inputs.c", "return then.missing && !now.exists;", "return then.missing;",
+     "srv_cook/inputs", "every_pair"),
+    ("rules: a failed asset is published as good without a job", "server/cook/asset.c", "[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           NEVER,",
+     "[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           {IDLE, P},", "srv_cook/asset", "every_cell_is_as_the_table_says"),
+    ("rules: a waiter is answered twice", "server/cook/waiter.c", "\t\t\tend(w, SRV_WAITER_DONE, calls);\n",
+     "\t\t\tend(w, SRV_WAITER_DONE, calls), waiters->items[kept++] = *w;\n", "srv_cook/waiter", "each_is_answered_once"),
 ]
 
-FLAGS = ["-O1", "-std=gnu11", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
+FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
 FLAGS += subprocess.run(["pkg-config", "--cflags", "libcjson"], capture_output=True, text=True).stdout.split()
-LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-lstdc++", "-lm", "-lpthread"]
+LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lstdc++", "-lm", "-lpthread"]
 
 
 def optional_libraries():
     found = subprocess.run(["pkg-config", "--libs", "libwebp", "draco"], capture_output=True, text=True).stdout.split()
     return found + (["-lastcenc"] if pathlib.Path("/usr/include/astcenc.h").exists() else [])
+
+
+def place_of(file):
+    return ROOT / (file if file.startswith("server/") else f"core/{file}")
 
 
 def compiled(source, out, include):
@@ -257,15 +281,15 @@ def compiled(source, out, include):
 
 
 def failing(build, folder, file, text, program, objects):
-    """Names of the tests of `program` that fail with `text` in place of core/<file>; the libraries lend all else."""
+    """Names of the tests of `program` that fail with `text` in place of `file`; the libraries lend all else."""
     source = folder / "mutant.c"
     source.write_text(text)
-    mutant = compiled(source, folder / "mutant.o", (ROOT / "core" / file).parent)
+    mutant = compiled(source, folder / "mutant.o", place_of(file).parent)
     if mutant is None:
         return None
     if program not in objects:
         objects[program] = compiled(ROOT / f"tests/unit/{program}.c", folder / (program.replace("/", "_") + ".o"), ROOT)
-    linked = subprocess.run(["cc", str(mutant), str(objects[program]), "-Wl,--start-group", *map(str, build.glob("libhob_*.a")), "-Wl,--end-group",
+    linked = subprocess.run(["cc", str(mutant), str(objects[program]), "-Wl,--start-group", *map(str, build.glob("lib*_*.a")), "-Wl,--end-group",
                              *LIBRARIES, *optional_libraries(), "-o", str(folder / "test")], capture_output=True, text=True)
     if linked.returncode:
         print(linked.stderr[:600])
@@ -287,7 +311,7 @@ def main():
             if word not in mistake:
                 continue
             tried += 1
-            text = (ROOT / "core" / file).read_text()
+            text = place_of(file).read_text()
             if before not in text:
                 print(f"STALE     {mistake}: {file} has no '{before}' any more", flush=True)
                 missed += 1
