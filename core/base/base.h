@@ -80,10 +80,8 @@ typedef struct hob_error {
 		context[360]; /* from inside to outside: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
 } hob_error;
 
-const char *hob_err_name(hob_err_code code);	/* "import.corrupt" */
-int hob_err_http(hob_err_code code);			/* 422 */
-const char *hob_err_meaning(hob_err_code code); /* one sentence without a full stop */
-hob_err_code hob_err_from_name(hob_str name);	/* HOB_ERR_INTERNAL if unknown */
+const char *hob_err_name(hob_err_code code); /* "import.corrupt" */
+int hob_err_http(hob_err_code code);		 /* 422 */
 
 /* Lets the compiler see that the code after a failure is not reached. */
 static inline bool hob_always_false(bool ignored)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 static const struct {
-	const char *name, *meaning;
+	const char *name;
 	int http;
 } error_table[] = {
-#define HOB_ERR(name, text, http, meaning) {text, meaning, http},
+#define HOB_ERR(name, text, http, meaning) {text, http},
 #include "../../schema/errors.def"
 #undef HOB_ERR
 };
@@ -19,19 +19,6 @@ const char *hob_err_name(hob_err_code code)
 int hob_err_http(hob_err_code code)
 {
 	return code < HOB_ERR_COUNT ? error_table[code].http : 500;
-}
-
-const char *hob_err_meaning(hob_err_code code)
-{
-	return code < HOB_ERR_COUNT ? error_table[code].meaning : "a bug in Hob";
-}
-
-hob_err_code hob_err_from_name(hob_str name)
-{
-	for (unsigned i = 0; i < HOB_ERR_COUNT; i++)
-		if (hob_str_equal(name, hob_str_of(error_table[i].name)))
-			return (hob_err_code)i;
-	return HOB_ERR_INTERNAL;
 }
 
 bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)

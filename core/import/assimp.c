@@ -77,23 +77,6 @@ static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_requ
 	return scene;
 }
 
-static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
-{
-	uint32_t roots = 0;
-	for (uint32_t i = 0; i < model->node_count; i++)
-		roots += model->nodes[i].parent == HOB_NONE;
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (model->nodes[i].parent == HOB_NONE)
-			model->scene_roots[model->scene_root_count++] = i;
-	model->scenes[0] = (hob_scene){.root_count = roots};
-	model->scene_count = 1;
-	return true;
-}
-
 static bool generator_of(hob_assimp_scene *scene, hob_error *err)
 {
 	const struct aiMetadata *metadata = scene->source->mMetaData;
@@ -114,7 +97,7 @@ static bool convert(hob_assimp_scene *scene, hob_error *err)
 	hob_assimp_space(scene);
 	if (!hob_assimp_census(scene, err) || !generator_of(scene, err) || !hob_assimp_materials(scene, err) ||
 		!hob_assimp_meshes(scene, err) || !hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) ||
-		!hob_assimp_clips(scene, err) || !one_scene(model, scene->request->result, err))
+		!hob_assimp_clips(scene, err) || !hob_model_one_scene(model, scene->request->result, err))
 		return false;
 	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
 		model->light_count == 0 && model->node_count < 2)

@@ -2,16 +2,6 @@
 
 #include "text.h"
 
-/* The next element of the whole tree, in the order of the file. */
-static hob_xml_ptr after(hob_xml_ptr e)
-{
-	if (e->first)
-		return e->first;
-	while (e && !e->next)
-		e = e->parent;
-	return e ? e->next : NULL;
-}
-
 static bool holds(hob_xml_ptr above, const char *name, const char *attribute, const char *value)
 {
 	for (hob_xml_ptr e = above->first; e; e = e->next)
@@ -65,7 +55,7 @@ static bool list_used(hob_collada *c, hob_name_map *used)
 {
 	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
 	hob_name_map_init(used, c->request->scratch);
-	for (hob_xml_ptr e = c->xml.root; e; e = after(e))
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root))
 		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 			hob_str url =
 				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
@@ -90,7 +80,7 @@ bool hob_collada_census(hob_collada *c, hob_error *err)
 	hob_name_map_init(&names, c->request->scratch);
 	if (seen && !list_used(c, &used))
 		return hob_fail_memory(err, c->request->scratch, "the census");
-	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = after(e)) {
+	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = hob_xml_after(e, c->xml.root)) {
 		hob_xml_ptr above = e->parent;
 		if (hob_xml_is(e, HOB_STR("geometry")))
 			count_geometry(seen, e);

@@ -488,17 +488,10 @@ static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_
 /* The channels of an <animation> and of those within. Those that a clip has taken already are marked in `used`. */
 static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_error *err)
 {
-	for (hob_xml_ptr e = root; e;) {
+	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		used[e->number] = true;
 		if (hob_xml_is(e, HOB_STR("channel")) && !hob_collada_bind(b->c, e, &b->bindings, err))
 			return false;
-		if (e->first) {
-			e = e->first;
-			continue;
-		}
-		while (e != root && !e->next)
-			e = e->parent;
-		e = e == root ? NULL : e->next;
 	}
 	return true;
 }
@@ -533,18 +526,11 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
 {
 	*shares = false;
-	for (hob_xml_ptr e = root; e;) {
+	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
 		if (text.len > 0 && add && !hob_name_map_add(moved, text, 0, NULL))
 			return false;
 		*shares = *shares || (text.len > 0 && !add && hob_name_map_get(moved, text) != HOB_NONE);
-		if (e->first) {
-			e = e->first;
-			continue;
-		}
-		while (e != root && !e->next)
-			e = e->parent;
-		e = e == root ? NULL : e->next;
 	}
 	return true;
 }

@@ -16,20 +16,13 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 		return hob_fail_memory(err, scratch, "XML elements");
 	memset(c->slot, 0xFF, c->xml.element_count * sizeof *c->slot);
 	hob_name_map_init(&c->ids, scratch);
-	for (hob_xml_ptr e = c->xml.root; e;) {
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		if (id.len > 0) {
 			if (!hob_name_map_add(&c->ids, id, HOB_LISTS_COUNT(c->elements, hob_xml_ptr), NULL))
 				return hob_fail_memory(err, scratch, "ids");
 			hob_buf_put(&c->elements, &e, sizeof e);
 		}
-		if (e->first) {
-			e = e->first;
-			continue;
-		}
-		while (e && !e->next)
-			e = e->parent;
-		e = e ? e->next : NULL;
 	}
 	return !c->elements.failed || hob_fail(err, MEMORY, "no memory left for ids");
 }

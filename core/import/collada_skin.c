@@ -339,15 +339,8 @@ static bool find_elements(hob_collada *c, uint32_t node_count, hob_xml_ptr **out
 	*out = HOB_NEW(scratch, hob_xml_ptr, node_count);
 	if (!by_number || !*out)
 		return hob_fail_memory(err, scratch, "joints");
-	for (hob_xml_ptr e = c->xml.root; e;) {
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
 		by_number[e->number] = e;
-		if (e->first) {
-			e = e->first;
-			continue;
-		}
-		while (e && !e->next)
-			e = e->parent;
-		e = e ? e->next : NULL;
 	}
 	for (uint32_t n = 0; n < node_count; n++) {
 		uint32_t source = HOB_LISTS_AT(c->lists.nodes, hob_node, n)->source;

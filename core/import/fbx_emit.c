@@ -299,21 +299,6 @@ static bool take(hob_fbx *f, const hob_buf *buf, size_t size, void **out, uint32
 	return true;
 }
 
-static bool one_scene(hob_fbx *f, hob_error *err)
-{
-	hob_model *model = &f->model;
-	model->scenes = HOB_NEW(f->result, hob_scene, 1);
-	model->scene_roots = HOB_NEW(f->result, uint32_t, model->node_count);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, f->result, "the scene");
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (model->nodes[i].parent == HOB_NONE)
-			model->scene_roots[model->scene_root_count++] = i;
-	model->scene_count = 1;
-	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = model->scene_root_count};
-	return true;
-}
-
 bool hob_fbx_emit(hob_fbx *f, hob_error *err)
 {
 	hob_model *model = &f->model;
@@ -334,5 +319,5 @@ bool hob_fbx_emit(hob_fbx *f, hob_error *err)
 	model->meshes = meshes;
 	model->mesh_refs = refs;
 	model->skins = skins;
-	return one_scene(f, err);
+	return hob_model_one_scene(&f->model, f->result, err);
 }

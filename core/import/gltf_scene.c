@@ -42,25 +42,6 @@ static uint32_t read_roots(hob_gltf *g, uint32_t scene, const uint32_t *ids, uin
 	return size;
 }
 
-/* A file without scenes is a library: one scene shows all of it. */
-static bool scene_of_all(hob_gltf *g, hob_error *err)
-{
-	hob_model *model = &g->model;
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < model->node_count; i++)
-		count += model->nodes[i].parent == HOB_NONE;
-	model->scenes = HOB_NEW(g->result, hob_scene, 1);
-	model->scene_roots = HOB_NEW(g->result, uint32_t, count);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, g->result, "scenes");
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (model->nodes[i].parent == HOB_NONE)
-			model->scene_roots[model->scene_root_count++] = i;
-	model->scenes[0].root_count = count;
-	model->scene_count = 1;
-	return true;
-}
-
 bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
@@ -68,7 +49,7 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	if (!hob_gltf_id(g->root, "scene", g->scenes.count, &first_scene, err))
 		return false;
 	if (g->scenes.count == 0)
-		return scene_of_all(g, err);
+		return hob_model_one_scene(model, g->result, err); /* a library: all of it is shown */
 	uint32_t **ids = HOB_NEW(g->scratch, uint32_t *, g->scenes.count);
 	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
 	if (!ids || !model->scenes)

@@ -103,23 +103,6 @@ static bool take_list(hob_arena *arena, const hob_buf *from, size_t size, void *
 	return true;
 }
 
-static bool one_scene(hob_model *model, hob_arena *arena, hob_error *err)
-{
-	uint32_t roots = 0;
-	for (uint32_t i = 0; i < model->node_count; i++)
-		roots += model->nodes[i].parent == HOB_NONE;
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
-	for (uint32_t i = 0; i < model->node_count; i++)
-		if (model->nodes[i].parent == HOB_NONE)
-			model->scene_roots[model->scene_root_count++] = i;
-	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = roots};
-	model->scene_count = 1;
-	return true;
-}
-
 bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
 {
 	hob_arena *arena = l->request->result;
@@ -141,5 +124,5 @@ bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
 		if (!take_list(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
 			return false;
-	return hob_image_set_take(&l->images, m, err) && one_scene(m, arena, err);
+	return hob_image_set_take(&l->images, m, err) && hob_model_one_scene(m, arena, err);
 }

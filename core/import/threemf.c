@@ -165,17 +165,17 @@ static bool list_items(hob_threemf *t, hob_threemf_resource *resource, hob_error
 	return true;
 }
 
-/* Ids count within their part. */
-typedef struct resource_key {
-	char bytes[8];
-} resource_key;
-
-static resource_key key_of(uint32_t part, uint32_t id)
+bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index)
 {
-	resource_key key;
-	hob_store_u32(key.bytes, part);
-	hob_store_u32(key.bytes + 4, id);
-	return key;
+	uint32_t pair[2] = {first, second};
+	hob_str key = hob_arena_str(t->request->scratch, (hob_str){(const char *)pair, sizeof pair});
+	return key.data && hob_name_map_add(ids, key, index, NULL);
+}
+
+uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second)
+{
+	uint32_t pair[2] = {first, second};
+	return hob_name_map_get(ids, (hob_str){(const char *)pair, sizeof pair});
 }
 
 static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
@@ -193,10 +193,8 @@ static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
 		if (!hob_xml_is(e, HOB_STR("object")) && !list_items(t, &resource, err))
 			return false;
 		t->layered = t->layered || hob_xml_is(e, HOB_STR("multiproperties"));
-		resource_key written = key_of(part, resource.id);
-		hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
-		if (!key.data || !hob_name_map_add(&t->resource_ids, key,
-										   HOB_LISTS_COUNT(t->resources, hob_threemf_resource), NULL))
+		if (!hob_threemf_keep(t, &t->resource_ids, part, resource.id,
+							  HOB_LISTS_COUNT(t->resources, hob_threemf_resource)))
 			return hob_fail_memory(err, scratch, "resources");
 		hob_buf_put(&t->resources, &resource, sizeof resource);
 	}
@@ -205,8 +203,7 @@ static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
 
 hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id)
 {
-	resource_key key = key_of(part, id);
-	uint32_t index = hob_name_map_get(&t->resource_ids, (hob_str){key.bytes, sizeof key.bytes});
+	uint32_t index = hob_threemf_kept(&t->resource_ids, part, id);
 	return index == HOB_NONE ? NULL : HOB_THREEMF_AT(t->resources, hob_threemf_resource, index);
 }
 

@@ -63,6 +63,9 @@ typedef struct hob_threemf {
 /* NULL of an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
+/* Lists by a pair of numbers (a part and an id within it): false without memory; HOB_NONE when the pair is not kept. */
+bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
+uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second);
 /* The resource `id` of a part; NULL when there is none. */
 hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id);
 /* Unpacks the member that a path of the package names, with or without the leading slash. */

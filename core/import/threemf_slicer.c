@@ -12,18 +12,6 @@ typedef struct setting {
 	hob_str name;
 } setting;
 
-typedef struct setting_key {
-	char bytes[8];
-} setting_key;
-
-static setting_key key_of(uint32_t object, uint32_t component)
-{
-	setting_key key;
-	hob_store_u32(key.bytes, object);
-	hob_store_u32(key.bytes + 4, component);
-	return key;
-}
-
 static hob_str value_of(const hob_xml_element *of, hob_str key)
 {
 	for (const hob_xml_element *e = hob_xml_child(of, HOB_STR("metadata")); e;
@@ -44,12 +32,9 @@ static bool is_helper(const hob_xml_element *e)
 /* component: HOB_NONE for an object itself */
 static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
 {
-	hob_arena *scratch = t->request->scratch;
 	setting s = {.next = HOB_NONE, .name = value_of(e, HOB_STR("name")), .helper = is_helper(e)};
-	setting_key written = key_of(object, component);
-	hob_str key = hob_arena_str(scratch, (hob_str){written.bytes, sizeof written.bytes});
 	t->helpers += s.helper;
-	if (!key.data || !hob_name_map_add(&t->setting_ids, key, HOB_LISTS_COUNT(t->settings, setting), NULL))
+	if (!hob_threemf_keep(t, &t->setting_ids, object, component, HOB_LISTS_COUNT(t->settings, setting)))
 		return false;
 	hob_buf_put(&t->settings, &s, sizeof s);
 	return !t->settings.failed;
@@ -115,8 +100,7 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 
 static const setting *find(const hob_threemf *t, uint32_t object, uint32_t component)
 {
-	setting_key key = key_of(object, component);
-	uint32_t at = hob_name_map_get(&t->setting_ids, (hob_str){key.bytes, sizeof key.bytes});
+	uint32_t at = hob_threemf_kept(&t->setting_ids, object, component);
 	return at == HOB_NONE ? NULL : HOB_THREEMF_AT(t->settings, setting, at);
 }
 

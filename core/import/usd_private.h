@@ -353,9 +353,6 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 /* Targets of a relationship, or the connections of an attribute, as paths of the stage. */
 bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
 					 uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-/* A list of tokens of a prim, resolved over all sites. */
-bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool *out,
-					 hob_error *err) HOB_MUST_CHECK;
 
 /* First number, text or truth of a value; `fallback` when it has another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);

@@ -236,18 +236,6 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 	return true;
 }
 
-bool hob_usd_has_api(hob_usd *u, const hob_usd_prim *prim, hob_str schema, bool *out, hob_error *err)
-{
-	hob_usd_item *items;
-	uint32_t count;
-	*out = false;
-	if (!merge_lists(u, prim, HOB_STR(""), HOB_USD_T_apiSchemas, false, &items, &count, err))
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		*out = *out || hob_str_equal(items[i].path, schema);
-	return true;
-}
-
 /* ---- composing all prims */
 
 typedef struct names {

@@ -28,19 +28,10 @@ static bool define(definitions *d, hob_x3d_ptr e, hob_str name, hob_error *err)
 	return !d->elements.failed || hob_fail(err, MEMORY, "no memory left for names");
 }
 
-static hob_x3d_ptr after(hob_x3d_ptr e)
-{
-	if (e->first)
-		return e->first;
-	while (e && !e->next)
-		e = e->parent;
-	return e ? e->next : NULL;
-}
-
 /* In the order of the file: a name may be given again, and a USE means the last one before it. */
 static bool walk(definitions *d, hob_error *err)
 {
-	for (hob_x3d_ptr e = d->x->xml.root; e; e = after(e)) {
+	for (hob_x3d_ptr e = d->x->xml.root; e; e = hob_xml_after(e, d->x->xml.root)) {
 		hob_str use = hob_xml_attr(e, HOB_STR("USE")), name = hob_xml_attr(e, HOB_STR("DEF"));
 		hob_x3d_ptr *to = &d->x->target[e->number];
 		*to = e;
@@ -130,7 +121,7 @@ static bool read_head(hob_x3d *x, hob_error *err)
 static void count(hob_x3d *x)
 {
 	hob_census *seen = x->request->seen;
-	for (hob_x3d_ptr e = seen ? x->xml.root : NULL; e; e = after(e)) {
+	for (hob_x3d_ptr e = seen ? x->xml.root : NULL; e; e = hob_xml_after(e, x->xml.root)) {
 		static const char *const textures[] = {"ImageTexture", "PixelTexture", "MultiTexture", NULL};
 		hob_census_add(seen, HOB_CENSUS_COLOR_MAPS,
 					   hob_x3d_is(e, "Appearance") && hob_x3d_child(x, e, textures) &&

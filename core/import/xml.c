@@ -408,6 +408,15 @@ const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name
 	return element;
 }
 
+const hob_xml_element *hob_xml_after(const hob_xml_element *element, const hob_xml_element *root)
+{
+	if (element->first)
+		return element->first;
+	while (element != root && !element->next)
+		element = element->parent;
+	return element == root ? NULL : element->next;
+}
+
 const hob_xml_element *hob_xml_find(const hob_xml_element *element, const char *path)
 {
 	while (element && *path) {

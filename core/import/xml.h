@@ -56,6 +56,8 @@ double hob_xml_attr_double(const hob_xml_element *element, hob_str name, double 
 const hob_xml_element *hob_xml_child(const hob_xml_element *element, hob_str name);
 /* First element of this name behind `element` among its siblings. */
 const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name);
+/* The element that begins after `element` in the file, within `root`; NULL at the end. */
+const hob_xml_element *hob_xml_after(const hob_xml_element *element, const hob_xml_element *root);
 /* Children by a path of names: "profile_COMMON/technique". */
 const hob_xml_element *hob_xml_find(const hob_xml_element *element, const char *path);
 /* Trimmed text; empty when `element` is NULL. */

@@ -346,6 +346,9 @@ typedef struct hob_model {
  * at least one scene. CORRUPT: the importer has a bug or the file is bad. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
+/* One scene of all nodes without a parent, for formats that have no scenes; model->scene_count is 0. MEMORY. */
+bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+
 /* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a later clip gets
  * "Walk_2". A name that would become empty is not cut. MEMORY. O(clip_count squared). */
 bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;

@@ -136,12 +136,6 @@ void srv_tokens_release(srv_tokens *tokens)
 
 /* ---- checking */
 
-srv_scope srv_tokens_scope(const srv_tokens *tokens, hob_str text)
-{
-	hob_sha256 digest = hob_sha256_of((hob_bytes){(const uint8_t *)text.data, text.len});
-	return srv_tokens_scope_of(tokens, &digest);
-}
-
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest)
 {
 	uint32_t scope = 0;

@@ -36,9 +36,7 @@ srv_scope srv_scope_parse(hob_str text);
 /* A missing file is an IO error. On failure *out is empty. */
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;
 void srv_tokens_release(srv_tokens *tokens);
-/* The scope of the token with this text, NONE if there is none. O(text + count). */
-srv_scope srv_tokens_scope(const srv_tokens *tokens, hob_str text);
-/* The token with this digest. It takes the same steps for every token. */
+/* The scope of the token with this SHA-256, NONE if there is none. It takes the same steps for every token. */
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
 
 /* Adds a token to the file, which is made with mode 0600 if missing. `text` gets the token with a NUL; it is stored nowhere

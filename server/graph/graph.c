@@ -86,8 +86,9 @@ static slot *slot_of(const srv_graph *graph, uint32_t tag, uint32_t root, hob_st
 	return &graph->table[at];
 }
 
-static bool resize_table(srv_graph *graph, uint32_t size)
+static bool grow_table(srv_graph *graph)
 {
+	uint32_t size = graph->table_size ? graph->table_size * 2 : 1024;
 	slot *table = calloc(size, sizeof *table);
 	if (!table)
 		return false;
@@ -104,13 +105,9 @@ static bool resize_table(srv_graph *graph, uint32_t size)
 	return true;
 }
 
-static bool grow_table(srv_graph *graph)
+static bool grow_files(srv_graph *graph)
 {
-	return resize_table(graph, graph->table_size ? graph->table_size * 2 : 1024);
-}
-
-static bool resize_files(srv_graph *graph, uint32_t capacity)
-{
+	uint32_t capacity = graph->capacity ? graph->capacity * 2 : 256;
 	srv_file *files = realloc(graph->files, capacity * sizeof *files);
 	if (files)
 		graph->files = files;
@@ -121,22 +118,6 @@ static bool resize_files(srv_graph *graph, uint32_t capacity)
 		return false;
 	graph->capacity = capacity;
 	return true;
-}
-
-static bool grow_files(srv_graph *graph)
-{
-	return resize_files(graph, graph->capacity ? graph->capacity * 2 : 256);
-}
-
-void srv_graph_reserve(srv_graph *graph, uint32_t files)
-{
-	uint32_t size = graph->table_size ? graph->table_size : 1024;
-	while (size < files * 2 && size < 1u << 31)
-		size *= 2;
-	if (files > graph->capacity && !resize_files(graph, files))
-		return;
-	if (size > graph->table_size)
-		resize_table(graph, size);
 }
 
 /* Lookups mostly follow the order in which files were added: try the entry after the last one before the table. */
@@ -244,12 +225,6 @@ bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files,
 			return false;
 	}
 	return true;
-}
-
-const uint32_t *srv_graph_deps(const srv_graph *graph, uint32_t asset, uint32_t *count)
-{
-	*count = asset < graph->asset_capacity ? graph->deps[asset].count : 0;
-	return *count > 0 ? graph->deps[asset].items : NULL;
 }
 
 const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint32_t *count)

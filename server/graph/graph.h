@@ -30,8 +30,6 @@ typedef struct srv_file {
 srv_graph *srv_graph_new(void); /* NULL without memory */
 void srv_graph_free(srv_graph *graph);
 
-/* Makes room for this many files, so that adding them moves nothing; without memory it does nothing. */
-void srv_graph_reserve(srv_graph *graph, uint32_t files);
 /* The file's id; adds an entry (not existing) if there is none. HOB_NONE without memory. O(1) expected. */
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
 uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE if unknown */
@@ -44,7 +42,6 @@ uint32_t srv_graph_settings(const srv_graph *graph);
 
 /* Replaces the dependencies of `asset` (a caller's number, dense from 0); duplicates are allowed. */
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);
-const uint32_t *srv_graph_deps(const srv_graph *graph, uint32_t asset, uint32_t *count);
 /* Assets that depend on `file`; valid until the next set_deps. */
 const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint32_t *count);
 

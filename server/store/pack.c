@@ -429,16 +429,6 @@ void srv_packs_sweep(srv_packs *packs, uint32_t count)
 	pthread_rwlock_unlock(&packs->lock);
 }
 
-uint64_t srv_packs_bytes(srv_packs *packs)
-{
-	uint64_t bytes = 0;
-	pthread_rwlock_rdlock(&packs->lock);
-	for (uint32_t i = 0; i < packs->count; i++)
-		bytes += packs->files[i].size;
-	pthread_rwlock_unlock(&packs->lock);
-	return bytes;
-}
-
 static uint32_t end_of(srv_packs *packs, bool newest)
 {
 	uint32_t number = 0;

@@ -101,7 +101,5 @@ void srv_packs_sweep(srv_packs *packs, uint32_t count);
 /* The number of the oldest and the newest pack that is not retired; 0: there is none. */
 uint32_t srv_packs_oldest(srv_packs *packs);
 uint32_t srv_packs_newest(srv_packs *packs);
-/* Bytes of all packs, retired ones included. */
-uint64_t srv_packs_bytes(srv_packs *packs);
 
 #endif

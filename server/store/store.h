@@ -273,10 +273,7 @@ typedef struct srv_change_row {
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_last_rev(srv_store *store);
-/* Oldest first, rev > since, at most limit. Rows older than the newest 100,000 are trimmed. */
-bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena,
-					   srv_change_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-/* Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. */
+/* Rows older than the newest 100,000 are trimmed. Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. */
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user,
 						   hob_error *err) HOB_MUST_CHECK;

@@ -426,36 +426,6 @@ uint64_t srv_store_last_rev(srv_store *store)
 	return store->last_rev;
 }
 
-bool srv_store_changes(srv_store *store, uint64_t since, uint32_t limit, hob_arena *arena,
-					   srv_change_row **out, uint32_t *count, hob_error *err)
-{
-	srv_change_row *changes = HOB_NEW(arena, srv_change_row, limit);
-	sqlite3_stmt *rows = srv_store_read(store, SQL_CHANGES, err);
-	uint32_t found = 0;
-	bool ok = false;
-	if (!changes)
-		return hob_fail_memory(err, arena, "a list of changes");
-	if (!rows)
-		return false;
-	srv_store_bind_u64(rows, 1, since < INT64_MAX ? since : INT64_MAX);
-	srv_store_bind_u64(rows, 2, limit);
-	while (srv_store_step(store, rows, &ok, err)) {
-		srv_change_row *row = &changes[found++];
-		*row = (srv_change_row){srv_store_column_u64(rows, 0),
-								hob_arena_str(arena, srv_store_column_str(rows, 1)),
-								hob_arena_str(arena, srv_store_column_str(rows, 2))};
-		if (!row->event.data || !row->data.data) {
-			srv_store_end(rows);
-			return hob_fail_memory(err, arena, "a list of changes");
-		}
-	}
-	if (!ok)
-		return false;
-	*out = changes;
-	*count = found;
-	return true;
-}
-
 static bool each_line(const srv_change_row *row, bool (*each)(void *user, const srv_change_row *row),
 					  void *user)
 {

@@ -314,11 +314,6 @@ const char *srv_pool_sandbox(const srv_pool *pool)
 	return pool->sandbox;
 }
 
-void srv_pool_count(const srv_pool *pool, srv_pool_counters *out)
-{
-	*out = pool->counters;
-}
-
 /* ---- closing */
 
 static void on_handle_closed(uv_handle_t *handle)

@@ -137,9 +137,4 @@ const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str pat
 /* "landlock 7, seccomp, limits", or what is missing, for the banner and /readyz?verbose. */
 const char *srv_pool_sandbox(const srv_pool *pool);
 
-typedef struct srv_pool_counters {
-	uint64_t spawned, crashed, timed_out, recycled;
-} srv_pool_counters;
-void srv_pool_count(const srv_pool *pool, srv_pool_counters *out);
-
 #endif

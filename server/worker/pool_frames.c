@@ -189,10 +189,8 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
 	bool heavy = w->file_bytes > pool->options.memory_limit;
 	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown || heavy;
-	if (recycle) {
-		pool->counters.recycled++;
+	if (recycle)
 		srv_pool_end(w);
-	}
 	srv_pool_finish(w, outcome);
 	if (!recycle)
 		become_idle(w);

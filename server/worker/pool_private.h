@@ -71,7 +71,6 @@ struct srv_pool {
 	hob_arena arena;
 	importer_table importers;
 	char sandbox[96];
-	srv_pool_counters counters;
 	srv_claims claims;
 	uint32_t parts_pending; /* handed over and not stored yet */
 	uint8_t payload[SRV_FRAME_PAYLOAD];

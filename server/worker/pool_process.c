@@ -142,7 +142,6 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 				 "the cook took longer than %g s and was ended; raise cook.timeout_seconds if the model is "
 				 "just large",
 				 limit_s);
-	pool->counters.timed_out++;
 	srv_pool_kill(w, kept ? HOB_ERR_INTERRUPTED : HOB_ERR_TIMEOUT, text);
 }
 
@@ -219,7 +218,6 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	w->state = STARTING;
 	w->socket_poll = start_poll(pool, w->socket, srv_pool_on_socket);
 	w->output_poll = start_poll(pool, w->output, on_output);
-	pool->counters.spawned++;
 	w->oom_kills = srv_machine_oom_kills("");
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, START_DEADLINE_MS, 0);
 	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
@@ -283,8 +281,6 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		else
 			srv_describe_death(status, peak_bytes, pool->options.memory_limit, had_oom_kill(w),
 							   &outcome->error);
-		if (!w->cancelled)
-			pool->counters.crashed++;
 		srv_pool_finish(w, outcome);
 	} else if (!started && !pool->closing) {
 		hob_error error = {0};

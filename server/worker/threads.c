@@ -10,12 +10,10 @@ struct srv_threads {
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
 	uint32_t extra, wanted, running; /* wanted: helpers that the current loop still needs */
-	bool stop;
 	hob_task task;
 	void *context;
 	uint32_t count;
 	atomic_uint next;
-	pthread_t *handles;
 };
 
 static void drain(srv_threads *threads, uint32_t id)
@@ -33,10 +31,8 @@ static void *helper_main(void *arg)
 	srv_threads *threads = arg;
 	pthread_mutex_lock(&threads->lock);
 	for (;;) {
-		while (threads->wanted == 0 && !threads->stop)
+		while (threads->wanted == 0)
 			pthread_cond_wait(&threads->work, &threads->lock);
-		if (threads->stop)
-			break;
 		uint32_t id = threads->wanted--;
 		threads->running++;
 		pthread_mutex_unlock(&threads->lock);
@@ -45,7 +41,6 @@ static void *helper_main(void *arg)
 		if (--threads->running == 0)
 			pthread_cond_signal(&threads->idle);
 	}
-	pthread_mutex_unlock(&threads->lock);
 	return NULL;
 }
 
@@ -57,32 +52,15 @@ srv_threads *srv_threads_new(uint32_t extra)
 	pthread_mutex_init(&threads->lock, NULL);
 	pthread_cond_init(&threads->work, NULL);
 	pthread_cond_init(&threads->idle, NULL);
-	threads->handles = calloc(extra + 1, sizeof *threads->handles);
+	pthread_t helper;
 	pthread_attr_t attributes;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	while (threads->handles && threads->extra < extra &&
-		   pthread_create(&threads->handles[threads->extra], &attributes, helper_main, threads) == 0)
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	while (threads->extra < extra && pthread_create(&helper, &attributes, helper_main, threads) == 0)
 		threads->extra++;
 	pthread_attr_destroy(&attributes);
 	return threads;
-}
-
-void srv_threads_free(srv_threads *threads)
-{
-	if (!threads)
-		return;
-	pthread_mutex_lock(&threads->lock);
-	threads->stop = true;
-	pthread_cond_broadcast(&threads->work);
-	pthread_mutex_unlock(&threads->lock);
-	for (uint32_t i = 0; i < threads->extra; i++)
-		pthread_join(threads->handles[i], NULL);
-	free(threads->handles);
-	pthread_mutex_destroy(&threads->lock);
-	pthread_cond_destroy(&threads->work);
-	pthread_cond_destroy(&threads->idle);
-	free(threads);
 }
 
 static void run(void *user, uint32_t count, hob_task task, void *context)

@@ -7,6 +7,14 @@
 
 enum { ITEMS = 300, ITEM_BYTES = 3000 };
 
+static uint64_t pack_bytes(const srv_packs *packs)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < packs->count; i++)
+		bytes += packs->files[i].size;
+	return bytes;
+}
+
 static void read_back(srv_store *store, const hob_sha256 *digest, const void *data, size_t size)
 {
 	uint64_t got = 0;
@@ -248,7 +256,7 @@ static void evicted_room_is_given_back(void **state)
 		make_item(i, item);
 		digests[i] = put_bytes_blob(store, item, sizeof item);
 	}
-	uint64_t before = srv_packs_bytes(&store->packs);
+	uint64_t before = pack_bytes(&store->packs);
 	assert_true(before > 2ull * SRV_PACK_BYTES_MAX);
 	/* The parts name every eighth; nothing names the others. */
 	for (uint32_t i = 0; i < MANY; i += 8)
@@ -261,7 +269,7 @@ static void evicted_room_is_given_back(void **state)
 		srv_store_packs_shrink(store);
 		assert_ok(srv_store_sync(store, &err), &err);
 	}
-	assert_true(srv_packs_bytes(&store->packs) < before / 2);
+	assert_true(pack_bytes(&store->packs) < before / 2);
 	for (int turn = 0; turn < 2; turn++) {
 		for (uint32_t i = 0; i < MANY; i++) {
 			make_item(i, item);
@@ -303,7 +311,7 @@ static void records_of_cooks_are_packed_and_shrink(void **state)
 			}
 		}
 	assert_ok(srv_store_commit(store, &err), &err);
-	uint64_t before = srv_packs_bytes(&store->records);
+	uint64_t before = pack_bytes(&store->records);
 	assert_true(before > SRV_PACK_BYTES_MAX / 2);
 	srv_store_copies_shrink(store);
 	assert_ok(srv_store_sync(store, &err), &err);
