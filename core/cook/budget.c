@@ -24,7 +24,7 @@ static uint32_t big_endian(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* 0 for pictures that are passed on in other formats. */
+/* 0: a picture in a format that is copied unchanged */
 static uint32_t longest_side(hob_bytes bytes)
 {
 	static const uint8_t ktx2[8] = {0xAB, 'K', 'T', 'X', ' ', '2', '0', 0xBB}, png[4] = {0x89, 'P', 'N', 'G'};

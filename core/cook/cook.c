@@ -31,12 +31,12 @@ typedef struct cook {
 	const hob_cook_request *request;
 	cook_memory *memory;
 	hob_notes *notes;
-	hob_io io; /* request->io with an ear on the names */
+	hob_io io; /* request->io, and records which names are asked for */
 	hob_str stem;
 	bool asked_by_name;
-	hob_str healed, healed_to; /* the first name that was found in another case only */
+	hob_str healed, healed_to; /* the first name that exists only with different upper or lower case */
 	hob_model model;
-	uint64_t source_triangles; /* of the model as it was imported */
+	uint64_t source_triangles; /* of the model before any edit */
 	hob_baked_mesh *meshes;
 	hob_baked_scene scene;
 	hob_baked_animations animations;
@@ -75,7 +75,7 @@ static bool listening_find(void *user, hob_str path, hob_str *found)
 	return ok;
 }
 
-/* Names that this machine can heal and another one may not. */
+/* Names that are found here and may be missing on another machine. */
 static bool check_portability(const cook *c, hob_error *err)
 {
 	static const char *const codes[] = {"texture.case", "texture.elsewhere", "texture.path-guessed",
@@ -118,10 +118,11 @@ static hob_space_override space_of(const hob_settings *settings)
 	static const float metres[] = {[HOB_UNIT_FILE] = 0,		[HOB_UNIT_MM] = 0.001f,	 [HOB_UNIT_CM] = 0.01f,
 								   [HOB_UNIT_DM] = 0.1f,	[HOB_UNIT_M] = 1,		 [HOB_UNIT_KM] = 1000,
 								   [HOB_UNIT_IN] = 0.0254f, [HOB_UNIT_FT] = 0.3048f, [HOB_UNIT_YD] = 0.9144f};
-	return (hob_space_override){.up_axis = (hob_up_axis)settings->up_axis,
-								/* The numbers of the file are asked for: their length does not matter. */
-								.unit = settings->units == HOB_UNITS_SOURCE ? 0 : metres[settings->unit],
-								.colors = (hob_color_space)settings->colors};
+	return (hob_space_override){
+		.up_axis = (hob_up_axis)settings->up_axis,
+		/* The settings ask for the file's own numbers, so the length of a unit does not matter. */
+		.unit = settings->units == HOB_UNITS_SOURCE ? 0 : metres[settings->unit],
+		.colors = (hob_color_space)settings->colors};
 }
 
 static bool is_needed(const cook *c, hob_bytes file)
@@ -219,7 +220,7 @@ typedef struct mesh_job {
 	cook *c;
 	hob_mesh_options options;
 	uint32_t *order, *twin;
-	hob_notes **notes; /* by mesh, NULL when it had nothing to say */
+	hob_notes **notes; /* by mesh; NULL: it has no notes */
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
 	uint32_t *failed;  /* by thread, HOB_NONE = none */
 } mesh_job;
@@ -271,7 +272,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	}
 }
 
-/* qsort has no context; keys carry what is compared. */
+/* qsort passes no context, so the keys hold what is compared. */
 typedef struct size_key {
 	uint32_t size, id;
 } size_key;
@@ -314,7 +315,7 @@ static bool find_twins(cook *c, uint32_t **out, hob_error *err)
 	return hob_mesh_twins(c->model.meshes, keys, count, *out, &c->memory->scratch, err);
 }
 
-/* Gives a mesh the geometry of its twin, which is baked. */
+/* Gives a mesh the baked geometry of its twin. */
 static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
 {
 	const hob_mesh *own = &c->model.meshes[id];
@@ -456,7 +457,7 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->extras = c->scene.extra_count;
 }
 
-/* A model whose source has faces and that holds nothing in their place is no result: whoever serves it serves a hole. */
+/* A source with faces must not become a model without geometry: clients would show a hole. */
 static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *err)
 {
 	bool other = stats->cameras > 0 || stats->lights > 0 || stats->animations > 0;

@@ -17,7 +17,7 @@ typedef struct hob_cook_request {
 	const hob_parallel *parallel;
 	const struct hob_editor *editor; /* core/import/importer.h; may be NULL */
 	const hob_parts *parts;			 /* may be NULL */
-	size_t memory_limit;			 /* of all arenas together; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
+	size_t memory_limit;			 /* sum of all arenas; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;
@@ -35,7 +35,7 @@ typedef struct hob_cook_output {
 typedef struct hob_cook_stats {
 	uint64_t triangles, vertices, bytes;
 	uint32_t meshes, lods, materials, textures, nodes, skins, animations, cameras, lights, warnings;
-	uint32_t extras; /* things with custom properties */
+	uint32_t extras; /* number of objects with custom properties */
 } hob_cook_stats;
 
 typedef struct hob_cook_result {
@@ -44,10 +44,10 @@ typedef struct hob_cook_result {
 	uint32_t output_count;
 	hob_cook_stats stats;
 	hob_notes notes;
-	bool uses_name; /* the import depended on the source's own file name (see cook key) */
+	bool uses_name; /* the result depends on the source's file name, so the cook key contains it */
 } hob_cook_result;
 
-/* Cooks. On failure *out is empty and err says what failed, where, and what to do. */
+/* On failure *out is empty, and err says what failed, where, and what to do. */
 bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *err) HOB_MUST_CHECK;
 void hob_cook_result_release(hob_cook_result *result);
 

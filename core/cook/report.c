@@ -26,7 +26,7 @@ static void put_counts(const hob_cook_stats *s, hob_buf *out)
 		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras, s->warnings);
 }
 
-/* Without data if the scene does not have it: for meshes, skins and clips. */
+/* Empty if the scene does not have it. For meshes, skins and clips. */
 static hob_str name_of(const hob_baked_scene *scene, const hob_baked_extra *extra)
 {
 	hob_str name = HOB_STR("");

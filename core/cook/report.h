@@ -5,14 +5,14 @@
 #include "cook.h"
 #include "../model/baked.h"
 
-/* EXTRAS: most bytes of custom properties that the report repeats; the scene has all of them. */
+/* EXTRAS: the report repeats at most this many bytes of custom properties; the scene has all of them. */
 enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
 
 typedef struct hob_report {
 	struct {
 		const char *name;
 		uint64_t began_ns;
-	} stages[HOB_REPORT_STAGES]; /* each ends where the next begins; the last has an empty name */
+	} stages[HOB_REPORT_STAGES]; /* each stage ends where the next begins; the last has an empty name */
 	uint32_t stage_count;
 	const char *importer;
 	uint32_t importer_version;

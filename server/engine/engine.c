@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Jobs under way beyond those on a worker, for each priority: enough to keep the workers fed, few enough that the queue's order
- * counts. A priority has those of the ones below it, too, so that it is never behind them. */
+/* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy, few enough that
+ * the order of the queue matters. A priority may also use the places of the lower ones, so it never waits behind them. */
 enum { AHEAD = 16, TIMER_MS = 1000, ASKING_MAX = 256 };
 
 int64_t srv_engine_now_ms(void)
@@ -172,7 +172,7 @@ static void show_extensions(srv_engine *engine)
 	hob_buf_release(&text);
 }
 
-/* Importers are known only from the first worker on, and what is an asset depends on them. */
+/* The first worker tells which importers exist, and they decide which files are assets. */
 static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
@@ -238,14 +238,14 @@ void srv_engine_trouble(void *user, hob_buf *out)
 
 void srv_engine_fill(srv_engine *engine)
 {
-	/* A job that the cache answers ends inside srv_job_begin and asks for the next: a loop, never a deeper stack. */
+	/* A job that the cache answers ends inside srv_job_begin and asks for the next one. The loop keeps the stack flat. */
 	if (engine->filling)
 		return;
 	engine->filling = true;
 	for (uint32_t begun = 0; !engine->closing && engine->pool_ready; begun++) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
-		/* Those that ask the upstream take nothing here: the more, the fewer questions. */
+		/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
 		uint32_t elsewhere = engine->asking < ASKING_MAX ? engine->asking : ASKING_MAX;
 		if (engine->jobs_alive - elsewhere >= srv_pool_size(engine->pool) + ahead)
 			break;
@@ -268,7 +268,7 @@ void srv_engine_fill(srv_engine *engine)
 static void on_timer(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	if (engine->closing) /* assets still point to jobs that are gone */
+	if (engine->closing) /* assets still point to jobs that are freed */
 		return;
 	srv_engine_heal_blobs(engine);
 	srv_engine_keep_store(engine);
@@ -433,7 +433,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	uv_timer_start(&engine->timer, on_timer, TIMER_MS, TIMER_MS);
 	engine->publish.view = true;
 	*out = engine;
-	/* The folders are scanned and the first worker begins while this thread reads the index. */
+	/* The watch scans and the first worker starts while this thread reads the index. */
 	srv_engine_look_at_machine(engine);
 	return asks && srv_engine_start_watching(engine, err) && srv_engine_load(engine, err);
 }
@@ -460,8 +460,7 @@ static void on_watch_closed(void *user)
 	finish_close(engine);
 }
 
-/* Jobs that are being hashed or stored hold the engine until their thread is done; only then the last handles
- * close. */
+/* The engine stays until no pool thread hashes or stores for a job; then the last handles close. */
 static void close_when_idle(srv_engine *engine)
 {
 	if (engine->jobs_alive > 0 || engine->background > 0 || engine->pool)
@@ -569,9 +568,4 @@ srv_engine_counters *srv_engine_count(srv_engine *engine)
 const char *srv_engine_sandbox(const srv_engine *engine)
 {
 	return atomic_load(&engine->sandbox_known) ? engine->sandbox : "unknown";
-}
-
-bool srv_engine_is_ready(const srv_engine *engine)
-{
-	return engine->ready;
 }

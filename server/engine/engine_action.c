@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-/* Records of cooks by their keys, for other machines: what was made of which inputs. */
+/* Gives and takes records of cooks by key, for other machines. */
 
 enum { RECORD_ARENA = 64 << 20 };
 
@@ -26,7 +26,7 @@ void srv_engine_tell_action(srv_engine *engine, srv_control *control)
 	hob_arena_release(&arena);
 }
 
-/* Only what another machine may take: final cooks that went well and are here with all of their outputs. */
+/* True for final cooks without an error whose outputs are all in the store. */
 static bool is_for_others(srv_engine *engine, const srv_recipe *recipe)
 {
 	if (recipe->error.len > 0 || recipe->output_count == 0 ||
@@ -82,8 +82,8 @@ void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
 
 /* ---- taking one */
 
-/* The key must be what this daemon would compute: a record under another key would be found by nobody, or by the wrong
- * cook. */
+/* The key must be the one that this daemon computes. A record under another key would never be found, or would answer the
+ * wrong cook. */
 static bool check_key(const srv_recipe *recipe, const srv_control *control, hob_arena *arena, hob_error *err)
 {
 	hob_sha256 key;

@@ -29,7 +29,7 @@ struct srv_engine_audit {
 	hob_sha256 recipe;
 	uint64_t quiet_since, jobs_seen, rev_seen;
 	hob_arena arena;
-	recorded *outputs; /* as they are served */
+	recorded *outputs; /* of the served outputs */
 	uint32_t output_count;
 	srv_outcome *outcome;
 	hob_sha256 *digests; /* of the outcome's outputs */
@@ -89,13 +89,13 @@ static uint32_t choose(srv_engine *engine)
 	return best;
 }
 
-/* The report tells how long each stage took; the classic layout is made of the others on request. */
+/* Not compared: the report contains times, and the classic layout is made from the other outputs. */
 static bool is_compared(hob_str name)
 {
 	return !hob_str_equal(name, HOB_STR("report")) && !hob_str_starts(name, HOB_STR("classic."));
 }
 
-/* From what is served: to ask the store would count as a use of it. */
+/* Taken from the view: a question to the store would count as a use of the record. */
 static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, const asset *a)
 {
 	const srv_view *view = srv_views_take(engine->views);
@@ -176,7 +176,7 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 	if (hob_str_equal(dep->path, hob_str_of(a->path)))
 		return !dep->missing && hob_sha256_equal(&dep->digest, &a->last_source);
 	if (!hob_path_join(arena, (hob_str){0}, dep->path, &path, NULL))
-		return true; /* outside the root: none of the two cooks could read it */
+		return true; /* outside the root: neither cook could read it */
 	uint32_t file = srv_graph_find(engine->graph, a->root, path);
 	for (uint32_t i = 0; file != HOB_NONE && i < a->input_count; i++)
 		if (a->inputs[i].file == file)
@@ -185,7 +185,7 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 	return false;
 }
 
-/* A cook of other bytes, or one that the machine ended, says nothing. */
+/* A cook of changed inputs, or one that was interrupted, proves nothing. */
 static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
 {
 	struct srv_engine_audit *audit = engine->audit;
@@ -209,7 +209,7 @@ static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome 
 	}
 }
 
-/* At most so many are named. */
+/* At most this many are named. */
 static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 {
 	enum { NAMES_MAX = 16 };
@@ -220,7 +220,7 @@ static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 	return count + 1;
 }
 
-/* Appends the names of outputs that differ, are new or are gone; returns how many. */
+/* Appends the names of outputs that differ, are new or are missing. Returns their number. */
 static uint32_t compare(struct srv_engine_audit *audit, hob_buf *out)
 {
 	const srv_result *result = &audit->outcome->result;
@@ -260,7 +260,7 @@ static void show(srv_engine *engine, const asset *a)
 	hob_buf_release(&audit);
 }
 
-/* Of every asset that serves these outputs: copies share them. */
+/* Applies to each asset that serves these outputs: copies share them. */
 static void keep_found(srv_engine *engine, hob_str found)
 {
 	struct srv_engine_audit *audit = engine->audit;
@@ -281,7 +281,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 	srv_engine_flush(engine);
 }
 
-/* `message`: why it failed this time; else `names` are the outputs that differ, empty for none. */
+/* message: why the second cook failed; otherwise `names` lists the outputs that differ. */
 static void conclude(srv_engine *engine, hob_str names, const char *message)
 {
 	const asset *a = &engine->assets[engine->audit->asset];
@@ -346,7 +346,7 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 	if (!comparable)
 		srv_log(SRV_LOG_DEBUG, "audit", "%s  %s", a->full,
 				outcome->cancelled ? "gave way" : "cannot be compared now");
-	/* What cannot be compared today has its turn again after all the others. */
+	/* An asset that cannot be compared now goes to the end of the list. */
 	if (!outcome->cancelled)
 		a->audit_turn_ms = srv_engine_now_ms();
 	audit->digests =

@@ -13,26 +13,26 @@
 
 enum {
 	MANY = 16,		 /* files in one delivery */
-	MANY_COMING = 2, /* files still to be delivered, when the first of them is cooked already */
+	MANY_COMING = 2, /* files that the watch still has to deliver when the first one is already cooked */
 	NEW_MS =
-		20, /* after a file that was not there before, went, or was published alone: it may be the first of many */
+		20, /* after a file that is new, was removed or was published alone: it may be the first of many */
 	QUIET_MS = 200, /* after the last one of many */
 	LOOK_MS = 25,
 	COPIES_MAX = 8 /* working copies of one root */
 };
 
 typedef struct held_change {
-	uint32_t asset; /* HOB_NONE: something newer took its place */
+	uint32_t asset; /* HOB_NONE: a newer change replaced it */
 	srv_state state;
 	hob_buf tail; /* its JSON, from behind the rev */
 } held_change;
 
 typedef struct batch {
 	bool open, locked, long_pause, has_new;
-	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when one was published by itself */
+	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when a change was last published alone */
 	uint32_t *members;
 	uint32_t member_count, member_room;
-	uint32_t over; /* so many from the first have their outcome */
+	uint32_t over; /* the first `over` members have their outcome */
 	held_change *held;
 	uint32_t held_count, held_room, held_live;
 	bool publishing;
@@ -89,7 +89,7 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob
 	return true;
 }
 
-/* A new file that is saved again is no first of many: who goes on saving it sees it. */
+/* A new file that is saved again is not the first of many: a person works on it and wants to see it. */
 static bool is_saved_again(const batch *b, const asset *a)
 {
 	return a->life.next.id != 0 && !is_bulk(b);
@@ -126,7 +126,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	uint32_t id = (uint32_t)(a - engine->assets);
 	if (!engine->ready || engine->closing)
 		return false;
-	/* Of many files the first comes alone: those behind it are on their way, or will be at once. */
+	/* The first of many files comes alone, and the others follow at once. */
 	bool saved = job && (job->priority == SRV_PRIORITY_CHANGED || job->priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown && !a->life.good_is_preview && !is_saved_again(b, a);
 	bool many = (saved || removed) && engine->watch && srv_watch_collecting(engine->watch) >= MANY_COMING;
@@ -145,13 +145,13 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	return hold(engine, a, id, state, tail);
 }
 
-/* What was held of a file that has come or gone since is history: what follows is on its way. */
+/* The held change of a file that has come or gone since is out of date; a newer one follows. */
 static bool is_true(const engine_change *change)
 {
 	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life);
 }
 
-/* Its recipe is not there where the index could not be written: it is cooked again then, and published by itself. */
+/* If the index could not be written, there is no record. The asset is then cooked again and published alone. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
 	return change->state == SRV_REMOVED || !srv_engine_has_lost_recipe(engine, change->a);
@@ -181,7 +181,7 @@ static void publish_held(srv_engine *engine, batch *b, held_change *h)
 	hob_buf_release(&tail);
 }
 
-/* One rev, in as many turns as it takes; true: it is over. */
+/* Publishes one rev over several turns. True: it is complete. */
 static bool publish(srv_engine *engine, batch *b, bool all)
 {
 	if (b->held_count == 0)
@@ -246,7 +246,7 @@ bool srv_engine_joins(srv_engine *engine, uint32_t id, bool gone)
 	batch *b = batch_of(engine, a);
 	if (engine->batches->gathering != b || srv_waiters_has(&engine->waiters, id))
 		return false;
-	/* With a version of its own held: saved again, unless many are. */
+	/* A held version of it exists, so it is saved again, unless many files are. */
 	return gone || a->held == 0 || b->held[a->held - 1].state == SRV_REMOVED || is_bulk(b);
 }
 
@@ -322,7 +322,7 @@ static void add_copy(batch *b, const srv_vcs *copy)
 		b->copies[b->copy_count++] = *copy;
 }
 
-/* Working copies may lie below the root: submodules, or a folder of them. */
+/* A root may contain working copies: submodules, or several checkouts. */
 static void look_below(srv_engine *engine, batch *b, uint32_t root, hob_str path)
 {
 	hob_str dir = hob_path_dir(path);
@@ -414,7 +414,7 @@ static void take_step(srv_engine *engine, uint32_t root)
 	if (step == SRV_CHANGESET_CLOSE)
 		close_batch(engine, b);
 	b->opened_at = facts.now_ms;
-	if (goes_on) /* whether it is over is for the next turn to say */
+	if (goes_on) /* the next turn checks whether it is complete */
 		srv_engine_go_on(engine);
 }
 
@@ -433,7 +433,7 @@ void srv_engine_on_batch_timer(uv_timer_t *timer)
 		bool was = b->open && b->locked;
 		b->locked = was && is_locked(b);
 		if (was && !b->locked)
-			b->joined_at = uv_now(engine->loop); /* its last files may still be on their way */
+			b->joined_at = uv_now(engine->loop); /* its last files may still arrive */
 	}
 	srv_engine_step_batches(engine);
 }

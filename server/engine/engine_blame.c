@@ -1,13 +1,13 @@
 #include "engine_private.h"
 
-/* A model that is made of others fails with them: it is blocked, and its error names the one to mend. */
+/* A model that contains a failed model is blocked, and its error names the model to repair. */
 
 static bool is_broken(const asset *a)
 {
 	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
-/* That the message names the file tells its failure from one of the asset's own. */
+/* The message names the file: the failure is not the asset's own. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->input_count; i++) {

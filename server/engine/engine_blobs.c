@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Blobs that were found damaged or gone: the assets that have them among their outputs are looked at again, and no others. */
+/* When blobs are damaged or missing: checks only the assets that have them among their outputs. */
 
 static int compare(const void *a, const void *b)
 {
@@ -48,7 +48,7 @@ void srv_engine_heal_blobs(srv_engine *engine)
 		asset *a = &engine->assets[id];
 		assets++;
 		if (srv_engine_root_is_away(engine, a->root))
-			a->has_last = false; /* looked at when it is back */
+			a->has_last = false; /* checked when the root is back */
 		else
 			srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}

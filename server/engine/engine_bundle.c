@@ -34,7 +34,7 @@ typedef struct bundle_work {
 	uint32_t file_count;
 	hob_sha256 digest;
 	hob_error error;
-	bool changed; /* an input is not what it was */
+	bool changed; /* an input has changed */
 } bundle_work;
 
 /* ---- in libuv's pool */
@@ -220,7 +220,7 @@ static bool list_files(bundle_work *b, const asset *a, const srv_recipe *recipe)
 	return true;
 }
 
-/* The job asked for, or the asset's newest one that left a record. */
+/* The requested job, or the asset's newest job with a record. */
 static bool find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *row,
 					 srv_recipe *recipe)
 {

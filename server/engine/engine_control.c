@@ -31,7 +31,7 @@ void srv_engine_answer_missing(const srv_engine *engine, srv_control *control, c
 
 /* ---- waiting */
 
-/* Names are separated by '/', which none holds; no names are all. */
+/* Root names, separated by '/'. Empty: all roots. */
 static bool names_root(hob_str names, hob_str root)
 {
 	for (size_t i = 0, end; i < names.len; i = end + 1) {
@@ -49,13 +49,13 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* A scan that began after now sees all that was written before now. One may be under way already, so it takes two. */
+/* Only a scan that begins after now sees everything written before now. A scan may be running, so two must end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
 	return engine->scan_rounds[root] + 2;
 }
 
-/* A barrier: what the watch queued before its mark, or a scan where it has no queue or somebody asks for one. */
+/* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan takes its place. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
@@ -80,14 +80,14 @@ static bool is_busy(srv_engine *engine, uint32_t id)
 	return srv_asset_is_busy(&a->life) || a->held > 0;
 }
 
-/* A preview answers requests that do not insist on the final cook. */
+/* A preview is enough unless the request asks for the final cook. */
 static bool has_preview(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = &engine->assets[id];
 	return srv_asset_shows_preview(&a->life);
 }
 
-/* An input was half-written when it was last looked at, before the request. The writer may be done by now. */
+/* The last look, before the request, met a half-written input. The writer may have finished since. */
 static bool waits_for_a_look(const asset *a, const srv_waiter *w)
 {
 	return a->life.state == SRV_ASSET_WRITER && a->life.retry.at_ms <= w->began_ms + SRV_ASSET_WRITER_MS;
@@ -196,9 +196,9 @@ static void control_cook(srv_engine *engine, srv_control *control)
 		srv_engine_answer_missing(engine, control, a);
 		return;
 	}
-	/* A person asks: the memory of digests is not trusted. */
+	/* A person asked for it, so known digests are not trusted. */
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
-	/* Nor is what is remembered of a failure, which the person asks to try again. */
+	/* A remembered failure is not trusted either. */
 	bool again = control->force || a->error.size > 0;
 	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;
@@ -287,7 +287,7 @@ static void classic_run(uv_work_t *work)
 			munmap((void *)(uintptr_t)packed[i].data, packed[i].size);
 }
 
-/* The view that is served does not know what a record has gained. */
+/* The served view lacks the outputs that were added to the record. */
 static void show_added(srv_engine *engine, asset *a, const hob_sha256 *key)
 {
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);

@@ -35,7 +35,7 @@ struct derivation {
 	uv_work_t work;
 	bool running;
 	atomic_bool unwanted;
-	uint64_t client, turn; /* client 0: nobody waits */
+	uint64_t client, turn; /* client 0: no client waits */
 	srv_derived kind;
 	uint32_t level;
 	hob_sha256 key, of, blob;
@@ -53,7 +53,7 @@ static bool cut(derivation *d, hob_bytes from, hob_buf *out)
 	hob_pack pack;
 	if (!hob_pack_open(from, &pack, &d->error))
 		return false;
-	/* A level that is not there is refused by hob_pack_cut without a look at the rest. */
+	/* hob_pack_cut refuses a level that does not exist before it reads the rest. */
 	bool sound = d->level >= hob_pack_level_count(&pack) || hob_pack_validate(from, &d->error);
 	return sound && hob_pack_cut(from, d->level, NULL, out, &d->error) &&
 		   hob_pack_validate(hob_buf_bytes(out), &d->error);
@@ -228,7 +228,7 @@ static void remove_one(srv_engine *engine, derivation *d)
 
 static void start_some(srv_engine *engine);
 
-/* Whether everybody who waited has gone; what was ordered aside is wanted by those who come next. */
+/* True if all clients that waited have left. A job without a client is wanted by later requests. */
 static bool is_abandoned(const derivation *d)
 {
 	for (const asker *one = d->askers; one; one = one->next)
@@ -251,7 +251,7 @@ static void derive_done(uv_work_t *work, int status)
 	srv_engine *engine = d->engine;
 	hob_error error = d->error;
 	if (error.code == HOB_ERR_CANCELLED && !engine->closing && !is_abandoned(d)) {
-		/* Somebody came while it was given up. */
+		/* A client asked for it while it was being cancelled. */
 		d->running = false;
 		atomic_store(&d->unwanted, false);
 		start_some(engine);
@@ -263,7 +263,7 @@ static void derive_done(uv_work_t *work, int status)
 	int result = made ? srv_derived_useless(&d->blob) ? SRV_DERIVE_USELESS : SRV_DERIVE_MADE
 				 : error.code == HOB_ERR_CANCELLED ? SRV_DERIVE_CANCELLED
 												   : SRV_DERIVE_FAILED;
-	/* Counted before anybody can be given it. */
+	/* Counted before the first client gets it. */
 	atomic_fetch_add(&counts[result], 1);
 	if (made && !srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
 		atomic_fetch_sub(&counts[result], 1);
@@ -305,7 +305,7 @@ void srv_engine_derive_less(srv_engine *engine)
 	}
 }
 
-/* The waiting one whose turn it is; of the same turn the oldest. */
+/* The waiting item with the lowest turn; of equal turns the oldest. */
 static derivation *next_waiting(srv_engine *engine)
 {
 	derivation *best = NULL;
@@ -349,7 +349,7 @@ static void take_turn(srv_engine *engine, derivation *d, uint64_t client)
 	d->client = client;
 }
 
-/* Takes what `wanted` owns. */
+/* Takes ownership of what `wanted` holds. */
 static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 {
 	derivation **at = &engine->derivations;
@@ -367,7 +367,7 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 	return *at;
 }
 
-/* The parts of a model among the outputs; false when one that every model has is not there. */
+/* Finds the parts of a model among the outputs. False if a required part is missing. */
 static bool take_parts(const srv_recipe *recipe, hob_sha256 out[GLB_PARTS])
 {
 	uint32_t found = 0;
@@ -380,7 +380,7 @@ static bool take_parts(const srv_recipe *recipe, hob_sha256 out[GLB_PARTS])
 	return (found & 7) == 7;
 }
 
-/* False when the asset has no outputs of a model, or does not exist: that is answered then. */
+/* False if the asset does not exist or has no model; the request is then already answered. */
 static bool find_outputs(srv_engine *engine, srv_control *control, derivation *wanted)
 {
 	asset *a = srv_engine_asked_asset(engine, control);
@@ -401,7 +401,7 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	return has;
 }
 
-/* What a picture of a cook is drawn from. */
+/* The inputs of a picture of one cook. */
 static void take_picture_input(const srv_recipe *recipe, const hob_sha256 parts[GLB_PARTS], uint32_t size,
 							   srv_thumbnail_input *out)
 {
@@ -414,7 +414,7 @@ static void take_picture_input(const srv_recipe *recipe, const hob_sha256 parts[
 			out->textures[out->texture_count++] = recipe->outputs[i].digest;
 }
 
-/* Of one of two cooks; 0, or the status of the refusal. */
+/* The same for one of two cooks. Returns 0, or the HTTP status of the error. */
 static int find_version(srv_engine *engine, const asset *a, hob_str which, derivation *wanted, int side,
 						hob_error *err)
 {
@@ -433,7 +433,7 @@ static int find_version(srv_engine *engine, const asset *a, hob_str which, deriv
 	return refused;
 }
 
-/* The same of two cooks. */
+/* The same for two cooks. */
 static bool find_versions(srv_engine *engine, srv_control *control, derivation *wanted)
 {
 	const asset *a = srv_engine_asked_asset(engine, control);

@@ -2,7 +2,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Errors as JSON, with the place and what to do. */
+/* Prints errors as JSON, with the place and a hint. */
 
 const char *srv_engine_hint(hob_err_code code)
 {
@@ -74,7 +74,7 @@ static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 	return found ? part : (hob_str){0};
 }
 
-/* Such a file is written by hand. False without memory. */
+/* For files that people write by hand. False without memory. */
 static bool error_of_merge(hob_str json, hob_str path, hob_buf *out)
 {
 	static const char mend[] = "correct this file; Hob tries again when it is saved";

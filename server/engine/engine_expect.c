@@ -2,9 +2,9 @@
 
 #include "../worker/machine.h"
 
-/* What earlier cooks say about the next ones: how long, and how much memory. */
+/* Estimates time and memory of a cook from earlier cooks. */
 
-/* Cooks that need less than this, or than this share of what there is, are never waited with. */
+/* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
@@ -35,7 +35,7 @@ bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)
 		return true;
 	if (needed < SMALL_BYTES && needed < engine->memory_total / SMALL_SHARE)
 		return true;
-	/* What runs may not have taken its share yet. */
+	/* Running cooks may not have allocated their memory yet. */
 	for (uint32_t i = 0; i < engine->active_count; i++)
 		if (engine->active[i]->on_worker)
 			running += engine->assets[engine->active[i]->asset].peak_bytes;

@@ -34,12 +34,12 @@ static void go_to_worker(engine_job *job)
 	srv_engine_count_waiting(job->engine);
 }
 
-/* While the farm is degraded, and until the others have given what they cooked meanwhile. */
+/* True while the farm is degraded, and until the others have sent what they cooked in that time. */
 static bool has_only_its_share(const srv_upstream_facts *facts)
 {
 	int64_t since = srv_engine_now_ms() - facts->since_ms;
 	int64_t most = facts->lease_ms;
-	/* They notice later that it is back, but hardly later than by the time that it was away. */
+	/* Other machines may notice later that it is back, but not later than after the same time again. */
 	if (facts->state == SRV_UPSTREAM_UP && facts->away_ms < most)
 		most = facts->away_ms;
 	return facts->state != SRV_UPSTREAM_BARRED && facts->nodes > 1 && since >= 0 && since < most;
@@ -52,7 +52,7 @@ static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 	return number % facts->nodes == facts->place || job->priority < SRV_PRIORITY_BACKGROUND;
 }
 
-/* NULL: none of them is in this machine's share. */
+/* NULL: none of these jobs is in this machine's share. */
 static engine_job *pick_of_share(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	engine_job *job = engine->unclaimed;
@@ -70,7 +70,7 @@ static void put_back(engine_job *job)
 	engine->unclaimed_count++;
 }
 
-/* Another machine was cooking it when the farm went away. */
+/* Another machine held its lease when the farm became unreachable. */
 static bool is_left_to_another(const engine_job *job)
 {
 	srv_upstream_facts facts;
@@ -106,7 +106,7 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	srv_engine_claim_more(engine);
 }
 
-/* Any of those that wait: machines that start with the same list meet less often. */
+/* Picks any waiting job, so that machines with the same list claim different ones. */
 static engine_job *pick(srv_engine *engine)
 {
 	engine->claim_chance = engine->claim_chance * 6364136223846793005u + 1442695040888963407u;
@@ -117,8 +117,8 @@ static engine_job *pick(srv_engine *engine)
 	return job;
 }
 
-/* As many as the workers will need soon: who claims all leaves nothing to the others. What another machine cooks counts for
- * nothing here. */
+/* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the others. Jobs that
+ * another machine cooks do not count. */
 void srv_engine_claim_more(srv_engine *engine)
 {
 	if (engine->claims_filling)

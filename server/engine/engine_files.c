@@ -1,6 +1,7 @@
 #include "engine_private.h"
 
-/* Of a hundred thousand files most are nobody's source, settings or dependency: those stay in the scan's list. */
+/* Most files of a large tree are no source, settings file or dependency. They stay in the list of the scan and do not enter
+ * the graph. */
 
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
 {

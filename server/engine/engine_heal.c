@@ -2,7 +2,7 @@
 
 #include "../log/log.h"
 
-/* The index is damaged. It is rebuilt while the daemon serves from memory, and the engine's state is written again. */
+/* Rebuilds a damaged index while the daemon serves from memory, and writes the engine's state again. */
 
 enum { AGAIN_MS = 5000 };
 
@@ -37,7 +37,7 @@ void srv_engine_index_trouble(void *user, hob_buf *out)
 	uv_mutex_unlock(&engine->post_lock);
 }
 
-/* The recipe `good` can be read; `whole`: its blobs are there, too. */
+/* The record `good` is readable; whole: all of its blobs exist as well. */
 static bool has_record(srv_engine *engine, const asset *a, bool whole)
 {
 	srv_recipe recipe;
@@ -60,7 +60,7 @@ bool srv_engine_serves(srv_engine *engine, const asset *a)
 	return a->life.has_good && has_record(engine, a, true);
 }
 
-/* Whose cooked data or its record is lost is cooked again; how many. */
+/* Cooks each asset again whose blobs or record are lost. Returns their number. */
 static uint32_t cook_lost(srv_engine *engine)
 {
 	uint32_t count = 0;

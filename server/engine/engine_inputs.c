@@ -49,7 +49,7 @@ static bool is_printed(const known_ingredients *known, const hob_ingredients *of
 		   memcmp(&known->of.settings, &of->settings, sizeof of->settings) == 0;
 }
 
-/* Printing them costs more than all that is done with the text, and most assets have the same. */
+/* Keeps the last text: printing costs more than using it, and most assets have the same settings. */
 static const known_ingredients *print_ingredients(srv_engine *engine, const hob_ingredients *of)
 {
 	known_ingredients *known = &engine->printed;
@@ -71,7 +71,7 @@ hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *o
 	return hob_buf_str(&print_ingredients(engine, of)->text);
 }
 
-/* Would the source and the settings be looked up as they were for `last`? */
+/* True if source and settings give the same look-up key as for `last`. */
 static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *source,
 						  const hob_ingredients *ingredients)
 {
@@ -160,7 +160,7 @@ static bool has_whole_seconds(const srv_stat *stat)
 	return stat->mtime_ns % 1000000000 == 0 && stat->ctime_ns % 1000000000 == 0;
 }
 
-/* A later write within the same tick of the file system's clock leaves the stat data as it is. */
+/* A second write within one tick of the file system's clock does not change the stat data. */
 static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
 {
 	int64_t tick_ms = has_whole_seconds(stat) ? 2000 : 20;
@@ -246,7 +246,7 @@ static void hash_done(uv_work_t *work, int status)
 	for (uint32_t i = 0; again && i < job->hash_count; i++) {
 		hash_item *item = &job->hashes[i];
 		srv_file *f = srv_graph_at(engine->graph, item->file);
-		/* An event came meanwhile: these may be the bytes before it. */
+		/* An event came during the hashing, so these may be the older bytes. */
 		if (f->changed != item->changed) {
 			again[again_count++] = item->file;
 			continue;
@@ -287,7 +287,7 @@ static void hash_done(uv_work_t *work, int status)
 	}
 }
 
-/* Every recipe of earlier versions names the same few files. */
+/* Records of earlier versions name the same few files. */
 static bool is_listed(const engine_job *job, uint32_t file)
 {
 	for (uint32_t i = 0; i < job->hash_count; i++)
@@ -319,7 +319,7 @@ void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, voi
 		return;
 	}
 	job->work.data = job;
-	/* A small file that was saved alone is hashed sooner than another thread wakes. */
+	/* Hashing a small file here is faster than waking another thread. */
 	bool alone = engine->jobs_alive == 1 && job->hash_count == 1;
 	if (alone && srv_graph_at(engine->graph, job->hashes[0].file)->stat.size <= HASH_HERE_BYTES) {
 		hash_work(&job->work);
@@ -342,7 +342,7 @@ uint32_t srv_job_file(engine_job *job, hob_str path)
 	uint32_t known = srv_engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;
-	/* Not listed by the scan (ignored folder, or not there): ask the disk once. */
+	/* No scan lists it (ignored folder, or missing): ask the disk once. */
 	srv_stat stat;
 	bool there = srv_stat_path(engine->root_fds[a->root], path, &stat);
 	if (!there && srv_is_passing(errno)) {

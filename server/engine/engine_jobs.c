@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Jobs as people see them, while they are queued and under way. What is over: query/past.c. */
+/* Prints queued and running jobs for the API. Finished jobs: query/past.c. */
 
 static void put_reasons(hob_buf *out, hob_str members)
 {
@@ -95,7 +95,7 @@ void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 {
 	uint32_t limit = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
 	hob_buf items = {0};
-	srv_engine_flush(engine); /* a finished job is a row that others can read */
+	srv_engine_flush(engine); /* finished jobs are rows, which server/query reads */
 	put_live(engine, control, limit, &items);
 	control->answer(control, 200, hob_buf_str(&items));
 	hob_buf_release(&items);
@@ -103,7 +103,7 @@ void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 
 /* ---- one job */
 
-/* The asset whose queued or running job it is; HOB_NONE. */
+/* The asset of a queued or running job, or HOB_NONE. */
 static uint32_t find_live(const srv_engine *engine, uint64_t id)
 {
 	for (uint32_t i = 0; i < engine->asset_count; i++) {
@@ -155,7 +155,7 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	hob_buf_release(&reasons);
 }
 
-/* For a worker, or for the same cook of a copy. */
+/* Waits for a worker, or for the same cook of a copy. */
 static bool cancel_waiting(srv_engine *engine, engine_job *job)
 {
 	if (!job->twin_of)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Housekeeping of the store, off the hot path: what was written becomes durable, and the cap on bytes is kept. */
+/* Housekeeping of the store, outside of cooks: syncs it to disk and keeps it within its limit. */
 
 enum { TRIM_MS = 60000, REST_MS = 5000, GROWN_BYTES = 1 << 20 };
 
@@ -32,7 +32,7 @@ static void sync_done(uv_work_t *work, int status)
 		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
 	engine->sync_said = engine->sync_error;
 	if (failed)
-		engine->synced_jobs = UINT64_MAX; /* not the number of jobs: again in a second */
+		engine->synced_jobs = UINT64_MAX; /* without the number of jobs; tried again in a second */
 	engine->syncing = false;
 	srv_engine_background_over(engine);
 }
@@ -41,7 +41,7 @@ static void fold_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;
 	hob_error error;
-	(void)!srv_store_fold(engine->store, &error); /* the next sync fails as well, and says so */
+	(void)!srv_store_fold(engine->store, &error); /* the next sync reports the failure */
 }
 
 static void fold_done(uv_work_t *work, int status)
@@ -174,7 +174,7 @@ static void note_oldest(srv_engine *engine)
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }
 
-/* Nobody looks into a cache until the disk is full: told once, and again when it was within its limit meanwhile. */
+/* Logged once, and again after the cache was within its limit: nobody looks at a cache before the disk is full. */
 static void tell_limit(srv_engine *engine)
 {
 	srv_store_usage usage;
@@ -190,7 +190,7 @@ static void tell_limit(srv_engine *engine)
 	engine->limit_told = over;
 }
 
-/* A file that several assets are made of counts once. */
+/* A file that several assets use counts once. */
 static void note_inputs(srv_engine *engine)
 {
 	uint64_t bytes = 0;
@@ -204,8 +204,8 @@ static void note_inputs(srv_engine *engine)
 	engine->counters.input_bytes = bytes;
 }
 
-/* What is freed stays with the allocator: of thousands of connections that are closed, of cooks that are over. It is given
- * back when there is more of it than there was, or when the process is larger than it was, after it was given back last. */
+/* The allocator keeps freed memory (after cooks, or after thousands of closed connections). It is returned to the system
+ * when there is more of it, or the process is larger, than after the last return. */
 static void rest_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;

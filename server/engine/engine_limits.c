@@ -4,8 +4,8 @@
 
 #include <cjson/cJSON.h>
 
-/* What a cook that died, or failed for time, memory or a limit, was observed under. It stands in the statistics of its recipe, which has
- * no others. */
+/* The limits under which a cook died or ran out of time or memory. They are kept in the `stats` of its record, which are
+ * otherwise empty. */
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
 

@@ -6,15 +6,15 @@
 
 typedef struct loader {
 	srv_engine *engine;
-	hob_arena arena; /* rows are collected first: the statement must be over before others run */
+	hob_arena arena; /* collected first, because only one statement can run at a time */
 	srv_asset_row *rows;
-	uint32_t *assets;			/* by row; HOB_NONE when it is done */
-	uint32_t *next;				/* by row: the next one with the same recipe */
-	digest_map rows_of, audits; /* audits: kept_audit by recipe */
+	uint32_t *assets;			/* by row; HOB_NONE once it is loaded */
+	uint32_t *next;				/* by row: the next row with the same record */
+	digest_map rows_of, audits; /* audits: kept_audit by record */
 	hob_arena scratch;
-	uint64_t printed[2]; /* the newest ingredients that were looked through, and */
-	bool preview;		 /* what they say */
-	bool placed;		 /* the rows are of the copy */
+	uint64_t printed[2]; /* the ingredients that were parsed last */
+	bool preview;		 /* and their values */
+	bool placed;		 /* the rows come from the copy */
 	uint32_t count, capacity;
 } loader;
 
@@ -49,7 +49,7 @@ static uint32_t root_by_name(srv_engine *engine, hob_str name)
 	return HOB_NONE;
 }
 
-/* Not existing until a scan sees it; the digest counts if the scan finds the same version. */
+/* A file does not exist until a scan lists it. Its digest is used if the scan finds the same stat data. */
 static void load_file(void *user, const srv_file_row *row)
 {
 	loader *load = user;
@@ -103,7 +103,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recip
 	a->has_last = files && srv_graph_set_deps(engine->graph, id, files, a->input_count);
 }
 
-/* Most assets have the same ingredients as the one before. */
+/* Most assets have the ingredients of the asset before them. */
 static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 {
 	hob_fast_hash((hob_bytes){(const uint8_t *)recipe->ingredients.data, recipe->ingredients.len}, hash);
@@ -114,7 +114,7 @@ static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 	return load->preview;
 }
 
-/* What the row's state says of its error. */
+/* The kind of error that follows from the state in the row. */
 static srv_asset_error error_of(const srv_asset_row *row)
 {
 	srv_state state = SRV_QUEUED;
@@ -126,8 +126,7 @@ static srv_asset_error error_of(const srv_asset_row *row)
 									  : SRV_ASSET_FAILED;
 }
 
-/* `good` and `last` are the recipes that the row names; NULL when there is none, or it no longer exists. `whole`: the blobs
- * of `good` are there. */
+/* good, last: the records that the row names, or NULL if there are none. whole: the blobs of `good` exist. */
 static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last,
 					   bool whole)
 {
@@ -159,7 +158,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 		if (srv_engine_is_doubtful(engine, last))
 			a->has_last = false;
 	}
-	/* A row with wrong bytes names a blob that never was: the asset is looked at again. */
+	/* A damaged row names a blob that does not exist: the asset is checked again. */
 	uint32_t outputs = good ? good->output_count : 0;
 	srv_asset_apply(&a->life, &restored);
 	a->told = srv_asset_settled(&a->life);
@@ -176,7 +175,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* Rows whose served recipe is the newest one: nearly all. */
+/* Rows whose served record is also the newest: nearly all of them. */
 static void load_current(void *user, const srv_recipe *recipe)
 {
 	loader *load = user;
@@ -200,7 +199,7 @@ static void load_other(loader *load, uint32_t number)
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* From the copy, which says where each recipe is. */
+/* Reads from the copy, which knows the place of each record. */
 static bool load_placed(loader *load, uint32_t number, hob_error *err)
 {
 	srv_store *store = load->engine->store;
@@ -222,7 +221,7 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 	return ok;
 }
 
-/* The assets in the order of their rows, which is that of their names; which rows want which recipe. */
+/* Loads the assets in the order of their rows (by name), and notes which rows need which record. */
 static bool add_assets(loader *load, hob_error *err)
 {
 	srv_engine *engine = load->engine;
@@ -247,7 +246,7 @@ static bool add_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* Reading every recipe pays unless most of them are of the past. */
+/* Reading all records is faster unless most of them are old. */
 static bool load_assets(loader *load, hob_error *err)
 {
 	enum { MOST_OF_THE_PAST = 4 };
@@ -271,7 +270,7 @@ static bool load_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* One row was wrong, so none is trusted: everything found by the scan is hashed and finds its recipe again. */
+/* One wrong row makes all rows doubtful: each file of the scan is hashed and looked up again. */
 static void forget_loaded(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)

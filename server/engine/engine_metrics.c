@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* HTTP thread: atomics and the store's own counters only. */
+/* Runs on the HTTP thread, so it reads only atomics and the counters of the store. */
 
 static void one(hob_buf *out, metric id, uint64_t value)
 {
@@ -101,7 +101,7 @@ static void put_farm(hob_buf *out, const srv_upstream_facts *facts)
 	srv_metric_u64(out, METRIC_farm_claims, "result=\"late\"", facts->late);
 }
 
-/* Without an upstream the names are there, and no values. */
+/* Without an upstream only the heads are printed, without values. */
 static void put_upstream(hob_buf *out, srv_engine *engine)
 {
 	srv_upstream_facts facts;

@@ -21,7 +21,7 @@ enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000 };
 typedef enum direction { GONE, CAME, DIRECTIONS } direction;
 
 typedef struct trace {
-	uint32_t asset, next_file, next_bytes; /* the next: 1 + its number; 0: none */
+	uint32_t asset, next_file, next_bytes; /* the next trace: 1 + its number; 0: none */
 	direction side;
 	bool over, has_bytes;
 	srv_stat stat;
@@ -36,14 +36,14 @@ typedef struct moved {
 
 typedef struct left_settings {
 	uint32_t from, to; /* assets */
-	uint64_t at_ms;	   /* of the loop's clock: not before */
+	uint64_t at_ms;	   /* not before this time of the loop's clock */
 } left_settings;
 
 struct engine_moves {
 	moved *rows; /* oldest first */
 	uint32_t count, room;
-	digest_map newest; /* name -> 1 + the newest row that has it */
-	bool unshown;	   /* former names that the view does not know yet */
+	digest_map newest; /* name -> 1 + its newest row */
+	bool unshown;	   /* former names that are not in the view yet */
 	trace *traces;
 	uint32_t trace_count, trace_room;
 	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
@@ -109,7 +109,7 @@ void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_A
 		srv_asset_id(hob_str_of(a->full), id);
 	} else if (has_arrived(row, a)) {
 		memcpy(id, row->id, SRV_ASSET_ID + 1);
-	} else { /* its first id went with what had its name */
+	} else { /* another asset took its first id together with its name */
 		hob_buf text = {0};
 		hob_buf_printf(&text, "%s\n%llu", a->full, (unsigned long long)row->number);
 		srv_asset_id(hob_buf_str(&text), id);
@@ -168,7 +168,7 @@ static void put_reason(hob_buf *reasons, hob_str earlier)
 	hob_buf_put(reasons, "}", 1);
 }
 
-/* The job that is to come, or is under way, says where the source comes from. */
+/* The next or current job tells where the source comes from. */
 static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 {
 	asset *a = &engine->assets[id];
@@ -194,7 +194,7 @@ static void keep_settings_for(srv_engine *engine, uint32_t from, uint32_t to)
 			(left_settings){from, to, uv_now(engine->loop) + SETTINGS_MS};
 }
 
-/* Clients have seen it since it came: a copy, whose original may go without it. */
+/* Clients know it already, so it is a copy, and its original may be deleted alone. */
 static bool is_published(const asset *a)
 {
 	return a->rev > 0 && a->told != SRV_REMOVED;
@@ -363,7 +363,7 @@ void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat,
 		add_trace(engine, GONE, id, stat, bytes);
 }
 
-/* Of a first start everything has come, and nothing can be gone. */
+/* At the first start every file is new, and none is gone. */
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 {
 	if (!engine->closing && (engine->ready || engine->rev > 0))
@@ -384,7 +384,7 @@ void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *byt
 
 /* ---- settings files */
 
-/* Later, because a person who moves a model and its settings may be between the two. */
+/* Later: a person may have moved the model, and not yet its settings. */
 static void move_settings(srv_engine *engine, const left_settings *left)
 {
 	const asset *old = &engine->assets[left->from], *now = &engine->assets[left->to];

@@ -1,6 +1,6 @@
 #include "engine_private.h"
 
-/* Whose turn it is: the class of what becomes dirty, and what raises it while it waits. */
+/* The priority of a dirty asset, and what raises it while it waits. */
 
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {

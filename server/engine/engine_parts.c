@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Parts that cooks share: textures and meshes, as blobs. */
+/* Textures and meshes that cooks share, as blobs. */
 
 typedef struct part_put {
 	uv_work_t work;
@@ -46,7 +46,7 @@ static void put_done(uv_work_t *work, int status)
 	free(put);
 }
 
-/* Hashing and writing some megabytes takes longer than a turn of the loop may. */
+/* Hashing and writing a few megabytes is too long for a turn of the loop. */
 void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
 	(void)fd;

@@ -8,8 +8,8 @@
 
 /* ---- the view */
 
-/* What a recipe says about its importer and settings: right for an asset that is as it was, and all there is before the first
- * worker and the first scan. */
+/* Importer and settings from a record: correct for an unchanged asset, and all that is known before the first worker and the
+ * first scan. */
 static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
 {
 	size_t at = hob_str_find(printed, before, 0);
@@ -33,7 +33,7 @@ static const char *quality_of(const asset *a)
 	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
 }
 
-/* Its cook said so; one that has a good version is served as stale. */
+/* Its cook skipped it. With an earlier good version it is served as stale. */
 bool srv_asset_is_skipped(const asset *a)
 {
 	return !a->life.has_good &&
@@ -90,7 +90,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_error error;
 	if (a->importer)
 		view.kind = a->importer->name;
-	/* The files of settings are gone with their root. */
+	/* Without its root the settings files cannot be read. */
 	if (a->importer && !srv_engine_root_is_away(engine, a->root) &&
 		srv_asset_ingredients(engine, a, arena, &now, &error))
 		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
@@ -102,7 +102,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_buf_release(&audit);
 }
 
-/* What a view shows of a record: the settings and the importer of an asset that is there are known better. */
+/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced by current ones. */
 static srv_view_asset facts_of(const srv_recipe *recipe, hob_arena *arena)
 {
 	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe->output_count);
@@ -121,8 +121,8 @@ static srv_view_asset facts_of(const srv_recipe *recipe, hob_arena *arena)
 	return facts;
 }
 
-/* The facts of `good` are in the view that is served, or in the index. Who adds outputs to a record
- * shows it himself. A view without outputs is of the time before there was a record. */
+/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record, call
+ * srv_publish_view_of. A view without outputs is older than the record. */
 void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->held > 0) {
@@ -266,7 +266,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	engine->counters.published++;
 }
 
-/* The row and the view are there before anybody can ask because of the event: all leave at the end of a turn. */
+/* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row and the view. */
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
 	assert(engine->changeset.open);
@@ -401,7 +401,7 @@ static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
 void srv_engine_note_activity(srv_engine *engine, const srv_job_row *row)
 {
 	static const char *const names[SRV_ACTIVITY_RESULTS] = {"cooked", "hit", "failed", "cancelled"};
-	srv_activity_job job = {.result = SRV_ACTIVITY_REUSED, /* "fetched" from another cache is, too */
+	srv_activity_job job = {.result = SRV_ACTIVITY_REUSED, /* "fetched": from another cache */
 							.queued_at_ms = row->queued_at_ms,
 							.started_at_ms = row->started_at_ms,
 							.finished_at_ms = row->finished_at_ms,
@@ -464,7 +464,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 
 /* ---- outcomes */
 
-/* A person who saves should read what is wrong where the save shows, not have to ask for it. */
+/* Warnings are logged, so that a person who saves sees them without asking. */
 static void log_warnings(const engine_job *job, const asset *a, uint32_t warnings)
 {
 	enum { SHOWN = 3 };
@@ -482,7 +482,7 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 				warnings - shown, shown > 0 ? "more " : "", warnings - shown == 1 ? "" : "s", a->full);
 }
 
-/* Those that follow the changes; which of them a listener's filter keeps is not known here. */
+/* The clients that follow changes. Their filters are not known here. */
 static void told_clients(const srv_engine *engine, char out[32])
 {
 	uint32_t count = srv_events_listeners(engine->events);
@@ -548,15 +548,15 @@ void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 		log_warnings(job, a, recipe->warnings);
 }
 
-/* What a known failure says in its JSON. */
+/* Reads the JSON of a known failure. */
 static bool is_crash(const srv_recipe *recipe, const hob_error *error)
 {
 	return error ? error->code == HOB_ERR_CRASHED
 				 : hob_str_find(recipe->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
-/* A full disk, a missing permission, a file that would not stand still: nothing in the inputs changes when it is over, so
- * the clock has to ask again. */
+/* A full disk, a missing permission, a file that keeps changing: no event tells when it is over, so the asset is tried again
+ * after a pause. */
 static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error, bool by_other)
 {
 	hob_err_code code = error ? error->code : HOB_ERR_OK;
@@ -617,7 +617,7 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	hob_error error;
 	hob_buf text = {0};
 	uint32_t id = (uint32_t)(a - engine->assets);
-	/* What a newer change waits behind is not told: that one follows. */
+	/* Not published when a newer change of the asset is already held. */
 	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}).publish)
 		return;
 	(void)hob_fail(&error, CANCELLED, "the cook was cancelled");
@@ -634,7 +634,7 @@ void srv_publish_blamed(srv_engine *engine, asset *a)
 	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0});
 }
 
-/* What clients heard last was of older bytes, or was dropped with its changeset. */
+/* The last event was about older bytes, or was dropped with its changeset. */
 static bool is_news(const asset *a)
 {
 	return srv_asset_public(&a->life) == SRV_FRESH &&

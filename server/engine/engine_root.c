@@ -81,7 +81,7 @@ static look look_at(const srv_engine *engine, uint32_t root)
 {
 	struct stat open_one, there;
 	char path[PATH_MAX];
-	/* With the dot it takes the right to search the folder. */
+	/* The dot also checks the right to enter the folder. */
 	snprintf(path, sizeof path, "%s/.", engine->options.roots[root].path);
 	if (stat(path, &there) != 0)
 		return srv_is_passing(errno) ? LOOK_SAME : LOOK_GONE;
@@ -95,8 +95,8 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root)
 	return look_at(engine, root) == LOOK_SAME;
 }
 
-/* A root that was moved away, deleted or mounted over and is there again is another folder under the same name. The
- * descriptor keeps its number, because jobs in libuv's pool hold it. */
+/* A root that was moved, deleted or mounted over and is back is another folder of the same name. The descriptor keeps its
+ * number, because jobs in libuv's pool use it. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root)
 {
 	if (look_at(engine, root) == LOOK_SAME)
@@ -166,7 +166,7 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 		return;
 	free(state->away);
 	state->away = copy;
-	/* After a restart: since when the run before knew. */
+	/* After a restart: the time that the earlier run noted. */
 	bool known = news && state->missing_since_ms != 0;
 	if (news)
 		r->missing_since_ms = known ? state->missing_since_ms : srv_engine_now_ms();
@@ -182,7 +182,7 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
 			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);
 	hob_buf_release(&since);
-	srv_engine_flush(engine); /* visible before it is announced */
+	srv_engine_flush(engine); /* the view comes before the event */
 	publish_root(engine, root, "missing");
 }
 
@@ -233,7 +233,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 		asset *a = &engine->assets[i];
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
-		/* Rows may be lost with the disk that was just gone. */
+		/* The disk that was just missing may have lost rows. */
 		if (!srv_asset_is_current(engine, a) || srv_engine_has_lost_recipe(engine, a)) {
 			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
@@ -248,7 +248,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
 			HOB_FMT(engine->roots[root].name), (unsigned long long)engine->roots[root].files,
 			HOB_PLURAL(engine->roots[root].files));
-	srv_engine_flush(engine); /* visible before it is announced */
+	srv_engine_flush(engine); /* the view comes before the event */
 	publish_root(engine, root, "watched");
 }
 

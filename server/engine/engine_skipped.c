@@ -6,9 +6,9 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* What lies in a root and becomes no asset although somebody may expect it to: models without a reader, links that lead out. */
+/* Files in a root that are no asset although a person may expect it: models without a reader, links that leave the root. */
 
-/* Names that the API lists for one root; what is beyond is counted alone. */
+/* Most names that the API lists for one root; further ones are only counted. */
 enum { LISTED = 1000 };
 
 typedef struct skipped_file {
@@ -21,7 +21,7 @@ struct engine_skipped {
 	skipped_file listed[LISTED];
 	uint32_t listed_count, links;
 	char *text, *list;
-	bool due; /* they are of before */
+	bool due; /* they come from the scan before */
 };
 
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots)
@@ -137,7 +137,7 @@ void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 		mark_link(engine, root, path, true);
 }
 
-/* One that its cook skipped: `why` takes the place of the sentence about the format. */
+/* For a model that its cook skipped: `why` replaces the sentence about the format. */
 static void put_asset(const asset *a, hob_buf *out)
 {
 	const srv_model_format *format = srv_model_format_of(hob_str_of(a->path));

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Some changes give no event: a write through a hard link that lies elsewhere, or through a mapping whose descriptor is closed.
- * So the files that are known are looked at in turn, a few at a time, whatever happens. */
+/* Some changes give no event: writes through a hard link in another place, or through a mapping whose descriptor is closed.
+ * So all known files are checked in turn, a few at a time. */
 
 enum { AT_LEAST = 32, AROUND_S = 300 };
 
-/* An event is on its way for what just changed or is still being written. */
+/* For a file that just changed or is being written an event follows. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)

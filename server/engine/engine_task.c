@@ -20,8 +20,8 @@ struct engine_task {
 	atomic_bool stop;
 	atomic_ullong done, damaged; /* blobs */
 	uint64_t total, freed_bytes, over_bytes;
-	uint64_t max_bytes;	 /* of a gc: instead of the cache's own limit; 0 = that one */
-	hob_sha256 *digests; /* of every blob, while a verify runs */
+	uint64_t max_bytes;	 /* of a gc: replaces the cache's limit; 0 = does not */
+	hob_sha256 *digests; /* of each blob, while a verify runs */
 	uv_work_t work;
 	engine_task *next;
 };

@@ -63,7 +63,7 @@ static bool gather(srv_engine *engine, const asset *a, uint32_t size, srv_thumbn
 	hob_error error;
 	uint32_t found = 0;
 	*out = (srv_thumbnail_input){.size = size};
-	/* What is held back is not drawn before it is published. */
+	/* A held result is not drawn before it is published. */
 	bool has = a->shown && srv_store_recipe(engine->store, &a->served, &arena, &recipe, &error);
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
 		const srv_recipe_output *output = &recipe.outputs[i];

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What one change reaches may be the whole tree. A turn of the loop does a part of it, and the next one goes on: assets that
- * become dirty (`spreads`), jobs that begin, views that are behind, the changes of one rev, events. */
+/* One change may affect the whole tree. Each turn of the loop then does a part: assets that become dirty (`spreads`), jobs
+ * that start, views that are out of date, the changes of one rev, events. */
 
 enum {
-	FULL_NS = 2000000, /* then a turn takes up nothing that can wait */
-	AT_LEAST = 4,	   /* of each kind in each turn, however full it is */
-	AT_ONCE = 64,	   /* assets that one file makes dirty without spreading them */
-	EVENTS_MOST = 1000 /* that leave in one turn */
+	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */
+	AT_LEAST = 4,	   /* of each kind in each turn, even in a full one */
+	AT_ONCE = 64,	   /* up to this many assets become dirty in the same turn */
+	EVENTS_MOST = 1000 /* events that leave in one turn */
 };
 
 typedef struct spread {
@@ -22,7 +22,7 @@ typedef struct spread {
 	srv_priority priority;
 	const char *kind; /* static text */
 	hob_str path;	  /* the graph's */
-	bool gathers;	  /* they join the changeset of the root */
+	bool gathers;	  /* the assets join the changeset of the root */
 } spread;
 
 struct engine_spreads {
@@ -165,12 +165,12 @@ bool srv_engine_is_behind(const srv_engine *engine)
 	return engine->due_count > 0 || srv_publish_waits(&engine->publish) || srv_engine_spreads(engine);
 }
 
-/* Between two of these calls, without what the loop slept. */
+/* The time between two of these calls, without the sleep of the loop. */
 static void count_turn(srv_engine *engine)
 {
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
 	uint64_t took = turn_ns(engine, now, idle), busy = cpu - engine->turn_began_cpu_ns;
-	bool first = engine->turn_began_ns == 0; /* what lies before it is no turn */
+	bool first = engine->turn_began_ns == 0; /* time before it belongs to no turn */
 	engine->turn_began_ns = now;
 	engine->turn_began_cpu_ns = cpu;
 	engine->turn_idle_ns = idle;
@@ -182,16 +182,16 @@ static void count_turn(srv_engine *engine)
 		engine->counters.turn_longest_ns = took;
 }
 
-/* Once per turn, before the loop sleeps: one view and one transaction for all that it changed. */
+/* Once per turn, before the loop sleeps: one view and one transaction for all changes. */
 void srv_engine_end_turn(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
 	srv_engine_step_batches(engine);
 	if (engine->changeset.open) {
-		srv_engine_go_on(engine); /* half of a rev is not shown */
+		srv_engine_go_on(engine); /* a part of a rev is never shown */
 	} else {
 		end_turn(engine, EVENTS_MOST);
-		srv_engine_answer_waiters(engine); /* visible before it is answered */
+		srv_engine_answer_waiters(engine); /* the view comes before the answer */
 	}
 	count_turn(engine);
 }

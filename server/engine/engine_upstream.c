@@ -10,7 +10,7 @@
  *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep it, as a hit
  *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as without an upstream */
 
-/* What was saved or is asked for is not kept waiting: a tenth of what its cook takes, and not long. */
+/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a short bound. */
 static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };

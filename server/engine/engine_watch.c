@@ -72,13 +72,13 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 	f->exists = true;
 	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_BACKGROUND)
 		return;
-	/* An event says that the bytes may have changed even where the stat data says nothing. */
+	/* After an event the bytes may differ even if the stat data is the same. */
 	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_BACKGROUND)
 		f->has_digest = false;
 	f->changed = ++engine->tick;
 	if (is_settings(f->path))
 		srv_settings_forget(engine->settings_caches[f->root]);
-	bool known_version = f->has_digest; /* of an earlier run, unchanged since */
+	bool known_version = f->has_digest; /* known from an earlier run, and unchanged */
 	f->stat = *stat;
 	if (is_wanted(engine, f->root, f->path)) {
 		uint32_t id = srv_engine_add_asset(engine, file);
@@ -92,11 +92,11 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 		if (is_new)
 			srv_engine_move_came(engine, id, stat);
 	} else if (f->asset != HOB_NONE) {
-		srv_asset_remove(engine, f->asset); /* of an earlier configuration */
+		srv_asset_remove(engine, f->asset); /* from an earlier configuration */
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
-		/* The end of the first scan compares every recipe with what is there, settings included. */
+		/* The end of the first scan checks each record against the files and settings. */
 		if (engine->ready)
 			dirty_by_settings(engine, file, priority);
 	}
@@ -145,20 +145,20 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 
 /* ---- watch callbacks */
 
-/* A cook that did not find its source says so before the event does; the asset is there until the event. */
+/* A cook may report a missing source before the event arrives; the asset exists until the event. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
 	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&engine->assets[f->asset].life));
 }
 
-/* Rounds that somebody waits for are over however they ended. */
+/* A failed scan also counts for those that wait for it. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->scan_rounds[root]++;
 	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
 	engine->publish.view = true;
-	/* Until now they would only have taken turns with the scan. */
+	/* Workers start now: earlier they would have competed with the scan. */
 	srv_pool_fill(engine->pool);
 	srv_engine_fill(engine);
 }
@@ -187,7 +187,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 		return;
 	}
 	f->listed = false;
-	/* A dependency behind a link or in an ignored folder is never listed: the disk knows. */
+	/* No scan lists a dependency behind a link or in an ignored folder: ask the disk. */
 	uint32_t used;
 	srv_graph_dependents(engine->graph, file, &used);
 	srv_stat stat;
@@ -201,7 +201,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 		file_gone(engine, file, SRV_PRIORITY_BACKGROUND);
 }
 
-/* What an earlier run published is trusted only if every input is still what its recipe says. */
+/* A result of an earlier run is kept only if each input still is as its record says. */
 static void check(srv_engine *engine, uint32_t id)
 {
 	asset *a = &engine->assets[id];
@@ -210,13 +210,13 @@ static void check(srv_engine *engine, uint32_t id)
 		srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
 }
 
-/* As srv_engine_has_time, for what takes less time than asking. */
+/* As srv_engine_has_time, but asks the clock only once in many calls. */
 static bool has_time_for_many(const srv_engine *engine, uint32_t done)
 {
 	return done % 16 != 0 || srv_engine_has_time(engine, done);
 }
 
-/* False: the next turn goes on with it. */
+/* False: the next turn continues. */
 static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	uint32_t done = 0;
@@ -227,7 +227,7 @@ static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry
 	}
 	if (engine->intake.file == 0)
 		engine->roots[root].files = count;
-	/* Those that a job has found since the list was made are newer than it. */
+	/* Files that a job found after the scan are newer than the list. */
 	for (; engine->intake.file < engine->intake.files; engine->intake.file++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
@@ -244,7 +244,7 @@ static bool all_scanned(const srv_engine *engine)
 	return all;
 }
 
-/* After the last of the first scans. False: the next turn goes on with it. */
+/* After the last of the first scans. False: the next turn continues. */
 static bool become_ready(srv_engine *engine)
 {
 	if (engine->ready || !all_scanned(engine))
@@ -306,7 +306,7 @@ static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 		return true;
 	if (!engine->intake.open)
 		begin_scan(engine, root, count);
-	/* It may be lost while it is compared. */
+	/* The root may be lost during the comparison. */
 	bool compares = !engine->intake.compared && !srv_engine_root_is_away(engine, root);
 	if (compares && !compare(engine, root, files, count))
 		return false;
@@ -330,7 +330,7 @@ static void on_gone(void *user, uint32_t root, const char *why)
 	end_scan(engine, root);
 }
 
-/* What a scan lists: nothing hidden, nothing behind a link to a folder. */
+/* True for paths that a scan lists: not hidden, and not behind a link to a folder. */
 static bool is_listed(const srv_engine *engine, const srv_file *f)
 {
 	for (size_t i = 0; i < f->path.len; i++)
@@ -358,7 +358,7 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
 
-/* The scan compares everything with what is known here, and repeats itself while it cannot see this file either. */
+/* The scan compares all files with the known ones, and repeats while it cannot see this file. */
 static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 {
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
@@ -366,7 +366,7 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 	srv_watch_rescan(engine->watch, root);
 }
 
-/* False: the next turn goes on with it. */
+/* False: the next turn continues. */
 static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, uint32_t *done)
 {
 	if (engine->intake.file == 0) {
@@ -392,7 +392,7 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 	return true;
 }
 
-/* False: the next turn goes on with it. */
+/* False: the next turn continues. */
 static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
 	uint32_t done = 0;
@@ -410,7 +410,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 		}
 		if (!folder)
 			srv_engine_skip_link(engine, root, path, !there && code == EXDEV);
-		/* What went with the whole root was not deleted. */
+		/* Files that vanished with their root were not deleted. */
 		if (srv_engine_root_is_away(engine, root) || (!there && !srv_engine_root_holds(engine, root))) {
 			srv_watch_rescan(engine->watch, root);
 			return true;
