@@ -3,6 +3,8 @@
 #include "environment_map.h"
 #include "texture_stages.h"
 
+enum { SMALL = 32 };
+
 typedef struct face_job {
 	const uint16_t *pixels;
 	uint32_t side;
@@ -45,7 +47,9 @@ static bool encode(const hob_texture_request *request, const hob_environment *ma
 		uint8_t *blocks = hob_arena_alloc(arena, texels, 16);
 		if (!blocks)
 			return hob_fail_memory(err, arena, "a cube map");
-		face_job job = {made->levels[level], side, quality_of(&request->settings), blocks};
+		/* Rough surfaces show single blocks of the last levels, which cost nothing. */
+		hob_bc_quality quality = side > SMALL ? quality_of(&request->settings) : HOB_BC_BEST;
+		face_job job = {made->levels[level], side, quality, blocks};
 		hob_parallel_for(request->parallel, 6, encode_face, &job);
 		source.levels[level] = (hob_bytes){blocks, texels};
 	}

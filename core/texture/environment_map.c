@@ -362,7 +362,7 @@ bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_p
 	assert(picture->depth == HOB_DEPTH_FLOAT && picture->width == 2 * picture->height);
 	assert(size >= HOB_ENVIRONMENT_LEAST && size <= HOB_ENVIRONMENT_MOST && (size & (size - 1)) == 0);
 	hob_environment made = {.size = size};
-	for (uint32_t side = size; side >= 4; side /= 2, made.level_count++) {
+	for (uint32_t side = size; side >= HOB_ENVIRONMENT_LAST; side /= 2, made.level_count++) {
 		made.levels[made.level_count] = hob_arena_alloc(arena, (size_t)6 * side * side * 8, 16);
 		if (!made.levels[made.level_count])
 			return hob_fail_memory(err, arena, "a cube map");
@@ -375,7 +375,7 @@ bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_p
 						   : hob_fail_memory(err, arena, "a cube map");
 	for (m.level = 0; ok && m.level < made.level_count; m.level++) {
 		uint32_t count = m.level < HOB_COUNT_OF(counts) ? counts[m.level] : MOST_DIRECTIONS;
-		set_directions(&m, (float)m.level / (float)(made.level_count - 1), count);
+		set_directions(&m, 1 - sqrtf(1 - (float)m.level / (float)(made.level_count - 1)), count);
 		m.out = made.levels[m.level];
 		hob_parallel_for(parallel, 6 * (size >> m.level), put_row, &m);
 	}

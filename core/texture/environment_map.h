@@ -5,7 +5,8 @@
  * the right turn towards +Z (as in three.js). Faces are +X, -X, +Y, -Y, +Z, -Z as OpenGL and Vulkan sample them: a lookup by
  * a world direction gives the light from there.
  *
- * Level i of n is for roughness r = i / (n - 1), a = r * r:
+ * Level i of n is for roughness r = 1 - sqrt(1 - i / (n - 1)), a = r * r, so that a lookup for a roughness takes the level
+ * (n - 1) r (2 - r), and lobes are as wide as a few texels of their level (three.js spaces its levels so, too):
  *
  *   level(R) = integral of L(l) D(h) (R.l) dl  /  integral of D(h) (R.l) dl,   h = normalize(R + l), D = GGX with a
  *
@@ -21,10 +22,15 @@
 
 #include "gpu_format.h"
 
-enum { HOB_ENVIRONMENT_LEAST = 16, HOB_ENVIRONMENT_MOST = 1024, HOB_ENVIRONMENT_TERMS = 9 };
+enum {
+	HOB_ENVIRONMENT_LEAST = 16,
+	HOB_ENVIRONMENT_MOST = 1024,
+	HOB_ENVIRONMENT_LAST = 8,
+	HOB_ENVIRONMENT_TERMS = 9
+};
 
 typedef struct hob_environment {
-	uint32_t size, level_count;					/* levels go down to 4 x 4 */
+	uint32_t size, level_count;					/* levels go down to 8 x 8 */
 	uint16_t *levels[HOB_GPU_LEVELS];			/* [6][side][side][4] half floats, alpha 1 */
 	float irradiance[HOB_ENVIRONMENT_TERMS][3]; /* R, G, B */
 	uint64_t clipped; /* pixels brighter than a half float can say: taken as 65504 */

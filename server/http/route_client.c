@@ -10,6 +10,7 @@ EMBED(hob_client_events, "web/client/hob-events.js");
 EMBED(hob_client_worker, "web/client/hob-events-worker.js");
 EMBED(hob_client_overlay, "web/client/hob-overlay.js");
 EMBED(hob_client_three, "web/client/hob-three.js");
+EMBED(hob_client_environment, "web/client/hob-three-environment.js");
 EMBED(hob_client_geometry, "web/client/hob-three-geometry.js");
 EMBED(hob_client_material, "web/client/hob-three-material.js");
 EMBED(hob_client_property, "web/client/hob-three-property.js");
@@ -26,6 +27,7 @@ static const struct {
 	{"hob-events-worker.js", hob_client_worker_begin, hob_client_worker_end},
 	{"hob-overlay.js", hob_client_overlay_begin, hob_client_overlay_end},
 	{"hob-three.js", hob_client_three_begin, hob_client_three_end},
+	{"hob-three-environment.js", hob_client_environment_begin, hob_client_environment_end},
 	{"hob-three-geometry.js", hob_client_geometry_begin, hob_client_geometry_end},
 	{"hob-three-material.js", hob_client_material_begin, hob_client_material_end},
 	{"hob-three-property.js", hob_client_property_begin, hob_client_property_end},

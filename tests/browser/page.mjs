@@ -4,12 +4,13 @@ import * as THREE from 'three';
 import { ColladaLoader } from 'three/addons/loaders/ColladaLoader.js';
 import { FBXLoader } from 'three/addons/loaders/FBXLoader.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
+import { HDRLoader } from 'three/addons/loaders/HDRLoader.js';
 import { KTX2Loader } from 'three/addons/loaders/KTX2Loader.js';
 import { DRACOLoader } from 'three/addons/loaders/DRACOLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import pixelmatch from 'pixelmatch';
-import { HobLoader, disposeContent, selectVariant } from 'hob/hob-three.js';
+import { HobLoader, disposeContent, environmentLight, selectVariant } from 'hob/hob-three.js';
 import { decodeBlocks } from 'hob/hob-blocks.js';
 import { read as readKtx } from 'three/addons/libs/ktx-parse.module.js';
 import { ZSTDDecoder } from 'three/addons/libs/zstddec.module.js';
@@ -244,14 +245,116 @@ window.drawLikeSample = async (url, options) => {
 	return { png: renderer.domElement.toDataURL('image/png'), start, look: [...camera.position.toArray(), ...center.toArray()] };
 };
 
-window.compareWithPicture = async (url) => {
+async function readPicture(url) {
 	const picture = await createImageBitmap(await (await fetch(url)).blob());
 	const canvas = new OffscreenCanvas(side, side);
 	const context = canvas.getContext('2d');
 	context.setTransform(1, 0, 0, -1, 0, side); // rows from the bottom, as readPixels gives them
 	context.drawImage(picture, 0, 0);
-	return compare(reference.pixels, context.getImageData(0, 0, side, side).data);
+	return context.getImageData(0, 0, side, side).data;
+}
+
+window.compareWithPicture = async (url) => compare(reference.pixels, await readPicture(url));
+
+/* ---- spheres within an environment */
+
+const within = { reference: null, spheres: null, camera: null, cooked: null };
+
+/* The picture, and how far each sphere of the scene is off the reference: root mean square over its pixels. */
+function offReference(pixels) {
+	return within.spheres.map(({ center, radius }) => {
+		let sum = 0;
+		let count = 0;
+		for (let y = Math.ceil(center.y - radius); y <= center.y + radius; y++)
+			for (let x = Math.ceil(center.x - radius); x <= center.x + radius; x++) {
+				if (Math.hypot(x - center.x, y - center.y) > radius) continue;
+				const at = 4 * (y * side + x);
+				for (let k = 0; k < 3; k++) sum += (pixels[at + k] - within.reference[at + k]) ** 2;
+				count += 3;
+			}
+		return Math.sqrt(sum / count);
+	});
+}
+
+function drawUnder(object, light, probe) {
+	const scene = new THREE.Scene();
+	scene.background = new THREE.Color().setRGB(0.16, 0.17, 0.19, THREE.SRGBColorSpace);
+	scene.environment = light;
+	scene.add(object);
+	if (probe) scene.add(probe);
+	renderer.toneMapping = THREE.NoToneMapping;
+	renderer.render(scene, within.camera);
+	renderer.toneMapping = THREE.NeutralToneMapping;
+	const gl = renderer.getContext();
+	const pixels = new Uint8Array(side * side * 4);
+	gl.readPixels(0, 0, side, side, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+	scene.remove(object);
+	return { pixels, png: renderer.domElement.toDataURL('image/png') };
+}
+
+/* Where each sphere is in the picture: a little inside of its edge, where a pixel is part of it or not. */
+function findSpheres(object) {
+	within.spheres = [];
+	object.traverse((part) => {
+		if (!part.isMesh) return;
+		const center = part.getWorldPosition(new THREE.Vector3());
+		const away = center.distanceTo(within.camera.position);
+		const radius = (0.93 * side) / 2 / Math.tan(THREE.MathUtils.degToRad(within.camera.fov / 2)) / Math.sqrt(away ** 2 - 1);
+		center.project(within.camera);
+		within.spheres.push({ center: { x: ((center.x + 1) / 2) * side - 0.5, y: ((center.y + 1) / 2) * side - 0.5 }, radius });
+	});
+}
+
+async function loadEnvironment(name, unpack) {
+	const problems = [];
+	const loader = new HobLoader().setPath('/a/');
+	loader.onTextureError = (error) => problems.push(error.message);
+	if (unpack) loader.detectSupport({ extensions: { has: () => false } });
+	const { environment } = (await loader.loadAsync(name)).userData;
+	return { environment, problems };
+}
+
+/* options: {source} an .hdr that three.js blurs itself, the reference from then on, or {cooked, unpack} what Hob made of it. */
+window.drawWithin = async (url, { source, cooked, unpack }) => {
+	const { scene } = await sourceLoader.loadAsync(url);
+	if (source) {
+		const framed = frame(scene);
+		const center = new THREE.Box3().setFromObject(scene).getCenter(new THREE.Vector3());
+		within.camera = new THREE.PerspectiveCamera(THREE.MathUtils.radToDeg(0.7), 1, framed.near, framed.far);
+		within.camera.position.copy(framed.position);
+		within.camera.lookAt(center);
+		within.camera.updateMatrixWorld();
+		findSpheres(scene);
+		const texture = await new HDRLoader().loadAsync(source);
+		const target = new THREE.PMREMGenerator(renderer).fromEquirectangular(texture);
+		const { pixels, png } = drawUnder(scene, target.texture);
+		within.reference = pixels;
+		return { png, look: [...within.camera.position.toArray(), ...center.toArray()] };
+	}
+	const { environment, problems } = await loadEnvironment(cooked, unpack);
+	const light = environmentLight(environment, renderer);
+	const { pixels, png } = drawUnder(scene, light.texture);
+	light.dispose();
+	return { png, problems, spheres: offReference(pixels) };
 };
+
+/* White matte spheres lit by the probe, against the same lit by the last level of the cube. */
+window.compareProbe = async (name) => {
+	const { environment } = await loadEnvironment(name);
+	const light = environmentLight(environment, renderer);
+	const spheres = new THREE.Mesh(new THREE.SphereGeometry(2), new THREE.MeshLambertMaterial());
+	spheres.position.set(4.4, 1.1, 0);
+	spheres.updateMatrixWorld();
+	const kept = { ...within };
+	within.reference = drawUnder(spheres, light.texture).pixels;
+	const { pixels } = drawUnder(spheres, null, environment.probe);
+	within.spheres = [{ center: { x: side / 2, y: side / 2 }, radius: 60 }];
+	const found = offReference(pixels);
+	Object.assign(within, kept);
+	return { spheres: found };
+};
+
+window.compareSpheres = async (url) => offReference(await readPicture(url));
 
 let watched = null;
 

@@ -16,10 +16,14 @@ const square = (name, texels) => ({
 		[[0, 0], [1, 0], [1, 1], [0, 1]].map(([u, v]) => `vt ${u * texels / 16} ${v * texels / 16}\n`).join('')}f 1/1 2/2 3/3 4/4\n`,
 	[`${name}.mtl`]: 'newmtl m\nmap_Kd tile.png\n',
 });
+/* Radiance: one colour, darker below. */
+const sky = (...color) => Buffer.concat([Buffer.from('#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 16 +X 32\n'),
+	...Array.from({ length: 16 * 32 }, (_, i) => Buffer.from([...color.map((c) => c * (i < 256 ? 200 : 120)), 128]))]);
 const files = {
 	...square('coarse', 64), ...square('fine', 4096), 'tile.png': run('sys.stdout.buffer.write(hobtest.png(90, 90, 90, 16))'),
 	'robot.gltf': run('sys.stdout.write(robot.text(robot.model()))'), 'box.glb': model('BoxVertexColors.glb'), 'spot.obj': model('spot.obj'),
 	'color.png': run('sys.stdout.buffer.write(hobtest.png(200, 40, 40))'),
+	'sky.hdr': sky(0.2, 0.4, 0.9), 'cook.json': '{"environment": {"cook": true, "size": 16}}',
 	'normal.png': run('sys.stdout.buffer.write(hobtest.png(128, 50, 220))'),
 };
 
@@ -240,5 +244,29 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		for (const side of ['from', 'to']) opened.where[side].forEach((value, i) => assert.ok(Math.abs(value - there[side][i]) < 1e-3));
 		assert.deepEqual([opened.look, opened.clip, opened.time], ['colors', 0, 0.5]);
 		assert.deepEqual(studio.complaints, []);
+	});
+
+	test('an environment map lights balls, and a new version of it lights them anew', async () => {
+		await go('sky.hdr');
+		/* A corner, where only the map is, and the middle ball. */
+		const colours = () => viewer(async (v) => {
+			const image = new Image();
+			image.src = v.capture('cooked', 96);
+			await image.decode();
+			const context = new OffscreenCanvas(96, 96).getContext('2d');
+			context.drawImage(image, 0, 0);
+			return { sky: [...context.getImageData(2, 2, 1, 1).data], ball: [...context.getImageData(48, 44, 1, 1).data] };
+		});
+		const blue = await colours();
+		assert.ok(blue.sky[2] > blue.sky[0] + 50 && blue.ball[2] > blue.ball[0] + 50, JSON.stringify(blue));
+		assert.deepEqual(await viewer((v) => v.model.children.flatMap((balls) => balls.children.map(({ name }) => name))), ['Mirror', 'Rough metal', 'Matte']);
+		const before = await viewer((v) => v.model.userData.rev);
+		studio.save('sky.hdr', sky(0.9, 0.4, 0.2));
+		await page.waitForFunction((rev) => document.querySelector('.viewer-root').parentElement.viewer.model.userData.rev > rev, before);
+		await page.waitForFunction(() => !document.querySelector('.viewer-root').parentElement.viewer.stage.waiting);
+		const red = await colours();
+		assert.ok(red.sky[0] > red.sky[2] + 50 && red.ball[0] > red.ball[2] + 50, JSON.stringify(red));
+		await go('spot.obj');
+		assert.equal(await viewer((v) => v.stage.own), null);
 	});
 });

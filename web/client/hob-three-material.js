@@ -60,6 +60,30 @@ async function readBasis(bytes, ktx, transcoder) {
 	return texture;
 }
 
+/* A cube's levels hold the six faces one after another. */
+function makeCube(ktx, mipmaps, format) {
+	const face = (data, i) => data.subarray(i * data.length / 6, (i + 1) * data.length / 6);
+	const images = Array.from({ length: 6 }, (_, i) => ({ width: ktx.pixelWidth, height: ktx.pixelHeight,
+		mipmaps: mipmaps.map(({ data, ...size }) => ({ ...size, data: face(data, i) })) }));
+	const texture = new THREE.CompressedCubeTexture(images, format);
+	const irradiance = ktx.keyValue.HobIrradiance;
+	texture.minFilter = THREE.LinearMipmapLinearFilter;
+	/* A copy: floats begin at addresses that four divides. */
+	if (irradiance) texture.userData.irradiance = new Float32Array(irradiance.slice().buffer);
+	texture.needsUpdate = true;
+	return texture;
+}
+
+async function unpackLevel(vkFormat, data, width, height, faces) {
+	const { length } = data;
+	const parts = await Promise.all(Array.from({ length: faces }, (_, i) =>
+		decodeBlocks(vkFormat, data.subarray(i * length / faces, (i + 1) * length / faces), width, height)));
+	if (faces === 1) return parts[0];
+	const whole = new parts[0].constructor(faces * parts[0].length);
+	parts.forEach((part, i) => whole.set(part, i * part.length));
+	return whole;
+}
+
 async function readKtx2(bytes, hasExtension, transcoder) {
 	const ktx = readKtx(bytes);
 	if (ktx.vkFormat === 0) return readBasis(bytes, ktx, transcoder);
@@ -68,19 +92,21 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
 	const unpacked = Boolean(extension) && !hasExtension(extension);
 	const [format, srgb, , side] = unpacked ? [THREE.RGBAFormat, found[1], 4, 1] : found;
+	const halves = ktx.vkFormat === 97 || (unpacked && ktx.vkFormat === 143);
 	const mipmaps = [];
 	for (const [i, level] of ktx.levels.entries()) {
 		const [width, height] = [Math.max(1, ktx.pixelWidth >> i), Math.max(1, ktx.pixelHeight >> i)];
 		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength)
 			: level.levelData;
-		const pixels = unpacked ? await decodeBlocks(ktx.vkFormat, data, width, height) : data;
+		const pixels = unpacked ? await unpackLevel(ktx.vkFormat, data, width, height, ktx.faceCount) : data;
 		/* A copy: halves begin at even addresses. */
-		mipmaps.push({ data: ktx.vkFormat === 97 ? new Uint16Array(pixels.slice().buffer) : pixels, width, height });
+		mipmaps.push({ data: halves ? new Uint16Array(pixels.slice().buffer) : pixels, width, height });
 	}
-	const texture = side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
-		: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
-	if (ktx.vkFormat === 97 || (unpacked && ktx.vkFormat === 143)) texture.type = THREE.HalfFloatType;
-	if (side === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
+	const texture = ktx.faceCount === 6 ? makeCube(ktx, mipmaps, format)
+		: side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
+			: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
+	if (halves) texture.type = THREE.HalfFloatType;
+	if (side === 1 && ktx.faceCount === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
 	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 	texture.userData.levels = mipmaps.length;
 	if (unpacked) texture.userData.unpacked = name;

@@ -1,4 +1,5 @@
-import type { Group, Loader, LoadingManager, WebGLRenderer } from 'three';
+import type { CompressedCubeTexture, Group, LightProbe, Loader, LoadingManager, WebGLCubeRenderTarget,
+	WebGLRenderer } from 'three';
 import type { AssetChange, HobError } from './hob.js';
 import type { HobOverlay } from './hob-overlay.js';
 
@@ -11,6 +12,14 @@ export interface HobParts {
 	animations?: ArrayBuffer | Uint8Array | null;
 	/** The bytes of a texture; without it they are fetched. */
 	blob?: (sha256: string, image: object) => Promise<ArrayBuffer | Uint8Array>;
+}
+
+/** userData.environment of an environment map; null for everything else. */
+export interface HobEnvironment {
+	/** Level i of n is blurred for roughness 1 - sqrt(1 - i / (n - 1)). */
+	cube: CompressedCubeTexture;
+	/** Its irradiance, for materials that scene.environment does not light. */
+	probe: LightProbe;
 }
 
 /**
@@ -48,3 +57,5 @@ export class HobLoader extends Loader<Group> {
 export function selectVariant(group: Group, name?: string): void;
 export function selectLod(group: Group, lod: number): void;
 export function disposeContent(group: Group): void;
+/** Its `texture` is for scene.environment and scene.background; dispose() frees it. Made anew after a reload. */
+export function environmentLight(environment: HobEnvironment, renderer: WebGLRenderer): WebGLCubeRenderTarget;

@@ -16,19 +16,30 @@
  * shown, `userData.transfer` {fetched, bytes} how much of it came over the network. With `loader.keepData` a model
  * keeps what it was read from in `userData.cooked`: {scene, meshes, materials, anims} as packs, {geometry, pictures} as
  * readers; selectLod and tools need it.
+ *
+ * An environment map (hob-three-environment.js) is an empty group with `userData.environment`: {cube, probe}, null for
+ * everything else. environmentLight() makes of the cube what scene.environment needs; the probe is a LightProbe.
  */
 import { Loader } from 'three';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { HobClient, HobError, errorOf } from './hob.js';
 import { Pack } from './hob-format.js';
+import { environmentLight, irradianceProbe } from './hob-three-environment.js';
 import { GeometryReader } from './hob-three-geometry.js';
 import { MaterialReader } from './hob-three-material.js';
 import { SceneBuilder } from './hob-three-scene.js';
 
-export { HobError };
+export { HobError, environmentLight };
 
 const outputs = { meshes: true, materials: true, scene: true, animations: false };
 const attempts = 4;
+
+/* An asset that is an environment map has one picture, a cube, and no materials that would use it. */
+async function readEnvironment(pictures) {
+	if (pictures.records.length > 0 || pictures.images.length !== 1) return null;
+	const cube = await pictures.picture(0);
+	return cube?.isCubeTexture ? { cube, probe: irradianceProbe(cube.userData.irradiance) } : null;
+}
 
 export class HobLoader extends Loader {
 	#abort = new AbortController();
@@ -208,6 +219,7 @@ export class HobLoader extends Loader {
 			this.#transcoder);
 		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
+		group.userData.environment = await readEnvironment(pictures);
 		if (this.keepData) group.userData.cooked = { scene, anims, meshes: geometry.pack, materials: pictures.pack,
 			geometry, pictures };
 		return group;
@@ -324,6 +336,7 @@ export function selectLod(group, lod) {
 /** Frees what the GPU holds for a model. */
 export function disposeContent(group) {
 	const doomed = new Set();
+	group.userData.environment?.cube.dispose();
 	group.traverse((object) => {
 		if (!object.userData.hob) return;
 		doomed.add(object.geometry);

@@ -3,6 +3,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { colourOf, onTheme } from '../app/theme.js';
+import { environmentLight } from '../client/hob-three.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { frameOf } from './frame.js';
 
@@ -65,6 +66,8 @@ export class Stage {
 	split = null;
 	/** A colour behind the model instead of the page's. */
 	ground = null;
+	/** What an environment map is as light and as what stands behind the balls; else null. */
+	own = null;
 	/** A camera of the scene instead of the free one. */
 	through = null;
 	/** {model, box, aspect} that fills the view, also after it is resized, until somebody moves the camera. */
@@ -184,7 +187,7 @@ export class Stage {
 	drawSide(side, camera) {
 		this.onSide(side);
 		const { background } = this.scene;
-		if (this.ground) this.scene.background = this.ground;
+		if (this.ground ?? this.own) this.scene.background = this.ground ?? this.own.texture;
 		this.scene.overrideMaterial = this.override ?? null;
 		this.renderer.render(this.scene, camera);
 		const { calls: draws, triangles } = this.renderer.info.render;
@@ -272,11 +275,19 @@ export class Stage {
 	/** surroundings: 'room' is lit from all sides and by a sun, 'sun' by that alone, 'flat' the same
 	 * from everywhere. */
 	setLight(surroundings, exposure) {
-		this.scene.environment = surroundings === 'room' ? this.surface.environment : null;
-		this.sun.intensity = { room: 1.5, sun: 3.5, flat: 0 }[surroundings];
+		const around = this.own?.texture ?? this.surface.environment;
+		this.scene.environment = surroundings === 'room' ? around : null;
+		this.sun.intensity = { room: this.own ? 0 : 1.5, sun: 3.5, flat: 0 }[surroundings];
 		this.even.intensity = { room: 0, sun: 0.15, flat: 3 }[surroundings];
 		this.renderer.toneMappingExposure = exposure;
 		this.invalidate();
+	}
+
+	/** Of an environment map as the loader gives it, instead of the room; null: the room. */
+	setSurroundings(environment, { surroundings, exposure }) {
+		this.own?.dispose();
+		this.own = environment ? environmentLight(environment, this.renderer) : null;
+		this.setLight(surroundings, exposure);
 	}
 
 	/** A ray through a place of the canvas, in pixels of the page. */
@@ -365,6 +376,7 @@ export class Stage {
 		this.unwatchTheme();
 		this.controls.dispose();
 		this.wire.dispose();
+		this.own?.dispose();
 		giveSurface(this.surface);
 	}
 }

@@ -35,6 +35,7 @@ export const text = {
 	uvUsed: (used, shared) => `${used} of the picture is used, ${shared} by more than one place of the surface.`,
 	uvReach: (left, top, right, bottom) => `The UVs reach from ${left}, ${top} to ${right}, ${bottom}.`,
 	uvPart: 'This model has more triangles than are drawn here.',
+	balls: 'Balls', ballOf: { mirror: 'Mirror', metal: 'Rough metal', matte: 'Matte' },
 	light: 'Light', exposure: 'Exposure', surroundings: 'Surroundings',
 	surroundingsOf: { room: 'Room', sun: 'Sun alone', flat: 'Even' },
 	costs: 'Costs', costOf: { ms: 'Picture took', draws: 'Draw calls', triangles: 'Triangles drawn',

@@ -11,6 +11,7 @@
 import * as THREE from 'three';
 import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
 import { clock, number } from '../app/format.js';
+import { makeBalls } from './balls.js';
 import { basis } from './basis.js';
 import { Clips } from './clips.js';
 import { DENSITY, followDensity } from './density.js';
@@ -184,6 +185,7 @@ class Viewer {
 			this.model = model;
 			this.stage.models.add(model);
 			this.says.textContent = '';
+			this.surround();
 			this.stage.fit(model, boxOf(model));
 			const place = readPlace(new URLSearchParams(location.search).get('view'));
 			if (!place) this.stage.draw(); /* the picture first, then all that is said about it */
@@ -197,6 +199,15 @@ class Viewer {
 			this.poster.remove();
 			this.showError(error, text.notFetched);
 		}
+	}
+
+	/* An environment map lights balls, and stands behind them. */
+	surround() {
+		const { environment } = this.model.userData;
+		disposeHelper(this.balls);
+		this.balls = environment ? makeBalls() : null;
+		if (this.balls) this.model.add(this.balls);
+		this.stage.setSurroundings(environment, this.light);
 	}
 
 	/* What hangs on the model's objects, made anew for a new model. */
@@ -249,6 +260,7 @@ class Viewer {
 			await this.loader.reload(this.model);
 			if (turn !== this.turns || this.ended) return;
 			this.hideError();
+			this.surround();
 			this.adopt();
 			if (morphs) this.morphs?.setValues(morphs);
 			this.stage.follow(this.model, this.box);
@@ -567,6 +579,7 @@ class Viewer {
 			this.stage.retire(takeMaterials(this.model));
 			disposeContent(this.model);
 		}
+		disposeHelper(this.balls);
 		if (this.source) this.compareModule.disposeSource(this.source);
 		this.inspector?.dispose();
 		this.looks.dispose();

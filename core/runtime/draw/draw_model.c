@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTURES = 5, MAX_LODS = 16, PALETTE_UNIT = TEXTURES, NORMALS_UNIT };
+enum { TEXTURES = 5, MAX_LODS = 16, PALETTE_UNIT = TEXTURES, NORMALS_UNIT, CUBE_UNIT, SCATTER_UNIT };
 
 static const uint8_t texture_slots[TEXTURES] = {HOB_PK_SLOT_BASE_COLOR, HOB_PK_SLOT_METAL_ROUGH,
 												HOB_PK_SLOT_NORMAL, HOB_PK_SLOT_OCCLUSION,
@@ -36,7 +36,8 @@ struct draw_model {
 	float *joints; /* room for the palette and normals of the largest skin, in whole rows of texels */
 	uint32_t *visible;
 	GLint view_projection, model, normal_matrix, position_scale, uv_scale, octahedral, influences, base_color,
-		emissive, eye, factors, alpha, has, uv_matrices;
+		emissive, eye, factors, alpha, has, uv_matrices, irradiance, blurs;
+	draw_environment light; /* all zero: a lamp and a sky */
 };
 
 /* ---- shaders */
@@ -87,6 +88,8 @@ static bool make_program(draw_model *m)
 		{&m->alpha, "u_alpha"},
 		{&m->has, "u_has"},
 		{&m->uv_matrices, "u_uv_matrices"},
+		{&m->irradiance, "u_irradiance"},
+		{&m->blurs, "u_blurs"},
 	};
 	for (size_t i = 0; i < sizeof uniforms / sizeof uniforms[0]; i++)
 		*uniforms[i].location = glGetUniformLocation(m->program, uniforms[i].name);
@@ -94,6 +97,8 @@ static bool make_program(draw_model *m)
 	glUniform1iv(glGetUniformLocation(m->program, "u_textures"), TEXTURES, units);
 	glUniform1i(glGetUniformLocation(m->program, "u_palette"), PALETTE_UNIT);
 	glUniform1i(glGetUniformLocation(m->program, "u_normals"), NORMALS_UNIT);
+	glUniform1i(glGetUniformLocation(m->program, "u_surroundings"), CUBE_UNIT);
+	glUniform1i(glGetUniformLocation(m->program, "u_scatter"), SCATTER_UNIT);
 	return good != 0;
 }
 
@@ -448,6 +453,23 @@ static void sort_far_first(const hob_rt_instance *instance, const draw_view *vie
 		}
 }
 
+void hob_draw_model_light(draw_model *m, const draw_environment *environment)
+{
+	memset(&m->light, 0, sizeof m->light);
+	if (environment)
+		m->light = *environment;
+}
+
+static void bind_light(const draw_model *m)
+{
+	glActiveTexture(GL_TEXTURE0 + CUBE_UNIT);
+	glBindTexture(GL_TEXTURE_CUBE_MAP, m->light.cube);
+	glActiveTexture(GL_TEXTURE0 + SCATTER_UNIT);
+	glBindTexture(GL_TEXTURE_2D, m->light.scatter);
+	glUniform3fv(m->irradiance, 9, m->light.irradiance);
+	glUniform1f(m->blurs, m->light.cube ? (float)m->light.blurs : -1);
+}
+
 draw_counts hob_draw_model_draw(draw_model *m, hob_rt_instance *instance, const draw_view *view)
 {
 	hob_rt_frustum frustum;
@@ -459,6 +481,7 @@ draw_counts hob_draw_model_draw(draw_model *m, hob_rt_instance *instance, const 
 	glUseProgram(m->program);
 	glUniformMatrix4fv(m->view_projection, 1, GL_FALSE, view->view_projection);
 	glUniform3fv(m->eye, 1, view->eye);
+	bind_light(m);
 	glEnable(GL_DEPTH_TEST);
 	glDepthMask(GL_TRUE);
 	glDisable(GL_BLEND);

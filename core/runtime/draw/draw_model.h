@@ -3,7 +3,7 @@
 #define DRAW_MODEL_H
 
 #include "../hob_runtime.h"
-#include "draw_textures.h"
+#include "draw_environment.h"
 
 typedef struct draw_model draw_model;
 
@@ -21,6 +21,8 @@ typedef struct draw_counts {
 draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
 /* Frees it here and on the GPU: the context must be current. NULL is allowed. */
 void hob_draw_model_close(draw_model *model);
+/* Lights it with an environment that outlives the next draws; NULL: with one lamp and a sky, as at first. */
+void hob_draw_model_light(draw_model *model, const draw_environment *environment);
 /* Draws an instance in the state of its last hob_rt_update: opaque draws, then blended ones from back to front. */
 draw_counts hob_draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
 

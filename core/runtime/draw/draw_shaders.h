@@ -1,4 +1,5 @@
-/* draw_shaders.h - one shader for all meshes: decodes, morphs, skins; metallic-roughness under one light and a sky. */
+/* draw_shaders.h - one shader for all meshes: decodes, morphs, skins; metallic-roughness under one light and a sky, or in an
+ * environment. */
 #ifndef DRAW_SHADERS_H
 #define DRAW_SHADERS_H
 
@@ -81,6 +82,10 @@ static const char draw_fragment_shader[] =
 	"uniform vec4 u_factors;\n" /* metallic, roughness, normal scale, occlusion strength */
 	"uniform vec4 u_alpha;\n"	/* cutoff, keep alpha, unlit, two channels in the normal map */
 	"uniform bvec2 u_has;\n"	/* normals, normal map to apply */
+	"uniform samplerCube u_surroundings;\n"
+	"uniform sampler2D u_scatter;\n"
+	"uniform vec3 u_irradiance[9];\n"
+	"uniform float u_blurs;\n" /* last level of u_surroundings; below 0: a lamp and a sky */
 	"out vec4 f_color;\n"
 	"vec2 uv_of(int slot) {\n"
 	"	mat3 m = u_uv_matrices[slot];\n"
@@ -127,6 +132,35 @@ static const char draw_fragment_shader[] =
 	"	vec3 diffuse = (1.0 - f) * (1.0 - metallic) * base / 3.14159265;\n"
 	"	return (diffuse + f * distribution * visibility) * light * nl;\n"
 	"}\n"
+	"vec3 irradiance(vec3 n) {\n"
+	"	vec3 e = 0.282095 * u_irradiance[0];\n"
+	"	e += 0.488603 * (u_irradiance[1] * n.y + u_irradiance[2] * n.z + u_irradiance[3] * n.x);\n"
+	"	e += 1.092548 * (u_irradiance[4] * n.x * n.y + u_irradiance[5] * n.y * n.z + u_irradiance[7] * n.x * "
+	"n.z);\n"
+	"	e += 0.315392 * u_irradiance[6] * (3.0 * n.z * n.z - 1.0);\n"
+	"	return max(e + 0.546274 * u_irradiance[8] * (n.x * n.x - n.y * n.y), 0.0);\n"
+	"}\n"
+	/* Once reflected, and (Fdez-Aguera 2019) what bounces between the facets until it comes out. */
+	"void scatter(vec3 f0, vec2 sums, out vec3 once, out vec3 more) {\n"
+	"	float lost = 1.0 - sums.x - sums.y;\n"
+	"	vec3 mean = f0 + (1.0 - f0) / 21.0;\n"
+	"	once = f0 * sums.x + sums.y;\n"
+	"	more = once * mean * lost / (1.0 - lost * mean);\n"
+	"}\n"
+	"vec3 shade_within(vec3 base, float metallic, float roughness, vec3 n, vec3 v, float occlusion) {\n"
+	/* A pixel of a bent surface sees several normals. */
+	"	vec3 bend = max(abs(dFdx(v_normal)), abs(dFdy(v_normal)));\n"
+	"	roughness = min(roughness + max(max(bend.x, bend.y), bend.z), 1.0);\n"
+	"	vec3 matte = irradiance(n) / 3.14159265, bare_once, bare_more, metal_once, metal_more;\n"
+	"	vec2 sums = texture(u_scatter, vec2(clamp(dot(n, v), 0.0, 1.0), roughness)).rg;\n"
+	"	scatter(vec3(0.04), sums, bare_once, bare_more);\n"
+	"	scatter(base, sums, metal_once, metal_more);\n"
+	/* The lobe of a rough surface leans towards its normal. */
+	"	vec3 r = mix(reflect(-v, n), n, pow(roughness, 4.0));\n"
+	"	vec3 light = textureLod(u_surroundings, r, roughness * (2.0 - roughness) * u_blurs).rgb;\n"
+	"	vec3 bare = light * bare_once + matte * (bare_more + base * (1.0 - bare_once - bare_more));\n"
+	"	return occlusion * mix(bare, light * metal_once + matte * metal_more, metallic);\n"
+	"}\n"
 	"void main() {\n"
 	"	vec4 base = u_base_color * v_color * texture(u_textures[0], uv_of(0));\n"
 	"	if (base.a < u_alpha.x)\n"
@@ -138,6 +172,8 @@ static const char draw_fragment_shader[] =
 	"	vec3 sky = mix(vec3(0.25, 0.23, 0.22), vec3(0.55, 0.6, 0.7), n.y * 0.5 + 0.5);\n"
 	"	float occlusion = mix(1.0, texture(u_textures[3], uv_of(3)).r, u_factors.w);\n"
 	"	color += sky * occlusion * mix(base.rgb, vec3(0.04) + base.rgb * metallic, 0.5 * metallic);\n"
+	"	if (u_blurs >= 0.0)\n"
+	"		color = shade_within(base.rgb, metallic, roughness, n, v, occlusion);\n"
 	"	color += u_emissive * texture(u_textures[4], uv_of(4)).rgb;\n"
 	"	if (u_alpha.z > 0.5)\n"
 	"		color = base.rgb;\n"

@@ -26,11 +26,11 @@ hob_rt_blob hob_draw_file_load(const char *path)
 	return blob;
 }
 
-static GLuint new_texture(void)
+static GLuint new_texture(GLenum target)
 {
 	GLuint texture;
 	glGenTextures(1, &texture);
-	glBindTexture(GL_TEXTURE_2D, texture);
+	glBindTexture(target, texture);
 	glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
 	return texture;
 }
@@ -38,7 +38,7 @@ static GLuint new_texture(void)
 GLuint hob_draw_texture_plain(uint8_t r, uint8_t g, uint8_t b, uint8_t a)
 {
 	const uint8_t pixel[4] = {r, g, b, a};
-	GLuint texture = new_texture();
+	GLuint texture = new_texture(GL_TEXTURE_2D);
 	glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 1, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixel);
 	return texture;
 }
@@ -70,6 +70,11 @@ static const struct {
 	{165, 0x93B4, 6, 16, 0, 0},
 	{166, 0x93D4, 6, 16, 0, 0}, /* ASTC 6x6 */
 };
+
+static bool is_ktx2(hob_rt_blob file)
+{
+	return file.size > 80 && memcmp(file.data, "\xABKTX 20\xBB\r\n\x1A\n", 12) == 0;
+}
 
 static uint32_t u32_at(hob_rt_blob blob, size_t at)
 {
@@ -103,40 +108,80 @@ static void *level_bytes(hob_rt_blob file, uint32_t level, uint32_t scheme, size
 	return bytes;
 }
 
-static GLuint load_ktx2(hob_rt_blob file)
+static bool upload_face(GLenum target, uint32_t level, size_t format, uint32_t w, uint32_t h, size_t raw,
+						const void *bytes)
 {
+	if (formats[format].side > 1)
+		glCompressedTexImage2D(target, (GLint)level, formats[format].gl, (GLsizei)w, (GLsizei)h, 0,
+							   (GLsizei)raw, bytes);
+	else
+		glTexImage2D(target, (GLint)level, (GLint)formats[format].gl, (GLsizei)w, (GLsizei)h, 0,
+					 formats[format].layout, formats[format].type, bytes);
+	return glGetError() == GL_NO_ERROR; /* else a block format that this driver does not have */
+}
+
+/* The levels of a cube hold its six faces one after another. */
+static bool upload_level(hob_rt_blob file, uint32_t level, size_t format, uint32_t faces)
+{
+	uint32_t width = u32_at(file, 20) >> level, height = u32_at(file, 24) >> level,
+			 side = formats[format].side;
+	uint32_t w = width ? width : 1, h = height ? height : 1;
+	size_t raw = (size_t)((w + side - 1) / side) * ((h + side - 1) / side) * formats[format].bytes;
+	uint8_t *bytes = level_bytes(file, level, u32_at(file, 44), raw * faces);
+	bool good = bytes;
+	for (uint32_t i = 0; good && i < faces; i++)
+		good = upload_face(faces == 6 ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + i : GL_TEXTURE_2D, level, format, w,
+						   h, raw, bytes + i * raw);
+	free(bytes);
+	return good;
+}
+
+static GLuint load_ktx2(hob_rt_blob file, uint32_t faces)
+{
+	GLenum target = faces == 6 ? GL_TEXTURE_CUBE_MAP : GL_TEXTURE_2D;
 	uint32_t vk = u32_at(file, 12), width = u32_at(file, 20), height = u32_at(file, 24),
 			 levels = u32_at(file, 40);
-	uint32_t scheme = u32_at(file, 44);
 	size_t format = 0, count = sizeof formats / sizeof formats[0];
 	while (format < count && formats[format].vk != vk)
 		format++;
-	if (format == count || width == 0 || height == 0 || width > 16384 || height > 16384 || levels > 15)
+	if (format == count || width == 0 || height == 0 || width > 16384 || height > 16384 || levels > 15 ||
+		u32_at(file, 36) != faces)
 		return 0;
-	GLuint texture = new_texture();
-	for (uint32_t level = 0; level < (levels ? levels : 1); level++) {
-		uint32_t w = width >> level ? width >> level : 1, h = height >> level ? height >> level : 1;
-		uint32_t side = formats[format].side;
-		size_t raw = (size_t)((w + side - 1) / side) * ((h + side - 1) / side) * formats[format].bytes;
-		void *bytes = level_bytes(file, level, scheme, raw);
-		if (!bytes) {
+	GLuint texture = new_texture(target);
+	for (uint32_t level = 0; level < (levels ? levels : 1); level++)
+		if (!upload_level(file, level, format, faces)) {
 			glDeleteTextures(1, &texture);
 			return 0;
 		}
-		if (side > 1)
-			glCompressedTexImage2D(GL_TEXTURE_2D, (GLint)level, formats[format].gl, (GLsizei)w, (GLsizei)h, 0,
-								   (GLsizei)raw, bytes);
-		else
-			glTexImage2D(GL_TEXTURE_2D, (GLint)level, (GLint)formats[format].gl, (GLsizei)w, (GLsizei)h, 0,
-						 formats[format].layout, formats[format].type, bytes);
-		free(bytes);
-	}
-	glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, levels ? (GLint)levels - 1 : 0);
-	if (glGetError() != GL_NO_ERROR) {
-		glDeleteTextures(1, &texture);
-		return 0; /* a block format that this driver does not have */
-	}
+	glTexParameteri(target, GL_TEXTURE_MAX_LEVEL, levels ? (GLint)levels - 1 : 0);
 	return texture;
+}
+
+/* The value of a key, and whether it is there and has `size` bytes. */
+static bool read_key(hob_rt_blob file, const char *key, void *value, size_t size)
+{
+	uint64_t at = u32_at(file, 56), end = at + u32_at(file, 60);
+	size_t name = strlen(key) + 1;
+	while (at + 4 <= end && end <= file.size) {
+		uint64_t length = u32_at(file, (size_t)at);
+		const uint8_t *pair = (const uint8_t *)file.data + at + 4;
+		if (length == name + size && length <= end - at - 4 && memcmp(pair, key, name) == 0) {
+			memcpy(value, pair + name, size);
+			return true;
+		}
+		at += 4 + ((length + 3) & ~(uint64_t)3);
+	}
+	return false;
+}
+
+GLuint hob_draw_cube_load(hob_rt_blob file, uint32_t *last_level, float irradiance[27])
+{
+	if (!is_ktx2(file) || !read_key(file, "HobIrradiance", irradiance, 27 * sizeof *irradiance))
+		return 0;
+	GLuint cube = load_ktx2(file, 6);
+	*last_level = u32_at(file, 40) - 1;
+	glTexParameteri(GL_TEXTURE_CUBE_MAP, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+	return cube;
 }
 
 static GLuint load_picture(hob_rt_blob file, bool srgb)
@@ -145,7 +190,7 @@ static GLuint load_picture(hob_rt_blob file, bool srgb)
 	stbi_uc *pixels = stbi_load_from_memory(file.data, (int)file.size, &width, &height, &channels, 4);
 	if (!pixels)
 		return 0;
-	GLuint texture = new_texture();
+	GLuint texture = new_texture(GL_TEXTURE_2D);
 	glTexImage2D(GL_TEXTURE_2D, 0, srgb ? GL_SRGB8_ALPHA8 : GL_RGBA8, width, height, 0, GL_RGBA,
 				 GL_UNSIGNED_BYTE, pixels);
 	glGenerateMipmap(GL_TEXTURE_2D);
@@ -175,9 +220,8 @@ hob_rt_blob hob_draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user)
 {
 	hob_rt_blob file = find(user, asset, index);
-	bool ktx2 = file.size > 80 && memcmp(file.data, "\xABKTX 20\xBB\r\n\x1A\n", 12) == 0;
 	bool srgb = asset->classic || hob_rt_image(asset, index)->flags & HOB_PK_IMAGE_SRGB;
-	GLuint texture = !file.data ? 0 : ktx2 ? load_ktx2(file) : load_picture(file, srgb);
+	GLuint texture = !file.data ? 0 : is_ktx2(file) ? load_ktx2(file, 1) : load_picture(file, srgb);
 	free((void *)(uintptr_t)file.data);
 	if (texture)
 		return texture;

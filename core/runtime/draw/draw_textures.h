@@ -16,6 +16,8 @@ hob_rt_blob hob_draw_folder_find(void *folder, const hob_rt_asset *asset, uint32
 /* Loads image `index` from `find`. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, if the driver has them, BC1, BC3 to BC7,
  * ASTC; raw or zstd), PNG, JPEG. A missing picture becomes one grey pixel, with a line on stderr. */
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user);
+/* A cube of KTX2 with its last level and the key HobIrradiance; 0 if `file` is none, or the driver lacks its format. */
+GLuint hob_draw_cube_load(hob_rt_blob file, uint32_t *last_level, float irradiance[27]);
 /* One pixel. */
 GLuint hob_draw_texture_plain(uint8_t r, uint8_t g, uint8_t b, uint8_t a);
 /* An OpenGL sampler object for the sampler of a texture reference (HOB_RT_NONE: repeat, linear). */

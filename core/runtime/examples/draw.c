@@ -29,10 +29,11 @@ static const char usage[] =
 	"  --camera N         look through a camera of the model instead\n"
 	"  --pixels N         error that a level of detail may show (1)\n"
 	"  --textures DIR     where the textures are\n"
+	"  --environment BASE light it with a cooked environment map\n"
 	"  --classic          open BASE.classic.meshes, .materials, .scene\n";
 
 typedef struct options {
-	const char *base, *out, *clip, *blend, *textures;
+	const char *base, *out, *clip, *blend, *textures, *environment;
 	int width, height, camera;
 	float time, yaw, pitch, pixels, look[6]; /* eye, target */
 	bool window, classic, looks;
@@ -69,6 +70,8 @@ static bool read_options(int argc, char **argv, options *o)
 			o->blend = value;
 		else if (strcmp(name, "--textures") == 0)
 			o->textures = value;
+		else if (strcmp(name, "--environment") == 0)
+			o->environment = value;
 		else if (strcmp(name, "--time") == 0)
 			o->time = strtof(value, NULL);
 		else if (strcmp(name, "--yaw") == 0)
@@ -92,31 +95,40 @@ static bool read_options(int argc, char **argv, options *o)
 
 /* ---- the model */
 
-static hob_rt_blob load(const options *o, const char *extension)
+static hob_rt_blob load(const char *base, bool classic, const char *extension)
 {
 	char path[4096];
-	snprintf(path, sizeof path, "%s%s%s", o->base, o->classic ? ".classic" : "", extension);
+	snprintf(path, sizeof path, "%s%s%s", base, classic ? ".classic" : "", extension);
 	return hob_draw_file_load(path);
 }
 
-static bool open_model(const options *o, hob_rt_files *files, hob_rt_asset **asset)
+static bool open_model(const char *base, bool classic, hob_rt_files *files, hob_rt_asset **asset)
 {
 	hob_rt_error error = {HOB_RT_OK, ""};
-	files->meshes = load(o, ".meshes");
-	files->materials = load(o, ".materials");
-	files->scene = load(o, ".scene");
-	if (!o->classic)
-		files->animations = load(o, ".animations");
+	files->meshes = load(base, classic, ".meshes");
+	files->materials = load(base, classic, ".materials");
+	files->scene = load(base, classic, ".scene");
+	if (!classic)
+		files->animations = load(base, classic, ".animations");
 	if (hob_rt_open(files, NULL, asset, &error))
 		return true;
-	fprintf(stderr, "draw: %s: %s\n", o->base, error.text);
+	fprintf(stderr, "draw: %s: %s\n", base, error.text);
 	return false;
 }
 
-/* textures/ beside BASE, or in a folder above it. */
-static void find_textures(const options *o, char *folder, size_t size)
+static void close_model(hob_rt_files *files, hob_rt_asset *asset)
 {
-	snprintf(folder, size, "%s", o->base);
+	hob_rt_close(asset);
+	free((void *)(uintptr_t)files->meshes.data);
+	free((void *)(uintptr_t)files->materials.data);
+	free((void *)(uintptr_t)files->scene.data);
+	free((void *)(uintptr_t)files->animations.data);
+}
+
+/* textures/ beside BASE, or in a folder above it. */
+static void find_textures(const char *base, char *folder, size_t size)
+{
+	snprintf(folder, size, "%s", base);
 	for (;;) {
 		char *slash = strrchr(folder, '/'), probe[4200];
 		snprintf(probe, sizeof probe, "%.*s/textures/.", slash ? (int)(slash - folder) : 1,
@@ -131,6 +143,18 @@ static void find_textures(const options *o, char *folder, size_t size)
 		}
 		*slash = 0;
 	}
+}
+
+static bool open_environment(const char *base, draw_environment *out)
+{
+	char folder[4096];
+	hob_rt_files files = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	hob_rt_asset *asset = NULL;
+	find_textures(base, folder, sizeof folder);
+	bool good = open_model(base, false, &files, &asset) &&
+				hob_draw_environment_open(asset, hob_draw_folder_find, folder, out);
+	close_model(&files, asset);
+	return good;
 }
 
 static uint32_t choose_clip(const hob_rt_asset *asset, const char *name)
@@ -187,24 +211,31 @@ static bool show(const options *o, const hob_rt_asset *asset, hob_rt_instance *i
 	char folder[4096];
 	draw_view view;
 	memset(&view, 0, sizeof view);
-	find_textures(o, folder, sizeof folder);
+	draw_environment light;
+	memset(&light, 0, sizeof light);
+	find_textures(o->base, folder, sizeof folder);
 	draw_model *model = hob_draw_model_open(asset, hob_draw_folder_find,
 											(void *)(uintptr_t)(o->textures ? o->textures : folder));
 	if (!model)
 		return false;
-	bool good = true;
+	bool good = !o->environment || open_environment(o->environment, &light);
+	if (o->environment)
+		hob_draw_model_light(model, &light);
 	double before = hob_draw_surface_seconds();
 	hob_rt_player_advance(player, o->time, instance);
-	do {
+	while (good) {
 		hob_rt_update(instance);
 		good = draw_frame(o, model, instance, &view);
 		double now = hob_draw_surface_seconds();
 		if (o->window)
 			hob_rt_player_advance(player, now - before, instance);
 		before = now;
-	} while (good && hob_draw_surface_present(surface));
+		if (!hob_draw_surface_present(surface))
+			break;
+	}
 	if (good && !o->window)
 		good = save_picture(o, surface);
+	hob_draw_environment_close(&light);
 	hob_draw_model_close(model);
 	return good;
 }
@@ -244,7 +275,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	draw_surface *surface = NULL;
-	bool good = open_model(&o, &files, &asset) && hob_rt_instance_open(asset, &instance, &error) &&
+	bool good = open_model(o.base, o.classic, &files, &asset) &&
+				hob_rt_instance_open(asset, &instance, &error) &&
 				hob_rt_player_open(asset, 2, &player, &error) && start_clips(&o, asset, player);
 	if (good)
 		surface = hob_draw_surface_open(o.width, o.height, o.window);
@@ -252,10 +284,6 @@ int main(int argc, char **argv)
 	hob_draw_surface_close(surface);
 	hob_rt_player_close(player);
 	hob_rt_instance_close(instance);
-	hob_rt_close(asset);
-	free((void *)(uintptr_t)files.meshes.data);
-	free((void *)(uintptr_t)files.materials.data);
-	free((void *)(uintptr_t)files.scene.data);
-	free((void *)(uintptr_t)files.animations.data);
+	close_model(&files, asset);
 	return good ? 0 : 1;
 }

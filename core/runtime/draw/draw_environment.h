@@ -1,0 +1,20 @@
+/* draw_environment.h - a cooked environment map (schema/FORMATS.md) as what a shader lights with. */
+#ifndef DRAW_ENVIRONMENT_H
+#define DRAW_ENVIRONMENT_H
+
+#include "draw_textures.h"
+
+typedef struct draw_environment {
+	GLuint cube;	/* roughness r is at level r (2 - r) blurs */
+	GLuint scatter; /* RG by cosine to the eye and roughness: what f0 is multiplied by, and what is added */
+	uint32_t blurs; /* the last level */
+	float irradiance[27]; /* R, G, B of nine coefficients, as in the file */
+} draw_environment;
+
+/* asset    of an environment map: its picture is image 0, which `find` provides
+ * Prints the reason and returns false if that is not a cube that this driver can read. */
+bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *user, draw_environment *out);
+/* All zero is allowed. */
+void hob_draw_environment_close(draw_environment *environment);
+
+#endif

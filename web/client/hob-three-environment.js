@@ -1,0 +1,60 @@
+/**
+ * hob-three-environment.js - environment maps for three.js: what Hob makes of an .hdr or .exr file that is cooked with
+ * the setting environment.cook.
+ *
+ *     const model = await loader.loadAsync('art/studio.hdr');
+ *     const light = environmentLight(model.userData.environment, renderer);
+ *     scene.environment = scene.background = light.texture;
+ *
+ * The levels of the file are blurred already, each for the roughness that three.js takes it for: they are only copied
+ * into three.js' own kind of cube (PMREMGenerator), whose faces are the other way round than those it reads. A new one
+ * is needed after a reload.
+ */
+import * as THREE from 'three';
+
+/* What each band of the harmonics of light is multiplied by to become irradiance. */
+const bands = [Math.PI, 2 * Math.PI / 3, Math.PI / 4];
+
+/** Light of nine coefficients of irradiance (KTX2's key HobIrradiance) for materials that no environment lights. */
+export function irradianceProbe(numbers) {
+	const probe = new THREE.LightProbe();
+	probe.sh.coefficients.forEach((coefficient, i) => coefficient.fromArray(numbers, 3 * i)
+		.divideScalar(bands[i === 0 ? 0 : i < 4 ? 1 : 2]));
+	return probe;
+}
+
+function levelMaterial(cube) {
+	return new THREE.ShaderMaterial({
+		uniforms: { cube: { value: cube }, level: { value: 0 } },
+		vertexShader: 'varying vec3 way; void main() { way = position;'
+			+ ' gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }',
+		fragmentShader: 'varying vec3 way; uniform samplerCube cube; uniform float level;'
+			+ ' void main() { gl_FragColor = vec4(textureLod(cube, way, level).rgb, 1.0); }',
+		side: THREE.BackSide, blending: THREE.NoBlending, depthTest: false, depthWrite: false,
+	});
+}
+
+/**
+ * @param {{cube: THREE.CompressedCubeTexture}} environment  userData.environment of a loaded environment map
+ * @param {THREE.WebGLRenderer} renderer  the one that draws with it
+ * @returns {THREE.WebGLCubeRenderTarget} its `texture` is for scene.environment and scene.background; dispose() it
+ */
+export function environmentLight({ cube }, renderer) {
+	const { width: size, mipmaps } = cube.image[0];
+	const target = new THREE.WebGLCubeRenderTarget(size, { type: THREE.HalfFloatType, generateMipmaps: false,
+		minFilter: THREE.LinearMipmapLinearFilter, colorSpace: THREE.LinearSRGBColorSpace, depthBuffer: false });
+	target.texture.isPMREMTexture = true;
+	target.texture.mipmaps = mipmaps.map(({ width, height }) => ({ width, height }));
+	const box = new THREE.Mesh(new THREE.BoxGeometry(5, 5, 5), levelMaterial(cube));
+	const camera = new THREE.CubeCamera(1, 10, target);
+	mipmaps.forEach(({ width, height }, i) => {
+		box.material.uniforms.level.value = i;
+		target.viewport.set(0, 0, width, height); /* the renderer does not scale it to the level */
+		camera.activeMipmapLevel = i;
+		camera.update(renderer, box);
+	});
+	target.viewport.set(0, 0, size, size);
+	box.geometry.dispose();
+	box.material.dispose();
+	return target;
+}
