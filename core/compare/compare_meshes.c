@@ -114,8 +114,8 @@ static void changed_attributes(comparison *c, const hob_pk_mesh *a, const hob_pk
 {
 	changed_flag(c, a->flags, b->flags, HOB_PK_MESH_SKINNED, "skin", called, name);
 	changed_flag(c, a->flags, b->flags, HOB_PK_MESH_HAS_COLORS, "vertex colours", called, name);
-	if (!(a->flags & HOB_PK_MESH_GENERATED_NORMALS) &&
-		(b->flags & (HOB_PK_MESH_GENERATED_NORMALS | HOB_PK_MESH_FLAT)))
+	const uint32_t own = HOB_PK_MESH_GENERATED_NORMALS | HOB_PK_MESH_FLAT;
+	if (!(a->flags & own) && (b->flags & own))
 		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none, "%s has lost the normals of its source",
 						called);
 	if (a->morph_count != b->morph_count)

@@ -133,16 +133,40 @@ static char *picture_path(const diff_report_options *how, const char *asset)
 	return (char *)path.data;
 }
 
+/* Where nothing but clips differs, a picture at rest would show none of it: the first clip poses both. */
+static const char *posed_by(const cJSON *comparison)
+{
+	const cJSON *change;
+	const char *clip = "";
+	cJSON_ArrayForEach(change, srv_cli_member(comparison, "changes"))
+	{
+		if (strcmp(srv_cli_text(change, "part"), "clip") != 0)
+			return "";
+		if (!clip[0] && strcmp(srv_cli_text(change, "change"), "renamed") != 0)
+			clip = srv_cli_text(change, "name");
+	}
+	return clip;
+}
+
 /* A model that cannot be drawn has no picture; a file that cannot be written ends the run. */
 static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
 {
-	char target[200];
+	hob_buf target = {0};
 	cli_response response;
 	hob_error error;
-	snprintf(target, sizeof target,
-			 "/api/v1/assets/%s/compare/picture?from=%.40s&to=%.40s&view=%.20s&size=320", id, how->from,
-			 how->to, how->view);
-	if (!srv_cli_request(how->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+	const char *clip = posed_by(entry->comparison);
+	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%.40s&to=%.40s&view=%.20s&size=320", id,
+				   how->from, how->to, how->view);
+	if (clip[0]) {
+		hob_buf_put_str(&target, HOB_STR("&clip="));
+		srv_cli_encode(&target, hob_str_of(clip));
+	}
+	hob_buf_put(&target, "", 1);
+	bool asked = target.failed ? hob_fail(&error, MEMORY, "no memory left for a picture")
+							   : srv_cli_request(how->url, "GET", (const char *)target.data, NULL,
+												 (hob_str){0}, &response, &error);
+	hob_buf_release(&target);
+	if (!asked) {
 		srv_cli_print_error(who, &error);
 		*code = EXIT_UNREACHABLE;
 		return false;

@@ -68,8 +68,9 @@ typedef enum srv_control_kind {
 
 typedef struct srv_control {
 	srv_control_kind kind;
-	hob_str asset;			  /* "root/path"; the poster owns this and the next three until the answer */
-	hob_str text, tag, file;  /* file: of SETTINGS: below the root; empty: the sidecar */
+	hob_str asset; /* "root/path"; the poster owns this and the next three until the answer */
+	hob_str text, tag,
+		file; /* file: of SETTINGS: below the root; empty: the sidecar. Of a picture of two cooks: a clip */
 	uint64_t number, number2; /* job id, cursor, limit by kind */
 	int64_t since_ms;		  /* Unix time, 0 = no limit */
 	hob_sha256 digest;

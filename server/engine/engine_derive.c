@@ -41,6 +41,7 @@ struct derivation {
 	hob_sha256 key, of, blob;
 	hob_sha256 outputs[2][GLB_PARTS]; /* of a GLB; of two cooks */
 	srv_thumbnail_input *pair;		  /* of a picture; owned */
+	char *clip;						  /* of a picture: in whose pose; owned; NULL: at rest */
 	hob_error error;
 	asker *askers;
 	derivation *next;
@@ -149,8 +150,8 @@ static bool make_picture(derivation *d, hob_buf *out)
 	if (!srv_thumbnail_find(program))
 		return hob_fail(&d->error, NOT_FOUND, "hob-thumbnail, which draws pictures, is not installed here");
 	return srv_thumbnail_draw_pair(program, d->engine->options.sandbox, d->engine->store, d->pair,
-								   srv_thumbnail_view_at(d->level >> 16), &d->engine->stop_work, out,
-								   &d->error);
+								   srv_thumbnail_view_at(d->level >> 16), d->clip ? d->clip : "",
+								   &d->engine->stop_work, out, &d->error);
 }
 
 static bool is_of_one_blob(srv_derived kind)
@@ -211,9 +212,16 @@ static void answer_all(derivation *d, const hob_error *error)
 	}
 }
 
-static void free_one(derivation *d)
+/* What a derivation owns. */
+static void release(const derivation *d)
 {
 	free(d->pair);
+	free(d->clip);
+}
+
+static void free_one(derivation *d)
+{
+	release(d);
 	free(d);
 }
 
@@ -363,7 +371,7 @@ static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 			return *at;
 		}
 	}
-	free(wanted->pair);
+	release(wanted);
 	return *at;
 }
 
@@ -442,16 +450,23 @@ static bool find_versions(srv_engine *engine, srv_control *control, derivation *
 		return false;
 	if (wanted->kind == SRV_DERIVED_PICTURE)
 		wanted->pair = calloc(2, sizeof *wanted->pair);
-	int refused = wanted->kind == SRV_DERIVED_PICTURE && !wanted->pair ? 503 : 0;
+	bool posed = control->file.len > 0;
+	if (posed)
+		wanted->clip = strndup(control->file.data, control->file.len);
+	int refused =
+		wanted->kind == SRV_DERIVED_PICTURE && (!wanted->pair || (posed && !wanted->clip)) ? 503 : 0;
 	if (refused > 0)
 		(void)hob_fail(&error, MEMORY, "no memory left for a picture");
 	for (int side = 0; side < 2 && refused == 0; side++)
 		refused = find_version(engine, a, side == 0 ? control->text : control->tag, wanted, side, &error);
-	const hob_sha256 sets[4] = {srv_derived_set(wanted->outputs[0]), srv_derived_set(wanted->outputs[1])};
+	const hob_sha256 sets[4] = {
+		srv_derived_set(wanted->outputs[0]), srv_derived_set(wanted->outputs[1]),
+		posed ? hob_sha256_of((hob_bytes){(const uint8_t *)control->file.data, control->file.len})
+			  : (hob_sha256){{0}}};
 	wanted->of = srv_derived_set(sets);
 	if (refused == 0)
 		return true;
-	free(wanted->pair);
+	release(wanted);
 	srv_control_answer(control, refused,
 					   refused == 410	? "http.gone"
 					   : refused == 400 ? "http.bad-request"
@@ -475,19 +490,19 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 	wanted.key = srv_derived_key(wanted.kind, wanted.level, &wanted.of);
 	if (srv_store_part(engine->store, &wanted.key, &wanted.blob)) {
 		answer_made(control, &wanted.blob);
-		free(wanted.pair);
+		release(&wanted);
 		return;
 	}
 	if (atomic_load(&control->abandoned)) {
 		srv_control_answer(control, 503, "http.unavailable", "no client is waiting for it");
-		free(wanted.pair);
+		release(&wanted);
 		return;
 	}
 	asker *one = malloc(sizeof *one);
 	derivation *d = one ? find_or_add(engine, &wanted) : NULL;
 	if (!d) {
 		if (!one)
-			free(wanted.pair);
+			release(&wanted);
 		free(one);
 		srv_control_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
 		return;

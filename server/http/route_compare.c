@@ -4,6 +4,7 @@
 
 /* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are kept as such. */
 
+enum { CLIP_NAME = 1024 };
 static const char *const views[] = {"corner", "front", "back", "left", "right", "top", "bottom"};
 
 /* A rev, the key of a cook, "latest", "previous"; the loop knows which exist. */
@@ -25,7 +26,7 @@ static enum MHD_Result reply_made(request *r, const char *type)
 			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the comparison could not be kept");
 }
 
-static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level)
+static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level, hob_str clip)
 {
 	enum MHD_Result result;
 	const srv_view *view;
@@ -35,6 +36,7 @@ static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level)
 	result = srv_ask(r, SRV_CONTROL_DERIVE, asset->full,
 					 &(srv_control){.number = kind,
 									.number2 = level,
+									.file = clip,
 									.text = version(r, "from", HOB_STR("previous")),
 									.tag = version(r, "to", HOB_STR("latest"))});
 	srv_view_drop(view);
@@ -43,14 +45,14 @@ static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level)
 
 enum MHD_Result srv_route_asset_compare(request *r)
 {
-	return r->ask ? reply_made(r, "application/json") : ask_for(r, SRV_DERIVED_COMPARE, 0);
+	return r->ask ? reply_made(r, "application/json") : ask_for(r, SRV_DERIVED_COMPARE, 0, (hob_str){0});
 }
 
 enum MHD_Result srv_route_asset_compare_picture(request *r)
 {
 	enum MHD_Result result;
 	uint64_t size, place = 0;
-	hob_str name = HOB_STR("corner");
+	hob_str name = HOB_STR("corner"), clip = {0};
 	if (r->ask)
 		return reply_made(r, "image/png");
 	srv_request_param(r, "view", &name);
@@ -62,5 +64,8 @@ enum MHD_Result srv_route_asset_compare_picture(request *r)
 								 "there is no view '%.*s'", HOB_FMT(name));
 	if (!srv_request_number(r, "size", 64, 512, 256, &result, &size))
 		return result;
-	return ask_for(r, SRV_DERIVED_PICTURE, size | place << 16);
+	if (srv_request_param(r, "clip", &clip) && (clip.len == 0 || clip.len > CLIP_NAME))
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "the name of a clip that one of the two cooks has",
+								 "clip=NAME has 1 to %d bytes", CLIP_NAME);
+	return ask_for(r, SRV_DERIVED_PICTURE, size | place << 16, clip);
 }

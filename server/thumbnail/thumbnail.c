@@ -28,6 +28,7 @@ typedef struct task {
 	const srv_thumbnail_input *inputs;
 	int count;
 	const srv_thumbnail_view *view;
+	const char *clip;
 } task;
 
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
@@ -108,10 +109,10 @@ static int add_inputs(const srv_thumbnail_input *input, char (*names)[HOB_SHA256
 static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, const open_blobs *blobs,
 				  int out, pid_t *pid, hob_error *err)
 {
-	static const size_t words = 2 * (SRV_THUMBNAIL_TEXTURES + 2) + 6;
+	static const size_t words = 2 * (SRV_THUMBNAIL_TEXTURES + 2) + 7;
 	char(*names)[HOB_SHA256_TEXT + 1] = calloc(2 * SRV_THUMBNAIL_TEXTURES, sizeof *names), numbers[8][16];
 	char **argv = calloc(words, sizeof *argv);
-	int fds[2 + FDS] = {out, -1}, count = 5;
+	int fds[2 + FDS] = {out, -1}, count = 6;
 	bool ok = names && argv;
 	if (ok) {
 		const int values[4] = {(int)sandbox, (int)t->inputs[0].size, t->view->yaw, t->view->pitch};
@@ -120,6 +121,7 @@ static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, c
 			snprintf(numbers[i], sizeof numbers[i], "%d", values[i]);
 			argv[1 + i] = numbers[i];
 		}
+		argv[5] = (char *)(uintptr_t)t->clip;
 		for (int i = 0; i < t->count; i++)
 			count += add_inputs(&t->inputs[i], names + i * SRV_THUMBNAIL_TEXTURES, numbers + 4 + 2 * i,
 								argv + count);
@@ -220,12 +222,12 @@ bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store 
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err)
 {
-	return draw(path, sandbox, store, &(task){input, 1, views}, stop, png, err);
+	return draw(path, sandbox, store, &(task){input, 1, views, ""}, stop, png, err);
 }
 
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
-							 const atomic_bool *stop, hob_buf *png, hob_error *err)
+							 const char *clip, const atomic_bool *stop, hob_buf *png, hob_error *err)
 {
-	return draw(path, sandbox, store, &(task){pair, 2, view}, stop, png, err);
+	return draw(path, sandbox, store, &(task){pair, 2, view, clip}, stop, png, err);
 }

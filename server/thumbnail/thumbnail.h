@@ -1,12 +1,13 @@
 /* thumbnail.h - a picture of one cooked model, drawn by a separate process.
  *
- *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH {SKINS COUNT SHA256...}
+ *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH CLIP {MOVES COUNT SHA256...}
  *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws at nice 19, in software, without reading any file
  *   [6 animations,] then textures in SHA256's order
  *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
  *
  * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, and the picture is three times
- * as wide: before, after, and the differences, with a ring around the largest.
+ * as wide: before, after, and the differences, with a ring around the largest. CLIP: the name of the clip in whose pose they are
+ * drawn, at the time at which they differ most (posed.h); empty: at rest.
  *
  * The program is found beside this one or in libexec, as hob-worker is. */
 #ifndef SRV_THUMBNAIL_H
@@ -47,9 +48,11 @@ bool srv_thumbnail_find(char *path);
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same for two cooks side by side, as above; the size is that of pair[0]. */
+/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: empty, or that of a pose; UNSUPPORTED also if
+ * neither of them has it. */
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
-							 const atomic_bool *stop, hob_buf *png, hob_error *err) HOB_MUST_CHECK;
+							 const char *clip, const atomic_bool *stop, hob_buf *png,
+							 hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -1,8 +1,9 @@
 /* hob-thumbnail: draws one cooked model into a small picture; thumbnail.h describes its arguments. It opens the graphics
  * library first, then enters its sandbox, and only then reads the model. Ends with 0 and a PNG on stdout, or with 2 (not
- * started by hob), 3 (no OpenGL ES), 4 (nothing to draw). */
+ * started by hob), 3 (no OpenGL ES), 4 (nothing to draw, or no such clip). */
 #include "../worker/sandbox.h"
 #include "difference.h"
+#include "posed.h"
 
 #include "../../core/runtime/draw/draw_model.h"
 #include "../../core/runtime/draw/draw_surface.h"
@@ -41,6 +42,7 @@ typedef struct given {
 typedef struct camera {
 	int size;
 	float yaw, pitch;
+	const char *clip; /* empty: at rest */
 } camera;
 
 static hob_rt_blob map(int fd)
@@ -177,6 +179,12 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 			return false;
 		instances[i] = g[i].instance;
 	}
+	if (count == 2 && from->clip[0]) {
+		const srv_posed both[2] = {{g[0].asset, g[0].instance, g[0].model},
+								   {g[1].asset, g[1].instance, g[1].model}};
+		if (!srv_posed_apart(both, from->clip, from->yaw, from->pitch, size * FINER))
+			return false;
+	}
 	hob_draw_view_around(instances, count, from->yaw, from->pitch, size * FINER, size * FINER, &view);
 	for (int i = 0; i < count; i++)
 		pictures[i] = draw_one(surface, &g[i], &view, size, &draws);
@@ -215,9 +223,9 @@ int main(int argc, char **argv)
 	camera from = {0};
 	given inputs[2] = {{0}};
 	struct stat info;
-	int count = argc > 5 ? read_given(argc - 5, argv + 5, inputs) : 0;
-	if (argc > 4)
-		from = (camera){atoi(argv[2]), (float)atoi(argv[3]), (float)atoi(argv[4])};
+	int count = argc > 6 ? read_given(argc - 6, argv + 6, inputs) : 0;
+	if (argc > 5)
+		from = (camera){atoi(argv[2]), (float)atoi(argv[3]), (float)atoi(argv[4]), argv[5]};
 	if (count == 0 || from.size < 1 || from.size > SIZE_MAX_PIXELS || fstat(FIRST_FD, &info) != 0) {
 		fprintf(stderr, "hob-thumbnail is started by hob\n");
 		return BAD_CALL;

@@ -61,6 +61,12 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 		await page.getByLabel('Seen from').selectOption('top');
 		await shot('Difference').waitFor();
 		await page.getByRole('button', { name: 'Side by side' }).click();
+		await shot('After').waitFor();
+		const rest = await shot('Before').screenshot();
+		await page.getByLabel('Pose').selectOption('Wave');
+		await page.getByText("At the time of the clip 'Wave' at which the two differ most").waitFor();
+		await shot('Before').waitFor();
+		assert.notDeepEqual(await shot('Before').screenshot(), rest, 'the arm is turned');
 		await assertAccessible(page);
 	});
 

@@ -243,6 +243,9 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		studio.save('hero.glb', model('simple/BoxVertexColors.glb'));
 		await says('No problems');
 		assert.equal((await studio.get('/api/v1/errors')).assets, 0);
+		await go('/ui/asset/art/hero.glb');
+		await page.locator('.strip div', { hasText: /Repaired.*from the cache/s }).waitFor();
+		await assertAccessible(page);
 		await go('/');
 		await latest.filter({ hasText: /hero\.glb.*Recovered/s }).waitFor();
 		studio.save('gone.obj', objText(4));
@@ -252,6 +255,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	});
 
 	test('jobs, cache, log and API have controls that do what they say', async () => {
+		await studio.sync();
 		await go('/ui/jobs');
 		await page.getByRole('button', { name: 'Timeline' }).click();
 		const { traceEvents } = await studio.get('/api/v1/trace');

@@ -134,7 +134,10 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 			await page.getByRole('columnheader', { name: column }).getByRole('button').click();
 			await page.locator(`[role=columnheader][aria-sort=${order}]`, { hasText: column }).waitFor();
 		}
+		await go('/ui/assets');
+		await page.locator('.rows .row').nth(2).waitFor();
 		await page.getByPlaceholder('Search names').fill('obj chest');
+		await page.locator('.rows .row').nth(1).waitFor({ state: 'detached' });
 		await page.locator('.rows .row', { hasText: 'chest.obj' }).waitFor();
 	});
 

@@ -88,7 +88,7 @@ describe('signing in', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await where.getByRole('link', { name: 'Jobs' }).click();
 			await where.getByRole('heading', { name: 'Finished' }).waitFor();
 		}
-		assert.equal(await page.getByText('Read only').count(), 0);
+		await page.getByText('Read only').waitFor({ state: 'detached' });
 		await page.goto(`${studio.origin}/ui/asset/art/a.obj`);
 		await page.getByRole('button', { name: 'Cook again' }).click();
 		await says('Requested');

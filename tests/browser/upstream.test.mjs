@@ -1,7 +1,13 @@
-/* The cache page of a daemon with an upstream: one that answers, then one that does not. */
+/* What the pages of a daemon with an upstream or a farm say: of one that answers, then of one that does not. */
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import { missing, withoutDashboard } from './bench.mjs';
+import { hob, missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
 describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard() ?? false }, () => {
@@ -35,6 +41,74 @@ describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard
 		await panel.getByText('Does not answer; everything is cooked here, since').waitFor();
 		assert.match(await panel.innerText(), /Waiting to be pushed/);
 		await assertAccessible(page);
+		await page.goto(`${below.origin}/`);
+		await page.getByText(/The cache above does not answer .* Everything is cooked on this machine meanwhile\./).waitFor();
 		assert.deepEqual(below.complaints, []);
+	});
+});
+
+/* The PostgreSQL of tests/integration: it says where it listens, or why it cannot; every line that it is sent is done to it. */
+const server = `import sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))})
+import farm_servers
+if farm_servers.WHY_NOT: sys.exit(print('!' + farm_servers.WHY_NOT))
+postgres = farm_servers.Postgres(sys.argv[1])
+print(postgres.url, flush=True)
+try:
+    for line in sys.stdin: getattr(postgres, line.strip())(); print('done', flush=True)
+finally: postgres.remove()`;
+
+describe('a farm on the overview', { skip: missing() ?? withoutDashboard() ?? false }, () => {
+	let folder;
+	let postgres;
+	let said;
+	let url;
+	let studio;
+	const next = async () => (await said.next()).value;
+	const tell = async (word) => {
+		postgres.stdin.write(`${word}\n`);
+		assert.equal(await next(), 'done');
+	};
+	before(async () => {
+		folder = mkdtempSync(join(tmpdir(), 'hob-farm-'));
+		postgres = spawn('python3', ['-c', server, join(folder, 'pg')], { stdio: ['pipe', 'pipe', 'inherit'] });
+		said = createInterface({ input: postgres.stdout })[Symbol.asyncIterator]();
+		url = await next();
+		if (url.startsWith('!')) return;
+		mkdirSync(join(folder, 'blobs'));
+		const options = ['--farm-metadata', url, '--farm-blobs', `file://${join(folder, 'blobs')}`];
+		execFileSync(hob, ['farm', 'init', ...options]);
+		studio = await openStudio({ 'a.obj': objText(3) }, { options });
+		await studio.sync();
+	});
+	after(async () => {
+		await studio?.close();
+		if (postgres.exitCode === null) {
+			postgres.stdin.end();
+			await once(postgres, 'exit');
+		}
+		rmSync(folder, { recursive: true, force: true });
+	});
+
+	test('a database that stands still is told beside what is well, and no more when it goes on', async (t) => {
+		if (url.startsWith('!')) return t.skip(url.slice(1));
+		const page = await studio.newPage('/');
+		await page.getByText('Everything is cooked and up to date.').waitFor();
+		const banner = page.locator('.banner', { hasText: 'The farm does not answer' });
+		assert.equal(await banner.count(), 0);
+		await tell('freeze');
+		try {
+			studio.save('b.obj', objText(5));
+			await studio.sync();
+			await banner.getByText('Everything is cooked on this machine meanwhile. 1 result waits to be shared.').waitFor();
+			await assertAccessible(page);
+			await banner.getByRole('link', { name: 'More' }).click();
+			await page.getByRole('heading', { name: 'Farm' }).waitFor();
+			await page.goBack();
+		} finally {
+			await tell('thaw');
+		}
+		await banner.waitFor({ state: 'detached' });
+		await page.getByText('Everything is cooked and up to date.').waitFor();
+		assert.deepEqual(studio.complaints, []);
 	});
 });

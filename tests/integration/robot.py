@@ -5,7 +5,7 @@ import json
 import struct
 
 
-def _grid(side, colors=True):
+def _grid(side, colors=True, keep_normals=True):
     points, normals, uvs, tints, indices = [], [], [], [], []
     for y in range(side + 1):
         for x in range(side + 1):
@@ -17,7 +17,7 @@ def _grid(side, colors=True):
         for x in range(side):
             a = y * (side + 1) + x
             indices += [a, a + side + 1, a + 1, a + 1, a + side + 1, a + side + 2]
-    return {"POSITION": (points, 3), "NORMAL": (normals, 3), "TEXCOORD_0": (uvs, 2),
+    return {"POSITION": (points, 3), **({"NORMAL": (normals, 3)} if keep_normals else {}), "TEXCOORD_0": (uvs, 2),
             **({"COLOR_0": (tints, 4)} if colors else {})}, indices
 
 
@@ -58,7 +58,7 @@ def text(made):
 
     meshes = []
     for material, (name, side) in enumerate(made["sides"].items()):
-        attributes, indices = _grid(side, made["colors"])
+        attributes, indices = _grid(side, made["colors"], made.get("normals", True))
         meshes.append({"name": name, "primitives": [{
             "attributes": {key: add(values, width, f"VEC{width}", 5126) for key, (values, width) in attributes.items()},
             "indices": add(indices, 1, "SCALAR", 5125), "material": material}]})

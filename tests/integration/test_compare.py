@@ -109,9 +109,11 @@ class Compare(Scenario):
             self.assertEqual(grows, figures[name]["to"] > figures[name]["from"], figures[name])
 
     def test_each_planted_change_is_told_and_nothing_else(self):
-        others = ["same", "flipped", "missing", "coarser"]
+        others = ["same", "flipped", "missing", "coarser", "faceless"]
         for name in [*PLANTED, *others]:
             self.plant(name, robot.model())
+        flat = {**robot.model(), "normals": False}
+        self.plant("flat", flat)
         with self.serve() as self.daemon:
             self.daemon.sync()
             for name, (change, _, _) in PLANTED.items():
@@ -119,6 +121,9 @@ class Compare(Scenario):
                 change(made)
                 self.put(f"{name}/robot.gltf", robot.text(made))
             self.put("same/robot.gltf", robot.text({**robot.model(), "indent": 1}))
+            moved(flat)
+            self.put("flat/robot.gltf", robot.text(flat))
+            self.put("faceless/robot.gltf", robot.text({**robot.model(), "normals": False}))
             self.put("flipped/normal.png", png(128, 206, 220))
             (self.art / "missing/color.png").unlink()
             self.put("coarser/robot.gltf.cook.json", json.dumps({"lods": {"ratio": 0.2}}))
@@ -134,6 +139,8 @@ class Compare(Scenario):
                     self.assertLessEqual(len(extra), 4, extra)
             self.expect(self.compare("flipped"), [("note", "texture", "changed", "(normal) shows another picture")], {})
             self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checkerboard replaces it")], {})
+            self.expect(self.compare("faceless"), [("warn", "mesh", "changed", "has lost the normals of its source")], {})
+            self.assertEqual(["node"], [each["part"] for each in self.compare("flat")["changes"]], "it had none to lose")
             self.expect(self.compare("coarser"), [("warn", "mesh", "changed", "mesh 'Body'")], {})
             key = self.daemon.get(f"/api/v1/assets/{self.daemon.assets()['art/same/robot.gltf']['id']}/history").json()
             again, first = [each["key"] for each in key["items"] if each["result"] in ("cooked", "hit")][:2]
@@ -181,11 +188,12 @@ class Compare(Scenario):
 
     def test_pictures_show_where_the_difference_is(self):
         seen = ("moved", "turned", "scaled", "denser", "lost_texture_use", "lost_colors", "painted")
-        for name in (*seen, "same", "flipped", "missing"):
+        moving = ("lost_clip", "all_clips", "longer")
+        for name in (*seen, *moving, "same", "flipped", "missing"):
             self.plant(name, robot.model())
         with self.serve() as self.daemon:
             self.daemon.sync()
-            for name in seen:
+            for name in (*seen, *moving):
                 made = robot.model()
                 PLANTED[name][0](made)
                 self.put(f"{name}/robot.gltf", robot.text(made))
@@ -204,6 +212,17 @@ class Compare(Scenario):
                 with self.subTest(name):
                     views = [self.picture(name, view=view)[2] for view in ("corner", "top", "left")]
                     self.assertTrue(any(differs(pixel) for marked in views for row in marked for pixel in row))
+            for name, clip in (("lost_clip", "Wave"), ("all_clips", "Walk"), ("longer", "Walk")):
+                with self.subTest(name):
+                    before, posed, moving = self.picture(name, view="left", clip=clip)
+                    self.assertTrue(any(differs(pixel) for row in moving for pixel in row))
+                    self.assertTrue(any(ring(pixel) for row in moving for pixel in row))
+                    self.assertNotEqual(before, posed)
+            _, _, rest = self.picture("longer", view="left")
+            self.assertFalse(any(differs(pixel) for row in rest for pixel in row), "at rest no clip is seen")
+            asset = self.daemon.assets()["art/lost_clip/robot.gltf"]["id"]
+            for status, clip in ((400, ""), (400, "x" * 1025), (422, "Run")):
+                self.assertEqual(status, self.daemon.get(f"/api/v1/assets/{asset}/compare/picture?clip={clip}").status)
             before, after, difference = self.picture("same", **{"from": "latest"})
             self.assertEqual(before, after)
             self.assertFalse(any(differs(pixel) or ring(pixel) for row in difference for pixel in row))

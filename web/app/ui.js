@@ -168,9 +168,10 @@ export function BundleButton({ url, name }) {
 /** A link to an asset by "root/path": the file's name, and below it where it lies. */
 export function AssetName({ name }) {
 	const slash = name.lastIndexOf('/') + 1;
-	return html`<a href=${nameAddress(name)}>${name.slice(slash)}</a><br />
+	return html`<a href=${nameAddress(name)}><${Breakable} path=${name.slice(slash)} /></a><br />
 		<small><${Breakable} path=${name.slice(0, slash)} /></small>`;
 }
 
-/** Long names may break behind a slash. */
-export const Breakable = ({ path }) => path.split('/').map((part, at) => (at === 0 ? part : html`/<wbr />${part}`));
+/** Long names may break behind a slash, and behind what parts the words of a name. */
+export const Breakable = ({ path }) => path.split(/(?<=[/_])|(?=[.])/)
+	.map((part, at) => (at === 0 ? part : html`<wbr />${part}`));

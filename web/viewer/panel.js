@@ -30,7 +30,8 @@ export function measureLevels(group) {
 	});
 	const count = Math.max(0, ...[...drawn.keys()].map((index) => geometry.meshes[index].lod_count));
 	return Array.from({ length: count }, (_, level) => {
-		const sum = { triangles: 0, vertices: 0, bytes: 0, error: 0 };
+		const copies = [...drawn.values()].some((times) => times > 1);
+		const sum = { triangles: 0, vertices: 0, bytes: 0, error: 0, copies };
 		for (const [index, times] of drawn) {
 			const mesh = geometry.meshes[index];
 			const levels = meshLevels(meshes, mesh);
@@ -55,7 +56,7 @@ export function levelSection(levels, whole, chosen, choose) {
 		const [only] = levels;
 		return section(text.levels, h('p', { class: 'viewer-quiet' },
 			`${text.levelsOne}${only ? ` ${number(only.triangles)} ${text.triangles.toLowerCase()}, ${size(
-					only.bytes)}.` : ''}`));
+					only.bytes)}.` : ''}${only?.copies ? ` ${text.copies}` : ''}`));
 	}
 	const rows = levels.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)),
 			h('td', {}, number(level.triangles)),
@@ -72,7 +73,7 @@ export function levelSection(levels, whole, chosen, choose) {
 			(i === level ? row.setAttribute('aria-current', 'true') : row.removeAttribute('aria-current')));
 	mark(chosen);
 	return section(text.levels, bar, table([text.level, text.triangles, text.vertices, text.size, text.error], rows),
-		h('p', { class: 'viewer-quiet' }, text.errorHint, '.'));
+		h('p', { class: 'viewer-quiet' }, text.errorHint, '.', levels[0].copies ? ` ${text.copies}` : ''));
 }
 
 /** Morph targets by name: one slider moves all meshes that have it. */

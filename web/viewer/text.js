@@ -68,6 +68,7 @@ export const text = {
 	levels: 'Levels of detail',
 	level: 'Level',
 	levelsOne: 'One level: nothing simpler was made.',
+	copies: 'Every copy of a mesh that is drawn is counted.',
 	triangles: 'Triangles',
 	vertices: 'Vertices',
 	size: 'Size',

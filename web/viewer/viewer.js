@@ -333,7 +333,8 @@ class Viewer {
 		this.look = look;
 		if (look === 'meshlets' && this.model) this.meshlets = showMeshlets(this.model, this.lod);
 		this.stage.override = this.looks.material(look);
-		this.stage.ground = look === 'overdraw' ? new THREE.Color(0) : null;
+		this.stage.ground = look === 'overdraw' ? new THREE.Color(0)
+			: isThin(this.model) ? new THREE.Color(0x6f7276) : null;
 		this.undensity?.();
 		this.undensity = look === 'density' && this.model ? followDensity(this.model, this.stage.override) : null;
 		this.legend.textContent = text.legends[look]?.(...DENSITY.map((each) => number(each))) ?? '';
@@ -586,6 +587,16 @@ class Viewer {
 		this.stage?.dispose();
 		this.root.remove();
 	}
+}
+
+/* Lines and points alone, often white: they are not seen before a light ground. */
+function isThin(model) {
+	let [thin, thick] = [false, false];
+	model?.traverse(({ isMesh, isLine, isPoints }) => {
+		thin ||= isLine || isPoints;
+		thick ||= isMesh;
+	});
+	return Boolean(thin && !thick);
 }
 
 /**

@@ -12,7 +12,7 @@ import { thumbAddress } from '../thumb.js';
 import { Files } from './asset_files.js';
 import { Deps } from './asset_deps.js';
 import { AssetSettings } from './asset_settings.js';
-import { History } from './asset_history.js';
+import { concerns, History } from './asset_history.js';
 import { LogText, Why } from './asset_why.js';
 
 const words = text.asset;
@@ -40,6 +40,15 @@ function Viewer({ asset }) {
 				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
+/* What was cooked once and is served again: since when, and whether that repaired the asset. */
+function useReturn(asset) {
+	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=2`, { on: concerns(asset) });
+	const [now, before] = history.data?.items ?? [];
+	if (asset.error || !words.returned[now?.result]) return [];
+	return [before?.result === 'failed' ? words.facts.repaired : words.facts.again,
+		html`<${Time} at=${now.at} /> <small>${words.returned[now.result]}</small>`];
+}
+
 function Facts({ asset }) {
 	const { stats, bytes } = asset;
 	const textures = asset.outputs.reduce((sum, output) => sum
@@ -56,6 +65,7 @@ function Facts({ asset }) {
 				[words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
 		[words.facts.time, asset.cook_ms > 0 && duration(asset.cook_ms)],
 		[words.facts.when, asset.cooked_at && html`<${Time} at=${asset.cooked_at} />`],
+		useReturn(asset),
 	];
 	return html`<dl class="strip">${facts.filter(([, value]) => value)
 			.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -98,8 +108,16 @@ function Head({ asset }) {
 			</div></div>`;
 }
 
+/* What another tab shows begins in the upper half of the window, below what is left of the view. */
 function Tabs({ now, address }) {
-	return html`<nav class="tabs" aria-label=${words.tabsLabel}>
+	const nav = useRef(null);
+	const before = useRef(now);
+	useLayoutEffect(() => {
+		const hidden = nav.current.getBoundingClientRect().top > innerHeight * 0.55;
+		if (before.current !== now && hidden) nav.current.scrollIntoView({ block: 'center' });
+		before.current = now;
+	}, [now]);
+	return html`<nav class="tabs" aria-label=${words.tabsLabel} ref=${nav}>
 			${Object.keys(tabs).map((name) => html`<a href="${address}${address.includes('?') ? '&' : '?'}tab=${name}"
 				aria-current=${now === name ? 'page' : undefined}>${words.tabs[name]}</a>`)}</nav>`;
 }

@@ -114,17 +114,28 @@ function useStrip(url) {
 	return state.url === url ? state : { url };
 }
 
-function Pictures({ asset, from, to }) {
+/* Clips that are not in both as they were: at rest none of that is seen. */
+const clipsOf = (changes) => [...new Set(changes
+	.filter(({ part, change, name }) => part === 'clip' && change !== 'renamed' && name).map(({ name }) => name))];
+
+function Pictures({ asset, from, to, changes }) {
 	const [mode, setMode] = useState('side');
 	const [view, setView] = useState('corner');
-	const strip = useStrip(`/api/v1/assets/${asset.id}/compare/picture${query({ from, to, view, size: 512 })}`);
+	const clips = clipsOf(changes);
+	const [pose, setPose] = useState(changes.every(({ part }) => part === 'clip') ? clips[0] ?? '' : '');
+	const clip = clips.includes(pose) ? pose : '';
+	const strip = useStrip(`/api/v1/assets/${asset.id}/compare/picture${query({ from, to, view, clip, size: 512 })}`);
 	const Show = shows[mode];
 	return html`<div class="pictures"><div class="bar" role="group" aria-label=${words.pictures}>
 			${modes.map((each) => html`<button type="button" class="small" aria-pressed=${String(each === mode)}
 					onClick=${() => setMode(each)}>
 				${words.modes[each]}</button>`)}
 			<label>${words.view} <select value=${view} onChange=${(event) => setView(event.target.value)}>
-				${views.map((each) => html`<option value=${each}>${words.views[each]}</option>`)}</select></label></div>
+				${views.map((each) => html`<option value=${each}>${words.views[each]}</option>`)}</select></label>
+			${clips.length > 0 && html`<label>${words.pose} <select value=${clip}
+				onChange=${(event) => setPose(event.target.value)}><option value="">${words.atRest}</option>
+				${clips.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}</div>
+		${clip && html`<p class="quiet">${words.posed(clip)}</p>`}
 		${strip.good ? html`<${Show} url=${strip.url} />`
 			: strip.good === false ? html`<p class="quiet">${words.noPicture}</p>`
 				: html`<${Loading} label=${words.drawing} />`}</div>`;
@@ -137,6 +148,6 @@ export function Compare({ asset, from, to, actions }) {
 			<${Resource} from=${found}>${(data) => (data.equal
 		? html`<p class="body quiet" id="equal">${words.equal}</p>`
 		: html`<${Changes} changes=${data.changes} leftOut=${data.left_out} />
-			<${Pictures} asset=${asset} from=${from} to=${to} />
+			<${Pictures} key=${`${from} ${to}`} asset=${asset} from=${from} to=${to} changes=${data.changes} />
 			<${Numbers} numbers=${data.numbers} />`)}</${Resource}></${Panel}>`;
 }

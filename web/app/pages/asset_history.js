@@ -68,8 +68,8 @@ function Versions({ versions, asset }) {
 				</div></${Panel}>`;
 }
 
-/* A cook that made the same as the one before, as the final one of a preview may, is told of by its job alone. */
-const concerns = (asset) => ({ kind, data }) => (kind === 'asset' && data.id === asset.id)
+/** A cook that made the same as the one before, as the final one of a preview may, is told of by its job alone. */
+export const concerns = (asset) => ({ kind, data }) => (kind === 'asset' && data.id === asset.id)
 	|| (kind === 'job' && data.asset === `${asset.root}/${asset.path}`);
 
 const None = () => html`<section class="panel"><div class="body quiet">${words.none}</div></section>`;

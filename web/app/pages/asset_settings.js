@@ -200,7 +200,11 @@ function Editor({ asset, schema }) {
 	const address = `/api/v1/assets/${asset.id}/settings${query({ file: folder && file })}`;
 	const dirty = useRef(false);
 	dirty.current = Object.keys(drafts).length > 0;
-	const load = () => getTagged(address).then((found) => setTagged(found), setError);
+	/* What is shown of another file is not what a change would be made to. */
+	const wanted = useRef(address);
+	wanted.current = address;
+	const load = () => getTagged(address)
+		.then((found) => wanted.current === address && setTagged({ ...found, address }), setError);
 	useEffect(() => {
 		load();
 		return listen((event) => (event.kind === 'hello' || (event.kind === 'asset' && event.data.id === asset.id))
@@ -209,6 +213,7 @@ function Editor({ asset, schema }) {
 	useEffect(() => guardLeaving(() => dirty.current && words.leave), []);
 	if (!tagged) return error ? html`<${Failure} error=${error} retry=${load} />` : html`<${Loading} />`;
 	const { data, etag } = tagged;
+	const here = tagged.address === address;
 	const choose = (name) => {
 		setSaved('');
 		setFile(name);
@@ -246,11 +251,12 @@ function Editor({ asset, schema }) {
 		<${Reach} asset=${asset} files=${files} file=${file} choose=${choose} locked=${count > 0 || busy} />
 		<p class="quiet">${folder ? words.introFolder : words.intro} <code class="anywhere">${data.sidecar.path}</code>
 			${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
-		${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) =>
+		<fieldset class="stack" disabled=${!here}>
+			${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) =>
 				html`<${Panel} id=${`group-${name}`} title=${name}
 					note=${html`<${GroupNote} name=${name} asset=${asset} />`}>
 					${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data}
-						files=${files} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}
+						files=${files} drafts=${drafts} draft=${draft} />`)}</${Panel}>`)}</fieldset>
 		<div class="savebar ${count || outcome.before || saved ? 'open' : ''}">
 			<button type="submit" class="primary" disabled=${!count || busy || !mayWrite}
 				title=${mayWrite ? undefined : text.session.readOnlyTitle}>

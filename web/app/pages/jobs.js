@@ -5,7 +5,7 @@ import { post, query as written, write } from '../api.js';
 import { duration, number, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
-import { ActionButton, AssetName, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
+import { ActionButton, AssetName, Breakable, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 import { Timeline } from './jobs_timeline.js';
 
@@ -97,7 +97,7 @@ function Done({ jobs }) {
 					<${Name} job=${job} />${job.error && html`<br />
 						<span class="tone-bad">${sentence(job.error.message)}</span>`}</td>
 						<td><${Result} job=${job} /></td>
-				<td class="anywhere wide quiet why">${reasons(job)}</td>
+				<td class="anywhere wide quiet why"><${Breakable} path=${reasons(job)} /></td>
 				<td class="num wide spare">${started && queued ? duration(started - queued) : ''}</td>
 				<td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
 				<td class="num wide spare">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td>
@@ -142,7 +142,8 @@ export function Jobs({ query }) {
 					<${Waiting} jobs=${waiting} count=${length} /></${Panel}>
 				<${Panel} id="done" title=${words.done}
 					actions=${html`<span class="pickers" role="group" aria-label=${words.result}>
-						${filters.map((name) => html`<button type="button" class="chip"
+						${filters.filter((name) => name !== 'fetched' || stats.data?.upstream)
+							.map((name) => html`<button type="button" class="chip"
 							aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>
 							${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
 					<${Done} jobs=${done} /></${Panel}></div>`;

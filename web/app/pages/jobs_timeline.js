@@ -4,7 +4,7 @@ import { text } from '../text.js';
 import { clock, duration, number } from '../format.js';
 import { useResource } from '../hooks.js';
 import { nameAddress, navigate } from '../router.js';
-import { Icon, Panel, Resource } from '../ui.js';
+import { Breakable, Icon, Panel, Resource } from '../ui.js';
 
 const words = text.timeline;
 const TRACE = '/api/v1/trace?limit=2000';
@@ -51,7 +51,7 @@ function Build({ events }) {
 			<p class="quiet">${words.label(number(jobs.length), duration((to - from) / 1000),
 				1 + Math.max(...jobs.map(({ tid }) => tid)))}</p></div>
 		<ul class="lines">${longest.map((job) => html`<li key=${job.args.job}>
-			<a class="name" href=${nameAddress(job.name)}>${job.name}</a>
+			<a class="name" href=${nameAddress(job.name)}><${Breakable} path=${job.name} /></a>
 			<span class="num quiet">${lasted(job)}</span></li>`)}</ul>`;
 }
 

@@ -19,7 +19,8 @@ function Counts({ stats }) {
 	const well = (state) => assets[state] - (problems?.[state] ?? 0);
 	return html`<div class="counts">
 		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br />
-			<small>${size(bytes.inputs ?? bytes.source)} ${words.source}, ${size(bytes.cooked)} ${words.cooked}</small>
+			<small>${size(Math.max(bytes.inputs ?? 0, bytes.source))} ${words.source},${' '}
+				${size(bytes.cooked)} ${words.cooked}</small>
 			</a>
 		${shown.filter((state) => well(state) > 0 || always.includes(state))
 				.map((state) => html`<a class="count" key=${state}
@@ -72,7 +73,8 @@ function Recent({ jobs, lines }) {
 		const [icon, tone] = changeLook[kind];
 		const file = name.split('/').at(-1);
 		return html`<li key=${`${name}.${at}`}><span class="name"
-				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>${file}</a>`}</span>
+				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>
+					<${Breakable} path=${file} /></a>`}</span>
 			<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[kind] ?? text.states[kind]}</span>
 			<${Time} at=${at} /></li>`;
 	})}</ul>`;
@@ -122,6 +124,20 @@ function Space({ stats }) {
 			<dd>${duration(stats.uptime_ms)}</dd></dl>`;
 }
 
+/* What cooks and shares is away: nothing is wrong with any asset, and yet all is not well. */
+function Degraded({ stats: { degraded, upstream } }) {
+	const away = upstream && upstream.state !== 'up';
+	return html`${degraded && html`<p class="banner bad" role="alert"><${Icon} name="failed" />
+			<span><strong>${words.trouble}</strong> ${sentence(degraded)}</span></p>`}
+		${away && html`<p class="banner warn" role="status"><${Icon} name="failed" />
+			<span><strong>${upstream.farm ? words.farm : words.upstream}</strong> ${words.away[upstream.state]}
+				${upstream.since && html` (<${Time} at=${upstream.since} />)`}. ${words.hereMeanwhile}
+				${upstream.outbox > 0 && html` ${words.waitsToGo(plural(upstream.outbox, words.resultWord),
+					upstream.outbox)}`}
+				${upstream.reason && html`<br /><small class="anywhere">${sentence(upstream.reason)}</small>`}</span>
+			<a href="/ui/cache">${words.more}</a></p>`}`;
+}
+
 function Warnings({ roots }) {
 	const polling = roots.items.filter((root) => root.mode === 'polling');
 	const missing = roots.items.filter((root) => root.missing_since);
@@ -151,6 +167,7 @@ export function Overview() {
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}>
 					<p>${words.empty}</p></${Empty}></section>`
 			: html`<${Counts} stats=${data} />`)}</${Resource}>
+		${stats.data && html`<${Degraded} stats=${stats.data} />`}
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
 		<div class="grid columns">
 			<${Panel} id="problems" title=${words.problems}
