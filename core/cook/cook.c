@@ -358,6 +358,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 								.encoded = s->encode == HOB_ENCODE_MESHOPT,
 								.quantized = s->vertex_format == HOB_VERTICES_QUANTIZED,
 								.meshlets = s->meshlets != 0,
+								.clusters = s->clusters != 0,
 								.bake_flat_normals = s->normals == HOB_NORMALS_KEEP,
 								.smooth_angle = s->normals == HOB_NORMALS_SMOOTH ? s->normals_angle : 0,
 								.smooth_by_angle = s->normals == HOB_NORMALS_SMOOTH,

@@ -49,6 +49,17 @@ static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 	}
 }
 
+static void put_clusters(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
+{
+	hob_pack_array sets = hob_pack_find(pack, HOB_PK_CLST);
+	for (uint32_t i = 0; i < sets.count; i++) {
+		const hob_pk_cluster_set *set = HOB_PACK_AT(hob_pk_cluster_set, sets, i);
+		if (set->lod_first == mesh->lod_first && mesh->lod_count > 0)
+			hob_buf_printf(t->out, "     hierarchy: %u cluster%s in %u group%s\n", set->cluster_count,
+						   HOB_PLURAL(set->cluster_count), set->group_count, HOB_PLURAL(set->group_count));
+	}
+}
+
 static void put_morphs(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
 {
 	hob_pack_array morphs = hob_pack_find(pack, HOB_PK_MRPH);
@@ -84,6 +95,7 @@ void hob_text_meshes(text_writer *t, const hob_pack *pack)
 		hob_text_floats(t, mesh->aabb_max, 3);
 		hob_buf_printf(t->out, ")\n");
 		put_levels(t, pack, mesh);
+		put_clusters(t, pack, mesh);
 		put_morphs(t, pack, mesh);
 	}
 	hob_text_more(t, meshes.count, "  ");

@@ -3,7 +3,7 @@
 typedef struct mesh_checker {
 	const check_file *file;
 	check_section meshes, lods, layouts, attributes, morphs, variants, meshlets, meshlet_vertices,
-		meshlet_triangles, deltas;
+		meshlet_triangles, deltas, cluster_sets;
 	uint32_t lod, morph, variant, delta; /* cursors */
 	uint64_t meshlet_total;
 	uint32_t *lod_owner;	 /* [LODS] mesh whose first level it is, otherwise HOB_PK_NONE */
@@ -420,6 +420,37 @@ static bool check_mesh(mesh_checker *c, uint32_t id)
 	return true;
 }
 
+/* ---- hierarchies of clusters: meshlets that belong to no level */
+
+static bool check_cluster_set(mesh_checker *c, uint32_t id)
+{
+	hob_pk_cluster_set set;
+	hob_pk_lod lod;
+	uint32_t meshlets = c->meshlets.entry.count;
+	hob_check_read(&c->cluster_sets, id, &set, sizeof set);
+	CHECK(c->file, set.lod_first < c->lods.entry.count && c->lod_owner[set.lod_first] != HOB_PK_NONE,
+		  "level %u is not the first of a mesh", set.lod_first);
+	CHECK(c->file, set.meshlet_first <= meshlets && set.cluster_count <= meshlets - set.meshlet_first,
+		  "meshlets %u..+%u of %u", set.meshlet_first, set.cluster_count, meshlets);
+	c->meshlet_total += set.cluster_count;
+	CHECK(c->file, c->meshlet_total <= meshlets, "shares meshlets");
+	hob_check_read(&c->lods, set.lod_first, &lod, sizeof lod);
+	for (uint32_t i = 0; i < set.cluster_count; i++)
+		if (!check_meshlet(c, set.meshlet_first + i, lod.vertex_prefix))
+			return hob_fail_in(c->file->err, "meshlet %u", set.meshlet_first + i);
+	return true;
+}
+
+static bool check_cluster_sets(mesh_checker *c)
+{
+	if (!hob_check_clusters(c->file))
+		return false;
+	for (uint32_t i = 0; i < c->cluster_sets.entry.count; i++)
+		if (!check_cluster_set(c, i))
+			return hob_fail_in(c->file->err, "cluster set %u", i);
+	return true;
+}
+
 static bool check_all_used(const mesh_checker *c)
 {
 	CHECK(c->file, c->lod == c->lods.entry.count, "%u of %u levels belong to meshes", c->lod,
@@ -427,7 +458,7 @@ static bool check_all_used(const mesh_checker *c)
 	CHECK(c->file, c->morph == c->morphs.entry.count, "morph targets without a mesh");
 	CHECK(c->file, c->delta == c->deltas.entry.count, "deltas without a morph target");
 	CHECK(c->file, c->variant == c->variants.entry.count, "variant maps without a mesh");
-	CHECK(c->file, c->meshlet_total == c->meshlets.entry.count, "meshlets without a level");
+	CHECK(c->file, c->meshlet_total == c->meshlets.entry.count, "meshlets without a level or a cluster set");
 	uint32_t level = 255;
 	for (uint32_t i = 0; i < c->file->header.section_count; i++) {
 		const hob_pk_section *e = &c->file->sections[i].entry;
@@ -461,6 +492,7 @@ bool hob_check_meshes(const check_file *file)
 		.meshlet_vertices = hob_check_find(file, HOB_PK_MLVT),
 		.meshlet_triangles = hob_check_find(file, HOB_PK_MLTR),
 		.deltas = hob_check_find(file, HOB_PK_MDLT),
+		.cluster_sets = hob_check_find(file, HOB_PK_CLST),
 	};
 	c.layout_cursor = HOB_NEW(file->arena, uint32_t, c.layouts.entry.count);
 	c.index_cursor = HOB_NEW(file->arena, uint32_t, file->header.section_count);
@@ -478,7 +510,7 @@ bool hob_check_meshes(const check_file *file)
 	for (uint32_t m = 0; m < c.meshes.entry.count; m++)
 		if (!check_mesh(&c, m))
 			return hob_fail_in(file->err, "mesh %u", m);
-	return check_all_used(&c);
+	return check_cluster_sets(&c) && check_all_used(&c);
 }
 
 int64_t hob_check_top_joint(const check_file *file, uint32_t id)

@@ -10,6 +10,7 @@ typedef struct cutter {
 	hob_pack pack;
 	hob_pack_geometry geometry;
 	hob_pack_array morphs, deltas, variants, meshlets, meshlet_vertices, meshlet_triangles;
+	hob_pack_array sets, groups, sources;
 	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE = none */
 	uint32_t level;
 	hob_error *err;
@@ -92,19 +93,62 @@ static void put_meshlet(cutter *c, uint32_t id, hob_baked_mesh *to)
 	to->meshlet_triangle_bytes += (bytes + 3) / 4 * 4;
 }
 
-static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count, hob_baked_mesh *to)
+typedef struct room {
+	size_t meshlets, vertices, bytes;
+} room_t;
+
+static void add_room(const cutter *c, uint32_t first, uint32_t count, room_t *room)
 {
-	size_t meshlets = 0, vertices = 0, bytes = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_pk_meshlet *m = HOB_PACK_AT(hob_pk_meshlet, c->meshlets, first + i);
+		room->meshlets++;
+		room->vertices += m->vertex_count;
+		room->bytes += (m->triangle_count * 3u + 3) / 4 * 4;
+	}
+}
+
+static bool put_clusters(cutter *c, const hob_pk_cluster_set *set, hob_baked_mesh *to)
+{
+	to->cluster_sources = CUT_NEW(c, uint32_t, set->cluster_count);
+	to->groups = CUT_NEW(c, hob_baked_cluster_group, set->group_count);
+	if (!to->cluster_sources || !to->groups)
+		return false;
+	to->cluster_count = set->cluster_count;
+	to->group_count = set->group_count;
+	for (uint32_t i = 0; i < set->cluster_count; i++) {
+		to->cluster_sources[i] = hob_load_u32(c->sources.data + (size_t)(set->cluster_first + i) * 4);
+		put_meshlet(c, set->meshlet_first + i, to);
+	}
+	for (uint32_t g = 0; g < set->group_count; g++) {
+		const hob_pk_cluster_group *from = HOB_PACK_AT(hob_pk_cluster_group, c->groups, set->group_first + g);
+		to->groups[g] = (hob_baked_cluster_group){
+			.error = from->error, .cluster_first = from->cluster_first, .cluster_count = from->cluster_count};
+		memcpy(to->groups[g].sphere, from->sphere, sizeof to->groups[g].sphere);
+	}
+	return true;
+}
+
+/* The hierarchy of a mesh that begins with this level. */
+static const hob_pk_cluster_set *set_of(const cutter *c, uint32_t lod_first)
+{
+	for (uint32_t i = 0; i < c->sets.count; i++)
+		if (HOB_PACK_AT(hob_pk_cluster_set, c->sets, i)->lod_first == lod_first)
+			return HOB_PACK_AT(hob_pk_cluster_set, c->sets, i);
+	return NULL;
+}
+
+/* set: NULL where there is none, or a mesh that lost its finest level */
+static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count,
+						 const hob_pk_cluster_set *set, hob_baked_mesh *to)
+{
+	room_t room = {0, 0, 0};
 	for (uint32_t l = 0; l < count; l++)
-		for (uint32_t i = 0; i < levels[l]->meshlet_count; i++) {
-			const hob_pk_meshlet *m = HOB_PACK_AT(hob_pk_meshlet, c->meshlets, levels[l]->meshlet_first + i);
-			meshlets++;
-			vertices += m->vertex_count;
-			bytes += (m->triangle_count * 3u + 3) / 4 * 4;
-		}
-	to->meshlets = CUT_NEW(c, hob_baked_meshlet, meshlets);
-	to->meshlet_vertices = CUT_NEW(c, uint32_t, vertices);
-	to->meshlet_triangles = CUT_NEW(c, uint8_t, bytes);
+		add_room(c, levels[l]->meshlet_first, levels[l]->meshlet_count, &room);
+	if (set)
+		add_room(c, set->meshlet_first, set->cluster_count, &room);
+	to->meshlets = CUT_NEW(c, hob_baked_meshlet, room.meshlets);
+	to->meshlet_vertices = CUT_NEW(c, uint32_t, room.vertices);
+	to->meshlet_triangles = CUT_NEW(c, uint8_t, room.bytes);
 	if (!to->meshlets || !to->meshlet_vertices || !to->meshlet_triangles)
 		return false;
 	for (uint32_t l = 0; l < count; l++) {
@@ -113,7 +157,7 @@ static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t co
 		for (uint32_t i = 0; i < levels[l]->meshlet_count; i++)
 			put_meshlet(c, levels[l]->meshlet_first + i, to);
 	}
-	return true;
+	return !set || put_clusters(c, set, to);
 }
 
 static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
@@ -144,7 +188,7 @@ static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 	}
 	if (first > 0)
 		to->mesh.vertex_count = levels[0]->vertex_prefix;
-	return put_meshlets(c, levels, count, to);
+	return put_meshlets(c, levels, count, first == 0 ? set_of(c, from->lod_first) : NULL, to);
 }
 
 /* ---- morph targets and variants */
@@ -252,6 +296,9 @@ static bool cut_open(cutter *c, hob_bytes file)
 	c->meshlets = decoded(c, HOB_PK_MLET);
 	c->meshlet_vertices = decoded(c, HOB_PK_MLVT);
 	c->meshlet_triangles = decoded(c, HOB_PK_MLTR);
+	c->sets = decoded(c, HOB_PK_CLST);
+	c->groups = decoded(c, HOB_PK_CLGR);
+	c->sources = decoded(c, HOB_PK_CLUS);
 	return true;
 }
 

@@ -27,6 +27,8 @@ typedef struct mesh_writer {
 	hob_pk_delta *deltas;
 	hob_pk_variant_map *variants;
 	hob_pk_meshlet *meshlets;
+	hob_pk_cluster_set *sets;
+	uint64_t set_count, group_count, cluster_count;
 	uint64_t lod_count, attribute_count, morph_count, delta_count, variant_count, meshlet_count;
 	uint64_t meshlet_vertex_count, meshlet_triangle_bytes;
 } mesh_writer;
@@ -315,6 +317,60 @@ static void put_meshlets(mesh_writer *w)
 	hob_pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
 }
 
+/* ---- hierarchies of clusters */
+
+static bool has_clusters(const hob_baked_mesh *m)
+{
+	return !m->is_copy && m->group_count > 0;
+}
+
+static void put_set(mesh_writer *w, const hob_baked_mesh *mesh, uint32_t lod_first, uint32_t meshlet_end)
+{
+	w->sets[w->set_count++] = (hob_pk_cluster_set){.lod_first = lod_first,
+												   .group_first = (uint32_t)w->group_count,
+												   .group_count = mesh->group_count,
+												   .cluster_first = (uint32_t)w->cluster_count,
+												   .cluster_count = mesh->cluster_count,
+												   .meshlet_first = meshlet_end - mesh->cluster_count};
+	w->group_count += mesh->group_count;
+	w->cluster_count += mesh->cluster_count;
+}
+
+static void put_groups(hob_pk_cluster_group *out, const hob_baked_mesh *mesh)
+{
+	for (uint32_t g = 0; g < mesh->group_count; g++) {
+		const hob_baked_cluster_group *from = &mesh->groups[g];
+		out[g] = (hob_pk_cluster_group){
+			.error = from->error, .cluster_first = from->cluster_first, .cluster_count = from->cluster_count};
+		memcpy(out[g].sphere, from->sphere, sizeof out[g].sphere);
+	}
+}
+
+static void put_clusters(mesh_writer *w)
+{
+	if (!w->set_count)
+		return;
+	uint64_t sets = w->set_count, groups = w->group_count, clusters = w->cluster_count;
+	w->sets = PACK_NEW(&w->b, hob_pk_cluster_set, (size_t)sets);
+	hob_pk_cluster_group *group = PACK_NEW(&w->b, hob_pk_cluster_group, (size_t)groups);
+	uint32_t *sources = PACK_NEW(&w->b, uint32_t, (size_t)clusters), meshlet_end = 0;
+	if (!w->sets || !group || !sources)
+		return;
+	w->set_count = w->group_count = w->cluster_count = 0;
+	for (uint32_t m = 0; m < w->count; m++) {
+		const hob_baked_mesh *mesh = &w->meshes[m];
+		meshlet_end += mesh->is_copy ? 0 : mesh->meshlet_count;
+		if (!has_clusters(mesh))
+			continue;
+		put_groups(group + w->group_count, mesh);
+		memcpy(sources + w->cluster_count, mesh->cluster_sources, mesh->cluster_count * sizeof *sources);
+		put_set(w, mesh, w->records[m].lod_first, meshlet_end);
+	}
+	hob_pack_add(&w->b, HOB_PK_CLST, w->sets, (size_t)sets, sizeof *w->sets);
+	hob_pack_add(&w->b, HOB_PK_CLGR, group, (size_t)groups, sizeof *group);
+	hob_pack_add(&w->b, HOB_PK_CLUS, sources, (size_t)clusters, sizeof *sources);
+}
+
 static void put_delta_section(mesh_writer *w)
 {
 	hob_bytes *piece;
@@ -338,13 +394,18 @@ static bool count_all(mesh_writer *w)
 		w->meshlet_count += mesh->is_copy ? 0 : mesh->meshlet_count;
 		w->meshlet_vertex_count += mesh->is_copy ? 0 : mesh->meshlet_vertex_count;
 		w->meshlet_triangle_bytes += mesh->is_copy ? 0 : mesh->meshlet_triangle_bytes;
+		if (has_clusters(mesh)) {
+			w->set_count++;
+			w->group_count += mesh->group_count;
+			w->cluster_count += mesh->cluster_count;
+		}
 		for (uint32_t t = 0; t < mesh->mesh.target_count; t++)
 			for (uint32_t v = 0; v < mesh->mesh.vertex_count; v++)
 				w->delta_count += moves(&mesh->mesh.targets[t], v);
 	}
 	const uint64_t counts[] = {w->lod_count,	 w->morph_count,		  w->variant_count,
 							   w->meshlet_count, w->meshlet_vertex_count, w->meshlet_triangle_bytes,
-							   w->delta_count};
+							   w->delta_count,	 w->group_count};
 	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++) {
 		if (counts[i] < HOB_PK_NONE)
 			continue;
@@ -437,6 +498,7 @@ static void put_all(mesh_writer *w)
 	put_attributes(w);
 	hob_pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
 	hob_pack_add(&w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
+	put_clusters(w);
 	put_vertices(w);
 	put_indices(w);
 	put_meshlets(w);
@@ -457,5 +519,7 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
 		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
 	}
+	if (w.set_count > 0)
+		w.b.ver_minor = 4;
 	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }

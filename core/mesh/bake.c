@@ -1,4 +1,5 @@
 #include "bake.h"
+#include "clusters.h"
 #include "influences.h"
 #include "lod_chunks.h"
 #include "mesh_bounds.h"
@@ -446,6 +447,62 @@ static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
 	return true;
 }
 
+/* `b` itself where there is no `a`. */
+static void *joined(hob_arena *arena, void *a, size_t a_size, void *b, size_t b_size)
+{
+	if (a_size == 0)
+		return b;
+	uint8_t *out = hob_arena_alloc(arena, a_size + b_size, 16);
+	if (out) {
+		memcpy(out, a, a_size);
+		memcpy(out + a_size, b, b_size);
+	}
+	return out;
+}
+
+/* Clusters come behind the meshlets of levels. */
+static bool append_clusters(bake_t *b, const hob_clusters *c, hob_baked_mesh *out)
+{
+	const hob_meshlets *more = &c->meshlets;
+	hob_baked_meshlet *items = joined(b->result, out->meshlets, out->meshlet_count * sizeof *items,
+									  more->items, more->count * sizeof *items);
+	uint32_t *vertices =
+		joined(b->result, out->meshlet_vertices, out->meshlet_vertex_count * sizeof *vertices, more->vertices,
+			   more->vertex_count * sizeof *vertices);
+	uint8_t *triangles = joined(b->result, out->meshlet_triangles, out->meshlet_triangle_bytes,
+								more->triangles, more->triangle_bytes);
+	if (!items || !vertices || !triangles)
+		return hob_fail_memory(b->err, b->result, "clusters");
+	for (uint32_t i = 0; i < more->count; i++) {
+		items[out->meshlet_count + i].vertex_offset += out->meshlet_vertex_count;
+		items[out->meshlet_count + i].triangle_offset += out->meshlet_triangle_bytes;
+	}
+	out->meshlets = items;
+	out->meshlet_vertices = vertices;
+	out->meshlet_triangles = triangles;
+	out->meshlet_count += more->count;
+	out->meshlet_vertex_count += more->vertex_count;
+	out->meshlet_triangle_bytes += more->triangle_bytes;
+	out->cluster_count = more->count;
+	out->cluster_sources = c->sources;
+	out->group_count = c->group_count;
+	out->groups = c->groups;
+	return true;
+}
+
+/* Spheres and errors hold for a mesh that keeps its shape, and blended triangles have an order. */
+static bool add_clusters(bake_t *b, hob_baked_mesh *out)
+{
+	const hob_mesh *m = &out->mesh;
+	if (!b->options.clusters || b->options.preview || b->options.keep_order || m->topology != HOB_TRIANGLES ||
+		m->influence_count > 0 || m->target_count > 0 || out->lods[0].index_count < HOB_CLUSTERS_LEAST * 3)
+		return true;
+	hob_clusters clusters;
+	return hob_clusters_build(m->position, m->vertex_count, out->indices, out->lods[0].index_count, b->result,
+							  b->scratch, &clusters, b->err) &&
+		   append_clusters(b, &clusters, out);
+}
+
 static uint32_t final_flags(const bake_t *b, const hob_mesh *m)
 {
 	uint32_t flags = b->flags;
@@ -470,7 +527,7 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 	if (!ok)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
-	if (!add_meshlets(b, out) || !measure(b, out) ||
+	if (!add_meshlets(b, out) || !add_clusters(b, out) || !measure(b, out) ||
 		!hob_streams_build(out, b->options.quantized, b->result, b->err))
 		return false;
 	if (!needs_vertices(b))

@@ -1,14 +1,14 @@
 /* bake.h - one source mesh becomes what a GPU draws: the trunk of core/mesh.
  *
  * In order: influences reduced, normals made when missing, equal vertices welded, tangents made when asked
- * for, triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, bounds, streams.
+ * for, triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, clusters, bounds, streams.
  */
 #ifndef HOB_MESH_BAKE_H
 #define HOB_MESH_BAKE_H
 
 #include "../model/baked.h"
 
-/* All zero: one level, float32, no meshlets, four influences, best order, flat faces without normals. */
+/* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without normals. */
 typedef struct hob_mesh_options {
 	bool preview; /* soonest: FIFO triangle order, no further levels */
 	uint32_t
@@ -19,6 +19,8 @@ typedef struct hob_mesh_options {
 	bool encoded;	/* triangles in the order that encodes best, instead of against overdraw */
 	bool quantized; /* streams.h tells formats and errors */
 	bool meshlets;
+	bool
+		clusters; /* a hierarchy of them, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
 	/* Of meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these says otherwise, or
 	 * their morph targets change normals; others get smooth ones. */
 	bool bake_flat_normals; /* flat faces get vertices of their own */

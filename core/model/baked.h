@@ -51,6 +51,12 @@ typedef struct hob_baked_meshlet {
 	uint8_t vertex_count, triangle_count;
 } hob_baked_meshlet;
 
+/* What is simplified together in a hierarchy of clusters (core/mesh/clusters.h). Group 0 has error FLT_MAX. */
+typedef struct hob_baked_cluster_group {
+	float sphere[4], error;
+	uint32_t cluster_first, cluster_count;
+} hob_baked_cluster_group;
+
 typedef enum hob_mesh_flag {
 	HOB_MESH_SKINNED = 1,
 	HOB_MESH_MORPHED = 2,
@@ -81,6 +87,10 @@ typedef struct hob_baked_mesh {
 	uint32_t meshlet_vertex_count, meshlet_triangle_bytes;
 	uint32_t *meshlet_vertices; /* mesh-local vertex ids */
 	uint8_t *meshlet_triangles; /* 3 bytes a triangle; each meshlet's start is a multiple of 4 */
+	/* Clusters are the last cluster_count meshlets, which belong to no level; group_count 0: there is no hierarchy. */
+	uint32_t cluster_count, group_count;
+	uint32_t *cluster_sources; /* [cluster_count] group that it came out of, or HOB_NONE */
+	hob_baked_cluster_group *groups;
 	float aabb_min[3], aabb_max[3], sphere[4]; /* of all vertices used by LOD 0; empty mesh: zeros */
 	float pos_offset[3], pos_scale;			   /* position = offset + scale * unorm; float32: 0 and 1 */
 	float uv_offset[2], uv_scale[2];		   /* of set 0; other sets stay float */

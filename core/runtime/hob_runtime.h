@@ -225,6 +225,18 @@ const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lo
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
+/* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be drawn as fine as it
+ * needs, without cracks (schema/formats/FORMATS.md, cluster_set). */
+typedef struct hob_rt_clusters {
+	const hob_pk_cluster_group *groups; /* [group_count] coarsest first; cluster_first counts from 0 */
+	const uint32_t *sources;			/* [cluster_count] group, or HOB_RT_NONE */
+	const hob_pk_meshlet *meshlets;		/* [cluster_count] the clusters themselves */
+	uint32_t group_count, cluster_count;
+} hob_rt_clusters;
+
+/* False if the mesh has none. O(log meshes). */
+bool hob_rt_mesh_clusters(const hob_rt_asset *asset, uint32_t mesh, hob_rt_clusters *out);
+
 /* Reads one attribute of one vertex as floats, decoded by its format and encoding (joints as numbers, missing components 0 0 0
  * 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads streams. */
 void hob_rt_read_vertex(const hob_rt_mesh *mesh, const hob_rt_attribute *attribute, uint32_t vertex,
@@ -418,6 +430,22 @@ uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frus
  *                   that matters. */
 uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], const float eye[3],
 						   float pixels_per_radian, float pixels);
+
+/* The clusters that together are the mesh as coarse as it can be where its error, seen from `eye`, stays within `pixels`. Each part
+ * of the mesh is in it once, and neighbours meet without a crack.
+ *
+ * global, eye, pixels_per_radian, pixels  as for hob_rt_choose_lod; where the node scales its axes unequally, the cut is finer than
+ *                   it has to be
+ * good              [group_count] room for the function
+ * out               [cluster_count] out: clusters in ascending order
+ * Returns           how many.
+ * Cost              at most 1 ns a cluster, less where groups are good enough; no tree, no state. tests/bench/RESULTS.md has 10
+ *                   million triangles. */
+uint32_t hob_rt_choose_clusters(const hob_rt_clusters *clusters, const float global[16], const float eye[3],
+								float pixels_per_radian, float pixels, uint8_t *good, uint32_t *out);
+/* Writes a cluster's triangles as indices like those of a level, at most 3 * 255. Returns how many. */
+uint32_t hob_rt_cluster_indices(const hob_rt_asset *asset, const hob_rt_clusters *clusters, uint32_t cluster,
+								uint32_t *out);
 
 #ifdef __cplusplus
 }

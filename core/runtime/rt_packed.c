@@ -100,6 +100,9 @@ static bool find_meshes(rt_asset *a, hob_rt_error *error)
 		{HOB_PK_MLVT, sizeof(uint32_t), &a->meshlet_vertices},
 		{HOB_PK_MLTR, sizeof(uint8_t), &a->meshlet_triangles},
 		{HOB_PK_MDLT, sizeof(hob_pk_delta), &a->deltas},
+		{HOB_PK_CLST, sizeof(hob_pk_cluster_set), &a->cluster_sets},
+		{HOB_PK_CLGR, sizeof(hob_pk_cluster_group), &a->cluster_groups},
+		{HOB_PK_CLUS, sizeof(uint32_t), &a->cluster_sources},
 	};
 	if (!find_all(&a->mesh_pack, wanted, sizeof wanted / sizeof wanted[0], error))
 		return false;
@@ -107,9 +110,11 @@ static bool find_meshes(rt_asset *a, hob_rt_error *error)
 	if ((a->meshlets.count > 0 && a->meshlets.stride != sizeof(hob_pk_meshlet)) ||
 		(a->meshlet_vertices.count > 0 && a->meshlet_vertices.stride != sizeof(uint32_t)) ||
 		(a->meshlet_triangles.count > 0 && a->meshlet_triangles.stride != 1) ||
-		(a->deltas.count > 0 && a->deltas.stride != sizeof(hob_pk_delta)))
+		(a->deltas.count > 0 && a->deltas.stride != sizeof(hob_pk_delta)) ||
+		(a->cluster_groups.count > 0 && a->cluster_groups.stride != sizeof(hob_pk_cluster_group)) ||
+		(a->cluster_sources.count > 0 && a->cluster_sources.stride != sizeof(uint32_t)))
 		return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
-						   "meshlets or morph deltas are longer than this runtime knows");
+						   "meshlets, clusters or morph deltas are longer than this runtime knows");
 	return true;
 }
 

@@ -118,29 +118,64 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-static bool check_meshlets(const rt_asset *a, const hob_rt_lod *lod, uint64_t *left, hob_rt_error *error)
+static bool check_meshlets(const rt_asset *a, uint32_t first, uint32_t count, uint32_t vertex_prefix,
+						   uint64_t *left, hob_rt_error *error)
 {
-	if (lod->meshlet_count > *left)
+	if (count > *left)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "levels of detail share meshlets");
-	*left -= lod->meshlet_count;
-	for (uint32_t i = 0; i < lod->meshlet_count; i++) {
-		const hob_pk_meshlet *m = RT_AT(hob_pk_meshlet, a->meshlets, lod->meshlet_first + i);
+	*left -= count;
+	for (uint32_t i = first; i < first + count; i++) {
+		const hob_pk_meshlet *m = RT_AT(hob_pk_meshlet, a->meshlets, i);
 		uint32_t bytes = (uint32_t)m->triangle_count * 3;
 		if (m->vertex_count == 0 || m->triangle_count == 0 || m->vertex_offset > a->meshlet_vertices.count ||
 			m->vertex_count > a->meshlet_vertices.count - m->vertex_offset ||
 			m->triangle_offset > a->meshlet_triangles.count ||
 			bytes > a->meshlet_triangles.count - m->triangle_offset)
-			return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays",
-							   lod->meshlet_first + i);
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays", i);
 		for (uint32_t k = 0; k < m->vertex_count; k++)
-			if (*RT_AT(uint32_t, a->meshlet_vertices, m->vertex_offset + k) >= lod->vertex_prefix)
-				return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u names a vertex that is not there",
-								   lod->meshlet_first + i);
+			if (*RT_AT(uint32_t, a->meshlet_vertices, m->vertex_offset + k) >= vertex_prefix)
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u names a vertex that is not there", i);
 		for (uint32_t k = 0; k < bytes; k++)
 			if (a->meshlet_triangles.data[m->triangle_offset + k] >= m->vertex_count)
 				return hob_rt_fail(error, HOB_RT_CORRUPT,
-								   "a triangle of meshlet %u names a vertex that is not there",
-								   lod->meshlet_first + i);
+								   "a triangle of meshlet %u names a vertex that is not there", i);
+	}
+	return true;
+}
+
+/* Every index that a cut follows. Whether spheres and errors make sense is left to validators: what goes wrong then is the picture. */
+static bool check_clusters(const rt_asset *a, uint64_t *meshlets_left, hob_rt_error *error)
+{
+	for (uint32_t i = 0; i < a->cluster_sets.count; i++) {
+		const hob_pk_cluster_set *set = RT_AT(hob_pk_cluster_set, a->cluster_sets, i);
+		if (set->lod_first >= a->lod_records.count || set->group_first > a->cluster_groups.count ||
+			set->group_count > a->cluster_groups.count - set->group_first ||
+			set->cluster_first > a->cluster_sources.count ||
+			set->cluster_count > a->cluster_sources.count - set->cluster_first ||
+			set->meshlet_first > a->meshlets.count ||
+			set->cluster_count > a->meshlets.count - set->meshlet_first)
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "cluster set %u reaches beyond its arrays", i);
+		if (a->options.trust_indices)
+			continue;
+		if (!check_meshlets(a, set->meshlet_first, set->cluster_count, a->lods[set->lod_first].vertex_prefix,
+							meshlets_left, error))
+			return false;
+		uint32_t clusters = 0;
+		for (uint32_t g = 0; g < set->group_count; g++) {
+			const hob_pk_cluster_group *group =
+				RT_AT(hob_pk_cluster_group, a->cluster_groups, set->group_first + g);
+			if (group->cluster_first != clusters || group->cluster_count == 0 ||
+				group->cluster_count > set->cluster_count - clusters)
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "group %u of cluster set %u has clusters %u+%u", g,
+								   i, group->cluster_first, group->cluster_count);
+			clusters += group->cluster_count;
+		}
+		for (uint32_t c = 0; c < set->cluster_count; c++) {
+			uint32_t source = *RT_AT(uint32_t, a->cluster_sources, set->cluster_first + c);
+			if (source != HOB_PK_NONE && source >= set->group_count)
+				return hob_rt_fail(error, HOB_RT_CORRUPT, "cluster %u of set %u came out of group %u of %u",
+								   c, i, source, set->group_count);
+		}
 	}
 	return true;
 }
@@ -271,8 +306,11 @@ bool hob_rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 		return false;
 	/* Of every record, not of every mesh's: meshes can share records. */
 	for (uint32_t i = 0; i < a->lod_records.count && !a->options.trust_indices; i++)
-		if (!check_meshlets(a, &a->lods[i], &meshlets_left, error))
+		if (!check_meshlets(a, a->lods[i].meshlet_first, a->lods[i].meshlet_count, a->lods[i].vertex_prefix,
+							&meshlets_left, error))
 			return hob_rt_fail_in(error, "level of detail", i);
+	if (!check_clusters(a, &meshlets_left, error))
+		return false;
 	for (uint32_t i = 0; i < a->variant_maps.count; i++) {
 		const hob_pk_variant_map *map = RT_AT(hob_pk_variant_map, a->variant_maps, i);
 		if (map->mesh >= a->mesh_records.count ||

@@ -93,6 +93,7 @@ typedef struct rt_asset {
 	/* meshes */
 	rt_array mesh_records, lod_records, layouts, attribute_records, morphs, variant_maps, deltas;
 	rt_array meshlets, meshlet_vertices, meshlet_triangles;
+	rt_array cluster_sets, cluster_groups, cluster_sources;
 	hob_rt_mesh *meshes;
 	hob_rt_lod *lods;
 	hob_rt_attribute *attributes;

@@ -208,6 +208,7 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 		hob_settings *s = &plan.entries[i].settings;
 		s->lod_max = 1;
 		s->meshlets = 0;
+		s->clusters = 0;
 		s->vertex_format = HOB_VERTICES_FLOAT32;
 		s->encode = HOB_ENCODE_RAW;
 		s->texture_encoding = HOB_TEXTURE_PNG;

@@ -1,5 +1,6 @@
 """The sample renderer of core/runtime/examples on cooked models: what a renderer makes of packed, quantised and classic
 files. Pictures are compared with each other, never with stored ones: rasterisers differ."""
+import math
 import os
 import pathlib
 import subprocess
@@ -62,6 +63,35 @@ class Draw(Scenario):
                 self.assertLess(difference(exact, self.draw(small / name, "--pixels", "0")), 0.5)
         exact = self.draw(out / "spot.obj", "--pixels", "0")
         self.assertLess(difference(exact, self.draw(out / "spot.obj", "--classic", "--pixels", "0")), 0.5)
+
+    def test_hierarchies_of_clusters_show_the_same(self):
+        """A ring with bumps. Without further levels of detail only clusters can be coarser than the mesh."""
+        rings, sides = 90, 40
+        lines = []
+        for ring in range(rings):
+            for side in range(sides):
+                u, v = 2 * math.pi * ring / rings, 2 * math.pi * side / sides
+                wide = 1 + (0.4 + 0.03 * math.sin(7 * u) * math.cos(5 * v)) * math.cos(v)
+                lines.append(f"v {wide * math.cos(u):.6f} {0.4 * math.sin(v):.6f} {wide * math.sin(u):.6f}")
+        for ring in range(rings):
+            for side in range(sides):
+                corners = ((ring, side), (ring, side + 1), (ring + 1, side + 1), (ring + 1, side))
+                lines.append("f " + " ".join(str(a % rings * sides + b % sides + 1) for a, b in corners))
+        (self.folder / "ring.obj").write_text("\n".join(lines))
+        pictures = {}
+        for name, settings in (("plain", '{"lods":{"max":1}}'), ("clusters", '{"clusters":true,"lods":{"max":1}}')):
+            done = subprocess.run([HOB, "cook", self.folder / "ring.obj", "-o", self.folder / name, "--settings", settings],
+                                  capture_output=True, text=True, timeout=DEADLINE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for pixels in "0", "1":
+                pictures[name, pixels] = self.draw(self.folder / name / "ring.obj", "--pixels", pixels)
+        self.assertEqual(pictures["plain", "0"], pictures["plain", "1"])
+        self.assertEqual(pictures["plain", "0"], pictures["clusters", "0"])
+        self.assertNotEqual(pictures["plain", "0"], pictures["clusters", "1"])
+        self.assertLess(difference(pictures["plain", "0"], pictures["clusters", "1"]), 3)
+        described = subprocess.run([HOB, "inspect", self.folder / "clusters/ring.obj.meshes"], capture_output=True, text=True,
+                                   timeout=DEADLINE)
+        self.assertRegex(described.stdout, r"hierarchy: \d+ clusters in \d+ groups")
 
     def test_compressed_files_are_refused_with_the_remedy(self):
         out = self.cook("out", '{"encode":"meshopt"}')

@@ -233,7 +233,7 @@ export const text = {
 				'texture.zstd'],
 			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'portability', 'merge_instances', 'merge_materials',
 				'name_rules', 'vertices', 'normals', 'normals_angle', 'drop_unused_uvs', 'subdivision', 'usd.variants',
-				'meshlets', 'encode', 'influences', 'animation.error', 'animation.short_names'],
+				'meshlets', 'clusters', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Environment: ['environment.cook', 'environment.size'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
 			'Blender files': ['blender.apply_modifiers', 'blender.actions', 'blender.collection', 'blender.beside'],
@@ -302,6 +302,7 @@ export const text = {
 		normals: ['Missing normals', 'What a mesh gets whose source has none and wants flat faces.'],
 		normals_angle: ['Hard edges above', 'Smooth only: faces that meet at a larger angle, in degrees, keep ' +
 				'their edge.'], meshlets: ['Meshlets', 'Small clusters for renderers that cull on the GPU.'],
+		clusters: ['Hierarchy of clusters', 'Renderers choose the detail of each part of a large mesh.'],
 		encode: ['Mesh data', 'Used in place from disk, or packed for slow networks.'],
 		influences: ['Joints per vertex', 'How many bones may move one vertex.'],
 		'animation.error': ['Animation error', 'Keys that change less are dropped; 0 keeps all that matter.'],

@@ -10,7 +10,7 @@
 
 /** Numbers with a name: enumerators and bits. */
 export const constants = {
-	VERSION_MAJOR: 1, VERSION_MINOR: 3, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
+	VERSION_MAJOR: 1, VERSION_MINOR: 4, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
 	FILE_RAW: 1, FILE_QUANTIZED: 2, FILE_CUT: 4,
 	SECTION_MUST_UNDERSTAND: 1, SECTION_GPU: 2,
 	CODEC_RAW: 0, CODEC_MESHOPT_VERTEX: 1, CODEC_MESHOPT_INDEX: 2, CODEC_MESHOPT_SEQUENCE: 3,
@@ -186,6 +186,22 @@ export const records = {
 		['vertex_count', 'u8', 28, 0],
 		['triangle_count', 'u8', 29, 0],
 		['group', 'u16', 30, 0],
+	] },
+	cluster_set: { bytes: 32, fields: [
+		['lod_first', 'u32', 0, 0],
+		['group_first', 'u32', 4, 0],
+		['group_count', 'u32', 8, 0],
+		['cluster_first', 'u32', 12, 0],
+		['cluster_count', 'u32', 16, 0],
+		['meshlet_first', 'u32', 20, 0],
+		['reserved', 'u32', 24, 2],
+	] },
+	cluster_group: { bytes: 32, fields: [
+		['sphere', 'f32', 0, 4],
+		['error', 'f32', 16, 0],
+		['cluster_first', 'u32', 20, 0],
+		['cluster_count', 'u32', 24, 0],
+		['reserved', 'u32', 28, 0],
 	] },
 	morph: { bytes: 64, fields: [
 		['mesh', 'u32', 0, 0],
@@ -375,6 +391,9 @@ export const sectionTypes = {
 	ATTR: { kind: 'MESH', element: 'attribute', gpu: false },
 	MRPH: { kind: 'MESH', element: 'morph', gpu: false },
 	VMAP: { kind: 'MESH', element: 'variant_map', gpu: false },
+	CLST: { kind: 'MESH', element: 'cluster_set', gpu: false },
+	CLGR: { kind: 'MESH', element: 'cluster_group', gpu: false },
+	CLUS: { kind: 'MESH', element: 'u32', gpu: false },
 	VTX_: { kind: 'MESH', element: 'vertex', gpu: true },
 	IDX_: { kind: 'MESH', element: 'index', gpu: true },
 	MLET: { kind: 'MESH', element: 'meshlet', gpu: true },

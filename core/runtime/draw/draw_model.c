@@ -16,6 +16,10 @@ static const uint8_t texture_slots[TEXTURES] = {HOB_PK_SLOT_BASE_COLOR, HOB_PK_S
 
 typedef struct gpu_mesh {
 	GLuint vao, streams[HOB_RT_STREAMS], indices[MAX_LODS], morph;
+	hob_rt_clusters clusters; /* of a mesh that has a hierarchy: room for what one draw takes of it */
+	uint8_t *good;
+	uint32_t *chosen, *cluster_indices;
+	GLuint cut;
 	float *deltas; /* [vertex_count][6] positions and normals of the current weights */
 	bool has_normals, has_tangents, octahedral[2];
 } gpu_mesh;
@@ -193,6 +197,37 @@ static void upload_mesh(const hob_rt_mesh *mesh, gpu_mesh *gpu)
 	glBindVertexArray(0);
 }
 
+/* ---- hierarchies of clusters: a cut is made for every draw and goes to the GPU as indices, which is the simplest way. A renderer
+ * with mesh shaders uploads the clusters once and makes the cut there. */
+
+static bool open_clusters(const hob_rt_asset *asset, uint32_t mesh, gpu_mesh *gpu)
+{
+	size_t corners = 0;
+	if (!hob_rt_mesh_clusters(asset, mesh, &gpu->clusters))
+		return true;
+	for (uint32_t i = 0; i < gpu->clusters.cluster_count; i++)
+		corners += gpu->clusters.meshlets[i].triangle_count * 3u;
+	gpu->good = malloc(gpu->clusters.group_count);
+	gpu->chosen = malloc(gpu->clusters.cluster_count * sizeof *gpu->chosen);
+	gpu->cluster_indices = malloc(corners * sizeof *gpu->cluster_indices);
+	glGenBuffers(1, &gpu->cut);
+	return gpu->good && gpu->chosen && gpu->cluster_indices;
+}
+
+/* Leaves the indices bound; returns how many. */
+static uint32_t upload_cut(const draw_model *m, gpu_mesh *gpu, const float *global, const draw_view *view)
+{
+	uint32_t count = hob_rt_choose_clusters(&gpu->clusters, global, view->eye, view->pixels_per_radian,
+											view->pixels, gpu->good, gpu->chosen);
+	uint32_t corners = 0;
+	for (uint32_t i = 0; i < count; i++)
+		corners +=
+			hob_rt_cluster_indices(m->asset, &gpu->clusters, gpu->chosen[i], gpu->cluster_indices + corners);
+	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, gpu->cut);
+	glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)corners * 4, gpu->cluster_indices, GL_STREAM_DRAW);
+	return corners;
+}
+
 /* ---- materials */
 
 static void make_material(draw_model *m, gpu_material *out)
@@ -269,8 +304,13 @@ draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void 
 	m->white = hob_draw_texture_plain(255, 255, 255, 255);
 	m->palette = make_joint_texture();
 	m->normals = make_joint_texture();
-	for (uint32_t i = 0; i < asset->mesh_count; i++)
+	for (uint32_t i = 0; i < asset->mesh_count; i++) {
 		upload_mesh(&asset->meshes[i], &m->meshes[i]);
+		if (!open_clusters(asset, i, &m->meshes[i])) {
+			hob_draw_model_close(m);
+			return NULL;
+		}
+	}
 	upload_materials(m, find, user);
 	return m;
 }
@@ -285,6 +325,10 @@ void hob_draw_model_close(draw_model *m)
 		glDeleteBuffers(HOB_RT_STREAMS, gpu->streams);
 		glDeleteBuffers(MAX_LODS, gpu->indices);
 		glDeleteBuffers(1, &gpu->morph);
+		glDeleteBuffers(1, &gpu->cut);
+		free(gpu->good);
+		free(gpu->chosen);
+		free(gpu->cluster_indices);
 		free(gpu->deltas);
 	}
 	for (uint32_t i = 0; m->materials && i <= m->asset->material_count; i++)
@@ -416,6 +460,11 @@ static unsigned draw_one(draw_model *m, hob_rt_instance *instance, const draw_vi
 		if (i != 8)
 			glVertexAttrib4f(i, 0, 0, 0, 0);
 	glBindVertexArray(gpu->vao);
+	if (gpu->clusters.group_count > 0) {
+		uint32_t corners = upload_cut(m, gpu, global, view);
+		glDrawElements(GL_TRIANGLES, (GLsizei)corners, GL_UNSIGNED_INT, NULL);
+		return corners / 3;
+	}
 	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, gpu->indices[lod]);
 	glDrawElements(topologies[mesh->topology], (GLsizei)mesh->lods[lod].index_count,
 				   mesh->lods[lod].index_bytes == 2 ? GL_UNSIGNED_SHORT : GL_UNSIGNED_INT, NULL);

@@ -25,6 +25,25 @@ static inline void touch_text(const char *text)
 	touch_bytes(text, strlen(text));
 }
 
+static inline void touch_clusters(const hob_rt_asset *asset, uint32_t mesh)
+{
+	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, eye[3] = {1, 2, 3};
+	hob_rt_clusters clusters;
+	uint32_t indices[3 * 255];
+	if (!hob_rt_mesh_clusters(asset, mesh, &clusters))
+		return;
+	uint8_t *good = (uint8_t *)malloc(clusters.group_count);
+	uint32_t *chosen = (uint32_t *)malloc(clusters.cluster_count * sizeof *chosen);
+	for (float pixels = 0; good && chosen && pixels < 20; pixels += 9) {
+		uint32_t count = hob_rt_choose_clusters(&clusters, identity, eye, 1000, pixels, good, chosen);
+		for (uint32_t i = 0; i < count; i++)
+			touch_bytes(indices,
+						hob_rt_cluster_indices(asset, &clusters, chosen[i], indices) * sizeof *indices);
+	}
+	free(good);
+	free(chosen);
+}
+
 static inline void touch_mesh(const hob_rt_asset *asset, uint32_t index)
 {
 	const hob_rt_mesh *mesh = &asset->meshes[index];
@@ -41,6 +60,7 @@ static inline void touch_mesh(const hob_rt_asset *asset, uint32_t index)
 			touch_bytes(triangles + meshlets[i].triangle_offset, (size_t)meshlets[i].triangle_count * 3);
 		}
 	}
+	touch_clusters(asset, index);
 	for (uint32_t a = 0; a < mesh->attribute_count; a++)
 		for (uint32_t v = 0; v < mesh->vertex_count; v++) {
 			float value[4];

@@ -1,0 +1,509 @@
+#include "clusters.h"
+#include "cluster_groups.h"
+#include "lod_error.h"
+#include "lod_pieces.h"
+#include "triangle_order.h"
+#include "weld.h"
+
+#include <assert.h>
+#include <float.h>
+#include <meshoptimizer.h>
+
+#define SHARED (HOB_NONE - 1)
+
+enum { COPIES = 2, LEFT_PERCENT = 95 };
+
+/* Errors and radii are a little larger than they were computed, so that rounding in a renderer does not turn the order of a
+ * group and its sources around. */
+#define ROUNDING 1e-5
+
+typedef struct cluster {
+	uint32_t corner_first, corner_count; /* in build.corners */
+	uint32_t source, group;				 /* groups as they were made; HOB_NONE: none */
+} cluster_t;
+
+typedef struct build {
+	const float *positions;
+	uint32_t vertex_count;
+	uint32_t *place; /* [vertex_count] first vertex at the same position */
+	uint32_t *owner; /* by place: the group that has it, SHARED or HOB_NONE */
+	uint32_t *local; /* by vertex, and by place: number within a group; HOB_NONE between groups */
+	uint32_t *at;
+	hob_buf corners;  /* uint32_t */
+	hob_buf clusters; /* cluster_t */
+	hob_buf groups;	  /* hob_baked_cluster_group, as they were made */
+	hob_buf active;	  /* uint32_t: clusters that are in no group yet */
+	hob_arena *scratch, measuring;
+	hob_error *err;
+} build_t;
+
+static bool short_of_memory(build_t *b)
+{
+	return hob_fail_memory(b->err, b->scratch, "a hierarchy of clusters");
+}
+
+static cluster_t *cluster_at(const build_t *b, uint32_t id)
+{
+	return (cluster_t *)(void *)b->clusters.data + id;
+}
+
+static uint32_t cluster_total(const build_t *b)
+{
+	return (uint32_t)(b->clusters.size / sizeof(cluster_t));
+}
+
+static const uint32_t *corners_of(const build_t *b, const cluster_t *c)
+{
+	return (const uint32_t *)(const void *)b->corners.data + c->corner_first;
+}
+
+static hob_baked_cluster_group *group_at(const build_t *b, uint32_t id)
+{
+	return (hob_baked_cluster_group *)(void *)b->groups.data + id;
+}
+
+static uint32_t group_total(const build_t *b)
+{
+	return (uint32_t)(b->groups.size / sizeof(hob_baked_cluster_group));
+}
+
+/* ---- clusters of a list of triangles */
+
+/* indices are reordered; from: the mesh's vertices by theirs, NULL: they are the mesh's */
+static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
+				uint32_t vertex_count, const uint32_t *from, uint32_t source)
+{
+	hob_arena_mark mark = hob_arena_save(b->scratch);
+	size_t bound = meshopt_buildMeshletsBound(index_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
+	struct meshopt_Meshlet *pieces = HOB_NEW(b->scratch, struct meshopt_Meshlet, bound);
+	unsigned int *vertices = HOB_NEW(b->scratch, unsigned int, bound *HOB_MESHLET_VERTICES);
+	unsigned char *triangles = HOB_NEW(b->scratch, unsigned char, bound *HOB_MESHLET_TRIANGLES * 3);
+	if (!pieces || !vertices || !triangles) {
+		hob_arena_restore(b->scratch, mark);
+		return short_of_memory(b);
+	}
+	hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	size_t count = meshopt_buildMeshletsScan(pieces, vertices, triangles, indices, index_count, vertex_count,
+											 HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
+	for (size_t i = 0; i < count; i++) {
+		cluster_t cluster = {.corner_first = (uint32_t)(b->corners.size / sizeof(uint32_t)),
+							 .corner_count = pieces[i].triangle_count * 3,
+							 .source = source,
+							 .group = HOB_NONE};
+		uint32_t id = cluster_total(b), corners[HOB_MESHLET_TRIANGLES * 3];
+		for (uint32_t k = 0; k < cluster.corner_count; k++) {
+			uint32_t v = vertices[pieces[i].vertex_offset + triangles[pieces[i].triangle_offset + k]];
+			corners[k] = from ? from[v] : v;
+		}
+		hob_buf_put(&b->corners, corners, cluster.corner_count * sizeof *corners);
+		hob_buf_put(&b->clusters, &cluster, sizeof cluster);
+		hob_buf_put(&b->active, &id, sizeof id);
+	}
+	hob_arena_restore(b->scratch, mark);
+	return !(b->corners.failed || b->clusters.failed || b->active.failed) || short_of_memory(b);
+}
+
+/* ---- one group */
+
+/* The triangles of a group over vertices of its own. */
+typedef struct part {
+	uint32_t *indices, index_count;
+	uint32_t *from;	  /* [vertex_count] the mesh's vertices */
+	uint32_t *first;  /* [vertex_count] the first of them at the same place */
+	float *positions; /* [vertex_count + copies][3] */
+	uint32_t vertex_count, copies;
+} part_t;
+
+static bool take_part(build_t *b, const uint32_t *members, uint32_t member_count, part_t *out)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < member_count; i++)
+		count += cluster_at(b, members[i])->corner_count;
+	*out = (part_t){.indices = HOB_NEW(b->scratch, uint32_t, count),
+					.index_count = count,
+					.from = HOB_NEW(b->scratch, uint32_t, count),
+					.first = HOB_NEW(b->scratch, uint32_t, count),
+					.positions = HOB_NEW(b->scratch, float, 3 * (size_t)count * (1 + COPIES))};
+	if (!out->indices || !out->from || !out->first || !out->positions)
+		return short_of_memory(b);
+	for (uint32_t i = 0, to = 0; i < member_count; i++) {
+		const cluster_t *c = cluster_at(b, members[i]);
+		for (uint32_t k = 0; k < c->corner_count; k++, to++) {
+			uint32_t v = corners_of(b, c)[k];
+			if (b->local[v] == HOB_NONE) {
+				uint32_t *at = &b->at[b->place[v]];
+				b->local[v] = out->vertex_count++;
+				*at = *at == HOB_NONE ? b->local[v] : *at;
+				out->from[b->local[v]] = v;
+				out->first[b->local[v]] = *at;
+			}
+			out->indices[to] = b->local[v];
+		}
+	}
+	for (uint32_t v = 0; v < out->vertex_count; v++)
+		memcpy(out->positions + 3 * (size_t)v, b->positions + 3 * (size_t)out->from[v], 12);
+	for (uint32_t v = 0; v < out->vertex_count; v++) {
+		b->local[out->from[v]] = b->at[b->place[out->from[v]]] = HOB_NONE;
+		if (out->first[v] != v || b->owner[b->place[out->from[v]]] != SHARED)
+			continue;
+		/* The simplifier has no word for "this vertex stays", but it leaves alone where more than two are at one place. */
+		for (uint32_t i = 0; i < COPIES; i++)
+			memcpy(out->positions + 3 * (size_t)(out->vertex_count + out->copies++),
+				   out->positions + 3 * (size_t)v, 12);
+	}
+	return true;
+}
+
+static uint32_t drop_collapsed(const part_t *part, uint32_t *indices, uint32_t count)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < count; i += 3) {
+		uint32_t a = part->first[indices[i]], b = part->first[indices[i + 1]],
+				 c = part->first[indices[i + 2]];
+		if (a != b && b != c && c != a) {
+			memmove(indices + kept, indices + i, 12);
+			kept += 3;
+		}
+	}
+	return kept;
+}
+
+static bool measure(build_t *b, const part_t *part, const uint32_t *indices, uint32_t *count, double known,
+					double *distance)
+{
+	hob_lod_full full;
+	hob_lod_pieces pieces;
+	if (!hob_lod_pieces_find(part->positions, part->vertex_count, part->first, part->indices,
+							 part->index_count, &b->measuring, &pieces, b->err))
+		return false;
+	if (hob_lod_pieces_destroyed(&pieces, part->positions, indices, *count)) {
+		*count = 0;
+		return true;
+	}
+	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
+							 part->index_count, &b->measuring, b->scratch, &full, b->err) ||
+		!hob_lod_error_measure(&full, indices, *count, known, &b->measuring, distance, b->err))
+		return false;
+	if (*distance > (double)FLT_MAX)
+		*count = 0;
+	return true;
+}
+
+/* *count is 0 where too little can be saved, or whole pieces would be lost. */
+static bool simplify(build_t *b, const part_t *part, uint32_t *indices, uint32_t *count, double *distance)
+{
+	float estimate = 0;
+	size_t all = (size_t)part->vertex_count + part->copies;
+	*count = (uint32_t)meshopt_simplify(indices, part->indices, part->index_count, part->positions, all, 12,
+										part->index_count / 6 * 3, 1e10f, 0, &estimate);
+	*count = drop_collapsed(part, indices, *count);
+	if (*count * 100ull > part->index_count * 85ull)
+		*count = 0;
+	if (*count == 0)
+		return true;
+	double size = (double)meshopt_simplifyScale(part->positions, part->vertex_count, 12);
+	hob_arena_mark mark = hob_arena_save(&b->measuring);
+	bool ok = measure(b, part, indices, count, (double)estimate * size, distance);
+	hob_arena_restore(&b->measuring, mark);
+	return ok;
+}
+
+static double distance_between(const float *a, const float *b)
+{
+	return hob_vec3_length(hob_vec3_sub(hob_vec3_load(a), hob_vec3_load(b)));
+}
+
+static void grow_box(float low[3], float high[3], const float center[3], float radius)
+{
+	for (int k = 0; k < 3; k++) {
+		low[k] = center[k] - radius < low[k] ? center[k] - radius : low[k];
+		high[k] = center[k] + radius > high[k] ? center[k] + radius : high[k];
+	}
+}
+
+/* A sphere around clusters, or around the spheres of what they came out of, which have them inside. */
+static void enclose(const build_t *b, const uint32_t *members, uint32_t member_count, float sphere[4])
+{
+	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
+	double radius = 0, size = 0;
+	for (uint32_t i = 0; i < member_count; i++) {
+		const cluster_t *c = cluster_at(b, members[i]);
+		const float *inner = c->source != HOB_NONE ? group_at(b, c->source)->sphere : NULL;
+		if (inner)
+			grow_box(low, high, inner, inner[3]);
+		for (uint32_t k = 0; !inner && k < c->corner_count; k++)
+			grow_box(low, high, b->positions + 3 * (size_t)corners_of(b, c)[k], 0);
+	}
+	for (int k = 0; k < 3; k++) {
+		sphere[k] = low[k] / 2 + high[k] / 2;
+		size = fmax(size, fabs((double)sphere[k]));
+	}
+	for (uint32_t i = 0; i < member_count; i++) {
+		const cluster_t *c = cluster_at(b, members[i]);
+		const float *inner = c->source != HOB_NONE ? group_at(b, c->source)->sphere : NULL;
+		if (inner)
+			radius = fmax(radius, distance_between(inner, sphere) + (double)inner[3]);
+		for (uint32_t k = 0; !inner && k < c->corner_count; k++)
+			radius = fmax(radius, distance_between(b->positions + 3 * (size_t)corners_of(b, c)[k], sphere));
+	}
+	sphere[3] = (float)(radius * (1 + ROUNDING) + size * 1e-6);
+}
+
+/* Makes the group, or leaves its clusters active where they do not shrink. */
+static bool make_group(build_t *b, const uint32_t *members, uint32_t member_count)
+{
+	part_t part;
+	uint32_t count;
+	double distance = 0, before = 0;
+	if (!take_part(b, members, member_count, &part))
+		return false;
+	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, part.index_count);
+	if (!indices)
+		return short_of_memory(b);
+	if (!simplify(b, &part, indices, &count, &distance))
+		return false;
+	if (count == 0) {
+		hob_buf_put(&b->active, members, member_count * sizeof *members);
+		return !b->active.failed || short_of_memory(b);
+	}
+	hob_baked_cluster_group group = {.cluster_count = member_count};
+	for (uint32_t i = 0; i < member_count; i++) {
+		uint32_t source = cluster_at(b, members[i])->source;
+		before = source != HOB_NONE ? fmax(before, (double)group_at(b, source)->error) : before;
+	}
+	group.error = (float)((before + HOB_LOD_ERROR_MARGIN * distance) * (1 + ROUNDING));
+	enclose(b, members, member_count, group.sphere);
+	uint32_t id = group_total(b);
+	for (uint32_t i = 0; i < member_count; i++)
+		cluster_at(b, members[i])->group = id;
+	hob_buf_put(&b->groups, &group, sizeof group);
+	return (!b->groups.failed || short_of_memory(b)) &&
+		   cut(b, indices, count, part.positions, part.vertex_count, part.from, id);
+}
+
+/* ---- one round: every active cluster into a group */
+
+/* places [first[count]] of each cluster, each once */
+static void list_places(build_t *b, const uint32_t *active, uint32_t count, uint32_t *first, uint32_t *places)
+{
+	uint32_t total = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const cluster_t *c = cluster_at(b, active[i]);
+		first[i] = total;
+		for (uint32_t k = 0; k < c->corner_count; k++) {
+			uint32_t place = b->place[corners_of(b, c)[k]];
+			if (b->at[place] == HOB_NONE) {
+				b->at[place] = 0;
+				places[total++] = place;
+			}
+		}
+		for (uint32_t k = first[i]; k < total; k++)
+			b->at[places[k]] = HOB_NONE;
+	}
+	first[count] = total;
+}
+
+static void find_owners(build_t *b, const uint32_t *first, const uint32_t *places, uint32_t count,
+						const uint32_t *group)
+{
+	memset(b->owner, 0xFF, b->vertex_count * sizeof *b->owner);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+			uint32_t *owner = &b->owner[places[k]];
+			*owner = *owner == HOB_NONE || *owner == group[i] ? group[i] : SHARED;
+		}
+}
+
+/* members [member_first[g]] to before [member_first[g + 1]] of group g, in the order of `active` */
+static void sort_members(const uint32_t *active, const uint32_t *group, uint32_t count, uint32_t group_count,
+						 uint32_t *member_first, uint32_t *members)
+{
+	memset(member_first, 0, ((size_t)group_count + 2) * sizeof *member_first);
+	for (uint32_t i = 0; i < count; i++)
+		member_first[group[i] + 2]++;
+	for (size_t g = 2; g < (size_t)group_count + 2; g++)
+		member_first[g] += member_first[g - 1];
+	for (uint32_t i = 0; i < count; i++)
+		members[member_first[group[i] + 1]++] = active[i];
+}
+
+static bool make_groups(build_t *b, const uint32_t *active, uint32_t count)
+{
+	uint32_t *first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 1);
+	uint32_t *places = HOB_NEW(b->scratch, uint32_t, (size_t)count * HOB_MESHLET_VERTICES);
+	uint32_t *group = HOB_NEW(b->scratch, uint32_t, count), *members = HOB_NEW(b->scratch, uint32_t, count);
+	uint32_t *member_first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 2);
+	if (!first || !places || !group || !members || !member_first)
+		return short_of_memory(b);
+	list_places(b, active, count, first, places);
+	uint32_t group_count = hob_cluster_groups(first, places, count, b->vertex_count, group, b->scratch);
+	if (group_count == 0)
+		return short_of_memory(b);
+	find_owners(b, first, places, count, group);
+	sort_members(active, group, count, group_count, member_first, members);
+	for (uint32_t g = 0; g < group_count; g++) {
+		hob_arena_mark mark = hob_arena_save(b->scratch);
+		bool ok = make_group(b, members + member_first[g], member_first[g + 1] - member_first[g]);
+		hob_arena_restore(b->scratch, mark);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t active_corners(const build_t *b)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < b->active.size / sizeof(uint32_t); i++)
+		total += cluster_at(b, ((const uint32_t *)(const void *)b->active.data)[i])->corner_count;
+	return total;
+}
+
+/* shrunk: whether another round is worth it */
+static bool make_round(build_t *b, bool *shrunk)
+{
+	hob_arena_mark mark = hob_arena_save(b->scratch);
+	uint32_t count = (uint32_t)(b->active.size / sizeof(uint32_t));
+	uint32_t *active = HOB_NEW(b->scratch, uint32_t, count);
+	uint64_t before = active_corners(b);
+	bool ok = active || short_of_memory(b);
+	if (ok) {
+		memcpy(active, b->active.data, b->active.size);
+		hob_buf_clear(&b->active);
+		ok = make_groups(b, active, count);
+	}
+	*shrunk = ok && active_corners(b) * 100 <= before * LEFT_PERCENT;
+	hob_arena_restore(b->scratch, mark);
+	return ok;
+}
+
+/* ---- the result: coarsest group first */
+
+static void describe(const build_t *b, const cluster_t *cluster, hob_meshlets *out)
+{
+	hob_baked_meshlet *item = &out->items[out->count++];
+	uint32_t *vertices = out->vertices + out->vertex_count;
+	uint8_t *triangles = out->triangles + out->triangle_bytes;
+	*item = (hob_baked_meshlet){.vertex_offset = out->vertex_count,
+								.triangle_offset = out->triangle_bytes,
+								.triangle_count = (uint8_t)(cluster->corner_count / 3)};
+	for (uint32_t k = 0; k < cluster->corner_count; k++) {
+		uint32_t v = corners_of(b, cluster)[k];
+		if (b->local[v] == HOB_NONE) {
+			b->local[v] = item->vertex_count;
+			vertices[item->vertex_count++] = v;
+		}
+		triangles[k] = (uint8_t)b->local[v];
+	}
+	for (uint32_t v = 0; v < item->vertex_count; v++)
+		b->local[vertices[v]] = HOB_NONE;
+	struct meshopt_Bounds bounds = meshopt_computeMeshletBounds(vertices, triangles, item->triangle_count,
+																b->positions, b->vertex_count, 12);
+	memcpy(item->center, bounds.center, sizeof item->center);
+	memcpy(item->cone_axis, bounds.cone_axis_s8, sizeof item->cone_axis);
+	item->radius = bounds.radius;
+	item->cone_cutoff = bounds.cone_cutoff_s8;
+	out->vertex_count += item->vertex_count;
+	out->triangle_bytes += (cluster->corner_count + 3) & ~3u;
+}
+
+static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
+{
+	uint32_t count = cluster_total(b);
+	uint64_t vertices = 0, bytes = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const cluster_t *c = cluster_at(b, i);
+		vertices += c->corner_count < HOB_MESHLET_VERTICES ? c->corner_count : HOB_MESHLET_VERTICES;
+		bytes += (c->corner_count + 3) & ~3u;
+	}
+	*out = (hob_clusters){.sources = HOB_NEW(result, uint32_t, count),
+						  .group_count = group_total(b) + 1,
+						  .groups = HOB_NEW(result, hob_baked_cluster_group, (size_t)group_total(b) + 1)};
+	out->meshlets.items = HOB_NEW(result, hob_baked_meshlet, count);
+	out->meshlets.vertices = vertices <= UINT32_MAX ? HOB_NEW(result, uint32_t, vertices) : NULL;
+	out->meshlets.triangles = bytes <= UINT32_MAX ? HOB_NEW(result, uint8_t, bytes) : NULL;
+	if (!out->sources || !out->groups || !out->meshlets.items || !out->meshlets.vertices ||
+		!out->meshlets.triangles)
+		return hob_fail_memory(b->err, result, "a hierarchy of clusters");
+	memset(out->meshlets.triangles, 0, bytes); /* the gaps behind odd triangle counts, too */
+	return true;
+}
+
+static void make_root(build_t *b, hob_baked_cluster_group *root)
+{
+	uint32_t count = (uint32_t)(b->active.size / sizeof(uint32_t));
+	const uint32_t *active = (const uint32_t *)(const void *)b->active.data;
+	*root = (hob_baked_cluster_group){.error = FLT_MAX, .cluster_count = count};
+	enclose(b, active, count, root->sphere);
+	for (uint32_t i = 0; i < count; i++)
+		cluster_at(b, active[i])->group = group_total(b);
+}
+
+static bool finish(build_t *b, hob_arena *result, hob_clusters *out)
+{
+	hob_clusters all;
+	uint32_t made = group_total(b), count = cluster_total(b);
+	uint32_t *order = HOB_NEW(b->scratch, uint32_t, count);
+	if (!order)
+		return short_of_memory(b);
+	if (!reserve(b, result, &all))
+		return false;
+	make_root(b, &all.groups[0]);
+	for (uint32_t g = 0; g < made; g++)
+		all.groups[made - g] = *group_at(b, g);
+	for (uint32_t g = 0, at = 0; g <= made; g++) {
+		all.groups[g].cluster_first = at;
+		at += all.groups[g].cluster_count;
+		all.groups[g].cluster_count = 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		hob_baked_cluster_group *group = &all.groups[made - cluster_at(b, i)->group];
+		order[group->cluster_first + group->cluster_count++] = i;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const cluster_t *c = cluster_at(b, order[i]);
+		all.sources[i] = c->source == HOB_NONE ? HOB_NONE : made - c->source;
+		describe(b, c, &all.meshlets);
+	}
+	*out = all;
+	return true;
+}
+
+/* ---- the whole */
+
+static bool begin(build_t *b, const uint32_t *indices, uint32_t index_count)
+{
+	uint32_t *copy = HOB_NEW(b->scratch, uint32_t, index_count);
+	b->place = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
+	b->owner = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
+	b->local = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
+	b->at = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
+	if (!copy || !b->place || !b->owner || !b->local || !b->at ||
+		!hob_weld_places(b->positions, b->vertex_count, b->scratch, b->place))
+		return short_of_memory(b);
+	memset(b->local, 0xFF, b->vertex_count * sizeof *b->local);
+	memset(b->at, 0xFF, b->vertex_count * sizeof *b->at);
+	memcpy(copy, indices, index_count * sizeof *copy);
+	return cut(b, copy, index_count, b->positions, b->vertex_count, NULL, HOB_NONE);
+}
+
+bool hob_clusters_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+						uint32_t index_count, hob_arena *result, hob_arena *scratch, hob_clusters *out,
+						hob_error *err)
+{
+	assert(index_count >= 3 && index_count % 3 == 0);
+	build_t b = {.positions = positions, .vertex_count = vertex_count, .scratch = scratch, .err = err};
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_arena_init(&b.measuring, scratch->limit);
+	bool ok = begin(&b, indices, index_count), shrunk = true;
+	while (ok && shrunk && b.active.size > sizeof(uint32_t))
+		ok = make_round(&b, &shrunk);
+	hob_arena_release(&b.measuring);
+	ok = ok && finish(&b, result, out);
+	hob_buf_release(&b.corners);
+	hob_buf_release(&b.clusters);
+	hob_buf_release(&b.groups);
+	hob_buf_release(&b.active);
+	hob_arena_restore(scratch, mark);
+	return ok;
+}
