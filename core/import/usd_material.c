@@ -171,6 +171,14 @@ static void note_bias(hob_usd_surface *s, const char *what, const hob_usd_textur
 		}
 }
 
+static void note_color(hob_usd_surface *s, const char *what, const hob_usd_texture *t)
+{
+	note_bias(s, what, t);
+	if (t->raw)
+		hob_usd_note(s->b->u, "color-space", "material '%.*s': its %s texture says 'raw'; it is read as sRGB",
+					 HOB_FMT(s->to->name), what);
+}
+
 float hob_usd_unit(float value)
 {
 	return value > 0 ? value < 1 ? value : 1 : 0;
@@ -197,7 +205,7 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 	if (textured) {
 		memcpy(diffuse, color.scale, sizeof diffuse);
 		m->slots[HOB_SLOT_BASE_COLOR] = color.ref;
-		note_bias(s, "diffuse", &color);
+		note_color(s, "diffuse", &color);
 	}
 	if (masks) {
 		alpha = scale_of(&opacity);
@@ -303,7 +311,7 @@ static bool read_rest(hob_usd_surface *s)
 	if (t.ref.image != HOB_NONE) {
 		m->slots[HOB_SLOT_EMISSIVE] = t.ref;
 		memcpy(m->emissive, t.scale, sizeof m->emissive);
-		note_bias(s, "emissive", &t);
+		note_color(s, "emissive", &t);
 	}
 	for (int i = 0; i < 3; i++)
 		m->emissive[i] = m->emissive[i] > 0 ? m->emissive[i] : 0;

@@ -289,6 +289,7 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 	hob_usd_source passed = *from, *source = &passed;
 	hob_usd *u = b->u;
 	hob_usd_source file;
+	hob_str space = HOB_STR("");
 	*out = (hob_usd_texture){
 		.ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}},
 		.scale = {1, 1, 1, 1},
@@ -319,8 +320,10 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_us
 		!read_input(u, source->shader, "inputs:scale", out->scale, NULL, err) ||
 		!read_input(u, source->shader, "inputs:bias", out->bias, NULL, err) ||
 		!read_input(u, source->shader, "inputs:fallback", out->fallback, &out->has_fallback, err) ||
+		!read_word(u, source->shader, "inputs:sourceColorSpace", &space, err) ||
 		!read_picture(b, &file, &out->ref.image, err))
 		return false;
+	out->raw = hob_str_equal(space, HOB_STR("raw"));
 	return out->ref.image == HOB_NONE ||
 		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
 			read_sampler(b, source->shader, wraps, &out->ref.sampler, err));

@@ -26,6 +26,7 @@ typedef struct hob_usd_texture {
 	char channel;		 /* 'r' 'g' 'b' 'a', or 0 for all */
 	float scale[4], bias[4], fallback[4];
 	bool has_fallback;
+	bool raw;		 /* its colours are linear light, not sRGB */
 	hob_str primvar; /* colours of points instead of a picture; empty without */
 } hob_usd_texture;
 

@@ -2,7 +2,9 @@
 Needs npm's registry and Chromium; skipped where one cannot be had."""
 import functools
 import http.server
+import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -19,6 +21,12 @@ class Bundlers(Scenario):
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False,
                               env=dict(os.environ, npm_config_audit="false", npm_config_fund="false", npm_config_loglevel="error"))
 
+    def install(self, folder, *packages):
+        installed = self.run_in(folder, "npm", "install", *packages, "--fetch-timeout=20000", "--fetch-retries=0")
+        if installed.returncode != 0 and any(word in installed.stderr for word in ("ENOTFOUND", "ETIMEDOUT", "EAI_AGAIN", "ECONNREFUSED", "network")):
+            self.skipTest("npm's registry cannot be reached")
+        self.assertEqual(installed.returncode, 0, installed.stderr)
+
     def build(self, example):
         """A copy of the example, built with the packed client."""
         if not shutil.which("npm") or not shutil.which("node"):
@@ -29,10 +37,7 @@ class Bundlers(Scenario):
         self.assertEqual(packed.returncode, 0, packed.stderr)
         package = fresh / "package.json"
         package.write_text(package.read_text().replace("file:../../client", "file:./" + packed.stdout.split()[-1]))
-        installed = self.run_in(fresh, "npm", "install", "--fetch-timeout=20000", "--fetch-retries=0")
-        if installed.returncode != 0 and any(word in installed.stderr for word in ("ENOTFOUND", "ETIMEDOUT", "EAI_AGAIN", "ECONNREFUSED", "network")):
-            self.skipTest("npm's registry cannot be reached")
-        self.assertEqual(installed.returncode, 0, installed.stderr)
+        self.install(fresh)
         copies = [path for path in (fresh / "node_modules").rglob("three/package.json") if "@types" not in path.parts]
         self.assertEqual(len(copies), 1, copies)
         built = self.run_in(fresh, "npm", "run", "build")
@@ -55,6 +60,30 @@ class Bundlers(Scenario):
                                     f"{origin}/?hob=127.0.0.1:{daemon.port}&asset=art/spot.obj")
             self.assertIn('data-shown="art/spot.obj"', shown.stdout, shown.stderr[-2000:])
             pages.shutdown()
+
+    def test_the_page_of_the_documentation(self):
+        """docs/start-threejs.md to the letter, as plain ES modules."""
+        if not shutil.which("npm") or not shutil.which("node"):
+            self.skipTest("there is no npm")
+        fresh = self.folder / "page"
+        (fresh / "path/to").mkdir(parents=True)
+        self.assertEqual(self.run_in(fresh / "path/to", "npm", "pack", "--silent", str(PROJECT / "web/client")).returncode, 0)
+        blocks = dict(re.findall(r"^```(\w*)\n(.*?)^```$", (PROJECT / "docs/start-threejs.md").read_text(), re.M | re.S))
+        self.assertEqual(blocks[""].split()[:2], ["npm", "install"])
+        (fresh / "package.json").write_text("{}")
+        self.install(fresh, *blocks[""].split()[2:])
+        self.assertEqual(len([path for path in (fresh / "node_modules").rglob("three/package.json")]), 1)
+        modules = {"three": "three/build/three.module.js", "three/addons/": "three/examples/jsm/",
+                   "hob-client/three": "hob-client/hob-three.js", "hob-client/overlay": "hob-client/hob-overlay.js"}
+        imports = json.dumps({"imports": {name: f"/node_modules/{file}" for name, file in modules.items()}})
+        code = blocks["js"].replace("'http://127.0.0.1:7780/a/'", "`http://${new URLSearchParams(location.search).get('hob')}/a/`")
+        (fresh / "index.html").write_text(f"""<!doctype html><script type="importmap">{imports}</script><script type="module">
+            import * as THREE from 'three';
+            const scene = new THREE.Scene(), render = () => {{}};
+            {code}
+            document.body.dataset.shown = model.isObject3D && scene.children.includes(model) && 'art/spot.obj';
+        </script><body></body>""")
+        self.assert_shows(fresh)
 
     def test_vite_and_three(self):
         fresh = self.build("vite")

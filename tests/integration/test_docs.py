@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-from hobtest import DEADLINE, HOB, MODELS, PROJECT, main
+from hobtest import DEADLINE, HOB, MODELS, PROJECT, main, obj_text
 
 DOCS = PROJECT / "docs"
 BUILD = pathlib.Path(HOB).resolve().parent
@@ -22,6 +22,11 @@ LANGUAGES = {"sh", "c", "python", "js", "json", "yaml", "groovy", "nginx", ""}
 def blocks(page):
     return [(language, re.sub(r"^ {4}", "", body, flags=re.M) if indent else body) for indent, language, body in
             re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", page.read_text(), re.M | re.S)]
+
+
+def free_address():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
 
 
 def anchors(page):
@@ -40,14 +45,31 @@ class Docs(unittest.TestCase):
         library = BUILD / "libhob_client.a"
         cls.sanitize = "-fsanitize=address,undefined" if library.exists() and b"__asan_init" in library.read_bytes() else ""
 
+    def run_script(self, folder, address, script, **more):
+        """Exit code and output; the daemons that it started are killed."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOB_")}
+        environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
+                           PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
+                           PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")), **more)
+        ran = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        try:
+            # A daemon in the background keeps the pipe open: the shell itself is waited for.
+            code = ran.wait(timeout=DEADLINE)
+        finally:
+            try:
+                os.killpg(ran.pid, signal.SIGKILL)  # nothing that it would save is wanted
+            except ProcessLookupError:
+                pass
+        return code, ran.communicate(timeout=DEADLINE)[0]
+
     def run_page(self, page):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-page-"))
         self.addCleanup(shutil.rmtree, folder)
         (folder / "art").mkdir()
         for name in ("spot.obj", "BoxVertexColors.glb"):
             shutil.copy(MODELS / "simple" / name, folder / "art")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = free_address()
         script = ["set -e"]
         for language, body in blocks(page):
             self.assertIn(language, LANGUAGES, page.name)
@@ -66,23 +88,9 @@ class Docs(unittest.TestCase):
                 recipe = re.findall(r"(?:- run: |- |sh ')(hob [^'\n]*)", body)
                 self.assertTrue(recipe, f"{page.name}: a recipe without hob")
                 script += recipe
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOB_")}
-        environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
-                           PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
-                           PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")))
         if self.sanitize:
             script = [part.replace("cc program.c", f"cc program.c {self.sanitize}") for part in script]
-        ran = subprocess.Popen(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        try:
-            # A daemon in the background keeps the pipe open: the shell itself is waited for.
-            code = ran.wait(timeout=DEADLINE)
-        finally:
-            try:
-                os.killpg(ran.pid, signal.SIGKILL)  # nothing that it would save is wanted
-            except ProcessLookupError:
-                pass
-        said = ran.communicate(timeout=DEADLINE)[0]
+        code, said = self.run_script(folder, address, "\n".join(script))
         self.assertEqual(code, 0, f"{page.name}:\n{said[-3000:]}")
         self.assertNotIn("Sanitizer", said)
 
@@ -94,6 +102,36 @@ class Docs(unittest.TestCase):
                 if any(language == "c" for language, _ in blocks(page)) and not next(self.prefix.rglob("pkgconfig"), None):
                     self.skipTest("no build folder of CMake")
                 self.run_page(page)
+
+    @unittest.skipUnless(shutil.which("git") and shutil.which("curl"), "there is no git or no curl")
+    def test_the_report_of_a_pull_request(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-branch-"))
+        self.addCleanup(shutil.rmtree, folder)
+        address = free_address()
+        (block,) = [body for _, body in blocks(DOCS / "start-ci.md") if "hob diff --from" in body]
+        (folder / "tools").mkdir()
+        (folder / "tools/asset-diff.sh").write_text(block.replace("127.0.0.1:7780", address).replace(" --pictures changed", ""))
+        (folder / ".gitignore").write_text("/.hob\n/changed*\n")
+
+        def git(*words):
+            return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True, timeout=DEADLINE,
+                                  capture_output=True, text=True).stdout.strip()
+
+        def commit(triangles):
+            (folder / "art").mkdir(exist_ok=True)
+            (folder / "art/a.obj").write_text(obj_text(triangles))
+            git("add", "-A")
+            git("commit", "-q", "-m", str(triangles))
+            return git("rev-parse", "HEAD")
+
+        git("init", "-q")
+        few, same, many = commit(100), commit(101), commit(200)
+        for base, head, wanted in ((few, same, 0), (same, many, 1)):
+            with self.subTest(wanted=wanted):
+                code, said = self.run_script(folder, address, "sh tools/asset-diff.sh", BASE=base, HEAD=head)
+                self.assertEqual(code, wanted, said)
+                self.assertIn("art/a.obj", (folder / "changed.md").read_text(), said)
+                shutil.rmtree(folder / ".hob")
 
     def test_javascript_is_javascript(self):
         if not shutil.which("node"):

@@ -259,6 +259,25 @@ static void channels_are_those_that_a_material_names(void **state)
 	reader_free(r);
 }
 
+static void a_colour_that_is_not_srgb_is_told_of(void **state)
+{
+	(void)state;
+	static const char *const inputs[] = {"diffuseColor", "emissiveColor", "normal"};
+	for (size_t i = 0; i < HOB_COUNT_OF(inputs); i++)
+		for (int raw = 0; raw < 2; raw++) {
+			char text[1024];
+			snprintf(text, sizeof text,
+					 "uniform token info:id = \"UsdPreviewSurface\"\n float3 inputs:%s.connect = "
+					 "</L/S/P.outputs:rgb>\n def Shader \"P\" { uniform token info:id = \"UsdUVTexture\"\n "
+					 "asset inputs:file = @p.png@\n token inputs:sourceColorSpace = \"%s\" }\n",
+					 inputs[i], raw ? "raw" : "sRGB");
+			reader *r = picture(text, "");
+			reader_model(r);
+			assert_int_equal(reader_noted(r, "usd.color-space"), raw && i < 2);
+			reader_free(r);
+		}
+}
+
 static void points_may_bring_the_base_colour(void **state)
 {
 	(void)state;
@@ -305,6 +324,7 @@ int main(void)
 		cmocka_unit_test(odd_relocates_end),
 		cmocka_unit_test(bones_that_are_not_seen_bend_what_is),
 		cmocka_unit_test(channels_are_those_that_a_material_names),
+		cmocka_unit_test(a_colour_that_is_not_srgb_is_told_of),
 		cmocka_unit_test(points_may_bring_the_base_colour),
 		cmocka_unit_test(instancers_in_a_circle_end),
 	};
