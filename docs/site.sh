@@ -9,12 +9,19 @@ mkdir -p "$out/pages"
 cp "$docs"/*.md "$docs/../schema/FORMATS.md" "$out/pages"
 cp -r "$docs/pictures" "$out/pages"
 sed -i 's#(../schema/FORMATS.md)#(FORMATS.md)#g' "$out"/pages/*.md
+# Wide tables scroll by themselves, not the page.
+cat >"$out/pages/site.css" <<CSS
+table { display: block; overflow-x: auto; }
+@media (max-width: 700px) { td { min-width: 8em; } }
+img { max-width: 100%; }
+CSS
 cat >"$out/mkdocs.yml" <<YAML
 site_name: Hob
 docs_dir: $out/pages
 site_dir: $out/site
-theme: { name: mkdocs, locale: en }
+theme: { name: mkdocs, locale: en, highlightjs: false } # highlight.js would come from another site
 plugins: [search]
+extra_css: [site.css]
 nav:
   - Hob: README.md
   - Start:
@@ -33,6 +40,7 @@ nav:
       - Runtime: runtime.md
       - Comparison: comparison.md
   - Operations: operations.md
+  - Farm: farm.md
 YAML
 mkdocs build --quiet --strict --config-file "$out/mkdocs.yml"
 echo "$out/site/index.html"

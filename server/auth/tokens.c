@@ -121,8 +121,11 @@ bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err)
 {
 	*out = (srv_tokens){0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return hob_fail(err, IO, "cannot open the token file '%s': %s", path, strerror(errno));
+	if (fd < 0) {
+		int why = errno;
+		return hob_fail(err, IO, "cannot open the token file '%s': %s%s", path, strerror(why),
+						why == ENOENT ? "; 'hob token create NAME --token-file FILE' makes one" : "");
+	}
 	bool ok = read_open(fd, path, out, err);
 	close(fd);
 	return ok;

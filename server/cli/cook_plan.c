@@ -554,7 +554,12 @@ void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t n = 0; n < importers[i].extension_count; n++)
 			put_once(&names, importers[i].extensions[n]);
-	(void)hob_fail(err, USAGE, "no model was found in '%.40s'; their names end in%.*s", root,
-				   HOB_FMT(hob_buf_str(&names)));
+	enum { SHOWN = 200 };
+	hob_str list = hob_buf_str(&names);
+	if (list.len > SHOWN)
+		for (list.len = SHOWN; list.data[list.len] != ' ';)
+			list.len--;
+	(void)hob_fail(err, USAGE, "no model was found in '%.40s'; their names end in%.*s%s", root, HOB_FMT(list),
+				   list.len < names.size ? " and others: 'hob formats' lists them" : "");
 	hob_buf_release(&names);
 }

@@ -1,11 +1,13 @@
-/* The script that makes the pictures of docs/ still does, of the dashboard as it is now. */
+/* The script that makes the pictures of docs/ still does, of the dashboard as it is now; the site of docs/ fits a phone and a desk. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { missing, project, withoutDashboard } from './bench.mjs';
+import { extname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { browserPath, missing, project, withoutDashboard } from './bench.mjs';
 
 const kinds = (png) => {
 	const list = [];
@@ -27,5 +29,47 @@ describe('the pictures of the documentation', { skip: missing() ?? withoutDashbo
 		const docs = join(project, 'docs');
 		const pages = readdirSync(docs).filter((name) => name.endsWith('.md')).map((name) => readFileSync(join(docs, name), 'utf8')).join('');
 		for (const name of made) assert.ok(pages.includes(`(pictures/${name})`), `no page shows ${name}`);
+	});
+});
+
+const mkdocs = process.env.PATH.split(':').some((folder) => existsSync(join(folder, 'mkdocs')));
+
+describe('the site of the documentation', { skip: missing() ?? (mkdocs ? false : 'no mkdocs (Debian: mkdocs)') }, () => {
+	const out = mkdtempSync(join(tmpdir(), 'hob-site-'));
+	let server, browser;
+	after(async () => {
+		await browser?.close();
+		server?.close();
+		rmSync(out, { recursive: true, force: true });
+	});
+
+	test('fits a phone and a desk, runs without errors, and asks no other site for anything', async () => {
+		execFileSync(join(project, 'docs/site.sh'), [out], { stdio: 'inherit' });
+		const site = join(out, 'site');
+		const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.png': 'image/png' };
+		server = createServer((request, response) => {
+			const path = join(site, decodeURIComponent(new URL(request.url, 'http://here').pathname));
+			const file = existsSync(path) && statSync(path).isDirectory() ? join(path, 'index.html') : path;
+			if (!existsSync(file)) return response.writeHead(404).end();
+			response.setHeader('content-type', types[extname(file)] ?? 'application/octet-stream');
+			response.end(readFileSync(file));
+		}).listen(0);
+		const origin = `http://127.0.0.1:${server.address().port}`;
+		browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+		const wrong = [];
+		const pages = readdirSync(site).filter((name) => existsSync(join(site, name, 'index.html')));
+		assert.ok(pages.length > 10);
+		for (const [width, height, isMobile] of [[390, 844, true], [1440, 900, false]]) {
+			const page = await (await browser.newContext({ viewport: { width, height }, isMobile })).newPage();
+			page.on('pageerror', (error) => wrong.push(`${page.url()}: ${error.message}`));
+			page.on('request', (request) => request.url().startsWith(origin) || wrong.push(`${page.url()} asks ${request.url()}`));
+			page.on('response', (response) => response.status() < 400 || response.url().endsWith('favicon.ico') || wrong.push(`${response.url()}: ${response.status()}`));
+			for (const name of ['', ...pages.map((each) => `${each}/`)]) {
+				await page.goto(`${origin}/${name}`);
+				const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+				if (wide > width) wrong.push(`${name || 'index'} is ${wide} pixels wide on ${width}`);
+			}
+		}
+		assert.deepEqual(wrong, []);
 	});
 });

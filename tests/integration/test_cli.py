@@ -76,6 +76,7 @@ class Usage(CommandLine):
         self.assertIn("no model was found", said)
         for extension in (" .glb ", " .obj ", " .fbx "):
             self.assertEqual(said.count(extension), 1, said)
+        self.assertTrue(said.endswith("and others: 'hob formats' lists them\n"), said)
 
     def test_inspect_of_a_model(self):
         self.put("m.obj", obj_text(5, mtl="m.mtl"))

@@ -53,6 +53,7 @@ TYPED = [
     ("hob serve art --listen 127.0.0.1:99999", 2, ["99999", "127.0.0.1:7780"]),
     ("hob serve art --listen example.invalid:7780", 2, ["is not an address"]),
     ("hob serve art --listen 192.0.2.1:7780 --trust-network", 2, ["192.0.2.1:7780"]),
+    ("hob serve art --listen 0.0.0.0:0 --token-file gone", 2, ["'gone'", "hob token create"]),
     ("hob serve art --listen 127.0.0.1:TAKEN", 2, ["in use by another program", "--listen"]),
     ("hob serve art --listen 0.0.0.0:0", 2, ["tokens", "hob token create"]),
     ("hob serve art --log yaml", 2, ["--log", "text, json", "'yaml'"]),

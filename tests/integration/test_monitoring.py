@@ -8,6 +8,8 @@ import unittest
 from hobtest import DEADLINE, PROJECT, Scenario, main, obj_text
 
 FOLDER = PROJECT / "docker/monitoring"
+# The ready queries of the documentation.
+QUERIES = re.findall(r"^sum\(.*$", (PROJECT / "docs/operations.md").read_text(), re.M)
 
 
 def metrics_in(text):
@@ -25,7 +27,8 @@ class Monitoring(Scenario):
         asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
         asked.append(board["templating"]["list"][1]["query"])
         asked += re.findall(r"expr: (?:>-\n)?((?:.|\n {8,})*)", (FOLDER / "alerts.yml").read_text())
-        names = metrics_in("\n".join(asked))
+        self.assertEqual(len(QUERIES), 2)
+        names = metrics_in("\n".join([*asked, *QUERIES]))
         self.assertGreater(len(names), 20)
         self.assertEqual(names - served, set())
 
@@ -48,7 +51,7 @@ class Monitoring(Scenario):
             ran = subprocess.run(["promtool", *command], cwd=FOLDER, capture_output=True, text=True, timeout=DEADLINE, check=False)
             self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         board = json.loads((FOLDER / "grafana.json").read_text())
-        exprs = [target["expr"].replace("$instance", ".*") for panel in board["panels"] for target in panel["targets"]]
+        exprs = [target["expr"].replace("$instance", ".*") for panel in board["panels"] for target in panel["targets"]] + QUERIES
         rules = self.folder / "board.yml"
         rules.write_text(json.dumps({"groups": [{"name": "board", "rules": [{"record": f"board:{i}", "expr": expr}
                                                                              for i, expr in enumerate(exprs)]}]}))

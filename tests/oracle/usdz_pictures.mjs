@@ -4,8 +4,9 @@
  *
  * Both are drawn by three.js in Chromium, by the same camera and light; of Hydra's materials it knows UsdPreviewSurface with
  * textures. OUT/NAME.png is a pair, OUT/sheet.png all of them, OUT/facts.tsv says of each file its digest, and of both sides the
- * box in metres, the triangles, and how many of the picture's pixels differ. This build of OpenUSD has no plug-in for skeletons:
- * a skinned mesh stays as it was modelled, and its box differs. The pictures are to be looked at: nothing fails by itself. */
+ * box in metres, the triangles, and how many of the picture's pixels differ. Of Hydra, both sides of each face
+ * are drawn and no lights; this build of OpenUSD has no plug-in for skeletons, so it draws no skinned mesh. The pictures are to be
+ * looked at: nothing fails by itself but a file that does not cook. */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
