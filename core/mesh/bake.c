@@ -498,8 +498,8 @@ static bool add_clusters(bake_t *b, hob_baked_mesh *out)
 		m->influence_count > 0 || m->target_count > 0 || out->lods[0].index_count < HOB_CLUSTERS_LEAST * 3)
 		return true;
 	hob_clusters clusters;
-	return hob_clusters_build(m->position, m->vertex_count, out->indices, out->lods[0].index_count, b->result,
-							  b->scratch, &clusters, b->err) &&
+	return hob_clusters_build(m, out->indices, out->lods[0].index_count, b->result, b->scratch, &clusters,
+							  b->err) &&
 		   append_clusters(b, &clusters, out);
 }
 

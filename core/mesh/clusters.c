@@ -2,12 +2,14 @@
 #include "cluster_groups.h"
 #include "lod_error.h"
 #include "lod_pieces.h"
+#include "siblings.h"
 #include "triangle_order.h"
 #include "weld.h"
 
 #include <assert.h>
 #include <float.h>
 #include <meshoptimizer.h>
+#include <stdlib.h>
 
 #define SHARED (HOB_NONE - 1)
 
@@ -23,8 +25,11 @@ typedef struct cluster {
 } cluster_t;
 
 typedef struct build {
+	const hob_mesh *mesh;
 	const float *positions;
 	uint32_t vertex_count;
+	hob_siblings siblings;
+	bool split;		 /* most vertices have siblings: triangles hardly share any */
 	uint32_t *place; /* [vertex_count] first vertex at the same position */
 	uint32_t *owner; /* by place: the group that has it, SHARED or HOB_NONE */
 	uint32_t *local; /* by vertex, and by place: number within a group; HOB_NONE between groups */
@@ -69,6 +74,50 @@ static uint32_t group_total(const build_t *b)
 
 /* ---- clusters of a list of triangles */
 
+static void grow_box(float low[3], float high[3], const float center[3], float radius)
+{
+	for (int k = 0; k < 3; k++) {
+		low[k] = center[k] - radius < low[k] ? center[k] - radius : low[k];
+		high[k] = center[k] + radius > high[k] ? center[k] + radius : high[k];
+	}
+}
+
+typedef struct placed {
+	uint32_t code, corners[3];
+} placed_t;
+
+static int by_code(const void *a, const void *b)
+{
+	const placed_t *x = a, *y = b;
+	return x->code != y->code ? (x->code < y->code ? -1 : 1)
+							  : memcmp(x->corners, y->corners, sizeof x->corners);
+}
+
+/* What suits the vertex cache says nothing of place where no vertex is shared. */
+static bool order_by_place(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions)
+{
+	enum { CELLS = 1023 };
+	placed_t *sorted = HOB_NEW(b->scratch, placed_t, index_count / 3);
+	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
+	if (!sorted)
+		return short_of_memory(b);
+	for (uint32_t i = 0; i < index_count; i++)
+		grow_box(low, high, positions + 3 * (size_t)indices[i], 0);
+	for (uint32_t t = 0; t < index_count / 3; t++) {
+		memcpy(sorted[t].corners, indices + 3 * (size_t)t, sizeof sorted[t].corners);
+		sorted[t].code = 0;
+		for (int k = 0; k < 3; k++) {
+			double at = (double)positions[3 * (size_t)sorted[t].corners[0] + (size_t)k] - (double)low[k];
+			double size = (double)high[k] - (double)low[k];
+			sorted[t].code |= hob_spread_bits(size > 0 ? (uint32_t)(at / size * CELLS) : 0) << k;
+		}
+	}
+	qsort(sorted, index_count / 3, sizeof *sorted, by_code);
+	for (uint32_t t = 0; t < index_count / 3; t++)
+		memcpy(indices + 3 * (size_t)t, sorted[t].corners, sizeof sorted[t].corners);
+	return true;
+}
+
 /* indices are reordered; from: the mesh's vertices by theirs, NULL: they are the mesh's */
 static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
 				uint32_t vertex_count, const uint32_t *from, uint32_t source)
@@ -82,7 +131,12 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 		hob_arena_restore(b->scratch, mark);
 		return short_of_memory(b);
 	}
-	hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	if (!b->split)
+		hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	else if (!order_by_place(b, indices, index_count, positions)) {
+		hob_arena_restore(b->scratch, mark);
+		return false;
+	}
 	size_t count = meshopt_buildMeshletsScan(pieces, vertices, triangles, indices, index_count, vertex_count,
 											 HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
 	for (size_t i = 0; i < count; i++) {
@@ -114,11 +168,23 @@ typedef struct part {
 	uint32_t vertex_count, copies;
 } part_t;
 
-static bool take_part(build_t *b, const uint32_t *members, uint32_t member_count, part_t *out)
+/* The mesh's indices of clusters. */
+static uint32_t *gather(build_t *b, const uint32_t *members, uint32_t member_count, uint32_t *count)
 {
-	uint32_t count = 0;
+	*count = 0;
 	for (uint32_t i = 0; i < member_count; i++)
-		count += cluster_at(b, members[i])->corner_count;
+		*count += cluster_at(b, members[i])->corner_count;
+	uint32_t *corners = HOB_NEW(b->scratch, uint32_t, *count), to = 0;
+	for (uint32_t i = 0; i < member_count && corners; i++) {
+		const cluster_t *c = cluster_at(b, members[i]);
+		memcpy(corners + to, corners_of(b, c), c->corner_count * sizeof *corners);
+		to += c->corner_count;
+	}
+	return corners;
+}
+
+static bool take_part(build_t *b, const uint32_t *corners, uint32_t count, part_t *out)
+{
 	*out = (part_t){.indices = HOB_NEW(b->scratch, uint32_t, count),
 					.index_count = count,
 					.from = HOB_NEW(b->scratch, uint32_t, count),
@@ -126,19 +192,16 @@ static bool take_part(build_t *b, const uint32_t *members, uint32_t member_count
 					.positions = HOB_NEW(b->scratch, float, 3 * (size_t)count * (1 + COPIES))};
 	if (!out->indices || !out->from || !out->first || !out->positions)
 		return short_of_memory(b);
-	for (uint32_t i = 0, to = 0; i < member_count; i++) {
-		const cluster_t *c = cluster_at(b, members[i]);
-		for (uint32_t k = 0; k < c->corner_count; k++, to++) {
-			uint32_t v = corners_of(b, c)[k];
-			if (b->local[v] == HOB_NONE) {
-				uint32_t *at = &b->at[b->place[v]];
-				b->local[v] = out->vertex_count++;
-				*at = *at == HOB_NONE ? b->local[v] : *at;
-				out->from[b->local[v]] = v;
-				out->first[b->local[v]] = *at;
-			}
-			out->indices[to] = b->local[v];
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t v = corners[i];
+		if (b->local[v] == HOB_NONE) {
+			uint32_t *at = &b->at[b->place[v]];
+			b->local[v] = out->vertex_count++;
+			*at = *at == HOB_NONE ? b->local[v] : *at;
+			out->from[b->local[v]] = v;
+			out->first[b->local[v]] = *at;
 		}
+		out->indices[i] = b->local[v];
 	}
 	for (uint32_t v = 0; v < out->vertex_count; v++)
 		memcpy(out->positions + 3 * (size_t)v, b->positions + 3 * (size_t)out->from[v], 12);
@@ -168,57 +231,106 @@ static uint32_t drop_collapsed(const part_t *part, uint32_t *indices, uint32_t c
 	return kept;
 }
 
-static bool measure(build_t *b, const part_t *part, const uint32_t *indices, uint32_t *count, double known,
-					double *distance)
+typedef struct attempt {
+	part_t part;
+	uint32_t *indices, count; /* over the part's vertices */
+	double estimate;		  /* what the simplifier thinks that it costs */
+} attempt_t;
+
+static bool simplify(build_t *b, attempt_t *a)
 {
+	const part_t *part = &a->part;
+	float estimate = 0;
+	size_t all = (size_t)part->vertex_count + part->copies;
+	a->indices = HOB_NEW(b->scratch, uint32_t, part->index_count);
+	if (!a->indices)
+		return short_of_memory(b);
+	a->count = (uint32_t)meshopt_simplify(a->indices, part->indices, part->index_count, part->positions, all,
+										  12, part->index_count / 6 * 3, 1e10f, 0, &estimate);
+	a->count = drop_collapsed(part, a->indices, a->count);
+	a->estimate = (double)estimate * (double)meshopt_simplifyScale(part->positions, part->vertex_count, 12);
+	return true;
+}
+
+static bool is_better(const attempt_t *a, const attempt_t *than)
+{
+	if (a->count == 0 || than->count == 0)
+		return a->count > 0;
+	if (than->count * 100ull > than->part.index_count * 60ull && a->count * 100ull < than->count * 90ull)
+		return true;
+	return a->count * 100ull <= than->count * 110ull && a->estimate * 1.5 < than->estimate;
+}
+
+/* Hard edges are seams that hold up the work, or cost far more than they are worth: with vertices that differ in normal and tangent
+ * alone taken for one, they soften before the shape is distorted. */
+static bool try_united(build_t *b, const uint32_t *corners, attempt_t *best, bool *united)
+{
+	attempt_t a;
+	uint32_t count = best->part.index_count;
+	uint32_t *one = HOB_NEW(b->scratch, uint32_t, count);
+	if (!one)
+		return short_of_memory(b);
+	memcpy(one, corners, count * sizeof *one);
+	hob_siblings_unite(&b->siblings, one, count);
+	if (!take_part(b, one, count, &a.part))
+		return false;
+	if (a.part.vertex_count == best->part.vertex_count)
+		return true;
+	if (!simplify(b, &a))
+		return false;
+	*united = is_better(&a, best);
+	if (*united)
+		*best = a;
+	return true;
+}
+
+static bool measure(build_t *b, attempt_t *a, double *distance)
+{
+	const part_t *part = &a->part;
 	hob_lod_full full;
 	hob_lod_pieces pieces;
 	if (!hob_lod_pieces_find(part->positions, part->vertex_count, part->first, part->indices,
 							 part->index_count, &b->measuring, &pieces, b->err))
 		return false;
-	if (hob_lod_pieces_destroyed(&pieces, part->positions, indices, *count)) {
-		*count = 0;
+	if (hob_lod_pieces_destroyed(&pieces, part->positions, a->indices, a->count)) {
+		a->count = 0;
 		return true;
 	}
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
 							 part->index_count, &b->measuring, b->scratch, &full, b->err) ||
-		!hob_lod_error_measure(&full, indices, *count, known, &b->measuring, distance, b->err))
+		!hob_lod_error_measure(&full, a->indices, a->count, a->estimate, &b->measuring, distance, b->err))
 		return false;
 	if (*distance > (double)FLT_MAX)
-		*count = 0;
+		a->count = 0;
 	return true;
 }
 
-/* *count is 0 where too little can be saved, or whole pieces would be lost. */
-static bool simplify(build_t *b, const part_t *part, uint32_t *indices, uint32_t *count, double *distance)
+/* out: the simplified triangles as a part of their own; none where too little can be saved, or whole pieces would be lost */
+static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
-	float estimate = 0;
-	size_t all = (size_t)part->vertex_count + part->copies;
-	*count = (uint32_t)meshopt_simplify(indices, part->indices, part->index_count, part->positions, all, 12,
-										part->index_count / 6 * 3, 1e10f, 0, &estimate);
-	*count = drop_collapsed(part, indices, *count);
-	if (*count * 100ull > part->index_count * 85ull)
-		*count = 0;
-	if (*count == 0)
+	attempt_t best;
+	bool united = false;
+	*out = (part_t){0};
+	if (!take_part(b, corners, count, &best.part) || !simplify(b, &best) ||
+		(b->siblings.count < b->vertex_count && !try_united(b, corners, &best, &united)))
+		return false;
+	if (best.count == 0 || best.count * 100ull > count * 85ull)
 		return true;
-	double size = (double)meshopt_simplifyScale(part->positions, part->vertex_count, 12);
 	hob_arena_mark mark = hob_arena_save(&b->measuring);
-	bool ok = measure(b, part, indices, count, (double)estimate * size, distance);
+	bool ok = measure(b, &best, distance);
 	hob_arena_restore(&b->measuring, mark);
-	return ok;
+	if (!ok || best.count == 0)
+		return ok;
+	for (uint32_t i = 0; i < best.count; i++)
+		best.indices[i] = best.part.from[best.indices[i]];
+	if (united)
+		hob_siblings_choose(&b->siblings, b->mesh, best.indices, best.count);
+	return take_part(b, best.indices, best.count, out);
 }
 
 static double distance_between(const float *a, const float *b)
 {
 	return hob_vec3_length(hob_vec3_sub(hob_vec3_load(a), hob_vec3_load(b)));
-}
-
-static void grow_box(float low[3], float high[3], const float center[3], float radius)
-{
-	for (int k = 0; k < 3; k++) {
-		low[k] = center[k] - radius < low[k] ? center[k] - radius : low[k];
-		high[k] = center[k] + radius > high[k] ? center[k] + radius : high[k];
-	}
 }
 
 /* A sphere around clusters, or around the spheres of what they came out of, which have them inside. */
@@ -255,14 +367,12 @@ static bool make_group(build_t *b, const uint32_t *members, uint32_t member_coun
 	part_t part;
 	uint32_t count;
 	double distance = 0, before = 0;
-	if (!take_part(b, members, member_count, &part))
-		return false;
-	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, part.index_count);
-	if (!indices)
+	uint32_t *corners = gather(b, members, member_count, &count);
+	if (!corners)
 		return short_of_memory(b);
-	if (!simplify(b, &part, indices, &count, &distance))
+	if (!shrink(b, corners, count, &part, &distance))
 		return false;
-	if (count == 0) {
+	if (part.index_count == 0) {
 		hob_buf_put(&b->active, members, member_count * sizeof *members);
 		return !b->active.failed || short_of_memory(b);
 	}
@@ -278,7 +388,7 @@ static bool make_group(build_t *b, const uint32_t *members, uint32_t member_coun
 		cluster_at(b, members[i])->group = id;
 	hob_buf_put(&b->groups, &group, sizeof group);
 	return (!b->groups.failed || short_of_memory(b)) &&
-		   cut(b, indices, count, part.positions, part.vertex_count, part.from, id);
+		   cut(b, part.indices, part.index_count, part.positions, part.vertex_count, part.from, id);
 }
 
 /* ---- one round: every active cluster into a group */
@@ -481,18 +591,24 @@ static bool begin(build_t *b, const uint32_t *indices, uint32_t index_count)
 	if (!copy || !b->place || !b->owner || !b->local || !b->at ||
 		!hob_weld_places(b->positions, b->vertex_count, b->scratch, b->place))
 		return short_of_memory(b);
+	if (!hob_siblings_find(b->mesh, b->scratch, &b->siblings, b->err))
+		return false;
+	b->split = b->siblings.count < b->vertex_count / 2;
 	memset(b->local, 0xFF, b->vertex_count * sizeof *b->local);
 	memset(b->at, 0xFF, b->vertex_count * sizeof *b->at);
 	memcpy(copy, indices, index_count * sizeof *copy);
 	return cut(b, copy, index_count, b->positions, b->vertex_count, NULL, HOB_NONE);
 }
 
-bool hob_clusters_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-						uint32_t index_count, hob_arena *result, hob_arena *scratch, hob_clusters *out,
-						hob_error *err)
+bool hob_clusters_build(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
+						hob_arena *result, hob_arena *scratch, hob_clusters *out, hob_error *err)
 {
 	assert(index_count >= 3 && index_count % 3 == 0);
-	build_t b = {.positions = positions, .vertex_count = vertex_count, .scratch = scratch, .err = err};
+	build_t b = {.mesh = mesh,
+				 .positions = mesh->position,
+				 .vertex_count = mesh->vertex_count,
+				 .scratch = scratch,
+				 .err = err};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_arena_init(&b.measuring, scratch->limit);
 	bool ok = begin(&b, indices, index_count), shrunk = true;

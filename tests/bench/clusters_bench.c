@@ -95,9 +95,9 @@ static void run(double millions)
 	hob_error err = {0};
 	hob_arena_init(&result, (size_t)8 << 30);
 	hob_arena_init(&scratch, (size_t)8 << 30);
+	hob_mesh mesh = {.vertex_count = rings * sides, .position = positions};
 	double start = cpu();
-	if (!hob_clusters_build(positions, rings * sides, indices, (uint32_t)(3 * triangles), &result, &scratch,
-							&c, &err))
+	if (!hob_clusters_build(&mesh, indices, (uint32_t)(3 * triangles), &result, &scratch, &c, &err))
 		fail(err.context);
 	double took = cpu() - start;
 	uint64_t all = 0;

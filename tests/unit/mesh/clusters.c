@@ -27,8 +27,7 @@ static hob_clusters build(const hob_mesh *mesh)
 {
 	hob_clusters out;
 	hob_error err = {0};
-	if (!hob_clusters_build(mesh->position, mesh->vertex_count, mesh->indices, mesh->index_count, &arena,
-							&scratch, &out, &err))
+	if (!hob_clusters_build(mesh, mesh->indices, mesh->index_count, &arena, &scratch, &out, &err))
 		fail_msg("%s", err.context);
 	return out;
 }
@@ -215,6 +214,30 @@ static void seams_have_no_cracks(void **state)
 	assert_true(check_cuts(&ball, &c, NULL) > 100);
 }
 
+/* Every triangle has a normal of its own, so every edge is a seam. */
+static void hard_edges_do_not_hold_it_up(void **state)
+{
+	(void)state;
+	hob_mesh ring = bumpy_ring(90, 40), hard = shape_mesh(&arena, ring.index_count, ring.index_count);
+	hard.normal = shape_alloc(&arena, hard.vertex_count, 12);
+	for (uint32_t i = 0; i < ring.index_count; i++) {
+		hard.indices[i] = i;
+		memcpy(hard.position + 3 * (size_t)i, ring.position + 3 * (size_t)ring.indices[i], 12);
+	}
+	for (uint32_t i = 0; i < hard.vertex_count; i += 3) {
+		const float *p = hard.position + 3 * (size_t)i;
+		vec a = {{(double)p[0], (double)p[1], (double)p[2]}},
+			b = {{(double)p[3], (double)p[4], (double)p[5]}},
+			c = {{(double)p[6], (double)p[7], (double)p[8]}}, n = cross(minus(b, a), minus(c, a));
+		for (int k = 0; k < 9; k++)
+			hard.normal[3 * (size_t)i + (size_t)k] = (float)(n.x[k % 3] / sqrt(dot(n, n)));
+	}
+	hob_clusters c = build(&hard);
+	check_structure(&c);
+	assert_true(check_cuts(&hard, &c, NULL) > 100);
+	assert_true(take_cut(&c, NULL, 1e30).count / 3 <= 200);
+}
+
 static void borders_are_open_only_where_the_mesh_is(void **state)
 {
 	(void)state;
@@ -287,8 +310,8 @@ static void short_memory_is_an_error(void **state)
 		hob_arena_init(&small, limit);
 		hob_arena_init(&rest, (size_t)1 << 28);
 		for (int which = 0; which < 2; which++)
-			if (!hob_clusters_build(ring.position, ring.vertex_count, ring.indices, ring.index_count,
-									which ? &small : &rest, which ? &rest : &small, &out, &err)) {
+			if (!hob_clusters_build(&ring, ring.indices, ring.index_count, which ? &small : &rest,
+									which ? &rest : &small, &out, &err)) {
 				assert_int_equal(err.code, HOB_ERR_MEMORY);
 				assert_int_equal(out.group_count, 77);
 			} else
@@ -304,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(finest_cut_is_the_mesh_and_coarsest_is_small, begin, end),
 		cmocka_unit_test_setup_teardown(cuts_have_no_cracks, begin, end),
 		cmocka_unit_test_setup_teardown(seams_have_no_cracks, begin, end),
+		cmocka_unit_test_setup_teardown(hard_edges_do_not_hold_it_up, begin, end),
 		cmocka_unit_test_setup_teardown(borders_are_open_only_where_the_mesh_is, begin, end),
 		cmocka_unit_test_setup_teardown(stated_errors_hold, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_shrink_is_left_alone, begin, end),
