@@ -62,60 +62,65 @@ static void bad_number(hob_x3d *x, hob_x3d_ptr e, const char *field, const char 
 				 len, at, field);
 }
 
-/* A number takes two bytes at least, with its blank: room for that many is enough. */
-static bool room_for(hob_x3d *x, hob_str text, size_t size, void **out, hob_error *err)
+/* Returns where the number ends, NULL if there is none. */
+typedef const char *read_number(const char *at, const char *end, void *out);
+
+static const char *read_float(const char *at, const char *end, void *out)
 {
+	return hob_number_float(at, end, out);
+}
+
+static const char *read_int(const char *at, const char *end, void *out)
+{
+	int64_t value;
+	const char *behind = hob_number_int(at, end, &value);
+	if (behind)
+		*(int32_t *)out = value > INT32_MAX || value < INT32_MIN ? INT32_MAX : (int32_t)value;
+	return behind;
+}
+
+/* The numbers of a field, each of `size` bytes. */
+static bool read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *read, size_t size, void **out,
+					 uint32_t *count, hob_error *err)
+{
+	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
+	*count = 0;
+	*out = NULL;
+	if (text.len == 0)
+		return true;
+	/* A number takes two bytes at least, with its blank: room for that many is enough. */
 	*out = hob_arena_array(x->request->scratch, text.len / 2 + 1, size, 8);
-	return *out || hob_fail_memory(err, x->request->scratch, "numbers");
+	if (!*out)
+		return hob_fail_memory(err, x->request->scratch, "numbers");
+	const char *end = text.data + text.len;
+	for (const char *at = skip(text.data, end); at < end; at = skip(at, end)) {
+		const char *behind = *count > text.len / 2 ? NULL : read(at, end, (uint8_t *)*out + *count * size);
+		if (!behind) {
+			bad_number(x, e, field, at, end);
+			break;
+		}
+		++*count;
+		at = behind;
+	}
+	return true;
 }
 
 bool hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, float **out, uint32_t *count,
 					hob_error *err)
 {
-	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
-	*count = 0;
-	*out = NULL;
-	if (text.len == 0)
-		return true;
-	if (!room_for(x, text, sizeof **out, (void **)out, err))
-		return false;
-	const char *end = text.data + text.len;
-	for (const char *at = skip(text.data, end); at < end; at = skip(at, end)) {
-		const char *behind = hob_number_float(at, end, &(*out)[*count]);
-		/* Two numbers without a blank between them would outgrow the room. */
-		if (!behind || *count > text.len / 2) {
-			bad_number(x, e, field, at, end);
-			break;
-		}
-		++*count;
-		at = behind;
-	}
-	return true;
+	void *numbers;
+	bool ok = read_all(x, e, field, read_float, sizeof **out, &numbers, count, err);
+	*out = numbers;
+	return ok;
 }
 
 bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, uint32_t *count,
 				  hob_error *err)
 {
-	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
-	*count = 0;
-	*out = NULL;
-	if (text.len == 0)
-		return true;
-	if (!room_for(x, text, sizeof **out, (void **)out, err))
-		return false;
-	const char *end = text.data + text.len;
-	for (const char *at = skip(text.data, end); at < end; at = skip(at, end)) {
-		int64_t value;
-		const char *behind = hob_number_int(at, end, &value);
-		if (!behind || *count > text.len / 2) {
-			bad_number(x, e, field, at, end);
-			break;
-		}
-		(*out)[*count] = value > INT32_MAX || value < INT32_MIN ? INT32_MAX : (int32_t)value;
-		++*count;
-		at = behind;
-	}
-	return true;
+	void *numbers;
+	bool ok = read_all(x, e, field, read_int, sizeof **out, &numbers, count, err);
+	*out = numbers;
+	return ok;
 }
 
 bool hob_x3d_word(hob_str *list, hob_str *word)

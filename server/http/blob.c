@@ -481,6 +481,18 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 	return srv_reply(r, status, response, size);
 }
 
+enum MHD_Result srv_reply_made(request *r, const char *type, const char *what)
+{
+	hob_sha256 digest;
+	if (r->ask->status != MHD_HTTP_OK)
+		return srv_reply_answer(r, "application/json");
+	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
+				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
+				  : NULL;
+	return b ? srv_reply_blob(r, b, &(blob_headers){.type = type, .as_it_is = true})
+			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "%s could not be kept", what);
+}
+
 enum MHD_Result srv_route_blob(request *r)
 {
 	hob_sha256 digest;

@@ -343,6 +343,8 @@ typedef struct blob_headers {
 	bool as_it_is;					  /* never encoded: it is compressed, or somebody else's file */
 } blob_headers;
 enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
+/* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone again. */
+enum MHD_Result srv_reply_made(request *r, const char *type, const char *what);
 /* What GET /blobs/{sha256} answers; type: Content-Type, NULL: just bytes. */
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 

@@ -14,18 +14,6 @@ static hob_str version(const request *r, const char *name, hob_str otherwise)
 	return srv_request_param(r, name, &found) ? found : otherwise;
 }
 
-static enum MHD_Result reply_made(request *r, const char *type)
-{
-	hob_sha256 digest;
-	if (r->ask->status != MHD_HTTP_OK)
-		return srv_reply_answer(r, "application/json");
-	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
-				  : NULL;
-	return b ? srv_reply_blob(r, b, &(blob_headers){.type = type, .as_it_is = true})
-			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the comparison could not be kept");
-}
-
 static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level, hob_str clip)
 {
 	enum MHD_Result result;
@@ -45,7 +33,8 @@ static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level, hob
 
 enum MHD_Result srv_route_asset_compare(request *r)
 {
-	return r->ask ? reply_made(r, "application/json") : ask_for(r, SRV_DERIVED_COMPARE, 0, (hob_str){0});
+	return r->ask ? srv_reply_made(r, "application/json", "the comparison")
+				  : ask_for(r, SRV_DERIVED_COMPARE, 0, (hob_str){0});
 }
 
 enum MHD_Result srv_route_asset_compare_picture(request *r)
@@ -54,7 +43,7 @@ enum MHD_Result srv_route_asset_compare_picture(request *r)
 	uint64_t size, place = 0;
 	hob_str name = HOB_STR("corner"), clip = {0};
 	if (r->ask)
-		return reply_made(r, "image/png");
+		return srv_reply_made(r, "image/png", "the comparison");
 	srv_request_param(r, "view", &name);
 	while (place < HOB_COUNT_OF(views) && !hob_str_equal(name, hob_str_of(views[place])))
 		place++;

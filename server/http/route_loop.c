@@ -173,18 +173,6 @@ enum MHD_Result srv_route_job_log(request *r)
 
 /* ---- bundles: made as blobs that nothing names, and removed after a while */
 
-static enum MHD_Result reply_bundle(request *r)
-{
-	hob_sha256 digest;
-	if (r->ask->status != MHD_HTTP_OK)
-		return srv_reply_answer(r, "application/json");
-	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
-				  : NULL;
-	return b ? srv_reply_blob(r, b, &(blob_headers){.type = "application/x-tar", .as_it_is = true})
-			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "the bundle could not be kept");
-}
-
 static enum MHD_Result refuse_bundle(request *r)
 {
 	return srv_reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
@@ -194,7 +182,8 @@ enum MHD_Result srv_route_job_bundle(request *r)
 {
 	if (r->http->hide_sources)
 		return refuse_bundle(r);
-	return r->ask ? reply_bundle(r) : ask_about_job(r, SRV_CONTROL_BUNDLE);
+	return r->ask ? srv_reply_made(r, "application/x-tar", "the bundle")
+				  : ask_about_job(r, SRV_CONTROL_BUNDLE);
 }
 
 enum MHD_Result srv_route_asset_bundle(request *r)
@@ -205,7 +194,7 @@ enum MHD_Result srv_route_asset_bundle(request *r)
 	if (r->http->hide_sources)
 		return refuse_bundle(r);
 	if (r->ask)
-		return reply_bundle(r);
+		return srv_reply_made(r, "application/x-tar", "the bundle");
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
 	result = srv_ask(r, SRV_CONTROL_BUNDLE, asset->full, NULL);

@@ -353,6 +353,17 @@ bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 	return srv_blob_check(store, digest, true);
 }
 
+/* Under blob_lock. NULL: it was evicted meanwhile. */
+static blob_entry *clear_suspicion(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (entry && entry->suspect) {
+		entry->suspect = false;
+		unsaved(store, digest);
+	}
+	return entry;
+}
+
 static bool check_packed(srv_store *store, const hob_sha256 *digest, const blob_entry *known, bool drop)
 {
 	pack_state state = srv_store_pack_read(store, digest, known, NULL);
@@ -361,11 +372,7 @@ static bool check_packed(srv_store *store, const hob_sha256 *digest, const blob_
 	if (state != PACK_RIGHT)
 		return false;
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (entry && entry->suspect) {
-		entry->suspect = false;
-		unsaved(store, digest);
-	}
+	(void)clear_suspicion(store, digest);
 	pthread_mutex_unlock(&store->blob_lock);
 	return true;
 }
@@ -393,11 +400,7 @@ bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 	if (verdict != HASH_RIGHT)
 		return false;
 	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (entry && entry->suspect) {
-		entry->suspect = false;
-		unsaved(store, digest);
-	}
+	blob_entry *entry = clear_suspicion(store, digest);
 	if (entry)
 		entry->right_ns = change_ns(&info);
 	pthread_mutex_unlock(&store->blob_lock);
