@@ -94,7 +94,7 @@ static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
 	return true;
 }
 
-/* A file that no scan listed is watched from now on; whether it changed since it was read only the disk knows. */
+/* A file that no scan listed is watched from now on. Whether it changed since the worker read it must be asked of the disk. */
 static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
@@ -137,7 +137,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 		files[count] = file;
 		inputs[count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
-	/* Which files a cook uses is known at its end only: what changed since its begin told nobody. */
+	/* The files that a cook uses are known only at its end, so nobody was told of changes since its start. */
 	for (uint32_t i = 0; i < count; i++) {
 		bool later = job->outcome && srv_graph_at(engine->graph, files[i])->changed > job->tick;
 		if (later || was_missed(engine, files[i], job->asset))
@@ -217,7 +217,7 @@ bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
 	return true;
 }
 
-/* Recipes with the job's lookup, and the digests of all that they needed. */
+/* Finds the records with the job's look-up key, and the digests of all their inputs. */
 static void find_candidates(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -256,7 +256,7 @@ void srv_job_lookup(engine_job *job)
 		return;
 	}
 	if (!source->exists || !source->has_digest) {
-		/* Gone or unreadable between the event and now: a removal event follows, or permissions are wrong. */
+		/* The source is gone or unreadable: a removal event follows, or the permissions are wrong. */
 		srv_stat stat;
 		if (srv_stat_path(engine->root_fds[a->root], hob_str_of(a->path), &stat)) {
 			source->exists = true;
@@ -320,7 +320,7 @@ static bool is_looked_at(const engine_job *job)
 		   (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(job->engine->events) > 0);
 }
 
-/* Long enough to be noticed: a preview, or a new process for it, only delays a quick cook. */
+/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a delay. */
 static bool is_slow(const srv_engine *engine, const asset *a)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
@@ -359,7 +359,7 @@ void srv_job_missed(engine_job *job)
 	step_cook(job);
 }
 
-/* A job whose cook is under way for another asset (a copy): it waits for that result. */
+/* Finds a job with the same cook for a copy; this job then waits for its result. */
 bool srv_job_join_twin(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -402,7 +402,7 @@ static void block_waiting(srv_engine *engine)
 	}
 }
 
-/* The most urgent one that fits into memory; NULL: one that ends will make room. */
+/* The most urgent job that fits into memory. NULL: a running one has to end first. */
 static engine_job *take_waiting(srv_engine *engine)
 {
 	engine_job **at = &engine->waiting;
@@ -429,7 +429,7 @@ void srv_engine_feed_workers(srv_engine *engine)
 			continue;
 		}
 		asset *a = &engine->assets[job->asset];
-		/* One job alone may use every core; among many, one core each is the better use. */
+		/* A single job may use all cores; of many jobs each uses one. */
 		srv_pool_job what = {.root = a->root,
 							 .path = hob_str_of(a->path),
 							 .settings = job->ingredients.settings,

@@ -8,7 +8,7 @@
 
 /* ---- after the cook: check, store, publish */
 
-/* In libuv's pool, or at once: the daemon trusts nothing that a worker made. */
+/* Runs in libuv's pool, or at once. The daemon validates everything that a worker made. */
 static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
@@ -89,7 +89,7 @@ static void finish_good(engine_job *job)
 	srv_job_end(job);
 }
 
-/* shared: what this machine lacks (a program, time, memory) another one may have, so only what has no limits of its own. */
+/* shared: only failures that do not depend on this machine's programs, time or memory are sent to others. */
 static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
 {
 	hob_buf error = {0};
@@ -107,7 +107,7 @@ static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
 	srv_job_end(job);
 }
 
-/* The inputs of a cook that died are the paths it had looked for; their digests are made here. */
+/* The inputs of a cook that died are the paths that it asked for. The daemon makes their digests. */
 static void finish_crash(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -191,8 +191,7 @@ static void store_done(uv_work_t *work, int status)
 	}
 }
 
-/* Little of a cook that was the only one is kept at once: handing it to another thread and back takes longer than that, and
- * nothing else waits for this one. */
+/* A small result of the only job is stored at once: handing it to another thread and back would take longer. */
 static void store_outputs(engine_job *job)
 {
 	enum { HERE_BYTES = 128 << 10 };
@@ -206,9 +205,9 @@ static void store_outputs(engine_job *job)
 	}
 }
 
-/* The worker opens its inputs itself. Results of other versions than are known here must not be kept under the keys of
- * these: every later file with these bytes would get it. What an event told of since the cook began is newer than what it
- * read, and the asset is looked at again because of that. */
+/* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under their keys,
+ * because every later file with these bytes would get it. If an event came since the start of the cook, its version is newer
+ * than the one that was read, and the asset is checked again. */
 static bool read_other_input(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -232,7 +231,7 @@ static bool read_other_input(engine_job *job)
 	return false;
 }
 
-/* Whether what the worker could not read is a save that is under way. */
+/* True if a file that the worker could not read is being saved. */
 static bool met_a_writer(const engine_job *job)
 {
 	const srv_result *result = &job->outcome->result;
@@ -309,7 +308,7 @@ static void step_read(engine_job *job)
 	settle(job, other);
 }
 
-/* A file that no scan has listed: the disk says whether it is there. */
+/* For a file that no scan has listed: asks the disk whether it exists. */
 static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 {
 	srv_stat stat;
@@ -320,7 +319,7 @@ static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 	srv_engine_tell_others(job->engine, file, job->asset);
 }
 
-/* A worker's word on what a file holds is not taken: other assets' keys are made of it. What is not known is hashed here. */
+/* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed here. */
 static void step_hash_read(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -339,7 +338,7 @@ static void step_hash_read(engine_job *job)
 		if (file == HOB_NONE)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
-		/* Listed by a scan that is younger than the cook, as the cook read it, and no event told of it: that is no change. */
+		/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not changed. */
 		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->tick)
 			f->changed = job->tick;
 		if (f->changed > job->tick)
@@ -360,7 +359,7 @@ void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	job->outcome = outcome;
 	job->on_worker = false;
 	engine->counters.running--;
-	/* What was not found in a folder that is going says nothing about the model. */
+	/* A file that is missing from a folder that is being deleted says nothing about the model. */
 	if (!engine->closing && !job->abandoned)
 		srv_engine_doubt_root(engine, a->root);
 	if (!job->abandoned)
@@ -381,10 +380,10 @@ void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	if (outcome->stalled && job->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 		srv_outcome_stalled_again(outcome);
 	job->error = outcome->error;
-	/* One that memory ran out for says what the next try needs. */
+	/* A cook that ran out of memory tells how much the next try needs. */
 	if (job->error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->peak_bytes)
 		a->peak_bytes = outcome->peak_bytes;
-	/* What the preview refuses the final cook refuses too: its failure is remembered as the final one. */
+	/* If the preview fails, the final cook fails as well, so the failure is kept as the final one. */
 	if (!outcome->ok) {
 		job->ingredients.profile = HOB_PROFILE_FINAL;
 		job->lookup = job->final_lookup;

@@ -56,19 +56,25 @@ static double dot(const double a[3], const double b[3])
 }
 
 /* A sky, a dark ground, a window and a sun. */
-static void paint(scene *s)
+/* `light` gives the colour of a direction. */
+static void paint(scene *s, void (*light)(const double d[3], float rgb[4]))
 {
-	const double sun[3] = {0.36, 0.8, 0.48}, window[3] = {-0.8, 0, 0.6};
 	for (int y = 0; y < HEIGHT; y++)
 		for (int x = 0; x < WIDTH; x++) {
-			double d[3], *v = d;
+			double d[3];
 			direction_of_pixel(x, y, d);
-			double light = dot(d, sun) > 0.985 ? 60 : dot(v, window) > 0.9 ? 4 : 0;
-			s->pixels[y][x][0] = (float)(0.4 + 0.3 * d[1] + light);
-			s->pixels[y][x][1] = (float)(0.5 + 0.2 * d[0] + light * 0.9);
-			s->pixels[y][x][2] = (float)((d[1] > 0 ? 1.0 : 0.1) + light * 0.7);
-			s->pixels[y][x][3] = 1;
+			light(d, s->pixels[y][x]);
 		}
+}
+
+static void outdoors(const double d[3], float rgb[4])
+{
+	const double sun[3] = {0.36, 0.8, 0.48}, window[3] = {-0.8, 0, 0.6};
+	double light = dot(d, sun) > 0.985 ? 60 : dot(d, window) > 0.9 ? 4 : 0;
+	rgb[0] = (float)(0.4 + 0.3 * d[1] + light);
+	rgb[1] = (float)(0.5 + 0.2 * d[0] + light * 0.9);
+	rgb[2] = (float)((d[1] > 0 ? 1.0 : 0.1) + light * 0.7);
+	rgb[3] = 1;
 }
 
 /* What the header promises, over the picture's pixels. */
@@ -98,7 +104,7 @@ static void levels_are_the_integral_at_64_directions(void **state)
 {
 	(void)state;
 	scene *s = begin();
-	paint(s);
+	paint(s, outdoors);
 	make(s);
 	assert_int_equal(s->made.level_count, 3);
 	uint32_t seed = 7;
@@ -131,19 +137,19 @@ static void levels_are_the_integral_at_64_directions(void **state)
 	end(s);
 }
 
+/* Light that two bands hold exactly: E(n) = pi * 1 + 2 pi / 3 * 0.5 n.y, and pi of green from +X's side. */
+static void two_bands(const double d[3], float rgb[4])
+{
+	rgb[0] = (float)(1 + 0.5 * d[1]);
+	rgb[1] = (float)(1 + d[0]);
+	rgb[2] = (float)(1 + d[1] * d[2]);
+}
+
 static void irradiance_is_that_of_the_picture(void **state)
 {
 	(void)state;
 	scene *s = begin();
-	for (int y = 0; y < HEIGHT; y++)
-		for (int x = 0; x < WIDTH; x++) {
-			double d[3];
-			direction_of_pixel(x, y, d);
-			/* Light that two bands hold exactly: E(n) = pi * 1 + 2 pi / 3 * 0.5 n.y, and pi of green from +X's side. */
-			s->pixels[y][x][0] = (float)(1 + 0.5 * d[1]);
-			s->pixels[y][x][1] = (float)(1 + d[0]);
-			s->pixels[y][x][2] = (float)(1 + d[1] * d[2]);
-		}
+	paint(s, two_bands);
 	make(s);
 	const double wanted[9][3] = {
 		{pi / 0.28209479, pi / 0.28209479, pi / 0.28209479}, /* the constant times Y makes pi */
@@ -162,17 +168,17 @@ static void irradiance_is_that_of_the_picture(void **state)
 	end(s);
 }
 
+static void direction_as_color(const double d[3], float rgb[4])
+{
+	for (int k = 0; k < 3; k++)
+		rgb[k] = (float)(d[k] + 1);
+}
+
 static void faces_look_where_the_picture_is(void **state)
 {
 	(void)state;
 	scene *s = begin();
-	for (int y = 0; y < HEIGHT; y++)
-		for (int x = 0; x < WIDTH; x++) {
-			double d[3];
-			direction_of_pixel(x, y, d);
-			for (int k = 0; k < 3; k++)
-				s->pixels[y][x][k] = (float)(d[k] + 1);
-		}
+	paint(s, direction_as_color);
 	make(s);
 	for (uint32_t face = 0; face < 6; face++)
 		for (uint32_t y = 0; y < SIZE; y++)
