@@ -263,6 +263,10 @@ class Compare(Scenario):
             self.assertEqual(drawn, sorted(pathlib.Path(picture).name for picture in pictures))
             for picture in pictures:
                 self.assertEqual(b"\x89PNG", (self.folder / picture).read_bytes()[:4])
+            for picture in pictures:
+                if "lost_clip" in picture:
+                    flat = png_pixels((self.folder / picture).read_bytes())
+                    self.assertIn(bytes((20, 90, 220, 255)), {flat[at:at + 4] for at in range(0, len(flat), 4)}, "posed, and marked")
             page = self.hob("--from", rev, "--format", "html", code=1)
             self.assertEqual(5, page.count("<section>") - page.count("<h2>Gone"))
             self.assertIn("882 triangles, was 800", self.hob("--from", rev, "art/denser", code=1))

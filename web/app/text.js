@@ -427,7 +427,8 @@ export const text = {
 			sources: 'Folders', defaults: 'Defaults for all models', farm: 'Farm', upstream: 'Upstream',
 			live: 'Live models', blender: 'Blender', reproducibility: 'Reproducibility' },
 	},
-	api: { title: 'API', search: 'Search the API', copyCurl: 'Copy as curl', open: 'Open', parameter: 'Parameter',
+	api: { title: 'API', search: 'Search the API', more: 'Errors, tokens and pages of other origins',
+		copyCurl: 'Copy as curl', open: 'Open', parameter: 'Parameter',
 		where: 'In', type: 'Type', meaning: 'Meaning', required: 'required', byDefault: 'default', answer: 'Answer' },
 	notThere: { title: 'There is no such page', detail: 'The address may be mistyped.', home: 'Go to the overview' },
 };

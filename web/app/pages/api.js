@@ -69,7 +69,10 @@ export function Api({ query }) {
 					.map((method) => ({ path, method, operation: item[method] })))
 				.filter(({ path, operation }) => !wanted
 						|| `${path} ${operation.summary}`.toLowerCase().includes(wanted));
-			return html`<p class="quiet before"><${Prose} value=${data.info.description} /></p>
+			const [first, ...more] = data.info.description.split('\n\n');
+			return html`<p class="quiet before"><${Prose} value=${first} /></p>
+				<details class="quiet before"><summary>${words.more}</summary>
+					${more.map((each) => html`<p><${Prose} value=${each} /></p>`)}</details>
 				<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span>
 						<${Icon} name="search" /><input type="search" placeholder=${words.search} value=${query.q ?? ''}
 							onInput=${(event) => setQuery({ q: event.target.value })} spellcheck="false"
