@@ -152,6 +152,18 @@ static file_digest digest_of(cook_cache *cache, int root_fd, hob_str path)
 	return out;
 }
 
+bool srv_cook_cache_tell(cook_cache *cache, const char *path, const hob_sha256 *digest)
+{
+	bool fresh;
+	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)path, strlen(path)});
+	pthread_mutex_lock(&cache->lock);
+	file_digest *kept = srv_digest_map_put(&cache->digests, &name, &fresh);
+	if (kept)
+		*kept = (file_digest){SRV_INPUT_PRESENT, *digest};
+	pthread_mutex_unlock(&cache->lock);
+	return kept != NULL;
+}
+
 /* ---- looking up */
 
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings)
@@ -176,19 +188,19 @@ bool srv_cook_look_source(cook_cache *cache, cook_look *look)
 	return source.state == SRV_INPUT_PRESENT;
 }
 
-static void name_ingredients(cook_look *look, const srv_pool_importer *importer)
+void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer)
 {
 	look->ingredients.importer = importer->name;
 	look->ingredients.importer_version = importer->version;
 	look->ingredients.library = importer->library;
 	look->ingredients.extension = hob_path_extension(hob_str_of(look->path));
+	look->lookup = hob_recipe_lookup(&look->source, &look->ingredients);
 }
 
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer)
 {
 	hob_error ignored;
-	name_ingredients(look, importer);
-	look->lookup = hob_recipe_lookup(&look->source, &look->ingredients);
+	srv_cook_look_name(look, importer);
 	if (look->force || !srv_store_recipes(cache->store, &look->lookup, &look->arena, &look->kept,
 										  &look->kept_count, &ignored))
 		look->kept_count = 0;

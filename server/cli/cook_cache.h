@@ -33,6 +33,7 @@ typedef struct cook_look {
 	uint32_t seen;		 /* records that it had */
 	uint32_t claims;	 /* how often the lease was asked for */
 	uint32_t claim_seen; /* `seen`, when it was last asked for */
+	bool elsewhere;		 /* it is not to be cooked here */
 	bool claimed;		 /* on a farm, and not given yet */
 	hob_arena found;	 /* of records that came from there */
 	srv_recipe *match;	 /* the kept result whose inputs are unchanged; NULL: none */
@@ -41,10 +42,15 @@ typedef struct cook_look {
 	srv_outcome *hit; /* owned until taken: the same as the result of a cook */
 } cook_look;
 
+/* The digest of a file below the root that need not be read for it. False without memory. */
+bool srv_cook_cache_tell(cook_cache *cache, const char *path, const hob_sha256 *digest);
+
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
 void srv_cook_look_release(cook_look *look);
 /* Hashes the source. False: it cannot be read, and the cook will report why. */
 bool srv_cook_look_source(cook_cache *cache, cook_look *look);
+/* The lookup for this importer; any thread. */
+void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer);
 /* Finds kept results for these bytes, settings and importer. Finding none is not an error. */
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
 /* Sets `hit` if every input of a kept result is unchanged and all its outputs exist. */

@@ -29,7 +29,7 @@ static int run_cook(int argc, char **argv)
 		SRV_CONFIG_push,  SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
-		 prune = false;
+		 prune = false, offer = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "the folder for the results (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
@@ -49,6 +49,7 @@ static int run_cook(int argc, char **argv)
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
 		{"--force", 0, CLI_FLAG, &force, NULL, "cook again, even if the cache has the result"},
 		{"--prune", 0, CLI_FLAG, &prune, NULL, "remove outputs in --out of models that no longer exist"},
+		{"--farm", 0, CLI_FLAG, &offer, NULL, "let the workers of the farm cook, too: 'hob farm work'"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "print failures only"},
 		{0},
 		{0},
@@ -96,6 +97,11 @@ static int run_cook(int argc, char **argv)
 		srv_config_release(&config);
 		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
 	}
+	if (offer && !upstream.has_farm) {
+		srv_config_release(&config);
+		return srv_cli_usage_error(
+			&srv_cli_cook, "--farm needs a farm: name it with farm.metadata and farm.blobs in hob.json");
+	}
 	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults};
 	cook_plan made;
 	char *budget_text = NULL, *over = NULL;
@@ -136,6 +142,7 @@ static int run_cook(int argc, char **argv)
 							.format = (cook_format)wanted,
 							.cache = cook_cache_folder(&config),
 							.upstream = &upstream,
+							.offer = offer,
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast,

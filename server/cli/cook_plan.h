@@ -2,6 +2,7 @@
 #ifndef CLI_COOK_PLAN_H
 #define CLI_COOK_PLAN_H
 
+#include "../../core/hash/hash.h"
 #include "../../core/recipe/settings.h"
 #include "../config/config.h"
 #include "../worker/pool.h"
@@ -15,6 +16,8 @@ typedef struct cook_entry {
 	char *output_mesh, *output_scene, *output_materials; /* for a scene list, otherwise NULL */
 	hob_error
 		settings_error; /* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
+	hob_sha256 offered; /* a worker's: the lookup that the model's owner expects */
+	uint32_t rounds;	/* a worker's: cooks that lacked files */
 	uint32_t tries;
 	bool stalled;			/* the previous attempt did */
 	bool named, again;		/* named: on the command line; again: killed its worker once */

@@ -1,15 +1,11 @@
-#include "cook_run.h"
-#include "cook_cache.h"
-#include "cook_parts.h"
+#include "cook_run_private.h"
 #include "cook_prune.h"
-#include "cook_share.h"
 #include "preflight.h"
 #include "serve_config.h"
 
 #include "../fs/model_format.h"
 #include "../log/log.h"
 #include "../worker/check.h"
-#include "../worker/pool.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,30 +14,6 @@
 #include <unistd.h>
 
 enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 }; /* with an upstream, so that questions are sent together */
-
-/* One run of `hob cook`: a plan (what to cook), a pool of workers, and the result of each entry. */
-typedef struct run {
-	uv_loop_t loop;
-	srv_pool *pool;
-	cook_plan plan;
-	cook_parts parts;	/* that no cache keeps */
-	cook_cache *cache;	/* NULL: none */
-	cook_entry **queue; /* for the workers; has room for all of the plan */
-	cook_share share;
-	uint32_t queued, next, looked, looks_pending, cached, fetched;
-	uint32_t finished, failed, over_budget; /* failed: for reasons other than a budget, too */
-	uint32_t failed_budget, assets_over;
-	uint64_t cook_ns, bytes, reused, triangles, began_ns;
-	uv_work_t *writing;
-	uint32_t writes_pending;
-	uv_signal_t interrupt;
-	bool interrupted, closing, live, quiet, started, fail_fast, force, keep_failed;
-	const char *who;
-	cook_write_options write;
-	hob_error trouble;
-	hob_buf report, report_skipped;
-	uint32_t skipped;
-} run;
 
 typedef struct write_job {
 	run *r;
@@ -148,8 +120,6 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 
 /* ---- the run */
 
-static void feed(run *r);
-
 static void on_closed(void *user)
 {
 	run *r = user;
@@ -167,14 +137,14 @@ static bool enough(const run *r)
 	return r->fail_fast && r->failed > 0;
 }
 
-static void finish_if_over(run *r)
+void srv_cook_run_finish_if_over(run *r)
 {
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
 	if (over && !r->closing && r->looks_pending > 0 && r->finished < r->plan.count)
 		srv_cook_share_unclaim(&r->share);
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
 		return;
-	if (!r->interrupted && srv_cook_share_is_giving(&r->share))
+	if (!srv_cook_run_end_offer(r) || (!r->interrupted && srv_cook_share_is_giving(&r->share)))
 		return;
 	r->closing = true;
 	clear_line(r);
@@ -259,7 +229,7 @@ static void write_done(uv_work_t *work, int status)
 	leave(r, job->entry);
 	drop_look(job->entry);
 	free(job);
-	finish_if_over(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static void write_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
@@ -279,6 +249,8 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	cook_entry *entry = entry_;
 	if (outcome->cancelled || r->interrupted || enough(r)) {
 		srv_outcome_free(outcome);
+	} else if (r->offered && srv_cook_run_bring_lacking(r, entry, outcome)) {
+		return;
 	} else if (!outcome->ok) {
 		bool unlucky = outcome->died && (outcome->stalled || outcome->error.code != HOB_ERR_TIMEOUT);
 		if (unlucky && entry->tries++ == 0) {
@@ -295,20 +267,13 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	} else {
 		write_outcome(r, entry, outcome);
 	}
-	feed(r);
-	finish_if_over(r);
+	srv_cook_run_feed(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 /* ---- the cache */
 
-typedef struct look_job {
-	run *r;
-	uv_work_t work;
-	cook_entry *entry;
-	bool readable;
-} look_job;
-
-static bool goes_on(const run *r)
+bool srv_cook_run_goes_on(const run *r)
 {
 	return r->started && !r->closing && !r->interrupted && !enough(r);
 }
@@ -330,7 +295,7 @@ static void look_ended(uv_work_t *work, int status);
 static void asked(void *user, bool there)
 {
 	look_job *job = user;
-	if (there && goes_on(job->r)) {
+	if (there && srv_cook_run_goes_on(job->r)) {
 		job->entry->fetched = true;
 		uv_queue_work(&job->r->loop, &job->work, match_kept, look_ended);
 	} else {
@@ -345,22 +310,43 @@ static void claimed(void *user, bool again)
 	look_ended(&job->work, 0);
 }
 
+void srv_cook_run_leave(run *r, cook_entry *entry)
+{
+	leave(r, entry);
+	drop_look(entry);
+	r->finished++;
+	r->left++;
+	srv_cook_run_feed(r);
+}
+
 static void look_ended(uv_work_t *work, int status)
 {
 	(void)status;
-	look_job *job = work->data;
+	srv_cook_run_look_ended(work->data);
+}
+
+void srv_cook_run_look_ended(look_job *job)
+{
 	run *r = job->r;
 	cook_entry *entry = job->entry;
-	if (!entry->look->hit && job->readable && goes_on(r) &&
+	if (entry->look->elsewhere) {
+		r->looks_pending--;
+		free(job);
+		srv_cook_run_leave(r, entry);
+		return;
+	}
+	if (!entry->look->hit && job->readable && srv_cook_run_goes_on(r) &&
 		(srv_cook_share_ask(&r->share, entry->look, asked, job) ||
 		 srv_cook_share_claim(&r->share, entry->look, claimed, job)))
+		return;
+	if (r->offered && !entry->look->hit && srv_cook_run_goes_on(r) && srv_cook_run_bring(job))
 		return;
 	entry->fetched = entry->fetched && entry->look->hit;
 	srv_outcome *hit = entry->look->hit;
 	entry->look->hit = NULL;
 	r->looks_pending--;
 	free(job);
-	if (hit && goes_on(r)) {
+	if (hit && srv_cook_run_goes_on(r)) {
 		entry->cached = true;
 		write_outcome(r, entry, hit);
 	} else {
@@ -368,16 +354,19 @@ static void look_ended(uv_work_t *work, int status)
 		r->queue[r->queued++] = entry;
 		srv_pool_fill(r->pool);
 	}
-	feed(r);
+	srv_cook_run_feed(r);
 }
 
 static void source_hashed(uv_work_t *work, int status)
 {
 	look_job *job = work->data;
 	run *r = job->r;
-	if (job->readable && goes_on(r))
+	if (job->readable && srv_cook_run_goes_on(r))
 		srv_cook_look_find(r->cache, job->entry->look,
 						   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
+	/* Of another version of Hob. */
+	job->entry->look->elsewhere =
+		r->offered && !hob_sha256_equal(&job->entry->look->lookup, &job->entry->offered);
 	if (job->entry->look->kept_count > 0)
 		uv_queue_work(&r->loop, &job->work, match_kept, look_ended);
 	else
@@ -405,13 +394,17 @@ static bool begin_look(run *r, cook_entry *entry)
  * a file. */
 static void look_ahead(run *r)
 {
-	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX;
-	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list. */
+	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list. What others cook
+	 * is waited for beside it. */
 	bool farm = srv_cook_share_is_farm(&r->share);
-	uint32_t ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
+	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
+			 ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
 			 offset = farm ? (uint32_t)getpid() * 2654435761u : 0;
-	while (goes_on(r) && r->looked < r->plan.count && r->looks_pending < most &&
-		   r->queued - r->next < ahead) {
+	while (srv_cook_run_goes_on(r) && r->looked < r->plan.count) {
+		uint32_t waits = srv_cook_share_waits(&r->share),
+				 asking = r->looks_pending > waits ? r->looks_pending - waits : 0;
+		if (asking >= most || (farm ? asking : 0) + r->queued - r->next >= ahead)
+			break;
 		cook_entry *entry = &r->plan.entries[(r->looked++ + offset % r->plan.count) % r->plan.count];
 		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
 					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
@@ -434,10 +427,10 @@ static cook_entry *next_entry(run *r)
 	return NULL;
 }
 
-static void feed(run *r)
+void srv_cook_run_feed(run *r)
 {
 	look_ahead(r);
-	while (goes_on(r) && srv_pool_idle(r->pool) > 0) {
+	while (srv_cook_run_goes_on(r) && srv_pool_idle(r->pool) > 0) {
 		cook_entry *entry = next_entry(r);
 		if (!entry)
 			break;
@@ -459,26 +452,29 @@ static void feed(run *r)
 		}
 		show_progress(r);
 	}
-	finish_if_over(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static void on_idle(void *user)
 {
-	feed(user);
+	srv_cook_run_feed(user);
 }
 
 static void on_ready(void *user)
 {
 	run *r = user;
 	srv_cook_plan_keep_known(&r->plan, r->pool);
+	if (r->offered && !srv_offer_tell(r->offered, r->cache))
+		hob_fail(&r->trouble, MEMORY, "no memory left for the files of an offer");
 	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
 	if (!r->queue) {
 		hob_fail(&r->trouble, MEMORY, "no memory left for the list of models");
-		finish_if_over(r);
+		srv_cook_run_finish_if_over(r);
 		return;
 	}
 	r->started = true;
 	r->began_ns = uv_hrtime();
+	srv_cook_run_offer(r, r->options);
 	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
 		const srv_model_format *format = srv_model_format_of(hob_str_of(r->plan.skipped[i]));
 		char why[160];
@@ -487,7 +483,7 @@ static void on_ready(void *user)
 	}
 	if (r->plan.count + r->skipped == 0)
 		srv_cook_plan_say_nothing(r->pool, r->plan.root, &r->trouble);
-	finish_if_over(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static void on_trouble(void *user, const hob_error *why)
@@ -495,7 +491,7 @@ static void on_trouble(void *user, const hob_error *why)
 	run *r = user;
 	if (why)
 		r->trouble = *why;
-	finish_if_over(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static void on_interrupt(uv_signal_t *handle, int number)
@@ -503,7 +499,7 @@ static void on_interrupt(uv_signal_t *handle, int number)
 	(void)number;
 	run *r = handle->data;
 	r->interrupted = true;
-	finish_if_over(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static int on_part_get(void *user, const uint8_t key[32])
@@ -536,7 +532,7 @@ static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 
 static uint32_t done_count(const run *r)
 {
-	return r->finished - r->failed - (r->skipped - r->plan.skipped_count);
+	return r->finished - r->failed - r->left - (r->skipped - r->plan.skipped_count);
 }
 
 static void tell_of_upstream(run *r)
@@ -610,7 +606,7 @@ static int finish(run *r, const cook_run_options *options)
 
 static void on_share(void *user)
 {
-	finish_if_over(user);
+	srv_cook_run_finish_if_over(user);
 }
 
 /* A cache that a daemon uses is opened for reading. */
@@ -640,6 +636,7 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 		if (!srv_cook_share_folder(&r->share, err) || !srv_cook_cache_open(folder, &store, &r->cache, err))
 			return false;
 	}
+	r->share.elsewhere = options->offered != NULL;
 	return srv_cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, on_share, r, err);
 }
 
@@ -657,6 +654,8 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 			  .quiet = options->quiet,
 			  .fail_fast = options->fail_fast,
 			  .force = options->force,
+			  .options = options,
+			  .offered = options->offered,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
 	*plan = (cook_plan){.root_fd = -1};
 	srv_engine_options limits;

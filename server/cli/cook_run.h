@@ -15,6 +15,8 @@ typedef struct cook_run_options {
 	cook_format format;				/* of the report */
 	const char *cache;				/* folder of kept results, or NULL */
 	const serve_upstream *upstream; /* NULL or without an address: none */
+	bool offer;						/* to the workers of the farm */
+	struct offer *offered;			/* to this worker; the plan is its, and nothing is written. NULL: none */
 	bool force;						/* cook even if the cache has a result */
 	bool quiet;
 	bool fail_fast; /* stop at the first failure */

@@ -69,7 +69,8 @@ static void compared(uv_work_t *work, int status)
 	(void)status;
 	question *q = work->data;
 	const srv_recipe *match = q->look->match;
-	if (!match || !srv_upstream_is_worth(q->share->upstream, match) ||
+	q->look->elsewhere = match && q->share->elsewhere;
+	if (!match || q->look->elsewhere || !srv_upstream_is_worth(q->share->upstream, match) ||
 		!srv_upstream_fetch(q->share->upstream, match, on_fetched, q))
 		end(q, false);
 }
@@ -167,6 +168,14 @@ void srv_cook_share_leave(cook_share *share, cook_look *look)
 	if (look->claimed && share->upstream)
 		srv_upstream_leave(share->upstream, &look->lookup);
 	look->claimed = false;
+}
+
+uint32_t srv_cook_share_waits(const cook_share *share)
+{
+	srv_upstream_facts facts = {0};
+	if (share->farm)
+		srv_upstream_look(share->upstream, &facts);
+	return (uint32_t)facts.waits;
 }
 
 bool srv_cook_share_is_farm(const cook_share *share)

@@ -13,6 +13,7 @@ typedef struct cook_share {
 	uv_loop_t *loop;
 	cook_cache *cache;
 	bool farm;
+	bool elsewhere;			   /* a result that the upstream has is not fetched: look->elsewhere */
 	struct cook_claim *claims; /* that wait for an answer */
 } cook_share;
 
@@ -33,6 +34,8 @@ void srv_cook_share_unclaim(
 	cook_share *share); /* answers all that wait for another machine: done(user, false), now */
 void srv_cook_share_leave(cook_share *share,
 						  cook_look *look); /* it was claimed, and there will be no result */
+/* Looks that wait for cooks of other machines. */
+uint32_t srv_cook_share_waits(const cook_share *share);
 bool srv_cook_share_is_farm(const cook_share *share);
 void srv_cook_share_give(cook_share *share, const hob_sha256 *key, const cook_look *look);
 /* Something waits to be given, and can be. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* hob farm: commands for the database and the blob store that many machines share. */
 
@@ -130,14 +131,16 @@ static int run_status(farm_tools *t)
 
 static int run_farm(int argc, char **argv)
 {
-	static const srv_config_key keys[] = {SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs,
-										  SRV_CONFIG_farm_credentials_file};
+	static const srv_config_key keys[] = {
+		SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file,
+		SRV_CONFIG_farm_node,	  SRV_CONFIG_jobs,		 SRV_CONFIG_cache};
 	static const struct {
 		const char *name;
 		int (*run)(farm_tools *t);
 	} verbs[] = {{"init", run_init},
 				 {"status", run_status},
 				 {"gc", srv_farm_tools_gc},
+				 {"work", srv_farm_tools_work},
 				 {"verify", srv_farm_tools_verify}};
 	const char *given[HOB_COUNT_OF(keys)] = {0}, *file = NULL;
 	farm_tools t = {.days = 30};
@@ -158,7 +161,7 @@ static int run_farm(int argc, char **argv)
 	while (operands == 1 && verb < HOB_COUNT_OF(verbs) && strcmp(verbs[verb].name, argv[1]) != 0)
 		verb++;
 	if (operands != 1 || verb == HOB_COUNT_OF(verbs))
-		return srv_cli_usage_error(&srv_cli_farm, "say init, status, gc or verify");
+		return srv_cli_usage_error(&srv_cli_farm, "say init, status, work, gc or verify");
 	hob_error error = {0};
 	bool ok = srv_config_load(&t.config, file, &error);
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(keys); i++)
@@ -169,7 +172,9 @@ static int run_farm(int argc, char **argv)
 		ok = hob_fail(&error, USAGE,
 					  "no farm is configured: name it with farm.metadata and farm.blobs in hob.json");
 	srv_farm_why why = {""};
-	ok = ok && srv_farm_open(&t.upstream.farm, "hob farm", &t.farm, &error);
+	char owner[96];
+	snprintf(owner, sizeof owner, "hob farm on %.64s, %ld", t.upstream.node, (long)getpid());
+	ok = ok && srv_farm_open(&t.upstream.farm, owner, &t.farm, &error);
 	t.blobs = ok ? srv_farm_blobs_open(t.farm, &why) : NULL;
 	int code = t.blobs ? verbs[verb].run(&t)
 					   : srv_cli_usage_error(&srv_cli_farm, "%s", ok ? why.text : error.context);
@@ -181,7 +186,7 @@ static int run_farm(int argc, char **argv)
 }
 
 const cli_command srv_cli_farm = {
-	"farm", "init|status|gc|verify", "manage the cache that many machines share",
+	"farm", "init|status|work|gc|verify", "manage the cache that many machines share",
 	"A farm is a PostgreSQL database and a blob store (a mounted folder, or an S3 bucket) that many machines "
 	"share. Each model is cooked once, by one of them. Name both in hob.json:\n"
 	"\n"
@@ -189,11 +194,13 @@ const cli_command srv_cli_farm = {
 	"\n"
 	"  init     create the tables and test whether this machine can write; safe to repeat\n"
 	"  status   show the machines, their cooks, and the size of the stored results\n"
+	"  work     cook what 'hob cook --farm' on other machines offers, until stopped; needs no sources\n"
 	"  gc       drop results unused for a month, and blobs that no record refers to\n"
 	"  verify   check every blob against its hash, and drop damaged ones\n"
 	"\n"
 	"Examples:\n"
 	"  hob farm init\n"
 	"  hob farm status --json\n"
+	"  hob farm work --cache /var/cache/hob-work\n"
 	"  hob farm gc --days 90 --dry-run\n",
 	run_farm};

@@ -18,5 +18,7 @@ int srv_farm_tools_fail(const farm_tools *tools, const srv_farm_why *why);
 /* farm_tools.c; both walk every record and every blob. */
 int srv_farm_tools_gc(farm_tools *tools);
 int srv_farm_tools_verify(farm_tools *tools);
+/* farm_work.c; until SIGINT or SIGTERM. */
+int srv_farm_tools_work(farm_tools *tools);
 
 #endif

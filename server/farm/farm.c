@@ -231,7 +231,7 @@ srv_farm_end srv_farm_probe(srv_farm *f, srv_farm_why *why)
 
 srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 {
-	static const char *const steps[SRV_FARM_SCHEMA] = {farm_schema_1, farm_schema_2};
+	static const char *const steps[SRV_FARM_SCHEMA] = {farm_schema_1, farm_schema_2, farm_schema_3};
 	versions v = {0};
 	*made = false;
 	srv_farm_end end = run(f, "select case when to_regclass('hob_farm') is null then 0 else 1 end, 0", NULL,
@@ -448,6 +448,55 @@ srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, srv_farm_why *why
 			   "last_used < current_date) update hob_failure set last_used = current_date where key = "
 			   "decode($1, 'hex') and last_used < current_date",
 			   params, 1, NULL, NULL, true, why);
+}
+
+/* ---- offers */
+
+srv_farm_end srv_farm_offer(srv_farm *f, const hob_sha256 *list, uint32_t models, srv_farm_why *why)
+{
+	char text[HOB_SHA256_TEXT + 1], count[16];
+	hob_sha256_text(list, text);
+	snprintf(count, sizeof count, "%u", models);
+	const char *const params[] = {text, f->owner, count};
+	return run(f,
+			   "with old as (delete from hob_offer where made < now() - interval '7 days') "
+			   "insert into hob_offer(list, owner, models) values (decode($1, 'hex'), $2, $3::int)",
+			   params, 3, NULL, NULL, true, why);
+}
+
+srv_farm_end srv_farm_withdraw(srv_farm *f, srv_farm_why *why)
+{
+	const char *const params[] = {f->owner};
+	return run(f, "delete from hob_offer where owner = $1", params, 1, NULL, NULL, true, why);
+}
+
+typedef struct next_offer {
+	uint64_t *id;
+	hob_sha256 *list;
+	bool found;
+} next_offer;
+
+static void on_offer(void *user, const char *const *values, const size_t *sizes)
+{
+	(void)sizes;
+	next_offer *next = user;
+	*next->id = strtoull(values[0], NULL, 10);
+	next->found = hob_sha256_parse(hob_str_of(values[1]), next->list);
+}
+
+srv_farm_end srv_farm_next_offer(srv_farm *f, uint64_t *id, hob_sha256 *list, srv_farm_why *why)
+{
+	char after[24], seconds[16];
+	snprintf(after, sizeof after, "%llu", (unsigned long long)*id);
+	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
+	const char *const params[] = {after, seconds};
+	next_offer next = {id, list, false};
+	srv_farm_end end = run(
+		f,
+		"select o.id, encode(o.list, 'hex') from hob_offer o join hob_node n on n.id = o.owner where o.id > "
+		"$1::bigint and n.seen > now() - make_interval(secs => $2::float8) order by o.id limit 1",
+		params, 2, on_offer, &next, true, why);
+	return end == SRV_FARM_OK && !next.found ? SRV_FARM_NONE : end;
 }
 
 /* ---- notifications */

@@ -1,6 +1,6 @@
 /* farm.h - a database and a blob store that many machines share: who cooks what, what was cooked, and its bytes.
  *
- * The database holds records by key and leases by lookup (schema/farm.sql and farm_2.sql describe each table and function);
+ * The database holds records by key and leases by lookup (schema/farm*.sql describe each table and function);
  * the blob store holds blobs under "blobs/ab/<sha256>". A blob exists before a row names it. This module does not know the
  * store, records or assets of this daemon, only texts and digests.
  *
@@ -13,7 +13,7 @@
 #include "../../core/hash/hash.h"
 #include "driver.h"
 
-enum { SRV_FARM_SCHEMA = 2, SRV_FARM_BLOB_NAME = 80 };
+enum { SRV_FARM_SCHEMA = 3, SRV_FARM_BLOB_NAME = 80 };
 
 typedef struct srv_farm_options {
 	const char *metadata;		 /* postgresql://HOST/DATABASE */
@@ -90,6 +90,13 @@ srv_farm_end srv_farm_give(srv_farm *farm, const srv_farm_result *result, srv_fa
 /* Deletes records that are invalid, and keeps the names of their authors. */
 srv_farm_end srv_farm_refuse(srv_farm *farm, const hob_sha256 *keys, uint32_t count, const char *reason,
 							 srv_farm_why *why);
+
+/* Offers cooks to workers: the blob `list` names them. It is good as long as this machine's heartbeats come. */
+srv_farm_end srv_farm_offer(srv_farm *farm, const hob_sha256 *list, uint32_t models, srv_farm_why *why);
+srv_farm_end srv_farm_withdraw(srv_farm *farm, srv_farm_why *why); /* all offers of this machine */
+/* The oldest good offer after number *id, which becomes its own. NONE: there is none. */
+srv_farm_end srv_farm_next_offer(srv_farm *farm, uint64_t *id, hob_sha256 *list, srv_farm_why *why);
+
 /* Marks it as used today. */
 srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, srv_farm_why *why);
 /* Any statement without user input in it; for commands. */

@@ -263,6 +263,11 @@ bool srv_upstream_holds(srv_upstream *u, const hob_sha256 *key)
 	return holds;
 }
 
+srv_farm *srv_upstream_farm(const srv_upstream *u)
+{
+	return u->farm;
+}
+
 void srv_upstream_look(srv_upstream *u, srv_upstream_facts *out)
 {
 	pthread_mutex_lock(&u->lock);

@@ -91,6 +91,9 @@ bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
 /* There will be no result for this claim. */
 void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
 
+/* Until srv_upstream_close; NULL: it is no farm. */
+srv_farm *srv_upstream_farm(const srv_upstream *upstream);
+
 /* A result that was cooked here and is in the store. lookup: its lease ends with that. */
 void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key, const hob_sha256 *lookup);
 /* It waits in the outbox, and must not be evicted. */

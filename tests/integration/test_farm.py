@@ -192,7 +192,7 @@ class Farm(FarmScenario):
             self.assertIn("'hob farm init' brings it up to date", facts["reason"])
             self.assertEqual((one.cooked(), facts["outbox"]), (2, 2))
         self.assertIn("the tables are made", self.hob("farm", "init", *self.options))
-        self.assertEqual(self.postgres.sql("select version, oldest from hob_farm"), [["2", "1"]])
+        self.assertEqual(self.postgres.sql("select version, oldest from hob_farm"), [["3", "1"]])
         with self.machine("one") as one:
             one.sync()
             self.given(one)
@@ -227,14 +227,14 @@ class Farm(FarmScenario):
                 new.sync()
                 self.given(old)
                 self.given(new)
-                print(f"together on schema 2: {self.rows()} keys, cooked old {old.cooked()}, new {new.cooked()}")
+                print(f"together: {self.rows()} keys, cooked old {old.cooked()}, new {new.cooked()}")
                 self.assertEqual((self.rows(), meshes(old), self.facts(old)["state"]), (26, meshes(new), "up"))
                 self.assertEqual(self.facts(old)["refused"] + self.facts(new)["refused"], 0)
-        self.postgres.sql("update hob_farm set oldest = 2")
+        self.postgres.sql("update hob_farm set oldest = version")
         self.put("last.obj", obj_text(300))
         with self.machine("old", program=(other,)) as old:
             facts = until(lambda: (facts := self.facts(old))["state"] == "barred" and facts, "a refusal")
-            print(f"oldest 2, the older one: {facts['reason']}")
+            print(f"oldest is the newest, the older one: {facts['reason']}")
 
     def test_the_command(self):
         self.models(3)
@@ -242,7 +242,7 @@ class Farm(FarmScenario):
             one.sync()
             self.given(one)
             status = until(lambda: (found := json.loads(self.hob("farm", "status", "--json", *self.options)))["nodes"] and found, "a heartbeat")
-            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (2, 3, "one"))
+            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (3, 3, "one"))
             self.assertIn("the tables are there", self.hob("farm", "init", *self.options))
             self.assertIn("3 results", self.hob("farm", "status", *self.options))
         stray = self.blobs / "blobs/00" / ("00" * 32)
@@ -309,6 +309,82 @@ class Farm(FarmScenario):
             for other in ("out1", "out2"):
                 if path.is_file() and path.suffix != ".json":
                     self.assertEqual(path.read_bytes(), (self.folder / other / path.relative_to(self.folder / "out0")).read_bytes())
+
+    def worker(self, name):
+        """Without sources; it says what it does in the file NAME.log."""
+        with open(self.folder / f"{name}.log", "wb") as log:
+            process = subprocess.Popen([HOB, "farm", "work", *self.options, "--farm-node", name, "--jobs", "2"], cwd=self.folder,
+                                       stdout=log, stderr=log)
+        self.addCleanup(lambda: (process.kill(), process.wait()))
+        return process
+
+    def work_log(self, name):
+        return (self.folder / f"{name}.log").read_text()
+
+    def test_workers_cook_for_others(self):
+        """They have no sources, fetch what their cooks read, and leave what they cannot cook."""
+        count = amount(24, 300)
+        self.models(count, 15000)
+        for i in range(3):  # One source; what is beside it differs, in letters that differ, too.
+            self.put(f"t{i}/M.MTL", f"newmtl m\nKd 1 {i / 9} 1\nmap_Kd ../tex/a.png\n")
+            self.put(f"t{i}/m.obj", obj_text(12, mtl="m.mtl"))
+        self.put("s/small.obj", obj_text(13))
+        self.put("s/small.obj.cook.json", '{"lods": {"max": 1}}')
+        self.put("bad.obj", "f 1 2 3\n")
+        self.hob("cook", self.art, "-o", "alone", code=1)
+        workers = [self.worker(name) for name in ("w1", "w2")]
+        until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["2"]], "two workers")
+        said = self.hob("cook", self.art, "-o", "out", "--jobs", "1", "--farm", "--report", "report.json", *self.options, code=1)
+        self.assertIn("offered to the workers of the farm", said)
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual((report["cooked"] + report["cached"], report["failed"], self.rows()), (count + 4, 1, count + 2), said)
+        self.assertEqual(self.postgres.sql("select count(*) from hob_offer"), [["0"]])
+        by = dict(self.postgres.sql("select node, count(*) from hob_action group by node"))
+        self.assertEqual(sum(map(int, by.values())), count + 4)
+        self.assertGreater(int(by.get("w1", 0)) + int(by.get("w2", 0)), 0, (by, said, self.work_log("w1")))
+        print(f"{count + 4} models, cooked by {by}", flush=True)
+        for path in (self.folder / "alone").rglob("*"):
+            if path.is_file() and not path.name.endswith("report.json"):
+                self.assertEqual(path.read_bytes(), (self.folder / "out" / path.relative_to(self.folder / "alone")).read_bytes())
+        for process in workers:
+            process.terminate()
+            self.assertEqual(process.wait(DEADLINE), 0, self.work_log("w1") + self.work_log("w2"))
+
+    def test_a_worker_that_dies(self):
+        """The owner of the models takes over what it had begun."""
+        count = amount(24, 300)
+        (self.folder / "hob.json").write_text('{"farm": {"lease_seconds": 5}}')
+        self.models(count, 15000)
+        worker = self.worker("w1")
+        run = subprocess.Popen([HOB, "cook", str(self.art), "-o", "out", "--jobs", "1", "--farm", *self.options], cwd=self.folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        until(lambda: run.poll() is not None or self.postgres.sql("select count(*) from hob_action where node = 'w1'") != [["0"]], "a cook of the worker")
+        worker.kill()
+        worker.wait()
+        self.assertEqual((run.communicate(timeout=DEADLINE)[1], run.returncode, self.rows()), (None, 0, count), self.work_log("w1"))
+        self.assertEqual(self.postgres.sql("select sum(suspect) from hob_action"), [["0"]])
+
+    def test_offers_of_garbage(self):
+        """What an offer says is not believed, and no other is delayed."""
+        self.worker("w1")
+        until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["1"]], "a worker")
+        outside = self.folder / "outside.obj"
+        digest, model = "ab" * 32, '"models":[{"path":"m.obj","lookup":"' + "cd" * 32 + '","settings":0}]'
+        for text, said in (("{", "a list of offered models is none"), ("[]", "a list of offered models is none"),
+                           (f'{{"hob_offer":1,"files":[["../../{outside.name}",1,"{digest}"]]}}', "a file that cannot be: ../../outside.obj"),
+                           (f'{{"hob_offer":1,"files":[["/etc/x",1,"{digest}"]]}}', "a file that cannot be: /etc/x"),
+                           ('{"hob_offer":1,"files":[7]}', "without a name"),
+                           (f'{{"hob_offer":1,"files":[["m.obj",1,"{digest}"]],"settings":[{{}}],{model}}}', "0 cooked"),
+                           (None, "with 404" if "s3" in self.options[3] else "left to others")):
+            data = (text or "gone").encode()
+            name = hashlib.sha256(data).hexdigest()
+            if text:
+                (self.blobs / "blobs" / name[:2]).mkdir(parents=True, exist_ok=True)
+                (self.blobs / "blobs" / name[:2] / name).write_bytes(data)
+            before = len(self.work_log("w1"))
+            self.postgres.sql(f"insert into hob_offer(list, owner, models) select decode('{name}', 'hex'), id, 1 from hob_node where role = 'worker'")
+            until(lambda: said in self.work_log("w1")[before:], f"'{said}'")
+        self.assertEqual((outside.exists(), self.rows()), (False, 0))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,303 @@
+#include "offer.h"
+
+#include "../../core/base/array.h"
+#include "../fs/remove_tree.h"
+#include "../store/digest_map.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 512 << 20 };
+
+typedef struct offer_file {
+	hob_sha256 digest;
+	const char *path;
+	uint64_t size;
+	bool fetched;
+} offer_file;
+
+struct offer {
+	char folder[300];
+	int root_fd;
+	cJSON *json;
+	offer_file *files;
+	uint32_t file_count;
+	digest_map by_path;	  /* hash of the path -> uint32_t */
+	pthread_mutex_t lock; /* of `fetched` and `blobs` */
+	srv_farm *farm;
+	void *blobs;
+};
+
+static hob_sha256 hash_of_path(hob_str path)
+{
+	return hob_sha256_of((hob_bytes){(const uint8_t *)path.data, path.len});
+}
+
+/* ---- what is fetched */
+
+typedef struct reception {
+	hob_hasher hasher;
+	hob_buf *text; /* or: */
+	int fd;
+	uint64_t size, most;
+} reception;
+
+static bool take_piece(void *user, const void *data, size_t size)
+{
+	reception *r = user;
+	const char *at = data;
+	r->size += size;
+	if (r->size > r->most)
+		return false;
+	hob_hasher_put(&r->hasher, data, size);
+	if (r->text)
+		hob_buf_put(r->text, data, size);
+	for (ssize_t wrote; !r->text && size > 0; at += wrote, size -= (size_t)wrote)
+		if ((wrote = write(r->fd, at, size)) <= 0)
+			return false;
+	return !r->text || !r->text->failed;
+}
+
+static bool receive(offer *o, const hob_sha256 *digest, reception *r, srv_farm_why *why)
+{
+	char name[SRV_FARM_BLOB_NAME];
+	srv_farm_blob_name(digest, name);
+	hob_hasher_init(&r->hasher);
+	if (srv_farm_blobs_of(o->farm)->get(o->blobs, name, take_piece, r, why) != SRV_FARM_OK)
+		return false;
+	hob_sha256 found = hob_hasher_finish(&r->hasher);
+	snprintf(why->text, sizeof why->text, "the farm has other bytes than those of '%.90s'", name);
+	return hob_sha256_equal(&found, digest);
+}
+
+/* Under the lock. */
+static bool fetch_file(offer *o, offer_file *file)
+{
+	static const char part[] = ".hob-part";
+	srv_farm_why why = {""};
+	if (file->fetched)
+		return true;
+	reception r = {.most = file->size,
+				   .fd = openat(o->root_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+	bool ok = r.fd >= 0 && receive(o, &file->digest, &r, &why);
+	ok = r.fd >= 0 && close(r.fd) == 0 && ok;
+	file->fetched = ok && renameat(o->root_fd, part, o->root_fd, file->path) == 0;
+	return file->fetched;
+}
+
+/* ---- the folder */
+
+/* Each part of the path, but for the last, is a folder. */
+static bool make_empty(offer *o, const char *path)
+{
+	char folder[4096];
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+		if (mkdirat(o->root_fd, folder, 0700) != 0 && errno != EEXIST)
+			return false;
+	}
+	int fd = openat(o->root_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 && close(fd) == 0;
+}
+
+/* As hob_path_join leaves it, so that it stays below the root. */
+static bool is_plain_path(const char *path)
+{
+	hob_arena arena;
+	hob_str joined;
+	hob_error ignored;
+	hob_arena_init(&arena, 64 << 10);
+	bool plain = path && strlen(path) < 4096 &&
+				 hob_path_join(&arena, (hob_str){0}, hob_str_of(path), &joined, &ignored) &&
+				 hob_str_equal(joined, hob_str_of(path));
+	hob_arena_release(&arena);
+	return plain;
+}
+
+static bool take_file(offer *o, const cJSON *item)
+{
+	const cJSON *size = cJSON_GetArrayItem(item, 1);
+	const char *path = cJSON_GetStringValue(cJSON_GetArrayItem(item, 0)),
+			   *digest = cJSON_GetStringValue(cJSON_GetArrayItem(item, 2));
+	offer_file *file = &o->files[o->file_count];
+	bool fresh = false;
+	if (!is_plain_path(path) || !cJSON_IsNumber(size) || size->valuedouble < 0 || !digest ||
+		!hob_sha256_parse(hob_str_of(digest), &file->digest) || !make_empty(o, path))
+		return false;
+	file->path = path;
+	file->size = (uint64_t)size->valuedouble;
+	hob_sha256 hash = hash_of_path(hob_str_of(path));
+	uint32_t *at = srv_digest_map_put(&o->by_path, &hash, &fresh);
+	if (at)
+		*at = o->file_count++;
+	return fresh;
+}
+
+static bool make_folder(offer *o, hob_error *err)
+{
+	const cJSON *files = cJSON_GetObjectItemCaseSensitive(o->json, "files"), *item;
+	const char *base = getenv("TMPDIR");
+	snprintf(o->folder, sizeof o->folder, "%.200s/hob-offer-XXXXXX", base && base[0] ? base : "/tmp");
+	if (!mkdtemp(o->folder)) {
+		o->folder[0] = 0;
+		return hob_fail(err, IO, "no folder for the files of an offer: %s", strerror(errno));
+	}
+	o->root_fd = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	o->files = calloc((size_t)cJSON_GetArraySize(files) + 1, sizeof *o->files);
+	if (o->root_fd < 0 || !o->files)
+		return hob_fail(err, MEMORY, "no memory left for the files of an offer");
+	cJSON_ArrayForEach(item, files)
+	{
+		if (!take_file(o, item))
+			return hob_fail(err, CORRUPT, "an offer lists a file that cannot be: %.90s",
+							cJSON_IsString(item->child) ? item->child->valuestring : "without a name");
+	}
+	return true;
+}
+
+bool srv_offer_open(srv_farm *farm, const hob_sha256 *list, offer **out, hob_error *err)
+{
+	srv_farm_why why = {""};
+	hob_buf text = {0};
+	offer *o = calloc(1, sizeof *o);
+	if (!o)
+		return hob_fail(err, MEMORY, "no memory left for an offer");
+	pthread_mutex_init(&o->lock, NULL);
+	srv_digest_map_init(&o->by_path, sizeof(uint32_t));
+	o->root_fd = -1;
+	o->farm = farm;
+	o->blobs = srv_farm_blobs_open(farm, &why);
+	reception r = {.text = &text, .most = LIST_MAX};
+	bool ok = (o->blobs && receive(o, list, &r, &why)) || hob_fail(err, IO, "%s", why.text);
+	o->json = ok ? cJSON_ParseWithLength((const char *)text.data, text.size) : NULL;
+	ok = ok && ((o->json && cJSON_GetObjectItemCaseSensitive(o->json, "hob_offer")) ||
+				hob_fail(err, CORRUPT, "a list of offered models is none"));
+	hob_buf_release(&text);
+	if (!ok || !make_folder(o, err)) {
+		srv_offer_close(o);
+		return false;
+	}
+	*out = o;
+	return true;
+}
+
+void srv_offer_close(offer *o)
+{
+	if (!o)
+		return;
+	if (o->blobs)
+		srv_farm_blobs_of(o->farm)->close(o->blobs);
+	if (o->root_fd >= 0)
+		close(o->root_fd);
+	if (o->folder[0])
+		srv_remove_tree(o->folder);
+	srv_digest_map_release(&o->by_path);
+	pthread_mutex_destroy(&o->lock);
+	free(o->files);
+	cJSON_Delete(o->json);
+	free(o);
+}
+
+/* ---- what is cooked */
+
+static bool read_settings(const cJSON *json, hob_settings *out, hob_error *err)
+{
+	char *text = cJSON_IsObject(json) ? cJSON_PrintUnformatted(json) : NULL;
+	hob_settings_init(out);
+	bool ok = text && hob_settings_overlay(out, hob_str_of(text), HOB_STR("an offer"), err);
+	cJSON_free(text);
+	return ok;
+}
+
+/* A model that is not listed, or whose settings another version of Hob has made, is left to others. */
+static bool add_model(cook_plan *plan, const cJSON *model, const cJSON *settings)
+{
+	hob_error ignored;
+	cook_entry entry = {0};
+	const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(model, "path")),
+			   *lookup = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(model, "lookup"));
+	const cJSON *place = cJSON_GetObjectItemCaseSensitive(model, "settings");
+	if (!is_plain_path(path) || !lookup || !hob_sha256_parse(hob_str_of(lookup), &entry.offered) ||
+		!cJSON_IsNumber(place) ||
+		!read_settings(cJSON_GetArrayItem(settings, place->valueint), &entry.settings, &ignored))
+		return true;
+	if (!HOB_ROOM(plan->entries, plan->capacity, plan->count) || !(entry.path = strdup(path)))
+		return false;
+	entry.name = entry.path;
+	plan->entries[plan->count++] = entry;
+	return true;
+}
+
+bool srv_offer_plan(offer *o, cook_plan *out, hob_error *err)
+{
+	const cJSON *models = cJSON_GetObjectItemCaseSensitive(o->json, "models"), *model;
+	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(o->json, "settings");
+	*out = (cook_plan){.root = strdup(o->folder), .root_fd = fcntl(o->root_fd, F_DUPFD_CLOEXEC, 0)};
+	bool ok = out->root && out->root_fd >= 0;
+	cJSON_ArrayForEach(model, models) ok = ok && add_model(out, model, settings);
+	if (!ok)
+		srv_cook_plan_release(out);
+	return ok || hob_fail(err, MEMORY, "no memory left for the models of an offer");
+}
+
+bool srv_offer_tell(const offer *o, cook_cache *cache)
+{
+	bool ok = true;
+	for (uint32_t i = 0; i < o->file_count; i++)
+		ok = srv_cook_cache_tell(cache, o->files[i].path, &o->files[i].digest) && ok;
+	return ok;
+}
+
+static offer_file *file_of(const offer *o, hob_str path)
+{
+	hob_sha256 hash = hash_of_path(path);
+	const uint32_t *at = srv_digest_map_find(&o->by_path, &hash);
+	return at ? &o->files[*at] : NULL;
+}
+
+/* The next file that this cook lacked; *at begins with 0. NULL: that was all. A cook that died tells only what it looked for. */
+static offer_file *next_lack(const offer *o, const srv_outcome *outcome, uint32_t *at)
+{
+	uint32_t count = outcome->has_result ? outcome->result.dep_count : outcome->touched_count;
+	while (*at < count) {
+		uint32_t i = (*at)++;
+		const srv_dep *dep = outcome->has_result ? &outcome->result.deps[i] : NULL;
+		offer_file *file = file_of(o, dep ? dep->path : outcome->touched[i]);
+		if (file && (dep ? dep->missing || !hob_sha256_equal(&dep->digest, &file->digest) : !file->fetched))
+			return file;
+	}
+	return NULL;
+}
+
+bool srv_offer_lacks(const offer *o, const srv_outcome *outcome)
+{
+	uint32_t at = 0;
+	return next_lack(o, outcome, &at) != NULL;
+}
+
+static bool is_beside(hob_str model, hob_str path)
+{
+	size_t stem = model.len - hob_path_extension(model).len;
+	return path.len > stem && memcmp(path.data, model.data, stem) == 0 &&
+		   hob_path_extension(path).len == path.len - stem;
+}
+
+bool srv_offer_bring(offer *o, const char *model, const srv_outcome *outcome)
+{
+	bool ok = true;
+	uint32_t at = 0;
+	pthread_mutex_lock(&o->lock);
+	for (offer_file *file; ok && outcome && (file = next_lack(o, outcome, &at));)
+		ok = fetch_file(o, file);
+	for (uint32_t i = 0; ok && !outcome && i < o->file_count; i++)
+		if (is_beside(hob_str_of(model), hob_str_of(o->files[i].path)))
+			ok = fetch_file(o, &o->files[i]);
+	pthread_mutex_unlock(&o->lock);
+	return ok;
+}
