@@ -242,11 +242,12 @@ void srv_engine_fill(srv_engine *engine)
 	if (engine->filling)
 		return;
 	engine->filling = true;
+	uint32_t left = srv_engine_left_to_others(engine);
 	for (uint32_t begun = 0; !engine->closing && engine->pool_ready; begun++) {
 		srv_priority priority = srv_queue_most_urgent(engine->queue);
 		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
 		/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
-		uint32_t elsewhere = engine->asking < ASKING_MAX ? engine->asking : ASKING_MAX;
+		uint32_t elsewhere = engine->asking + left < ASKING_MAX ? engine->asking + left : ASKING_MAX;
 		if (engine->jobs_alive - elsewhere >= srv_pool_size(engine->pool) + ahead)
 			break;
 		if (!srv_engine_has_time(engine, begun)) {

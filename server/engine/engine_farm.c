@@ -45,6 +45,15 @@ static bool has_only_its_share(const srv_upstream_facts *facts)
 	return facts->state != SRV_UPSTREAM_BARRED && facts->nodes > 1 && since >= 0 && since < most;
 }
 
+uint32_t srv_engine_left_to_others(const srv_engine *engine)
+{
+	srv_upstream_facts facts;
+	if (!engine->unclaimed)
+		return 0;
+	srv_upstream_look(engine->upstream, &facts);
+	return has_only_its_share(&facts) ? engine->unclaimed_count : 0;
+}
+
 static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 {
 	uint64_t number;
