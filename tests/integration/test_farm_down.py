@@ -111,7 +111,8 @@ class FarmDown(FarmScenario):
             self.assert_whole(count, one, two)
             twice = one.cooked() + two.cooked() - count
             print(f"{count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice", flush=True)
-            self.assertLessEqual(twice, count // 5)
+            # Those that were cooked and not yet given, or under way, when the database stopped; without shares, nearly all.
+            self.assertLessEqual(twice, count // 3)
 
     def test_a_database_that_became_a_standby(self):
         """It can be read; what is cooked meanwhile waits."""
