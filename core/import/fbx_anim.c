@@ -398,9 +398,12 @@ static void mark_scales(hob_fbx *f)
 	for (uint32_t m = 0; m < f->anim->motion_count; m++) {
 		const hob_fbx_motion *motion = &f->anim->motions[m];
 		const hob_fbx_object *o = &f->objects[motion->object];
-		if (o->class == HOB_FBX_MODEL && hob_str_equal(motion->property, HOB_STR("Lcl Scaling")) &&
-			(motion->curves[0] || motion->curves[1] || motion->curves[2]))
-			f->nodes[o->index].scale_moves = true;
+		if (o->class != HOB_FBX_MODEL || !hob_str_equal(motion->property, HOB_STR("Lcl Scaling")))
+			continue;
+		/* A clip may also hold another scale than the rest pose without any curve. */
+		for (int k = 0; k < 3; k++)
+			if (motion->curves[k] || isfinite(motion->otherwise[k]))
+				f->nodes[o->index].scale_moves = true;
 	}
 }
 

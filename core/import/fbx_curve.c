@@ -483,25 +483,43 @@ static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
 	return on_segment(&curve->keys[low - 1], &curve->keys[low], time);
 }
 
+/* On along the tangent of the first or last key. */
+static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool early)
+{
+	const hob_fbx_key *end = &curve->keys[early ? 0 : curve->count - 1];
+	const hob_fbx_key *segment = &curve->keys[early || curve->count < 2 ? 0 : curve->count - 2];
+	double slope = 0;
+	if (curve->count > 1 && segment->kind == HOB_FBX_LINEAR)
+		slope = secant(segment, segment + 1);
+	else if (curve->count > 1 && segment->kind != HOB_FBX_STEPPED)
+		slope = (double)(early ? segment->slope_out : segment->slope_in);
+	return (hob_fbx_reading){end->value + slope * (time - end->time), slope, HOB_FBX_LINEAR, true};
+}
+
+/* Which repetition lies `gap` lengths outside of the keys, from 1; between two of them the one further out if `outwards`. */
+static double repetition_at(double gap, bool outwards)
+{
+	double nearest = round(gap);
+	return fabs(gap - nearest) < 1e-9 * fmax(1, gap) ? nearest + outwards : ceil(gap);
+}
+
 hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side)
 {
 	const hob_fbx_key *first = &curve->keys[0], *last = &curve->keys[curve->count - 1];
-	bool early = time < first->time;
+	bool early = time < first->time || (side < 0 && time <= first->time);
+	bool late = time > last->time || (side > 0 && time >= last->time);
 	const hob_fbx_beyond *beyond = early ? &curve->before : &curve->behind;
-	if ((!early && time <= last->time) || beyond->type == 'C' || beyond->repetition == 0 || curve->count == 0)
+	if ((!early && !late) || beyond->type == 'C' || beyond->repetition == 0)
 		return inside(curve, time, side);
+	if (beyond->type == 'K')
+		return along_end(curve, time, early);
 	double length = last->time - first->time, shift = 0;
-	hob_fbx_reading out;
-	if (beyond->type == 'K') {
-		out = inside(curve, early ? first->time : last->time, early ? 1 : -1);
-		out.value += out.slope * (time - (early ? first->time : last->time));
-		out.beyond = true;
-		return out;
-	}
 	if (!(length > 0) || (beyond->type != 'R' && beyond->type != 'M' && beyond->type != 'A'))
 		return inside(curve, time, side);
-	double turns = early ? ceil((first->time - time) / length) : ceil((time - last->time) / length);
-	if (beyond->repetition > 0 && turns > (double)beyond->repetition) {
+	double turns =
+		repetition_at((early ? first->time - time : time - last->time) / length, early ? side < 0 : side > 0);
+	bool over = beyond->repetition > 0 && turns > (double)beyond->repetition;
+	if (over) {
 		turns = (double)beyond->repetition;
 		time = early ? first->time - turns * length : last->time + turns * length;
 	}
@@ -511,7 +529,9 @@ hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int si
 		within = first->time + last->time - within;
 	if (beyond->type == 'A')
 		shift = (early ? -turns : turns) * (last->value - first->value);
-	out = inside(curve, within, within <= first->time ? 1 : -1);
+	hob_fbx_reading out = inside(curve, within, within <= first->time ? 1 : -1);
+	if (over) /* stands at a key, whatever its segment shows */
+		out = (hob_fbx_reading){.value = within - first->time < length / 2 ? first->value : last->value};
 	out.value += shift;
 	out.beyond = true;
 	return out;

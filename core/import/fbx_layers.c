@@ -102,6 +102,25 @@ static void mix_turns(const double a[4], const double b[4], double weight, doubl
 	hob_fbx_quat_multiply(a, between, out);
 }
 
+/* Angles that hob_fbx_quat_of_euler makes the turn of. */
+static void euler_of(const double q[4], uint32_t order, double out[3])
+{
+	static const uint8_t turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
+	const uint8_t *t = turns[order < 6 ? order : 0];
+	double sign = (t[0] + 1) % 3 == t[1] ? 1 : -1, x = q[t[0]], y = q[t[1]], z = sign * q[t[2]], w = q[3];
+	double sine = 2 * (w * y - x * z);
+	const double degrees = 180 / 3.14159265358979323846;
+	if (fabs(sine) > 0.999999999) {
+		out[t[0]] = 2 * atan2(x, w) * degrees;
+		out[t[1]] = sine < 0 ? -90 : 90;
+		out[t[2]] = 0;
+		return;
+	}
+	out[t[0]] = atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) * degrees;
+	out[t[1]] = asin(sine) * degrees;
+	out[t[2]] = sign * atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) * degrees;
+}
+
 void hob_fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], uint32_t order,
 						 double time, int side, double out[4])
 {
@@ -118,7 +137,10 @@ void hob_fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double
 		if (layer->mode == 1) {
 			memcpy(euler, value, sizeof euler);
 			turned = false;
-		} else if (layer->by_channel && !turned) {
+		} else if (layer->by_channel) {
+			if (turned)
+				euler_of(q, order, euler);
+			turned = false;
 			for (int k = 0; k < 3; k++)
 				euler[k] += layer->mode == 2 ? (value[k] - euler[k]) * weight : value[k] * weight;
 		} else {

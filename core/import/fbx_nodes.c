@@ -239,13 +239,16 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 
 /* ---- scale that children do not inherit */
 
-void hob_fbx_own_scale(const hob_fbx *f, uint32_t id, const double scale[3], const double parent_scale[3],
-					   double out[3])
+uint32_t hob_fbx_next_scaler(const hob_fbx *f, uint32_t *at)
 {
-	const hob_fbx_node *node = &f->nodes[id];
-	bool times = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit == 0;
-	for (int i = 0; i < 3; i++)
-		out[i] = scale[i] * (times ? parent_scale[i] : 1);
+	for (;;) {
+		const hob_fbx_node *node = &f->nodes[*at];
+		if (node->parent == HOB_NONE || !f->nodes[node->parent].scale_apart || node->inherit == 1)
+			return HOB_NONE;
+		*at = node->parent;
+		if (node->inherit == 0)
+			return node->parent;
+	}
 }
 
 static bool uniform(const double s[3])
@@ -253,36 +256,50 @@ static bool uniform(const double s[3])
 	return fabs(s[0] - s[1]) < 1e-6 * fabs(s[0]) && fabs(s[0] - s[2]) < 1e-6 * fabs(s[0]);
 }
 
+/* What a child of type 0 or 2 does not inherit as a plain product must stand on a leaf. */
+static void split_scale(hob_fbx *f, uint32_t id)
+{
+	hob_fbx_node *node = &f->nodes[id];
+	const hob_fbx_node *parent = node->parent == HOB_NONE ? NULL : &f->nodes[node->parent];
+	bool beside = parent && parent->scale_apart && node->inherit != 1;
+	double *own = f->own_scales + (size_t)id * 3, *inherited = f->inherited_scales + (size_t)id * 3;
+	const double *from = node->inherit == 0 ? f->own_scales : f->inherited_scales;
+	for (int k = 0; k < 3; k++) {
+		inherited[k] = beside ? from[(size_t)node->parent * 3 + (size_t)k] : 1;
+		own[k] = node->rest.s[k] * inherited[k];
+	}
+	node->inherited_moves = beside && (node->inherit == 0 ? parent->own_moves : parent->inherited_moves);
+	node->own_moves = node->scale_moves || node->inherited_moves;
+	bool one = fabs(node->rest.s[0] - 1) < 1e-6 && uniform(node->rest.s);
+	for (uint32_t c = node->first_child; c != HOB_NONE && !node->scale_apart; c = f->nodes[c].next)
+		node->scale_apart = f->nodes[c].inherit != 1 &&
+							(node->own_moves || !uniform(own) || (f->nodes[c].inherit == 2 && !one));
+}
+
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err)
 {
 	f->own_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
+	f->inherited_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
 	f->worlds = HOB_NEW(f->scratch, double, (size_t)f->node_count * 32);
-	if (!f->own_scales || !f->worlds)
+	if (!f->own_scales || !f->inherited_scales || !f->worlds)
 		return hob_fail_memory(err, f->scratch, "nodes");
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		uint32_t id = f->order[i];
-		hob_fbx_node *node = &f->nodes[id];
-		double *own = f->own_scales + (size_t)id * 3, *unscaled = f->worlds + (size_t)id * 32,
-			   *whole = unscaled + 16;
-		const double *parent_scale =
-			node->parent == HOB_NONE ? NULL : f->own_scales + (size_t)node->parent * 3;
-		hob_fbx_own_scale(f, id, node->rest.s, parent_scale, own);
-		bool one = fabs(own[0] - 1) < 1e-6 && uniform(own);
-		for (uint32_t c = node->first_child; c != HOB_NONE && !node->scale_apart; c = f->nodes[c].next)
-			node->scale_apart = (f->nodes[c].inherit == 0 && (node->scale_moves || !uniform(own))) ||
-								(f->nodes[c].inherit == 2 && (node->scale_moves || !one));
+		const hob_fbx_node *node = &f->nodes[id];
+		double *unscaled = f->worlds + (size_t)id * 32, *whole = unscaled + 16;
+		split_scale(f, id);
 		hob_fbx_trs turned = {{node->rest.t[0], node->rest.t[1], node->rest.t[2]},
 							  {node->rest.q[0], node->rest.q[1], node->rest.q[2], node->rest.q[3]},
 							  {1, 1, 1}};
 		bool beside = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit != 1;
 		for (int k = 0; beside && k < 3; k++)
-			turned.t[k] *= parent_scale[k];
+			turned.t[k] *= f->own_scales[(size_t)node->parent * 3 + (size_t)k];
 		hob_fbx_trs_matrix(&turned, unscaled);
 		if (node->parent != HOB_NONE)
 			hob_fbx_matrix_multiply(f->worlds + (size_t)node->parent * 32 + (beside ? 0 : 16), unscaled,
 									unscaled);
 		for (int k = 0; k < 16; k++)
-			whole[k] = unscaled[k] * (k < 12 ? own[k / 4] : 1);
+			whole[k] = unscaled[k] * (k < 12 ? f->own_scales[(size_t)id * 3 + (size_t)k / 4] : 1);
 	}
 	return true;
 }

@@ -177,6 +177,9 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 	hob_str raw = named ? first.text : hob_fbx_value_at(f, record, 1).text;
 	hob_fbx_split_name(f, raw, &class_name, &object.name);
 	object.subclass = hob_fbx_value_at(f, record, named ? 1 : 2).text;
+	if (object.subclass.len > 3 && hob_str_starts(object.subclass, HOB_STR("Fbx")))
+		object.subclass =
+			hob_str_sub(object.subclass, 3, object.subclass.len); /* "FbxMesh" of some exporters */
 	object.props = properties_of(f, record);
 	object.template_props =
 		template_of(templates, record_name, template_kind(f, object.class, object.subclass, record));

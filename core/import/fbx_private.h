@@ -3,7 +3,7 @@
  * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects and edges
  * (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) -> materials and pictures
  * (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_layer.c, fbx_shape.c) -> model nodes and skins (fbx_emit.c,
- * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_sample.c, fbx_track.c).
+ * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_sample.c, fbx_times.c, fbx_track.c).
  *
  * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in its own unit and
  * axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the top nodes.
@@ -120,9 +120,10 @@ typedef struct hob_fbx_node {
 	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
 	bool has_geometric;
 	hob_fbx_trs geometric;
-	bool scale_apart;	/* its scale stands on a leaf of its own, see fbx_emit.c */
-	bool scale_moves;	/* in some clip */
-	bool lod_group;		/* its children are levels of detail */
+	bool scale_apart;				 /* its scale stands on a leaf of its own, see fbx_emit.c */
+	bool scale_moves;				 /* in some clip */
+	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales, in some clip */
+	bool lod_group;					 /* its children are levels of detail */
 	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
 	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */
 	uint32_t mesh_id;	   /* the model node that carries its mesh, HOB_NONE without */
@@ -226,6 +227,7 @@ typedef struct hob_fbx {
 	uint32_t first_top, last_top; /* nodes without parent */
 	uint32_t *order;			  /* [node_count] nodes, parents first */
 	double *own_scales;			  /* [node_count][3] at rest, what the leaf or the node itself shows */
+	double *inherited_scales;	  /* [node_count][3] at rest, what of it comes from ancestors with a leaf */
 	double *worlds;				  /* [node_count][2][16] at rest: without own scale, with it */
 	hob_fbx_geometry *geometries;
 	uint32_t geometry_count;
@@ -336,9 +338,9 @@ bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* After hob_fbx_read_stacks: which nodes carry their scale on a leaf, because a child does not inherit it. */
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* The scale a node shows when its Lcl Scaling is `scale`: a child of type 0 multiplies that of a parent with a leaf. */
-void hob_fbx_own_scale(const hob_fbx *f, uint32_t node, const double scale[3], const double parent_scale[3],
-					   double out[3]);
+/* The next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; begin with *at = node. Below a parent
+ * with a leaf, a node of type 0 takes all that its parent shows, one of type 2 what its parent takes from above. */
+uint32_t hob_fbx_next_scaler(const hob_fbx *f, uint32_t *at);
 /* Node's world matrix at rest in the file's unit and axes, inherit types respected. */
 void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
 

@@ -1,16 +1,22 @@
 #include "fbx_track.h"
 
-static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, int depth,
-					 double out[3])
+static void lcl_scale(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, double out[3])
 {
 	const hob_fbx_node *node = &f->nodes[id];
-	double own[3], above[3] = {1, 1, 1};
 	hob_fbx_motion_vector(f, hob_fbx_motions_of(f, clip, node->object, HOB_STR("Lcl Scaling")), node->scaling,
-						  true, time, side, own);
-	bool times = node->parent != HOB_NONE && f->nodes[node->parent].scale_apart && node->inherit == 0;
-	if (times && depth < 64)
-		scale_at(f, clip, node->parent, time, side, depth + 1, above);
-	hob_fbx_own_scale(f, id, own, above, out);
+						  true, time, side, out);
+}
+
+static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, double out[3])
+{
+	uint32_t at = id, from = id;
+	double factor[3];
+	out[0] = out[1] = out[2] = 1;
+	for (int i = 0; i < SCALERS && from != HOB_NONE; i++, from = hob_fbx_next_scaler(f, &at)) {
+		lcl_scale(f, clip, from, time, side, factor);
+		for (int k = 0; k < 3; k++)
+			out[k] *= factor[k];
+	}
 }
 
 static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
@@ -20,7 +26,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 	hob_fbx_trs place;
 	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
 	if (k->path == HOB_PATH_SCALE) {
-		scale_at(f, k->clip_id, k->node, time, side, 0, out);
+		scale_at(f, k->clip_id, k->node, time, side, out);
 		return;
 	}
 	bool turns = k->path == HOB_PATH_ROTATION;
@@ -39,7 +45,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 		hob_fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
 	hob_fbx_place(&rig, t, none, s, &place);
 	if (k->beside && !turns)
-		scale_at(f, k->clip_id, node->parent, time, side, 0, above);
+		scale_at(f, k->clip_id, node->parent, time, side, above);
 	for (int i = 0; i < 3; i++)
 		place.t[i] *= above[i];
 	if (f->mirrored) {

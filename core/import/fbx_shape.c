@@ -181,7 +181,7 @@ bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
 
 /* ---- weights */
 
-/* Shapes at[0..count) lie on one side of zero, ordered away from it; `percent` is on that side or they are alone. */
+/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side goes on along the first. */
 static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32_t count, double percent,
 						 float *out)
 {
@@ -189,7 +189,7 @@ static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32
 	for (uint32_t i = 0; i < count; i++) {
 		double full = shapes[at[i]].full_weight;
 		bool last = i + 1 == count;
-		if (!last && fabs(percent) > fabs(full)) {
+		if (!last && (full < 0 ? percent < full : percent > full)) {
 			before = full;
 			continue;
 		}

@@ -4,122 +4,13 @@
 #include <stdlib.h>
 
 enum {
-	PIECES = 5,		 /* halvings of the time between two keys */
-	FRAMES = 100000, /* frames of one track; beyond, steps are longer */
-	WIDTH = 4096,	 /* morph weights of one node */
+	PIECES = 5,	  /* halvings of the time between two keys */
+	WIDTH = 4096, /* morph weights of one node */
 };
 
 static const double largest_turn = 0.01 * 3.14159265358979323846 / 180, largest_part = 1e-5;
 
 static const hob_str lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
-
-/* ---- times */
-
-static void add_time(hob_fbx_tracker *k, double time)
-{
-	if (time > k->from->begin && time < k->from->end)
-		hob_buf_put(&k->times, &time, sizeof time);
-}
-
-typedef struct survey {
-	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
-	bool beyond;					   /* some curve goes on outside of its keys */
-	double first, last;
-	uint32_t moving; /* components that have more than one value */
-} survey;
-
-/* Curves of one node mostly have their keys at the same times, which are there already then. */
-static bool same_times(const hob_fbx_tracker *k, const hob_fbx_curve *curve)
-{
-	const double *times = (const double *)(const void *)k->times.data;
-	size_t count = k->times.size / sizeof *times, at = 0;
-	for (uint32_t i = 0; i < curve->count; i++) {
-		double time = curve->keys[i].time;
-		if (!(time > k->from->begin && time < k->from->end))
-			continue;
-		if (at == count || times[at] < time || times[at] > time)
-			return false;
-		at++;
-	}
-	return true;
-}
-
-static void survey_curve(hob_fbx_tracker *k, const hob_fbx_curve *curve, survey *out)
-{
-	double begin = k->from->begin, end = k->from->end;
-	bool moves = false, known = same_times(k, curve);
-	for (uint32_t i = 0; i < curve->count; i++) {
-		const hob_fbx_key *key = &curve->keys[i], *next = i + 1 < curve->count ? key + 1 : NULL;
-		if (!known)
-			add_time(k, key->time);
-		if (!next || next->time <= begin || key->time >= end)
-			continue;
-		bool still = !(next->value > key->value) && !(next->value < key->value);
-		moves = moves || !still ||
-				(key->kind >= HOB_FBX_CUBIC &&
-				 (key->slope_out < 0 || key->slope_out > 0 || key->slope_in < 0 || key->slope_in > 0));
-		out->steps = out->steps || key->kind == HOB_FBX_STEPPED;
-		out->lines = out->lines || key->kind == HOB_FBX_LINEAR;
-		out->cubics = out->cubics || key->kind == HOB_FBX_CUBIC;
-		out->others = out->others || key->kind == HOB_FBX_WEIGHTED;
-	}
-	const hob_fbx_key *last = &curve->keys[curve->count - 1];
-	out->first = fmin(out->first, curve->keys[0].time);
-	out->last = fmax(out->last, last->time);
-	bool before = curve->keys[0].time > begin && curve->before.type != 'C' && curve->before.repetition != 0;
-	bool behind = last->time < end && curve->behind.type != 'C' && curve->behind.repetition != 0;
-	if ((before || behind) && (curve->count > 1 || last->slope_out > 0 || last->slope_out < 0)) {
-		out->others = out->beyond = true;
-		moves = true;
-		out->first = before ? begin : out->first;
-		out->last = behind ? end : out->last;
-	}
-	out->moving += moves;
-}
-
-static void survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, survey *out)
-{
-	for (uint32_t m = 0; m < motions.count; m++) {
-		const hob_fbx_layer_state *layer = &k->f->anim->layers[motions.first[m].layer];
-		for (int i = 0; i < 3; i++)
-			if (motions.first[m].curves[i])
-				survey_curve(k, motions.first[m].curves[i], out);
-		if (layer->weight_curve)
-			survey_curve(k, layer->weight_curve, out);
-	}
-	out->others = out->others || !hob_fbx_is_plain(k->f, motions);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/* All times that were added lie between begin and end of the clip; both join them. Returns how many differ, 0 without memory. */
-static uint32_t sort_times(hob_fbx_tracker *k)
-{
-	double begin = k->from->begin, end = k->from->end;
-	if (end > begin)
-		hob_buf_put(&k->times, &end, sizeof end);
-	hob_buf_put(&k->times, &begin, sizeof begin);
-	if (k->times.failed)
-		return 0;
-	double *times = (double *)(void *)k->times.data;
-	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 1;
-	bool sorted = true;
-	memmove(times + 1, times, (count - 1) * sizeof *times);
-	times[0] = begin;
-	for (uint32_t i = 2; i < count; i++)
-		sorted = sorted && times[i - 1] <= times[i];
-	if (!sorted)
-		qsort(times, count, sizeof *times, compare_times);
-	for (uint32_t i = 1; i < count; i++)
-		if (times[i] > times[kept - 1])
-			times[kept++] = times[i];
-	k->times.size = kept * sizeof *times;
-	return kept;
-}
 
 /* ---- keys out */
 
@@ -180,7 +71,7 @@ static void refine(hob_fbx_tracker *k, double from, double to, const double *lef
 
 /* Frames between the first and the last key join the sorted times, but for those that stand at a key. Returns how many there
  * are then; 0 without memory. */
-static uint32_t add_frames(hob_fbx_tracker *k, const survey *s, uint32_t count)
+static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t count)
 {
 	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
 		   step = 1 / k->f->frame_rate;
@@ -235,7 +126,7 @@ static void resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
 		if (i > 0)
 			refine(k, times[i - 1], times[i], left, before, 0);
 		if (jumps)
-			hob_fbx_sample(k, times[i], 1, left);
+			hob_fbx_sample(k, times[i], i + 1 < count, left);
 		else
 			memcpy(left, before, k->width * sizeof *left);
 		/* The old value right before the jump. */
@@ -251,7 +142,7 @@ static void stepped(hob_fbx_tracker *k, uint32_t count)
 	const double *times = (const double *)(const void *)k->times.data;
 	for (uint32_t i = 0; i < count; i++) {
 		double middle = i + 1 < count ? times[i] + (times[i + 1] - times[i]) / 2 : times[i];
-		hob_fbx_sample(k, middle, 1, k->a);
+		hob_fbx_sample(k, middle, i + 1 < count, k->a);
 		put_key(k, times[i], k->a, k->width);
 	}
 }
@@ -297,7 +188,7 @@ static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic
 	uint32_t w = k->width;
 	for (uint32_t i = 0; i < count; i++) {
 		line_key(k, l, times[i], -1, value, slope);
-		line_key(k, l, times[i], 1, late, late + w);
+		line_key(k, l, times[i], i + 1 < count, late, late + w);
 		bool jump = false;
 		for (uint32_t c = 0; c < w; c++)
 			jump = jump || fabs(value[c] - late[c]) > 1e-9 * fmax(1, fabs(late[c]));
@@ -410,18 +301,18 @@ static bool make_room(hob_fbx_tracker *k, uint32_t width, hob_error *err)
 	return (k->a && k->b && k->middle && k->ends) || hob_fail_memory(err, k->f->scratch, "animation");
 }
 
-static survey nothing(void)
+static hob_fbx_survey nothing(void)
 {
-	return (survey){.first = (double)INFINITY, .last = -(double)INFINITY};
+	return (hob_fbx_survey){.first = (double)INFINITY, .last = -(double)INFINITY};
 }
 
-static bool make_track(hob_fbx_tracker *k, uint32_t id, survey *s, const lines *l, hob_error *err)
+static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const lines *l, hob_error *err)
 {
 	bool straight_turn =
 		k->path == HOB_PATH_ROTATION && s->moving <= 1 && s->lines && !s->steps && !s->cubics;
 	bool plain = !s->others && (l || straight_turn);
 	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
-	uint32_t count = sort_times(k);
+	uint32_t count = hob_fbx_sort_times(k);
 	if (!plain && !all_steps && count > 0)
 		count = add_frames(k, s, count);
 	if (count == 0)
@@ -456,6 +347,23 @@ static void set_lines(const hob_fbx_motion *motion, const double rest[3], lines 
 	}
 }
 
+/* The scales that `id`'s own is a product of, but for the first `skipped`. False when none of them moves; `out` may be NULL. */
+static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx_survey *out)
+{
+	const hob_fbx *f = k->f;
+	bool any = false;
+	uint32_t at = id, from = id;
+	for (int i = 0; i < SCALERS && from != HOB_NONE; i++, from = hob_fbx_next_scaler(f, &at)) {
+		hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, f->nodes[from].object, lcl[2]);
+		if (i < skipped || !moves(motions))
+			continue;
+		any = true;
+		if (out)
+			hob_fbx_survey_motions(k, motions, out);
+	}
+	return any;
+}
+
 static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *err)
 {
 	hob_fbx *f = k->f;
@@ -467,24 +375,22 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	const hob_fbx_node *parent = node->parent == HOB_NONE ? NULL : &f->nodes[node->parent];
 	k->top = !parent;
 	k->beside = parent && parent->scale_apart && node->inherit != 1;
-	hob_fbx_motions above =
-		k->beside ? hob_fbx_motions_of(f, k->clip_id, parent->object, lcl[2]) : (hob_fbx_motions){0};
-	bool above_moves = k->beside && (moves(above) || parent->inherit == 0);
+	bool above_moves = k->beside && survey_scalers(k, node->parent, 0, NULL);
 	bool pivots = node->rig.pivoted && (moves(k->r) || moves(k->s));
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	if (moves(k->t) || pivots || above_moves) {
-		survey s = nothing();
+		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_TRANSLATION;
 		if (!make_room(k, 4, err))
 			return false;
 		k->width = 3;
-		survey_motions(k, k->t, &s);
+		hob_fbx_survey_motions(k, k->t, &s);
 		if (pivots) {
-			survey_motions(k, k->r, &s);
-			survey_motions(k, k->s, &s);
+			hob_fbx_survey_motions(k, k->r, &s);
+			hob_fbx_survey_motions(k, k->s, &s);
 		}
 		if (above_moves)
-			survey_motions(k, above, &s);
+			(void)survey_scalers(k, node->parent, 0, &s);
 		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted;
 		if (exactly)
 			set_lines(k->t.first, node->translation, l);
@@ -492,25 +398,26 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 			return false;
 	}
 	if (moves(k->r)) {
-		survey s = nothing();
+		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_ROTATION;
 		if (!make_room(k, 4, err))
 			return false;
-		survey_motions(k, k->r, &s);
+		hob_fbx_survey_motions(k, k->r, &s);
 		if (!make_track(k, node->id, &s, NULL, err))
 			return false;
 	}
-	bool scaled_above = k->beside && node->inherit == 0 && above_moves;
+	bool scaled_above = k->beside && survey_scalers(k, id, 1, NULL);
 	if (moves(k->s) || scaled_above) {
-		survey s = nothing();
+		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_SCALE;
 		if (!make_room(k, 4, err))
 			return false;
 		k->width = 3;
-		survey_motions(k, k->s, &s);
+		hob_fbx_survey_motions(k, k->s, &s);
 		if (scaled_above)
-			survey_motions(k, above, &s);
-		bool exactly = k->s.count == 1 && !(k->beside && node->inherit == 0);
+			(void)survey_scalers(k, id, 1, &s);
+		uint32_t at = id;
+		bool exactly = k->s.count == 1 && hob_fbx_next_scaler(f, &at) == HOB_NONE;
 		if (exactly)
 			set_lines(k->s.first, node->scaling, l);
 		if (!make_track(k, node->scale_id, &s, exactly ? l : NULL, err))
@@ -525,7 +432,7 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
 	const hob_fbx_geometry *g = &f->geometries[node->geometry];
-	survey s = nothing();
+	hob_fbx_survey s = nothing();
 	bool any = false, exactly = true;
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	k->geometry = g;
@@ -541,9 +448,12 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 			continue;
 		k->weights[c] = hob_fbx_motions_of(f, k->clip_id, channel->object, channel->property);
 		any = any || moves(k->weights[c]);
-		survey_motions(k, k->weights[c], &s);
+		hob_fbx_survey_motions(k, k->weights[c], &s);
 		const hob_fbx_shape *shape = &g->shapes[channel->shape_first];
 		exactly = exactly && channel->shape_count == 1 && fabs(shape->full_weight - 100) < 1e-9;
+		for (uint32_t m = 0; m < k->weights[c].count && channel->shape_count > 1; m++)
+			if (k->weights[c].first[m].curves[0])
+				hob_fbx_add_crossings(k, channel, k->weights[c].first[m].curves[0]);
 		if (channel->shape_count != 1)
 			continue;
 		l->curves[c] = k->weights[c].count > 0 ? k->weights[c].first->curves[0] : NULL;

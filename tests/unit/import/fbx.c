@@ -66,22 +66,29 @@ static void geometric_transforms_move_vertices_only(void **state)
 	reader_free(r);
 }
 
+/* On the other side of zero the first shape goes on, beyond the last one the last two. */
 static void shapes_rest_at_their_percent_with_in_betweens(void **state)
 {
 	(void)state;
-	reader *r = read_quad("", "",
-						  " Deformer: 4, \"Deformer::b\", \"BlendShape\" {\n }\n"
-						  " Deformer: 5, \"SubDeformer::c\", \"BlendShapeChannel\" {\n  DeformPercent: 75\n  "
-						  "FullWeights: *2 {\n   a: 50,100\n  }\n }\n"
-						  " Geometry: 6, \"Geometry::half\", \"Shape\" {\n  Indexes: *1 {\n   a: 1\n  }\n  "
-						  "Vertices: *3 {\n   a: 10,0,0\n  }\n }\n"
-						  " Geometry: 7, \"Geometry::full\", \"Shape\" {\n  Indexes: *1 {\n   a: 1\n  }\n  "
-						  "Vertices: *3 {\n   a: 40,0,0\n  }\n }\n",
-						  " C: \"OO\",4,1\n C: \"OO\",5,4\n C: \"OO\",6,5\n C: \"OO\",7,5\n");
-	assert_int_equal(r->model.meshes[0].target_count, 2);
-	near(r->model.meshes[0].targets[0].weight, 0.5);
-	near(r->model.meshes[0].targets[1].weight, 0.5);
-	reader_free(r);
+	static const double rows[][3] = {{75, .5, .5}, {25, .5, 0}, {-100, -2, 0}, {150, -1, 2}};
+	for (size_t row = 0; row < HOB_COUNT_OF(rows); row++) {
+		char more[1024];
+		snprintf(more, sizeof more,
+				 " Deformer: 4, \"Deformer::b\", \"BlendShape\" {\n }\n"
+				 " Deformer: 5, \"SubDeformer::c\", \"BlendShapeChannel\" {\n  DeformPercent: %g\n  "
+				 "FullWeights: *2 {\n   a: 50,100\n  }\n }\n"
+				 " Geometry: 6, \"Geometry::half\", \"Shape\" {\n  Indexes: *1 {\n   a: 1\n  }\n  "
+				 "Vertices: *3 {\n   a: 10,0,0\n  }\n }\n"
+				 " Geometry: 7, \"Geometry::full\", \"Shape\" {\n  Indexes: *1 {\n   a: 1\n  }\n  "
+				 "Vertices: *3 {\n   a: 40,0,0\n  }\n }\n",
+				 rows[row][0]);
+		reader *r =
+			read_quad("", "", more, " C: \"OO\",4,1\n C: \"OO\",5,4\n C: \"OO\",6,5\n C: \"OO\",7,5\n");
+		assert_int_equal(r->model.meshes[0].target_count, 2);
+		near(r->model.meshes[0].targets[0].weight, rows[row][1]);
+		near(r->model.meshes[0].targets[1].weight, rows[row][2]);
+		reader_free(r);
+	}
 }
 
 static void vertices_without_weight_follow_their_mesh(void **state)
@@ -151,6 +158,25 @@ static void children_may_take_the_scale_component_by_component(void **state)
 	near(child->scale[0], 2);
 	near(child->scale[1], 3);
 	near(child->scale[2], 40);
+	reader_free(r);
+}
+
+/* A child of type 2 leaves out what its parent has of its own, not what the parent takes from above. */
+static void scales_are_left_out_of_one_parent(void **state)
+{
+	(void)state;
+	reader *r =
+		read_quad("", "   P: \"Lcl Scaling\", \"\", \"\", \"A\",2,3,4\n",
+				  " Model: 3, \"Model::child\", \"Null\" {\n  Properties70: {\n"
+				  "   P: \"InheritType\", \"enum\", \"\", \"\",0\n   P: \"Lcl Scaling\", \"\", "
+				  "\"\", \"A\",1,1,10\n  }\n }\n Model: 4, \"Model::last\", \"Null\" {\n  Properties70: {\n"
+				  "   P: \"InheritType\", \"enum\", \"\", \"\",2\n  }\n }\n",
+				  " C: \"OO\",3,2\n C: \"OO\",4,3\n");
+	const hob_node *last = &r->model.nodes[4];
+	assert_string_equal(last->name.data, "last");
+	near(last->scale[0], 2);
+	near(last->scale[1], 3);
+	near(last->scale[2], 4);
 	reader_free(r);
 }
 
@@ -410,6 +436,7 @@ int main(void)
 		cmocka_unit_test(cubic_keys_keep_their_tangents),
 		cmocka_unit_test(user_properties_become_extras),
 		cmocka_unit_test(children_may_take_the_scale_component_by_component),
+		cmocka_unit_test(scales_are_left_out_of_one_parent),
 		cmocka_unit_test(hidden_nodes_are_said),
 		cmocka_unit_test(groups_of_levels_keep_the_first),
 		cmocka_unit_test(normals_are_mapped_in_every_way),

@@ -335,6 +335,62 @@ static void curves_go_on_beyond_their_keys(void **state)
 	}
 }
 
+static void slopes_of_weighted_ends_go_on(void **state)
+{
+	(void)state;
+	const uint32_t flags = CUBIC | USER | BROKEN | WEIGHTED;
+	key keys[2] = {{.5, 0, flags, {4, 8}, 2000 | 5000u << 16}, {1, 10, flags, {0, 0}, 0}};
+	scene s;
+	begin(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Translation", keys, 2,
+			  "  Pre-Extrapolation: {\n   Type: \"K\"\n  }\n  Post-Extrapolation: {\n   Type: \"K\"\n  }\n");
+	reader *r = run(&s);
+	assert_true(fabs(x_at(r, 0) + .02) < 1e-5);
+	assert_true(fabs(x_at(r, 2) - .18) < 1e-5);
+	reader_free(r);
+}
+
+/* The first value comes again right behind the last key, in each repetition, and not at the end of the clip. */
+static void repetitions_begin_at_once(void **state)
+{
+	(void)state;
+	key keys[3] = {{0, 0, LINEAR, {0, 0}, 0}, {.3, 30, LINEAR, {0, 0}, 0}, {.5, 10, LINEAR, {0, 0}, 0}};
+	const double times[] = {.4999, .5001, .8, 1.0001, 1.3, 1.9999, 2}, values[] = {.1, 0, .3, 0, .3, .1, .1};
+	scene s;
+	begin(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Translation", keys, 3,
+			  "  Post-Extrapolation: {\n   Type: \"R\"\n   Repetition: -1\n  }\n");
+	reader *r = run(&s);
+	for (size_t i = 0; i < HOB_COUNT_OF(times); i++)
+		if (fabs(x_at(r, times[i]) - values[i]) > 2e-4)
+			fail_msg("at %g s: %g, expected %g", times[i], x_at(r, times[i]), values[i]);
+	reader_free(r);
+}
+
+/* 90 degrees about Z and a quaternion layer of 0, then a layer that adds 40 to the angle about X, the last in
+ * order ZYX: Rx(40) * Rz(90). */
+static void angles_may_be_added_behind_a_quaternion(void **state)
+{
+	(void)state;
+	key still[1] = {{0, 0, LINEAR, {0, 0}, 0}}, more[1] = {{0, 40, LINEAR, {0, 0}, 0}};
+	scene s;
+	begin(&s, "   P: \"Lcl Rotation\", \"\", \"\", \"A\",0,0,90\n"
+			  "   P: \"RotationOrder\", \"enum\", \"\", \"\",5\n");
+	add_layer(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Rotation", still, 1, "");
+	add_layer(&s, "   P: \"RotationAccumulationMode\", \"enum\", \"\", \"\",1\n");
+	add_curve(&s, "Lcl Rotation", more, 1, "");
+	reader *r = run(&s);
+	const float *q = r->model.clips[0].tracks[0].values;
+	const double wanted[4] = {.2418448, -.2418448, .6644630, .6644630};
+	for (int i = 0; i < 4; i++)
+		assert_true(fabs((double)q[i] - wanted[i]) < 1e-5);
+	reader_free(r);
+}
+
 /* A base that goes from 0 to 50 (scale: 1 to 3) and a layer from 20 to -30 (scale: 2 to 1), at weight 40. */
 static void layers_blend_by_weight_and_mode(void **state)
 {
@@ -396,6 +452,9 @@ int main(void)
 		cmocka_unit_test(cubic_keys_without_a_mode_are_automatic),
 		cmocka_unit_test(takes_have_letters_for_their_keys),
 		cmocka_unit_test(curves_go_on_beyond_their_keys),
+		cmocka_unit_test(slopes_of_weighted_ends_go_on),
+		cmocka_unit_test(repetitions_begin_at_once),
+		cmocka_unit_test(angles_may_be_added_behind_a_quaternion),
 		cmocka_unit_test(layers_blend_by_weight_and_mode),
 		cmocka_unit_test(turns_about_one_axis_are_two_keys),
 	};
