@@ -29,7 +29,9 @@ static double aspect_of(const hob_fbx *f, uint32_t o, double film_width, double 
 static double vertical_angle(const hob_fbx *f, uint32_t o, double aspect, double film_width,
 							 double film_height)
 {
-	double fov = hob_fbx_prop_real(f, o, HOB_STR("FieldOfView"), 25.115);
+	double fov = hob_fbx_prop_real(
+		f, o, HOB_STR("FieldOfView"),
+		f->version > 0 && f->version < 6000 ? hob_fbx_prop_real(f, o, HOB_STR("Aperture"), 25.115) : 25.115);
 	double focal = hob_fbx_prop_real(f, o, HOB_STR("FocalLength"), 35) / 25.4;
 	switch (hob_fbx_prop_integer(f, o, HOB_STR("ApertureMode"), 2)) {
 	case 0:
@@ -105,8 +107,9 @@ static void read_light(const hob_fbx *f, uint32_t o, hob_light *light)
 	double intensity = hob_fbx_prop_real(f, o, HOB_STR("Intensity"), 100) / 100 * strongest;
 	light->intensity = (float)between(intensity, 0, 1e30, 0);
 	light->range = INFINITY;
+	double cone = hob_fbx_prop_real(f, o, HOB_STR("ConeAngle"), 45); /* before 6000 */
 	double outer =
-		hob_fbx_prop_real(f, o, HOB_STR("OuterAngle"), hob_fbx_prop_real(f, o, HOB_STR("Cone angle"), 45));
+		hob_fbx_prop_real(f, o, HOB_STR("OuterAngle"), hob_fbx_prop_real(f, o, HOB_STR("Cone angle"), cone));
 	double inner =
 		hob_fbx_prop_real(f, o, HOB_STR("InnerAngle"), hob_fbx_prop_real(f, o, HOB_STR("HotSpot"), 0));
 	light->outer_cone = (float)(between(outer, 0.01, 180, 45) / 2 * degree);

@@ -458,8 +458,8 @@ static bool is_behind(const hob_fbx_curve *curve, uint32_t key, double time, int
 /* First key behind the time, or count; from before, a key at the time itself counts as behind. */
 static uint32_t key_behind(const hob_fbx_curve *curve, double time, int side)
 {
-	uint32_t low = 0, high = curve->count, seen = *curve->seen;
-	for (int step = 0; step < 2 && seen <= high; step++, seen++)
+	uint32_t low = 0, high = curve->count, seen = *curve->seen > 0 ? *curve->seen - 1 : 0;
+	for (int step = 0; step < 3 && seen <= high; step++, seen++)
 		if ((seen == 0 || !is_behind(curve, seen - 1, time, side)) &&
 			(seen == high || is_behind(curve, seen, time, side)))
 			return *curve->seen = seen;

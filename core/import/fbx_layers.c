@@ -56,6 +56,8 @@ static double value_of(const hob_fbx_motion *motion, int k, double rest, double 
 /* Keeps the sign, so that a mirrored scale stays mirrored. */
 static double power(double value, double exponent)
 {
+	if (fabs(value - 1) < 1e-15 || fabs(exponent - 1) < 1e-15)
+		return value;
 	return value < 0 ? -pow(-value, exponent) : pow(value, exponent);
 }
 

@@ -263,6 +263,9 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		{{"TransparencyFactor", 18}, OPACITY},
 		{{"SpecularColor", 13}, SPECULAR_COLOR},
 		{{"EmissiveFactor", 14}, EMISSION},
+		{{"Diffuse", 7}, BASE},
+		{{"Emissive", 8}, EMISSION},
+		{{"Transparent", 11}, OPACITY},
 	};
 	static const struct {
 		hob_str property;
@@ -288,7 +291,8 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		put_value(r, EMISSION_FACTOR, v);
 	double shininess = hob_fbx_prop_real(f, r->object, HOB_STR("ShininessExponent"),
 										 hob_fbx_prop_real(f, r->object, HOB_STR("Shininess"), 0));
-	double factor = hob_fbx_prop_real(f, r->object, HOB_STR("TransparencyFactor"), 0);
+	double factor = hob_fbx_prop_real(f, r->object, HOB_STR("TransparencyFactor"),
+									  hob_fbx_prop_real(f, r->object, HOB_STR("TransparentFactor"), 0));
 	bool has_clear = get_numbers(r, HOB_STR("TransparentColor"), clear);
 	double opacity = has_clear ? 1 - factor * (clear[0] + clear[1] + clear[2]) / 3 : 1 - factor;
 	hob_fbx_cursor cursor;
@@ -430,11 +434,29 @@ static void take_all(const reading *r, hob_material *to)
 					 HOB_FMT(to->name), r->ignored);
 }
 
-/* Before 7000 textures may hang on the model: faces name a material and a texture by their numbers, so the first face of a
- * material tells its texture. Kept for the model at hand, whose materials mostly follow each other. */
+/* Before 7000 textures may hang on the model: faces name a material and, in a layer for each property, a texture by their
+ * numbers, so the first face of a material tells its texture. Kept for the model at hand, whose materials mostly follow each
+ * other. */
+static const struct {
+	const char *layer;
+	meaning_kind meaning;
+} old_layers[] = {
+	{"Texture", BASE},
+	{"Emissive_Textures", EMISSION},
+	{"EmissiveTextures", EMISSION},
+	{"EmissiveFactorTextures", EMISSION},
+	{"TransparentTextures", OPACITY},
+	{"Transparent_Textures", OPACITY},
+	{"TransparencyFactorTextures", OPACITY},
+	{"NormalMapTextures", NORMAL},
+	{"BumpTextures", BUMP},
+	{"Specular_Textures", SPECULAR_COLOR},
+	{"SpecularTextures", SPECULAR_COLOR},
+};
+
 typedef struct pairing {
 	uint32_t model, count;
-	uint32_t *texture_of; /* [count] by the number of the material */
+	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by the number of the material; HOB_NONE */
 } pairing;
 
 static uint32_t nth_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, uint32_t number)
@@ -461,35 +483,59 @@ static uint32_t number_below(const hob_fbx *f, uint32_t object, uint32_t wanted)
 	return HOB_NONE;
 }
 
-static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
+/* `usual`: what materials show that no face has. */
+static bool pair_layer(hob_fbx *f, uint32_t record, uint32_t layer, uint32_t usual, uint32_t count,
+					   uint32_t *texture_of, hob_error *err)
 {
-	uint32_t geometry = hob_fbx_below(f, model, HOB_FBX_GEOMETRY, HOB_STR("Mesh"));
-	uint32_t record = geometry == HOB_NONE ? HOB_NONE : f->objects[geometry].record;
-	uint32_t layer = hob_fbx_child(f, record, HOB_STR("LayerElementTexture"));
 	uint32_t slots = hob_fbx_child(f, record, HOB_STR("LayerElementMaterial")), texture_count, slot_count;
 	int32_t *textures, *numbers;
-	*out = (pairing){.model = model, .count = f->objects[model].below_count};
-	out->texture_of = HOB_NEW(f->scratch, uint32_t, out->count);
-	if (!out->texture_of)
-		return hob_fail_memory(err, f->scratch, "materials");
+	for (uint32_t i = 0; i < count; i++)
+		texture_of[i] = usual;
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	if (!hob_fbx_ints(f, hob_fbx_child(f, layer, HOB_STR("TextureId")), &textures, &texture_count, err) ||
 		!hob_fbx_ints(f, hob_fbx_child(f, slots, HOB_STR("Materials")), &numbers, &slot_count, err))
 		return false;
-	for (uint32_t face = texture_count; face-- > 0;) {
+	bool same =
+		hob_str_equal(hob_fbx_child_text(f, layer, HOB_STR("MappingInformationType")), HOB_STR("AllSame"));
+	for (uint32_t i = 0; i < count && same && texture_count > 0; i++)
+		texture_of[i] = textures[0] >= 0 ? (uint32_t)textures[0] : HOB_NONE;
+	for (uint32_t face = texture_count; face-- > 0 && !same;) {
 		uint32_t at = slot_count == 1 ? 0 : face, slot = at < slot_count ? (uint32_t)numbers[at] : 0;
-		if (textures[face] >= 0 && slot < out->count)
-			out->texture_of[slot] = (uint32_t)textures[face];
+		if (textures[face] >= 0 && slot < count)
+			texture_of[slot] = (uint32_t)textures[face];
 	}
 	hob_arena_restore(f->scratch, mark);
 	return true;
 }
 
-static bool map_from_model(reading *r, pairing *last, hob_error *err)
+static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
+{
+	uint32_t geometry = hob_fbx_below(f, model, HOB_FBX_GEOMETRY, HOB_STR("Mesh"));
+	uint32_t record = geometry == HOB_NONE ? HOB_NONE : f->objects[geometry].record;
+	*out = (pairing){.model = model, .count = f->objects[model].below_count};
+	bool any = false;
+	for (size_t k = HOB_COUNT_OF(old_layers); k-- > 0;) {
+		char name[64];
+		int len = snprintf(name, sizeof name, "LayerElement%s", old_layers[k].layer);
+		uint32_t layer = hob_fbx_child(f, record, (hob_str){name, (size_t)len});
+		/* Without any layer all materials show the first texture. */
+		if (layer == HOB_NONE && (k > 0 || any))
+			continue;
+		any = true;
+		out->texture_of[k] = HOB_NEW(f->scratch, uint32_t, out->count);
+		if (!out->texture_of[k])
+			return hob_fail_memory(err, f->scratch, "materials");
+		if (!pair_layer(f, record, layer, k == 0 ? 0 : HOB_NONE, out->count, out->texture_of[k], err))
+			return false;
+	}
+	return true;
+}
+
+static bool maps_from_model(reading *r, pairing *last, hob_error *err)
 {
 	hob_fbx *f = r->f;
 	const hob_fbx_object *material = &f->objects[r->object];
-	for (uint32_t i = 0; i < material->above_count && !r->mapped[BASE]; i++) {
+	for (uint32_t i = 0; i < material->above_count; i++) {
 		uint32_t model = f->edges_up[material->above_first + i].parent;
 		if (f->objects[model].class != HOB_FBX_MODEL ||
 			hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0}) == HOB_NONE)
@@ -497,10 +543,14 @@ static bool map_from_model(reading *r, pairing *last, hob_error *err)
 		if (last->model != model && !pair_up(f, model, last, err))
 			return false;
 		uint32_t number = number_below(f, model, r->object);
-		uint32_t texture =
-			nth_below(f, model, HOB_FBX_TEXTURE, number < last->count ? last->texture_of[number] : 0);
-		if (texture != HOB_NONE && !put_map(r, texture, BASE, err))
-			return false;
+		for (size_t k = 0; k < HOB_COUNT_OF(old_layers); k++) {
+			uint32_t wanted = !last->texture_of[k]	 ? HOB_NONE
+							  : number < last->count ? last->texture_of[k][number]
+													 : 0;
+			uint32_t texture = wanted == HOB_NONE ? HOB_NONE : nth_below(f, model, HOB_FBX_TEXTURE, wanted);
+			if (texture != HOB_NONE && !put_map(r, texture, old_layers[k].meaning, err))
+				return false;
+		}
 	}
 	return true;
 }
@@ -529,7 +579,7 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		shader_kind kind = shader_of(f, i);
 		*r = (reading){.f = f, .object = i, .to = to};
 		bool done = kind == CLASSIC || kind == BLENDER ? read_classic(r, kind, err) : read_rows(r, kind, err);
-		if (!done || (f->version < 7000 && !map_from_model(r, &last, err)))
+		if (!done || (f->version < 7000 && !maps_from_model(r, &last, err)))
 			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
 		take_all(r, to);
 		if (!hob_fbx_extras(f, i, &to->extras, err))

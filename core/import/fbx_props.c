@@ -2,26 +2,29 @@
 
 #include <math.h>
 
+/* The last of that name: some exporters write the defaults of all nodes before an object's own. */
 static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor *out)
 {
 	if (props == HOB_NONE)
 		return false;
-	uint32_t record = f->records[props].child, mark = hob_fbx_mark(name);
+	uint32_t record = f->records[props].child, mark = hob_fbx_mark(name), found = HOB_NONE;
+	hob_fbx_value value;
 	for (; record != HOB_NONE; record = f->records[record].next) {
 		if (f->records[record].mark != mark && f->records[record].mark != 0)
 			continue;
 		hob_fbx_cursor cursor = hob_fbx_values(f, record);
-		hob_fbx_value value;
 		if (!hob_fbx_next(f, &cursor, &value) || !hob_str_equal(value.text, name))
 			continue;
-		/* Type, label and flags; 6.x has no label. */
-		int skip = hob_fbx_record_is(f, record, HOB_STR("P")) ? 3 : 2;
-		while (skip-- > 0 && hob_fbx_next(f, &cursor, &value))
-			;
 		*out = cursor;
-		return true;
+		found = record;
 	}
-	return false;
+	if (found == HOB_NONE)
+		return false;
+	/* Type, label and flags; 6.x has no label. */
+	int skip = hob_fbx_record_is(f, found, HOB_STR("P")) ? 3 : 2;
+	while (skip-- > 0 && hob_fbx_next(f, out, &value))
+		;
+	return true;
 }
 
 /* Before 6000 a property is a record of its own below the object. */

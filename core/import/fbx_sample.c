@@ -1,21 +1,19 @@
 #include "fbx_track.h"
 
-static void lcl_scale(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, double out[3])
+static void scale_at(const hob_fbx_tracker *k, uint32_t id, double time, int side, double out[3])
 {
-	const hob_fbx_node *node = &f->nodes[id];
-	hob_fbx_motion_vector(f, hob_fbx_motions_of(f, clip, node->object, HOB_STR("Lcl Scaling")), node->scaling,
-						  true, time, side, out);
-}
-
-static void scale_at(const hob_fbx *f, uint32_t clip, uint32_t id, double time, int side, double out[3])
-{
+	const hob_fbx *f = k->f;
 	uint32_t at = id, from = id;
 	double factor[3];
 	out[0] = out[1] = out[2] = 1;
 	for (int i = 0; i < SCALERS && from != HOB_NONE; i++, from = hob_fbx_next_scaler(f, &at)) {
-		lcl_scale(f, clip, from, time, side, factor);
-		for (int k = 0; k < 3; k++)
-			out[k] *= factor[k];
+		const hob_fbx_node *node = &f->nodes[from];
+		hob_fbx_motions motions = k->s;
+		if (from != k->node)
+			motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Lcl Scaling"));
+		hob_fbx_motion_vector(f, motions, node->scaling, true, time, side, factor);
+		for (int c = 0; c < 3; c++)
+			out[c] *= factor[c];
 	}
 }
 
@@ -26,7 +24,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 	hob_fbx_trs place;
 	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
 	if (k->path == HOB_PATH_SCALE) {
-		scale_at(f, k->clip_id, k->node, time, side, out);
+		scale_at(k, k->node, time, side, out);
 		return;
 	}
 	bool turns = k->path == HOB_PATH_ROTATION;
@@ -45,7 +43,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 		hob_fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
 	hob_fbx_place(&rig, t, none, s, &place);
 	if (k->beside && !turns)
-		scale_at(f, k->clip_id, node->parent, time, side, above);
+		scale_at(k, node->parent, time, side, above);
 	for (int i = 0; i < 3; i++)
 		place.t[i] *= above[i];
 	if (f->mirrored) {
@@ -57,8 +55,8 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 		hob_fbx_quat_rotate(f->turn, place.t, place.t);
 		hob_fbx_quat_multiply(f->turn, place.q, place.q);
 	}
-	for (int i = 0; i < 4; i++)
-		out[i] = k->path == HOB_PATH_ROTATION ? place.q[i] : i < 3 ? place.t[i] * f->unit : 0;
+	for (uint32_t i = 0; i < k->width; i++)
+		out[i] = turns ? place.q[i] : place.t[i] * f->unit;
 }
 
 static void weights_at(hob_fbx_tracker *k, double time, int side, double *out)

@@ -261,7 +261,8 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 	any = hob_fbx_prop_vector(f, texture, HOB_STR("Scaling"), s) || any;
 	hob_fbx_prop_vector(f, texture, HOB_STR("TextureRotationPivot"), rp);
 	hob_fbx_prop_vector(f, texture, HOB_STR("TextureScalingPivot"), sp);
-	if (!any || fabs(s[0]) < 1e-9 || fabs(s[1]) < 1e-9)
+	bool swap = hob_fbx_prop_integer(f, texture, HOB_STR("UVSwap"), 0) != 0;
+	if ((!any && !swap) || fabs(s[0]) < 1e-9 || fabs(s[1]) < 1e-9)
 		return;
 	if (f->is_blender_new) {
 		s[0] = 1 / s[0], s[1] = 1 / s[1];
@@ -275,6 +276,11 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 	hob_fbx_place(&rig, t, r, s, &place);
 	hob_fbx_trs_matrix(&place, m);
 	double a = m[0], b = -m[4], c = -m[1], d = m[5], x = m[12] + m[4], y = 1 - m[13] - m[5];
+	if (swap) {
+		const double u[3] = {a, b, x};
+		a = -c, b = -d, x = 1 - y;
+		c = -u[0], d = -u[1], y = 1 - u[2];
+	}
 	double length = sqrt(a * a + c * c), determinant = a * d - b * c;
 	if (!(length > 1e-12) || !isfinite(length) || !isfinite(determinant) || fabs(x) > 1e6 || fabs(y) > 1e6)
 		return;
@@ -333,9 +339,6 @@ bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bo
 	hob_wrap v =
 		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeV"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
 	ref->uv_set = uv_set_of(f, hob_fbx_prop_text(f, texture, HOB_STR("UVSet")));
-	if (hob_fbx_prop_integer(f, texture, HOB_STR("UVSwap"), 0) == 1)
-		hob_fbx_note(f, "uv-swap", "texture '%.*s' swaps U and V, which is not done",
-					 HOB_FMT(f->objects[texture].name));
 	uv_transform(f, texture, ref);
 	return sampler_for(f, u, v, &ref->sampler, err);
 }

@@ -101,28 +101,28 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-static void find_tolerance(hob_fbx_tracker *k)
+/* What the track shows right before each of the times, [count][width], and from that what may be lost. NULL without memory. */
+static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {
 	const double *times = (const double *)(const void *)k->times.data;
-	uint32_t count = (uint32_t)(k->times.size / sizeof *times);
 	double least = (double)INFINITY, most = -(double)INFINITY;
-	k->tolerance = 1e-7;
-	for (uint32_t i = 0; i < count && k->path != HOB_PATH_ROTATION; i++) {
-		hob_fbx_sample(k, times[i], 1, k->a);
-		for (uint32_t c = 0; c < k->width; c++)
-			least = fmin(least, k->a[c]), most = fmax(most, k->a[c]);
-	}
-	if (most > least)
-		k->tolerance = fmax((most - least) * largest_part, 1e-9);
+	hob_buf_clear(&k->samples);
+	double *samples = (double *)(void *)hob_buf_grow(&k->samples, (size_t)count * k->width * sizeof *samples);
+	for (uint32_t i = 0; samples && i < count; i++)
+		hob_fbx_sample(k, times[i], -1, samples + (size_t)i * k->width);
+	for (size_t i = 0; samples && i < (size_t)count * k->width; i++)
+		least = fmin(least, samples[i]), most = fmax(most, samples[i]);
+	k->tolerance = most > least ? fmax((most - least) * largest_part, 1e-9) : 1e-7;
+	return samples;
 }
 
-static void resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
+static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
 {
 	const double *times = (const double *)(const void *)k->times.data;
-	double *before = k->b, *left = k->ends;
-	find_tolerance(k);
-	for (uint32_t i = 0; i < count; i++) {
-		hob_fbx_sample(k, times[i], -1, before);
+	const double *samples = sample_all(k, count);
+	double *left = k->ends;
+	for (uint32_t i = 0; samples && i < count; i++) {
+		const double *before = samples + (size_t)i * k->width;
 		if (i > 0)
 			refine(k, times[i - 1], times[i], left, before, 0);
 		if (jumps)
@@ -135,6 +135,7 @@ static void resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
 					k->width);
 		put_key(k, times[i], left, k->width);
 	}
+	return samples != NULL;
 }
 
 static void stepped(hob_fbx_tracker *k, uint32_t count)
@@ -313,8 +314,15 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	bool plain = !s->others && (l || straight_turn);
 	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
 	uint32_t count = hob_fbx_sort_times(k);
-	if (!plain && !all_steps && count > 0)
+	if (count > 1 && s->moving == 0 && !s->beyond) {
+		/* Nothing moves: the ends of the clip say it. */
+		double *times = (double *)(void *)k->times.data;
+		times[1] = times[count - 1];
+		k->times.size = 2 * sizeof *times;
+		count = 2;
+	} else if (!plain && !all_steps && count > 0) {
 		count = add_frames(k, s, count);
+	}
 	if (count == 0)
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	hob_interpolation interpolation = HOB_LINEAR;
@@ -324,8 +332,8 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	} else if (plain && l) {
 		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
 		exact(k, l, count, s->cubics);
-	} else {
-		resample(k, count, s->steps || s->beyond);
+	} else if (!resample(k, count, s->steps || s->beyond)) {
+		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	}
 	return put_track(k, id, interpolation, err);
 }
@@ -548,6 +556,7 @@ bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
 	hob_buf_release(&k.channels);
 	hob_buf_release(&k.times);
 	hob_buf_release(&k.frames);
+	hob_buf_release(&k.samples);
 	hob_buf_release(&k.out_times);
 	hob_buf_release(&k.out_values);
 	return done;

@@ -17,6 +17,7 @@ typedef struct hob_fbx_tracker {
 	hob_buf tracks, channels;
 	hob_buf times;				   /* double: where any of the curves at hand has a key, ends of the clip */
 	hob_buf frames;				   /* double: what joins them */
+	hob_buf samples;			   /* double: what the track shows at `times` */
 	hob_buf out_times, out_values; /* double, float */
 	/* what is being sampled */
 	uint32_t node;

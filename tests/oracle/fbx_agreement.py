@@ -201,6 +201,20 @@ def material_errors(fact, got):
     return wrong
 
 
+def view_errors(fact, got):
+    """Perspective cameras by their vertical angle and aspect, lights by their intensity."""
+    wrong = []
+    placed = [c for c in fact['cameras'] if not c['name'].startswith('Producer ')]
+    for theirs, ours in zip(placed, got['cameras']):
+        angle, aspect = math.degrees(ours[1]), ours[2]
+        if not theirs['ortho'] and (abs(angle - theirs['fov_deg'][1]) > 0.05 or abs(aspect - theirs['aspect']) > 0.01):
+            wrong.append(f'{theirs["name"]!r}: {angle} degrees, {aspect}')
+    for theirs, ours in zip(fact['lights'], got['lights']):
+        if abs(ours[1] - theirs['intensity'] * max(theirs['color'])) > NEAR * max(1, ours[1]):
+            wrong.append(f'light {theirs}: {ours}')
+    return wrong
+
+
 OLD_MATERIAL = re.compile(r'Material:\s*"Material::([^"]*)"\s*\{(.*?)\}', re.S)
 OLD_COLORS = {'Diffuse': 'base_color', 'Emissive': 'emission_color'}
 
@@ -273,6 +287,9 @@ def compare(dump, fact):
         wrong = material_errors(fact, got)
         count('material_files', not wrong, f'{wrong[:4]}')
         counts['materials'] = (len(fact['materials']) - len({w[0] for w in wrong}), len(fact['materials']))
+    if fact['cameras'] or fact['lights']:
+        wrong = view_errors(fact, got)
+        count('views', not wrong, f'{wrong[:4]}')
     for kind in ('cameras', 'lights'):
         if fact[kind]:
             count(kind, len(got[kind]) == len(fact[kind]), f'{len(got[kind])} {len(fact[kind])}')

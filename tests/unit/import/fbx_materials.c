@@ -221,10 +221,17 @@ static void a_texture_is_repeated_turned_and_moved(void **state)
 	static const struct {
 		const char *properties;
 		double t[2], turn, s[2];
+		bool swap; /* of U and V, last */
 	} rows[] = {
-		{VECTOR("Translation", 0.25, 0.5, 0) VECTOR("Scaling", 0.5, 0.25, 1), {.25, .5}, 0, {.5, .25}},
-		{VECTOR("Translation", 0.1, 0.2, 0) VECTOR("Rotation", 0, 0, 30), {.1, .2}, PI / 6, {1, 1}},
-		{VECTOR("Rotation", 0, 0, -70) VECTOR("Scaling", 2, 2, 1), {0, 0}, -70 * PI / 180, {2, 2}},
+		{VECTOR("Translation", 0.25, 0.5, 0) VECTOR("Scaling", 0.5, 0.25, 1), {.25, .5}, 0, {.5, .25}, false},
+		{VECTOR("Translation", 0.1, 0.2, 0) VECTOR("Rotation", 0, 0, 30), {.1, .2}, PI / 6, {1, 1}, false},
+		{VECTOR("Rotation", 0, 0, -70) VECTOR("Scaling", 2, 2, 1), {0, 0}, -70 * PI / 180, {2, 2}, false},
+		{INT("UVSwap", 1), {0, 0}, 0, {1, 1}, true},
+		{VECTOR("Translation", 0.1, 0.2, 0) VECTOR("Rotation", 0, 0, 30) INT("UVSwap", 1),
+		 {.1, .2},
+		 PI / 6,
+		 {1, 1},
+		 true},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
 		char more[1024];
@@ -236,9 +243,9 @@ static void a_texture_is_repeated_turned_and_moved(void **state)
 			double u = corner % 2, v = corner / 2, c = cos(rows[i].turn), s = sin(rows[i].turn);
 			double su = u * rows[i].s[0], sv = v * rows[i].s[1];
 			double x = u * (double)ref->scale[0], y = (1 - v) * (double)ref->scale[1];
-			near((float)(rc * x + rs * y + (double)ref->offset[0]), c * su - s * sv + rows[i].t[0],
-				 "u of the corner");
-			near((float)(1 - (rc * y - rs * x + (double)ref->offset[1])), s * su + c * sv + rows[i].t[1],
+			const double at[2] = {c * su - s * sv + rows[i].t[0], s * su + c * sv + rows[i].t[1]};
+			near((float)(rc * x + rs * y + (double)ref->offset[0]), at[rows[i].swap], "u of the corner");
+			near((float)(1 - (rc * y - rs * x + (double)ref->offset[1])), at[!rows[i].swap],
 				 "v of the corner");
 		}
 		reader_free(r);
@@ -319,7 +326,11 @@ static void faces_of_old_files_name_their_texture(void **state)
 		"  LayerElementMaterial: 0 {\n   MappingInformationType: \"ByPolygon\"\n"
 		"   ReferenceInformationType: \"IndexToDirect\"\n   Materials: 0,1\n  }\n"
 		"  LayerElementTexture: 0 {\n   MappingInformationType: \"ByPolygon\"\n"
-		"   ReferenceInformationType: \"IndexToDirect\"\n   TextureId: 0,1\n  }\n }\n"
+		"   ReferenceInformationType: \"IndexToDirect\"\n   TextureId: 0,1\n  }\n"
+		"  LayerElementEmissive_Textures: 0 {\n   MappingInformationType: \"ByPolygon\"\n"
+		"   ReferenceInformationType: \"IndexToDirect\"\n   TextureId: 1,-1\n  }\n"
+		"  LayerElementNormalMapTextures: 0 {\n   MappingInformationType: \"AllSame\"\n"
+		"   ReferenceInformationType: \"IndexToDirect\"\n   TextureId: 0\n  }\n }\n"
 		" Material: \"Material::a\", \"\" {\n }\n Material: \"Material::b\", \"\" {\n }\n"
 		" Texture: \"Texture::x\", \"TextureVideoClip\" {\n  RelativeFilename: \"x.png\"\n }\n"
 		" Texture: \"Texture::y\", \"TextureVideoClip\" {\n  RelativeFilename: \"y.png\"\n }\n}\n"
@@ -334,7 +345,12 @@ static void faces_of_old_files_name_their_texture(void **state)
 	for (uint32_t m = 0; m < 2; m++) {
 		const hob_image *image = &r->model.images[r->model.materials[m].slots[HOB_SLOT_BASE_COLOR].image];
 		assert_memory_equal(image->uri.data, m == 0 ? "x.png" : "y.png", 5);
+		assert_int_equal(r->model.materials[m].slots[HOB_SLOT_NORMAL].image,
+						 r->model.materials[0].slots[HOB_SLOT_BASE_COLOR].image);
 	}
+	assert_int_equal(r->model.materials[0].slots[HOB_SLOT_EMISSIVE].image,
+					 r->model.materials[1].slots[HOB_SLOT_BASE_COLOR].image);
+	assert_int_equal(r->model.materials[1].slots[HOB_SLOT_EMISSIVE].image, HOB_NONE);
 	reader_free(r);
 }
 

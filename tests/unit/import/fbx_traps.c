@@ -197,6 +197,35 @@ static void connections_that_mean_nothing_are_passed_over(void **state)
 	reader_free(r);
 }
 
+/* Blender 2.7 writes the properties of every node, and then a light's own. */
+static void of_two_properties_the_last_counts(void **state)
+{
+	(void)state;
+	reader *r = read_quad("",
+						  "   P: \"Lcl Translation\", \"\", \"\", \"A\",100,0,0\n"
+						  "   P: \"Lcl Translation\", \"\", \"\", \"A\",200,0,0\n",
+						  "", "");
+	near(r->model.nodes[0].translation[0], 2);
+	reader_free(r);
+}
+
+/* Names of their own, in the model itself. */
+static void cameras_and_lights_of_files_before_6000(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"; FBX 5.8.0 project file\nFBXHeaderExtension: {\n FBXVersion: 5800\n}\n"
+		"Model: \"Model::eye\" {\n Type: \"Camera\"\n ApertureMode: 2\n Aperture: 45\n}\n"
+		"Model: \"Model::lamp\" {\n Type: \"Light\"\n LightType: 2\n ConeAngle: 60\n}\n";
+	reader *r = reader_new(&hob_fbx_importer);
+	reader_add(r, "model.fbx", text);
+	reader_run_failing(r, 0, 0);
+	assert_true(r->ok);
+	near(r->model.cameras[0].yfov_or_ymag, 0.78539816);
+	near(r->model.lights[0].outer_cone, 0.52359878);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +237,8 @@ int main(void)
 		cmocka_unit_test(layers_that_do_not_fit_are_survived),
 		cmocka_unit_test(faces_of_broken_lists_are_kept_where_they_can),
 		cmocka_unit_test(connections_that_mean_nothing_are_passed_over),
+		cmocka_unit_test(of_two_properties_the_last_counts),
+		cmocka_unit_test(cameras_and_lights_of_files_before_6000),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
