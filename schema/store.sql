@@ -154,3 +154,24 @@ CREATE TABLE move (
 	earlier BLOB NOT NULL,
 	name    BLOB NOT NULL
 ) STRICT;
+
+-- @step 6
+
+-- Texts that many records have (what they were cooked with), by the first 16 bytes of their SHA-256.
+CREATE TABLE text (
+	name BLOB PRIMARY KEY,
+	text BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- From here on recipe.ingredients is the name of a text; recipe.lists has the dependencies and outputs, which were tables;
+-- recipe.stats and change.data are short texts. server/store/row.h describes them and has the functions. asset.last is '=' when
+-- it is the same as asset.good.
+ALTER TABLE recipe ADD COLUMN lists BLOB NOT NULL DEFAULT x'';
+INSERT OR IGNORE INTO text (name, text) SELECT hob_name(ingredients), ingredients FROM recipe WHERE ingredients <> x'';
+UPDATE recipe SET lists = hob_lists(id, dep_count, output_count), ingredients = hob_name(ingredients),
+	stats = hob_short(stats);
+DROP TABLE recipe_dep;
+DROP TABLE recipe_output;
+ALTER TABLE recipe DROP COLUMN dep_count;
+ALTER TABLE recipe DROP COLUMN output_count;
+UPDATE change SET data = hob_short(data);

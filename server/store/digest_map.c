@@ -45,6 +45,14 @@ static size_t seek(const digest_map *map, const hob_sha256 *digest)
 	return i;
 }
 
+void srv_digest_map_prefetch(const digest_map *map, const uint8_t *digest)
+{
+	size_t i = home(map, digest);
+	__builtin_prefetch(&map->taken[i], 1);
+	__builtin_prefetch(slot(map, i), 1);
+	__builtin_prefetch(slot(map, i) + 63, 1);
+}
+
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest)
 {
 	if (map->count == 0)

@@ -18,8 +18,10 @@ void srv_digest_map_release(digest_map *map); /* {0} is allowed */
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest);
 /* The value of `digest`, zeroed if it is new; NULL if there is no memory. */
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
-/* Makes room as in a map with this `capacity`. Entries that are put in that map's order then lie one after the other. */
+/* Makes room as in a map with this `capacity`. The map does not grow while it has no more entries. */
 bool srv_digest_map_reserve(digest_map *map, size_t capacity);
+/* Begins to load the memory that putting this digest will touch. */
+void srv_digest_map_prefetch(const digest_map *map, const uint8_t *digest);
 bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest);
 void srv_digest_map_clear(digest_map *map);
 /* Iterates over all entries in no particular order. *at starts as 0. NULL at the end. */

@@ -56,8 +56,8 @@ int srv_store_schema_version(void);
 const char *srv_store_epoch(const srv_store *store);
 /* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-/* Many reads in a row cost less between these two; nothing may be written there. After a clean stop srv_store_each_file,
- * _asset and _recipe read a copy of the rows that the stop made, until something is written or srv_store_read_end. */
+/* Many reads in a row cost less between these two; nothing may be written there. After a clean stop srv_store_each_file
+ * and _asset read a copy of the rows that the stop made, until something is written or srv_store_read_end. */
 bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
@@ -161,8 +161,8 @@ bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 					  hob_error *err) HOB_MUST_CHECK;
 /* Any thread: the record of this key as text (record.h); appends nothing when there is none. */
 void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out);
-/* Every recipe of the index, or of the copy, which has those that assets name; the oldest first. What `recipe` points to is valid during the call. About a third of the cost
- * of looking each one up. */
+/* Every recipe of the index, the oldest first. What `recipe` points to is valid during the call. About a third of the cost of
+ * looking each one up. */
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
 /* The recipe that an asset's row named by its place in the copy, between the same srv_store_read_begin and _end; its texts are

@@ -1,3 +1,4 @@
+#include "row.h"
 #include "store_internal.h"
 
 #include "store_schema.h" /* made from schema/store.sql */
@@ -113,6 +114,8 @@ static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err
 
 bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err)
 {
+	if (!srv_row_add_functions(db))
+		return fail_code(db, sqlite3_extended_errcode(db), err);
 	for (int newest = srv_store_db_steps(script); *version < newest; ++*version)
 		if (!run_step(db, script, *version + 1, err))
 			return false;
@@ -274,13 +277,20 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 		return false;
 	struct stat info;
 	store->db_inode = stat(path, &info) == 0 ? info.st_ino : 0;
-	int version;
-	return query_int(store->db, "PRAGMA user_version", &version, err) &&
-		   srv_store_db_upgrade(store->db, store_schema, &version, err);
+	int version, newest = srv_store_db_steps(store_schema);
+	if (!query_int(store->db, "PRAGMA user_version", &version, err))
+		return false;
+	bool older = version > 0 && version < newest;
+	if (!srv_store_db_upgrade(store->db, store_schema, &version, err))
+		return false;
+	if (older) /* steps leave free pages; without room for a copy of the index they stay */
+		sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL);
+	return true;
 }
 
 void srv_store_db_close(srv_store *store)
 {
+	srv_store_texts_forget(store);
 	for (int i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(store->statements[i]);
 		store->statements[i] = NULL;
@@ -405,6 +415,7 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 {
 	if (store->rows_lost) {
 		store->rows_lost = false;
+		srv_store_texts_forget(store);
 		return hob_fail(err, DISK_FULL,
 						"rows written since the last commit were lost, because the disk is full or "
 						"failed; they are made again at the next start");
@@ -419,6 +430,7 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 		return true;
 	}
 	srv_store_blobs_unsave(store, &taken);
+	srv_store_texts_forget(store);
 	if (store->writing && !sqlite3_get_autocommit(store->db))
 		run_plain(store, SQL_ROLLBACK, NULL);
 	store->writing = false;

@@ -6,10 +6,10 @@
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
  *   store_pack.c    small blobs, many in a file;  pack.c  such files
- *   store_recipe.c  recipe rows;  store_copy.c  their JSON copies
+ *   store_recipe.c  recipe rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
- *   store_start.c   the rows that a start reads, copied into one file
+ *   store_start.c, store_start_collect.c   the rows that a start reads, copied into one file
  *   reader.c        a connection for reading, beside the loop
  *   guest.c         the cache of another process, for reading
  *
@@ -54,10 +54,21 @@ typedef struct part_entry {
 	uint32_t used_at_s, saved_at_s;
 } part_entry;
 
+/* One row of the table `text`. */
+typedef struct store_text {
+	uint8_t name[16];
+	char *data; /* NULL: none */
+	size_t len;
+} store_text;
+
 /* index.start while it matches the index; data is NULL otherwise. */
 typedef struct store_start {
 	uint8_t *data; /* of mmap */
 	size_t size, at;
+	hob_str *texts;
+	char *path; /* read last */
+	uint64_t text_count, file_digests_at, assets_at;
+	int64_t base_ms;
 } store_start;
 
 struct srv_store {
@@ -77,6 +88,8 @@ struct srv_store {
 	bool rebuilding;  /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
 	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
+	store_text texts[16];	 /* read or written last; their rows are there */
+	uint32_t next_text;
 	store_start start;
 	bool start_kept; /* index.start is what a close would write, unless `marked` */
 
@@ -245,6 +258,12 @@ void srv_store_copies_forget(srv_store *store);
 /* Reads every copy whose outputs all exist into the index, and deletes incomplete copies. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);
 
+/* The text of this name; *out is valid until the next call. False if there is none. An empty name is that of the empty text. */
+bool srv_store_text(srv_store *store, hob_str name, hob_str *out);
+/* Its name is in `name`, or *out is empty if the text is. */
+bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[16], hob_str *out, hob_error *err);
+/* After rows may have been lost or deleted. */
+void srv_store_texts_forget(srv_store *store);
 bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
 bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
 /* Times of use are written to the hour, when there is time: at close and after eviction. */
@@ -272,7 +291,5 @@ void srv_store_start_close(srv_store *store);
 /* The rows, while srv_store_has_start(). */
 void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);
 void srv_store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user);
-bool srv_store_start_recipes(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
-							 hob_error *err);
 
 #endif

@@ -1,10 +1,12 @@
+#include "row.h"
 #include "store_internal.h"
 
 #include <stdlib.h>
 
 /* ---- writing */
 
-static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t *id, hob_error *err)
+static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, hob_str name, const hob_buf *stats,
+						   const hob_buf *lists, hob_error *err)
 {
 	sqlite3_stmt *row = srv_store_write(store, SQL_PUT_RECIPE, err);
 	if (!row)
@@ -13,65 +15,16 @@ static bool put_recipe_row(srv_store *store, const srv_recipe *recipe, uint64_t 
 	srv_store_bind_digest(row, 2, &recipe->lookup);
 	srv_store_bind_digest(row, 3, &recipe->source);
 	srv_store_bind_str(row, 4, recipe->file_name);
-	srv_store_bind_str(row, 5, recipe->ingredients);
-	srv_store_bind_str(row, 6, recipe->stats);
+	srv_store_bind_str(row, 5, name);
+	srv_store_bind_str(row, 6, hob_buf_str(stats));
 	srv_store_bind_str(row, 7, recipe->error);
 	srv_store_bind_u64(row, 8, recipe->warnings);
 	srv_store_bind_u64(row, 9, recipe->cook_ns);
 	srv_store_bind_u64(row, 10, recipe->peak_bytes);
 	srv_store_bind_u64(row, 11, (uint64_t)recipe->cooked_at_ms);
 	srv_store_bind_u64(row, 12, srv_store_now_s(store));
-	srv_store_bind_u64(row, 13, recipe->dep_count);
-	srv_store_bind_u64(row, 14, recipe->output_count);
-	bool ok;
-	while (srv_store_step(store, row, &ok, err))
-		*id = srv_store_column_u64(row, 0);
-	return ok;
-}
-
-static bool clear_rows(srv_store *store, store_statement which, uint64_t recipe, hob_error *err)
-{
-	sqlite3_stmt *row = srv_store_write(store, which, err);
-	if (!row)
-		return false;
-	srv_store_bind_u64(row, 1, recipe);
+	srv_store_bind_str(row, 13, hob_buf_str(lists));
 	return srv_store_run(store, row, err);
-}
-
-static bool put_deps(srv_store *store, uint64_t id, const srv_recipe *recipe, hob_error *err)
-{
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		const srv_recipe_dep *dep = &recipe->deps[i];
-		sqlite3_stmt *row = srv_store_write(store, SQL_PUT_DEP, err);
-		if (!row)
-			return false;
-		srv_store_bind_u64(row, 1, id);
-		srv_store_bind_u64(row, 2, i);
-		srv_store_bind_str(row, 3, dep->path);
-		if (!dep->missing)
-			srv_store_bind_digest(row, 4, &dep->digest);
-		if (!srv_store_run(store, row, err))
-			return false;
-	}
-	return true;
-}
-
-static bool put_outputs(srv_store *store, uint64_t id, const srv_recipe *recipe, hob_error *err)
-{
-	for (uint32_t i = 0; i < recipe->output_count; i++) {
-		const srv_recipe_output *output = &recipe->outputs[i];
-		sqlite3_stmt *row = srv_store_write(store, SQL_PUT_OUTPUT, err);
-		if (!row)
-			return false;
-		srv_store_bind_u64(row, 1, id);
-		srv_store_bind_u64(row, 2, i);
-		srv_store_bind_str(row, 3, output->name);
-		srv_store_bind_digest(row, 4, &output->digest);
-		srv_store_bind_u64(row, 5, output->size);
-		if (!srv_store_run(store, row, err))
-			return false;
-	}
-	return true;
 }
 
 bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
@@ -88,15 +41,21 @@ bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *found, 
 
 bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err)
 {
-	uint64_t id = 0;
+	hob_buf stats = {0}, lists = {0};
+	uint8_t name[SRV_ROW_NAME];
+	hob_str ingredients;
 	bool known;
-	if (!srv_store_has_recipe(store, &recipe->key, &known, err) || !put_recipe_row(store, recipe, &id, err))
-		return false;
-	if (!known)
+	srv_row_put_short(recipe->stats, &stats);
+	srv_row_put_lists(recipe, &lists);
+	bool ok = (!stats.failed && !lists.failed) || hob_fail(err, MEMORY, "no memory left for a recipe");
+	ok = ok && srv_store_has_recipe(store, &recipe->key, &known, err) &&
+		 srv_store_put_text(store, recipe->ingredients, name, &ingredients, err) &&
+		 put_recipe_row(store, recipe, ingredients, &stats, &lists, err);
+	if (ok && !known)
 		atomic_fetch_add(&store->recipe_count, 1);
-	else if (!clear_rows(store, SQL_CLEAR_DEPS, id, err) || !clear_rows(store, SQL_CLEAR_OUTPUTS, id, err))
-		return false;
-	return put_deps(store, id, recipe, err) && put_outputs(store, id, recipe, err);
+	hob_buf_release(&stats);
+	hob_buf_release(&lists);
+	return ok;
 }
 
 bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err)
@@ -155,25 +114,6 @@ bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error 
 
 /* ---- reading */
 
-static bool copy_str(hob_arena *arena, sqlite3_stmt *row, int column, hob_str *out)
-{
-	*out = hob_arena_str(arena, srv_store_column_str(row, column));
-	return out->data;
-}
-
-static bool copy_recipe(hob_arena *arena, sqlite3_stmt *row, srv_recipe *out)
-{
-	out->key = srv_store_column_digest(row, 1);
-	out->lookup = srv_store_column_digest(row, 2);
-	out->source = srv_store_column_digest(row, 3);
-	out->warnings = (uint32_t)srv_store_column_u64(row, 8);
-	out->cook_ns = srv_store_column_u64(row, 9);
-	out->peak_bytes = srv_store_column_u64(row, 10);
-	out->cooked_at_ms = (int64_t)srv_store_column_u64(row, 11);
-	return copy_str(arena, row, 4, &out->file_name) && copy_str(arena, row, 5, &out->ingredients) &&
-		   copy_str(arena, row, 6, &out->stats) && copy_str(arena, row, 7, &out->error);
-}
-
 /* Makes room for one more in an array of the arena; the old array stays in the arena. */
 static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size)
 {
@@ -185,42 +125,48 @@ static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size
 	return bigger;
 }
 
-static bool read_deps(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
+static bool is_damaged(srv_store *store, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_read(store, SQL_DEPS, err);
-	bool ok = false;
-	if (row)
-		srv_store_bind_u64(row, 1, id);
-	while (row && srv_store_step(store, row, &ok, err)) {
-		recipe->deps = one_more(arena, recipe->deps, recipe->dep_count, sizeof *recipe->deps);
-		srv_recipe_dep *dep = recipe->deps ? &recipe->deps[recipe->dep_count++] : NULL;
-		if (!dep || !copy_str(arena, row, 0, &dep->path)) {
-			srv_store_end(row);
-			return hob_fail_memory(err, arena, "a recipe");
-		}
-		dep->missing = sqlite3_column_type(row, 1) == SQLITE_NULL;
-		dep->digest = srv_store_column_digest(row, 1);
-	}
-	return ok;
+	srv_store_mark_damaged(store);
+	return hob_fail(
+		err, CORRUPT,
+		"index.db is damaged (a record lost a part); it is rebuilt from the copies of its records");
 }
 
-static bool read_outputs(srv_store *store, uint64_t id, hob_arena *arena, srv_recipe *recipe, hob_error *err)
+/* Its texts are those of the row, of the store's table of texts or of the arena, until the next step. */
+static bool take_recipe(srv_store *store, sqlite3_stmt *row, hob_arena *arena, srv_recipe *out,
+						hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_read(store, SQL_OUTPUTS, err);
-	bool ok = false;
-	if (row)
-		srv_store_bind_u64(row, 1, id);
-	while (row && srv_store_step(store, row, &ok, err)) {
-		recipe->outputs = one_more(arena, recipe->outputs, recipe->output_count, sizeof *recipe->outputs);
-		srv_recipe_output *output = recipe->outputs ? &recipe->outputs[recipe->output_count++] : NULL;
-		if (!output || !copy_str(arena, row, 0, &output->name)) {
-			srv_store_end(row);
-			return hob_fail_memory(err, arena, "a recipe");
-		}
-		output->digest = srv_store_column_digest(row, 1);
-		output->size = srv_store_column_u64(row, 2);
-	}
-	return ok;
+	*out = (srv_recipe){.key = srv_store_column_digest(row, 0),
+						.lookup = srv_store_column_digest(row, 1),
+						.source = srv_store_column_digest(row, 2),
+						.file_name = srv_store_column_str(row, 3),
+						.error = srv_store_column_str(row, 6),
+						.warnings = (uint32_t)srv_store_column_u64(row, 7),
+						.cook_ns = srv_store_column_u64(row, 8),
+						.peak_bytes = srv_store_column_u64(row, 9),
+						.cooked_at_ms = (int64_t)srv_store_column_u64(row, 10)};
+	return (srv_store_text(store, srv_store_column_str(row, 4), &out->ingredients) &&
+			srv_row_take_short(srv_store_column_str(row, 5), arena, &out->stats) &&
+			srv_row_take_lists(srv_store_column_str(row, 11), arena, out)) ||
+		   is_damaged(store, err);
+}
+
+static bool keep_str(hob_arena *arena, hob_str *text)
+{
+	*text = hob_arena_str(arena, *text);
+	return text->data;
+}
+
+static bool keep_recipe(hob_arena *arena, srv_recipe *recipe, hob_error *err)
+{
+	bool ok = keep_str(arena, &recipe->file_name) && keep_str(arena, &recipe->ingredients) &&
+			  keep_str(arena, &recipe->stats) && keep_str(arena, &recipe->error);
+	for (uint32_t i = 0; ok && i < recipe->dep_count; i++)
+		ok = keep_str(arena, &recipe->deps[i].path);
+	for (uint32_t i = 0; ok && i < recipe->output_count; i++)
+		ok = keep_str(arena, &recipe->outputs[i].name);
+	return ok || hob_fail_memory(err, arena, "a recipe");
 }
 
 static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
@@ -235,19 +181,6 @@ static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s
 		*when = srv_store_now_s(store);
 }
 
-/* A recipe that lost some of its rows is not the one that was written. -1: from before the counts existed. */
-static bool is_whole(srv_store *store, sqlite3_stmt *row, int counts, const srv_recipe *recipe,
-					 hob_error *err)
-{
-	int deps = sqlite3_column_int(row, counts), outputs = sqlite3_column_int(row, counts + 1);
-	if ((deps < 0 || (uint32_t)deps == recipe->dep_count) &&
-		(outputs < 0 || (uint32_t)outputs == recipe->output_count))
-		return true;
-	srv_store_mark_damaged(store);
-	return hob_fail(err, CORRUPT,
-					"index.db is damaged (a record lost rows); it is rebuilt from the copies of its records");
-}
-
 static bool select_recipes(srv_store *store, store_statement which, const hob_sha256 *digest,
 						   hob_arena *arena, srv_recipe **out, uint32_t *count, hob_error *err)
 {
@@ -259,14 +192,9 @@ static bool select_recipes(srv_store *store, store_statement which, const hob_sh
 		srv_store_bind_digest(row, 1, digest);
 	while (row && srv_store_step(store, row, &ok, err)) {
 		recipes = one_more(arena, recipes, found, sizeof *recipes);
-		if (!recipes || !copy_recipe(arena, row, &recipes[found])) {
-			srv_store_end(row);
-			return hob_fail_memory(err, arena, "a recipe");
-		}
-		uint64_t id = srv_store_column_u64(row, 0);
-		ok = read_deps(store, id, arena, &recipes[found], err) &&
-			 read_outputs(store, id, arena, &recipes[found], err) &&
-			 is_whole(store, row, 13, &recipes[found], err);
+		ok = recipes ? take_recipe(store, row, arena, &recipes[found], err) &&
+						   keep_recipe(arena, &recipes[found], err)
+					 : hob_fail_memory(err, arena, "a recipe");
 		if (!ok) {
 			srv_store_end(row);
 			return false;
@@ -302,107 +230,24 @@ bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 	return true;
 }
 
-/* ---- all of them */
-
-typedef struct part_rows {
-	sqlite3_stmt *row;
-	bool there; /* the row that is next belongs to recipe `id` */
-	uint64_t id;
-} part_rows;
-
-static bool next_part(srv_store *store, part_rows *parts, hob_error *err)
-{
-	bool ok;
-	parts->there = srv_store_step(store, parts->row, &ok, err);
-	parts->id = parts->there ? srv_store_column_u64(parts->row, 0) : 0;
-	return ok;
-}
-
-/* Rows without a recipe are skipped: all three tables are in the order of its id. */
-static bool skip_to(srv_store *store, part_rows *parts, uint64_t id, hob_error *err)
-{
-	while (parts->there && (int64_t)parts->id < (int64_t)id)
-		if (!next_part(store, parts, err))
-			return false;
-	return true;
-}
-
-static bool take_deps(srv_store *store, part_rows *parts, uint64_t id, hob_arena *arena, srv_recipe *out,
-					  hob_error *err)
-{
-	if (!skip_to(store, parts, id, err))
-		return false;
-	while (parts->there && parts->id == id) {
-		out->deps = one_more(arena, out->deps, out->dep_count, sizeof *out->deps);
-		srv_recipe_dep *dep = out->deps ? &out->deps[out->dep_count++] : NULL;
-		if (!dep || !copy_str(arena, parts->row, 1, &dep->path))
-			return hob_fail_memory(err, arena, "a recipe");
-		dep->missing = sqlite3_column_type(parts->row, 2) == SQLITE_NULL;
-		dep->digest = srv_store_column_digest(parts->row, 2);
-		if (!next_part(store, parts, err))
-			return false;
-	}
-	return true;
-}
-
-static bool take_outputs(srv_store *store, part_rows *parts, uint64_t id, hob_arena *arena, srv_recipe *out,
-						 hob_error *err)
-{
-	if (!skip_to(store, parts, id, err))
-		return false;
-	while (parts->there && parts->id == id) {
-		out->outputs = one_more(arena, out->outputs, out->output_count, sizeof *out->outputs);
-		srv_recipe_output *output = out->outputs ? &out->outputs[out->output_count++] : NULL;
-		if (!output || !copy_str(arena, parts->row, 1, &output->name))
-			return hob_fail_memory(err, arena, "a recipe");
-		output->digest = srv_store_column_digest(parts->row, 2);
-		output->size = srv_store_column_u64(parts->row, 3);
-		if (!next_part(store, parts, err))
-			return false;
-	}
-	return true;
-}
-
 bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
 						   hob_error *err)
 {
-	if (srv_store_has_start(store))
-		return srv_store_start_recipes(store, each, user, err);
 	hob_arena arena;
-	part_rows deps = {.row = srv_store_read(store, SQL_EACH_DEP, err)},
-			  outputs = {.row = srv_store_read(store, SQL_EACH_OUTPUT, err)};
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECIPE, err);
-	bool ok =
-		deps.row && outputs.row && rows && next_part(store, &deps, err) && next_part(store, &outputs, err);
+	bool ok = rows;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
 	while (ok && srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
-		uint64_t id = srv_store_column_u64(rows, 0);
-		srv_recipe recipe = {.key = srv_store_column_digest(rows, 1),
-							 .lookup = srv_store_column_digest(rows, 2),
-							 .source = srv_store_column_digest(rows, 3),
-							 .file_name = srv_store_column_str(rows, 4),
-							 .ingredients = srv_store_column_str(rows, 5),
-							 .stats = srv_store_column_str(rows, 6),
-							 .error = srv_store_column_str(rows, 7),
-							 .warnings = (uint32_t)srv_store_column_u64(rows, 8),
-							 .cook_ns = srv_store_column_u64(rows, 9),
-							 .peak_bytes = srv_store_column_u64(rows, 10),
-							 .cooked_at_ms = (int64_t)srv_store_column_u64(rows, 11)};
-		ok = take_deps(store, &deps, id, &arena, &recipe, err) &&
-			 take_outputs(store, &outputs, id, &arena, &recipe, err) &&
-			 is_whole(store, rows, 12, &recipe, err);
+		srv_recipe recipe;
+		ok = take_recipe(store, rows, &arena, &recipe, err);
 		if (ok)
 			each(user, &recipe);
 		else
 			srv_store_end(rows);
 		hob_arena_restore(&arena, mark);
 	}
-	if (deps.row)
-		srv_store_end(deps.row);
-	if (outputs.row)
-		srv_store_end(outputs.row);
 	hob_arena_release(&arena);
 	return ok;
 }

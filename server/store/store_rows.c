@@ -1,3 +1,4 @@
+#include "row.h"
 #include "store_internal.h"
 
 enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
@@ -60,6 +61,8 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 
 /* ---- assets */
 
+#define SAME HOB_STR("=") /* what asset.last is when it is asset.good */
+
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err)
 {
 	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_ASSET, err);
@@ -70,7 +73,10 @@ bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *
 	srv_store_bind_text(put, 3, row->state);
 	srv_store_bind_u64(put, 4, row->rev);
 	srv_store_bind_digest(put, 5, &row->good);
-	srv_store_bind_digest(put, 6, &row->last);
+	if (hob_sha256_equal(&row->good, &row->last))
+		srv_store_bind_str(put, 6, SAME);
+	else
+		srv_store_bind_digest(put, 6, &row->last);
 	srv_store_bind_u64(put, 7, (uint64_t)row->cooked_at_ms);
 	srv_store_bind_str(put, 8, row->error);
 	return srv_store_run(store, put, err);
@@ -97,7 +103,7 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 			.state = srv_store_column_str(rows, 2),
 			.rev = srv_store_column_u64(rows, 3),
 			.good = srv_store_column_digest(rows, 4),
-			.last = srv_store_column_digest(rows, 5),
+			.last = srv_store_column_digest(rows, hob_str_equal(srv_store_column_str(rows, 5), SAME) ? 4 : 5),
 			.cooked_at_ms = (int64_t)srv_store_column_u64(rows, 6),
 			.error = srv_store_column_str(rows, 7),
 		};
@@ -406,13 +412,18 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_CHANGE, err);
-	if (!put)
-		return false;
-	srv_store_bind_u64(put, 1, row->rev);
-	srv_store_bind_text(put, 2, row->event);
-	srv_store_bind_str(put, 3, row->data);
-	if (!srv_store_run(store, put, err))
+	hob_buf data = {0};
+	srv_row_put_short(row->data, &data);
+	sqlite3_stmt *put = data.failed ? NULL : srv_store_write(store, SQL_PUT_CHANGE, err);
+	bool ok = put || !data.failed || hob_fail(err, MEMORY, "no memory left for a change");
+	if (put) {
+		srv_store_bind_u64(put, 1, row->rev);
+		srv_store_bind_text(put, 2, row->event);
+		srv_store_bind_str(put, 3, hob_buf_str(&data));
+	}
+	ok = ok && put && srv_store_run(store, put, err);
+	hob_buf_release(&data);
+	if (!ok)
 		return false;
 	uint64_t before = store->last_rev;
 	if (row->rev > store->last_rev)
@@ -443,19 +454,29 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 						   bool (*each)(void *user, const srv_change_row *row), void *user, hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err);
-	bool ok = false;
+	bool ok = false, more = true;
+	hob_arena arena;
 	if (!rows)
 		return false;
 	srv_store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
 	srv_store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
-	while (srv_store_step(store, rows, &ok, err)) {
-		srv_change_row row = {srv_store_column_u64(rows, 0), srv_store_column_str(rows, 1),
-							  srv_store_column_str(rows, 2)};
-		if (!each_line(&row, each, user)) {
-			srv_store_end(rows);
-			return true;
+	hob_arena_init(&arena, SIZE_MAX);
+	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	while (more && srv_store_step(store, rows, &ok, err)) {
+		hob_arena_mark mark = hob_arena_save(&arena);
+		srv_change_row row = {srv_store_column_u64(rows, 0), srv_store_column_str(rows, 1), {0}};
+		if (srv_row_take_short(srv_store_column_str(rows, 2), &arena, &row.data)) {
+			more = each_line(&row, each, user);
+		} else {
+			srv_store_mark_damaged(store);
+			ok = hob_fail(err, CORRUPT, "index.db is damaged (a change cannot be read); it is rebuilt");
+			more = false;
 		}
+		hob_arena_restore(&arena, mark);
 	}
+	if (!more)
+		srv_store_end(rows);
+	hob_arena_release(&arena);
 	return ok;
 }
 

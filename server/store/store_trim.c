@@ -1,4 +1,5 @@
 #include "reader.h"
+#include "row.h"
 #include "store_internal.h"
 
 #include "../../core/base/array.h"
@@ -11,7 +12,7 @@ enum { EVICT_PAUSE_S = 30 };
 /* Something that can be evicted: a recipe with its outputs, or a part. */
 typedef struct candidate {
 	hob_sha256 key;
-	int64_t recipe; /* row id; 0 for a part */
+	bool recipe; /* otherwise a part */
 	hob_sha256 blob;
 	uint32_t used_at_s;
 	size_t passed_before; /* chain of name_count.passed */
@@ -116,43 +117,39 @@ static bool collect_parts(trimmer *t)
 	return ok;
 }
 
+/* A recipe counts as used when any of its outputs was opened last. */
+static bool count_outputs(trimmer *t, candidate *item, hob_str lists)
+{
+	hob_arena arena;
+	srv_recipe recipe;
+	hob_arena_init(&arena, SIZE_MAX);
+	bool ok = srv_row_take_lists(lists, &arena, &recipe) || hob_fail(&t->err, CORRUPT, "a record is damaged");
+	if (!ok)
+		srv_store_mark_damaged(t->store);
+	for (uint32_t i = 0; ok && i < recipe.output_count; i++) {
+		blob_entry blob;
+		if (blob_info(t->store, &recipe.outputs[i].digest, &blob) && blob.used_at_s > item->used_at_s)
+			item->used_at_s = blob.used_at_s;
+		ok = add_name(t, &recipe.outputs[i].digest, false);
+	}
+	hob_arena_release(&arena);
+	return ok;
+}
+
 static bool collect_recipes(trimmer *t)
 {
 	sqlite3_stmt *rows = srv_store_read(t->store, SQL_RECIPE_AGES, &t->err);
 	bool ok = false;
 	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
 		candidate *item = add_candidate(t);
-		if (!item) {
-			srv_store_end(rows);
-			return false;
-		}
-		item->recipe = (int64_t)srv_store_column_u64(rows, 0);
-		item->key = srv_store_column_digest(rows, 1);
-		item->used_at_s = (uint32_t)srv_store_column_u64(rows, 2);
-		uint32_t *used = srv_digest_map_find(&t->store->used_recipes, &item->key);
+		if (item)
+			*item = (candidate){.recipe = true,
+								.key = srv_store_column_digest(rows, 0),
+								.used_at_s = (uint32_t)srv_store_column_u64(rows, 2)};
+		uint32_t *used = item ? srv_digest_map_find(&t->store->used_recipes, &item->key) : NULL;
 		if (used && *used > item->used_at_s)
 			item->used_at_s = *used;
-	}
-	return ok;
-}
-
-/* Counts the names in recipes. A recipe counts as used when any of its outputs was opened last. Both lists are in the order of
- * recipe ids. */
-static bool collect_outputs(trimmer *t)
-{
-	sqlite3_stmt *rows = srv_store_read(t->store, SQL_OUTPUT_BLOBS, &t->err);
-	bool ok = false;
-	size_t at = 0;
-	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
-		int64_t recipe = (int64_t)srv_store_column_u64(rows, 0);
-		hob_sha256 digest = srv_store_column_digest(rows, 1);
-		blob_entry blob;
-		while (at < t->count && t->items[at].recipe < recipe)
-			at++;
-		if (at < t->count && t->items[at].recipe == recipe && blob_info(t->store, &digest, &blob) &&
-			blob.used_at_s > t->items[at].used_at_s)
-			t->items[at].used_at_s = blob.used_at_s;
-		if (!add_name(t, &digest, false)) {
+		if (!item || !count_outputs(t, item, srv_store_column_str(rows, 1))) {
 			srv_store_end(rows);
 			return false;
 		}
@@ -218,20 +215,35 @@ static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 	return ok;
 }
 
+static bool read_lists(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
+					   hob_error *err)
+{
+	bool ok = false, found = false;
+	sqlite3_stmt *rows = srv_store_read(store, SQL_RECIPE_LISTS, err);
+	if (rows)
+		srv_store_bind_digest(rows, 1, key);
+	while (rows && srv_store_step(store, rows, &ok, err)) {
+		hob_str lists = hob_arena_str(arena, srv_store_column_str(rows, 0));
+		found = lists.data && srv_row_take_lists(lists, arena, out);
+	}
+	return ok && (found || hob_fail(err, CORRUPT, "a record is damaged"));
+}
+
 static bool evict_recipe(trimmer *t, const candidate *item)
 {
-	bool ok = false, fresh;
+	bool fresh;
 	digest_map outputs;
 	hob_sha256 digest;
+	hob_arena arena;
+	srv_recipe recipe = {0};
 	srv_digest_map_init(&outputs, 0);
-	sqlite3_stmt *rows = srv_store_read(t->store, SQL_OUTPUTS, &t->err);
-	if (rows)
-		srv_store_bind_u64(rows, 1, (uint64_t)item->recipe);
-	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
-		digest = srv_store_column_digest(rows, 1);
-		srv_digest_map_put(&outputs, &digest, &fresh);
-		drop_name(t, &digest, false);
+	hob_arena_init(&arena, SIZE_MAX);
+	bool ok = read_lists(t->store, &item->key, &arena, &recipe, &t->err);
+	for (uint32_t i = 0; ok && i < recipe.output_count; i++) {
+		srv_digest_map_put(&outputs, &recipe.outputs[i].digest, &fresh);
+		drop_name(t, &recipe.outputs[i].digest, false);
 	}
+	hob_arena_release(&arena);
 	sqlite3_stmt *row = ok && !t->dry ? srv_store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
 	if (row)
 		srv_store_bind_digest(row, 1, &item->key);
@@ -246,6 +258,16 @@ static bool evict_recipe(trimmer *t, const candidate *item)
 	return ok;
 }
 
+/* Few texts cost nothing, and looking for those that nothing names reads every record. */
+static bool trim_texts(trimmer *t)
+{
+	if (t->evicted.count == 0)
+		return true;
+	srv_store_texts_forget(t->store);
+	sqlite3_stmt *row = srv_store_write(t->store, SQL_TRIM_TEXTS, &t->err);
+	return row && srv_store_run(t->store, row, &t->err);
+}
+
 /* Oldest first, until enough can be deleted. A part whose blob a recipe also names frees nothing and is skipped. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
@@ -255,7 +277,7 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 		candidate *item = &t->items[i];
 		if (!srv_store_is_idle(item->used_at_s, false, t->now))
 			break; /* nor any that follows */
-		name_count *count = item->recipe == 0 ? srv_digest_map_find(&t->names, &item->blob) : NULL;
+		name_count *count = !item->recipe ? srv_digest_map_find(&t->names, &item->blob) : NULL;
 		if (count && count->recipes > 0) {
 			item->passed_before = count->passed;
 			count->passed = i + 1;
@@ -318,8 +340,7 @@ static void trimmer_init(trimmer *t, srv_store *store, bool dry)
 
 static bool collect(trimmer *t)
 {
-	return srv_store_commit(t->store, &t->err) && collect_recipes(t) && collect_outputs(t) &&
-		   collect_parts(t);
+	return srv_store_commit(t->store, &t->err) && collect_recipes(t) && collect_parts(t);
 }
 
 static void trimmer_release(trimmer *t)
@@ -371,7 +392,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	/* Delete rows before files: a row never names a blob that does not exist. */
 	if (ok && sweep)
 		collect_orphans(&t);
-	if (ok && srv_store_commit(store, &t.err)) {
+	if (ok && trim_texts(&t) && srv_store_commit(store, &t.err)) {
 		freed = remove_loose(&t);
 		if (freed > 0)
 			srv_store_packs_shrink(store);
@@ -416,12 +437,25 @@ static bool collect_idle(srv_store *store, digest_map *out)
 
 static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, hob_error *err)
 {
-	sqlite3_stmt *rows = srv_store_read(reader, SQL_OUTPUT_BLOBS, err);
+	sqlite3_stmt *rows = srv_store_read(reader, SQL_RECIPE_AGES, err);
 	bool ok = false;
+	hob_arena arena;
+	hob_arena_init(&arena, SIZE_MAX);
+	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
 	while (rows && srv_store_step(reader, rows, &ok, err)) {
-		hob_sha256 digest = srv_store_column_digest(rows, 1);
-		srv_digest_map_remove(idle, &digest);
+		hob_arena_mark mark = hob_arena_save(&arena);
+		srv_recipe recipe;
+		bool right = srv_row_take_lists(srv_store_column_str(rows, 1), &arena, &recipe);
+		for (uint32_t i = 0; right && i < recipe.output_count; i++)
+			srv_digest_map_remove(idle, &recipe.outputs[i].digest);
+		hob_arena_restore(&arena, mark);
+		if (!right) {
+			srv_store_end(rows);
+			ok = hob_fail(err, CORRUPT, "a record is damaged");
+			break;
+		}
 	}
+	hob_arena_release(&arena);
 	hob_sha256 key;
 	pthread_mutex_lock(&store->part_lock);
 	for (size_t at = 0; ok;) {

@@ -256,7 +256,7 @@ static void index_says_who_owns_it_and_how_it_is_kept(void **state)
 	static const struct {
 		const char *sql, *value;
 	} checks[] = {{"PRAGMA application_id", "1215259209"},
-				  {"PRAGMA user_version", "5"},
+				  {"PRAGMA user_version", "6"},
 				  {"PRAGMA journal_mode", "wal"},
 				  {"PRAGMA synchronous", "1"},
 				  {"PRAGMA foreign_keys", "1"},

@@ -13,13 +13,6 @@ static void file_text(void *user, const srv_file_row *row)
 				   (long long)row->stat.mtime_ns, (long long)row->stat.ctime_ns, row->digest.bytes[31]);
 }
 
-static void asset_text(void *user, const srv_asset_row *row)
-{
-	hob_buf_printf(user, "asset %.*s %.*s %.*s %llu %d %d %lld %.*s\n", HOB_FMT(row->root),
-				   HOB_FMT(row->path), HOB_FMT(row->state), (unsigned long long)row->rev, row->good.bytes[0],
-				   row->last.bytes[0], (long long)row->cooked_at_ms, HOB_FMT(row->error));
-}
-
 static void recipe_text(void *user, const srv_recipe *r)
 {
 	hob_buf_printf(user, "recipe %d %d %d %.*s %.*s %.*s %.*s %u %llu %llu %lld\n", r->key.bytes[0],
@@ -32,6 +25,53 @@ static void recipe_text(void *user, const srv_recipe *r)
 	for (uint32_t i = 0; i < r->output_count; i++)
 		hob_buf_printf(user, " output %.*s %d %llu\n", HOB_FMT(r->outputs[i].name),
 					   r->outputs[i].digest.bytes[0], (unsigned long long)r->outputs[i].size);
+}
+
+typedef struct assets_text {
+	srv_store *store;
+	hob_buf *out, recipes;
+	hob_sha256 keys[64];
+	uint32_t count;
+} assets_text;
+
+static void asset_text(void *user, const srv_asset_row *row)
+{
+	assets_text *all = user;
+	hob_arena arena;
+	hob_error err;
+	srv_recipe recipe;
+	bool whole;
+	hob_buf_printf(all->out, "asset %.*s %.*s %.*s %llu %d %d %lld %.*s\n", HOB_FMT(row->root),
+				   HOB_FMT(row->path), HOB_FMT(row->state), (unsigned long long)row->rev, row->good.bytes[0],
+				   row->last.bytes[0], (long long)row->cooked_at_ms, HOB_FMT(row->error));
+	assert_int_equal(row->good_place > 0, srv_store_has_start(all->store));
+	assert_true(all->count < HOB_COUNT_OF(all->keys));
+	all->keys[all->count++] = row->good;
+	if (row->good_place == 0)
+		return;
+	hob_arena_init(&arena, SIZE_MAX);
+	assert_ok(srv_store_recipe_at(all->store, row->good_place, &arena, &recipe, &whole, &err), &err);
+	recipe_text(&all->recipes, &recipe);
+	hob_arena_release(&arena);
+}
+
+/* The records that assets name. */
+static void read_assets(srv_store *store, hob_buf *out)
+{
+	assets_text all = {.store = store, .out = out};
+	hob_error err;
+	bool placed = srv_store_has_start(store);
+	assert_ok(srv_store_each_asset(store, asset_text, &all, &err), &err);
+	for (uint32_t i = 0; i < all.count && !placed; i++) {
+		hob_arena arena;
+		srv_recipe recipe;
+		hob_arena_init(&arena, SIZE_MAX);
+		assert_ok(srv_store_recipe(store, &all.keys[i], &arena, &recipe, &err), &err);
+		recipe_text(&all.recipes, &recipe);
+		hob_arena_release(&arena);
+	}
+	hob_buf_put_str(out, hob_buf_str(&all.recipes));
+	hob_buf_release(&all.recipes);
 }
 
 static void read_all(srv_store *store, hob_buf *out)
@@ -48,8 +88,7 @@ static void read_all(srv_store *store, hob_buf *out)
 				   (unsigned long long)usage.part_count, blob.bytes[0]);
 	srv_store_read_begin(store);
 	assert_ok(srv_store_each_file(store, file_text, out, &err), &err);
-	assert_ok(srv_store_each_asset(store, asset_text, out, &err), &err);
-	assert_ok(srv_store_each_recipe(store, recipe_text, out, &err), &err);
+	read_assets(store, out);
 	srv_store_read_end(store);
 	assert_false(srv_store_has_start(store));
 	assert_false(out->failed);

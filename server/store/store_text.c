@@ -1,0 +1,72 @@
+/* Texts that many records have: most records that are read one after the other have the same few. */
+#include "row.h"
+#include "store_internal.h"
+
+#include <stdlib.h>
+
+void srv_store_texts_forget(srv_store *store)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(store->texts); i++) {
+		free(store->texts[i].data);
+		store->texts[i] = (store_text){0};
+	}
+}
+
+static bool keep(srv_store *store, hob_str name, hob_str text, hob_str *out)
+{
+	store_text *place = &store->texts[store->next_text++ % HOB_COUNT_OF(store->texts)];
+	free(place->data);
+	*place = (store_text){.data = malloc(text.len), .len = text.len};
+	if (!place->data)
+		return false;
+	memcpy(place->data, text.data, text.len);
+	memcpy(place->name, name.data, SRV_ROW_NAME);
+	*out = (hob_str){place->data, place->len};
+	return true;
+}
+
+bool srv_store_text(srv_store *store, hob_str name, hob_str *out)
+{
+	hob_error error;
+	*out = (hob_str){"", 0};
+	if (name.len != SRV_ROW_NAME)
+		return name.len == 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(store->texts); i++) {
+		const store_text *known = &store->texts[i];
+		if (known->data && memcmp(known->name, name.data, SRV_ROW_NAME) == 0) {
+			*out = (hob_str){known->data, known->len};
+			return true;
+		}
+	}
+	sqlite3_stmt *row = srv_store_read(store, SQL_TEXT, &error);
+	bool found = false, ok;
+	if (row)
+		srv_store_bind_str(row, 1, name);
+	while (row && srv_store_step(store, row, &ok, &error))
+		found = keep(store, name, srv_store_column_str(row, 0), out);
+	return found;
+}
+
+bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[SRV_ROW_NAME], hob_str *out,
+						hob_error *err)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(store->texts); i++) {
+		const store_text *known = &store->texts[i];
+		if (known->data && hob_str_equal((hob_str){known->data, known->len}, text)) {
+			memcpy(name, known->name, SRV_ROW_NAME);
+			*out = (hob_str){(const char *)name, SRV_ROW_NAME};
+			return true;
+		}
+	}
+	hob_str ignored;
+	*out = srv_row_name(text, name);
+	if (out->len == 0)
+		return true;
+	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_TEXT, err);
+	if (!put)
+		return false;
+	srv_store_bind_str(put, 1, *out);
+	srv_store_bind_str(put, 2, text);
+	return srv_store_run(store, put, err) &&
+		   (keep(store, *out, text, &ignored) || hob_fail(err, MEMORY, "no memory left for a recipe"));
+}
