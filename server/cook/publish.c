@@ -64,6 +64,16 @@ bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint
 	return showed;
 }
 
+void srv_publish_note_rows(srv_publish *p)
+{
+	p->rows = true;
+}
+
+void srv_publish_note_view(srv_publish *p)
+{
+	p->view = true;
+}
+
 bool srv_publish_waits(const srv_publish *p)
 {
 	return p->count > 0;

@@ -31,6 +31,9 @@ void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str 
 /* Ends the turn; at most `events` leave in it, the rest in the next one. A commit that fails is logged, and what is in memory is shown all the same: the next start cooks again what
  * the index does not know. show(user): makes the newest view; only called when `view` is set. True when it was. */
 bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint32_t events);
+/* Something of this turn is to be committed, or to be shown, at its end. */
+void srv_publish_note_rows(srv_publish *p);
+void srv_publish_note_view(srv_publish *p);
 bool srv_publish_waits(const srv_publish *p); /* some events are still to be sent */
 void srv_publish_release(srv_publish *p);
 

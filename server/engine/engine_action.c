@@ -1,5 +1,7 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
+#include "engine_turn.h"
 
+#include "../control/answer.h"
 #include "../reuse/kept.h"
 #include "../store/record.h"
 
@@ -131,10 +133,10 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 	}
 	if (!srv_store_put_recipe(engine->store, &recipe, err))
 		return hob_err_http(err->code);
-	engine->publish.rows = true;
+	srv_publish_note_rows(&engine->publish);
 	srv_engine_flush(engine);
-	if (engine->upstream)
-		srv_upstream_give(engine->upstream, &recipe.key, &recipe.lookup);
+	if (engine->exchange->upstream)
+		srv_upstream_give(engine->exchange->upstream, &recipe.key, &recipe.lookup);
 	return 201;
 }
 

@@ -1,7 +1,10 @@
-#include "engine_private.h"
+#include "engine_audit.h"
 
 #include "../../core/base/json_write.h"
 #include "../log/log.h"
+#include "engine_publish.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
 
 #include <stdlib.h>
 
@@ -60,16 +63,16 @@ static void finish(srv_engine *engine)
 
 static bool is_busy(const srv_engine *engine)
 {
-	return engine->jobs_alive > 0 || engine->waiting || srv_queue_count(engine->queue) > 0;
+	return engine->jobs->alive > 0 || engine->jobs->waiting || srv_queue_count(engine->jobs->queue) > 0;
 }
 
 static bool is_quiet(srv_engine *engine)
 {
 	struct srv_engine_audit *audit = engine->audit;
 	uint64_t now = uv_now(engine->loop), jobs = engine->counters.jobs;
-	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->rev) {
+	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->publishing->rev) {
 		audit->jobs_seen = jobs;
-		audit->rev_seen = engine->rev;
+		audit->rev_seen = engine->publishing->rev;
 		audit->quiet_since = now;
 	}
 	return now >= audit->quiet_since + engine->options.audit_s * 1000ull;
@@ -78,12 +81,12 @@ static bool is_quiet(srv_engine *engine)
 static uint32_t choose(srv_engine *engine)
 {
 	uint32_t best = HOB_NONE;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
 		bool whole = srv_asset_is_alive(&a->life) && a->importer && a->life.state == SRV_ASSET_IDLE &&
 					 a->life.error == SRV_ASSET_FINE && a->life.has_good && !a->life.good_is_preview &&
-					 a->has_last && hob_sha256_equal(&a->good, &a->last);
-		if (whole && (best == HOB_NONE || a->audit_turn_ms < engine->assets[best].audit_turn_ms))
+					 a->last.known && hob_sha256_equal(&a->shown.good, &a->last.key);
+		if (whole && (best == HOB_NONE || a->check.turn_ms < srv_asset_at(engine, best)->check.turn_ms))
 			best = i;
 	}
 	return best;
@@ -100,7 +103,7 @@ static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, co
 {
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
-	bool current = served && hob_sha256_equal(&served->recipe, &a->good);
+	bool current = served && hob_sha256_equal(&served->recipe, &a->shown.good);
 	uint32_t count = current ? served->output_count : 0;
 	audit->outputs = HOB_NEW(&audit->arena, recorded, count);
 	audit->output_count = 0;
@@ -116,17 +119,17 @@ static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, co
 void srv_engine_audit(srv_engine *engine)
 {
 	struct srv_engine_audit *audit = engine->audit;
-	if (engine->closing || !engine->ready || !is_quiet(engine) || audit->state != AUDIT_NONE)
+	if (engine->closing || !engine->sources->ready || !is_quiet(engine) || audit->state != AUDIT_NONE)
 		return;
 	uint32_t id = choose(engine);
 	if (id == HOB_NONE)
 		return;
 	audit->engine = engine;
 	audit->asset = id;
-	audit->recipe = engine->assets[id].good;
+	audit->recipe = srv_asset_at(engine, id)->shown.good;
 	audit->state = AUDIT_WANTED;
 	hob_arena_init(&audit->arena, 64 << 20);
-	if (take_recorded(engine, audit, &engine->assets[id]))
+	if (take_recorded(engine, audit, srv_asset_at(engine, id)))
 		srv_engine_go_on_auditing(engine);
 	else
 		finish(engine);
@@ -137,11 +140,11 @@ void srv_engine_go_on_auditing(srv_engine *engine)
 	struct srv_engine_audit *audit = engine->audit;
 	if (audit->state != AUDIT_WANTED || engine->closing)
 		return;
-	asset *a = &engine->assets[audit->asset];
+	asset *a = srv_asset_at(engine, audit->asset);
 	hob_ingredients ingredients;
 	hob_error error;
 	bool same =
-		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->good, &audit->recipe);
+		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->shown.good, &audit->recipe);
 	if (is_busy(engine) || !same || !srv_asset_is_current(engine, a) ||
 		!srv_asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
 		finish(engine);
@@ -153,7 +156,7 @@ void srv_engine_go_on_auditing(srv_engine *engine)
 						 .profile = HOB_PROFILE_FINAL,
 						 .threads = 1,
 						 .alone = true};
-	if (srv_pool_start(engine->pool, audit, &what)) {
+	if (srv_pool_start(engine->jobs->pool, audit, &what)) {
 		audit->state = AUDIT_COOKING;
 		srv_log(SRV_LOG_DEBUG, "audit", "%s  is cooked again", a->full);
 	}
@@ -165,7 +168,7 @@ void srv_engine_end_audit(srv_engine *engine)
 	if (audit->state == AUDIT_WANTED)
 		finish(engine);
 	else if (audit->state == AUDIT_COOKING)
-		srv_pool_cancel(engine->pool, audit);
+		srv_pool_cancel(engine->jobs->pool, audit);
 }
 
 /* ---- results */
@@ -174,14 +177,14 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 {
 	hob_str path;
 	if (hob_str_equal(dep->path, hob_str_of(a->path)))
-		return !dep->missing && hob_sha256_equal(&dep->digest, &a->last_source);
+		return !dep->missing && hob_sha256_equal(&dep->digest, &a->last.source);
 	if (!hob_path_join(arena, (hob_str){0}, dep->path, &path, NULL))
 		return true; /* outside the root: neither cook could read it */
 	uint32_t file = srv_graph_find(engine->graph, a->root, path);
-	for (uint32_t i = 0; file != HOB_NONE && i < a->input_count; i++)
-		if (a->inputs[i].file == file)
-			return a->inputs[i].missing == dep->missing &&
-				   (dep->missing || hob_sha256_equal(&a->inputs[i].digest, &dep->digest));
+	for (uint32_t i = 0; file != HOB_NONE && i < a->last.input_count; i++)
+		if (a->last.inputs[i].file == file)
+			return a->last.inputs[i].missing == dep->missing &&
+				   (dep->missing || hob_sha256_equal(&a->last.inputs[i].digest, &dep->digest));
 	return false;
 }
 
@@ -190,7 +193,7 @@ static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome 
 {
 	struct srv_engine_audit *audit = engine->audit;
 	if (outcome->cancelled || !srv_asset_is_alive(&a->life) || !a->life.has_good ||
-		!hob_sha256_equal(&a->good, &audit->recipe))
+		!hob_sha256_equal(&a->shown.good, &audit->recipe))
 		return false;
 	for (uint32_t i = 0; outcome->has_result && i < outcome->result.dep_count; i++)
 		if (!same_input(engine, a, &outcome->result.deps[i], &audit->arena))
@@ -254,7 +257,7 @@ static void show(srv_engine *engine, const asset *a)
 		srv_view_asset fresh = *served;
 		fresh.audit = hob_buf_str(&audit);
 		srv_views_put(engine->views, &fresh);
-		engine->publish.view = true;
+		srv_publish_note_view(&engine->publish);
 	}
 	srv_view_drop(view);
 	hob_buf_release(&audit);
@@ -268,14 +271,15 @@ static void keep_found(srv_engine *engine, hob_str found)
 	hob_error error;
 	if (!srv_store_put_audit(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->publish.rows = true;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
-		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || !hob_sha256_equal(&a->good, &audit->recipe))
+	srv_publish_note_rows(&engine->publish);
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
+		if (!srv_asset_is_alive(&a->life) || !a->life.has_good ||
+			!hob_sha256_equal(&a->shown.good, &audit->recipe))
 			continue;
-		a->audited_at_ms = a->audit_turn_ms = row.at_ms;
-		hob_buf_clear(&a->audit);
-		hob_buf_put_str(&a->audit, found);
+		a->check.at_ms = a->check.turn_ms = row.at_ms;
+		hob_buf_clear(&a->check.found);
+		hob_buf_put_str(&a->check.found, found);
 		show(engine, a);
 	}
 	srv_engine_flush(engine);
@@ -284,7 +288,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 /* message: why the second cook failed; otherwise `names` lists the outputs that differ. */
 static void conclude(srv_engine *engine, hob_str names, const char *message)
 {
-	const asset *a = &engine->assets[engine->audit->asset];
+	const asset *a = srv_asset_at(engine, engine->audit->asset);
 	hob_buf found = {0};
 	bool same = names.len == 0 && !message;
 	if (!same) {
@@ -324,7 +328,7 @@ static void compare_done(uv_work_t *work, int status)
 	(void)status;
 	struct srv_engine_audit *audit = work->data;
 	srv_engine *engine = audit->engine;
-	const asset *a = &engine->assets[audit->asset];
+	const asset *a = srv_asset_at(engine, audit->asset);
 	if (!engine->closing && is_comparable(engine, a, audit->outcome)) {
 		hob_buf names = {0};
 		compare(audit, &names);
@@ -332,7 +336,7 @@ static void compare_done(uv_work_t *work, int status)
 		hob_buf_release(&names);
 	}
 	finish(engine);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome)
@@ -340,7 +344,7 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 	struct srv_engine_audit *audit = engine->audit;
 	if (!srv_engine_is_audit(engine, job))
 		return false;
-	asset *a = &engine->assets[audit->asset];
+	asset *a = srv_asset_at(engine, audit->asset);
 	audit->outcome = outcome;
 	bool comparable = !engine->closing && is_comparable(engine, a, outcome);
 	if (!comparable)
@@ -348,14 +352,13 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 				outcome->cancelled ? "gave way" : "cannot be compared now");
 	/* An asset that cannot be compared now goes to the end of the list. */
 	if (!outcome->cancelled)
-		a->audit_turn_ms = srv_engine_now_ms();
+		a->check.turn_ms = srv_engine_now_ms();
 	audit->digests =
 		comparable && outcome->ok ? HOB_NEW(&audit->arena, hob_sha256, outcome->result.output_count) : NULL;
 	if (audit->digests) {
 		audit->state = AUDIT_HASHING;
 		audit->work.data = audit;
-		engine->background++;
-		uv_queue_work(engine->loop, &audit->work, compare_run, compare_done);
+		srv_engine_work(engine, &audit->work, compare_run, compare_done);
 		return true;
 	}
 	if (comparable && !outcome->ok)
@@ -369,17 +372,17 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 static void take_row(void *user, const srv_audit_row *row)
 {
 	asset *a = user;
-	a->audited_at_ms = a->audit_turn_ms = row->at_ms;
-	hob_buf_put_str(&a->audit, row->found);
+	a->check.at_ms = a->check.turn_ms = row->at_ms;
+	hob_buf_put_str(&a->check.found, row->found);
 }
 
 void srv_engine_recall_audit(srv_engine *engine, asset *a, bool fresh)
 {
 	hob_error error;
-	a->audited_at_ms = a->audit_turn_ms = 0;
-	hob_buf_clear(&a->audit);
-	bool ok = fresh ? srv_store_delete_audit(engine->store, &a->good, &error)
-					: srv_store_audit(engine->store, &a->good, take_row, a, &error);
+	a->check.at_ms = a->check.turn_ms = 0;
+	hob_buf_clear(&a->check.found);
+	bool ok = fresh ? srv_store_delete_audit(engine->store, &a->shown.good, &error)
+					: srv_store_audit(engine->store, &a->shown.good, take_row, a, &error);
 	if (!ok)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 }
@@ -389,8 +392,14 @@ void srv_engine_put_audit(const asset *a, hob_buf *out)
 	if (!a->life.has_good)
 		return;
 	hob_buf_put_str(out, HOB_STR("{\"at\":"));
-	hob_json_time(out, a->audited_at_ms);
-	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->audit.size > 0 ? "false" : "true");
-	hob_json_raw(out, hob_buf_str(&a->audit));
+	hob_json_time(out, a->check.at_ms);
+	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->check.found.size > 0 ? "false" : "true");
+	hob_json_raw(out, hob_buf_str(&a->check.found));
 	hob_buf_put(out, "}", 1);
+}
+
+void srv_engine_forget_check(asset *a)
+{
+	a->check.at_ms = a->check.turn_ms = 0;
+	hob_buf_clear(&a->check.found);
 }

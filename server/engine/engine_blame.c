@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_publish.h"
 
 /* A model that contains a failed model is blocked, and its error names the model to repair. */
 
@@ -10,9 +10,9 @@ static bool is_broken(const asset *a)
 /* The message names the file: the failure is not the asset's own. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
-	for (uint32_t i = 0; i < a->input_count; i++) {
-		const srv_file *f = srv_graph_at(engine->graph, a->inputs[i].file);
-		const asset *other = f->asset != HOB_NONE ? &engine->assets[f->asset] : NULL;
+	for (uint32_t i = 0; i < a->last.input_count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, a->last.inputs[i].file);
+		const asset *other = f->asset != HOB_NONE ? srv_asset_at(engine, f->asset) : NULL;
 		if (other && other != a && is_broken(other) &&
 			hob_str_find(hob_buf_str(&a->error), hob_path_name(f->path), 0) != SIZE_MAX)
 			return other;
@@ -41,7 +41,7 @@ void srv_engine_blame_for(srv_engine *engine, const asset *culprit)
 	uint32_t count;
 	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		asset *a = &engine->assets[users[i]];
+		asset *a = srv_asset_at(engine, users[i]);
 		bool rests = a->life.state == SRV_ASSET_IDLE || a->life.state == SRV_ASSET_BACKOFF;
 		if (a == culprit || !rests || !is_broken(a) || !srv_engine_blame(engine, a))
 			continue;

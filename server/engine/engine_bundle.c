@@ -1,11 +1,13 @@
-#include "engine_private.h"
+#include "engine_derive.h"
+#include "engine_root.h"
 
+#include "../../core/base/json_write.h"
 #include "../../core/base/limits.h"
+#include "../control/answer.h"
 #include "../fs/beneath.h"
 #include "../fs/tar.h"
-#include "../store/record.h"
-#include "../../core/base/json_write.h"
 #include "../query/past_job.h"
+#include "../store/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,7 +179,7 @@ static void bundle_done(uv_work_t *work, int status)
 		b->control->answer(b->control, 200, hob_str_of(text));
 	}
 	bundle_free(b);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 static void put_description(bundle_work *b, const asset *a, const srv_job_row *row, const srv_recipe *recipe)
@@ -255,15 +257,15 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 	srv_recipe recipe;
 	bool found = find_job(engine, control, &b->arena, &row, &recipe);
 	uint32_t id = found ? srv_engine_asset_by_name(engine, row.asset) : HOB_NONE;
-	if (id == HOB_NONE || !srv_asset_is_alive(&engine->assets[id].life)) {
+	if (id == HOB_NONE || !srv_asset_is_alive(&srv_asset_at(engine, id)->life)) {
 		srv_control_answer(control, 404, "http.not-found",
 						   found ? "the asset of this job no longer exists"
 								 : "no such job is over, or it left no record of what it read");
 		bundle_free(b);
 		return;
 	}
-	const asset *a = &engine->assets[id];
-	b->root_fd = engine->root_fds[a->root];
+	const asset *a = srv_asset_at(engine, id);
+	b->root_fd = engine->roots->fds[a->root];
 	b->log = row.log;
 	put_description(b, a, &row, &recipe);
 	if (b->json.failed || !list_files(b, a, &recipe)) {
@@ -271,6 +273,5 @@ void srv_engine_bundle(srv_engine *engine, srv_control *control)
 		bundle_free(b);
 		return;
 	}
-	engine->background++;
-	uv_queue_work(engine->loop, &b->work, bundle_run, bundle_done);
+	srv_engine_work(engine, &b->work, bundle_run, bundle_done);
 }

@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
 
 #include "../log/log.h"
 #include "../store/record.h"
@@ -38,9 +38,11 @@ static void answer_if_over(passed_on *p)
 
 static void remember(srv_engine *engine, const srv_recipe *record, hob_str text)
 {
-	if (!engine->promises)
-		engine->promises = calloc(PROMISES_MAX, sizeof *engine->promises);
-	promise *old = engine->promises ? &engine->promises[engine->promised % PROMISES_MAX] : NULL;
+	if (!engine->exchange->promises)
+		engine->exchange->promises = calloc(PROMISES_MAX, sizeof *engine->exchange->promises);
+	promise *old = engine->exchange->promises
+					   ? &engine->exchange->promises[engine->exchange->promised % PROMISES_MAX]
+					   : NULL;
 	size_t list = record->output_count * sizeof(hob_sha256);
 	hob_sha256 *digests = old && !old->keeping ? malloc(list + text.len) : NULL;
 	if (!digests)
@@ -50,7 +52,7 @@ static void remember(srv_engine *engine, const srv_recipe *record, hob_str text)
 	memcpy((char *)digests + list, text.data, text.len);
 	free(old->digests);
 	*old = (promise){.digests = digests, .count = record->output_count, .size = text.len};
-	engine->promised++;
+	engine->exchange->promised++;
 }
 
 static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
@@ -78,11 +80,11 @@ void srv_engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha2
 		return;
 	}
 	*p = (passed_on){.engine = engine, .control = control, .body = *body, .waiting = 1};
-	for (uint32_t i = 0; engine->upstream && i < count; i++) {
+	for (uint32_t i = 0; engine->exchange->upstream && i < count; i++) {
 		srv_upstream_wish wish = {.lookup = lookups[i],
 								  .via = control->tag.len > 0 ? control->tag : HOB_STR("0"),
 								  .wait_ms = PASS_MS};
-		p->waiting += srv_upstream_find(engine->upstream, &wish, on_found, p);
+		p->waiting += srv_upstream_find(engine->exchange->upstream, &wish, on_found, p);
 	}
 	p->waiting--;
 	answer_if_over(p);
@@ -134,7 +136,7 @@ static void on_validated(void *user, bool ok)
 	if (ok && !k->engine->closing) {
 		if (!srv_store_put_recipe(k->engine->store, &k->record, &error))
 			srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-		k->engine->publish.rows = true;
+		srv_publish_note_rows(&k->engine->publish);
 	}
 	keeping_free(k);
 }
@@ -152,7 +154,7 @@ static void keep_if_whole(srv_engine *engine, promise *p)
 	hob_arena_init(&k->arena, 64 << 20);
 	hob_str text = {(const char *)(p->digests + p->count), p->size};
 	p->keeping = srv_record_parse(text, &k->arena, &k->record, &ignored) &&
-				 srv_upstream_fetch(engine->upstream, &k->record, on_validated, k);
+				 srv_upstream_fetch(engine->exchange->upstream, &k->record, on_validated, k);
 	if (!p->keeping)
 		keeping_free(k);
 }
@@ -162,8 +164,8 @@ static void on_pulled(void *user, bool ok)
 	pull *p = user;
 	srv_engine *engine = p->engine;
 	for (uint32_t i = 0; ok && !engine->closing && i < PROMISES_MAX; i++)
-		if (names(&engine->promises[i], &p->digest))
-			keep_if_whole(engine, &engine->promises[i]);
+		if (names(&engine->exchange->promises[i], &p->digest))
+			keep_if_whole(engine, &engine->exchange->promises[i]);
 	p->control->answer(p->control, ok ? 200 : 404, HOB_STR("{}"));
 	free(p);
 }
@@ -171,20 +173,20 @@ static void on_pulled(void *user, bool ok)
 void srv_engine_pull(srv_engine *engine, srv_control *control)
 {
 	bool promised = false;
-	for (uint32_t i = 0; engine->promises && i < PROMISES_MAX && !promised; i++)
-		promised = names(&engine->promises[i], &control->digest);
+	for (uint32_t i = 0; engine->exchange->promises && i < PROMISES_MAX && !promised; i++)
+		promised = names(&engine->exchange->promises[i], &control->digest);
 	pull *p = promised ? calloc(1, sizeof *p) : NULL;
 	if (p)
 		*p = (pull){engine, control, control->digest};
-	if (p && srv_upstream_fetch_blob(engine->upstream, &p->digest, on_pulled, p))
+	if (p && srv_upstream_fetch_blob(engine->exchange->upstream, &p->digest, on_pulled, p))
 		return;
 	free(p);
 	control->answer(control, 404, HOB_STR("{}"));
 }
 
-void srv_engine_forget_promises(srv_engine *engine)
+void srv_engine_forget_promises(struct engine_exchange *exchange)
 {
-	for (uint32_t i = 0; engine->promises && i < PROMISES_MAX; i++)
-		free(engine->promises[i].digests);
-	free(engine->promises);
+	for (uint32_t i = 0; exchange->promises && i < PROMISES_MAX; i++)
+		free(exchange->promises[i].digests);
+	free(exchange->promises);
 }

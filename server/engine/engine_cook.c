@@ -1,5 +1,14 @@
-#include "engine_private.h"
+#include "engine_audit.h"
+#include "engine_exchange.h"
+#include "engine_health.h"
+#include "engine_move.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
+#include "engine_upkeep.h"
 
+#include "../../core/base/array.h"
 #include "../log/log.h"
 #include "../reuse/kept.h"
 
@@ -27,18 +36,18 @@ void srv_job_go_on(engine_job *job)
 	srv_engine *engine = job->engine;
 	engine_job *twins = job->twins;
 	job->twins = NULL;
-	if (job->abandoned || engine->closing || engine->assets[job->asset].life.job != job) {
+	if (job->abandoned || engine->closing || srv_asset_at(engine, job->asset)->life.job != job) {
 		wake_twins(engine, twins);
 		srv_job_end(job);
 		return;
 	}
-	srv_outcome_free(job->outcome);
-	job->outcome = NULL;
-	job->output_count = 0;
+	srv_outcome_free(job->cook.outcome);
+	job->cook.outcome = NULL;
+	job->cook.output_count = 0;
 	job->cooking = false;
 	job->previewed = true;
-	job->priority = SRV_PRIORITY_BACKGROUND;
-	uint32_t source = engine->assets[job->asset].file;
+	job->order.priority = SRV_PRIORITY_BACKGROUND;
+	uint32_t source = srv_asset_at(engine, job->asset)->file;
 	srv_job_digests(job, &source, 1, srv_job_lookup);
 	wake_twins(engine, twins);
 }
@@ -51,13 +60,13 @@ void srv_job_end(engine_job *job)
 	wake_twins(engine, twins);
 	if (engine->closing)
 		return;
-	engine->publish.view = true;
+	srv_publish_note_view(&engine->publish);
 	srv_engine_fill(engine);
 }
 
 void srv_job_fail(engine_job *job, const hob_error *error)
 {
-	srv_engine_doubt_root(job->engine, job->engine->assets[job->asset].root);
+	srv_engine_doubt_root(job->engine, srv_asset_at(job->engine, job->asset)->root);
 	if (job->abandoned) {
 		srv_job_end(job);
 		return;
@@ -80,7 +89,8 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 
 bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe)
 {
-	return srv_kept_holds(recipe, hob_str_of(job->engine->assets[job->asset].path), look_at_input, job);
+	return srv_kept_holds(recipe, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
+						  job);
 }
 
 static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
@@ -99,9 +109,9 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	srv_stat now;
-	if (f->mark != 0 || !srv_watch_add_file(engine->watch, f->root, f->path))
+	if (f->mark != 0 || !srv_watch_add_file(engine->sources->watch, f->root, f->path))
 		return false;
-	bool there = srv_stat_path(engine->root_fds[f->root], f->path, &now);
+	bool there = srv_stat_path(engine->roots->fds[f->root], f->path, &now);
 	if (!there && srv_is_passing(errno))
 		return true;
 	if (there == f->exists && (!there || srv_stat_equal(&now, &f->stat)))
@@ -109,7 +119,7 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 	f->exists = there;
 	f->has_digest = false;
 	f->stat = there ? now : (srv_stat){0};
-	f->changed = ++engine->tick;
+	f->changed = srv_graph_tick(engine->graph);
 	srv_engine_tell_others(engine, file, user);
 	return true;
 }
@@ -117,7 +127,7 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
+	asset *a = srv_asset_at(engine, job->asset);
 	uint32_t *files = HOB_NEW(&job->arena, uint32_t, recipe->dep_count);
 	asset_input *inputs = calloc(recipe->dep_count + 1, sizeof *inputs);
 	if (!files || !inputs) {
@@ -126,12 +136,12 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	}
 	uint32_t count = 0;
 	hob_str changed = {0};
-	if (job->changed_input > 0)
-		changed = srv_graph_at(engine->graph, job->changed_input - 1)->path;
+	if (job->cook.changed_input > 0)
+		changed = srv_graph_at(engine->graph, job->cook.changed_input - 1)->path;
 	for (uint32_t i = 0; i < recipe->dep_count; i++) {
 		uint32_t file = srv_job_dep_file(job, recipe->deps[i].path);
 		if (file == HOB_NONE) {
-			changed = job->blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
+			changed = job->earlier.blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
 			continue;
 		}
 		files[count] = file;
@@ -139,18 +149,18 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	}
 	/* The files that a cook uses are known only at its end, so nobody was told of changes since its start. */
 	for (uint32_t i = 0; i < count; i++) {
-		bool later = job->outcome && srv_graph_at(engine->graph, files[i])->changed > job->tick;
+		bool later = job->cook.outcome && srv_graph_at(engine->graph, files[i])->changed > job->cook.tick;
 		if (later || was_missed(engine, files[i], job->asset))
 			changed = srv_graph_at(engine->graph, files[i])->path;
 	}
-	free(a->inputs);
-	a->inputs = inputs;
-	a->input_count = count;
-	a->has_last = true;
-	a->last = recipe->key;
-	a->last_lookup = job->lookup;
-	a->last_source = job->source;
-	memset(a->last_ingredients, 0, sizeof a->last_ingredients);
+	free(a->last.inputs);
+	a->last.inputs = inputs;
+	a->last.input_count = count;
+	a->last.known = true;
+	a->last.key = recipe->key;
+	a->last.lookup = job->lookup;
+	a->last.source = job->source;
+	memset(a->last.ingredients, 0, sizeof a->last.ingredients);
 	if (!srv_graph_set_deps(engine->graph, job->asset, files, count))
 		srv_log(SRV_LOG_ERROR, "memory", "dependencies of %s could not be kept", a->full);
 	if (changed.len > 0)
@@ -160,28 +170,29 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 void srv_job_meet_inputs(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->outcome->result;
-	for (uint32_t done = 0; job->met < result->dep_count; done++, job->met++) {
+	const srv_result *result = &job->cook.outcome->result;
+	for (uint32_t done = 0; job->cook.met < result->dep_count; done++, job->cook.met++) {
 		if (!srv_engine_has_time(engine, done)) {
-			job->list_next = engine->meeting;
-			engine->meeting = job;
+			job->list_next = engine->jobs->meeting;
+			engine->jobs->meeting = job;
 			srv_engine_go_on(engine);
 			return;
 		}
 		hob_str path;
-		uint32_t file = hob_path_join(&job->arena, (hob_str){0}, result->deps[job->met].path, &path, NULL)
-							? srv_job_file(job, path)
-							: HOB_NONE;
+		uint32_t file =
+			hob_path_join(&job->arena, (hob_str){0}, result->deps[job->cook.met].path, &path, NULL)
+				? srv_job_file(job, path)
+				: HOB_NONE;
 		if (file != HOB_NONE && was_missed(engine, file, job->asset))
-			job->changed_input = file + 1;
+			job->cook.changed_input = file + 1;
 	}
 	job->next(job);
 }
 
 void srv_engine_step_meetings(srv_engine *engine)
 {
-	engine_job *job = engine->meeting;
-	engine->meeting = NULL;
+	engine_job *job = engine->jobs->meeting;
+	engine->jobs->meeting = NULL;
 	while (job) {
 		engine_job *next = job->list_next;
 		if (job->abandoned || engine->closing)
@@ -198,18 +209,18 @@ static void step_cook(engine_job *job);
 bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job))
 {
 	size_t total = 0;
-	for (uint32_t i = 0; i < job->candidate_count; i++)
-		total += job->candidates[i].dep_count;
+	for (uint32_t i = 0; i < job->earlier.count; i++)
+		total += job->earlier.items[i].dep_count;
 	uint32_t *files = HOB_NEW(&job->arena, uint32_t, total);
 	uint32_t count = 0;
-	for (uint32_t i = 0; files && i < job->candidate_count; i++)
-		for (uint32_t d = 0; d < job->candidates[i].dep_count; d++) {
-			uint32_t file = srv_job_dep_file(job, job->candidates[i].deps[d].path);
+	for (uint32_t i = 0; files && i < job->earlier.count; i++)
+		for (uint32_t d = 0; d < job->earlier.items[i].dep_count; d++) {
+			uint32_t file = srv_job_dep_file(job, job->earlier.items[i].deps[d].path);
 			if (file != HOB_NONE)
 				files[count++] = file;
 		}
-	if (job->blind.code != HOB_ERR_OK) {
-		hob_error blind = job->blind;
+	if (job->earlier.blind.code != HOB_ERR_OK) {
+		hob_error blind = job->earlier.blind;
 		srv_job_fail(job, &blind);
 		return false;
 	}
@@ -222,30 +233,30 @@ static void find_candidates(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	hob_error error;
-	job->blind = (hob_error){0};
-	bool found =
-		srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->candidates, &job->candidate_count,
-						  &error) ||
-		(srv_engine_heal_index(engine) && srv_store_recipes(engine->store, &job->lookup, &job->arena,
-															&job->candidates, &job->candidate_count, &error));
+	job->earlier.blind = (hob_error){0};
+	bool found = srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->earlier.items,
+								   &job->earlier.count, &error) ||
+				 (srv_engine_heal_index(engine) &&
+				  srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->earlier.items,
+									&job->earlier.count, &error));
 	if (!found) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-		job->candidate_count = 0;
+		job->earlier.count = 0;
 	}
 	(void)srv_job_hash_inputs(job, step_match);
 }
 
 void srv_job_expect_news(engine_job *job)
 {
-	if (job->previewed && job->priority > SRV_PRIORITY_CHANGED)
-		job->priority = SRV_PRIORITY_CHANGED;
+	if (job->previewed && job->order.priority > SRV_PRIORITY_CHANGED)
+		job->order.priority = SRV_PRIORITY_CHANGED;
 	job->previewed = false;
 }
 
 void srv_job_lookup(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
+	asset *a = srv_asset_at(engine, job->asset);
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	hob_error error = {0};
 	if (source->exists && !source->has_digest && source->stat.size > engine->options.source_limit) {
@@ -258,7 +269,7 @@ void srv_job_lookup(engine_job *job)
 	if (!source->exists || !source->has_digest) {
 		/* The source is gone or unreadable: a removal event follows, or the permissions are wrong. */
 		srv_stat stat;
-		if (srv_stat_path(engine->root_fds[a->root], hob_str_of(a->path), &stat)) {
+		if (srv_stat_path(engine->roots->fds[a->root], hob_str_of(a->path), &stat)) {
 			source->exists = true;
 			hob_fail(&error, IO, "'%s' cannot be read: check its permissions", a->path);
 			srv_job_fail(job, &error);
@@ -279,7 +290,7 @@ void srv_job_lookup(engine_job *job)
 		return;
 	}
 	job->lookup = job->final_lookup = hob_recipe_lookup(&job->source, &job->ingredients);
-	if (job->force)
+	if (job->order.force)
 		step_cook(job);
 	else
 		find_candidates(job);
@@ -288,9 +299,9 @@ void srv_job_lookup(engine_job *job)
 void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	bool same = a->has_last && hob_sha256_equal(&a->last, &recipe->key) && a->rev > 0;
-	*(job->fetched ? &engine->counters.fetched : &engine->counters.hits) += 1;
+	asset *a = srv_asset_at(engine, job->asset);
+	bool same = a->last.known && hob_sha256_equal(&a->last.key, &recipe->key) && a->shown.rev > 0;
+	*(job->abroad.fetched ? &engine->counters.fetched : &engine->counters.hits) += 1;
 	if (same)
 		engine->counters.unchanged++;
 	else
@@ -308,7 +319,7 @@ void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 	}
 	srv_record_job(job,
 				   recipe->error.len > 0 ? "failed"
-				   : job->fetched		 ? "fetched"
+				   : job->abroad.fetched ? "fetched"
 										 : "hit",
 				   &recipe->key, NULL);
 	srv_job_end(job);
@@ -316,34 +327,35 @@ void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 
 static bool is_looked_at(const engine_job *job)
 {
-	return job->priority <= SRV_PRIORITY_IN_USE ||
-		   (job->priority == SRV_PRIORITY_CHANGED && srv_events_listeners(job->engine->events) > 0);
+	return job->order.priority <= SRV_PRIORITY_IN_USE ||
+		   (job->order.priority == SRV_PRIORITY_CHANGED &&
+			srv_events_listeners(job->engine->publish.events) > 0);
 }
 
 /* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a delay. */
 static bool is_slow(const srv_engine *engine, const asset *a)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
-	return a->final_cook_ns > 0 ? a->final_cook_ns > WAIT_NS
+	return a->cost.final_ns > 0 ? a->cost.final_ns > WAIT_NS
 								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
 }
 
 static bool wants_preview(const engine_job *job)
 {
-	const asset *a = &job->engine->assets[job->asset];
+	const asset *a = srv_asset_at(job->engine, job->asset);
 	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
-	return is_looked_at(job) && is_slow(job->engine, a) && !exported && !a->batched && !job->previewed &&
-		   !job->force && job->ingredients.profile == HOB_PROFILE_FINAL;
+	return is_looked_at(job) && is_slow(job->engine, a) && !exported && !a->changeset.member &&
+		   !job->previewed && !job->order.force && job->ingredients.profile == HOB_PROFILE_FINAL;
 }
 
 static void step_match(engine_job *job)
 {
-	for (uint32_t i = 0; i < job->candidate_count; i++)
-		if (candidate_matches(job, &job->candidates[i])) {
-			srv_job_take_recipe(job, &job->candidates[i]);
+	for (uint32_t i = 0; i < job->earlier.count; i++)
+		if (candidate_matches(job, &job->earlier.items[i])) {
+			srv_job_take_recipe(job, &job->earlier.items[i]);
 			return;
 		}
-	if (!job->engine->upstream || !srv_engine_ask_upstream(job))
+	if (!job->engine->exchange->upstream || !srv_engine_ask_upstream(job))
 		srv_job_missed(job);
 }
 
@@ -363,15 +375,15 @@ void srv_job_missed(engine_job *job)
 bool srv_job_join_twin(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	for (uint32_t i = 0; i < engine->active_count; i++) {
-		engine_job *other = engine->active[i];
-		if (other == job || !other->cooking || other->force || other->abandoned ||
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
+		engine_job *other = engine->jobs->active[i];
+		if (other == job || !other->cooking || other->order.force || other->abandoned ||
 			!hob_sha256_equal(&other->lookup, &job->lookup))
 			continue;
 		job->list_next = other->twins;
 		other->twins = job;
 		job->twin_of = other;
-		srv_engine_raise_job(other, job->priority);
+		srv_engine_raise_job(other, job->order.priority);
 		return true;
 	}
 	return false;
@@ -380,7 +392,7 @@ bool srv_job_join_twin(engine_job *job)
 static void step_cook(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (!job->force && srv_job_join_twin(job))
+	if (!job->order.force && srv_job_join_twin(job))
 		return;
 	job->cooking = true;
 	if (engine->options.farm && srv_engine_claim(job))
@@ -392,20 +404,20 @@ static void step_cook(engine_job *job)
 
 static void block_waiting(srv_engine *engine)
 {
-	while (engine->waiting) {
-		engine_job *job = engine->waiting;
-		engine->waiting = job->list_next;
+	while (engine->jobs->waiting) {
+		engine_job *job = engine->jobs->waiting;
+		engine->jobs->waiting = job->list_next;
 		if (job->abandoned)
 			srv_job_end(job);
 		else
-			srv_job_fail(job, &engine->trouble);
+			srv_job_fail(job, srv_engine_ill(engine, ENGINE_HEALTH_WORKERS));
 	}
 }
 
 /* The most urgent job that fits into memory. NULL: a running one has to end first. */
 static engine_job *take_waiting(srv_engine *engine)
 {
-	engine_job **at = &engine->waiting;
+	engine_job **at = &engine->jobs->waiting;
 	while (*at && !(*at)->abandoned && !srv_engine_has_memory(engine, *at))
 		at = &(*at)->list_next;
 	engine_job *job = *at;
@@ -416,11 +428,11 @@ static engine_job *take_waiting(srv_engine *engine)
 
 void srv_engine_feed_workers(srv_engine *engine)
 {
-	if (engine->no_workers && !engine->closing)
+	if (engine->jobs->no_workers && !engine->closing)
 		block_waiting(engine);
-	if (engine->audit && engine->waiting)
+	if (engine->audit && engine->jobs->waiting)
 		srv_engine_end_audit(engine);
-	while (engine->waiting && !engine->closing && srv_pool_idle(engine->pool) > 0) {
+	while (engine->jobs->waiting && !engine->closing && srv_pool_idle(engine->jobs->pool) > 0) {
 		engine_job *job = take_waiting(engine);
 		if (!job)
 			return;
@@ -428,22 +440,23 @@ void srv_engine_feed_workers(srv_engine *engine)
 			srv_job_end(job);
 			continue;
 		}
-		asset *a = &engine->assets[job->asset];
+		asset *a = srv_asset_at(engine, job->asset);
 		/* A single job may use all cores; of many jobs each uses one. */
 		srv_pool_job what = {.root = a->root,
 							 .path = hob_str_of(a->path),
 							 .settings = job->ingredients.settings,
 							 .profile = job->ingredients.profile,
-							 .threads = engine->waiting || srv_queue_count(engine->queue) > 0 ? 1 : 0,
+							 .threads =
+								 engine->jobs->waiting || srv_queue_count(engine->jobs->queue) > 0 ? 1 : 0,
 							 .waited = is_looked_at(job),
 							 .slow = is_slow(engine, a)};
-		if (!srv_pool_start(engine->pool, job, &what)) {
-			job->list_next = engine->waiting;
-			engine->waiting = job;
+		if (!srv_pool_start(engine->jobs->pool, job, &what)) {
+			job->list_next = engine->jobs->waiting;
+			engine->jobs->waiting = job;
 			return;
 		}
 		job->on_worker = true;
-		job->tick = engine->tick;
+		job->cook.tick = srv_graph_now(engine->graph);
 		job->started_at_ms = srv_engine_now_ms();
 		srv_asset_set_worker(&a->life, true);
 		srv_publish_job(job, "cooking");
@@ -454,35 +467,30 @@ void srv_engine_feed_workers(srv_engine *engine)
 
 static bool add_active(srv_engine *engine, engine_job *job)
 {
-	if (!HOB_ROOM(engine->active, engine->active_capacity, engine->active_count))
+	if (!HOB_ROOM(engine->jobs->active, engine->jobs->active_capacity, engine->jobs->active_count))
 		return false;
-	engine->active[engine->active_count++] = job;
-	engine->jobs_alive++;
+	engine->jobs->active[engine->jobs->active_count++] = job;
+	engine->jobs->alive++;
 	return true;
 }
 
 bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 {
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	engine_job *job = calloc(1, sizeof *job);
 	if (!job || !add_active(engine, job)) {
 		free(job);
-		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
+		srv_queue_push(engine->jobs->queue, id, priority, a->cost.final_ns);
 		return false;
 	}
-	srv_asset_next next = {0};
-	srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &next});
+	srv_engine_apply(engine, id,
+					 (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &job->order});
 	job->engine = engine;
 	job->asset = id;
-	job->priority = priority;
-	job->id = next.id;
-	job->queued_at_ms = next.queued_at_ms;
+	job->order.priority = priority;
 	job->started_at_ms = srv_engine_now_ms();
-	job->force = next.force;
-	job->reasons = next.why;
-	job->reason_count = next.why_count;
 	hob_buf_clear(&a->why);
-	hob_buf_put_str(&a->why, hob_buf_str(&job->reasons));
+	hob_buf_put_str(&a->why, hob_buf_str(&job->order.why));
 	hob_arena_init(&job->arena, JOB_ARENA);
 	uint32_t source = a->file;
 	srv_job_digests(job, &source, 1, srv_job_lookup);

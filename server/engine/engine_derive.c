@@ -1,11 +1,15 @@
-#include "engine_private.h"
+#include "engine_derive.h"
 
-#include "../query/version.h"
 #include "../../core/compare/compare.h"
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
+#include "../control/answer.h"
 #include "../log/log.h"
+#include "../query/version.h"
 #include "../thumbnail/thumbnail.h"
+#include "engine_changeset.h"
+#include "engine_publish.h"
+#include "engine_requests.h"
 #include "encode.h"
 #include "glb_make.h"
 
@@ -151,7 +155,7 @@ static bool make_picture(derivation *d, hob_buf *out)
 		return hob_fail(&d->error, NOT_FOUND, "hob-thumbnail, which draws pictures, is not installed here");
 	return srv_thumbnail_draw_pair(program, d->engine->options.sandbox, d->engine->store, d->pair,
 								   srv_thumbnail_view_at(d->level >> 16), d->clip ? d->clip : "",
-								   &d->engine->stop_work, out, &d->error);
+								   &d->engine->closing, out, &d->error);
 }
 
 static bool is_of_one_blob(srv_derived kind)
@@ -227,11 +231,11 @@ static void free_one(derivation *d)
 
 static void remove_one(srv_engine *engine, derivation *d)
 {
-	derivation **at = &engine->derivations;
+	derivation **at = &engine->derive->derivations;
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
-	engine->derivation_count--;
+	engine->derive->derivation_count--;
 }
 
 static void start_some(srv_engine *engine);
@@ -263,7 +267,7 @@ static void derive_done(uv_work_t *work, int status)
 		d->running = false;
 		atomic_store(&d->unwanted, false);
 		start_some(engine);
-		srv_engine_background_over(engine);
+		srv_engine_work_over(engine);
 		return;
 	}
 	atomic_ullong *counts = engine->counters.derived[d->kind];
@@ -284,7 +288,7 @@ static void derive_done(uv_work_t *work, int status)
 	answer_all(d, &error);
 	free_one(d);
 	start_some(engine);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 static void drop(derivation *d)
@@ -302,7 +306,7 @@ static void drop(derivation *d)
 
 void srv_engine_derive_less(srv_engine *engine)
 {
-	for (derivation *d = engine->derivations, *next; d; d = next) {
+	for (derivation *d = engine->derive->derivations, *next; d; d = next) {
 		next = d->next;
 		if (!is_abandoned(d))
 			continue;
@@ -317,7 +321,7 @@ void srv_engine_derive_less(srv_engine *engine)
 static derivation *next_waiting(srv_engine *engine)
 {
 	derivation *best = NULL;
-	for (derivation *d = engine->derivations; d; d = d->next) {
+	for (derivation *d = engine->derive->derivations; d; d = d->next) {
 		if (d->running)
 			continue;
 		bool sooner = best && (best->client > 0) == (d->client > 0) ? d->turn < best->turn : d->client > 0;
@@ -330,7 +334,7 @@ static derivation *next_waiting(srv_engine *engine)
 static void start_some(srv_engine *engine)
 {
 	uint32_t running = 0;
-	for (derivation *d = engine->derivations, *next; d; d = next) {
+	for (derivation *d = engine->derive->derivations, *next; d; d = next) {
 		next = d->next;
 		if (!d->running && engine->closing)
 			drop(d);
@@ -340,9 +344,8 @@ static void start_some(srv_engine *engine)
 	for (derivation *d; running < RUNNING_MAX && (d = next_waiting(engine)); running++) {
 		d->running = true;
 		d->work.data = d;
-		engine->background++;
-		engine->derive_turn = d->client > 0 ? d->turn : engine->derive_turn;
-		uv_queue_work(engine->loop, &d->work, derive_run, derive_done);
+		engine->derive->derive_turn = d->client > 0 ? d->turn : engine->derive->derive_turn;
+		srv_engine_work(engine, &d->work, derive_run, derive_done);
 	}
 }
 
@@ -350,8 +353,8 @@ static void take_turn(srv_engine *engine, derivation *d, uint64_t client)
 {
 	if (d->client > 0 || client == 0)
 		return;
-	d->turn = engine->derive_turn;
-	for (const derivation *other = engine->derivations; other; other = other->next)
+	d->turn = engine->derive->derive_turn;
+	for (const derivation *other = engine->derive->derivations; other; other = other->next)
 		if (other->client == client && other->turn >= d->turn)
 			d->turn = other->turn + 1;
 	d->client = client;
@@ -360,14 +363,14 @@ static void take_turn(srv_engine *engine, derivation *d, uint64_t client)
 /* Takes ownership of what `wanted` holds. */
 static derivation *find_or_add(srv_engine *engine, const derivation *wanted)
 {
-	derivation **at = &engine->derivations;
+	derivation **at = &engine->derive->derivations;
 	while (*at && !hob_sha256_equal(&(*at)->key, &wanted->key))
 		at = &(*at)->next;
-	if (!*at && engine->derivation_count < WAITING_MAX) {
+	if (!*at && engine->derive->derivation_count < WAITING_MAX) {
 		*at = malloc(sizeof **at);
 		if (*at) {
 			**at = *wanted;
-			engine->derivation_count++;
+			engine->derive->derivation_count++;
 			return *at;
 		}
 	}
@@ -394,12 +397,12 @@ static bool find_outputs(srv_engine *engine, srv_control *control, derivation *w
 	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return false;
-	srv_engine_leave(engine, (uint32_t)(a - engine->assets));
+	srv_engine_leave(engine, a->id);
 	hob_arena arena;
 	hob_error error;
 	srv_recipe recipe;
 	hob_arena_init(&arena, 16 << 20);
-	bool has = a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error) &&
+	bool has = a->life.has_good && srv_store_recipe(engine->store, &a->shown.good, &arena, &recipe, &error) &&
 			   take_parts(&recipe, wanted->outputs[0]);
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs[0]);
@@ -428,7 +431,8 @@ static int find_version(srv_engine *engine, const asset *a, hob_str which, deriv
 {
 	hob_arena arena;
 	srv_recipe recipe;
-	srv_version_of of = {engine->store, engine->rev, hob_str_of(a->full), a->shown ? &a->served : NULL};
+	srv_version_of of = {engine->store, engine->publishing->rev, hob_str_of(a->full),
+						 a->shown.any ? &a->shown.served : NULL};
 	hob_arena_init(&arena, 64 << 20);
 	int refused = srv_version_find(&of, which, &arena, &recipe, err);
 	if (refused == 0 && !take_parts(&recipe, wanted->outputs[side])) {
@@ -513,4 +517,19 @@ void srv_engine_derive(srv_engine *engine, srv_control *control)
 	take_turn(engine, d, control->client);
 	tell(d, control->client > 0 ? "waited for" : "ordered");
 	start_some(engine);
+}
+
+struct engine_derive *srv_engine_derive_new(void)
+{
+	struct engine_derive *derive = calloc(1, sizeof *derive);
+	if (derive)
+		derive->thumbnails = srv_engine_thumbnails_new();
+	return derive;
+}
+
+void srv_engine_derive_free(struct engine_derive *derive)
+{
+	if (derive)
+		free(derive->thumbnails);
+	free(derive);
 }

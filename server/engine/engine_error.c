@@ -1,21 +1,9 @@
-#include "engine_private.h"
+#include "engine_health.h"
+#include "engine_publish.h"
 
 #include <cjson/cJSON.h>
 
 /* Prints errors as JSON, with the place and a hint. */
-
-const char *srv_engine_hint(hob_err_code code)
-{
-	switch (code) {
-#define HINT(name, text)                                                                                     \
-	case HOB_ERR_##name:                                                                                     \
-		return text;
-#include "../../schema/hints.def"
-#undef HINT
-	default:
-		return "";
-	}
-}
 
 /* Importers name places as "line 71" or "line 71, column 12". */
 static uint32_t number_after(hob_str text, hob_str word)

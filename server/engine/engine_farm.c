@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
 
 #include <assert.h>
 
@@ -19,12 +19,12 @@ enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
 static void take_out(engine_job *job)
 {
-	engine_job **at = &job->engine->unclaimed;
+	engine_job **at = &job->engine->exchange->unclaimed;
 	while (*at != job)
 		at = &(*at)->list_next;
 	*at = job->list_next;
-	job->engine->unclaimed_count--;
-	job->claim = ENGINE_CLAIM_NONE;
+	job->engine->exchange->unclaimed_count--;
+	job->claim.state = ENGINE_CLAIM_NONE;
 }
 
 static void go_to_worker(engine_job *job)
@@ -48,23 +48,23 @@ static bool has_only_its_share(const srv_upstream_facts *facts)
 uint32_t srv_engine_left_to_others(const srv_engine *engine)
 {
 	srv_upstream_facts facts;
-	if (!engine->unclaimed)
+	if (!engine->exchange->unclaimed)
 		return 0;
-	srv_upstream_look(engine->upstream, &facts);
-	return has_only_its_share(&facts) ? engine->unclaimed_count : 0;
+	srv_upstream_look(engine->exchange->upstream, &facts);
+	return has_only_its_share(&facts) ? engine->exchange->unclaimed_count : 0;
 }
 
 static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 {
 	uint64_t number;
 	memcpy(&number, job->lookup.bytes, sizeof number);
-	return number % facts->nodes == facts->place || job->priority < SRV_PRIORITY_BACKGROUND;
+	return number % facts->nodes == facts->place || job->order.priority < SRV_PRIORITY_BACKGROUND;
 }
 
 /* NULL: none of these jobs is in this machine's share. */
 static engine_job *pick_of_share(srv_engine *engine, const srv_upstream_facts *facts)
 {
-	engine_job *job = engine->unclaimed;
+	engine_job *job = engine->exchange->unclaimed;
 	while (job && !is_in_share(job, facts))
 		job = job->list_next;
 	return job;
@@ -73,39 +73,39 @@ static engine_job *pick_of_share(srv_engine *engine, const srv_upstream_facts *f
 static void put_back(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	job->claim = ENGINE_CLAIM_WAITS;
-	job->list_next = engine->unclaimed;
-	engine->unclaimed = job;
-	engine->unclaimed_count++;
+	job->claim.state = ENGINE_CLAIM_WAITS;
+	job->list_next = engine->exchange->unclaimed;
+	engine->exchange->unclaimed = job;
+	engine->exchange->unclaimed_count++;
 }
 
 /* Another machine held its lease when the farm became unreachable. */
 static bool is_left_to_another(const engine_job *job)
 {
 	srv_upstream_facts facts;
-	srv_upstream_look(job->engine->upstream, &facts);
+	srv_upstream_look(job->engine->exchange->upstream, &facts);
 	return facts.state == SRV_UPSTREAM_DEGRADED && has_only_its_share(&facts) && !is_in_share(job, &facts);
 }
 
 /* As often as there is something new to look at, and a few times more. */
 static bool looks_again(engine_job *job)
 {
-	bool more = job->seen > job->claim_seen;
-	job->claim_seen = job->seen;
-	return more || job->claim_tries++ < AGAIN_MAX;
+	bool more = job->abroad.seen > job->claim.seen;
+	job->claim.seen = job->abroad.seen;
+	return more || job->claim.tries++ < AGAIN_MAX;
 }
 
 static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
-	job->claim = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
-	engine->claiming--;
-	engine->asking--;
+	job->claim.state = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
+	engine->exchange->claiming--;
+	engine->exchange->asking--;
 	if (job->abandoned || engine->closing) {
 		srv_job_end(job);
 	} else if (verdict == SRV_UPSTREAM_AGAIN && looks_again(job)) {
-		job->cooking = job->asked = false;
+		job->cooking = job->abroad.asked = false;
 		srv_job_lookup(job);
 	} else if (verdict == SRV_UPSTREAM_ALONE && is_left_to_another(job)) {
 		put_back(job);
@@ -118,9 +118,10 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 /* Picks any waiting job, so that machines with the same list claim different ones. */
 static engine_job *pick(srv_engine *engine)
 {
-	engine->claim_chance = engine->claim_chance * 6364136223846793005u + 1442695040888963407u;
-	uint32_t place = (uint32_t)((engine->claim_chance >> 33) % engine->unclaimed_count);
-	engine_job *job = engine->unclaimed;
+	engine->exchange->claim_chance =
+		engine->exchange->claim_chance * 6364136223846793005u + 1442695040888963407u;
+	uint32_t place = (uint32_t)((engine->exchange->claim_chance >> 33) % engine->exchange->unclaimed_count);
+	engine_job *job = engine->exchange->unclaimed;
 	while (place-- > 0)
 		job = job->list_next;
 	return job;
@@ -130,17 +131,19 @@ static engine_job *pick(srv_engine *engine)
  * another machine cooks do not count. */
 void srv_engine_claim_more(srv_engine *engine)
 {
-	if (engine->claims_filling)
+	if (engine->exchange->claims_filling)
 		return;
-	engine->claims_filling = true;
-	while (!engine->closing && engine->unclaimed && engine->pool) {
+	engine->exchange->claims_filling = true;
+	while (!engine->closing && engine->exchange->unclaimed && engine->jobs->pool) {
 		srv_upstream_facts facts;
-		srv_upstream_look(engine->upstream, &facts);
+		srv_upstream_look(engine->exchange->upstream, &facts);
 		uint32_t held = 0;
-		for (uint32_t i = 0; i < engine->active_count; i++)
-			held += engine->active[i]->claim == ENGINE_CLAIM_MINE && !engine->active[i]->outcome;
-		uint32_t asked = engine->claiming > facts.waits ? engine->claiming - (uint32_t)facts.waits : 0;
-		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->pool))
+		for (uint32_t i = 0; i < engine->jobs->active_count; i++)
+			held += engine->jobs->active[i]->claim.state == ENGINE_CLAIM_MINE &&
+					!engine->jobs->active[i]->cook.outcome;
+		uint32_t asked =
+			engine->exchange->claiming > facts.waits ? engine->exchange->claiming - (uint32_t)facts.waits : 0;
+		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->jobs->pool))
 			break;
 		engine_job *job = has_only_its_share(&facts) ? pick_of_share(engine, &facts) : pick(engine);
 		if (!job)
@@ -150,35 +153,36 @@ void srv_engine_claim_more(srv_engine *engine)
 			srv_job_end(job);
 			continue;
 		}
-		job->claim = ENGINE_CLAIM_ASKED;
-		engine->claiming++;
-		engine->asking++;
-		if (!srv_upstream_claim(engine->upstream, &job->lookup, job->seen, engine->assets[job->asset].full,
-								on_claimed, job))
+		job->claim.state = ENGINE_CLAIM_ASKED;
+		engine->exchange->claiming++;
+		engine->exchange->asking++;
+		if (!srv_upstream_claim(engine->exchange->upstream, &job->lookup, job->abroad.seen,
+								srv_asset_at(engine, job->asset)->full, on_claimed, job))
 			on_claimed(job, SRV_UPSTREAM_ALONE);
 	}
-	engine->claims_filling = false;
+	engine->exchange->claims_filling = false;
 }
 
 static bool is_urgent(const engine_job *job)
 {
 	const srv_engine *engine = job->engine;
-	uint32_t changed = srv_queue_count_of(engine->queue, SRV_PRIORITY_CHANGED);
-	for (uint32_t i = 0; i < engine->active_count && changed <= BY_HAND; i++)
-		changed += engine->active[i]->priority == SRV_PRIORITY_CHANGED;
-	return job->priority < SRV_PRIORITY_CHANGED ||
-		   (job->priority == SRV_PRIORITY_CHANGED && changed <= BY_HAND);
+	uint32_t changed = srv_queue_count_of(engine->jobs->queue, SRV_PRIORITY_CHANGED);
+	for (uint32_t i = 0; i < engine->jobs->active_count && changed <= BY_HAND; i++)
+		changed += engine->jobs->active[i]->order.priority == SRV_PRIORITY_CHANGED;
+	return job->order.priority < SRV_PRIORITY_CHANGED ||
+		   (job->order.priority == SRV_PRIORITY_CHANGED && changed <= BY_HAND);
 }
 
 bool srv_engine_claim(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (job->claim != ENGINE_CLAIM_NONE || job->force || job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (job->claim.state != ENGINE_CLAIM_NONE || job->order.force ||
+		job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
-	const char *name = engine->assets[job->asset].full;
+	const char *name = srv_asset_at(engine, job->asset)->full;
 	if (is_urgent(job)) {
-		if (srv_upstream_claim(engine->upstream, &job->lookup, job->seen, name, NULL, NULL))
-			job->claim = ENGINE_CLAIM_MINE;
+		if (srv_upstream_claim(engine->exchange->upstream, &job->lookup, job->abroad.seen, name, NULL, NULL))
+			job->claim.state = ENGINE_CLAIM_MINE;
 		return false;
 	}
 	put_back(job);
@@ -188,11 +192,11 @@ bool srv_engine_claim(engine_job *job)
 
 bool srv_engine_hurry_claim(engine_job *job)
 {
-	if (job->claim == ENGINE_CLAIM_ASKED && job->priority < SRV_PRIORITY_BACKGROUND) {
-		job->claim_tries = AGAIN_MAX;
-		return srv_upstream_unclaim(job->engine->upstream, job);
+	if (job->claim.state == ENGINE_CLAIM_ASKED && job->order.priority < SRV_PRIORITY_BACKGROUND) {
+		job->claim.tries = AGAIN_MAX;
+		return srv_upstream_unclaim(job->engine->exchange->upstream, job);
 	}
-	if (job->claim != ENGINE_CLAIM_WAITS)
+	if (job->claim.state != ENGINE_CLAIM_WAITS)
 		return false;
 	take_out(job);
 	srv_engine_wait_for_worker(job);
@@ -201,17 +205,17 @@ bool srv_engine_hurry_claim(engine_job *job)
 
 void srv_engine_end_claim(engine_job *job)
 {
-	assert(job->claim != ENGINE_CLAIM_ASKED);
-	if (job->claim == ENGINE_CLAIM_WAITS)
+	assert(job->claim.state != ENGINE_CLAIM_ASKED);
+	if (job->claim.state == ENGINE_CLAIM_WAITS)
 		take_out(job);
-	if (job->claim == ENGINE_CLAIM_MINE && !job->given)
-		srv_upstream_leave(job->engine->upstream, &job->final_lookup);
+	if (job->claim.state == ENGINE_CLAIM_MINE && !job->abroad.given)
+		srv_upstream_leave(job->engine->exchange->upstream, &job->final_lookup);
 }
 
 void srv_engine_close_claims(srv_engine *engine)
 {
-	while (engine->unclaimed) {
-		engine_job *job = engine->unclaimed;
+	while (engine->exchange->unclaimed) {
+		engine_job *job = engine->exchange->unclaimed;
 		take_out(job);
 		srv_job_end(job);
 	}

@@ -1,13 +1,18 @@
-#include "engine_private.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+
+#include "../../core/base/array.h"
+#include "../log/log.h"
 
 /* Most files of a large tree are no source, settings file or dependency. They stay in the list of the scan and do not enter
  * the graph. */
 
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
 {
-	listed_files *listed = &engine->listed[root];
+	listed_files *listed = &engine->sources->listed[root];
 	srv_file_list_drop(listed->list);
-	*listed = (listed_files){srv_watch_keep_list(engine->watch), ++engine->tick, mark};
+	*listed =
+		(listed_files){srv_watch_keep_list(engine->sources->watch), srv_graph_tick(engine->graph), mark};
 }
 
 static uint32_t enter(srv_engine *engine, uint32_t root, const srv_file_entry *entry)
@@ -18,17 +23,17 @@ static uint32_t enter(srv_engine *engine, uint32_t root, const srv_file_entry *e
 	srv_file *f = srv_graph_at(engine->graph, file);
 	f->exists = f->listed = true;
 	f->stat = entry->stat;
-	f->mark = engine->listed[root].mark;
-	f->changed = engine->listed[root].tick;
+	f->mark = engine->sources->listed[root].mark;
+	f->changed = engine->sources->listed[root].tick;
 	return file;
 }
 
 uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path)
 {
 	uint32_t file = srv_graph_find(engine->graph, root, path);
-	if (file != HOB_NONE || !engine->listed[root].list)
+	if (file != HOB_NONE || !engine->sources->listed[root].list)
 		return file;
-	const srv_file_entry *entry = srv_file_list_find(engine->listed[root].list, path);
+	const srv_file_entry *entry = srv_file_list_find(engine->sources->listed[root].list, path);
 	return entry ? enter(engine, root, entry) : HOB_NONE;
 }
 
@@ -42,8 +47,71 @@ void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder)
 {
 	size_t count = 0;
 	const srv_file_entry *entries =
-		engine->listed[root].list ? srv_file_list_below(engine->listed[root].list, folder, &count) : NULL;
+		engine->sources->listed[root].list
+			? srv_file_list_below(engine->sources->listed[root].list, folder, &count)
+			: NULL;
 	for (size_t i = 0; i < count; i++)
 		if (srv_graph_find(engine->graph, root, entries[i].path) == HOB_NONE)
 			enter(engine, root, &entries[i]);
+}
+
+/* ---- digests in the index */
+
+static void store_file(srv_engine *engine, uint32_t file)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	srv_file_row row = {engine->roots->shown[f->root].name, f->path, f->stat, f->digest};
+	hob_error error;
+	if (!srv_store_put_file(engine->store, &row, &error))
+		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
+	srv_publish_note_rows(&engine->publish);
+}
+
+static bool has_whole_seconds(const srv_stat *stat)
+{
+	return stat->mtime_ns % 1000000000 == 0 && stat->ctime_ns % 1000000000 == 0;
+}
+
+/* A second write within one tick of the file system's clock does not change the stat data. */
+static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
+{
+	int64_t tick_ms = has_whole_seconds(stat) ? 2000 : 20;
+	int64_t newest_ns = stat->mtime_ns > stat->ctime_ns ? stat->mtime_ns : stat->ctime_ns;
+	return newest_ns / 1000000 + tick_ms >= read_at_ms;
+}
+
+void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
+{
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	if (!is_too_new(&f->stat, read_at_ms)) {
+		store_file(engine, file);
+		return;
+	}
+	if (!HOB_ROOM(engine->sources->young, engine->sources->young_capacity, engine->sources->young_count))
+		return;
+	engine->sources->young[engine->sources->young_count++] =
+		(young_file){file, f->changed, uv_now(engine->loop)};
+}
+
+void srv_engine_keep_young(srv_engine *engine)
+{
+	enum { WAIT_MS = 2500 };
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < engine->sources->young_count; i++) {
+		young_file young = engine->sources->young[i];
+		srv_file *f = srv_graph_at(engine->graph, young.file);
+		if (uv_now(engine->loop) < young.since + WAIT_MS) {
+			engine->sources->young[kept++] = young;
+		} else if (f->has_digest && f->changed == young.changed) {
+			bool told = strcmp(engine->roots->shown[f->root].mode, "inotify") == 0;
+			if (told || !has_whole_seconds(&f->stat)) {
+				store_file(engine, young.file);
+			} else {
+				f->has_digest = false;
+				f->changed = srv_graph_tick(engine->graph);
+				srv_engine_tell_others(engine, young.file, HOB_NONE);
+			}
+		}
+	}
+	engine->sources->young_count = kept;
 }

@@ -1,4 +1,9 @@
-#include "engine_private.h"
+#include "engine_audit.h"
+#include "engine_exchange.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_upkeep.h"
 
 #include "../log/log.h"
 #include "../reuse/kept.h"
@@ -12,22 +17,22 @@
 static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
-	const srv_result *result = &job->outcome->result;
-	job->outputs = HOB_NEW(&job->arena, srv_recipe_output, result->output_count);
-	if (!srv_check_outputs(result, &job->error))
+	const srv_result *result = &job->cook.outcome->result;
+	job->cook.outputs = HOB_NEW(&job->arena, srv_recipe_output, result->output_count);
+	if (!srv_check_outputs(result, &job->cook.error))
 		return;
-	if (!job->outputs) {
-		hob_fail_memory(&job->error, &job->arena, "outputs");
+	if (!job->cook.outputs) {
+		hob_fail_memory(&job->cook.error, &job->arena, "outputs");
 		return;
 	}
-	for (uint32_t i = 0; i < result->output_count && !atomic_load(&job->engine->stop_work); i++) {
+	for (uint32_t i = 0; i < result->output_count && !atomic_load(&job->engine->closing); i++) {
 		const hob_cook_output *output = &result->outputs[i];
-		srv_recipe_output *kept = &job->outputs[i];
+		srv_recipe_output *kept = &job->cook.outputs[i];
 		kept->name = output->name;
 		kept->size = output->bytes.size;
-		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->error))
+		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->cook.error))
 			return;
-		job->output_count++;
+		job->cook.output_count++;
 	}
 }
 
@@ -46,23 +51,24 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 	recipe->ingredients =
 		hob_arena_str(&job->arena, srv_engine_ingredients_text(job->engine, &job->ingredients));
 	recipe->cooked_at_ms = srv_engine_now_ms();
-	recipe->cook_ns = job->outcome->cook_ns;
-	recipe->peak_bytes = job->outcome->peak_bytes;
+	recipe->cook_ns = job->cook.outcome->cook_ns;
+	recipe->peak_bytes = job->cook.outcome->peak_bytes;
 	bool kept =
 		srv_store_put_recipe(job->engine->store, recipe, &error) ||
 		(srv_engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
 	if (!kept)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	job->engine->publish.rows = true;
+	srv_publish_note_rows(&job->engine->publish);
 }
 
 static void finish_good(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->outcome->result;
-	asset *a = &engine->assets[job->asset];
-	srv_recipe recipe = {
-		.warnings = result->stats.warnings, .outputs = job->outputs, .output_count = job->output_count};
+	const srv_result *result = &job->cook.outcome->result;
+	asset *a = srv_asset_at(engine, job->asset);
+	srv_recipe recipe = {.warnings = result->stats.warnings,
+						 .outputs = job->cook.outputs,
+						 .output_count = job->cook.output_count};
 	if (result->uses_name)
 		recipe.file_name = hob_path_name(hob_str_of(a->path));
 	recipe.deps = srv_kept_deps(&job->arena, hob_str_of(a->path), result, &recipe.dep_count);
@@ -75,8 +81,8 @@ static void finish_good(engine_job *job)
 		engine->counters.previewed++;
 	else
 		engine->counters.cooked++;
-	engine->counters.cook_ns += job->outcome->cook_ns;
-	if (engine->upstream)
+	engine->counters.cook_ns += job->cook.outcome->cook_ns;
+	if (engine->exchange->upstream)
 		srv_engine_give_upstream(job, &recipe);
 	srv_job_remember_inputs(job, &recipe);
 	srv_publish_good(job, &recipe, false);
@@ -94,15 +100,15 @@ static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
 {
 	hob_buf error = {0};
 	make_key(job, recipe);
-	srv_error_json(&job->error, "cook", &error);
+	srv_error_json(&job->cook.error, "cook", &error);
 	recipe->error = hob_buf_str(&error);
 	srv_engine_put_limits(job, recipe);
 	keep_recipe(job, recipe);
-	if (shared && job->engine->upstream && recipe->stats.len == 0)
+	if (shared && job->engine->exchange->upstream && recipe->stats.len == 0)
 		srv_engine_give_upstream(job, recipe);
 	srv_job_remember_inputs(job, recipe);
-	srv_publish_bad(job, recipe, &job->error);
-	srv_record_job(job, "failed", &recipe->key, &job->error);
+	srv_publish_bad(job, recipe, &job->cook.error);
+	srv_record_job(job, "failed", &recipe->key, &job->cook.error);
 	hob_buf_release(&error);
 	srv_job_end(job);
 }
@@ -111,8 +117,8 @@ static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
 static void finish_crash(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	const srv_outcome *outcome = job->outcome;
+	asset *a = srv_asset_at(engine, job->asset);
+	const srv_outcome *outcome = job->cook.outcome;
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
 	srv_recipe recipe = {0};
 	recipe.deps = HOB_NEW(&job->arena, srv_recipe_dep, outcome->touched_count);
@@ -132,12 +138,13 @@ static void finish_crash(engine_job *job)
 static void step_crashed(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	uint32_t *files = HOB_NEW(&job->arena, uint32_t, job->outcome->touched_count);
+	asset *a = srv_asset_at(engine, job->asset);
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, job->cook.outcome->touched_count);
 	uint32_t count = 0;
-	for (uint32_t i = 0; files && i < job->outcome->touched_count; i++) {
-		uint32_t file = srv_job_dep_file(
-			job, hob_path_relative(&job->arena, hob_path_dir(hob_str_of(a->path)), job->outcome->touched[i]));
+	for (uint32_t i = 0; files && i < job->cook.outcome->touched_count; i++) {
+		uint32_t file =
+			srv_job_dep_file(job, hob_path_relative(&job->arena, hob_path_dir(hob_str_of(a->path)),
+													job->cook.outcome->touched[i]));
 		if (file != HOB_NONE)
 			files[count++] = file;
 	}
@@ -147,11 +154,11 @@ static void step_crashed(engine_job *job)
 static void finish_failed(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->outcome->result;
+	const srv_result *result = &job->cook.outcome->result;
 	srv_recipe recipe = {0};
-	recipe.deps =
-		srv_kept_deps(&job->arena, hob_str_of(engine->assets[job->asset].path), result, &recipe.dep_count);
-	bool skipped = job->error.code == HOB_ERR_SKIPPED;
+	recipe.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path), result,
+								&recipe.dep_count);
+	bool skipped = job->cook.error.code == HOB_ERR_SKIPPED;
 	engine->counters.failed += !skipped;
 	end_failed(job, &recipe, engine->options.farm && !skipped);
 }
@@ -159,15 +166,15 @@ static void finish_failed(engine_job *job)
 static void retry(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	srv_outcome_free(job->outcome);
-	job->outcome = NULL;
+	asset *a = srv_asset_at(engine, job->asset);
+	srv_outcome_free(job->cook.outcome);
+	job->cook.outcome = NULL;
 	job->on_worker = job->cooking = false;
-	if (job->error.code == HOB_ERR_CHANGED) {
+	if (job->cook.error.code == HOB_ERR_CHANGED) {
 		srv_graph_at(engine->graph, a->file)->has_digest = false;
 		srv_job_expect_news(job);
 	}
-	job->error = (hob_error){0};
+	job->cook.error = (hob_error){0};
 	uint32_t source = a->file;
 	srv_job_digests(job, &source, 1, srv_job_lookup);
 }
@@ -179,14 +186,14 @@ static void store_done(uv_work_t *work, int status)
 	srv_engine *engine = job->engine;
 	if (engine->closing || job->abandoned) {
 		srv_job_end(job);
-	} else if (job->error.code == HOB_ERR_OK) {
-		job->met = job->changed_input = 0;
+	} else if (job->cook.error.code == HOB_ERR_OK) {
+		job->cook.met = job->cook.changed_input = 0;
 		job->next = finish_good;
 		srv_job_meet_inputs(job);
 	} else {
 		engine->counters.failed++;
-		srv_publish_bad(job, NULL, &job->error);
-		srv_record_job(job, "failed", NULL, &job->error);
+		srv_publish_bad(job, NULL, &job->cook.error);
+		srv_record_job(job, "failed", NULL, &job->cook.error);
 		srv_job_end(job);
 	}
 }
@@ -197,7 +204,7 @@ static void store_outputs(engine_job *job)
 	enum { HERE_BYTES = 128 << 10 };
 	srv_engine *engine = job->engine;
 	job->work.data = job;
-	if (job->outcome->mapping_size <= HERE_BYTES && engine->jobs_alive == 1) {
+	if (job->cook.outcome->mapping_size <= HERE_BYTES && engine->jobs->alive == 1) {
 		store_work(&job->work);
 		store_done(&job->work, 0);
 	} else {
@@ -211,9 +218,9 @@ static void store_outputs(engine_job *job)
 static bool read_other_input(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->outcome->result;
-	const asset *a = &engine->assets[job->asset];
-	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count; i++) {
+	const srv_result *result = &job->cook.outcome->result;
+	const asset *a = srv_asset_at(engine, job->asset);
+	for (uint32_t i = 0; job->cook.outcome->has_result && i < result->dep_count; i++) {
 		const srv_dep *dep = &result->deps[i];
 		if (hob_str_equal(dep->path, hob_str_of(a->path))) {
 			if (dep->missing || !hob_sha256_equal(&dep->digest, &job->source))
@@ -225,7 +232,8 @@ static bool read_other_input(engine_job *job)
 							? srv_graph_find(engine->graph, a->root, path)
 							: HOB_NONE;
 		const srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
-		if (f && f->changed <= job->tick && (!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest)))
+		if (f && f->changed <= job->cook.tick &&
+			(!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest)))
 			return true;
 	}
 	return false;
@@ -234,10 +242,10 @@ static bool read_other_input(engine_job *job)
 /* True if a file that the worker could not read is being saved. */
 static bool met_a_writer(const engine_job *job)
 {
-	const srv_result *result = &job->outcome->result;
-	uint32_t root = job->engine->assets[job->asset].root;
+	const srv_result *result = &job->cook.outcome->result;
+	uint32_t root = srv_asset_at(job->engine, job->asset)->root;
 	bool met = false;
-	for (uint32_t i = 0; job->outcome->has_result && i < result->dep_count && !met; i++)
+	for (uint32_t i = 0; job->cook.outcome->has_result && i < result->dep_count && !met; i++)
 		met = result->deps[i].missing &&
 			  srv_engine_is_open_for_writing(job->engine, root, result->deps[i].path);
 	return met;
@@ -259,18 +267,18 @@ static void count_death(srv_engine *engine, hob_err_code code, bool again)
 static void settle(engine_job *job, bool other_source)
 {
 	srv_engine *engine = job->engine;
-	const srv_outcome *outcome = job->outcome;
+	const srv_outcome *outcome = job->cook.outcome;
 	srv_cook_facts facts = {.ok = outcome->ok,
 							.has_result = outcome->has_result,
 							.stalled = outcome->stalled,
 							.other_source = other_source,
-							.writer = job->error.code == HOB_ERR_CHANGED && met_a_writer(job),
+							.writer = job->cook.error.code == HOB_ERR_CHANGED && met_a_writer(job),
 							.touched = outcome->touched_count > 0,
-							.code = job->error.code};
-	srv_verdict verdict = srv_judge(&facts, &job->tries);
+							.code = job->cook.error.code};
+	srv_verdict verdict = srv_judge(&facts, &job->cook.tries);
 	bool died = !facts.has_result && !facts.ok && facts.code != HOB_ERR_IO;
 	if (died)
-		count_death(engine, job->error.code, verdict == SRV_VERDICT_TRY_AGAIN);
+		count_death(engine, job->cook.error.code, verdict == SRV_VERDICT_TRY_AGAIN);
 	switch (verdict) {
 	case SRV_VERDICT_GOOD:
 		store_outputs(job);
@@ -281,13 +289,13 @@ static void settle(engine_job *job, bool other_source)
 	case SRV_VERDICT_TRY_AGAIN:
 		if (died && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
 			srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
-					engine->assets[job->asset].full, job->error.context);
+					srv_asset_at(engine, job->asset)->full, job->cook.error.context);
 		retry(job);
 		break;
 	case SRV_VERDICT_PASSING:
 		engine->counters.failed++;
-		srv_publish_bad(job, NULL, &job->error);
-		srv_record_job(job, "failed", NULL, &job->error);
+		srv_publish_bad(job, NULL, &job->cook.error);
+		srv_record_job(job, "failed", NULL, &job->cook.error);
 		srv_job_end(job);
 		break;
 	case SRV_VERDICT_KEEP_FAILURE:
@@ -303,8 +311,8 @@ static void step_read(engine_job *job)
 {
 	bool other = read_other_input(job);
 	if (other)
-		hob_fail(&job->error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
-				 job->engine->assets[job->asset].path);
+		hob_fail(&job->cook.error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
+				 srv_asset_at(job->engine, job->asset)->path);
 	settle(job, other);
 }
 
@@ -312,7 +320,7 @@ static void step_read(engine_job *job)
 static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 {
 	srv_stat stat;
-	if (f->exists || !srv_stat_path(job->engine->root_fds[f->root], f->path, &stat))
+	if (f->exists || !srv_stat_path(job->engine->roots->fds[f->root], f->path, &stat))
 		return;
 	f->exists = true;
 	f->stat = stat;
@@ -323,8 +331,8 @@ static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 static void step_hash_read(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	asset *a = &engine->assets[job->asset];
-	const srv_result *result = &job->outcome->result;
+	asset *a = srv_asset_at(engine, job->asset);
+	const srv_result *result = &job->cook.outcome->result;
 	uint32_t *files = HOB_NEW(&job->arena, uint32_t, result->dep_count);
 	uint32_t count = 0;
 	for (uint32_t i = 0; files && i < result->dep_count; i++) {
@@ -339,9 +347,9 @@ static void step_hash_read(engine_job *job)
 			continue;
 		srv_file *f = srv_graph_at(engine->graph, file);
 		/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not changed. */
-		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->tick)
-			f->changed = job->tick;
-		if (f->changed > job->tick)
+		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->cook.tick)
+			f->changed = job->cook.tick;
+		if (f->changed > job->cook.tick)
 			continue;
 		find_unlisted(job, f, file);
 		files[count++] = file;
@@ -355,8 +363,8 @@ void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 	if (engine->audit && srv_engine_take_audit(engine, job_, outcome))
 		return;
 	engine_job *job = job_;
-	asset *a = &engine->assets[job->asset];
-	job->outcome = outcome;
+	asset *a = srv_asset_at(engine, job->asset);
+	job->cook.outcome = outcome;
 	job->on_worker = false;
 	engine->counters.running--;
 	/* A file that is missing from a folder that is being deleted says nothing about the model. */
@@ -371,18 +379,18 @@ void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
 				srv_publish_cancelled(engine, a, job, NULL);
 			else if (!job->abandoned)
 				srv_engine_apply(engine, job->asset,
-								 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->force});
+								 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->order.force});
 			srv_record_job(job, "cancelled", NULL, NULL);
 		}
 		srv_job_end(job);
 		return;
 	}
-	if (outcome->stalled && job->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
+	if (outcome->stalled && job->cook.tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 		srv_outcome_stalled_again(outcome);
-	job->error = outcome->error;
+	job->cook.error = outcome->error;
 	/* A cook that ran out of memory tells how much the next try needs. */
-	if (job->error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->peak_bytes)
-		a->peak_bytes = outcome->peak_bytes;
+	if (job->cook.error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->cost.peak_bytes)
+		a->cost.peak_bytes = outcome->peak_bytes;
 	/* If the preview fails, the final cook fails as well, so the failure is kept as the final one. */
 	if (!outcome->ok) {
 		job->ingredients.profile = HOB_PROFILE_FINAL;

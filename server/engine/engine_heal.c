@@ -1,6 +1,12 @@
-#include "engine_private.h"
+#include "engine_health.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_upkeep.h"
 
 #include "../log/log.h"
+
+#include <stdlib.h>
 
 /* Rebuilds a damaged index while the daemon serves from memory, and writes the engine's state again. */
 
@@ -10,31 +16,14 @@ static void store_assets(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
 		srv_engine_store_root(engine, i);
-	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (srv_asset_is_alive(&engine->assets[i].life) && engine->assets[i].rev > 0)
-			srv_engine_store_asset(engine, &engine->assets[i]);
+	for (uint32_t i = 0; i < engine->assets->count; i++)
+		if (srv_asset_is_alive(&srv_asset_at(engine, i)->life) && srv_asset_at(engine, i)->shown.rev > 0)
+			srv_engine_store_asset(engine, srv_asset_at(engine, i));
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
 		if (f->exists && f->has_digest)
 			srv_engine_store_file(engine, i, srv_engine_now_ms());
 	}
-}
-
-static void tell_trouble(srv_engine *engine, const hob_error *why)
-{
-	uv_mutex_lock(&engine->post_lock);
-	engine->index_trouble = *why;
-	uv_mutex_unlock(&engine->post_lock);
-}
-
-void srv_engine_index_trouble(void *user, hob_buf *out)
-{
-	srv_engine *engine = user;
-	uv_mutex_lock(&engine->post_lock);
-	if (engine->index_trouble.code != HOB_ERR_OK)
-		hob_buf_printf(out, "it is damaged or missing and cannot be rebuilt: %s",
-					   engine->index_trouble.context);
-	uv_mutex_unlock(&engine->post_lock);
 }
 
 /* The record `good` is readable; whole: all of its blobs exist as well. */
@@ -43,7 +32,7 @@ static bool has_record(srv_engine *engine, const asset *a, bool whole)
 	srv_recipe recipe;
 	hob_error error;
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = srv_store_recipe(engine->store, &a->good, &engine->scratch, &recipe, &error);
+	bool found = srv_store_recipe(engine->store, &a->shown.good, &engine->scratch, &recipe, &error);
 	for (uint32_t i = 0; found && whole && i < recipe.output_count; i++)
 		found = srv_blob_exists(engine->store, &recipe.outputs[i].digest);
 	hob_arena_restore(&engine->scratch, mark);
@@ -64,12 +53,12 @@ bool srv_engine_serves(srv_engine *engine, const asset *a)
 static uint32_t cook_lost(srv_engine *engine)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; engine->ready && i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
+	for (uint32_t i = 0; engine->sources->ready && i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || has_record(engine, a, true))
 			continue;
 		count++;
-		a->has_last = false;
+		a->last.known = false;
 		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	return count;
@@ -80,12 +69,12 @@ static bool keep_folders(srv_engine *engine)
 	uint32_t made;
 	size_t lost;
 	hob_error error;
-	if (uv_now(engine->loop) < engine->heal_at)
+	if (uv_now(engine->loop) < engine->upkeep->heal_at)
 		return false;
 	if (!srv_store_keep_folders(engine->store, &made, &lost, &error)) {
 		srv_log(SRV_LOG_ERROR, "cache", "%s", error.context);
-		engine->heal_at = uv_now(engine->loop) + AGAIN_MS;
-		tell_trouble(engine, &error);
+		engine->upkeep->heal_at = uv_now(engine->loop) + AGAIN_MS;
+		srv_engine_set_health(engine, ENGINE_HEALTH_INDEX, &error);
 		return false;
 	}
 	if (made == 0)
@@ -93,7 +82,7 @@ static bool keep_folders(srv_engine *engine)
 	srv_log(SRV_LOG_ERROR, "cache",
 			"folders of it were removed while this daemon uses them; they were made again, %zu blob%s lost",
 			lost, lost == 1 ? " is" : "s are");
-	tell_trouble(engine, &(hob_error){0});
+	srv_engine_set_health(engine, ENGINE_HEALTH_INDEX, NULL);
 	if (srv_store_has_index(engine->store) && !srv_store_is_damaged(engine->store)) {
 		uint32_t count = cook_lost(engine);
 		srv_log(SRV_LOG_WARNING, "healing", "%u asset%s cooked again", count, count == 1 ? " is" : "s are");
@@ -114,16 +103,16 @@ void srv_engine_look_for_index(srv_engine *engine)
 bool srv_engine_heal_index(srv_engine *engine)
 {
 	hob_error error;
-	if (!srv_store_is_damaged(engine->store) || uv_now(engine->loop) < engine->heal_at)
+	if (!srv_store_is_damaged(engine->store) || uv_now(engine->loop) < engine->upkeep->heal_at)
 		return false;
 	if (!srv_store_rebuild(engine->store, &error)) {
 		srv_log(SRV_LOG_ERROR, "cache", "the index is damaged and cannot be rebuilt now: %s", error.context);
-		engine->heal_at = uv_now(engine->loop) + AGAIN_MS;
-		tell_trouble(engine, &error);
+		engine->upkeep->heal_at = uv_now(engine->loop) + AGAIN_MS;
+		srv_engine_set_health(engine, ENGINE_HEALTH_INDEX, &error);
 		return false;
 	}
 	engine->counters.rebuilds++;
-	tell_trouble(engine, &(hob_error){0});
+	srv_engine_set_health(engine, ENGINE_HEALTH_INDEX, NULL);
 	uint32_t lost = cook_lost(engine);
 	if (lost > 0)
 		srv_log(SRV_LOG_WARNING, "cache",
@@ -138,4 +127,62 @@ bool srv_engine_heal_index(srv_engine *engine)
 	if (!srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	return true;
+}
+
+/* ---- blobs */
+
+/* When blobs are damaged or missing: checks only the assets that have them among their outputs. */
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(hob_sha256));
+}
+
+static hob_sha256 *take_damaged(srv_engine *engine, size_t *count)
+{
+	enum { AT_A_TIME = 256 };
+	hob_sha256 *list = NULL;
+	*count = 0;
+	for (size_t more = AT_A_TIME; more == AT_A_TIME; *count += more) {
+		hob_sha256 *bigger = realloc(list, (*count + AT_A_TIME) * sizeof *list);
+		if (!bigger)
+			break;
+		list = bigger;
+		more = srv_store_take_damaged(engine->store, list + *count, AT_A_TIME);
+	}
+	qsort(list, list ? *count : 0, sizeof *list, compare);
+	return list;
+}
+
+static bool uses_one(const srv_view_asset *a, const hob_sha256 *damaged, size_t count)
+{
+	for (uint32_t i = 0; i < a->output_count; i++)
+		if (bsearch(&a->outputs[i].digest, damaged, count, sizeof *damaged, compare))
+			return true;
+	return false;
+}
+
+void srv_engine_heal_blobs(srv_engine *engine)
+{
+	size_t count;
+	hob_sha256 *damaged = take_damaged(engine, &count);
+	uint32_t assets = 0;
+	const srv_view *view = count > 0 ? srv_views_take(engine->views) : NULL;
+	for (uint32_t i = 0; view && i < view->count; i++) {
+		uint32_t id = srv_engine_asset_by_name(engine, view->assets[i]->full);
+		if (id == HOB_NONE || !uses_one(view->assets[i], damaged, count))
+			continue;
+		asset *a = srv_asset_at(engine, id);
+		assets++;
+		if (srv_engine_root_is_away(engine, a->root))
+			a->last.known = false; /* checked when the root is back */
+		else
+			srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
+	}
+	if (view)
+		srv_view_drop(view);
+	free(damaged);
+	if (count > 0)
+		srv_log(SRV_LOG_WARNING, "healing", "%zu blob%s damaged or gone; %u asset%s cooked again", count,
+				count == 1 ? " was" : "s were", assets, assets == 1 ? " is" : "s are");
 }

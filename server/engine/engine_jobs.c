@@ -1,210 +1,212 @@
-#include "engine_private.h"
+#include "engine_jobs.h"
 
-#include "../../core/base/json_write.h"
-#include "../query/past_job.h"
+#include "../log/log.h"
+#include "engine_audit.h"
+#include "engine_exchange.h"
+#include "engine_health.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-/* Prints queued and running jobs for the API. Finished jobs: query/past.c. */
+/* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy, few enough that
+ * the order of the queue matters. A priority may also use the places of the lower ones, so it never waits behind them. */
+enum { AHEAD = 16, ASKING_MAX = 256 };
 
-static void put_reasons(hob_buf *out, hob_str members)
+/* ---- which begin */
+
+void srv_engine_fill(srv_engine *engine)
 {
-	hob_json_key(out, "reason");
-	hob_buf_printf(out, "[%.*s]", HOB_FMT(members));
-}
-
-static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
-{
-	hob_json_key(out, name);
-	hob_json_time(out, unix_ms);
-}
-
-static const char *live_state(const engine_job *job)
-{
-	if (!job || srv_engine_waits_for_worker(job) || job->twin_of)
-		return "queued";
-	return job->on_worker ? "cooking" : job->outcome ? "storing" : "checking";
-}
-
-static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
-{
-	const asset *a = &engine->assets[id];
-	const engine_job *job = a->life.job;
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", job ? job->id : a->life.next.id);
-	hob_json_put_str(out, "kind", HOB_STR("cook"));
-	hob_json_put_str(out, "asset", hob_str_of(a->full));
-	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
-	hob_json_key(out, "result");
-	hob_json_null(out);
-	put_time_member(out, "queued_at", job ? job->queued_at_ms : a->life.next.queued_at_ms);
-	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
-	hob_json_key(out, "expected_ms");
-	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
-	if (job && job->on_worker) {
-		hob_json_key(out, "progress");
-		hob_buf_printf(out, "%.3f", (double)job->progress);
-		hob_json_put_str(out, "stage", hob_str_of(job->stage));
-	}
-	srv_priority priority = job ? job->priority : srv_queue_priority(engine->queue, id);
-	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
-	put_reasons(out, hob_buf_str(job ? &job->reasons : &a->life.next.why));
-	hob_json_close(out, '}');
-}
-
-/* ---- lists */
-
-static bool wanted_live(const srv_control *control, const asset *a)
-{
-	int64_t queued = a->life.job ? a->life.job->queued_at_ms : a->life.next.queued_at_ms;
-	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
-		   srv_control_lists(control->text, hob_str_of(live_state(a->life.job))) &&
-		   queued >= control->since_ms;
-}
-
-static void put_live(srv_engine *engine, const srv_control *control, uint32_t limit, hob_buf *items)
-{
-	uint32_t given = 0;
-	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR("running")))
-		srv_engine_put_tasks(engine, false, items);
-	for (uint32_t i = 0; i < engine->asset_count && given < limit; i++) {
-		const asset *a = &engine->assets[i];
-		if (a->life.job && !srv_engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
-			put_live_job(engine, i, items);
-			given++;
-		}
-	}
-	for (const engine_job *job = engine->waiting; job && given < limit; job = job->list_next)
-		if (wanted_live(control, &engine->assets[job->asset])) {
-			put_live_job(engine, job->asset, items);
-			given++;
-		}
-	uint32_t room = srv_queue_count(engine->queue);
-	uint32_t *queued = given < limit ? malloc((room + 1) * sizeof *queued) : NULL;
-	uint32_t count = queued ? srv_queue_peek(engine->queue, queued, room) : 0;
-	for (uint32_t i = 0; i < count && given < limit; i++) {
-		if (!wanted_live(control, &engine->assets[queued[i]]))
-			continue;
-		put_live_job(engine, queued[i], items);
-		given++;
-	}
-	free(queued);
-}
-
-void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
-{
-	uint32_t limit = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
-	hob_buf items = {0};
-	srv_engine_flush(engine); /* finished jobs are rows, which server/query reads */
-	put_live(engine, control, limit, &items);
-	control->answer(control, 200, hob_buf_str(&items));
-	hob_buf_release(&items);
-}
-
-/* ---- one job */
-
-/* The asset of a queued or running job, or HOB_NONE. */
-static uint32_t find_live(const srv_engine *engine, uint64_t id)
-{
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
-		if (id > 0 && (a->life.job ? a->life.job->id == id : a->life.next.id == id))
-			return i;
-	}
-	return HOB_NONE;
-}
-
-void srv_engine_tell_job(srv_engine *engine, srv_control *control)
-{
-	hob_buf body = {0};
-	srv_engine_flush(engine); /* the same */
-	uint32_t live = find_live(engine, control->number);
-	if (live != HOB_NONE)
-		put_live_job(engine, live, &body);
-	else
-		srv_engine_put_task(engine, control->number, &body);
-	if (body.size > 0)
-		control->answer(control, 200, hob_buf_str(&body));
-	else
-		srv_control_answer(control, 404, "http.not-found", "no such job is queued or runs");
-	hob_buf_release(&body);
-}
-
-/* ---- cancelling */
-
-static void cancel_queued(srv_engine *engine, uint32_t id)
-{
-	asset *a = &engine->assets[id];
-	hob_buf reasons = {0};
-	hob_error error;
-	srv_asset_next next = {0};
-	srv_publish_cancelled(engine, a, NULL, &next);
-	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&next.why)));
-	srv_job_row row = {.id = next.id,
-					   .asset = hob_str_of(a->full),
-					   .reason = hob_buf_str(&reasons),
-					   .result = HOB_STR("cancelled"),
-					   .queued_at_ms = next.queued_at_ms,
-					   .finished_at_ms = srv_engine_now_ms()};
-	if (srv_store_put_job(engine->store, &row, &error))
-		engine->publish.rows = true;
-	engine->counters.cancelled++;
-	engine->counters.jobs++;
-	srv_engine_note_activity(engine, &row);
-	hob_buf_release(&next.why);
-	hob_buf_release(&reasons);
-}
-
-/* Waits for a worker, or for the same cook of a copy. */
-static bool cancel_waiting(srv_engine *engine, engine_job *job)
-{
-	if (!job->twin_of)
-		(void)srv_engine_hurry_claim(job);
-	for (engine_job **at = job->twin_of ? &job->twin_of->twins : &engine->waiting; *at;
-		 at = &(*at)->list_next) {
-		if (*at != job)
-			continue;
-		*at = job->list_next;
-		engine->counters.cancelled++;
-		srv_publish_cancelled(engine, &engine->assets[job->asset], job, NULL);
-		srv_record_job(job, "cancelled", NULL, NULL);
-		srv_job_end(job);
-		return true;
-	}
-	return false;
-}
-
-void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
-{
-	hob_arena arena;
-	hob_arena_init(&arena, 16 << 20);
-	srv_job_row row;
-	uint32_t id = find_live(engine, control->number);
-	engine_job *job = id != HOB_NONE ? engine->assets[id].life.job : NULL;
-	hob_error ignored;
-	bool done = id == HOB_NONE &&
-				srv_past_find_job(engine->store, control->number, (hob_str){0}, &arena, &row, &ignored);
-	hob_arena_release(&arena);
-	if (id == HOB_NONE) {
-		srv_control_answer(control, done ? 409 : 404, done ? "http.conflict" : "http.not-found",
-						   done ? "this job is over" : "no such job");
+	/* A job that the cache answers ends inside srv_job_begin and asks for the next one. The loop keeps the stack flat. */
+	if (engine->jobs->filling)
 		return;
+	engine->jobs->filling = true;
+	uint32_t left = srv_engine_left_to_others(engine);
+	for (uint32_t begun = 0; !engine->closing && engine->jobs->pool_ready; begun++) {
+		srv_priority priority = srv_queue_most_urgent(engine->jobs->queue);
+		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
+		/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
+		uint32_t elsewhere =
+			engine->exchange->asking + left < ASKING_MAX ? engine->exchange->asking + left : ASKING_MAX;
+		if (engine->jobs->alive - elsewhere >= srv_pool_size(engine->jobs->pool) + ahead)
+			break;
+		if (!srv_engine_has_time(engine, begun)) {
+			srv_engine_go_on(engine);
+			break;
+		}
+		uint32_t id = srv_queue_pop(engine->jobs->queue, &priority);
+		if (id == HOB_NONE)
+			break;
+		if (!srv_job_begin(engine, id, priority))
+			break;
 	}
-	bool taken = true;
-	if (!job) {
-		cancel_queued(engine, id);
-	} else if (job->on_worker) {
-		job->stopped = true;
-		taken = srv_pool_cancel(engine->pool, job);
-	} else {
-		taken = cancel_waiting(engine, job);
+	engine->jobs->filling = false;
+	if (engine->exchange->unclaimed)
+		srv_engine_claim_more(engine);
+	srv_engine_count_waiting(engine);
+}
+
+/* ---- the pool */
+
+static void show_extensions(srv_engine *engine)
+{
+	uint32_t count;
+	const srv_pool_importer *importers = srv_pool_importers(engine->jobs->pool, &count);
+	hob_buf text = {0};
+	hob_buf_put(&text, "\n", 1);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < importers[i].extension_count; k++)
+			hob_buf_printf(&text, "%.*s\n", HOB_FMT(importers[i].extensions[k]));
+	srv_views_set_extensions(engine->views, hob_buf_str(&text));
+	srv_publish_note_view(&engine->publish);
+	hob_buf_release(&text);
+}
+
+/* The first worker tells which importers exist, and they decide which files are assets. */
+static void on_pool_ready(void *user)
+{
+	srv_engine *engine = user;
+	engine->jobs->pool_ready = true;
+	show_extensions(engine);
+	srv_engine_set_sandbox(engine, srv_pool_sandbox(engine->jobs->pool));
+	for (uint32_t i = 0; i < engine->assets->count; i++)
+		srv_asset_at(engine, i)->importer =
+			srv_pool_importer_for(engine->jobs->pool, hob_str_of(srv_asset_at(engine, i)->path));
+	srv_watch_deliver(engine->sources->watch);
+}
+
+static void on_pool_idle(void *user)
+{
+	srv_engine *engine = user;
+	srv_engine_feed_workers(engine);
+	srv_engine_fill(engine);
+	if (engine->audit)
+		srv_engine_go_on_auditing(engine);
+}
+
+static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
+{
+	const srv_engine *engine = user;
+	if (engine->audit && srv_engine_is_audit(engine, job_))
+		return;
+	engine_job *job = job_;
+	snprintf(job->progress.stage, sizeof job->progress.stage, "%.*s", HOB_FMT(stage));
+	job->progress.share = fraction;
+}
+
+static void on_pool_trouble(void *user, const hob_error *why)
+{
+	srv_engine *engine = user;
+	const hob_error *before = srv_engine_ill(engine, ENGINE_HEALTH_WORKERS);
+	if (why && !(before && strcmp(before->context, why->context) == 0))
+		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, srv_engine_hint(why->code));
+	if (!why)
+		srv_log(SRV_LOG_INFO, "workers", "can be started again");
+	srv_engine_set_health(engine, ENGINE_HEALTH_WORKERS, why);
+	engine->jobs->no_workers = why && srv_pool_alive(engine->jobs->pool) == 0;
+	srv_engine_feed_workers(engine);
+	for (uint32_t i = 0; i < engine->assets->count && !why; i++)
+		srv_engine_apply(engine, i,
+						 (srv_asset_event){.kind = SRV_ASSET_WORKERS_BACK,
+										   .reason = "retry",
+										   .priority = SRV_PRIORITY_BACKGROUND});
+	srv_engine_fill(engine);
+}
+
+static void on_pool_closed(void *user)
+{
+	srv_engine *engine = user;
+	engine->jobs->pool = NULL;
+	srv_engine_close_when_idle(engine);
+}
+
+bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
+{
+	const srv_engine_options *options = &engine->options;
+	srv_pool_options pool = {.worker_path = options->worker_path,
+							 .workers = options->workers,
+							 .timeout_ms = options->timeout_ms,
+							 .memory_limit = options->memory_limit,
+							 .source_limit = options->source_limit,
+							 .sandbox = options->sandbox,
+							 .blender = options->blender,
+							 .root_fds = engine->roots->fds,
+							 .root_count = options->root_count,
+							 .one_first = true};
+	srv_pool_callbacks callbacks = {
+		engine,			  on_pool_ready,	   on_pool_idle,		srv_engine_pool_done,
+		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_trouble};
+	return srv_pool_new(engine->loop, &pool, &callbacks, &engine->jobs->pool, err);
+}
+
+void srv_engine_close_workers(srv_engine *engine)
+{
+	srv_pool_close(engine->jobs->pool, on_pool_closed, engine);
+}
+
+/* ---- life */
+
+bool srv_engine_is_idle(const srv_engine *engine)
+{
+	return engine->jobs->alive == 0 && srv_queue_count(engine->jobs->queue) == 0;
+}
+
+struct engine_jobs *srv_engine_jobs_new(void)
+{
+	struct engine_jobs *jobs = calloc(1, sizeof *jobs);
+	if (jobs && (jobs->queue = srv_queue_new()))
+		return jobs;
+	free(jobs);
+	return NULL;
+}
+
+void srv_engine_jobs_free(struct engine_jobs *jobs)
+{
+	if (!jobs)
+		return;
+	assert(jobs->alive == 0 && !jobs->pool);
+	srv_queue_free(jobs->queue);
+	free(jobs->active);
+	free(jobs);
+}
+
+void srv_engine_close_jobs(srv_engine *engine)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	srv_engine_step_meetings(engine);
+	while (jobs->waiting) {
+		engine_job *job = jobs->waiting;
+		jobs->waiting = job->list_next;
+		srv_job_end(job);
 	}
-	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)control->number);
-	if (taken)
-		control->answer(control, 202, hob_buf_str(&body));
-	else
-		srv_control_answer(control, 409, "http.conflict",
-						   "this job is being checked or stored and will finish in a moment");
-	hob_buf_release(&body);
+}
+
+void srv_job_detach(engine_job *job)
+{
+	job->abandoned = true;
+	if (job->on_worker)
+		srv_pool_cancel(job->engine->jobs->pool, job);
+}
+
+void srv_job_free(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	assert(engine->closing || srv_asset_at(engine, job->asset)->life.job != job);
+	if (job->claim.state != ENGINE_CLAIM_NONE)
+		srv_engine_end_claim(job);
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
+		if (engine->jobs->active[i] == job) {
+			engine->jobs->active[i] = engine->jobs->active[--engine->jobs->active_count];
+			break;
+		}
+	srv_outcome_free(job->cook.outcome);
+	hob_buf_release(&job->order.why);
+	hob_arena_release(&job->arena);
+	hob_arena_release(&job->abroad.found);
+	engine->jobs->recorded -= job->recorded;
+	free(job);
+	engine->jobs->alive--;
+	srv_engine_close_when_idle(engine);
 }

@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_jobs.h"
 
 #include "../worker/machine.h"
 
@@ -22,14 +22,14 @@ static uint32_t source_mib(const srv_engine *engine)
 void srv_engine_put_limits(engine_job *job, srv_recipe *recipe)
 {
 	const srv_engine *engine = job->engine;
-	bool died = !job->outcome->has_result;
-	if (died || job->error.code == HOB_ERR_TIMEOUT || job->error.code == HOB_ERR_MEMORY ||
-		job->error.code == HOB_ERR_LIMIT)
+	bool died = !job->cook.outcome->has_result;
+	if (died || job->cook.error.code == HOB_ERR_TIMEOUT || job->cook.error.code == HOB_ERR_MEMORY ||
+		job->cook.error.code == HOB_ERR_LIMIT)
 		recipe->stats = hob_arena_printf(&job->arena,
 										 "{\"timeout_ms\":%u,\"memory_mib\":%u,\"source_mib\":%u,\"sandbox\":"
 										 "%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
 										 engine->options.timeout_ms, memory_mib(engine), source_mib(engine),
-										 (int)engine->options.sandbox, engine->machine, HOB_VERSION);
+										 (int)engine->options.sandbox, engine->jobs->machine, HOB_VERSION);
 }
 
 static bool says(const cJSON *then, const char *name, const char *now)
@@ -53,7 +53,7 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 	bool other = age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
 				 has_more(then, "memory_mib", memory_mib(engine)) ||
 				 has_more(then, "source_mib", source_mib(engine)) ||
-				 !says(then, "machine", engine->machine) || !says(then, "hob", HOB_VERSION) ||
+				 !says(then, "machine", engine->jobs->machine) || !says(then, "hob", HOB_VERSION) ||
 				 cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
 					 (double)engine->options.sandbox;
 	cJSON_Delete(then);
@@ -63,33 +63,33 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 void srv_engine_doubt_at(asset *a, const srv_recipe *recipe)
 {
 	bool observed = recipe && recipe->error.len > 0 && recipe->stats.len > 0;
-	a->doubt_at_ms = observed ? recipe->cooked_at_ms + DAY_MS : 0;
+	a->last.doubt_at_ms = observed ? recipe->cooked_at_ms + DAY_MS : 0;
 }
 
 void srv_engine_look_at_machine(srv_engine *engine)
 {
 	srv_memory memory;
 	srv_machine_memory("", &memory);
-	engine->memory_total = memory.total;
-	srv_machine_facts(&memory, engine->machine, sizeof engine->machine);
+	engine->jobs->memory_total = memory.total;
+	srv_machine_facts(&memory, engine->jobs->machine, sizeof engine->jobs->machine);
 }
 
 void srv_engine_doubt(srv_engine *engine)
 {
-	char before[sizeof engine->machine];
-	if (uv_now(engine->loop) < engine->doubt_at)
+	char before[sizeof engine->jobs->machine];
+	if (uv_now(engine->loop) < engine->jobs->doubt_at)
 		return;
-	engine->doubt_at = uv_now(engine->loop) + LOOK_MS;
-	snprintf(before, sizeof before, "%s", engine->machine);
+	engine->jobs->doubt_at = uv_now(engine->loop) + LOOK_MS;
+	snprintf(before, sizeof before, "%s", engine->jobs->machine);
 	srv_engine_look_at_machine(engine);
-	bool other = strcmp(before, engine->machine) != 0;
+	bool other = strcmp(before, engine->jobs->machine) != 0;
 	int64_t now = srv_engine_now_ms();
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
-		bool due = other || now >= a->doubt_at_ms || now < a->doubt_at_ms - 2 * DAY_MS;
-		if (a->doubt_at_ms == 0 || !due || a->life.state != SRV_ASSET_IDLE)
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
+		bool due = other || now >= a->last.doubt_at_ms || now < a->last.doubt_at_ms - 2 * DAY_MS;
+		if (a->last.doubt_at_ms == 0 || !due || a->life.state != SRV_ASSET_IDLE)
 			continue;
-		a->doubt_at_ms = 0;
+		a->last.doubt_at_ms = 0;
 		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 	}
 }

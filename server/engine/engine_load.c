@@ -1,5 +1,9 @@
-#include "engine_private.h"
+#include "engine_move.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_upkeep.h"
 
+#include "../../core/base/array.h"
 #include "../store/digest_map.h"
 
 #include <stdlib.h>
@@ -34,26 +38,18 @@ static void load_audit(void *user, const srv_audit_row *row)
 
 static void take_audit(const loader *load, asset *a)
 {
-	const kept_audit *kept = srv_digest_map_find(&load->audits, &a->good);
+	const kept_audit *kept = srv_digest_map_find(&load->audits, &a->shown.good);
 	if (!kept)
 		return;
-	a->audited_at_ms = a->audit_turn_ms = kept->at_ms;
-	hob_buf_put_str(&a->audit, kept->found);
-}
-
-static uint32_t root_by_name(srv_engine *engine, hob_str name)
-{
-	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (hob_str_equal(engine->roots[i].name, name))
-			return i;
-	return HOB_NONE;
+	a->check.at_ms = a->check.turn_ms = kept->at_ms;
+	hob_buf_put_str(&a->check.found, kept->found);
 }
 
 /* A file does not exist until a scan lists it. Its digest is used if the scan finds the same stat data. */
 static void load_file(void *user, const srv_file_row *row)
 {
 	loader *load = user;
-	uint32_t root = root_by_name(load->engine, row->root);
+	uint32_t root = srv_engine_root_by_name(load->engine, row->root);
 	uint32_t file = root == HOB_NONE ? HOB_NONE : srv_graph_file(load->engine->graph, root, row->path);
 	if (file == HOB_NONE)
 		return;
@@ -66,7 +62,7 @@ static void load_file(void *user, const srv_file_row *row)
 static void collect_asset(void *user, const srv_asset_row *row)
 {
 	loader *load = user;
-	if (root_by_name(load->engine, row->root) == HOB_NONE)
+	if (srv_engine_root_by_name(load->engine, row->root) == HOB_NONE)
 		return;
 	if (!HOB_ROOM(load->rows, load->capacity, load->count))
 		return;
@@ -86,21 +82,22 @@ static bool is_zero(const hob_sha256 *digest)
 
 static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recipe, hob_arena *arena)
 {
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
 	uint32_t *files = HOB_NEW(arena, uint32_t, recipe->dep_count);
-	a->inputs = calloc(recipe->dep_count + 1, sizeof *a->inputs);
-	for (uint32_t i = 0; files && a->inputs && i < recipe->dep_count; i++) {
+	a->last.inputs = calloc(recipe->dep_count + 1, sizeof *a->last.inputs);
+	for (uint32_t i = 0; files && a->last.inputs && i < recipe->dep_count; i++) {
 		hob_str path;
 		if (!hob_path_join(arena, dir, recipe->deps[i].path, &path, NULL))
 			continue;
 		uint32_t file = srv_graph_file(engine->graph, a->root, path);
 		if (file == HOB_NONE)
 			continue;
-		files[a->input_count] = file;
-		a->inputs[a->input_count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
+		files[a->last.input_count] = file;
+		a->last.inputs[a->last.input_count++] =
+			(asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
 	}
-	a->has_last = files && srv_graph_set_deps(engine->graph, id, files, a->input_count);
+	a->last.known = files && srv_graph_set_deps(engine->graph, id, files, a->last.input_count);
 }
 
 /* Most assets have the ingredients of the asset before them. */
@@ -133,44 +130,44 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	srv_engine *engine = load->engine;
 	const srv_asset_row *row = &load->rows[number];
 	uint32_t id = load->assets[number];
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	uint64_t hash[2];
 	load->assets[number] = HOB_NONE;
 	srv_asset_event restored = {.kind = SRV_ASSET_RESTORED, .has_good = good != NULL, .error = error_of(row)};
-	a->rev = row->rev;
-	a->cooked_at_ms = row->cooked_at_ms;
+	a->shown.rev = row->rev;
+	a->shown.cooked_at_ms = row->cooked_at_ms;
 	hob_buf_put_str(&a->error, row->error);
 	if (good) {
-		a->shown = true;
-		a->served = a->good = row->good;
+		a->shown.any = true;
+		a->shown.served = a->shown.good = row->good;
 		restored.good_is_preview = is_preview(load, good, hash);
-		a->final_cook_ns = restored.good_is_preview ? 0 : good->cook_ns;
-		a->peak_bytes = good->peak_bytes;
+		a->cost.final_ns = restored.good_is_preview ? 0 : good->cook_ns;
+		a->cost.peak_bytes = good->peak_bytes;
 	}
 	if (last) {
-		a->last = row->last;
-		a->last_lookup = last->lookup;
-		a->last_source = last->source;
-		is_preview(load, last, a->last_ingredients);
+		a->last.key = row->last;
+		a->last.lookup = last->lookup;
+		a->last.source = last->source;
+		is_preview(load, last, a->last.ingredients);
 		load_inputs(engine, id, last, &load->scratch);
 		srv_engine_doubt_at(a, last);
 		if (srv_engine_is_doubtful(engine, last))
-			a->has_last = false;
+			a->last.known = false;
 	}
 	/* A damaged row names a blob that does not exist: the asset is checked again. */
 	uint32_t outputs = good ? good->output_count : 0;
 	srv_asset_apply(&a->life, &restored);
-	a->told = srv_asset_settled(&a->life);
+	a->shown.told = srv_asset_settled(&a->life);
 	if (good)
 		take_audit(load, a);
 	bool was_good =
 		hob_str_equal(row->state, HOB_STR("fresh")) || hob_str_equal(row->state, HOB_STR("stale"));
 	if (was_good && outputs == 0)
-		a->has_last = false;
+		a->last.known = false;
 	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
-			a->has_last = false;
+			a->last.known = false;
 	srv_publish_view_of(engine, a, good ? good : &(srv_recipe){0});
 	hob_arena_restore(&load->scratch, mark);
 }
@@ -231,7 +228,7 @@ static bool add_assets(loader *load, hob_error *err)
 		return hob_fail(err, MEMORY, "no memory left for the list of assets");
 	for (uint32_t i = 0; i < load->count; i++) {
 		const srv_asset_row *row = &load->rows[i];
-		uint32_t file = srv_graph_file(engine->graph, root_by_name(engine, row->root), row->path);
+		uint32_t file = srv_graph_file(engine->graph, srv_engine_root_by_name(engine, row->root), row->path);
 		load->assets[i] = file == HOB_NONE ? HOB_NONE : srv_engine_add_asset(engine, file);
 		load->next[i] = HOB_NONE;
 		bool fresh = false;
@@ -275,12 +272,12 @@ static void forget_loaded(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)
 		srv_graph_at(engine->graph, i)->has_digest = false;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
 		srv_asset_apply(&a->life, &(srv_asset_event){.kind = SRV_ASSET_FORGOTTEN});
-		a->has_last = false;
-		a->audited_at_ms = 0;
-		hob_buf_clear(&a->audit);
+		a->last.known = false;
+		a->check.at_ms = 0;
+		hob_buf_clear(&a->check.found);
 		hob_buf_clear(&a->error);
 		srv_publish_view_of(engine, a, &(srv_recipe){0});
 	}
@@ -295,8 +292,8 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	srv_digest_map_init(&load.rows_of, sizeof(uint32_t));
 	srv_digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);
-	engine->rev = srv_store_last_rev(engine->store);
-	engine->next_job = srv_store_last_job(engine->store);
+	engine->publishing->rev = srv_store_last_rev(engine->store);
+	engine->jobs->last_id = srv_store_last_job(engine->store);
 	bool ok = srv_engine_load_moves(engine, err) &&
 			  srv_store_each_file(engine->store, load_file, &load, err) &&
 			  srv_store_each_audit(engine->store, load_audit, &load, err) &&

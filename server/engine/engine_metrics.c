@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
 
 #include "../../core/base/json_write.h"
 #include "../metrics/metrics.h"
@@ -78,7 +78,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 static void put_upstream_requests(hob_buf *out, srv_engine *engine)
 {
 	srv_upstream_facts facts;
-	srv_upstream_look(engine->upstream, &facts);
+	srv_upstream_look(engine->exchange->upstream, &facts);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"hit\"", facts.found);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"upstream\",result=\"miss\"",
 				   facts.asked - facts.found);
@@ -105,7 +105,7 @@ static void put_farm(hob_buf *out, const srv_upstream_facts *facts)
 static void put_upstream(hob_buf *out, srv_engine *engine)
 {
 	srv_upstream_facts facts;
-	if (!engine->upstream) {
+	if (!engine->exchange->upstream) {
 		srv_metric_head(out, METRIC_upstream_up);
 		srv_metric_head(out, METRIC_upstream_outbox);
 		srv_metric_head(out, METRIC_upstream_results);
@@ -113,7 +113,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 		put_farm(out, &(srv_upstream_facts){0});
 		return;
 	}
-	srv_upstream_look(engine->upstream, &facts);
+	srv_upstream_look(engine->exchange->upstream, &facts);
 	one(out, METRIC_upstream_up, facts.state == SRV_UPSTREAM_UP);
 	one(out, METRIC_upstream_outbox, facts.outbox);
 	srv_metric_head(out, METRIC_upstream_results);
@@ -135,7 +135,7 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	srv_metric_head(out, METRIC_cache_requests);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", c->hits);
 	srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"miss\"", c->misses + c->fetched);
-	if (engine->upstream)
+	if (engine->exchange->upstream)
 		put_upstream_requests(out, engine);
 	one_ns(out, METRIC_cache_saved, c->saved_ns);
 	one(out, METRIC_cache_size, usage.blob_bytes);

@@ -1,8 +1,13 @@
-#include "engine_private.h"
+#include "engine_move.h"
 
+#include "../../core/base/array.h"
 #include "../log/log.h"
 #include "../settings/sidecar.h"
 #include "../store/digest_map.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +99,7 @@ uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full)
 
 static const moved *row_of(const srv_engine *engine, const asset *a)
 {
-	return a->move > 0 ? &engine->moves->rows[a->move - 1] : NULL;
+	return a->move.row > 0 ? &engine->moves->rows[a->move.row - 1] : NULL;
 }
 
 static bool has_arrived(const moved *row, const asset *a)
@@ -129,9 +134,9 @@ void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out)
 	const moved *row = row_of(engine, a);
 	srv_engine_asset_id(engine, a, id);
 	hob_buf_printf(out, ",\"id\":\"%s\"", id);
-	if (!a->move_untold)
+	if (!a->move.untold)
 		return;
-	a->move_untold = false;
+	a->move.untold = false;
 	bool arrived = has_arrived(row, a);
 	hob_buf_put_str(out, arrived ? HOB_STR(",\"moved_from\":") : HOB_STR(",\"moved_to\":"));
 	hob_buf_put_json(out, hob_str_of(arrived ? row->earlier : row->name));
@@ -171,7 +176,7 @@ static void put_reason(hob_buf *reasons, hob_str earlier)
 /* The next or current job tells where the source comes from. */
 static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 {
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	if (a->life.state == SRV_ASSET_QUEUED) {
 		srv_engine_apply(engine, id,
 						 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
@@ -181,14 +186,14 @@ static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 		return;
 	}
 	if (a->life.job)
-		put_reason(&a->life.job->reasons, earlier);
+		put_reason(&a->life.job->order.why, earlier);
 	put_reason(&a->why, earlier);
 }
 
 static void keep_settings_for(srv_engine *engine, uint32_t from, uint32_t to)
 {
 	struct engine_moves *moves = engine->moves;
-	if (engine->assets[from].root == engine->assets[to].root &&
+	if (srv_asset_at(engine, from)->root == srv_asset_at(engine, to)->root &&
 		HOB_ROOM(moves->settings, moves->settings_room, moves->settings_count))
 		moves->settings[moves->settings_count++] =
 			(left_settings){from, to, uv_now(engine->loop) + SETTINGS_MS};
@@ -197,29 +202,29 @@ static void keep_settings_for(srv_engine *engine, uint32_t from, uint32_t to)
 /* Clients know it already, so it is a copy, and its original may be deleted alone. */
 static bool is_published(const asset *a)
 {
-	return a->rev > 0 && a->told != SRV_REMOVED;
+	return a->shown.rev > 0 && a->shown.told != SRV_REMOVED;
 }
 
 static void move(srv_engine *engine, uint32_t from, uint32_t to)
 {
 	struct engine_moves *moves = engine->moves;
-	asset *old = &engine->assets[from], *now = &engine->assets[to];
-	bool late = is_published(now) && now->held == 0;
+	asset *old = srv_asset_at(engine, from), *now = srv_asset_at(engine, to);
+	bool late = is_published(now) && now->changeset.held == 0;
 	char id[SRV_ASSET_ID + 1];
 	srv_engine_asset_id(engine, old, id);
 	srv_move_row row = {.number = moves->count > 0 ? moves->rows[moves->count - 1].number + 1 : 1,
-						.rev = engine->rev,
+						.rev = engine->publishing->rev,
 						.id = hob_str_of(id),
 						.earlier = hob_str_of(old->full),
 						.name = hob_str_of(now->full)};
 	hob_error error;
 	if (!add_row(moves, row.number, row.id, row.earlier, row.name))
 		return;
-	old->move = now->move = moves->count;
-	old->move_untold = now->move_untold = true;
+	old->move.row = now->move.row = moves->count;
+	old->move.untold = now->move.untold = true;
 	if (!srv_store_put_move(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->publish.rows = true;
+	srv_publish_note_rows(&engine->publish);
 	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
 	add_reason(engine, to, row.earlier);
 	keep_settings_for(engine, from, to);
@@ -248,7 +253,7 @@ static void put_trace(digest_map *map, const hob_sha256 *key, uint32_t number, u
 
 static bool is_open(const srv_engine *engine, const trace *t)
 {
-	return !t->over && srv_asset_is_alive(&engine->assets[t->asset].life) == (t->side == CAME);
+	return !t->over && srv_asset_is_alive(&srv_asset_at(engine, t->asset)->life) == (t->side == CAME);
 }
 
 static hob_str profile_of(const srv_engine *engine, const asset *a)
@@ -264,7 +269,7 @@ static bool has_same_name(const asset *a, const asset *b)
 
 static bool may_match(const srv_engine *engine, const trace *t, const trace *other)
 {
-	const asset *a = &engine->assets[t->asset], *b = &engine->assets[other->asset];
+	const asset *a = srv_asset_at(engine, t->asset), *b = srv_asset_at(engine, other->asset);
 	return t->asset != other->asset && is_open(engine, other) &&
 		   hob_str_equal(profile_of(engine, a), profile_of(engine, b));
 }
@@ -277,7 +282,7 @@ static trace *find_file(srv_engine *engine, const trace *t)
 	trace *found = NULL;
 	for (uint32_t i = first ? *first : 0; i > 0; i = moves->traces[i - 1].next_file) {
 		trace *other = &moves->traces[i - 1];
-		const asset *a = &engine->assets[t->asset], *b = &engine->assets[other->asset];
+		const asset *a = srv_asset_at(engine, t->asset), *b = srv_asset_at(engine, other->asset);
 		bool untouched = t->stat.size == other->stat.size && t->stat.mtime_ns == other->stat.mtime_ns;
 		if (may_match(engine, t, other) && (untouched || (a->root == b->root && has_same_name(a, b))) &&
 			(!found || a->root == b->root))
@@ -295,11 +300,11 @@ static trace *find_bytes(srv_engine *engine, const trace *t)
 	for (uint32_t i = first ? *first : 0; i > 0; i = moves->traces[i - 1].next_bytes) {
 		trace *other = &moves->traces[i - 1];
 		if (!may_match(engine, t, other) ||
-			(other->side == CAME && is_published(&engine->assets[other->asset])))
+			(other->side == CAME && is_published(srv_asset_at(engine, other->asset))))
 			continue;
 		any = other;
 		all++;
-		if (!has_same_name(&engine->assets[t->asset], &engine->assets[other->asset]))
+		if (!has_same_name(srv_asset_at(engine, t->asset), srv_asset_at(engine, other->asset)))
 			continue;
 		named = other;
 		with_name++;
@@ -323,7 +328,7 @@ static void forget_traces(srv_engine *engine)
 {
 	struct engine_moves *moves = engine->moves;
 	for (uint32_t i = 0; i < moves->trace_count; i++)
-		engine->assets[moves->traces[i].asset].trace = 0;
+		srv_asset_at(engine, moves->traces[i].asset)->move.trace = 0;
 	for (int i = 0; i < DIRECTIONS; i++) {
 		srv_digest_map_release(&moves->files[i]);
 		srv_digest_map_release(&moves->bytes[i]);
@@ -346,7 +351,7 @@ static void add_trace(srv_engine *engine, direction side, uint32_t id, const srv
 	trace *t = &moves->traces[moves->trace_count++];
 	*t = (trace){.asset = id, .side = side, .stat = *stat, .has_bytes = bytes};
 	moves->traced_at = uv_now(engine->loop);
-	engine->assets[id].trace = moves->trace_count;
+	srv_asset_at(engine, id)->move.trace = moves->trace_count;
 	if (bytes) {
 		t->bytes = *bytes;
 		put_trace(&moves->bytes[side], bytes, moves->trace_count, &t->next_bytes);
@@ -366,13 +371,13 @@ void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat,
 /* At the first start every file is new, and none is gone. */
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 {
-	if (!engine->closing && (engine->ready || engine->rev > 0))
+	if (!engine->closing && (engine->sources->ready || engine->publishing->rev > 0))
 		add_trace(engine, CAME, id, stat, NULL);
 }
 
 void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes)
 {
-	uint32_t number = engine->assets[id].trace;
+	uint32_t number = srv_asset_at(engine, id)->move.trace;
 	trace *t = number > 0 ? &engine->moves->traces[number - 1] : NULL;
 	if (!t || t->side != CAME || t->over || t->has_bytes)
 		return;
@@ -387,12 +392,12 @@ void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *byt
 /* Later: a person may have moved the model, and not yet its settings. */
 static void move_settings(srv_engine *engine, const left_settings *left)
 {
-	const asset *old = &engine->assets[left->from], *now = &engine->assets[left->to];
+	const asset *old = srv_asset_at(engine, left->from), *now = srv_asset_at(engine, left->to);
 	if (srv_asset_is_alive(&old->life) || !srv_asset_is_alive(&now->life))
 		return;
 	hob_error error;
 	bool done;
-	if (!srv_sidecar_move(engine->root_fds[now->root], hob_str_of(old->path), hob_str_of(now->path), &done,
+	if (!srv_sidecar_move(engine->roots->fds[now->root], hob_str_of(old->path), hob_str_of(now->path), &done,
 						  &error))
 		srv_log(SRV_LOG_WARNING, "settings", "of %s are not those of %s yet: %s", old->full, now->full,
 				error.context);

@@ -1,18 +1,20 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
+
+#include "../worker/machine.h"
 
 /* The priority of a dirty asset, and what raises it while it waits. */
 
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {
-	bool used =
-		priority > SRV_PRIORITY_IN_USE && srv_uses_has(srv_events_uses(engine->events), hob_str_of(a->full));
+	bool used = priority > SRV_PRIORITY_IN_USE &&
+				srv_uses_has(srv_events_uses(engine->publish.events), hob_str_of(a->full));
 	return used ? SRV_PRIORITY_IN_USE : priority;
 }
 
 void srv_engine_wait_for_worker(engine_job *job)
 {
-	engine_job **at = &job->engine->waiting;
-	while (*at && (*at)->priority <= job->priority)
+	engine_job **at = &job->engine->jobs->waiting;
+	while (*at && (*at)->order.priority <= job->order.priority)
 		at = &(*at)->list_next;
 	job->list_next = *at;
 	*at = job;
@@ -20,19 +22,19 @@ void srv_engine_wait_for_worker(engine_job *job)
 
 bool srv_engine_waits_for_worker(const engine_job *job)
 {
-	return job->cooking && !job->on_worker && !job->outcome;
+	return job->cooking && !job->on_worker && !job->cook.outcome;
 }
 
 void srv_engine_raise_job(engine_job *job, srv_priority priority)
 {
 	srv_engine *engine = job->engine;
-	for (; job && job->priority > priority; job = job->twin_of) {
-		job->priority = priority;
+	for (; job && job->order.priority > priority; job = job->twin_of) {
+		job->order.priority = priority;
 		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE)
-			srv_pool_hurry(engine->pool, job);
+			srv_pool_hurry(engine->jobs->pool, job);
 		if (srv_engine_hurry_claim(job))
 			continue;
-		engine_job **at = &engine->waiting;
+		engine_job **at = &engine->jobs->waiting;
 		while (*at && *at != job)
 			at = &(*at)->list_next;
 		if (*at) {
@@ -44,22 +46,22 @@ void srv_engine_raise_job(engine_job *job, srv_priority priority)
 
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 {
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	if (srv_asset_raise(&a->life, priority))
-		srv_queue_push(engine->queue, id, priority, a->final_cook_ns);
+		srv_queue_push(engine->jobs->queue, id, priority, a->cost.final_ns);
 	if (a->life.job)
 		srv_engine_raise_job(a->life.job, priority);
 }
 
 void srv_engine_raise_used(srv_engine *engine)
 {
-	uint64_t changes = srv_uses_changes(srv_events_uses(engine->events));
-	if (changes == engine->uses_seen)
+	uint64_t changes = srv_uses_changes(srv_events_uses(engine->publish.events));
+	if (changes == engine->jobs->uses_seen)
 		return;
-	engine->uses_seen = changes;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
-		bool waits = srv_queue_has(engine->queue, i) ||
+	engine->jobs->uses_seen = changes;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		bool waits = srv_queue_has(engine->jobs->queue, i) ||
 					 (a->life.job && (srv_engine_waits_for_worker(a->life.job) || a->life.job->twin_of));
 		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
 			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
@@ -70,16 +72,59 @@ void srv_engine_count_waiting(srv_engine *engine)
 {
 	uint32_t counts[SRV_PRIORITY_COUNT], all = 0;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
-		counts[i] = srv_queue_count_of(engine->queue, (srv_priority)i);
-	for (const engine_job *job = engine->waiting; job; job = job->list_next)
-		counts[job->priority]++;
-	counts[SRV_PRIORITY_BACKGROUND] += engine->unclaimed_count;
+		counts[i] = srv_queue_count_of(engine->jobs->queue, (srv_priority)i);
+	for (const engine_job *job = engine->jobs->waiting; job; job = job->list_next)
+		counts[job->order.priority]++;
+	counts[SRV_PRIORITY_BACKGROUND] += engine->exchange->unclaimed_count;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
 		engine->counters.queued_of[i] = counts[i];
 		all += counts[i];
 	}
 	engine->counters.queue_length = all;
 	srv_activity_waits(engine->activity,
-					   srv_queue_count(engine->queue) + engine->jobs_alive - engine->jobs_recorded,
+					   srv_queue_count(engine->jobs->queue) + engine->jobs->alive - engine->jobs->recorded,
 					   srv_engine_now_ms());
+}
+
+/* ---- estimates of time and memory, from earlier cooks */
+
+/* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
+enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
+
+uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
+{
+	uint64_t cooked = engine->counters.cooked;
+	return a->cost.final_ns > 0 ? a->cost.final_ns : cooked > 0 ? engine->counters.cook_ns / cooked : 0;
+}
+
+void srv_engine_note_expected(srv_engine *engine)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
+		const engine_job *job = engine->jobs->active[i];
+		double left =
+			job->progress.share > 0 && job->progress.share < 1 ? 1 - (double)job->progress.share : 1;
+		sum += (uint64_t)((double)srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)) * left);
+	}
+	for (uint32_t i = 0; srv_queue_count(engine->jobs->queue) > 0 && i < engine->assets->count; i++)
+		if (srv_queue_has(engine->jobs->queue, i))
+			sum += srv_engine_expected_ns(engine, srv_asset_at(engine, i));
+	uint32_t workers = engine->jobs->pool ? srv_pool_size(engine->jobs->pool) : 0;
+	engine->counters.expected_ns = sum / (workers > 0 ? workers : 1);
+}
+
+bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)
+{
+	uint64_t needed = srv_asset_at(engine, job->asset)->cost.peak_bytes, running = 0;
+	if (needed == 0 || engine->counters.running == 0)
+		return true;
+	if (needed < SMALL_BYTES && needed < engine->jobs->memory_total / SMALL_SHARE)
+		return true;
+	/* Running cooks may not have allocated their memory yet. */
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
+		if (engine->jobs->active[i]->on_worker)
+			running += srv_asset_at(engine, engine->jobs->active[i]->asset)->cost.peak_bytes;
+	srv_memory memory;
+	srv_machine_memory("", &memory);
+	return needed + running <= memory.available;
 }

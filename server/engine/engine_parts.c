@@ -1,4 +1,4 @@
-#include "engine_private.h"
+#include "engine_jobs.h"
 
 #include "../log/log.h"
 
@@ -41,8 +41,8 @@ static void put_done(uv_work_t *work, int status)
 	engine->counters.parts_made++;
 	if (!put->ok || !srv_store_put_part(engine->store, &put->part, &put->blob, &put->error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", put->error.context);
-	engine->publish.rows = true;
-	srv_pool_part_kept(engine->pool, put->part.bytes);
+	srv_publish_note_rows(&engine->publish);
+	srv_pool_part_kept(engine->jobs->pool, put->part.bytes);
 	free(put);
 }
 
@@ -54,7 +54,7 @@ void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int
 	part_put *put = calloc(1, sizeof *put);
 	if (!put) {
 		srv_pool_part_unmap(bytes);
-		srv_pool_part_kept(engine->pool, key);
+		srv_pool_part_kept(engine->jobs->pool, key);
 		return;
 	}
 	put->engine = engine;

@@ -1,7 +1,12 @@
-#include "engine_private.h"
+#include "engine_root.h"
 
 #include "../../core/base/json_write.h"
 #include "../log/log.h"
+#include "engine_changeset.h"
+#include "engine_publish.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
+#include "engine_upkeep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,23 +26,23 @@
 
 bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
 {
-	return engine->roots[root].missing_since_ms != 0;
+	return engine->roots->shown[root].missing_since_ms != 0;
 }
 
 /* ---- what is published and kept */
 
 static void show(srv_engine *engine, uint32_t root)
 {
-	const root_state *state = &engine->root_states[root];
+	const root_state *state = &engine->roots->states[root];
 	bool away = srv_engine_root_is_away(engine, root);
-	engine->roots[root].mode = away ? "missing" : state->mode;
-	engine->roots[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
-	engine->publish.view = true;
+	engine->roots->shown[root].mode = away ? "missing" : state->mode;
+	engine->roots->shown[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
+	srv_publish_note_view(&engine->publish);
 }
 
 void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)
 {
-	root_state *state = &engine->root_states[root];
+	root_state *state = &engine->roots->states[root];
 	free(state->note);
 	state->note = strdup(note ? note : "");
 	state->mode = mode;
@@ -46,18 +51,18 @@ void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mod
 
 void srv_engine_store_root(srv_engine *engine, uint32_t root)
 {
-	const root_state *state = &engine->root_states[root];
-	srv_root_row row = {engine->roots[root].name, engine->roots[root].path, state->device, state->inode,
-						engine->roots[root].missing_since_ms};
+	const root_state *state = &engine->roots->states[root];
+	srv_root_row row = {engine->roots->shown[root].name, engine->roots->shown[root].path, state->device,
+						state->inode, engine->roots->shown[root].missing_since_ms};
 	hob_error error;
 	if (!srv_store_put_root(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->publish.rows = true;
+	srv_publish_note_rows(&engine->publish);
 }
 
 static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 {
-	const srv_view_root *r = &engine->roots[root];
+	const srv_view_root *r = &engine->roots->shown[root];
 	hob_buf data = {0};
 	hob_json_open(&data, '{');
 	hob_json_put_str(&data, "root", r->name);
@@ -85,7 +90,7 @@ static look look_at(const srv_engine *engine, uint32_t root)
 	snprintf(path, sizeof path, "%s/.", engine->options.roots[root].path);
 	if (stat(path, &there) != 0)
 		return srv_is_passing(errno) ? LOOK_SAME : LOOK_GONE;
-	bool same = fstat(engine->root_fds[root], &open_one) != 0 ||
+	bool same = fstat(engine->roots->fds[root], &open_one) != 0 ||
 				(there.st_dev == open_one.st_dev && there.st_ino == open_one.st_ino);
 	return same ? LOOK_SAME : LOOK_OTHER;
 }
@@ -104,30 +109,32 @@ void srv_engine_check_root(srv_engine *engine, uint32_t root)
 	int fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	dup3(fd, engine->root_fds[root], O_CLOEXEC);
-	srv_pool_set_root(engine->pool, root, fd);
-	srv_settings_forget(engine->settings_caches[root]);
+	dup3(fd, engine->roots->fds[root], O_CLOEXEC);
+	srv_pool_set_root(engine->jobs->pool, root, fd);
+	srv_settings_forget(engine->roots->caches[root]);
 	if (!srv_engine_root_is_away(engine, root))
-		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now", HOB_FMT(engine->roots[root].name));
-	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].root == root && engine->assets[i].life.job)
-			srv_asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed", hob_str_of(engine->assets[i].path));
+		srv_log(SRV_LOG_WARNING, "watching", "%.*s is another folder now",
+				HOB_FMT(engine->roots->shown[root].name));
+	for (uint32_t i = 0; i < engine->assets->count; i++)
+		if (srv_asset_at(engine, i)->root == root && srv_asset_at(engine, i)->life.job)
+			srv_asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed",
+							hob_str_of(srv_asset_at(engine, i)->path));
 	close(fd);
 }
 
 static bool has_assets(const srv_engine *engine, uint32_t root)
 {
-	for (uint32_t i = 0; i < engine->asset_count; i++)
-		if (engine->assets[i].root == root && srv_asset_is_alive(&engine->assets[i].life))
+	for (uint32_t i = 0; i < engine->assets->count; i++)
+		if (srv_asset_at(engine, i)->root == root && srv_asset_is_alive(&srv_asset_at(engine, i)->life))
 			return true;
 	return false;
 }
 
 bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
 {
-	const root_state *state = &engine->root_states[root];
+	const root_state *state = &engine->roots->states[root];
 	struct stat there;
-	bool same = fstat(engine->root_fds[root], &there) == 0 && there.st_dev == state->device &&
+	bool same = fstat(engine->roots->fds[root], &there) == 0 && there.st_dev == state->device &&
 				there.st_ino == state->inode;
 	return !same && has_assets(engine, root);
 }
@@ -136,12 +143,12 @@ bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
 
 static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 {
-	uint32_t *lost = malloc((engine->asset_count + 1) * sizeof *lost), count = 0;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
+	uint32_t *lost = malloc((engine->assets->count + 1) * sizeof *lost), count = 0;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || a->root != root)
 			continue;
-		if (a->batched)
+		if (a->changeset.member)
 			srv_engine_leave(engine, i);
 		if (!srv_engine_apply(engine, i, (srv_asset_event){.kind = SRV_ASSET_LOST}).publish)
 			continue;
@@ -156,8 +163,8 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 {
-	root_state *state = &engine->root_states[root];
-	srv_view_root *r = &engine->roots[root];
+	root_state *state = &engine->roots->states[root];
+	srv_view_root *r = &engine->roots->shown[root];
 	bool news = !r->missing_since_ms, same = state->away && strcmp(state->away, why) == 0;
 	if (same && !news)
 		return;
@@ -193,7 +200,7 @@ void srv_engine_doubt_root(srv_engine *engine, uint32_t root)
 		return;
 	snprintf(why, sizeof why, "the folder %.200s cannot be opened", engine->options.roots[root].path);
 	srv_engine_lose_root(engine, root, why);
-	srv_watch_rescan(engine->watch, root);
+	srv_watch_rescan(engine->sources->watch, root);
 }
 
 void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root)
@@ -209,17 +216,17 @@ void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root)
 
 bool srv_engine_find_root(srv_engine *engine, uint32_t root)
 {
-	root_state *state = &engine->root_states[root];
+	root_state *state = &engine->roots->states[root];
 	struct stat info;
 	bool was_away = srv_engine_root_is_away(engine, root) || state->missing_since_ms != 0, news = was_away;
-	if (fstat(engine->root_fds[root], &info) == 0) {
+	if (fstat(engine->roots->fds[root], &info) == 0) {
 		news = news || state->device != info.st_dev || state->inode != info.st_ino;
 		state->device = info.st_dev;
 		state->inode = info.st_ino;
 	}
 	free(state->away);
 	state->away = NULL;
-	state->missing_since_ms = engine->roots[root].missing_since_ms = 0;
+	state->missing_since_ms = engine->roots->shown[root].missing_since_ms = 0;
 	show(engine, root);
 	if (news)
 		srv_engine_store_root(engine, root);
@@ -228,9 +235,9 @@ bool srv_engine_find_root(srv_engine *engine, uint32_t root)
 
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 {
-	uint32_t *back = malloc((engine->asset_count + 1) * sizeof *back), count = 0;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
+	uint32_t *back = malloc((engine->assets->count + 1) * sizeof *back), count = 0;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
 		/* The disk that was just missing may have lost rows. */
@@ -246,8 +253,8 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 	srv_publish_states(engine, back, count, "returned");
 	free(back);
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
-			HOB_FMT(engine->roots[root].name), (unsigned long long)engine->roots[root].files,
-			HOB_PLURAL(engine->roots[root].files));
+			HOB_FMT(engine->roots->shown[root].name), (unsigned long long)engine->roots->shown[root].files,
+			HOB_PLURAL(engine->roots->shown[root].files));
 	srv_engine_flush(engine); /* the view comes before the event */
 	publish_root(engine, root, "watched");
 }
@@ -258,7 +265,7 @@ static void load_root(void *user, const srv_root_row *row)
 {
 	srv_engine *engine = user;
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
-		root_state *state = &engine->root_states[i];
+		root_state *state = &engine->roots->states[i];
 		if (!hob_str_equal(row->name, hob_str_of(engine->options.roots[i].name)) ||
 			!hob_str_equal(row->path, hob_str_of(engine->options.roots[i].path)))
 			continue;
@@ -275,26 +282,84 @@ bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		const srv_engine_root *root = &engine->options.roots[i];
-		engine->root_fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		engine->roots->fds[i] = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		int code = errno;
-		if (engine->root_fds[i] < 0 && !engine->root_states[i].known)
+		if (engine->roots->fds[i] < 0 && !engine->roots->states[i].known)
 			return hob_fail(err, IO,
 							"the folder '%s' cannot be opened (%s), and nothing is known of it from earlier; "
 							"mount or make it, or name another one",
 							root->path, strerror(code));
-		if (engine->root_fds[i] < 0)
-			engine->root_fds[i] = srv_store_open_nothing(engine->store);
-		if (engine->root_fds[i] < 0)
+		if (engine->roots->fds[i] < 0)
+			engine->roots->fds[i] = srv_store_open_nothing(engine->store);
+		if (engine->roots->fds[i] < 0)
 			return hob_fail(err, IO, "cannot stand in for the missing folder '%s': %s", root->path,
 							strerror(errno));
-		engine->root_states[i].mode = "scanning";
-		engine->roots[i] = (srv_view_root){.name = hob_str_of(root->name),
-										   .path = hob_str_of(root->path),
-										   .mode = "scanning",
-										   .file_system = "unknown",
-										   .probe = "off",
-										   .folder = engine->root_fds[i],
-										   .settings = engine->root_settings[i]};
+		engine->roots->states[i].mode = "scanning";
+		engine->roots->shown[i] = (srv_view_root){.name = hob_str_of(root->name),
+												  .path = hob_str_of(root->path),
+												  .mode = "scanning",
+												  .file_system = "unknown",
+												  .probe = "off",
+												  .folder = engine->roots->fds[i],
+												  .settings = engine->roots->settings[i]};
 	}
 	return true;
+}
+
+struct engine_roots *srv_engine_roots_new(const srv_engine_options *options)
+{
+	uint32_t count = options->root_count;
+	struct engine_roots *roots = calloc(1, sizeof *roots);
+	if (!roots)
+		return NULL;
+	roots->fds = malloc((count + 1) * sizeof *roots->fds);
+	roots->settings = calloc(count + 1, sizeof *roots->settings);
+	roots->caches = calloc(count + 1, sizeof *roots->caches);
+	roots->shown = calloc(count + 1, sizeof *roots->shown);
+	roots->states = calloc(count + 1, sizeof *roots->states);
+	bool whole = roots->fds && roots->settings && roots->caches && roots->shown && roots->states;
+	for (; whole && roots->count < count; roots->count++) {
+		roots->fds[roots->count] = -1;
+		roots->settings[roots->count] = options->roots[roots->count].settings;
+		whole = (roots->caches[roots->count] = srv_settings_cache_new());
+	}
+	if (!whole)
+		srv_engine_roots_free(roots);
+	return whole ? roots : NULL;
+}
+
+void srv_engine_roots_free(struct engine_roots *roots)
+{
+	if (!roots)
+		return;
+	for (uint32_t i = 0; i < roots->count; i++) {
+		if (roots->fds[i] >= 0)
+			close(roots->fds[i]);
+		srv_settings_cache_free(roots->caches[i]);
+		free(roots->states[i].note);
+		free(roots->states[i].away);
+	}
+	free(roots->fds);
+	free(roots->settings);
+	free(roots->caches);
+	free(roots->shown);
+	free(roots->states);
+	free(roots);
+}
+
+void srv_engine_replace_settings(srv_engine *engine, const hob_settings *settings)
+{
+	struct engine_roots *roots = engine->roots;
+	for (uint32_t i = 0; i < roots->count; i++) {
+		roots->settings[i] = roots->shown[i].settings = settings[i];
+		srv_settings_forget(roots->caches[i]);
+	}
+}
+
+uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name)
+{
+	for (uint32_t i = 0; i < engine->roots->count; i++)
+		if (hob_str_equal(engine->roots->shown[i].name, name))
+			return i;
+	return HOB_NONE;
 }

@@ -1,4 +1,6 @@
-#include "engine_private.h"
+#include "engine_jobs.h"
+#include "engine_root.h"
+#include "engine_sources.h"
 
 #include "../fs/model_format.h"
 #include "../log/log.h"
@@ -57,7 +59,7 @@ void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
 
 void srv_engine_skip_none(srv_engine *engine, uint32_t root)
 {
-	struct engine_skipped *s = &engine->skipped[root];
+	struct engine_skipped *s = &engine->sources->skipped[root];
 	memset(s->counts, 0, srv_model_format_count * sizeof *s->counts);
 	forget_listed(s);
 	s->links = 0;
@@ -87,9 +89,9 @@ static void unlist_file(struct engine_skipped *s, hob_str path)
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there)
 {
 	const srv_model_format *format = srv_model_format_of(path);
-	if (!format || srv_pool_importer_for(engine->pool, path))
+	if (!format || srv_pool_importer_for(engine->jobs->pool, path))
 		return;
-	struct engine_skipped *s = &engine->skipped[root];
+	struct engine_skipped *s = &engine->sources->skipped[root];
 	uint32_t *count = &s->counts[format - srv_model_formats];
 	*count += there ? 1 : *count > 0 ? (uint32_t)-1 : 0;
 	if (there)
@@ -107,7 +109,7 @@ static void tell_link(srv_engine *engine, uint32_t root, srv_file *f)
 			"%.*s/%.*s is a symbolic link that leads out of the folder, which is never followed; move "
 			"its target "
 			"inside, or serve the other folder too",
-			HOB_FMT(engine->roots[root].name), HOB_FMT(f->path));
+			HOB_FMT(engine->roots->shown[root].name), HOB_FMT(f->path));
 }
 
 static bool mark_link(srv_engine *engine, uint32_t root, hob_str path, bool outside)
@@ -118,7 +120,7 @@ static bool mark_link(srv_engine *engine, uint32_t root, hob_str path, bool outs
 	if (!f || f->outside == outside)
 		return false;
 	f->outside = outside;
-	engine->skipped[root].links += outside ? 1 : (uint32_t)-1;
+	engine->sources->skipped[root].links += outside ? 1 : (uint32_t)-1;
 	if (outside)
 		tell_link(engine, root, f);
 	return true;
@@ -133,7 +135,7 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 {
 	hob_str path;
-	for (size_t i = 0; (path = srv_watch_outside(engine->watch, i)).data; i++)
+	for (size_t i = 0; (path = srv_watch_outside(engine->sources->watch, i)).data; i++)
 		mark_link(engine, root, path, true);
 }
 
@@ -152,6 +154,12 @@ static void put_asset(const asset *a, hob_buf *out)
 	cJSON_Delete(error);
 }
 
+bool srv_asset_is_skipped(const asset *a)
+{
+	return !a->life.has_good &&
+		   hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
+}
+
 static bool is_skipped_in(const asset *a, uint32_t root)
 {
 	return a->root == root && srv_asset_is_alive(&a->life) && srv_asset_is_skipped(a);
@@ -160,7 +168,7 @@ static bool is_skipped_in(const asset *a, uint32_t root)
 /* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
 static char *list_text(const srv_engine *engine, uint32_t root)
 {
-	const struct engine_skipped *s = &engine->skipped[root];
+	const struct engine_skipped *s = &engine->sources->skipped[root];
 	uint32_t assets = 0;
 	hob_buf out = {0};
 	hob_buf_put(&out, "[", 1);
@@ -171,9 +179,9 @@ static char *list_text(const srv_engine *engine, uint32_t root)
 		hob_buf_printf(&out, ",\"format\":\"%s\",\"remedy\":\"%s\"}", file->format->what,
 					   file->format->remedy);
 	}
-	for (uint32_t i = 0; i < engine->asset_count && assets < LISTED; i++)
-		if (is_skipped_in(&engine->assets[i], root)) {
-			put_asset(&engine->assets[i], &out);
+	for (uint32_t i = 0; i < engine->assets->count && assets < LISTED; i++)
+		if (is_skipped_in(srv_asset_at(engine, i), root)) {
+			put_asset(srv_asset_at(engine, i), &out);
 			assets++;
 		}
 	hob_buf_put_str(&out, HOB_STR("]"));
@@ -185,7 +193,7 @@ static char *list_text(const srv_engine *engine, uint32_t root)
 
 static void describe(srv_engine *engine, uint32_t root)
 {
-	struct engine_skipped *s = &engine->skipped[root];
+	struct engine_skipped *s = &engine->sources->skipped[root];
 	s->due = false;
 	hob_buf list = {0}, text = {0};
 	uint32_t files = 0, assets = 0;
@@ -198,8 +206,8 @@ static void describe(srv_engine *engine, uint32_t root)
 	if (files > 0)
 		hob_buf_printf(&text, "%u file%s no reader: %.*s", files, files == 1 ? " has" : "s have",
 					   HOB_FMT(hob_buf_str(&list)));
-	for (uint32_t i = 0; i < engine->asset_count; i++)
-		assets += is_skipped_in(&engine->assets[i], root);
+	for (uint32_t i = 0; i < engine->assets->count; i++)
+		assets += is_skipped_in(srv_asset_at(engine, i), root);
 	if (assets > 0)
 		hob_buf_printf(&text, "%s%u file%s skipped (hob ls --skipped)", files > 0 ? "; " : "", assets,
 					   assets == 1 ? " is" : "s are");
@@ -210,22 +218,23 @@ static void describe(srv_engine *engine, uint32_t root)
 	hob_buf_put(&text, "", 1);
 	free(s->text);
 	s->text = text.failed ? NULL : strdup((const char *)text.data);
-	engine->roots[root].skipped = hob_str_of(s->text ? s->text : "");
+	engine->roots->shown[root].skipped = hob_str_of(s->text ? s->text : "");
 	free(s->list);
 	s->list = list_text(engine, root);
-	engine->roots[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
+	engine->roots->shown[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
 	hob_buf_release(&list);
 	hob_buf_release(&text);
 }
 
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
 {
-	engine->skipped[root].due = engine->publish.view = true;
+	engine->sources->skipped[root].due = true;
+	srv_publish_note_view(&engine->publish);
 }
 
 void srv_engine_describe_skipped(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (engine->skipped[i].due)
+		if (engine->sources->skipped[i].due)
 			describe(engine, i);
 }

@@ -1,4 +1,5 @@
-#include "engine_private.h"
+#include "engine_root.h"
+#include "engine_sources.h"
 
 #include "../log/log.h"
 
@@ -15,7 +16,7 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
 		return true;
-	int fd = srv_open_beneath(engine->root_fds[f->root], f->path.data, O_RDONLY, true);
+	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
 	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
 	if (fd >= 0)
 		close(fd);
@@ -24,23 +25,23 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 
 void srv_engine_sweep(srv_engine *engine, uint32_t period_ms)
 {
-	uint32_t count = engine->ready ? srv_graph_count(engine->graph) : 0;
+	uint32_t count = engine->sources->ready ? srv_graph_count(engine->graph) : 0;
 	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000)) + AT_LEAST;
 	uint32_t found = HOB_NONE;
 	for (uint32_t i = 0; i < due && i < count; i++) {
-		engine->swept = (engine->swept + 1) % count;
-		const srv_file *f = srv_graph_at(engine->graph, engine->swept);
+		engine->sources->swept = (engine->sources->swept + 1) % count;
+		const srv_file *f = srv_graph_at(engine->graph, engine->sources->swept);
 		srv_stat now;
-		if (!f->exists || engine->roots[f->root].poll_ms > 0 ||
-			!srv_stat_path(engine->root_fds[f->root], f->path, &now) || srv_stat_equal(&now, &f->stat) ||
+		if (!f->exists || engine->roots->shown[f->root].poll_ms > 0 ||
+			!srv_stat_path(engine->roots->fds[f->root], f->path, &now) || srv_stat_equal(&now, &f->stat) ||
 			event_may_come(engine, f, &now))
 			continue;
-		found = engine->swept;
-		srv_engine_file_appeared(engine, engine->swept, &now, SRV_PRIORITY_CHANGED);
+		found = engine->sources->swept;
+		srv_engine_file_appeared(engine, engine->sources->swept, &now, SRV_PRIORITY_CHANGED);
 	}
 	if (found == HOB_NONE)
 		return;
 	const srv_file *last = srv_graph_at(engine->graph, found);
 	srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event reported this change",
-			HOB_FMT(engine->roots[last->root].name), HOB_FMT(last->path));
+			HOB_FMT(engine->roots->shown[last->root].name), HOB_FMT(last->path));
 }

@@ -1,6 +1,8 @@
-#include "engine_private.h"
+#include "engine_jobs.h"
+#include "engine_upkeep.h"
 
 #include "../../core/base/json_write.h"
+#include "../control/answer.h"
 #include "../log/log.h"
 
 #include <stdatomic.h>
@@ -11,6 +13,8 @@
  *   srv_engine_start_task ---> RUNNING --- verify_done, or at once for gc ---> DONE, kept until TASKS_KEPT newer ones came */
 
 enum { TASKS_KEPT = 16 };
+
+typedef struct engine_task engine_task;
 
 struct engine_task {
 	srv_engine *engine;
@@ -65,7 +69,7 @@ static void put_task(const engine_task *t, hob_buf *out)
 
 bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
 {
-	for (engine_task *t = engine->tasks; t; t = t->next)
+	for (engine_task *t = engine->upkeep->tasks; t; t = t->next)
 		if (t->id == id) {
 			put_task(t, out);
 			return true;
@@ -75,23 +79,23 @@ bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out)
 
 void srv_engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out)
 {
-	for (engine_task *t = engine->tasks; t; t = t->next)
+	for (engine_task *t = engine->upkeep->tasks; t; t = t->next)
 		if (t->finished == finished)
 			put_task(t, out);
 }
 
 void srv_engine_stop_tasks(srv_engine *engine)
 {
-	for (engine_task *t = engine->tasks; t; t = t->next)
+	for (engine_task *t = engine->upkeep->tasks; t; t = t->next)
 		if (!t->finished)
 			t->stop = true;
 }
 
-void srv_engine_free_tasks(srv_engine *engine)
+void srv_engine_free_tasks(struct engine_upkeep *upkeep)
 {
-	while (engine->tasks) {
-		engine_task *t = engine->tasks;
-		engine->tasks = t->next;
+	while (upkeep->tasks) {
+		engine_task *t = upkeep->tasks;
+		upkeep->tasks = t->next;
 		free(t->digests);
 		free(t);
 	}
@@ -100,7 +104,7 @@ void srv_engine_free_tasks(srv_engine *engine)
 static void forget_old(srv_engine *engine)
 {
 	uint32_t kept = 0;
-	for (engine_task **at = &engine->tasks; *at;) {
+	for (engine_task **at = &engine->upkeep->tasks; *at;) {
 		engine_task *t = *at;
 		if (kept++ < TASKS_KEPT || !t->finished) {
 			at = &t->next;
@@ -147,7 +151,7 @@ static void verify_done(uv_work_t *work, int status)
 	finish(t);
 	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blob%s, %llu damaged",
 			(unsigned long long)t->done, HOB_PLURAL(t->done), (unsigned long long)t->damaged);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 static void run_gc(engine_task *t)
@@ -169,7 +173,7 @@ static void run_gc(engine_task *t)
 void srv_engine_start_task(srv_engine *engine, srv_control *control)
 {
 	bool verifies = control->kind == SRV_CONTROL_VERIFY;
-	for (engine_task *t = engine->tasks; t && verifies; t = t->next)
+	for (engine_task *t = engine->upkeep->tasks; t && verifies; t = t->next)
 		if (t->verifies && !t->finished) {
 			srv_control_answer(control, 409, "http.conflict", "the blobs are being verified already");
 			return;
@@ -180,13 +184,13 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 		return;
 	}
 	*t = (engine_task){.engine = engine,
-					   .id = ++engine->next_job,
+					   .id = ++engine->jobs->last_id,
 					   .verifies = verifies,
 					   .dry_run = control->force,
 					   .max_bytes = control->number,
 					   .started_at_ms = srv_engine_now_ms(),
-					   .next = engine->tasks};
-	engine->tasks = t;
+					   .next = engine->upkeep->tasks};
+	engine->upkeep->tasks = t;
 	forget_old(engine);
 	publish(t);
 	if (verifies) {
@@ -194,8 +198,7 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 		t->digests = srv_store_digests(engine->store, &count);
 		t->total = count;
 		t->work.data = t;
-		engine->background++;
-		uv_queue_work(engine->loop, &t->work, verify_run, verify_done);
+		srv_engine_work(engine, &t->work, verify_run, verify_done);
 	} else {
 		run_gc(t);
 	}

@@ -1,8 +1,10 @@
-#include "engine_private.h"
-
-#include "../thumbnail/thumbnail.h"
+#include "engine_derive.h"
+#include "engine_jobs.h"
+#include "engine_move.h"
+#include "engine_requests.h"
 
 #include "../log/log.h"
+#include "../thumbnail/thumbnail.h"
 
 #include <stdlib.h>
 
@@ -64,7 +66,7 @@ static bool gather(srv_engine *engine, const asset *a, uint32_t size, srv_thumbn
 	uint32_t found = 0;
 	*out = (srv_thumbnail_input){.size = size};
 	/* A held result is not drawn before it is published. */
-	bool has = a->shown && srv_store_recipe(engine->store, &a->served, &arena, &recipe, &error);
+	bool has = a->shown.any && srv_store_recipe(engine->store, &a->shown.served, &arena, &recipe, &error);
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
 		const srv_recipe_output *output = &recipe.outputs[i];
 		if (hob_str_equal(output->name, HOB_STR("meshes")))
@@ -87,8 +89,8 @@ static void draw_run(uv_work_t *work)
 {
 	drawing *d = work->data;
 	hob_buf png = {0};
-	if (srv_thumbnail_draw(d->engine->thumbnails->program, d->engine->options.sandbox, d->engine->store,
-						   &d->input, &d->engine->stop_work, &png, &d->error) &&
+	if (srv_thumbnail_draw(d->engine->derive->thumbnails->program, d->engine->options.sandbox,
+						   d->engine->store, &d->input, &d->engine->closing, &png, &d->error) &&
 		srv_blob_put(d->engine->store, hob_buf_bytes(&png), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
 	hob_buf_release(&png);
@@ -111,13 +113,13 @@ static void draw_done(uv_work_t *work, int status)
 	(void)status;
 	drawing *d = work->data;
 	srv_engine *engine = d->engine;
-	struct engine_thumbnails *t = engine->thumbnails;
-	const asset *a = &engine->assets[d->asset];
+	struct engine_thumbnails *t = engine->derive->thumbnails;
+	const asset *a = srv_asset_at(engine, d->asset);
 	hob_error error = d->error;
 	t->running = NULL;
 	if (!engine->closing && error.code == HOB_ERR_OK &&
 		srv_store_put_part(engine->store, &d->key, &d->blob, &error)) {
-		engine->publish.rows = true;
+		srv_publish_note_rows(&engine->publish);
 		atomic_fetch_add(&engine->counters.thumbnails, 1);
 		if (srv_asset_is_alive(&a->life))
 			publish_drawn(engine, a, d->input.size);
@@ -127,16 +129,16 @@ static void draw_done(uv_work_t *work, int status)
 	}
 	free(d);
 	srv_engine_draw_thumbnails(engine);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 void srv_engine_draw_thumbnails(srv_engine *engine)
 {
-	struct engine_thumbnails *t = engine->thumbnails;
-	while (t && !t->running && t->wanted_count > 0 && !engine->closing && !engine->waiting &&
-		   srv_queue_count(engine->queue) == 0) {
+	struct engine_thumbnails *t = engine->derive->thumbnails;
+	while (t && !t->running && t->wanted_count > 0 && !engine->closing && !engine->jobs->waiting &&
+		   srv_queue_count(engine->jobs->queue) == 0) {
 		wanted next = t->wanted[--t->wanted_count];
-		const asset *a = &engine->assets[next.asset];
+		const asset *a = srv_asset_at(engine, next.asset);
 		drawing *d = calloc(1, sizeof *d);
 		hob_sha256 blob;
 		if (!d)
@@ -150,8 +152,7 @@ void srv_engine_draw_thumbnails(srv_engine *engine)
 		*d = (drawing){.engine = engine, .asset = next.asset, .input = d->input, .key = d->key};
 		d->work.data = d;
 		t->running = d;
-		engine->background++;
-		uv_queue_work(engine->loop, &d->work, draw_run, draw_done);
+		srv_engine_work(engine, &d->work, draw_run, draw_done);
 	}
 }
 
@@ -169,7 +170,7 @@ static void want(struct engine_thumbnails *t, uint32_t id, uint32_t size)
 
 void srv_engine_thumbnail(srv_engine *engine, srv_control *control)
 {
-	struct engine_thumbnails *t = engine->thumbnails;
+	struct engine_thumbnails *t = engine->derive->thumbnails;
 	const asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
@@ -185,9 +186,8 @@ void srv_engine_thumbnail(srv_engine *engine, srv_control *control)
 	} else if (!complete || !t || !t->has_program || is_hopeless(t, &key)) {
 		control->answer(control, 404, HOB_STR(""));
 	} else {
-		if (!t->running || t->running->asset != (uint32_t)(a - engine->assets) ||
-			t->running->input.size != size)
-			want(t, (uint32_t)(a - engine->assets), size);
+		if (!t->running || t->running->asset != a->id || t->running->input.size != size)
+			want(t, a->id, size);
 		srv_engine_draw_thumbnails(engine);
 		control->answer(control, 202, HOB_STR(""));
 	}

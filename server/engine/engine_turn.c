@@ -1,7 +1,12 @@
-#include "engine_private.h"
+#include "engine_turn.h"
 
 #include "../../core/base/array.h"
 #include "../log/log.h"
+#include "engine_changeset.h"
+#include "engine_publish.h"
+#include "engine_requests.h"
+#include "engine_sources.h"
+#include "engine_upkeep.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,9 +30,13 @@ typedef struct spread {
 	bool gathers;	  /* the assets join the changeset of the root */
 } spread;
 
-struct engine_spreads {
-	spread *items; /* oldest first */
-	uint32_t count, capacity;
+struct engine_turn {
+	uv_prepare_t end;
+	uv_idle_t more;				/* runs when a turn left work for the next one */
+	uint64_t began_cpu_ns;		/* the thread's own clock then */
+	uint64_t began_ns, idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
+	spread *spreads;			/* oldest first: assets that become dirty in later turns */
+	uint32_t spread_count, spread_capacity;
 };
 
 static uint64_t cpu_now_ns(void)
@@ -39,8 +48,8 @@ static uint64_t cpu_now_ns(void)
 
 static uint64_t turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)
 {
-	uint64_t took = now - engine->turn_began_ns, slept = idle - engine->turn_idle_ns;
-	return engine->turn_began_ns > 0 && took > slept ? took - slept : 0;
+	uint64_t took = now - engine->turn->began_ns, slept = idle - engine->turn->idle_ns;
+	return engine->turn->began_ns > 0 && took > slept ? took - slept : 0;
 }
 
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
@@ -48,30 +57,21 @@ bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
 	return done < AT_LEAST || turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
 }
 
-static void on_more(uv_idle_t *more)
-{
-	srv_engine *engine = more->data;
-	uv_idle_stop(more);
-	if (engine->closing)
-		return;
-	srv_engine_step_spreads(engine);
-	srv_engine_step_meetings(engine);
-	srv_engine_fill(engine);
-}
+static void on_more(uv_idle_t *more);
 
 void srv_engine_go_on(srv_engine *engine)
 {
 	if (!engine->closing)
-		uv_idle_start(&engine->more, on_more);
+		uv_idle_start(&engine->turn->more, on_more);
 }
 
 /* ---- what one file makes dirty */
 
-static bool add_spread(struct engine_spreads *spreads, const spread *s)
+static bool add_spread(struct engine_turn *turn, const spread *s)
 {
-	if (!HOB_ROOM(spreads->items, spreads->capacity, spreads->count))
+	if (!HOB_ROOM(turn->spreads, turn->spread_capacity, turn->spread_count))
 		return false;
-	spreads->items[spreads->count++] = *s;
+	turn->spreads[turn->spread_count++] = *s;
 	return true;
 }
 
@@ -85,9 +85,9 @@ void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t c
 				.kind = kind,
 				.path = f->path,
 				.gathers = srv_engine_gathers(engine, f->root)};
-	if (count > AT_ONCE && engine->ready && (s.assets = malloc(count * sizeof *assets))) {
+	if (count > AT_ONCE && engine->sources->ready && (s.assets = malloc(count * sizeof *assets))) {
 		memcpy(s.assets, assets, count * sizeof *assets);
-		if (add_spread(engine->spreads, &s)) {
+		if (add_spread(engine->turn, &s)) {
 			srv_engine_go_on(engine);
 			return;
 		}
@@ -97,11 +97,11 @@ void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t c
 		srv_asset_dirty(engine, assets[i], priority, kind, s.path);
 }
 
-void srv_engine_step_spreads(srv_engine *engine)
+static void step_spreads(srv_engine *engine)
 {
-	struct engine_spreads *spreads = engine->spreads;
-	while (spreads->count > 0) {
-		spread *s = &spreads->items[0];
+	struct engine_turn *turn = engine->turn;
+	while (turn->spread_count > 0) {
+		spread *s = &turn->spreads[0];
 		if (s->gathers)
 			srv_engine_gather_more(engine, s->root);
 		for (uint32_t done = 0; s->next < s->count && srv_engine_has_time(engine, done); done++)
@@ -112,42 +112,35 @@ void srv_engine_step_spreads(srv_engine *engine)
 			return;
 		}
 		free(s->assets);
-		memmove(s, s + 1, --spreads->count * sizeof *s);
+		memmove(s, s + 1, --turn->spread_count * sizeof *s);
 	}
+}
+
+static void on_more(uv_idle_t *more)
+{
+	srv_engine *engine = more->data;
+	uv_idle_stop(more);
+	if (engine->closing)
+		return;
+	step_spreads(engine);
+	srv_engine_step_meetings(engine);
+	srv_engine_fill(engine);
 }
 
 bool srv_engine_spreads(const srv_engine *engine)
 {
-	return engine->spreads->count > 0;
-}
-
-struct engine_spreads *srv_engine_spreads_new(void)
-{
-	return calloc(1, sizeof(struct engine_spreads));
-}
-
-void srv_engine_spreads_free(struct engine_spreads *spreads)
-{
-	for (uint32_t i = 0; spreads && i < spreads->count; i++)
-		free(spreads->items[i].assets);
-	free(spreads ? spreads->items : NULL);
-	free(spreads);
+	return engine->turn->spread_count > 0;
 }
 
 /* ---- the end of a turn */
 
-static void show_some(void *user)
-{
-	srv_engine_show_some(user);
-}
-
 static void end_turn(srv_engine *engine, uint32_t events)
 {
 	srv_engine_heal_index(engine);
-	srv_publish_turn(&engine->publish, show_some, engine, events);
+	srv_publish_turn(&engine->publish, srv_engine_show_some, engine, events);
 	srv_engine_fold_log(engine);
-	if (engine->due_count > 0) {
-		engine->publish.view = true;
+	if (engine->publishing->due_count > 0) {
+		srv_publish_note_view(&engine->publish);
 		srv_engine_go_on(engine);
 	}
 	if (srv_publish_waits(&engine->publish))
@@ -162,18 +155,19 @@ void srv_engine_flush(srv_engine *engine)
 
 bool srv_engine_is_behind(const srv_engine *engine)
 {
-	return engine->due_count > 0 || srv_publish_waits(&engine->publish) || srv_engine_spreads(engine);
+	return engine->publishing->due_count > 0 || srv_publish_waits(&engine->publish) ||
+		   srv_engine_spreads(engine);
 }
 
 /* The time between two of these calls, without the sleep of the loop. */
 static void count_turn(srv_engine *engine)
 {
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
-	uint64_t took = turn_ns(engine, now, idle), busy = cpu - engine->turn_began_cpu_ns;
-	bool first = engine->turn_began_ns == 0; /* time before it belongs to no turn */
-	engine->turn_began_ns = now;
-	engine->turn_began_cpu_ns = cpu;
-	engine->turn_idle_ns = idle;
+	uint64_t took = turn_ns(engine, now, idle), busy = cpu - engine->turn->began_cpu_ns;
+	bool first = engine->turn->began_ns == 0; /* time before it belongs to no turn */
+	engine->turn->began_ns = now;
+	engine->turn->began_cpu_ns = cpu;
+	engine->turn->idle_ns = idle;
 	if (!first && busy > engine->counters.turn_busiest_ns)
 		engine->counters.turn_busiest_ns = busy;
 	engine->counters.turns++;
@@ -183,15 +177,41 @@ static void count_turn(srv_engine *engine)
 }
 
 /* Once per turn, before the loop sleeps: one view and one transaction for all changes. */
-void srv_engine_end_turn(uv_prepare_t *prepare)
+static void on_end(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
-	srv_engine_step_batches(engine);
-	if (engine->changeset.open) {
+	srv_engine_step_changesets(engine);
+	if (engine->publishing->open_rev.open) {
 		srv_engine_go_on(engine); /* a part of a rev is never shown */
 	} else {
 		end_turn(engine, EVENTS_MOST);
 		srv_engine_answer_waiters(engine); /* the view comes before the answer */
 	}
 	count_turn(engine);
+}
+
+/* ---- life */
+
+struct engine_turn *srv_engine_turn_new(void)
+{
+	return calloc(1, sizeof(struct engine_turn));
+}
+
+void srv_engine_start_turns(srv_engine *engine)
+{
+	struct engine_turn *turn = engine->turn;
+	uv_loop_configure(engine->loop, UV_METRICS_IDLE_TIME);
+	uv_prepare_init(engine->loop, &turn->end);
+	uv_idle_init(engine->loop, &turn->more);
+	srv_engine_add_handle(engine, (uv_handle_t *)&turn->end);
+	srv_engine_add_handle(engine, (uv_handle_t *)&turn->more);
+	uv_prepare_start(&turn->end, on_end);
+}
+
+void srv_engine_turn_free(struct engine_turn *turn)
+{
+	for (uint32_t i = 0; turn && i < turn->spread_count; i++)
+		free(turn->spreads[i].assets);
+	free(turn ? turn->spreads : NULL);
+	free(turn);
 }

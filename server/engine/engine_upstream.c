@@ -1,9 +1,10 @@
-#include "engine_private.h"
+#include "engine_exchange.h"
 
 #include "../../core/base/json_write.h"
 #include "../log/log.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Another cache is asked when the own one has no result, and given what was cooked here.
  *
@@ -15,24 +16,24 @@ static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };
 	const srv_engine *engine = job->engine;
-	if (job->priority == SRV_PRIORITY_BACKGROUND)
+	if (job->order.priority == SRV_PRIORITY_BACKGROUND)
 		return 0;
-	uint64_t tenth = srv_engine_expected_ns(engine, &engine->assets[job->asset]) / 10000000;
+	uint64_t tenth = srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)) / 10000000;
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
 }
 
 static void begin_asking(engine_job *job)
 {
-	job->asking = job->cooking = true;
-	job->engine->asking++;
+	job->abroad.asking = job->cooking = true;
+	job->engine->exchange->asking++;
 }
 
 /* False: the job has ended. */
 static bool end_asking(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	job->asking = job->cooking = false;
-	engine->asking--;
+	job->abroad.asking = job->cooking = false;
+	engine->exchange->asking--;
 	if (!job->abandoned && !engine->closing)
 		return true;
 	srv_job_end(job);
@@ -43,7 +44,7 @@ static void on_fetched(void *user, bool ok)
 {
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
-	srv_recipe *record = job->wanted;
+	srv_recipe *record = job->abroad.wanted;
 	hob_error error;
 	if (!end_asking(job))
 		return;
@@ -54,8 +55,8 @@ static void on_fetched(void *user, bool ok)
 	if (!ok) {
 		srv_job_missed(job);
 	} else {
-		engine->publish.rows = true;
-		job->fetched = true;
+		srv_publish_note_rows(&engine->publish);
+		job->abroad.fetched = true;
 		srv_job_take_recipe(job, record);
 	}
 	srv_engine_fill(engine);
@@ -68,12 +69,12 @@ static void step_match_found(engine_job *job)
 		srv_job_end(job);
 		return;
 	}
-	for (uint32_t i = 0; i < job->candidate_count; i++) {
-		srv_recipe *record = &job->candidates[i];
-		if (!srv_job_inputs_match(job, record) || !srv_upstream_is_worth(engine->upstream, record))
+	for (uint32_t i = 0; i < job->earlier.count; i++) {
+		srv_recipe *record = &job->earlier.items[i];
+		if (!srv_job_inputs_match(job, record) || !srv_upstream_is_worth(engine->exchange->upstream, record))
 			continue;
-		job->wanted = record;
-		if (!srv_upstream_fetch(engine->upstream, record, on_fetched, job))
+		job->abroad.wanted = record;
+		if (!srv_upstream_fetch(engine->exchange->upstream, record, on_fetched, job))
 			break;
 		begin_asking(job);
 		return;
@@ -88,13 +89,13 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 	srv_engine *engine = job->engine;
 	if (!end_asking(job))
 		return;
-	job->seen = count;
+	job->abroad.seen = count;
 	if (count > 0) {
-		hob_arena_release(&job->found);
-		job->found = *arena;
+		hob_arena_release(&job->abroad.found);
+		job->abroad.found = *arena;
 		hob_arena_init(arena, 1);
-		job->candidates = records;
-		job->candidate_count = count;
+		job->earlier.items = records;
+		job->earlier.count = count;
 		(void)srv_job_hash_inputs(job, step_match_found);
 	} else {
 		srv_job_missed(job);
@@ -105,7 +106,7 @@ static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t
 bool srv_engine_ask_upstream(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (job->asked || job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (job->abroad.asked || job->ingredients.profile != HOB_PROFILE_FINAL)
 		return false;
 	if (srv_job_join_twin(job))
 		return true;
@@ -115,9 +116,9 @@ bool srv_engine_ask_upstream(engine_job *job)
 							  .source = job->source,
 							  .inputs = hob_buf_str(&inputs),
 							  .wait_ms = longest_wait(job)};
-	job->asked = true;
-	job->seen = 0;
-	bool asked = !inputs.failed && srv_upstream_find(engine->upstream, &wish, on_found, job);
+	job->abroad.asked = true;
+	job->abroad.seen = 0;
+	bool asked = !inputs.failed && srv_upstream_find(engine->exchange->upstream, &wish, on_found, job);
 	hob_buf_release(&inputs);
 	if (asked)
 		begin_asking(job);
@@ -129,19 +130,19 @@ void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
 	srv_engine *engine = job->engine;
 	if (job->ingredients.profile != HOB_PROFILE_FINAL)
 		return;
-	srv_upstream_give(engine->upstream, &recipe->key, &recipe->lookup);
-	job->given = true;
+	srv_upstream_give(engine->exchange->upstream, &recipe->key, &recipe->lookup);
+	job->abroad.given = true;
 }
 
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 {
 	srv_upstream_facts facts;
 	hob_json_key(out, "upstream");
-	if (!engine->upstream) {
+	if (!engine->exchange->upstream) {
 		hob_json_null(out);
 		return;
 	}
-	srv_upstream_look(engine->upstream, &facts);
+	srv_upstream_look(engine->exchange->upstream, &facts);
 	hob_json_open(out, '{');
 	hob_json_put_str(out, "url", hob_str_of(facts.url));
 	hob_json_put_str(out, "state", hob_str_of(srv_upstream_state_name(facts.state)));
@@ -173,4 +174,42 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 	hob_json_put_u64(out, "late", facts.late);
 	hob_json_put_u64(out, "nodes", facts.nodes);
 	hob_json_close(out, '}');
+}
+
+/* ---- life */
+
+static void on_closed(void *user)
+{
+	srv_engine_work_over(user);
+}
+
+bool srv_engine_start_exchange(srv_engine *engine, hob_error *err)
+{
+	const srv_engine_options *options = &engine->options;
+	srv_upstream_options upstream = {.url = options->upstream,
+									 .token = options->upstream_token,
+									 .cache = options->cache,
+									 .farm = options->farm,
+									 .give = options->push};
+	engine->exchange->claim_chance = (uint64_t)srv_engine_now_ms() * 2654435761u + (uint64_t)getpid();
+	return !options->upstream ||
+		   srv_upstream_new(engine->loop, &upstream, engine->store, &engine->exchange->upstream, err);
+}
+
+void srv_engine_close_exchange(srv_engine *engine)
+{
+	srv_engine_close_claims(engine);
+	if (!engine->exchange->upstream)
+		return;
+	srv_engine_count_work(engine);
+	srv_upstream_close(engine->exchange->upstream, on_closed, engine);
+}
+
+void srv_engine_exchange_free(struct engine_exchange *exchange)
+{
+	if (exchange) {
+		srv_upstream_free(exchange->upstream);
+		srv_engine_forget_promises(exchange);
+	}
+	free(exchange);
 }

@@ -24,6 +24,7 @@ struct srv_graph {
 	uint32_t table_size;
 	list *deps; /* by asset */
 	uint32_t asset_capacity;
+	uint64_t tick;
 };
 
 srv_graph *srv_graph_new(void)
@@ -231,4 +232,14 @@ const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint
 {
 	*count = graph->dependents[file].count;
 	return graph->dependents[file].items;
+}
+
+uint64_t srv_graph_tick(srv_graph *graph)
+{
+	return ++graph->tick;
+}
+
+uint64_t srv_graph_now(const srv_graph *graph)
+{
+	return graph->tick;
 }

@@ -24,7 +24,7 @@ typedef struct srv_file {
 	bool told;		  /* caller's: it was reported to people */
 	bool outside;	  /* caller's: a symbolic link that leads out of the root */
 	uint32_t mark;	  /* caller's: scan generation */
-	uint64_t changed; /* the engine's tick when it was last seen to differ */
+	uint64_t changed; /* caller's: the tick when it was last seen to differ */
 } srv_file;
 
 srv_graph *srv_graph_new(void); /* NULL without memory */
@@ -44,5 +44,9 @@ uint32_t srv_graph_settings(const srv_graph *graph);
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);
 /* Assets that depend on `file`; valid until the next set_deps. */
 const uint32_t *srv_graph_dependents(const srv_graph *graph, uint32_t file, uint32_t *count);
+
+/* Orders what was seen: each call gives a later tick. */
+uint64_t srv_graph_tick(srv_graph *graph);
+uint64_t srv_graph_now(const srv_graph *graph); /* the newest tick; 0: none */
 
 #endif

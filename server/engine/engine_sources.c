@@ -1,6 +1,12 @@
-#include "engine_private.h"
+#include "engine_sources.h"
 
 #include "../log/log.h"
+#include "engine_changeset.h"
+#include "engine_move.h"
+#include "engine_publish.h"
+#include "engine_requests.h"
+#include "engine_root.h"
+#include "engine_turn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,21 +24,9 @@ static void dirty_dependents(srv_engine *engine, uint32_t file, srv_priority pri
 	srv_engine_dirty_all(engine, dependents, count, priority, kind, file);
 }
 
-void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
-{
-	uint32_t count;
-	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
-	const srv_file *f = srv_graph_at(engine->graph, file);
-	for (uint32_t i = 0; i < count; i++)
-		if (dependents[i] != but)
-			srv_asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
-	if (f->asset != HOB_NONE && f->asset != but)
-		srv_asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
-}
-
 static bool settings_reach(const srv_engine *engine, uint32_t root, hob_str path, uint32_t id)
 {
-	const asset *a = &engine->assets[id];
+	const asset *a = srv_asset_at(engine, id);
 	return a->root == root && srv_settings_reaches(path, hob_str_of(a->path));
 }
 
@@ -46,9 +40,9 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	if (!is_settings(f->path))
 		return;
-	uint32_t *reached = malloc((engine->asset_count + 1) * sizeof *reached);
+	uint32_t *reached = malloc((engine->assets->count + 1) * sizeof *reached);
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < engine->asset_count; i++)
+	for (uint32_t i = 0; i < engine->assets->count; i++)
 		if (settings_reach(engine, f->root, f->path, i) && reached)
 			reached[count++] = i;
 		else if (settings_reach(engine, f->root, f->path, i))
@@ -60,7 +54,7 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 {
 	const srv_engine_root *root = &engine->options.roots[in];
-	return srv_pool_importer_for(engine->pool, path) &&
+	return srv_pool_importer_for(engine->jobs->pool, path) &&
 		   (!root->include || hob_glob_match_any(root->include, path)) &&
 		   !hob_glob_match_any(root->exclude, path);
 }
@@ -75,19 +69,19 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 	/* After an event the bytes may differ even if the stat data is the same. */
 	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_BACKGROUND)
 		f->has_digest = false;
-	f->changed = ++engine->tick;
+	f->changed = srv_graph_tick(engine->graph);
 	if (is_settings(f->path))
-		srv_settings_forget(engine->settings_caches[f->root]);
+		srv_settings_forget(engine->roots->caches[f->root]);
 	bool known_version = f->has_digest; /* known from an earlier run, and unchanged */
 	f->stat = *stat;
 	if (is_wanted(engine, f->root, f->path)) {
 		uint32_t id = srv_engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
-		asset *a = &engine->assets[id];
-		a->importer = srv_pool_importer_for(engine->pool, hob_str_of(a->path));
+		asset *a = srv_asset_at(engine, id);
+		a->importer = srv_pool_importer_for(engine->jobs->pool, hob_str_of(a->path));
 		bool is_new = !srv_asset_is_alive(&a->life);
-		if (!(known_version && a->has_last))
+		if (!(known_version && a->last.known))
 			srv_asset_found(engine, id, priority);
 		if (is_new)
 			srv_engine_move_came(engine, id, stat);
@@ -97,7 +91,7 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
 		/* The end of the first scan checks each record against the files and settings. */
-		if (engine->ready)
+		if (engine->sources->ready)
 			dirty_by_settings(engine, file, priority);
 	}
 }
@@ -110,27 +104,27 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	hob_sha256 bytes = f->digest;
 	f->exists = f->has_digest = false;
 	if (is_settings(f->path))
-		srv_settings_forget(engine->settings_caches[f->root]);
+		srv_settings_forget(engine->roots->caches[f->root]);
 	if (f->listed) {
-		engine->roots[f->root].files--;
+		engine->roots->shown[f->root].files--;
 		srv_engine_skip_file(engine, f->root, f->path, false);
 		srv_engine_show_skipped(engine, f->root);
 	}
 	f->listed = false;
-	engine->publish.view = true;
+	srv_publish_note_view(&engine->publish);
 	f->stat = (srv_stat){0};
-	f->changed = ++engine->tick;
+	f->changed = srv_graph_tick(engine->graph);
 	uint32_t id = f->asset;
 	hob_error error;
-	if (existed && !srv_store_delete_file(engine->store, engine->roots[f->root].name, f->path, &error))
+	if (existed && !srv_store_delete_file(engine->store, engine->roots->shown[f->root].name, f->path, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	engine->publish.rows = true;
+	srv_publish_note_rows(&engine->publish);
 	if (id != HOB_NONE) {
-		asset *a = &engine->assets[id];
+		asset *a = srv_asset_at(engine, id);
 		bool skipped = srv_asset_is_skipped(a), alive = srv_asset_is_alive(&a->life);
-		if (!known && a->has_last)
-			bytes = a->last_source;
-		known = known || a->has_last;
+		if (!known && a->last.known)
+			bytes = a->last.source;
+		known = known || a->last.known;
 		srv_asset_remove(engine, id);
 		if (alive && !srv_asset_is_alive(&a->life))
 			srv_engine_move_gone(engine, id, &was, known ? &bytes : NULL);
@@ -148,18 +142,18 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 /* A cook may report a missing source before the event arrives; the asset exists until the event. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
-	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&engine->assets[f->asset].life));
+	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life));
 }
 
 /* A failed scan also counts for those that wait for it. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
-	engine->scan_rounds[root]++;
+	engine->sources->scan_rounds[root]++;
 	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.scans++;
-	engine->publish.view = true;
+	srv_publish_note_view(&engine->publish);
 	/* Workers start now: earlier they would have competed with the scan. */
-	srv_pool_fill(engine->pool);
+	srv_pool_fill(engine->jobs->pool);
 	srv_engine_fill(engine);
 }
 
@@ -172,7 +166,7 @@ static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_ent
 	if (file == HOB_NONE)
 		return;
 	srv_file *f = srv_graph_at(engine->graph, file);
-	f->mark = engine->intake.mark;
+	f->mark = engine->sources->intake.mark;
 	f->listed = true;
 	srv_engine_file_appeared(engine, file, &entry->stat, SRV_PRIORITY_BACKGROUND);
 }
@@ -180,10 +174,10 @@ static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_ent
 static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
-	if (f->root != root || f->mark == engine->intake.mark)
+	if (f->root != root || f->mark == engine->sources->intake.mark)
 		return;
-	if (srv_watch_is_unread(engine->watch, f->path)) {
-		engine->roots[root].files += f->listed;
+	if (srv_watch_is_unread(engine->sources->watch, f->path)) {
+		engine->roots->shown[root].files += f->listed;
 		return;
 	}
 	f->listed = false;
@@ -192,10 +186,10 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 	srv_graph_dependents(engine->graph, file, &used);
 	srv_stat stat;
 	if (used > 0)
-		srv_watch_add_file(engine->watch, root, f->path);
-	bool unlisted =
-		(f->exists || used > 0) && f->asset == HOB_NONE && !srv_pool_importer_for(engine->pool, f->path);
-	if (unlisted && srv_stat_path(engine->root_fds[root], f->path, &stat))
+		srv_watch_add_file(engine->sources->watch, root, f->path);
+	bool unlisted = (f->exists || used > 0) && f->asset == HOB_NONE &&
+					!srv_pool_importer_for(engine->jobs->pool, f->path);
+	if (unlisted && srv_stat_path(engine->roots->fds[root], f->path, &stat))
 		srv_engine_file_appeared(engine, file, &stat, SRV_PRIORITY_BACKGROUND);
 	else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 		file_gone(engine, file, SRV_PRIORITY_BACKGROUND);
@@ -204,9 +198,9 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 /* A result of an earlier run is kept only if each input still is as its record says. */
 static void check(srv_engine *engine, uint32_t id)
 {
-	asset *a = &engine->assets[id];
+	asset *a = srv_asset_at(engine, id);
 	if (srv_asset_is_alive(&a->life) && !srv_engine_root_is_away(engine, a->root) &&
-		!srv_queue_has(engine->queue, id) && !a->life.job && !srv_asset_is_current(engine, a))
+		!srv_queue_has(engine->jobs->queue, id) && !a->life.job && !srv_asset_is_current(engine, a))
 		srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
 }
 
@@ -220,18 +214,18 @@ static bool has_time_for_many(const srv_engine *engine, uint32_t done)
 static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	uint32_t done = 0;
-	for (; engine->intake.next < count; engine->intake.next++) {
+	for (; engine->sources->intake.next < count; engine->sources->intake.next++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		compare_listed(engine, root, &files[engine->intake.next]);
+		compare_listed(engine, root, &files[engine->sources->intake.next]);
 	}
-	if (engine->intake.file == 0)
-		engine->roots[root].files = count;
+	if (engine->sources->intake.file == 0)
+		engine->roots->shown[root].files = count;
 	/* Files that a job found after the scan are newer than the list. */
-	for (; engine->intake.file < engine->intake.files; engine->intake.file++) {
+	for (; engine->sources->intake.file < engine->sources->intake.files; engine->sources->intake.file++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		compare_known(engine, root, (uint32_t)engine->intake.file);
+		compare_known(engine, root, (uint32_t)engine->sources->intake.file);
 	}
 	return true;
 }
@@ -240,24 +234,24 @@ static bool all_scanned(const srv_engine *engine)
 {
 	bool all = true;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		all = all && engine->scanned[i];
+		all = all && engine->sources->scanned[i];
 	return all;
 }
 
 /* After the last of the first scans. False: the next turn continues. */
 static bool become_ready(srv_engine *engine)
 {
-	if (engine->ready || !all_scanned(engine))
+	if (engine->sources->ready || !all_scanned(engine))
 		return true;
 	uint32_t done = 0;
-	for (; engine->intake.checked < engine->asset_count; engine->intake.checked++) {
+	for (; engine->sources->intake.checked < engine->assets->count; engine->sources->intake.checked++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		check(engine, engine->intake.checked);
+		check(engine, engine->sources->intake.checked);
 	}
 	if (!srv_engine_make_views(engine))
 		return false;
-	engine->ready = true;
+	engine->sources->ready = true;
 	srv_engine_count_waiting(engine);
 	srv_engine_show(engine);
 	if (engine->callbacks.ready)
@@ -267,34 +261,34 @@ static bool become_ready(srv_engine *engine)
 
 static void begin_scan(srv_engine *engine, uint32_t root, size_t count)
 {
-	engine->intake = (engine_intake){.open = true, .checked = engine->intake.checked};
+	engine->sources->intake = (engine_intake){.open = true, .checked = engine->sources->intake.checked};
 	srv_engine_check_root(engine, root);
-	if (count == 0 && !srv_watch_is_unread(engine->watch, (hob_str){0}) &&
+	if (count == 0 && !srv_watch_is_unread(engine->sources->watch, (hob_str){0}) &&
 		srv_engine_root_is_doubtful(engine, root)) {
 		srv_engine_lose_empty_root(engine, root);
 		return;
 	}
-	engine->intake.back = srv_engine_find_root(engine, root);
-	srv_engine_batch_find(engine, root);
+	engine->sources->intake.back = srv_engine_find_root(engine, root);
+	srv_engine_changeset_find(engine, root);
 	srv_engine_gather_scan(engine, root);
-	engine->intake.gathers = srv_engine_gathers(engine, root);
-	engine->intake.mark = ++engine->scan_mark;
-	engine->intake.files = srv_graph_count(engine->graph);
+	engine->sources->intake.gathers = srv_engine_gathers(engine, root);
+	engine->sources->intake.mark = ++engine->sources->scan_mark;
+	engine->sources->intake.files = srv_graph_count(engine->graph);
 	srv_engine_skip_none(engine, root);
 	srv_engine_skip_links(engine, root);
 }
 
 static bool compare(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
-	if (engine->intake.gathers)
+	if (engine->sources->intake.gathers)
 		srv_engine_gather_more(engine, root);
 	bool over = compare_some(engine, root, files, count);
 	srv_engine_gathered(engine);
 	if (!over)
 		return false;
-	srv_engine_take_list(engine, root, engine->intake.mark);
+	srv_engine_take_list(engine, root, engine->sources->intake.mark);
 	srv_engine_show_skipped(engine, root);
-	if (engine->intake.back)
+	if (engine->sources->intake.back)
 		srv_engine_welcome_root(engine, root);
 	return true;
 }
@@ -304,16 +298,16 @@ static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 	srv_engine *engine = user;
 	if (engine->closing)
 		return true;
-	if (!engine->intake.open)
+	if (!engine->sources->intake.open)
 		begin_scan(engine, root, count);
 	/* The root may be lost during the comparison. */
-	bool compares = !engine->intake.compared && !srv_engine_root_is_away(engine, root);
+	bool compares = !engine->sources->intake.compared && !srv_engine_root_is_away(engine, root);
 	if (compares && !compare(engine, root, files, count))
 		return false;
-	engine->intake.compared = engine->scanned[root] = true;
+	engine->sources->intake.compared = engine->sources->scanned[root] = true;
 	if (!become_ready(engine))
 		return false;
-	engine->intake.open = false;
+	engine->sources->intake.open = false;
 	end_scan(engine, root);
 	return true;
 }
@@ -324,7 +318,7 @@ static void on_gone(void *user, uint32_t root, const char *why)
 	if (engine->closing)
 		return;
 	srv_engine_lose_root(engine, root, why);
-	engine->scanned[root] = true;
+	engine->sources->scanned[root] = true;
 	while (!become_ready(engine))
 		;
 	end_scan(engine, root);
@@ -339,7 +333,7 @@ static bool is_listed(const srv_engine *engine, const srv_file *f)
 	char dir[PATH_MAX];
 	hob_str parent = hob_path_dir(f->path);
 	snprintf(dir, sizeof dir, "%.*s", HOB_FMT(parent));
-	int fd = srv_open_beneath(engine->root_fds[f->root], dir, O_PATH | O_DIRECTORY, false);
+	int fd = srv_open_beneath(engine->roots->fds[f->root], dir, O_PATH | O_DIRECTORY, false);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -350,10 +344,10 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 	srv_file *f = srv_graph_at(engine->graph, file);
 	if (!f->listed && is_listed(engine, f)) {
 		f->listed = true;
-		engine->roots[f->root].files++;
+		engine->roots->shown[f->root].files++;
 		srv_engine_skip_file(engine, f->root, f->path, true);
 		srv_engine_show_skipped(engine, f->root);
-		engine->publish.view = true;
+		srv_publish_note_view(&engine->publish);
 	}
 	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
@@ -362,33 +356,33 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 {
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
-			HOB_FMT(engine->roots[root].name), HOB_FMT(path), strerror(errno));
-	srv_watch_rescan(engine->watch, root);
+			HOB_FMT(engine->roots->shown[root].name), HOB_FMT(path), strerror(errno));
+	srv_watch_rescan(engine->sources->watch, root);
 }
 
 /* False: the next turn continues. */
 static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, uint32_t *done)
 {
-	if (engine->intake.file == 0) {
+	if (engine->sources->intake.file == 0) {
 		srv_engine_find_below(engine, root, folder);
-		engine->intake.files = srv_graph_count(engine->graph);
+		engine->sources->intake.files = srv_graph_count(engine->graph);
 	}
-	for (; engine->intake.file < engine->intake.files; engine->intake.file++) {
-		uint32_t file = engine->intake.file;
+	for (; engine->sources->intake.file < engine->sources->intake.files; engine->sources->intake.file++) {
+		uint32_t file = engine->sources->intake.file;
 		srv_file *f = srv_graph_at(engine->graph, file);
 		srv_stat stat;
 		if (f->root != root || (!is_known(engine, f) && !f->listed) || !hob_str_starts(f->path, folder))
 			continue;
 		if (!srv_engine_has_time(engine, (*done)++))
 			return false;
-		if (srv_stat_path(engine->root_fds[root], f->path, &stat))
+		if (srv_stat_path(engine->roots->fds[root], f->path, &stat))
 			file_there(engine, file, &stat);
 		else if (srv_is_passing(errno))
 			look_again(engine, root, f->path);
 		else
 			file_gone(engine, file, SRV_PRIORITY_CHANGED);
 	}
-	engine->intake.file = 0;
+	engine->sources->intake.file = 0;
 	return true;
 }
 
@@ -396,13 +390,13 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
 	uint32_t done = 0;
-	for (; engine->intake.next < count; engine->intake.next++) {
+	for (; engine->sources->intake.next < count; engine->sources->intake.next++) {
 		if (!srv_engine_has_time(engine, done++))
 			return false;
-		hob_str path = paths[engine->intake.next];
+		hob_str path = paths[engine->sources->intake.next];
 		srv_stat stat;
 		bool folder = path.len > 0 && path.data[path.len - 1] == '/';
-		bool there = !folder && srv_stat_path(engine->root_fds[root], path, &stat);
+		bool there = !folder && srv_stat_path(engine->roots->fds[root], path, &stat);
 		int code = errno;
 		if (!folder && !there && srv_is_passing(code)) {
 			look_again(engine, root, path);
@@ -412,7 +406,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 			srv_engine_skip_link(engine, root, path, !there && code == EXDEV);
 		/* Files that vanished with their root were not deleted. */
 		if (srv_engine_root_is_away(engine, root) || (!there && !srv_engine_root_holds(engine, root))) {
-			srv_watch_rescan(engine->watch, root);
+			srv_watch_rescan(engine->sources->watch, root);
 			return true;
 		}
 		if (folder) {
@@ -436,17 +430,17 @@ static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 	srv_engine *engine = user;
 	if (engine->closing)
 		return true;
-	if (!engine->intake.open) {
-		engine->intake = (engine_intake){.open = true, .checked = engine->intake.checked};
+	if (!engine->sources->intake.open) {
+		engine->sources->intake = (engine_intake){.open = true, .checked = engine->sources->intake.checked};
 		srv_engine_gather(engine, root, paths, count);
-		engine->intake.gathers = srv_engine_gathers(engine, root);
-	} else if (engine->intake.gathers) {
+		engine->sources->intake.gathers = srv_engine_gathers(engine, root);
+	} else if (engine->sources->intake.gathers) {
 		srv_engine_gather_more(engine, root);
 	}
 	bool over = take_changes(engine, root, paths, count);
 	srv_engine_gathered(engine);
 	srv_engine_fill(engine);
-	engine->intake.open = !over;
+	engine->sources->intake.open = !over;
 	return over;
 }
 
@@ -454,10 +448,10 @@ static void on_reset(void *user, uint32_t root, const char *why)
 {
 	srv_engine *engine = user;
 	engine->counters.resets++;
-	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots[root].name), why);
+	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots->shown[root].name), why);
 	hob_buf data = {0};
 	hob_buf_put_str(&data, HOB_STR("{\"root\":"));
-	hob_buf_put_json(&data, engine->roots[root].name);
+	hob_buf_put_json(&data, engine->roots->shown[root].name);
 	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
 	hob_buf_put_json(&data, hob_str_of(why));
 	hob_buf_put(&data, "}", 1);
@@ -483,12 +477,12 @@ static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *
 	};
 	srv_watch_facts facts;
 	srv_engine_set_root_mode(engine, root, mode == SRV_WATCH_POLLING ? "polling" : "inotify", why);
-	srv_watch_tell(engine->watch, root, &facts);
-	engine->roots[root].file_system = facts.file_system;
-	engine->roots[root].probe = probes[facts.probed];
-	engine->roots[root].poll_ms = facts.poll_ms;
+	srv_watch_tell(engine->sources->watch, root, &facts);
+	engine->roots->shown[root].file_system = facts.file_system;
+	engine->roots->shown[root].probe = probes[facts.probed];
+	engine->roots->shown[root].poll_ms = facts.poll_ms;
 	if (mode == SRV_WATCH_POLLING)
-		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots[root].name),
+		srv_log(SRV_LOG_WARNING, "watching", "%.*s by polling: %s", HOB_FMT(engine->roots->shown[root].name),
 				why ? why : "");
 }
 
@@ -501,10 +495,55 @@ bool srv_engine_start_watching(srv_engine *engine, hob_error *err)
 										  !engine->options.no_probe,
 								 .poll_ms = engine->options.poll_ms,
 								 .held = true};
-	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->watch, err))
+	if (!srv_watch_new(engine->loop, &options, &callbacks, &engine->sources->watch, err))
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (!srv_watch_add_root(engine->watch, i, engine->options.roots[i].path, err))
+		if (!srv_watch_add_root(engine->sources->watch, i, engine->options.roots[i].path, err))
 			return false;
 	return true;
+}
+
+/* ---- life */
+
+static void on_watch_closed(void *user)
+{
+	srv_engine *engine = user;
+	engine->sources->watch = NULL;
+	srv_engine_close_when_idle(engine);
+}
+
+void srv_engine_close_watch(srv_engine *engine)
+{
+	if (engine->sources->watch)
+		srv_watch_close(engine->sources->watch, on_watch_closed, engine);
+}
+
+struct engine_sources *srv_engine_sources_new(uint32_t roots)
+{
+	struct engine_sources *sources = calloc(1, sizeof *sources);
+	if (!sources)
+		return NULL;
+	sources->root_count = roots;
+	sources->scanned = calloc(roots + 1, sizeof *sources->scanned);
+	sources->scan_rounds = calloc(roots + 1, sizeof *sources->scan_rounds);
+	sources->listed = calloc(roots + 1, sizeof *sources->listed);
+	sources->skipped = srv_engine_skipped_new(roots);
+	if (sources->scanned && sources->scan_rounds && sources->listed && sources->skipped)
+		return sources;
+	srv_engine_sources_free(sources);
+	return NULL;
+}
+
+void srv_engine_sources_free(struct engine_sources *sources)
+{
+	if (!sources)
+		return;
+	for (uint32_t i = 0; sources->listed && i < sources->root_count; i++)
+		srv_file_list_drop(sources->listed[i].list);
+	srv_engine_skipped_free(sources->skipped, sources->root_count);
+	free(sources->scanned);
+	free(sources->scan_rounds);
+	free(sources->listed);
+	free(sources->young);
+	free(sources);
 }

@@ -1,8 +1,9 @@
-#include "engine_private.h"
+#include "engine_upkeep.h"
 
 #include "../log/log.h"
-
 #include "../worker/process_state.h"
+#include "engine_exchange.h"
+#include "engine_sources.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -17,24 +18,24 @@ static void sync_run(uv_work_t *work)
 	srv_engine *engine = work->data;
 	hob_error error = {0};
 	bool ok = srv_store_sync(engine->store, &error);
-	engine->sync_error = ok ? (hob_error){0} : error;
+	engine->upkeep->sync_error = ok ? (hob_error){0} : error;
 }
 
 static void sync_done(uv_work_t *work, int status)
 {
 	(void)status;
 	srv_engine *engine = work->data;
-	bool failed = engine->sync_error.code != HOB_ERR_OK;
-	if (failed && strcmp(engine->sync_error.context, engine->sync_said.context) != 0)
+	bool failed = engine->upkeep->sync_error.code != HOB_ERR_OK;
+	if (failed && strcmp(engine->upkeep->sync_error.context, engine->upkeep->sync_said.context) != 0)
 		srv_log(SRV_LOG_ERROR, "store", "%s; a power cut may cost what was cooked since, until this succeeds",
-				engine->sync_error.context);
-	if (!failed && engine->sync_said.code != HOB_ERR_OK)
+				engine->upkeep->sync_error.context);
+	if (!failed && engine->upkeep->sync_said.code != HOB_ERR_OK)
 		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
-	engine->sync_said = engine->sync_error;
+	engine->upkeep->sync_said = engine->upkeep->sync_error;
 	if (failed)
-		engine->synced_jobs = UINT64_MAX; /* without the number of jobs; tried again in a second */
-	engine->syncing = false;
-	srv_engine_background_over(engine);
+		engine->upkeep->synced_jobs = UINT64_MAX; /* without the number of jobs; tried again in a second */
+	engine->upkeep->syncing = false;
+	srv_engine_work_over(engine);
 }
 
 static void fold_run(uv_work_t *work)
@@ -48,21 +49,20 @@ static void fold_done(uv_work_t *work, int status)
 {
 	(void)status;
 	srv_engine *engine = work->data;
-	engine->syncing = false;
-	srv_engine_background_over(engine);
+	engine->upkeep->syncing = false;
+	srv_engine_work_over(engine);
 }
 
 static void begin_sync(srv_engine *engine, uv_work_cb run, uv_after_work_cb done)
 {
-	engine->syncing = true;
-	engine->sync_work.data = engine;
-	engine->background++;
-	uv_queue_work(engine->loop, &engine->sync_work, run, done);
+	engine->upkeep->syncing = true;
+	engine->upkeep->sync_work.data = engine;
+	srv_engine_work(engine, &engine->upkeep->sync_work, run, done);
 }
 
 void srv_engine_fold_log(srv_engine *engine)
 {
-	if (!engine->syncing && !engine->closing && srv_store_log_is_long(engine->store))
+	if (!engine->upkeep->syncing && !engine->closing && srv_store_log_is_long(engine->store))
 		begin_sync(engine, fold_run, fold_done);
 }
 
@@ -86,18 +86,18 @@ static bool is_live(void *user, const hob_sha256 *recipe)
 
 uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 {
-	live_keys live = {.upstream = engine->upstream,
-					  .keys = malloc((engine->asset_count * 3 + 1) * sizeof *live.keys)};
+	live_keys live = {.upstream = engine->exchange->upstream,
+					  .keys = malloc((engine->assets->count * 3 + 1) * sizeof *live.keys)};
 	if (!live.keys)
 		return 0;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
-		if (a->shown)
-			live.keys[live.count++] = a->served;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		if (a->shown.any)
+			live.keys[live.count++] = a->shown.served;
 		if (srv_asset_is_alive(&a->life) && a->life.has_good)
-			live.keys[live.count++] = a->good;
-		if (srv_asset_is_alive(&a->life) && a->has_last)
-			live.keys[live.count++] = a->last;
+			live.keys[live.count++] = a->shown.good;
+		if (srv_asset_is_alive(&a->life) && a->last.known)
+			live.keys[live.count++] = a->last.key;
 	}
 	qsort(live.keys, live.count, sizeof *live.keys, compare);
 	uint64_t freed = dry ? srv_store_would_trim(engine->store, is_live, &live)
@@ -106,7 +106,7 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 	if (freed > 0 && !dry)
 		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
 				srv_text_bytes(freed, text));
-	engine->publish.rows = true;
+	srv_publish_note_rows(&engine->publish);
 	free(live.keys);
 	return freed;
 }
@@ -117,7 +117,8 @@ static void sweep_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;
 	hob_error error;
-	if (!srv_store_find_orphans(engine->store, &engine->orphans.found, &engine->orphans.count, &error))
+	if (!srv_store_find_orphans(engine->store, &engine->upkeep->orphans.found, &engine->upkeep->orphans.count,
+								&error))
 		srv_log(SRV_LOG_DEBUG, "cache", "what nothing names is looked for later: %s", error.context);
 }
 
@@ -126,32 +127,32 @@ static void sweep_done(uv_work_t *work, int status)
 	(void)status;
 	srv_engine *engine = work->data;
 	char text[32];
-	uint64_t freed = srv_store_drop_orphans(engine->store, engine->orphans.found, engine->orphans.count);
+	uint64_t freed =
+		srv_store_drop_orphans(engine->store, engine->upkeep->orphans.found, engine->upkeep->orphans.count);
 	if (freed > 0)
 		srv_log(SRV_LOG_INFO, "evicted", "%s that nothing names", srv_text_bytes(freed, text));
-	engine->publish.rows = true;
-	free(engine->orphans.found);
-	engine->orphans.found = NULL;
-	engine->orphans.count = 0;
-	engine->orphans.under_way = false;
-	srv_engine_background_over(engine);
+	srv_publish_note_rows(&engine->publish);
+	free(engine->upkeep->orphans.found);
+	engine->upkeep->orphans.found = NULL;
+	engine->upkeep->orphans.count = 0;
+	engine->upkeep->orphans.under_way = false;
+	srv_engine_work_over(engine);
 }
 
 static void sweep_blobs(srv_engine *engine)
 {
-	if (engine->closing || engine->orphans.under_way || !srv_store_sweep_is_due(engine->store))
+	if (engine->closing || engine->upkeep->orphans.under_way || !srv_store_sweep_is_due(engine->store))
 		return;
-	engine->orphans.under_way = true;
-	engine->orphans.work.data = engine;
-	engine->background++;
-	uv_queue_work(engine->loop, &engine->orphans.work, sweep_run, sweep_done);
+	engine->upkeep->orphans.under_way = true;
+	engine->upkeep->orphans.work.data = engine;
+	srv_engine_work(engine, &engine->upkeep->orphans.work, sweep_run, sweep_done);
 }
 
 static void retry_passing(srv_engine *engine)
 {
 	uint64_t now = uv_now(engine->loop);
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		asset *a = &engine->assets[i];
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
 		bool half_written = a->life.state == SRV_ASSET_WRITER;
 		if (srv_asset_is_due(&a->life, now))
 			srv_engine_apply(engine, i,
@@ -165,9 +166,9 @@ static void retry_passing(srv_engine *engine)
 static void note_oldest(srv_engine *engine)
 {
 	int64_t oldest = 0;
-	for (uint32_t i = 0; srv_queue_count(engine->queue) > 0 && i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
-		if (!a->life.job && a->life.next.id > 0 && srv_queue_has(engine->queue, i) &&
+	for (uint32_t i = 0; srv_queue_count(engine->jobs->queue) > 0 && i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		if (!a->life.job && a->life.next.id > 0 && srv_queue_has(engine->jobs->queue, i) &&
 			(oldest == 0 || a->life.next.queued_at_ms < oldest))
 			oldest = a->life.next.queued_at_ms;
 	}
@@ -181,13 +182,13 @@ static void tell_limit(srv_engine *engine)
 	char used[32], most[32];
 	srv_store_measure(engine->store, &usage);
 	bool over = usage.max_bytes > 0 && usage.blob_bytes > usage.max_bytes;
-	if (over && !engine->limit_told)
+	if (over && !engine->upkeep->limit_told)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"it holds %s, over its limit of %s, and nothing can go: assets use all of it; raise "
 				"cache.max_size, or "
 				"serve fewer models",
 				srv_text_bytes(usage.blob_bytes, used), srv_text_bytes(usage.max_bytes, most));
-	engine->limit_told = over;
+	engine->upkeep->limit_told = over;
 }
 
 /* A file that several assets use counts once. */
@@ -210,13 +211,13 @@ static void rest_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;
 	uint64_t free_bytes = mallinfo2().fordblks;
-	bool more_free = free_bytes > engine->rest.free_bytes + GROWN_BYTES;
-	if (more_free || srv_resident_bytes(getpid()) > engine->rest.bytes + GROWN_BYTES) {
+	bool more_free = free_bytes > engine->upkeep->rest.free_bytes + GROWN_BYTES;
+	if (more_free || srv_resident_bytes(getpid()) > engine->upkeep->rest.bytes + GROWN_BYTES) {
 		malloc_trim(0);
-		engine->rest.bytes = srv_resident_bytes(getpid());
-		engine->rest.free_bytes = free_bytes;
-	} else if (free_bytes < engine->rest.free_bytes) {
-		engine->rest.free_bytes = free_bytes;
+		engine->upkeep->rest.bytes = srv_resident_bytes(getpid());
+		engine->upkeep->rest.free_bytes = free_bytes;
+	} else if (free_bytes < engine->upkeep->rest.free_bytes) {
+		engine->upkeep->rest.free_bytes = free_bytes;
 	}
 }
 
@@ -224,21 +225,20 @@ static void rest_done(uv_work_t *work, int status)
 {
 	(void)status;
 	srv_engine *engine = work->data;
-	engine->rest.under_way = false;
-	srv_engine_background_over(engine);
+	engine->upkeep->rest.under_way = false;
+	srv_engine_work_over(engine);
 }
 
 static void give_memory_back(srv_engine *engine)
 {
 	uint64_t now = uv_now(engine->loop);
-	bool busy = engine->jobs_alive > 0 || srv_queue_count(engine->queue) > 0;
-	if (engine->closing || engine->rest.under_way || busy || now < engine->rest.at_ms)
+	bool busy = engine->jobs->alive > 0 || srv_queue_count(engine->jobs->queue) > 0;
+	if (engine->closing || engine->upkeep->rest.under_way || busy || now < engine->upkeep->rest.at_ms)
 		return;
-	engine->rest.at_ms = now + REST_MS;
-	engine->rest.under_way = true;
-	engine->rest.work.data = engine;
-	engine->background++;
-	uv_queue_work(engine->loop, &engine->rest.work, rest_run, rest_done);
+	engine->upkeep->rest.at_ms = now + REST_MS;
+	engine->upkeep->rest.under_way = true;
+	engine->upkeep->rest.work.data = engine;
+	srv_engine_work(engine, &engine->upkeep->rest.work, rest_run, rest_done);
 }
 
 void srv_engine_keep_store(srv_engine *engine)
@@ -253,14 +253,26 @@ void srv_engine_keep_store(srv_engine *engine)
 	note_inputs(engine);
 	give_memory_back(engine);
 	uint64_t jobs = engine->counters.jobs;
-	if (!engine->syncing && !engine->closing && jobs != engine->synced_jobs) {
-		engine->synced_jobs = jobs;
+	if (!engine->upkeep->syncing && !engine->closing && jobs != engine->upkeep->synced_jobs) {
+		engine->upkeep->synced_jobs = jobs;
 		begin_sync(engine, sync_run, sync_done);
 	}
-	if (engine->ready && uv_now(engine->loop) >= engine->trim_at) {
-		engine->trim_at = uv_now(engine->loop) + TRIM_MS;
+	if (engine->sources->ready && uv_now(engine->loop) >= engine->upkeep->trim_at) {
+		engine->upkeep->trim_at = uv_now(engine->loop) + TRIM_MS;
 		sweep_blobs(engine);
 		srv_engine_trim(engine, false);
 		tell_limit(engine);
 	}
+}
+
+struct engine_upkeep *srv_engine_upkeep_new(void)
+{
+	return calloc(1, sizeof(struct engine_upkeep));
+}
+
+void srv_engine_upkeep_free(struct engine_upkeep *upkeep)
+{
+	if (upkeep)
+		srv_engine_free_tasks(upkeep);
+	free(upkeep);
 }

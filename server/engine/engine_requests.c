@@ -1,7 +1,18 @@
-#include "engine_private.h"
+#include "engine_requests.h"
 
+#include "../../core/base/array.h"
 #include "../../core/formats/classic.h"
+#include "../control/answer.h"
+#include "../cook/waiter.h"
 #include "../log/log.h"
+#include "engine_changeset.h"
+#include "engine_derive.h"
+#include "engine_exchange.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
+#include "engine_upkeep.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,21 +20,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+struct engine_requests {
+	uv_async_t wake;
+	uv_mutex_t lock;
+	srv_control **posted; /* under `lock` */
+	uint32_t count, capacity;
+	srv_waiters waiters;
+};
+
 /* ---- answers */
 
 asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = srv_engine_asset_by_name(engine, control->asset);
-	if (id != HOB_NONE && srv_asset_is_alive(&engine->assets[id].life))
-		return &engine->assets[id];
+	if (id != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, id)->life))
+		return srv_asset_at(engine, id);
 	srv_control_answer(control, 404, "http.not-found", "no such asset");
 	return NULL;
 }
 
-void srv_engine_answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
+static void answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
 {
 	hob_buf detail = {0};
-	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots[a->root].note));
+	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots->shown[a->root].note));
 	hob_buf_put(&detail, "", 1);
 	srv_control_answer(control, 409, "source-missing", (const char *)detail.data);
 	hob_buf_release(&detail);
@@ -45,14 +64,19 @@ static bool names_root(hob_str names, hob_str root)
 
 static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id)
 {
-	if (!srv_waiter_add(&engine->waiters, control, id, uv_now(engine->loop), NULL, 0))
+	if (!srv_waiter_add(&engine->requests->waiters, control, id, uv_now(engine->loop), NULL, 0))
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
 /* Only a scan that begins after now sees everything written before now. A scan may be running, so two must end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
-	return engine->scan_rounds[root] + 2;
+	return engine->sources->scan_rounds[root] + 2;
+}
+
+bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
+{
+	return srv_waiters_has(&engine->requests->waiters, id);
 }
 
 /* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan takes its place. */
@@ -61,14 +85,15 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
 	for (uint32_t i = 0; rounds && i < count; i++)
-		if (names_root(control->text, engine->roots[i].name))
-			rounds[i] = engine->watch && !control->force ? SRV_WAITER_MARK + srv_watch_mark(engine->watch, i)
-														 : rounds_from_now(engine, i);
-	bool added =
-		rounds && srv_waiter_add(&engine->waiters, control, HOB_NONE, uv_now(engine->loop), rounds, count);
-	for (uint32_t i = 0; added && engine->watch && i < count; i++)
+		if (names_root(control->text, engine->roots->shown[i].name))
+			rounds[i] = engine->sources->watch && !control->force
+							? SRV_WAITER_MARK + srv_watch_mark(engine->sources->watch, i)
+							: rounds_from_now(engine, i);
+	bool added = rounds && srv_waiter_add(&engine->requests->waiters, control, HOB_NONE, uv_now(engine->loop),
+										  rounds, count);
+	for (uint32_t i = 0; added && engine->sources->watch && i < count; i++)
 		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
-			srv_watch_rescan(engine->watch, i);
+			srv_watch_rescan(engine->sources->watch, i);
 	if (!added)
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 	free(rounds);
@@ -76,14 +101,14 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 
 static bool is_busy(srv_engine *engine, uint32_t id)
 {
-	const asset *a = &engine->assets[id];
-	return srv_asset_is_busy(&a->life) || a->held > 0;
+	const asset *a = srv_asset_at(engine, id);
+	return srv_asset_is_busy(&a->life) || a->changeset.held > 0;
 }
 
 /* A preview is enough unless the request asks for the final cook. */
 static bool has_preview(const srv_engine *engine, uint32_t id)
 {
-	const asset *a = &engine->assets[id];
+	const asset *a = srv_asset_at(engine, id);
 	return srv_asset_shows_preview(&a->life);
 }
 
@@ -95,14 +120,14 @@ static bool waits_for_a_look(const asset *a, const srv_waiter *w)
 
 static bool all_idle(srv_engine *engine, const srv_waiter *w)
 {
-	bool idle = engine->jobs_alive == 0 && srv_queue_count(engine->queue) == 0;
+	bool idle = engine->jobs->alive == 0 && srv_queue_count(engine->jobs->queue) == 0;
 	if (!idle && !w->some_roots)
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
-		if (idle && srv_waiter_wants_root(w, i) && srv_engine_in_batch(engine, i))
+		if (idle && srv_waiter_wants_root(w, i) && srv_engine_in_changeset(engine, i))
 			return false;
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
 		if (srv_waiter_wants_root(w, a->root) && (waits_for_a_look(a, w) || (!idle && is_busy(engine, i))))
 			return false;
 	}
@@ -113,9 +138,9 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 {
 	hob_buf body = {0};
 	bool first = true;
-	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->rev);
-	for (uint32_t i = 0; i < engine->asset_count; i++) {
-		const asset *a = &engine->assets[i];
+	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->publishing->rev);
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !srv_waiter_wants_root(w, a->root))
 			continue;
 		if (!first)
@@ -130,23 +155,23 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 
 void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen)
 {
-	srv_waiters_pass(&engine->waiters, root, number, seen ? 1 : rounds_from_now(engine, root));
+	srv_waiters_pass(&engine->requests->waiters, root, number, seen ? 1 : rounds_from_now(engine, root));
 	srv_engine_scan_for_waiters(engine, root);
 }
 
 void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root)
 {
-	if (srv_waiters_want_scan(&engine->waiters, root, engine->scan_rounds))
-		srv_watch_rescan(engine->watch, root);
+	if (srv_waiters_want_scan(&engine->requests->waiters, root, engine->sources->scan_rounds))
+		srv_watch_rescan(engine->sources->watch, root);
 }
 
 static bool is_done(void *user, const srv_waiter *w)
 {
 	srv_engine *engine = user;
 	if (w->asset == HOB_NONE)
-		return srv_waiter_scans_over(w, engine->scan_rounds) && !srv_engine_is_behind(engine) &&
+		return srv_waiter_scans_over(w, engine->sources->scan_rounds) && !srv_engine_is_behind(engine) &&
 			   all_idle(engine, w);
-	if (srv_engine_spreads(engine) || engine->assets[w->asset].view_due)
+	if (srv_engine_spreads(engine) || srv_asset_at(engine, w->asset)->shown.view_due)
 		return false;
 	return !is_busy(engine, w->asset) || (!w->final && has_preview(engine, w->asset));
 }
@@ -166,8 +191,8 @@ static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
 void srv_engine_answer_waiters(srv_engine *engine)
 {
 	srv_waiter_calls calls = {engine, is_done, answer_waiter};
-	if (engine->waiters.count > 0)
-		srv_waiters_check(&engine->waiters, uv_now(engine->loop), engine->closing, &calls);
+	if (engine->requests->waiters.count > 0)
+		srv_waiters_check(&engine->requests->waiters, uv_now(engine->loop), engine->closing, &calls);
 }
 
 static void control_wait(srv_engine *engine, srv_control *control)
@@ -175,7 +200,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
-	uint32_t id = (uint32_t)(a - engine->assets);
+	uint32_t id = a->id;
 	srv_engine_leave(engine, id);
 	srv_engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	wait_for_asset(engine, control, id);
@@ -187,13 +212,13 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
-	uint32_t id = (uint32_t)(a - engine->assets);
+	uint32_t id = a->id;
 	if (!a->importer) {
 		srv_control_answer(control, 409, "starting", "the cook processes are not ready yet");
 		return;
 	}
 	if (srv_engine_root_is_away(engine, a->root)) {
-		srv_engine_answer_missing(engine, control, a);
+		answer_missing(engine, control, a);
 		return;
 	}
 	/* A person asked for it, so known digests are not trusted. */
@@ -293,7 +318,7 @@ static void show_added(srv_engine *engine, asset *a, const hob_sha256 *key)
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_recipe recipe;
 	hob_error error;
-	if (a->held == 0 && a->life.has_good && hob_sha256_equal(&a->good, key) &&
+	if (a->changeset.held == 0 && a->life.has_good && hob_sha256_equal(&a->shown.good, key) &&
 		srv_store_recipe(engine->store, key, &engine->scratch, &recipe, &error))
 		srv_publish_view_of(engine, a, &recipe);
 	hob_arena_restore(&engine->scratch, mark);
@@ -307,15 +332,15 @@ static void classic_done(uv_work_t *work, int status)
 	hob_error error = job->error;
 	if (error.code == HOB_ERR_OK &&
 		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
-		engine->publish.rows = true;
-		show_added(engine, &engine->assets[job->asset], &job->recipe);
+		srv_publish_note_rows(&engine->publish);
+		show_added(engine, srv_asset_at(engine, job->asset), &job->recipe);
 		srv_engine_show(engine);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
 		srv_control_refuse(job->control, 0, &error);
 	}
 	free(job);
-	srv_engine_background_over(engine);
+	srv_engine_work_over(engine);
 }
 
 static void control_classic(srv_engine *engine, srv_control *control)
@@ -323,14 +348,15 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	asset *a = srv_engine_asked_asset(engine, control);
 	if (!a)
 		return;
-	srv_engine_leave(engine, (uint32_t)(a - engine->assets));
+	srv_engine_leave(engine, a->id);
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_recipe recipe;
 	hob_error error;
 	classic_work *job = calloc(1, sizeof *job);
 	uint32_t found = 0;
-	bool has = job && a->life.has_good && srv_store_recipe(engine->store, &a->good, &arena, &recipe, &error);
+	bool has =
+		job && a->life.has_good && srv_store_recipe(engine->store, &a->shown.good, &arena, &recipe, &error);
 	uint32_t made = 0;
 	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
 		for (int n = 0; n < 3; n++)
@@ -353,11 +379,10 @@ static void control_classic(srv_engine *engine, srv_control *control)
 	} else {
 		job->engine = engine;
 		job->control = control;
-		job->asset = (uint32_t)(a - engine->assets);
-		job->recipe = a->good;
+		job->asset = a->id;
+		job->recipe = a->shown.good;
 		job->work.data = job;
-		engine->background++;
-		uv_queue_work(engine->loop, &job->work, classic_run, classic_done);
+		srv_engine_work(engine, &job->work, classic_run, classic_done);
 	}
 }
 
@@ -425,30 +450,69 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	}
 }
 
-void srv_engine_post(void *user, srv_control *control)
+static void post(void *user, srv_control *control)
 {
 	srv_engine *engine = user;
-	uv_mutex_lock(&engine->post_lock);
-	bool kept = HOB_ROOM(engine->post_queue, engine->post_capacity, engine->post_count);
+	struct engine_requests *requests = engine->requests;
+	uv_mutex_lock(&requests->lock);
+	bool kept = HOB_ROOM(requests->posted, requests->capacity, requests->count);
 	if (kept)
-		engine->post_queue[engine->post_count++] = control;
-	uv_mutex_unlock(&engine->post_lock);
+		requests->posted[requests->count++] = control;
+	uv_mutex_unlock(&requests->lock);
 	if (kept)
-		uv_async_send(&engine->posted);
+		uv_async_send(&requests->wake);
 	else
 		srv_control_answer(control, 503, "internal", "no memory left to ask");
 }
 
-void srv_engine_on_posted(uv_async_t *async)
+static void take_posted(uv_async_t *wake)
 {
-	srv_engine *engine = async->data;
-	uv_mutex_lock(&engine->post_lock);
-	srv_control **queue = engine->post_queue;
-	uint32_t count = engine->post_count;
-	engine->post_queue = NULL;
-	engine->post_count = engine->post_capacity = 0;
-	uv_mutex_unlock(&engine->post_lock);
+	srv_engine *engine = wake->data;
+	struct engine_requests *requests = engine->requests;
+	uv_mutex_lock(&requests->lock);
+	srv_control **posted = requests->posted;
+	uint32_t count = requests->count;
+	requests->posted = NULL;
+	requests->count = requests->capacity = 0;
+	uv_mutex_unlock(&requests->lock);
 	for (uint32_t i = 0; i < count; i++)
-		dispatch(engine, queue[i]);
-	free(queue);
+		dispatch(engine, posted[i]);
+	free(posted);
+}
+
+srv_control_port srv_engine_port(srv_engine *engine)
+{
+	return (srv_control_port){engine, post};
+}
+
+/* ---- life */
+
+struct engine_requests *srv_engine_requests_new(void)
+{
+	struct engine_requests *requests = calloc(1, sizeof *requests);
+	if (requests)
+		uv_mutex_init(&requests->lock);
+	return requests;
+}
+
+void srv_engine_start_requests(srv_engine *engine)
+{
+	uv_async_init(engine->loop, &engine->requests->wake, take_posted);
+	srv_engine_add_handle(engine, (uv_handle_t *)&engine->requests->wake);
+}
+
+void srv_engine_close_requests(srv_engine *engine)
+{
+	take_posted(&engine->requests->wake);
+	srv_engine_answer_waiters(engine);
+}
+
+void srv_engine_requests_free(struct engine_requests *requests)
+{
+	if (!requests)
+		return;
+	srv_waiters_release(&requests->waiters);
+	free(requests->posted);
+	uv_mutex_destroy(&requests->lock);
+	free(requests);
 }

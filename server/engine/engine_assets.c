@@ -1,0 +1,155 @@
+#include "engine_assets.h"
+
+#include "../../core/base/array.h"
+#include "engine_audit.h"
+#include "engine_changeset.h"
+#include "engine_move.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+
+#include <stdlib.h>
+
+void srv_engine_assets_free(struct engine_assets *assets)
+{
+	for (uint32_t i = 0; assets && i < assets->count; i++) {
+		asset *a = &assets->items[i];
+		free(a->full);
+		free(a->last.inputs);
+		hob_buf_release(&a->error);
+		hob_buf_release(&a->why);
+		srv_asset_release(&a->life);
+		hob_buf_release(&a->check.found);
+	}
+	if (assets) {
+		hob_buf_release(&assets->printed.text);
+		free(assets->items);
+	}
+	free(assets);
+}
+
+uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	if (f->asset != HOB_NONE)
+		return f->asset;
+	struct engine_assets *assets = engine->assets;
+	if (!HOB_ROOM(assets->items, assets->capacity, assets->count))
+		return HOB_NONE;
+	hob_buf full = {0};
+	hob_buf_put_str(&full, engine->roots->shown[f->root].name);
+	hob_buf_put(&full, "/", 1);
+	size_t path_at = full.size;
+	hob_buf_put_str(&full, f->path);
+	hob_buf_put(&full, "", 1);
+	if (full.failed) {
+		hob_buf_release(&full);
+		return HOB_NONE;
+	}
+	uint32_t id = assets->count++;
+	asset *a = srv_asset_at(engine, id);
+	*a = (asset){.id = id, .file = file, .root = f->root, .full = (char *)full.data};
+	a->path = a->full + path_at;
+	a->move.row = srv_engine_move_of(engine, hob_str_of(a->full));
+	a->importer = engine->jobs->pool_ready ? srv_pool_importer_for(engine->jobs->pool, f->path) : NULL;
+	f->asset = id;
+	return id;
+}
+
+uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full)
+{
+	size_t slash = hob_str_find(full, HOB_STR("/"), 0);
+	uint32_t root =
+		slash != SIZE_MAX ? srv_engine_root_by_name(engine, hob_str_sub(full, 0, slash)) : HOB_NONE;
+	uint32_t file = root != HOB_NONE
+						? srv_graph_find(engine->graph, root, hob_str_sub(full, slash + 1, full.len))
+						: HOB_NONE;
+	return file != HOB_NONE ? srv_graph_at(engine->graph, file)->asset : HOB_NONE;
+}
+
+srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (engine->closing)
+		return (srv_asset_todo){0};
+	event.now_ms = uv_now(engine->loop);
+	event.at_ms = srv_engine_now_ms();
+	event.last_job = &engine->jobs->last_id;
+	srv_asset_todo todo = srv_asset_apply(&a->life, &event);
+	if (todo.detach)
+		srv_job_detach(todo.detach);
+	if (todo.cut)
+		srv_pool_cancel(engine->jobs->pool, a->life.job);
+	if (todo.dequeue)
+		srv_queue_remove(engine->jobs->queue, id);
+	if (todo.queue)
+		srv_queue_push(engine->jobs->queue, id, srv_engine_priority(engine, a, a->life.next.priority),
+					   a->cost.final_ns);
+	if (todo.forget_last)
+		a->last.known = false;
+	if (todo.touch)
+		srv_publish_view_later(engine, id);
+	srv_publish_note_view(&engine->publish);
+	return todo;
+}
+
+static void dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (engine->closing || srv_engine_root_is_away(engine, a->root))
+		return;
+	srv_engine_join_or_leave(engine, id, false, priority != SRV_PRIORITY_BACKGROUND);
+	srv_engine_apply(engine, id,
+					 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
+									   .reason = kind,
+									   .path = path,
+									   .priority = priority,
+									   .force = strcmp(kind, "forced") == 0});
+}
+
+void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
+{
+	if (srv_asset_is_alive(&srv_asset_at(engine, id)->life))
+		dirty(engine, id, priority, kind, path);
+}
+
+void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority)
+{
+	const asset *a = srv_asset_at(engine, id);
+	dirty(engine, id, priority, srv_asset_is_alive(&a->life) ? "changed" : "added", hob_str_of(a->path));
+}
+
+void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
+{
+	srv_engine_apply(
+		engine, id,
+		(srv_asset_event){
+			.kind = SRV_ASSET_DIRTY, .reason = "changed", .path = path, .priority = SRV_PRIORITY_CHANGED});
+}
+
+void srv_asset_remove(srv_engine *engine, uint32_t id)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (!srv_asset_is_alive(&a->life))
+		return;
+	srv_engine_join_or_leave(engine, id, true, true);
+	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
+		return;
+	srv_publish_removed(engine, a);
+	srv_graph_set_deps(engine->graph, id, NULL, 0);
+	srv_engine_forget_inputs(a);
+	srv_engine_forget_check(a);
+	hob_buf_clear(&a->error);
+	hob_buf_clear(&a->why);
+}
+
+void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
+{
+	uint32_t count;
+	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	for (uint32_t i = 0; i < count; i++)
+		if (dependents[i] != but)
+			srv_asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
+	if (f->asset != HOB_NONE && f->asset != but)
+		srv_asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
+}

@@ -1,0 +1,127 @@
+/* engine_assets.h - the assets: what is known of each, and how its state changes. */
+#ifndef ENGINE_ASSETS_H
+#define ENGINE_ASSETS_H
+
+#include "engine_state.h"
+
+#include "../../core/recipe/recipe.h"
+#include "../cook/asset.h"
+
+/* One input of an asset's newest record. */
+typedef struct asset_input {
+	uint32_t file;
+	bool missing;
+	hob_sha256 digest;
+} asset_input;
+
+/* The record of the newest cook. */
+typedef struct asset_last {
+	bool known;
+	hob_sha256 key, lookup, source;
+	uint64_t ingredients[2]; /* fast hash of their text; zero: not known */
+	asset_input *inputs;	 /* without the source */
+	uint32_t input_count;
+	int64_t doubt_at_ms; /* when its kept failure is tried again without a change; 0: never */
+} asset_last;
+
+/* What its newest final cook needed; 0: not known. */
+typedef struct asset_cost {
+	uint64_t final_ns, peak_bytes;
+} asset_cost;
+
+/* What clients see. */
+typedef struct asset_shown {
+	uint64_t rev;
+	hob_sha256 good;   /* the newest record that succeeded */
+	hob_sha256 served; /* the same, as clients know it */
+	int64_t cooked_at_ms;
+	srv_state told; /* what the newest event or an earlier run published */
+	bool any;		/* clients saw it with outputs */
+	bool view_due;	/* listed in `due`: its view is out of date */
+} asset_shown;
+
+/* Its reproducibility check. */
+typedef struct asset_check {
+	int64_t at_ms;	 /* 0 = `good` had none */
+	int64_t turn_ms; /* time of its last check, with any result */
+	hob_buf found;	 /* JSON object: what differed; empty: nothing */
+} asset_check;
+
+typedef struct asset_membership {
+	bool member;   /* its result is published with a changeset */
+	uint32_t held; /* 1 + the place of its held change; 0: none */
+} asset_membership;
+
+typedef struct asset_move {
+	uint32_t row;	/* 1 + the newest row of engine_move.c for its name; 0: none */
+	uint32_t trace; /* 1 + its place among the files that came or went lately */
+	bool untold;	/* no event has named the row yet */
+} asset_move;
+
+typedef struct asset {
+	uint32_t id, file, root;
+	char *path, *full; /* owned */
+	const srv_pool_importer *importer;
+	srv_asset life; /* changed only by srv_engine_apply */
+	hob_buf error;	/* JSON, empty when fine */
+	hob_buf why;	/* JSON array members: the reasons of its newest job */
+	asset_last last;
+	asset_cost cost;
+	asset_shown shown;
+	asset_check check;
+	asset_membership changeset;
+	asset_move move;
+} asset;
+
+typedef struct known_ingredients {
+	hob_ingredients of; /* its texts are the importer's, and `extension` */
+	char extension[16];
+	hob_buf text;	  /* as printed */
+	uint64_t hash[2]; /* of the text */
+} known_ingredients;
+
+struct engine_assets {
+	asset *items;
+	uint32_t count, capacity;
+	known_ingredients printed; /* the ingredients that were printed last */
+};
+
+/* Valid until the next srv_engine_add_asset. */
+static inline asset *srv_asset_at(const srv_engine *engine, uint32_t id)
+{
+	return &engine->assets->items[id];
+}
+
+/* engine_assets.c */
+void srv_engine_assets_free(struct engine_assets *assets);
+uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
+uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
+void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
+/* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's own asset. The
+ * scan that would find the change finds nothing new. */
+void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
+/* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's task. */
+srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
+/* Its file exists: it becomes an asset and is cooked. */
+void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
+/* The inputs that its job read have changed. */
+void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
+void srv_asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
+/* Loads files, records and states of earlier runs. engine_load.c */
+bool srv_engine_load(srv_engine *engine, hob_error *err);
+
+/* engine_inputs.c: settings and inputs of an asset */
+bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,
+						   hob_error *err);
+/* As JSON, valid until the next call. */
+hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of);
+/* True if the record `last` fits the current inputs and settings. False if that is not known. */
+bool srv_asset_is_current(srv_engine *engine, asset *a);
+void srv_engine_forget_inputs(asset *a);
+
+/* engine_blame.c */
+/* A model that contains a failed model is blocked, and its error names the model to repair. True: the culprit is named now. */
+bool srv_engine_blame(srv_engine *engine, asset *a);
+void srv_engine_blame_for(srv_engine *engine, const asset *culprit); /* what failed with it before */
+
+#endif

@@ -1,0 +1,206 @@
+#include "engine_jobs.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+
+#include "../log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Digests of the files that a job reads, made in the pool. */
+
+enum { HASH_HERE_BYTES = 64 << 10 };
+
+static void hash_open_file(hash_item *item, int fd, const atomic_bool *stop)
+{
+	enum { CHUNK = 256 << 10 };
+	uint8_t *bytes = malloc(CHUNK);
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	ssize_t got = -1;
+	while (bytes && !atomic_load(stop) && (got = read(fd, bytes, CHUNK)) > 0)
+		hob_hasher_put(&hasher, bytes, (size_t)got);
+	item->why = !bytes ? ENOMEM : got < 0 ? errno : got > 0 ? ECANCELED : 0;
+	item->digest = hob_hasher_finish(&hasher);
+	item->found = item->why == 0;
+	free(bytes);
+}
+
+static void hash_file(hash_item *item, const atomic_bool *stop)
+{
+	struct stat info;
+	item->read_at_ms = srv_engine_now_ms();
+	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		item->why = errno;
+	} else if (S_ISREG(info.st_mode)) {
+		item->too_large = (uint64_t)info.st_size > item->most;
+		item->unfinished = !item->too_large && srv_is_being_written(fd, &info);
+		item->stat = srv_stat_of(&info);
+		if (!item->unfinished && !item->too_large)
+			hash_open_file(item, fd, stop);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void hash_work(uv_work_t *work)
+{
+	engine_job *job = work->data;
+	for (uint32_t i = 0; i < job->hashing.count; i++)
+		hash_file(&job->hashing.items[i], &job->engine->closing);
+}
+
+void srv_engine_wait_for_writer(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	srv_engine_apply(
+		engine, job->asset,
+		(srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &job->order, .force = job->order.force});
+	if (srv_asset_at(engine, job->asset)->life.state == SRV_ASSET_WRITER)
+		job->order.why = (hob_buf){0};
+	srv_job_end(job);
+}
+
+bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
+{
+	struct stat info;
+	char name[PATH_MAX];
+	if (path.len >= sizeof name)
+		return false;
+	memcpy(name, path.data, path.len);
+	name[path.len] = 0;
+	int fd = srv_open_beneath(engine->roots->fds[root], name, O_RDONLY, true);
+	bool open = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
+	if (fd >= 0)
+		close(fd);
+	return open;
+}
+
+static void hash_done(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_job *job = work->data;
+	srv_engine *engine = job->engine;
+	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hashing.count);
+	uint32_t again_count = 0;
+	bool unfinished = false;
+	hob_error trouble = {0};
+	for (uint32_t i = 0; again && i < job->hashing.count; i++) {
+		hash_item *item = &job->hashing.items[i];
+		srv_file *f = srv_graph_at(engine->graph, item->file);
+		/* An event came during the hashing, so these may be the older bytes. */
+		if (f->changed != item->changed) {
+			again[again_count++] = item->file;
+			continue;
+		}
+		if (srv_is_passing(item->why)) {
+			hob_fail(&trouble, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
+			continue;
+		}
+		if (item->unfinished) {
+			unfinished = true;
+			continue;
+		}
+		bool there = item->found || item->too_large;
+		bool news = f->exists != there || (there && !srv_stat_equal(&f->stat, &item->stat));
+		f->exists = there;
+		f->has_digest = item->found;
+		if (news) {
+			f->changed = srv_graph_tick(engine->graph);
+			srv_engine_tell_others(engine, item->file, job->asset);
+		}
+		if (there)
+			f->stat = item->stat;
+		if (item->found) {
+			f->digest = item->digest;
+			engine->counters.hashed_bytes += item->stat.size;
+			srv_engine_store_file(engine, item->file, item->read_at_ms);
+		}
+	}
+	job->hashing.count = 0;
+	if (job->abandoned || engine->closing) {
+		srv_job_end(job);
+	} else if (trouble.code != HOB_ERR_OK) {
+		srv_job_fail(job, &trouble);
+	} else if (unfinished) {
+		srv_engine_wait_for_writer(job);
+	} else {
+		srv_job_digests(job, again, again_count, job->next);
+	}
+}
+
+/* Records of earlier versions name the same few files. */
+static bool is_listed(const engine_job *job, uint32_t file)
+{
+	for (uint32_t i = 0; i < job->hashing.count; i++)
+		if (job->hashing.items[i].file == file)
+			return true;
+	return false;
+}
+
+void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
+{
+	srv_engine *engine = job->engine;
+	job->next = next;
+	job->hashing.items = HOB_NEW(&job->arena, hash_item, count);
+	job->hashing.count = 0;
+	for (uint32_t i = 0; job->hashing.items && i < count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, files[i]);
+		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit &&
+					  !is_listed(job, files[i]);
+		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
+		if (path.data)
+			job->hashing.items[job->hashing.count++] = (hash_item){.file = files[i],
+																   .path = (char *)(uintptr_t)path.data,
+																   .root_fd = engine->roots->fds[f->root],
+																   .most = engine->options.source_limit,
+																   .changed = f->changed};
+	}
+	if (job->hashing.count == 0) {
+		next(job);
+		return;
+	}
+	job->work.data = job;
+	/* Hashing a small file here is faster than waking another thread. */
+	bool alone = engine->jobs->alive == 1 && job->hashing.count == 1;
+	if (alone && srv_graph_at(engine->graph, job->hashing.items[0].file)->stat.size <= HASH_HERE_BYTES) {
+		hash_work(&job->work);
+		hash_done(&job->work, 0);
+		return;
+	}
+	uv_queue_work(engine->loop, &job->work, hash_work, hash_done);
+}
+
+uint32_t srv_job_dep_file(engine_job *job, hob_str relative)
+{
+	hob_str path, dir = hob_path_dir(hob_str_of(srv_asset_at(job->engine, job->asset)->path));
+	return hob_path_join(&job->arena, dir, relative, &path, NULL) ? srv_job_file(job, path) : HOB_NONE;
+}
+
+uint32_t srv_job_file(engine_job *job, hob_str path)
+{
+	srv_engine *engine = job->engine;
+	const asset *a = srv_asset_at(engine, job->asset);
+	uint32_t known = srv_engine_find_file(engine, a->root, path);
+	if (known != HOB_NONE)
+		return known;
+	/* No scan lists it (ignored folder, or missing): ask the disk once. */
+	srv_stat stat;
+	bool there = srv_stat_path(engine->roots->fds[a->root], path, &stat);
+	if (!there && srv_is_passing(errno)) {
+		hob_fail(&job->earlier.blind, IO, "'%.*s' cannot be looked at: %s", HOB_FMT(path), strerror(errno));
+		return HOB_NONE;
+	}
+	uint32_t file = srv_graph_file(engine->graph, a->root, path);
+	if (file != HOB_NONE && there) {
+		srv_graph_at(engine->graph, file)->exists = true;
+		srv_graph_at(engine->graph, file)->stat = stat;
+		srv_graph_at(engine->graph, file)->changed = srv_graph_tick(engine->graph);
+	}
+	return file;
+}

@@ -1,0 +1,49 @@
+/* engine_exchange.h - results from and for other machines: an upstream, a farm, and caches that ask this one. */
+#ifndef ENGINE_EXCHANGE_H
+#define ENGINE_EXCHANGE_H
+
+#include "engine_jobs.h"
+
+#include "../upstream/upstream.h"
+
+struct engine_exchange {
+	srv_upstream *upstream; /* NULL: none */
+	uint32_t asking;		/* jobs that wait for it */
+	engine_job *unclaimed;	/* missed the cache and wait until they can ask the farm for a lease */
+	uint32_t unclaimed_count, claiming;
+	bool claims_filling;
+	uint64_t claim_chance;
+	struct promise *promises; /* promised records, in a ring; NULL: none yet */
+	uint32_t promised;
+};
+
+/* engine_upstream.c: asked after the own cache, before a cook. The first two want an upstream. */
+bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
+void srv_engine_close_exchange(srv_engine *engine);
+void srv_engine_exchange_free(struct engine_exchange *exchange);
+bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
+void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* sends what was cooked here */
+void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
+
+/* engine_farm.c: leases, between the cache's miss and the worker. srv_engine_claim wants a farm. */
+bool srv_engine_claim(engine_job *job);		  /* true: the job waits for its turn, or for another machine */
+bool srv_engine_hurry_claim(engine_job *job); /* the job was raised; false: it waits for no claim */
+void srv_engine_claim_more(srv_engine *engine);
+/* Jobs that wait because the farm is away and another machine cooks them. */
+uint32_t srv_engine_left_to_others(const srv_engine *engine);
+void srv_engine_end_claim(engine_job *job); /* before it is freed */
+void srv_engine_close_claims(srv_engine *engine);
+
+/* engine_action.c */
+void srv_engine_tell_action(srv_engine *engine, srv_control *control);
+void srv_engine_tell_actions(srv_engine *engine, srv_control *control);
+void srv_engine_take_action(srv_engine *engine, srv_control *control);
+
+/* engine_chain.c: passes questions of other caches on to the upstream */
+/* Asks for `lookups`, appends the records to `body`, and answers. Takes ownership of *body. */
+void srv_engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha256 *lookups, uint32_t count,
+						hob_buf *body);
+void srv_engine_pull(srv_engine *engine, srv_control *control);
+void srv_engine_forget_promises(struct engine_exchange *exchange);
+
+#endif

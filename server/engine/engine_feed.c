@@ -1,0 +1,113 @@
+#include "engine_publish.h"
+
+#include "../log/log.h"
+
+void srv_publish_job(engine_job *job, const char *state)
+{
+	srv_engine *engine = job->engine;
+	asset *a = srv_asset_at(engine, job->asset);
+	hob_buf data = {0};
+	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->order.id,
+				   state);
+	hob_buf_put_json(&data, hob_str_of(a->full));
+	if (job->on_worker)
+		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
+	hob_buf_put(&data, "}", 1);
+	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
+	hob_buf_release(&data);
+}
+
+static void note_time(srv_engine_times *times, uint64_t ns)
+{
+	static const uint32_t bounds[] = {SRV_ENGINE_TIME_BOUNDS};
+	uint32_t slot = 0;
+	while (slot < HOB_COUNT_OF(bounds) && ns > (uint64_t)bounds[slot] * 1000000)
+		slot++;
+	times->counts[slot]++;
+	times->sum_ns += ns;
+}
+
+static uint64_t between_ns(int64_t from_ms, int64_t to_ms)
+{
+	return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) * 1000000 : 0;
+}
+
+static void note_activity(srv_engine *engine, const srv_job_row *row)
+{
+	static const char *const names[SRV_ACTIVITY_RESULTS] = {"cooked", "hit", "failed", "cancelled"};
+	srv_activity_job job = {.result = SRV_ACTIVITY_REUSED, /* "fetched": from another cache */
+							.queued_at_ms = row->queued_at_ms,
+							.started_at_ms = row->started_at_ms,
+							.finished_at_ms = row->finished_at_ms,
+							.cook_ns = row->cook_ns,
+							.asset = row->asset};
+	for (int i = 0; i < SRV_ACTIVITY_RESULTS; i++)
+		if (hob_str_equal(row->result, hob_str_of(names[i])))
+			job.result = (srv_activity_result)i;
+	srv_activity_note(engine->activity, &job);
+}
+
+void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
+{
+	srv_engine *engine = job->engine;
+	asset *a = srv_asset_at(engine, job->asset);
+	hob_buf reasons = {0}, text = {0};
+	hob_buf_put(&reasons, "[", 1);
+	hob_buf_put_str(&reasons, hob_buf_str(&job->order.why));
+	hob_buf_put(&reasons, "]", 1);
+	if (error) {
+		hob_buf plain = {0};
+		srv_error_json(error, "cook", &plain);
+		srv_error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
+		hob_buf_release(&plain);
+	} else if (strcmp(result, "failed") == 0) {
+		hob_buf_put_str(&text, hob_buf_str(&a->error));
+	}
+	srv_job_row row = {.id = job->order.id,
+					   .asset = hob_str_of(a->full),
+					   .reason = hob_buf_str(&reasons),
+					   .result = hob_str_of(result),
+					   .queued_at_ms = job->order.queued_at_ms,
+					   .started_at_ms = job->started_at_ms,
+					   .finished_at_ms = srv_engine_now_ms(),
+					   .error = hob_buf_str(&text)};
+	if (recipe)
+		row.recipe = *recipe;
+	if (job->cook.outcome) {
+		row.cook_ns = job->cook.outcome->cook_ns;
+		row.peak_bytes = job->cook.outcome->peak_bytes;
+		row.log = job->cook.outcome->log;
+		note_time(&engine->counters.queued, between_ns(row.queued_at_ms, row.started_at_ms));
+		note_time(&engine->counters.cook, row.cook_ns);
+		note_time(&engine->counters.total, between_ns(row.queued_at_ms, row.finished_at_ms));
+	}
+	if (job->abroad.fetched)
+		row.log = hob_str_of(engine->options.upstream);
+	hob_error failed;
+	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &failed), &failed);
+	engine->counters.jobs++;
+	engine->jobs->recorded += !job->recorded;
+	job->recorded = true;
+	note_activity(engine, &row);
+	srv_publish_job(job, result);
+	hob_buf_release(&reasons);
+	hob_buf_release(&text);
+}
+
+void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order)
+{
+	hob_buf reasons = {0};
+	hob_error error;
+	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&order->why)));
+	srv_job_row row = {.id = order->id,
+					   .asset = hob_str_of(a->full),
+					   .reason = hob_buf_str(&reasons),
+					   .result = HOB_STR("cancelled"),
+					   .queued_at_ms = order->queued_at_ms,
+					   .finished_at_ms = srv_engine_now_ms()};
+	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &error), &error);
+	engine->counters.cancelled++;
+	engine->counters.jobs++;
+	note_activity(engine, &row);
+	hob_buf_release(&reasons);
+}

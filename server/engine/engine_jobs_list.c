@@ -1,0 +1,200 @@
+#include "engine_exchange.h"
+#include "engine_publish.h"
+#include "engine_turn.h"
+#include "engine_upkeep.h"
+
+#include "../../core/base/json_write.h"
+#include "../control/answer.h"
+#include "../query/past_job.h"
+
+#include <stdlib.h>
+
+/* Prints queued and running jobs for the API. Finished jobs: query/past.c. */
+
+static void put_reasons(hob_buf *out, hob_str members)
+{
+	hob_json_key(out, "reason");
+	hob_buf_printf(out, "[%.*s]", HOB_FMT(members));
+}
+
+static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
+{
+	hob_json_key(out, name);
+	hob_json_time(out, unix_ms);
+}
+
+static const char *live_state(const engine_job *job)
+{
+	if (!job || srv_engine_waits_for_worker(job) || job->twin_of)
+		return "queued";
+	return job->on_worker ? "cooking" : job->cook.outcome ? "storing" : "checking";
+}
+
+static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
+{
+	const asset *a = srv_asset_at(engine, id);
+	const engine_job *job = a->life.job;
+	hob_json_open(out, '{');
+	hob_json_put_u64(out, "id", job ? job->order.id : a->life.next.id);
+	hob_json_put_str(out, "kind", HOB_STR("cook"));
+	hob_json_put_str(out, "asset", hob_str_of(a->full));
+	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
+	hob_json_key(out, "result");
+	hob_json_null(out);
+	put_time_member(out, "queued_at", job ? job->order.queued_at_ms : a->life.next.queued_at_ms);
+	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
+	hob_json_key(out, "expected_ms");
+	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
+	if (job && job->on_worker) {
+		hob_json_key(out, "progress");
+		hob_buf_printf(out, "%.3f", (double)job->progress.share);
+		hob_json_put_str(out, "stage", hob_str_of(job->progress.stage));
+	}
+	srv_priority priority = job ? job->order.priority : srv_queue_priority(engine->jobs->queue, id);
+	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
+	put_reasons(out, hob_buf_str(job ? &job->order.why : &a->life.next.why));
+	hob_json_close(out, '}');
+}
+
+/* ---- lists */
+
+static bool wanted_live(const srv_control *control, const asset *a)
+{
+	int64_t queued = a->life.job ? a->life.job->order.queued_at_ms : a->life.next.queued_at_ms;
+	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
+		   srv_control_lists(control->text, hob_str_of(live_state(a->life.job))) &&
+		   queued >= control->since_ms;
+}
+
+static void put_live(srv_engine *engine, const srv_control *control, uint32_t limit, hob_buf *items)
+{
+	uint32_t given = 0;
+	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR("running")))
+		srv_engine_put_tasks(engine, false, items);
+	for (uint32_t i = 0; i < engine->assets->count && given < limit; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		if (a->life.job && !srv_engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
+			put_live_job(engine, i, items);
+			given++;
+		}
+	}
+	for (const engine_job *job = engine->jobs->waiting; job && given < limit; job = job->list_next)
+		if (wanted_live(control, srv_asset_at(engine, job->asset))) {
+			put_live_job(engine, job->asset, items);
+			given++;
+		}
+	uint32_t room = srv_queue_count(engine->jobs->queue);
+	uint32_t *queued = given < limit ? malloc((room + 1) * sizeof *queued) : NULL;
+	uint32_t count = queued ? srv_queue_peek(engine->jobs->queue, queued, room) : 0;
+	for (uint32_t i = 0; i < count && given < limit; i++) {
+		if (!wanted_live(control, srv_asset_at(engine, queued[i])))
+			continue;
+		put_live_job(engine, queued[i], items);
+		given++;
+	}
+	free(queued);
+}
+
+void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
+{
+	uint32_t limit = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
+	hob_buf items = {0};
+	srv_engine_flush(engine); /* finished jobs are rows, which server/query reads */
+	put_live(engine, control, limit, &items);
+	control->answer(control, 200, hob_buf_str(&items));
+	hob_buf_release(&items);
+}
+
+/* ---- one job */
+
+/* The asset of a queued or running job, or HOB_NONE. */
+static uint32_t find_live(const srv_engine *engine, uint64_t id)
+{
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		if (id > 0 && (a->life.job ? a->life.job->order.id == id : a->life.next.id == id))
+			return i;
+	}
+	return HOB_NONE;
+}
+
+void srv_engine_tell_job(srv_engine *engine, srv_control *control)
+{
+	hob_buf body = {0};
+	srv_engine_flush(engine); /* the same */
+	uint32_t live = find_live(engine, control->number);
+	if (live != HOB_NONE)
+		put_live_job(engine, live, &body);
+	else
+		srv_engine_put_task(engine, control->number, &body);
+	if (body.size > 0)
+		control->answer(control, 200, hob_buf_str(&body));
+	else
+		srv_control_answer(control, 404, "http.not-found", "no such job is queued or runs");
+	hob_buf_release(&body);
+}
+
+/* ---- cancelling */
+
+static void cancel_queued(srv_engine *engine, uint32_t id)
+{
+	asset *a = srv_asset_at(engine, id);
+	srv_asset_next next = {0};
+	srv_publish_cancelled(engine, a, NULL, &next);
+	srv_record_cancelled(engine, a, &next);
+	hob_buf_release(&next.why);
+}
+
+/* Waits for a worker, or for the same cook of a copy. */
+static bool cancel_waiting(srv_engine *engine, engine_job *job)
+{
+	if (!job->twin_of)
+		(void)srv_engine_hurry_claim(job);
+	for (engine_job **at = job->twin_of ? &job->twin_of->twins : &engine->jobs->waiting; *at;
+		 at = &(*at)->list_next) {
+		if (*at != job)
+			continue;
+		*at = job->list_next;
+		engine->counters.cancelled++;
+		srv_publish_cancelled(engine, srv_asset_at(engine, job->asset), job, NULL);
+		srv_record_job(job, "cancelled", NULL, NULL);
+		srv_job_end(job);
+		return true;
+	}
+	return false;
+}
+
+void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
+{
+	hob_arena arena;
+	hob_arena_init(&arena, 16 << 20);
+	srv_job_row row;
+	uint32_t id = find_live(engine, control->number);
+	engine_job *job = id != HOB_NONE ? srv_asset_at(engine, id)->life.job : NULL;
+	hob_error ignored;
+	bool done = id == HOB_NONE &&
+				srv_past_find_job(engine->store, control->number, (hob_str){0}, &arena, &row, &ignored);
+	hob_arena_release(&arena);
+	if (id == HOB_NONE) {
+		srv_control_answer(control, done ? 409 : 404, done ? "http.conflict" : "http.not-found",
+						   done ? "this job is over" : "no such job");
+		return;
+	}
+	bool taken = true;
+	if (!job) {
+		cancel_queued(engine, id);
+	} else if (job->on_worker) {
+		job->stopped = true;
+		taken = srv_pool_cancel(engine->jobs->pool, job);
+	} else {
+		taken = cancel_waiting(engine, job);
+	}
+	hob_buf body = {0};
+	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)control->number);
+	if (taken)
+		control->answer(control, 202, hob_buf_str(&body));
+	else
+		srv_control_answer(control, 409, "http.conflict",
+						   "this job is being checked or stored and will finish in a moment");
+	hob_buf_release(&body);
+}

@@ -1,0 +1,22 @@
+/* engine_move.h - a source that is renamed or moved stays the same asset. */
+#ifndef ENGINE_MOVE_H
+#define ENGINE_MOVE_H
+
+#include "engine_assets.h"
+
+struct engine_moves *srv_engine_moves_new(void); /* NULL without memory */
+void srv_engine_moves_free(struct engine_moves *moves);
+bool srv_engine_load_moves(srv_engine *engine, hob_error *err); /* call it before the assets are loaded */
+void srv_engine_keep_moves(srv_engine *engine);					/* once a second */
+uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
+/* Its source is gone. The arguments describe the file as it was; bytes: NULL if not known. */
+void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
+void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat);
+void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes);
+void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1]);
+hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its earlier name; empty: none */
+/* Prints members of its event: the id and, once, the place it moved from or to. */
+void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out);
+void srv_engine_show_former(srv_engine *engine); /* in the next view */
+
+#endif

@@ -1,0 +1,20 @@
+/* engine_requests.h - messages of other threads that change something or that only the loop can answer. */
+#ifndef ENGINE_REQUESTS_H
+#define ENGINE_REQUESTS_H
+
+#include "engine_assets.h"
+
+struct engine_requests *srv_engine_requests_new(void);
+void srv_engine_requests_free(struct engine_requests *requests);
+void srv_engine_start_requests(srv_engine *engine);
+void srv_engine_close_requests(srv_engine *engine); /* answers everything with 503 */
+/* NULL: the request was answered with 404. */
+asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control);
+bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id);
+void srv_engine_answer_waiters(srv_engine *engine); /* once a turn */
+/* The watch passed its mark: see srv_watch_mark. */
+void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen);
+/* After each scan: scans again if a waiter needs it. */
+void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root);
+
+#endif

@@ -1,0 +1,53 @@
+/* engine_root.h - the watched folders: whether each is there, and whether it is still the same. */
+#ifndef ENGINE_ROOT_H
+#define ENGINE_ROOT_H
+
+#include "engine_state.h"
+
+#include "../settings/chain.h"
+
+/* State of a root that its view does not show. */
+typedef struct root_state {
+	const char *mode; /* from the watch; static text */
+	char *note;
+	char *away;				  /* why it is missing; NULL: it exists */
+	bool known;				  /* of an earlier run */
+	uint64_t device, inode;	  /* of the folder that was scanned last; 0 = none */
+	int64_t missing_since_ms; /* as the index says */
+} root_state;
+
+/* Each by root. */
+struct engine_roots {
+	uint32_t count;
+	int *fds;
+	hob_settings *settings;
+	srv_settings_cache **caches;
+	srv_view_root *shown;
+	root_state *states;
+};
+
+struct engine_roots *srv_engine_roots_new(const srv_engine_options *options); /* NULL without memory */
+void srv_engine_roots_free(struct engine_roots *roots);
+/* Opens each root. A missing root that an earlier run knew is replaced by an empty folder. */
+bool srv_engine_open_roots(srv_engine *engine, hob_error *err);
+void srv_engine_replace_settings(srv_engine *engine, const hob_settings *settings); /* by root */
+uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name);			/* HOB_NONE: none */
+bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
+/* Whether the open folder is still the one at the root's path. */
+bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
+/* If the root is gone: marks it as away and ends its jobs. */
+void srv_engine_doubt_root(srv_engine *engine, uint32_t root);
+/* After each scan: checks that the open folder is still the root. */
+void srv_engine_check_root(srv_engine *engine, uint32_t root);
+/* For a root without files: true if it is another folder than the one with the assets, for example an empty mount point. */
+bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
+void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
+void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
+/* The root was scanned. Call the first before the files are compared, and the second after that if the first returned true:
+ * it was away. */
+bool srv_engine_find_root(srv_engine *engine, uint32_t root);
+void srv_engine_welcome_root(srv_engine *engine, uint32_t root);
+void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);
+void srv_engine_store_root(srv_engine *engine, uint32_t root);
+
+#endif

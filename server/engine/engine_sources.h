@@ -1,0 +1,84 @@
+/* engine_sources.h - changed files become changed assets: what the watch reports, what a sweep finds, and which files are none.
+ *
+ * A delivery of the watch, a scan or a list of changes, may take several turns: `intake` says how far it came. */
+#ifndef ENGINE_SOURCES_H
+#define ENGINE_SOURCES_H
+
+#include "engine_assets.h"
+
+#include "../watch/watch.h"
+
+/* A digest that is not in the index yet, because the file was only just written when it was read. */
+typedef struct young_file {
+	uint32_t file;
+	uint64_t changed, since; /* of the file then; uv_now */
+} young_file;
+
+/* The list of the newest scan. Only assets, settings and files that a cook asked for are in the graph as well, and the graph
+ * is newer. */
+typedef struct listed_files {
+	srv_file_list *list; /* NULL before the first scan */
+	uint64_t tick;		 /* srv_graph_now when it came */
+	uint32_t mark;
+} listed_files;
+
+/* How far earlier turns came with the reports of the watch. */
+typedef struct engine_intake {
+	bool open, compared, back; /* back: the root was away */
+	bool gathers;			   /* changes join the changeset of the root */
+	uint32_t mark;			   /* of the files that the scan lists */
+	size_t next;			   /* of the list, or of the paths */
+	uint32_t file, files;	   /* of the graph's files at the start */
+	uint32_t checked;		   /* assets, after the first scans */
+} engine_intake;
+
+struct engine_sources {
+	srv_watch *watch; /* NULL: it is closed */
+	bool ready;		  /* each root was scanned once */
+	uint32_t root_count;
+	engine_intake intake;
+	uint32_t scan_mark;
+	bool *scanned;					/* by root */
+	uint64_t *scan_rounds;			/* finished scans, by root */
+	listed_files *listed;			/* by root */
+	struct engine_skipped *skipped; /* by root */
+	uint32_t swept;					/* the file that srv_engine_sweep checked last */
+	young_file *young;
+	uint32_t young_count, young_capacity;
+};
+
+struct engine_sources *srv_engine_sources_new(uint32_t roots); /* NULL without memory */
+void srv_engine_sources_free(struct engine_sources *sources);
+bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
+void srv_engine_close_watch(srv_engine *engine);
+/* The file exists with this stat data. If that is new, the assets that depend on it become dirty. */
+void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+/* Once a second: checks a few files that no event reported. */
+void srv_engine_sweep(srv_engine *engine, uint32_t period_ms);
+
+/* engine_files.c */
+void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
+/* The file's number in the graph; a listed file is added. HOB_NONE: unknown file. */
+uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
+/* The same, but unknown files are added too. HOB_NONE without memory. */
+uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path);
+void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
+/* Writes the digest to the index, where it is valid while the stat data is the same. If the file was only just written, it
+ * is stored later, once the file has not changed for a while. */
+void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
+void srv_engine_keep_young(srv_engine *engine); /* once a second: stores those of unchanged files */
+
+/* engine_skipped.c */
+struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without memory */
+void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
+void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* restarts counting */
+void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
+/* A path whose file cannot be read. outside: a link that leaves the root. */
+void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
+void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
+void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
+void srv_engine_describe_skipped(srv_engine *engine); /* describes those that are due; visits every asset */
+/* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for clients. */
+bool srv_asset_is_skipped(const asset *a);
+
+#endif

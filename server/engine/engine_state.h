@@ -1,0 +1,57 @@
+/* engine_state.h - what the files of the engine share: the modules below it, and its owners of state.
+ *
+ * An owner is one struct with the functions that change it, declared in a header of its own. Whoever needs something of an owner
+ * includes that header. Only the owner's files assign its fields: tests/lint/owners.py has the table. */
+#ifndef ENGINE_STATE_H
+#define ENGINE_STATE_H
+
+#include "engine.h"
+
+#include "../cook/publish.h"
+#include "../graph/graph.h"
+
+struct srv_engine {
+	uv_loop_t *loop;
+	srv_engine_options options;
+	srv_engine_callbacks callbacks;
+	srv_store *store;
+	srv_views *views;
+	srv_graph *graph;
+	srv_activity *activity;
+	srv_engine_counters counters;
+	srv_publish publish; /* what leaves at the end of the turn */
+	hob_arena scratch;	 /* for memory that is not needed after the call; its first block stays */
+	atomic_bool closing; /* set once; other threads then stop long work */
+
+	struct engine_life *life;			  /* engine.c */
+	struct engine_turn *turn;			  /* engine_turn.h */
+	struct engine_assets *assets;		  /* engine_assets.h */
+	struct engine_jobs *jobs;			  /* engine_jobs.h */
+	struct engine_roots *roots;			  /* engine_root.h */
+	struct engine_sources *sources;		  /* engine_sources.h */
+	struct engine_moves *moves;			  /* engine_move.h */
+	struct engine_publishing *publishing; /* engine_publish.h */
+	struct engine_changesets *changesets; /* engine_changeset.h */
+	struct engine_requests *requests;	  /* engine_requests.h */
+	struct engine_exchange *exchange;	  /* engine_exchange.h */
+	struct engine_upkeep *upkeep;		  /* engine_upkeep.h */
+	struct engine_health *health;		  /* engine_health.h */
+	struct engine_derive *derive;
+	struct srv_engine_audit
+		*audit;		  /* engine_audit.h; NULL: checks are off, and engine_audit.c is not called */
+	bool audits_kept; /* the store may hold results of checks */
+};
+
+int64_t srv_engine_now_ms(void); /* Unix time */
+/* The loop calls the handle's callback until the engine closes. */
+void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
+/* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it before it closes. */
+void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done);
+void srv_engine_count_work(srv_engine *engine); /* of another kind, that ends in the same way */
+void srv_engine_work_over(srv_engine *engine);
+/* Closes the handles and says that the engine is closed, once nothing of it runs any longer. */
+void srv_engine_close_when_idle(srv_engine *engine);
+/* Ends a write to the store: logs why it failed, if it did. Its rows are committed at the end of the turn. */
+void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
+
+#endif

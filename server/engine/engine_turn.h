@@ -1,0 +1,21 @@
+/* engine_turn.h - the turns of the loop: work on the whole tree takes several, and what a turn publishes leaves at its end. */
+#ifndef ENGINE_TURN_H
+#define ENGINE_TURN_H
+
+#include "engine_state.h"
+
+struct engine_turn *srv_engine_turn_new(void);
+void srv_engine_turn_free(struct engine_turn *turn);
+void srv_engine_start_turns(srv_engine *engine);
+/* Whether this turn has time for one more item that can wait. done: items of this kind so far. */
+bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
+void srv_engine_go_on(srv_engine *engine); /* asks for another turn at once */
+/* Makes assets dirty because of a file; its path is the reason. kind: static text. Many assets take several turns. */
+void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,
+						  const char *kind, uint32_t file);
+bool srv_engine_spreads(const srv_engine *engine); /* some assets still have to become dirty */
+/* Commits rows and sends events now, and shows the views of everything that was published. */
+void srv_engine_flush(srv_engine *engine);
+bool srv_engine_is_behind(const srv_engine *engine); /* later turns have work left */
+
+#endif

@@ -1,0 +1,53 @@
+/* engine_upkeep.h - the cache is kept durable, within its limit, and whole. */
+#ifndef ENGINE_UPKEEP_H
+#define ENGINE_UPKEEP_H
+
+#include "engine_assets.h"
+
+struct engine_upkeep {
+	uv_work_t sync_work;
+	bool syncing;					 /* or folding the log */
+	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
+	uint64_t synced_jobs;			 /* `counters.jobs` then */
+	struct {
+		uv_work_t work;
+		hob_sha256 *found;
+		uint32_t count;
+		bool under_way;
+	} orphans; /* blobs that no record names */
+	uint64_t trim_at;
+	bool limit_told; /* logged: the cache is above its limit and nothing can be evicted */
+	struct {
+		uv_work_t work;
+		bool under_way;
+		uint64_t at_ms;				/* not before */
+		uint64_t bytes, free_bytes; /* resident, and free in the allocator, after the last return of memory */
+	} rest;
+	uint64_t heal_at;		   /* the index is not rebuilt before */
+	struct engine_task *tasks; /* the newest few, newest first */
+};
+
+struct engine_upkeep *srv_engine_upkeep_new(void);
+void srv_engine_upkeep_free(struct engine_upkeep *upkeep);
+void srv_engine_keep_store(srv_engine *engine);			/* once a second */
+uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes that were freed, or would be */
+void srv_engine_fold_log(srv_engine *engine);			/* in libuv's pool if it is long */
+
+/* engine_heal.c */
+/* Rebuilds the index if it is damaged, and writes the engine's state again. True: a failed write may be repeated. */
+bool srv_engine_heal_index(srv_engine *engine);
+void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that nobody deleted it */
+/* Once a second: cooks assets again whose blobs are damaged or gone. */
+void srv_engine_heal_blobs(srv_engine *engine);
+bool srv_engine_has_lost_recipe(srv_engine *engine, const asset *a);
+bool srv_engine_serves(srv_engine *engine, const asset *a); /* its record and all of its blobs exist */
+
+/* engine_task.c: housekeeping on request; listed with the jobs */
+void srv_engine_start_task(srv_engine *engine, srv_control *control);
+bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out); /* JSON; false: no such task */
+/* Items of a list, newest first. */
+void srv_engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out);
+void srv_engine_stop_tasks(srv_engine *engine); /* ends them soon */
+void srv_engine_free_tasks(struct engine_upkeep *upkeep);
+
+#endif

@@ -1,0 +1,198 @@
+#include "engine_audit.h"
+#include "engine_move.h"
+#include "engine_publish.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
+
+#include "../../core/base/array.h"
+#include "../log/log.h"
+
+/* ---- the view */
+
+/* Importer and settings from a record: correct for an unchanged asset, and all that is known before the first worker and the
+ * first scan. */
+static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
+{
+	size_t at = hob_str_find(printed, before, 0);
+	return at == SIZE_MAX ? (hob_str){0} : hob_str_sub(printed, at + before.len, printed.len - behind);
+}
+
+static hob_str settings_in(hob_str ingredients)
+{
+	return ingredient(ingredients, HOB_STR("\"settings\":"), 1);
+}
+
+static hob_str kind_of(hob_str ingredients)
+{
+	hob_str rest = ingredient(ingredients, HOB_STR("\"importer\":\""), 0);
+	size_t end = hob_str_find(rest, HOB_STR("\""), 0);
+	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, 0, end);
+}
+
+const char *srv_asset_quality(const asset *a)
+{
+	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
+}
+
+static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
+{
+	const srv_file *f = srv_graph_at(engine->graph, input->file);
+	return (srv_view_dep){.path = f->path,
+						  .missing = input->missing,
+						  .digest = input->digest,
+						  .size = f->exists && !input->missing ? f->stat.size : 0};
+}
+
+static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
+{
+	hob_arena *arena = &engine->scratch;
+	a->shown.view_due = false;
+	srv_publish_note_view(&engine->publish);
+	if (srv_asset_is_skipped(a)) {
+		srv_views_remove(engine->views, hob_str_of(a->full));
+		return;
+	}
+	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->last.input_count);
+	for (uint32_t i = 0; deps && i < a->last.input_count; i++)
+		deps[i] = dep_of(engine, &a->last.inputs[i]);
+	hob_buf reasons = {0}, audit = {0};
+	if (a->check.at_ms > 0)
+		srv_engine_put_audit(a, &audit);
+	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
+	hob_buf_put(&reasons, "[", 1);
+	hob_buf_put_str(&reasons, hob_buf_str(why));
+	hob_buf_put(&reasons, "]", 1);
+	view.root = engine->roots->shown[a->root].name;
+	view.path = hob_str_of(a->path);
+	view.full = hob_str_of(a->full);
+	view.state = srv_asset_public(&a->life);
+	view.rev = a->shown.rev;
+	view.cooked_at_ms = a->shown.cooked_at_ms;
+	view.source_bytes = srv_graph_at(engine->graph, a->file)->stat.size;
+	view.source = a->last.source;
+	view.recipe = a->shown.good;
+	view.last = a->last.known ? a->last.key : (hob_sha256){{0}};
+	view.expected_ns = srv_engine_expected_ns(engine, a);
+	view.error = hob_buf_str(&a->error);
+	view.reason = hob_buf_str(&reasons);
+	view.audit = hob_buf_str(&audit);
+	view.dep_count = deps ? a->last.input_count : 0;
+	view.deps = deps;
+	view.quality = srv_asset_quality(a);
+	view.moved_from = srv_engine_moved_from(engine, a);
+	hob_ingredients now;
+	hob_error error;
+	if (a->importer)
+		view.kind = a->importer->name;
+	/* Without its root the settings files cannot be read. */
+	if (a->importer && !srv_engine_root_is_away(engine, a->root) &&
+		srv_asset_ingredients(engine, a, arena, &now, &error))
+		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
+	if (view.stats.len == 0)
+		view.stats = HOB_STR("{}");
+	srv_engine_asset_id(engine, a, view.id);
+	srv_views_put(engine->views, &view);
+	hob_buf_release(&reasons);
+	hob_buf_release(&audit);
+}
+
+/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced by current ones. */
+static srv_view_asset facts_of(const srv_recipe *recipe, hob_arena *arena)
+{
+	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe->output_count);
+	srv_view_asset facts = {.kind = kind_of(recipe->ingredients),
+							.settings = settings_in(recipe->ingredients),
+							.cook_ns = recipe->cook_ns,
+							.stats = recipe->stats,
+							.warnings = recipe->warnings,
+							.outputs = outputs,
+							.output_count = outputs ? recipe->output_count : 0};
+	for (uint32_t i = 0; i < facts.output_count; i++) {
+		const srv_recipe_output *output = &recipe->outputs[i];
+		outputs[i] = (srv_view_output){output->name, output->digest, output->size};
+		facts.cooked_bytes += output->size;
+	}
+	return facts;
+}
+
+/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record, call
+ * srv_publish_view_of. A view without outputs is older than the record. */
+void srv_publish_view(srv_engine *engine, asset *a)
+{
+	if (a->changeset.held > 0) {
+		a->shown.view_due = false;
+		return;
+	}
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	const srv_view *view = srv_views_take(engine->views);
+	const srv_view_asset *served = a->life.has_good ? srv_view_find(view, hob_str_of(a->full)) : NULL;
+	srv_recipe recipe = {0};
+	hob_error error;
+	if (served && served->output_count > 0 && hob_sha256_equal(&served->recipe, &a->shown.good)) {
+		put_view(engine, a, *served);
+	} else {
+		if (a->life.has_good &&
+			!srv_store_recipe(engine->store, &a->shown.good, &engine->scratch, &recipe, &error))
+			recipe = (srv_recipe){0};
+		put_view(engine, a, facts_of(&recipe, &engine->scratch));
+	}
+	srv_view_drop(view);
+	hob_arena_restore(&engine->scratch, mark);
+}
+
+void srv_publish_view_of(srv_engine *engine, asset *a, const srv_recipe *recipe)
+{
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	put_view(engine, a, facts_of(recipe, &engine->scratch));
+	hob_arena_restore(&engine->scratch, mark);
+}
+
+void srv_publish_view_later(srv_engine *engine, uint32_t id)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (a->shown.view_due)
+		return;
+	if (!HOB_ROOM(engine->publishing->due, engine->publishing->due_capacity, engine->publishing->due_count)) {
+		srv_publish_view(engine, a);
+		return;
+	}
+	engine->publishing->due[engine->publishing->due_count++] = id;
+	a->shown.view_due = true;
+	srv_publish_note_view(&engine->publish);
+}
+
+static bool make_views(srv_engine *engine, bool all)
+{
+	for (uint32_t done = 0; engine->publishing->due_count > 0 && (all || srv_engine_has_time(engine, done));
+		 done++) {
+		asset *a = srv_asset_at(engine, engine->publishing->due[--engine->publishing->due_count]);
+		if (a->shown.view_due)
+			srv_publish_view(engine, a);
+	}
+	return engine->publishing->due_count == 0;
+}
+
+bool srv_engine_make_views(srv_engine *engine)
+{
+	return make_views(engine, false);
+}
+
+static void show(srv_engine *engine, bool all)
+{
+	make_views(engine, all);
+	srv_engine_show_former(engine);
+	srv_engine_describe_skipped(engine);
+	srv_views_set_roots(engine->views, engine->roots->shown, engine->options.root_count);
+	srv_views_publish(engine->views, engine->publishing->rev, engine->sources->ready);
+}
+
+void srv_engine_show(srv_engine *engine)
+{
+	show(engine, true);
+}
+
+void srv_engine_show_some(void *engine)
+{
+	show(engine, false);
+}
