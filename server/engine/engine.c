@@ -1,6 +1,5 @@
 #include "engine_audit.h"
 #include "engine_changeset.h"
-#include "engine_derive.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
 #include "engine_move.h"
@@ -57,7 +56,7 @@ static void on_second(uv_timer_t *timer)
 	srv_engine_keep_moves(engine);
 	srv_engine_raise_used(engine);
 	srv_engine_fill(engine);
-	srv_engine_draw_thumbnails(engine);
+	srv_derive_draw(engine->derive);
 	if (engine->audit)
 		srv_engine_audit(engine);
 }
@@ -75,7 +74,7 @@ void srv_engine_free(srv_engine *engine)
 	srv_engine_jobs_free(engine->jobs);
 	srv_graph_free(engine->graph);
 	srv_activity_free(engine->activity);
-	srv_engine_derive_free(engine->derive);
+	srv_derive_free(engine->derive);
 	free(engine->audit);
 	srv_engine_changesets_free(engine->changesets);
 	srv_engine_turn_free(engine->turn);
@@ -108,7 +107,7 @@ static bool make_owners(srv_engine *engine)
 	engine->exchange = calloc(1, sizeof *engine->exchange);
 	engine->upkeep = srv_engine_upkeep_new();
 	engine->health = srv_engine_health_new();
-	engine->derive = srv_engine_derive_new();
+	engine->derive = srv_engine_derive_new(engine);
 	engine->audit = engine->options.audit_s > 0 ? srv_engine_audit_new() : NULL;
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);

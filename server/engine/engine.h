@@ -14,7 +14,6 @@
 #include "../farm/farm.h"
 #include "../metrics/activity.h"
 #include "../control/control.h"
-#include "../derive/derived.h"
 #include "../view/view.h"
 #include "../queue/queue.h"
 #include "../store/store.h"
@@ -66,8 +65,6 @@ typedef struct srv_engine_times {
 	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
 } srv_engine_times;
 
-enum { SRV_DERIVE_MADE, SRV_DERIVE_USELESS, SRV_DERIVE_FAILED, SRV_DERIVE_CANCELLED, SRV_DERIVE_RESULTS };
-
 /* A turn of the loop should take no longer than this: all clients wait for it. */
 enum { SRV_ENGINE_TURN_MS = 5 };
 
@@ -90,8 +87,6 @@ typedef struct srv_engine_counters {
 	atomic_ullong batches;		/* several changes published as one rev */
 	atomic_ullong held;			/* changes held now */
 	atomic_ullong resets, scans;
-	atomic_ullong thumbnails; /* drawn */
-	atomic_ullong derived[SRV_DERIVED_COUNT][SRV_DERIVE_RESULTS];
 	atomic_ullong audits_same, audits_different;	  /* results of reproducibility checks */
 	atomic_ullong turns, turns_slow, turn_longest_ns; /* of the loop; slow: above SRV_ENGINE_TURN_MS */
 	atomic_ullong turn_busiest_ns;					  /* processor time of the busiest turn */

@@ -149,7 +149,7 @@ static void put_cache(hob_buf *out, srv_engine *engine)
 	put_upstream(out, engine);
 }
 
-static void put_derived(hob_buf *out, srv_engine_counters *c)
+static void put_derived(hob_buf *out, const srv_derive_counts *counts)
 {
 	static const char *const results[SRV_DERIVE_RESULTS] = {"made", "useless", "failed", "cancelled"};
 	char labels[64];
@@ -158,7 +158,7 @@ static void put_derived(hob_buf *out, srv_engine_counters *c)
 		for (int result = 0; result < SRV_DERIVE_RESULTS; result++) {
 			snprintf(labels, sizeof labels, "kind=\"%s\",result=\"%s\"", srv_derived_name((srv_derived)kind),
 					 results[result]);
-			srv_metric_u64(out, METRIC_derived, labels, c->derived[kind][result]);
+			srv_metric_u64(out, METRIC_derived, labels, counts->derived[kind][result]);
 		}
 }
 
@@ -177,8 +177,8 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	one(out, METRIC_changes_held, c->held);
 	one(out, METRIC_hashed_bytes, c->hashed_bytes);
 	one(out, METRIC_scans, c->scans);
-	one(out, METRIC_thumbnails, c->thumbnails);
-	put_derived(out, c);
+	one(out, METRIC_thumbnails, srv_derive_count(engine->derive)->thumbnails);
+	put_derived(out, srv_derive_count(engine->derive));
 	one(out, METRIC_watch_overflows, c->resets);
 }
 

@@ -1,12 +1,10 @@
 #include "engine_requests.h"
 
 #include "../../core/base/array.h"
-#include "../../core/formats/classic.h"
 #include "../control/answer.h"
 #include "../cook/waiter.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
-#include "engine_derive.h"
 #include "engine_exchange.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -234,158 +232,6 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	hob_buf_release(&body);
 }
 
-/* ---- classic outputs on request */
-
-typedef struct classic_work {
-	srv_engine *engine;
-	srv_control *control;
-	uv_work_t work;
-	uint32_t asset;
-	hob_sha256 recipe;
-	hob_sha256 inputs[3];
-	srv_recipe_output outputs[3];
-	hob_error error;
-} classic_work;
-
-static const char *const packed_names[3] = {"meshes", "materials", "scene"};
-static const char *const classic_names[3] = {"classic.meshes", "classic.materials", "classic.scene"};
-
-hob_bytes srv_engine_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)
-{
-	uint64_t size = 0, got = 0;
-	int fd = srv_blob_open(store, digest, &size);
-	if (fd >= 0 && size > most) {
-		close(fd);
-		hob_fail(err, LIMIT, "%llu bytes of cooked data are too much for this; %llu are the most",
-				 (unsigned long long)size, (unsigned long long)most);
-		return (hob_bytes){0};
-	}
-	uint8_t *at = fd >= 0 && size > 0
-					  ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-					  : MAP_FAILED;
-	while (at != MAP_FAILED && got < size) {
-		ssize_t more = pread(fd, at + got, size - got, (off_t)got);
-		if (more <= 0 && !(more < 0 && errno == EINTR))
-			break;
-		got += more > 0 ? (uint64_t)more : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (at != MAP_FAILED && got == size)
-		return (hob_bytes){at, size};
-	if (at != MAP_FAILED)
-		munmap(at, size);
-	hob_fail(err, IO, "a blob of this asset cannot be read; it is cooked again");
-	return (hob_bytes){0};
-}
-
-static void classic_run(uv_work_t *work)
-{
-	classic_work *job = work->data;
-	hob_bytes packed[3] = {0};
-	hob_classic_files classic = {0};
-	hob_arena arena;
-	hob_arena_init(&arena, 1 << 20);
-	hob_notes notes = {.arena = &arena};
-	bool ok = true;
-	uint64_t room = srv_engine_derived_limit(job->engine);
-	for (int i = 0; i < 3 && ok; i++) {
-		packed[i] = srv_engine_read_blob(job->engine->store, &job->inputs[i], room, &job->error);
-		ok = packed[i].data != NULL;
-		room -= packed[i].size;
-	}
-	hob_pack_set set = {.meshes = packed[0], .materials = packed[1], .scene = packed[2]};
-	ok = ok && hob_classic_from_packed(&set, &notes, &classic, &job->error);
-	hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
-	for (int i = 0; i < 3 && ok; i++) {
-		job->outputs[i].name = hob_str_of(classic_names[i]);
-		job->outputs[i].size = made[i]->size;
-		ok = srv_blob_put(job->engine->store, hob_buf_bytes(made[i]), &job->outputs[i].digest, &job->error);
-	}
-	for (uint32_t i = 0; ok && i < notes.count; i++)
-		srv_log(SRV_LOG_INFO, "classic", "%.*s: %.*s", HOB_FMT(job->control->asset),
-				HOB_FMT(notes.items[i].text));
-	hob_arena_release(&arena);
-	hob_classic_files_release(&classic);
-	for (int i = 0; i < 3; i++)
-		if (packed[i].data)
-			munmap((void *)(uintptr_t)packed[i].data, packed[i].size);
-}
-
-/* The served view lacks the outputs that were added to the record. */
-static void show_added(srv_engine *engine, asset *a, const hob_sha256 *key)
-{
-	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	srv_recipe recipe;
-	hob_error error;
-	if (a->changeset.held == 0 && a->life.has_good && hob_sha256_equal(&a->shown.good, key) &&
-		srv_store_recipe(engine->store, key, &engine->scratch, &recipe, &error))
-		srv_publish_view_of(engine, a, &recipe);
-	hob_arena_restore(&engine->scratch, mark);
-}
-
-static void classic_done(uv_work_t *work, int status)
-{
-	(void)status;
-	classic_work *job = work->data;
-	srv_engine *engine = job->engine;
-	hob_error error = job->error;
-	if (error.code == HOB_ERR_OK &&
-		srv_store_add_outputs(engine->store, &job->recipe, job->outputs, 3, &error)) {
-		srv_publish_note_rows(&engine->publish);
-		show_added(engine, srv_asset_at(engine, job->asset), &job->recipe);
-		srv_engine_show(engine);
-		job->control->answer(job->control, 200, HOB_STR("{}"));
-	} else {
-		srv_control_refuse(job->control, 0, &error);
-	}
-	free(job);
-	srv_engine_work_over(engine);
-}
-
-static void control_classic(srv_engine *engine, srv_control *control)
-{
-	asset *a = srv_engine_asked_asset(engine, control);
-	if (!a)
-		return;
-	srv_engine_leave(engine, a->id);
-	hob_arena arena;
-	hob_arena_init(&arena, 16 << 20);
-	srv_recipe recipe;
-	hob_error error;
-	classic_work *job = calloc(1, sizeof *job);
-	uint32_t found = 0;
-	bool has =
-		job && a->life.has_good && srv_store_recipe(engine->store, &a->shown.good, &arena, &recipe, &error);
-	uint32_t made = 0;
-	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
-		for (int n = 0; n < 3; n++)
-			made += hob_str_equal(recipe.outputs[i].name, hob_str_of(classic_names[n])) &&
-					srv_blob_exists(engine->store, &recipe.outputs[i].digest);
-		for (int n = 0; n < 3; n++)
-			if (hob_str_equal(recipe.outputs[i].name, hob_str_of(packed_names[n]))) {
-				job->inputs[n] = recipe.outputs[i].digest;
-				found++;
-			}
-	}
-	hob_arena_release(&arena);
-	if (made == 3) {
-		control->answer(control, 200, HOB_STR("{}"));
-		free(job);
-	} else if (found != 3) {
-		srv_control_answer(control, 404, "http.not-found",
-						   "this asset has no cooked outputs to make the classic layout from");
-		free(job);
-	} else {
-		job->engine = engine;
-		job->control = control;
-		job->asset = a->id;
-		job->recipe = a->shown.good;
-		job->work.data = job;
-		srv_engine_work(engine, &job->work, classic_run, classic_done);
-	}
-}
-
 /* ---- messages from the HTTP thread */
 
 static void dispatch(srv_engine *engine, srv_control *control)
@@ -401,9 +247,6 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_WAIT:
 		control_wait(engine, control);
 		break;
-	case SRV_CONTROL_CLASSIC:
-		control_classic(engine, control);
-		break;
 	case SRV_CONTROL_SYNC:
 		wait_for_all(engine, control);
 		break;
@@ -415,9 +258,6 @@ static void dispatch(srv_engine *engine, srv_control *control)
 		break;
 	case SRV_CONTROL_CANCEL:
 		srv_engine_cancel_job(engine, control);
-		break;
-	case SRV_CONTROL_BUNDLE:
-		srv_engine_bundle(engine, control);
 		break;
 	case SRV_CONTROL_ACTION:
 		srv_engine_tell_action(engine, control);
@@ -435,18 +275,9 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_VERIFY:
 		srv_engine_start_task(engine, control);
 		break;
-	case SRV_CONTROL_THUMBNAIL:
-		srv_engine_thumbnail(engine, control);
-		break;
-	case SRV_CONTROL_DERIVE:
-		srv_engine_derive(engine, control);
-		break;
-	case SRV_CONTROL_ABANDONED:
-		control->answer(control, 204, (hob_str){0});
-		srv_engine_derive_less(engine);
-		break;
 	default:
-		assert(false && "a question for another thread");
+		if (!srv_derive_take(engine->derive, control))
+			assert(false && "a question for another thread");
 	}
 }
 

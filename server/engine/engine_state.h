@@ -8,6 +8,7 @@
 #include "engine.h"
 
 #include "../cook/publish.h"
+#include "../derive/derive.h"
 #include "../graph/graph.h"
 
 struct srv_engine {
@@ -36,7 +37,7 @@ struct srv_engine {
 	struct engine_exchange *exchange;	  /* engine_exchange.h */
 	struct engine_upkeep *upkeep;		  /* engine_upkeep.h */
 	struct engine_health *health;		  /* engine_health.h */
-	struct engine_derive *derive;
+	srv_derive *derive;					  /* derive/derive.h */
 	struct srv_engine_audit
 		*audit;		  /* engine_audit.h; NULL: checks are off, and engine_audit.c is not called */
 	bool audits_kept; /* the store may hold results of checks */
@@ -51,6 +52,7 @@ void srv_engine_count_work(srv_engine *engine); /* of another kind, that ends in
 void srv_engine_work_over(srv_engine *engine);
 /* Closes the handles and says that the engine is closed, once nothing of it runs any longer. */
 void srv_engine_close_when_idle(srv_engine *engine);
+srv_derive *srv_engine_derive_new(srv_engine *engine); /* engine_derive.c */
 /* Ends a write to the store: logs why it failed, if it did. Its rows are committed at the end of the turn. */
 void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
 

@@ -1,6 +1,6 @@
 /* glb_make.h - makes one GLB file from packed files and pictures. */
-#ifndef ENGINE_GLB_MAKE_H
-#define ENGINE_GLB_MAKE_H
+#ifndef SRV_GLB_MAKE_H
+#define SRV_GLB_MAKE_H
 
 #include "../../core/formats/pack_validate.h"
 

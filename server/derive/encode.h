@@ -1,6 +1,6 @@
 /* encode.h - bytes under a content coding, made once for many answers. */
-#ifndef ENGINE_ENCODE_H
-#define ENGINE_ENCODE_H
+#ifndef SRV_ENCODE_H
+#define SRV_ENCODE_H
 
 #include "../../core/base/base.h"
 

@@ -1,6 +1,3 @@
-#include "engine_derive.h"
-#include "engine_root.h"
-
 #include "../../core/base/json_write.h"
 #include "../../core/base/limits.h"
 #include "../control/answer.h"
@@ -8,10 +5,12 @@
 #include "../fs/tar.h"
 #include "../query/past_job.h"
 #include "../store/record.h"
+#include "derive_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Everything that repeats a cook, as a tar in the store: bundle.json, log.txt, files/<path below the root>. The archive is made
@@ -26,7 +25,7 @@ typedef struct bundle_file {
 
 typedef struct bundle_work {
 	uv_work_t work;
-	srv_engine *engine;
+	srv_derive *derive;
 	srv_control *control;
 	hob_arena arena;
 	int root_fd;
@@ -141,7 +140,7 @@ static bool put_archive(bundle_work *b, const sink *s)
 static void bundle_run(uv_work_t *work)
 {
 	bundle_work *b = work->data;
-	srv_store *store = b->engine->store;
+	srv_store *store = b->derive->host.store;
 	hob_hasher hasher;
 	sink s = {.hasher = &hasher};
 	hob_hasher_init(&hasher);
@@ -168,23 +167,22 @@ static void bundle_done(uv_work_t *work, int status)
 {
 	(void)status;
 	bundle_work *b = work->data;
-	srv_engine *engine = b->engine;
+	const srv_derive_host *host = &b->derive->host;
 	if (b->changed) {
 		srv_control_answer(b->control, 409, "http.conflict", b->error.context);
 	} else if (b->error.code != HOB_ERR_OK) {
 		srv_control_refuse(b->control, 503, &b->error);
 	} else {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&b->digest, text);
-		b->control->answer(b->control, 200, hob_str_of(text));
+		srv_derive_answer(b->control, &b->digest);
 	}
 	bundle_free(b);
-	srv_engine_work_over(engine);
+	host->over(host->user);
 }
 
-static void put_description(bundle_work *b, const asset *a, const srv_job_row *row, const srv_recipe *recipe)
+static void put_description(bundle_work *b, const srv_derive_asset *a, const srv_job_row *row,
+							const srv_recipe *recipe)
 {
-	const srv_engine_options *options = &b->engine->options;
+	const srv_derive_host *host = &b->derive->host;
 	hob_buf *out = &b->json;
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "bundle", 1);
@@ -193,10 +191,10 @@ static void put_description(bundle_work *b, const asset *a, const srv_job_row *r
 	hob_json_put_str(out, "path", hob_str_of(a->path));
 	hob_json_key(out, "limits");
 	hob_json_open(out, '{');
-	hob_json_put_u64(out, "timeout_ms", options->timeout_ms);
-	hob_json_put_u64(out, "memory_bytes", options->memory_limit);
+	hob_json_put_u64(out, "timeout_ms", host->timeout_ms);
+	hob_json_put_u64(out, "memory_bytes", host->memory_limit);
 	hob_json_close(out, '}');
-	hob_json_put_str(out, "sandbox", hob_str_of(srv_engine_sandbox(b->engine)));
+	hob_json_put_str(out, "sandbox", hob_str_of(host->sandbox_text(host->user)));
 	hob_json_key(out, "job");
 	srv_past_put_job(row, out);
 	hob_json_key(out, "record");
@@ -206,7 +204,7 @@ static void put_description(bundle_work *b, const asset *a, const srv_job_row *r
 	hob_buf_put(out, "\n", 1);
 }
 
-static bool list_files(bundle_work *b, const asset *a, const srv_recipe *recipe)
+static bool list_files(bundle_work *b, const srv_derive_asset *a, const srv_recipe *recipe)
 {
 	hob_str path = hob_str_of(a->path), dir = hob_path_dir(path);
 	b->files = HOB_NEW(&b->arena, bundle_file, recipe->dep_count + 1);
@@ -223,7 +221,7 @@ static bool list_files(bundle_work *b, const asset *a, const srv_recipe *recipe)
 }
 
 /* The requested job, or the asset's newest job with a record. */
-static bool find_job(srv_engine *engine, const srv_control *control, hob_arena *arena, srv_job_row *row,
+static bool find_job(srv_store *store, const srv_control *control, hob_arena *arena, srv_job_row *row,
 					 srv_recipe *recipe)
 {
 	enum { LOOKED_AT = 50 };
@@ -231,47 +229,47 @@ static bool find_job(srv_engine *engine, const srv_control *control, hob_arena *
 	uint32_t count = 0;
 	hob_error error;
 	if (control->number > 0)
-		return srv_past_find_job(engine->store, control->number, (hob_str){0}, arena, row, &error) &&
-			   srv_store_recipe(engine->store, &row->recipe, arena, recipe, &error);
-	if (!srv_store_jobs(engine->store, control->asset, 0, LOOKED_AT, arena, &rows, &count, &error))
+		return srv_past_find_job(store, control->number, (hob_str){0}, arena, row, &error) &&
+			   srv_store_recipe(store, &row->recipe, arena, recipe, &error);
+	if (!srv_store_jobs(store, control->asset, 0, LOOKED_AT, arena, &rows, &count, &error))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (srv_store_recipe(engine->store, &rows[i].recipe, arena, recipe, &error)) {
+		if (srv_store_recipe(store, &rows[i].recipe, arena, recipe, &error)) {
 			*row = rows[i];
 			return true;
 		}
 	return false;
 }
 
-void srv_engine_bundle(srv_engine *engine, srv_control *control)
+void srv_derive_bundle(srv_derive *derive, srv_control *control)
 {
+	const srv_derive_host *host = &derive->host;
 	bundle_work *b = calloc(1, sizeof *b);
 	if (!b) {
 		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
 		return;
 	}
-	*b = (bundle_work){.engine = engine, .control = control};
+	*b = (bundle_work){.derive = derive, .control = control};
 	b->work.data = b;
 	hob_arena_init(&b->arena, 64 << 20);
 	srv_job_row row;
 	srv_recipe recipe;
-	bool found = find_job(engine, control, &b->arena, &row, &recipe);
-	uint32_t id = found ? srv_engine_asset_by_name(engine, row.asset) : HOB_NONE;
-	if (id == HOB_NONE || !srv_asset_is_alive(&srv_asset_at(engine, id)->life)) {
+	srv_derive_asset a;
+	bool found = find_job(host->store, control, &b->arena, &row, &recipe);
+	if (!found || !host->find(host->user, row.asset, false, &a)) {
 		srv_control_answer(control, 404, "http.not-found",
 						   found ? "the asset of this job no longer exists"
 								 : "no such job is over, or it left no record of what it read");
 		bundle_free(b);
 		return;
 	}
-	const asset *a = srv_asset_at(engine, id);
-	b->root_fd = engine->roots->fds[a->root];
+	b->root_fd = a.root_fd;
 	b->log = row.log;
-	put_description(b, a, &row, &recipe);
-	if (b->json.failed || !list_files(b, a, &recipe)) {
+	put_description(b, &a, &row, &recipe);
+	if (b->json.failed || !list_files(b, &a, &recipe)) {
 		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
 		bundle_free(b);
 		return;
 	}
-	srv_engine_work(engine, &b->work, bundle_run, bundle_done);
+	host->work(host->user, &b->work, bundle_run, bundle_done);
 }

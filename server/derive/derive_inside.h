@@ -1,0 +1,64 @@
+/* derive_inside.h - what the files of this folder share. */
+#ifndef SRV_DERIVE_INSIDE_H
+#define SRV_DERIVE_INSIDE_H
+
+#include "derive.h"
+
+#include "../store/store.h"
+#include "../thumbnail/thumbnail.h"
+
+enum { SRV_DERIVE_PARTS = 4 }; /* meshes, materials, scene, animations */
+
+/* The parts of a model and its textures. */
+typedef struct srv_derive_parts {
+	hob_sha256 digests[SRV_DERIVE_PARTS]; /* zero: it has none */
+} srv_derive_parts;
+
+typedef struct derivation {
+	srv_derive *derive;
+	uv_work_t work;
+	bool running;
+	atomic_bool unwanted;
+	uint64_t client, turn; /* client 0: no client waits */
+	srv_derived kind;
+	uint32_t level;
+	hob_sha256 key, of, blob;
+	hob_sha256 outputs[2][SRV_DERIVE_PARTS]; /* of a GLB; of two cooks */
+	srv_thumbnail_input *pair;				 /* of a picture; owned */
+	char *clip;								 /* of a picture: in whose pose; owned; NULL: at rest */
+	hob_error error;
+	struct asker *askers;
+	struct derivation *next;
+} derivation;
+
+struct srv_derive {
+	srv_derive_host host;
+	srv_derive_counts counts;
+	derivation *derivations; /* running and waiting, oldest first */
+	uint32_t derivation_count;
+	uint64_t turn; /* of the one that started last */
+	struct thumbnails *thumbnails;
+};
+
+/* derive_make.c */
+void srv_derive_run(uv_work_t *work); /* makes the output of a derivation, in the pool */
+/* Finds the parts of a model among the outputs. False if meshes, materials or scene is missing. */
+bool srv_derive_take_parts(const srv_recipe *recipe, hob_sha256 out[SRV_DERIVE_PARTS]);
+/* The inputs of a picture of one cook. */
+void srv_derive_picture_of(const srv_recipe *recipe, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
+						   srv_thumbnail_input *out);
+/* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. A mapped file that is truncated
+ * would kill the daemon. Any thread. */
+hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
+void srv_derive_unmap(hob_bytes *mapped);
+
+/* The others are each asked by srv_derive_take. */
+void srv_derive_answer(srv_control *control, const hob_sha256 *blob); /* 200 with its digest */
+/* False: the request was answered with 404. */
+bool srv_derive_find(srv_derive *derive, srv_control *control, bool wanted, srv_derive_asset *out);
+void srv_derive_classic(srv_derive *derive, srv_control *control);
+void srv_derive_bundle(srv_derive *derive, srv_control *control);
+void srv_derive_thumbnail(srv_derive *derive, srv_control *control);
+struct thumbnails *srv_derive_thumbnails_new(void);
+
+#endif
