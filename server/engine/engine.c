@@ -22,6 +22,7 @@
 enum { SECOND_MS = 1000, HANDLES_MAX = 8 };
 
 struct engine_life {
+	srv_engine_callbacks callbacks;
 	uv_timer_t timer;
 	uv_handle_t *handles[HANDLES_MAX];
 	uint32_t handle_count, open_handles;
@@ -44,21 +45,61 @@ void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
 	srv_publish_note_rows(&engine->publish);
 }
 
+void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t id)
+{
+	srv_facts_tell(&engine->facts, &(srv_fact){.kind = kind, .asset = id});
+}
+
+void srv_engine_tell_ready(srv_engine *engine)
+{
+	if (engine->life->callbacks.ready)
+		engine->life->callbacks.ready(engine->life->callbacks.user);
+}
+
+/* ---- who listens */
+
+#define HEAR(name, call)                                                                                     \
+	static void name(void *user, const srv_fact *fact)                                                       \
+	{                                                                                                        \
+		srv_engine *engine = user;                                                                           \
+		(void)fact;                                                                                          \
+		call;                                                                                                \
+	}
+HEAR(heal_blobs, srv_engine_heal_blobs(engine))
+HEAR(keep_store, srv_engine_keep_store(engine))
+HEAR(claim_more, srv_engine_claim_more(engine))
+HEAR(sweep, srv_engine_sweep(engine, SECOND_MS))
+HEAR(keep_moves, srv_engine_keep_moves(engine))
+HEAR(read_moved, srv_engine_move_read(engine, fact->asset, fact->digest))
+HEAR(raise_used, srv_engine_raise_used(engine))
+HEAR(fill, srv_engine_fill(engine))
+HEAR(draw, srv_derive_draw(engine->derive))
+HEAR(blame, srv_engine_blame_for(engine, srv_asset_at(engine, fact->asset)))
+#undef HEAR
+
+static void listen_to_facts(srv_engine *engine)
+{
+	srv_facts *facts = &engine->facts;
+	srv_facts_on(facts, SRV_FACT_SECOND, heal_blobs, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, keep_store, engine);
+	if (engine->options.farm)
+		srv_facts_on(facts, SRV_FACT_SECOND, claim_more, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, sweep, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, keep_moves, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, raise_used, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, fill, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, draw, engine);
+	srv_facts_on(facts, SRV_FACT_SOURCE_READ, read_moved, engine);
+	srv_facts_on(facts, SRV_FACT_ASSET_FAILED, blame, engine);
+	if (engine->audit)
+		srv_engine_audit_listens(engine);
+}
+
 static void on_second(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	if (engine->closing) /* assets still point to jobs that are freed */
-		return;
-	srv_engine_heal_blobs(engine);
-	srv_engine_keep_store(engine);
-	srv_engine_claim_more(engine);
-	srv_engine_sweep(engine, SECOND_MS);
-	srv_engine_keep_moves(engine);
-	srv_engine_raise_used(engine);
-	srv_engine_fill(engine);
-	srv_derive_draw(engine->derive);
-	if (engine->audit)
-		srv_engine_audit(engine);
+	if (!engine->closing) /* else assets still point to jobs that are freed */
+		srv_engine_tell(engine, SRV_FACT_SECOND, HOB_NONE);
 }
 
 /* ---- begin */
@@ -73,9 +114,8 @@ void srv_engine_free(srv_engine *engine)
 	srv_engine_exchange_free(engine->exchange);
 	srv_engine_jobs_free(engine->jobs);
 	srv_graph_free(engine->graph);
-	srv_activity_free(engine->activity);
 	srv_derive_free(engine->derive);
-	free(engine->audit);
+	srv_engine_audit_free(engine->audit);
 	srv_engine_changesets_free(engine->changesets);
 	srv_engine_turn_free(engine->turn);
 	srv_engine_moves_free(engine->moves);
@@ -93,7 +133,6 @@ static bool make_owners(srv_engine *engine)
 {
 	uint32_t roots = engine->options.root_count;
 	engine->graph = srv_graph_new();
-	engine->activity = srv_activity_new();
 	engine->life = calloc(1, sizeof *engine->life);
 	engine->turn = srv_engine_turn_new();
 	engine->assets = calloc(1, sizeof *engine->assets);
@@ -108,13 +147,12 @@ static bool make_owners(srv_engine *engine)
 	engine->upkeep = srv_engine_upkeep_new();
 	engine->health = srv_engine_health_new();
 	engine->derive = srv_engine_derive_new(engine);
-	engine->audit = engine->options.audit_s > 0 ? srv_engine_audit_new() : NULL;
+	engine->audit = engine->options.audit_s > 0 ? srv_engine_audit_new(engine) : NULL;
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
-	return engine->graph && engine->activity && engine->life && engine->turn && engine->assets &&
-		   engine->jobs && engine->roots && engine->sources && engine->moves && engine->publishing &&
-		   engine->changesets && engine->requests && engine->exchange && engine->upkeep && engine->health &&
-		   engine->derive;
+	return engine->graph && engine->life && engine->turn && engine->assets && engine->jobs && engine->roots &&
+		   engine->sources && engine->moves && engine->publishing && engine->changesets && engine->requests &&
+		   engine->exchange && engine->upkeep && engine->health && engine->derive;
 }
 
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
@@ -127,7 +165,6 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	engine->options = *options;
 	if (engine->options.source_limit == 0)
 		engine->options.source_limit = HOB_LIMIT_SOURCE_BYTES;
-	engine->callbacks = *callbacks;
 	engine->store = engine->publish.store = store;
 	engine->publish.events = events;
 	engine->views = views;
@@ -136,6 +173,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		srv_engine_free(engine);
 		return false;
 	}
+	engine->life->callbacks = *callbacks;
+	listen_to_facts(engine);
 	bool asks = srv_engine_start_exchange(engine, err);
 	srv_engine_start_turns(engine);
 	srv_engine_start_requests(engine);
@@ -207,8 +246,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine->closing = true;
 	srv_engine_close_requests(engine);
 	srv_engine_stop_tasks(engine);
-	if (engine->audit)
-		srv_engine_end_audit(engine);
+	srv_engine_tell(engine, SRV_FACT_CLOSING, HOB_NONE);
 	srv_engine_close_jobs(engine);
 	srv_engine_close_exchange(engine);
 	srv_engine_close_watch(engine);

@@ -74,31 +74,46 @@ typedef struct srv_engine_counters {
 	atomic_ullong cooked;	 /* finished by a worker */
 	atomic_ullong previewed; /* previews finished by a worker */
 	atomic_ullong failed;	 /* failed in a worker */
+	atomic_ullong cancelled;
 	atomic_ullong hits;		 /* answered by an earlier record: nothing was cooked */
 	atomic_ullong fetched;	 /* answered by the upstream: nothing was cooked */
 	atomic_ullong unchanged; /* hits whose record was already the current one: nothing was published */
 	atomic_ullong misses;	 /* look-ups without a record that fits */
-	atomic_ullong crashed, timed_out, interrupted, cancelled;
-	atomic_ullong parts_made, parts_reused; /* textures: compressed here, and reused from another cook */
-	atomic_ullong saved_ns;					/* cook time of the records that hits reused */
+	atomic_ullong saved_ns;	 /* cook time of the records that hits reused */
 	atomic_ullong cook_ns;
-	atomic_ullong hashed_bytes; /* bytes read for digests outside of cooks */
-	atomic_ullong published;	/* changes */
-	atomic_ullong batches;		/* several changes published as one rev */
-	atomic_ullong held;			/* changes held now */
-	atomic_ullong resets, scans;
-	atomic_ullong audits_same, audits_different;	  /* results of reproducibility checks */
-	atomic_ullong turns, turns_slow, turn_longest_ns; /* of the loop; slow: above SRV_ENGINE_TURN_MS */
-	atomic_ullong turn_busiest_ns;					  /* processor time of the busiest turn */
-	atomic_ullong rebuilds;							  /* rebuilds of a damaged index after the start */
-	atomic_ullong queue_length, running; /* queue_length: jobs that wait for their turn or for a worker */
+	atomic_ullong rebuilds; /* rebuilds of a damaged index after the start */
+	atomic_ullong running;
+	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */
-	/* These are updated once a second. */
-	atomic_ullong input_bytes;		   /* of all sources and dependencies, each file once */
-	atomic_ullong expected_ns;		   /* until everything is cooked, estimated from earlier cooks */
-	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits */
-	srv_engine_times queued, cook,
-		total; /* of cooked jobs: in the queue, in the worker, from save to result */
+	atomic_ullong expected_ns; /* until everything is cooked, estimated once a second from earlier cooks */
+	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; once a second */
+	struct {
+		atomic_ullong crashed, timed_out, interrupted;
+	} died; /* workers */
+	struct {
+		atomic_ullong made, reused;
+	} parts; /* textures: compressed here, and reused from another cook */
+	struct {
+		atomic_ullong same, different;
+	} audits; /* results of reproducibility checks */
+	struct {
+		atomic_ullong published;
+		atomic_ullong together; /* several published as one rev */
+		atomic_ullong held;		/* now */
+	} changes;
+	struct {
+		atomic_ullong resets, scans;
+		atomic_ullong hashed_bytes; /* read for digests outside of cooks */
+		atomic_ullong input_bytes;	/* of all sources and dependencies, each file once; once a second */
+	} sources;
+	struct {
+		atomic_ullong count, slow; /* slow: above SRV_ENGINE_TURN_MS */
+		atomic_ullong longest_ns;
+		atomic_ullong busiest_ns; /* processor time */
+	} turn;						  /* of the loop */
+	struct {
+		srv_engine_times queued, cook, total; /* in the queue, in the worker, from save to result */
+	} times;								  /* of cooked jobs */
 } srv_engine_counters;
 
 typedef struct srv_engine_callbacks {

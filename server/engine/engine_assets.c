@@ -1,7 +1,6 @@
 #include "engine_assets.h"
 
 #include "../../core/base/array.h"
-#include "engine_audit.h"
 #include "engine_changeset.h"
 #include "engine_move.h"
 #include "engine_publish.h"
@@ -85,7 +84,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_queue_push(engine->jobs->queue, id, srv_engine_priority(engine, a, a->life.next.priority),
 					   a->cost.final_ns);
 	if (todo.forget_last)
-		a->last.known = false;
+		srv_asset_forget_last(a);
 	if (todo.touch)
 		srv_publish_view_later(engine, id);
 	srv_publish_note_view(&engine->publish);
@@ -135,9 +134,9 @@ void srv_asset_remove(srv_engine *engine, uint32_t id)
 	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
 		return;
 	srv_publish_removed(engine, a);
+	srv_engine_tell(engine, SRV_FACT_ASSET_GONE, id);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	srv_engine_forget_inputs(a);
-	srv_engine_forget_check(a);
 	hob_buf_clear(&a->error);
 	hob_buf_clear(&a->why);
 }

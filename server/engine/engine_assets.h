@@ -117,7 +117,9 @@ bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_i
 hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of);
 /* True if the record `last` fits the current inputs and settings. False if that is not known. */
 bool srv_asset_is_current(srv_engine *engine, asset *a);
-void srv_engine_forget_inputs(asset *a);
+/* Nothing is known of its newest cook: the next one looks at everything. */
+void srv_asset_forget_last(asset *a);
+void srv_engine_forget_inputs(asset *a); /* it has none any longer */
 
 /* engine_blame.c */
 /* A model that contains a failed model is blocked, and its error names the model to repair. True: the culprit is named now. */

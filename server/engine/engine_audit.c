@@ -11,9 +11,9 @@
 /* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again, by a new worker
  * that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or published but what was found.
  *
- *            srv_engine_audit             srv_engine_go_on_auditing                srv_engine_take_audit           compare_done
- *   (none) --------------> WANTED ----------------------------> COOKING -------------------> HASHING --------------> (none)
- *                             `---------- srv_engine_end_audit: real work -----'  (a result that comes all the same is dropped)
+ *            on_second             go_on                take_outcome           compare_done
+ *   (none) --------------> WANTED --------> COOKING -------------------> HASHING --------------> (none)
+ *                             `--- give_way: real work ----'  (a result that comes all the same is dropped)
  *
  * Who is asked: the one whose last audit is longest ago, never before those that had none. */
 
@@ -25,7 +25,8 @@ typedef struct recorded {
 	bool seen;
 } recorded;
 
-struct srv_engine_audit {
+struct engine_audit {
+	pool_client client;
 	srv_engine *engine;
 	audit_state state;
 	uint32_t asset;
@@ -39,19 +40,9 @@ struct srv_engine_audit {
 	uv_work_t work;
 };
 
-struct srv_engine_audit *srv_engine_audit_new(void)
-{
-	return calloc(1, sizeof(struct srv_engine_audit));
-}
-
-bool srv_engine_is_audit(const srv_engine *engine, const void *job)
-{
-	return job == engine->audit;
-}
-
 static void finish(srv_engine *engine)
 {
-	struct srv_engine_audit *audit = engine->audit;
+	struct engine_audit *audit = engine->audit;
 	srv_outcome_free(audit->outcome);
 	hob_arena_release(&audit->arena);
 	audit->outcome = NULL;
@@ -68,7 +59,7 @@ static bool is_busy(const srv_engine *engine)
 
 static bool is_quiet(srv_engine *engine)
 {
-	struct srv_engine_audit *audit = engine->audit;
+	struct engine_audit *audit = engine->audit;
 	uint64_t now = uv_now(engine->loop), jobs = engine->counters.jobs;
 	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->publishing->rev) {
 		audit->jobs_seen = jobs;
@@ -99,7 +90,7 @@ static bool is_compared(hob_str name)
 }
 
 /* Taken from the view: a question to the store would count as a use of the record. */
-static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, const asset *a)
+static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const asset *a)
 {
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
@@ -116,28 +107,11 @@ static bool take_recorded(srv_engine *engine, struct srv_engine_audit *audit, co
 	return audit->output_count > 0;
 }
 
-void srv_engine_audit(srv_engine *engine)
+static void go_on(void *user, const srv_fact *fact)
 {
-	struct srv_engine_audit *audit = engine->audit;
-	if (engine->closing || !engine->sources->ready || !is_quiet(engine) || audit->state != AUDIT_NONE)
-		return;
-	uint32_t id = choose(engine);
-	if (id == HOB_NONE)
-		return;
-	audit->engine = engine;
-	audit->asset = id;
-	audit->recipe = srv_asset_at(engine, id)->shown.good;
-	audit->state = AUDIT_WANTED;
-	hob_arena_init(&audit->arena, 64 << 20);
-	if (take_recorded(engine, audit, srv_asset_at(engine, id)))
-		srv_engine_go_on_auditing(engine);
-	else
-		finish(engine);
-}
-
-void srv_engine_go_on_auditing(srv_engine *engine)
-{
-	struct srv_engine_audit *audit = engine->audit;
+	(void)fact;
+	struct engine_audit *audit = user;
+	srv_engine *engine = audit->engine;
 	if (audit->state != AUDIT_WANTED || engine->closing)
 		return;
 	asset *a = srv_asset_at(engine, audit->asset);
@@ -162,9 +136,31 @@ void srv_engine_go_on_auditing(srv_engine *engine)
 	}
 }
 
-void srv_engine_end_audit(srv_engine *engine)
+static void on_second(void *user, const srv_fact *fact)
 {
-	struct srv_engine_audit *audit = engine->audit;
+	(void)fact;
+	struct engine_audit *audit = user;
+	srv_engine *engine = audit->engine;
+	if (engine->closing || !engine->sources->ready || !is_quiet(engine) || audit->state != AUDIT_NONE)
+		return;
+	uint32_t id = choose(engine);
+	if (id == HOB_NONE)
+		return;
+	audit->asset = id;
+	audit->recipe = srv_asset_at(engine, id)->shown.good;
+	audit->state = AUDIT_WANTED;
+	hob_arena_init(&audit->arena, 64 << 20);
+	if (take_recorded(engine, audit, srv_asset_at(engine, id)))
+		go_on(audit, fact);
+	else
+		finish(engine);
+}
+
+static void give_way(void *user, const srv_fact *fact)
+{
+	(void)fact;
+	struct engine_audit *audit = user;
+	srv_engine *engine = audit->engine;
 	if (audit->state == AUDIT_WANTED)
 		finish(engine);
 	else if (audit->state == AUDIT_COOKING)
@@ -191,7 +187,7 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 /* A cook of changed inputs, or one that was interrupted, proves nothing. */
 static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
 {
-	struct srv_engine_audit *audit = engine->audit;
+	struct engine_audit *audit = engine->audit;
 	if (outcome->cancelled || !srv_asset_is_alive(&a->life) || !a->life.has_good ||
 		!hob_sha256_equal(&a->shown.good, &audit->recipe))
 		return false;
@@ -224,7 +220,7 @@ static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 }
 
 /* Appends the names of outputs that differ, are new or are missing. Returns their number. */
-static uint32_t compare(struct srv_engine_audit *audit, hob_buf *out)
+static uint32_t compare(struct engine_audit *audit, hob_buf *out)
 {
 	const srv_result *result = &audit->outcome->result;
 	uint32_t found = 0;
@@ -266,7 +262,7 @@ static void show(srv_engine *engine, const asset *a)
 /* Applies to each asset that serves these outputs: copies share them. */
 static void keep_found(srv_engine *engine, hob_str found)
 {
-	struct srv_engine_audit *audit = engine->audit;
+	struct engine_audit *audit = engine->audit;
 	srv_audit_row row = {audit->recipe, srv_engine_now_ms(), found};
 	hob_error error;
 	if (!srv_store_put_audit(engine->store, &row, &error))
@@ -300,9 +296,9 @@ static void conclude(srv_engine *engine, hob_str names, const char *message)
 		hob_buf_put(&found, "}", 1);
 	}
 	if (same)
-		engine->counters.audits_same++;
+		engine->counters.audits.same++;
 	else
-		engine->counters.audits_different++;
+		engine->counters.audits.different++;
 	keep_found(engine, hob_buf_str(&found));
 	hob_buf_release(&found);
 	if (same)
@@ -317,7 +313,7 @@ static void conclude(srv_engine *engine, hob_str names, const char *message)
 
 static void compare_run(uv_work_t *work)
 {
-	struct srv_engine_audit *audit = work->data;
+	struct engine_audit *audit = work->data;
 	const srv_result *result = &audit->outcome->result;
 	for (uint32_t i = 0; i < result->output_count; i++)
 		audit->digests[i] = hob_sha256_of(result->outputs[i].bytes);
@@ -326,7 +322,7 @@ static void compare_run(uv_work_t *work)
 static void compare_done(uv_work_t *work, int status)
 {
 	(void)status;
-	struct srv_engine_audit *audit = work->data;
+	struct engine_audit *audit = work->data;
 	srv_engine *engine = audit->engine;
 	const asset *a = srv_asset_at(engine, audit->asset);
 	if (!engine->closing && is_comparable(engine, a, audit->outcome)) {
@@ -339,11 +335,10 @@ static void compare_done(uv_work_t *work, int status)
 	srv_engine_work_over(engine);
 }
 
-bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *outcome)
+static void take_outcome(void *self, srv_outcome *outcome)
 {
-	struct srv_engine_audit *audit = engine->audit;
-	if (!srv_engine_is_audit(engine, job))
-		return false;
+	struct engine_audit *audit = self;
+	srv_engine *engine = audit->engine;
 	asset *a = srv_asset_at(engine, audit->asset);
 	audit->outcome = outcome;
 	bool comparable = !engine->closing && is_comparable(engine, a, outcome);
@@ -359,12 +354,11 @@ bool srv_engine_take_audit(srv_engine *engine, const void *job, srv_outcome *out
 		audit->state = AUDIT_HASHING;
 		audit->work.data = audit;
 		srv_engine_work(engine, &audit->work, compare_run, compare_done);
-		return true;
+		return;
 	}
 	if (comparable && !outcome->ok)
 		conclude(engine, (hob_str){0}, outcome->error.context);
 	finish(engine);
-	return true;
 }
 
 /* ---- what is known */
@@ -376,13 +370,21 @@ static void take_row(void *user, const srv_audit_row *row)
 	hob_buf_put_str(&a->check.found, row->found);
 }
 
-void srv_engine_recall_audit(srv_engine *engine, asset *a, bool fresh)
+static void forget(void *user, const srv_fact *fact)
 {
-	hob_error error;
+	asset *a = srv_asset_at(user, fact->asset);
 	a->check.at_ms = a->check.turn_ms = 0;
 	hob_buf_clear(&a->check.found);
-	bool ok = fresh ? srv_store_delete_audit(engine->store, &a->shown.good, &error)
-					: srv_store_audit(engine->store, &a->shown.good, take_row, a, &error);
+}
+
+static void recall(void *user, const srv_fact *fact)
+{
+	srv_engine *engine = user;
+	asset *a = srv_asset_at(engine, fact->asset);
+	hob_error error;
+	forget(engine, fact);
+	bool ok = fact->fresh ? srv_store_delete_audit(engine->store, &a->shown.good, &error)
+						  : srv_store_audit(engine->store, &a->shown.good, take_row, a, &error);
 	if (!ok)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 }
@@ -398,8 +400,33 @@ void srv_engine_put_audit(const asset *a, hob_buf *out)
 	hob_buf_put(out, "}", 1);
 }
 
-void srv_engine_forget_check(asset *a)
+/* ---- life */
+
+struct engine_audit *srv_engine_audit_new(srv_engine *engine)
 {
-	a->check.at_ms = a->check.turn_ms = 0;
-	hob_buf_clear(&a->check.found);
+	struct engine_audit *audit = calloc(1, sizeof *audit);
+	if (audit) {
+		audit->engine = engine;
+		audit->client.done = take_outcome;
+	}
+	return audit;
+}
+
+void srv_engine_audit_free(struct engine_audit *audit)
+{
+	free(audit);
+}
+
+void srv_engine_audit_listens(srv_engine *engine)
+{
+	srv_facts_on(&engine->facts, SRV_FACT_SECOND, on_second, engine->audit);
+	srv_facts_on(&engine->facts, SRV_FACT_WORKER_IDLE, go_on, engine->audit);
+	srv_facts_on(&engine->facts, SRV_FACT_JOB_WAITS, give_way, engine->audit);
+	srv_facts_on(&engine->facts, SRV_FACT_CLOSING, give_way, engine->audit);
+}
+
+void srv_engine_audit_recalls(srv_engine *engine)
+{
+	srv_facts_on(&engine->facts, SRV_FACT_ASSET_GOOD, recall, engine);
+	srv_facts_on(&engine->facts, SRV_FACT_ASSET_GONE, forget, engine);
 }

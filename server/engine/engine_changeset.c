@@ -82,7 +82,7 @@ static void count_held(srv_engine *engine)
 	uint32_t count = 0;
 	for (uint32_t r = 0; r < engine->changesets->root_count; r++)
 		count += engine->changesets->of[r].held_live;
-	engine->counters.held = count;
+	engine->counters.changes.held = count;
 }
 
 /* Takes the buffer. False without memory. */
@@ -171,7 +171,8 @@ static bool can_be_shown(srv_engine *engine, const engine_change *change)
 
 static void cook_again(srv_engine *engine, asset *a)
 {
-	a->changeset.member = a->last.known = false;
+	a->changeset.member = false;
+	srv_asset_forget_last(a);
 	srv_asset_dirty(engine, a->id, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
 }
 
@@ -209,7 +210,7 @@ static bool publish(srv_engine *engine, changeset *set, bool all)
 	if (set->published > 1)
 		srv_log(SRV_LOG_INFO, "published", "%u changes together, as rev %llu", set->published,
 				(unsigned long long)engine->publishing->rev);
-	engine->counters.batches += set->published > 1;
+	engine->counters.changes.together += set->published > 1;
 	set->held_count = set->next = set->published = 0;
 	set->publishing = false;
 	return true;

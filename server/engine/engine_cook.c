@@ -1,7 +1,5 @@
-#include "engine_audit.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
-#include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
@@ -22,7 +20,7 @@ static void wake_twins(srv_engine *engine, engine_job *twin)
 {
 	while (twin) {
 		engine_job *next = twin->list_next;
-		twin->twin_of = NULL;
+		twin->twin.of = NULL;
 		if (twin->abandoned || engine->closing)
 			srv_job_end(twin);
 		else
@@ -34,8 +32,8 @@ static void wake_twins(srv_engine *engine, engine_job *twin)
 void srv_job_go_on(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	engine_job *twins = job->twins;
-	job->twins = NULL;
+	engine_job *twins = job->twin.waiting;
+	job->twin.waiting = NULL;
 	if (job->abandoned || engine->closing || srv_asset_at(engine, job->asset)->life.job != job) {
 		wake_twins(engine, twins);
 		srv_job_end(job);
@@ -55,7 +53,7 @@ void srv_job_go_on(engine_job *job)
 void srv_job_end(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	engine_job *twins = job->twins;
+	engine_job *twins = job->twin.waiting;
 	srv_job_free(job);
 	wake_twins(engine, twins);
 	if (engine->closing)
@@ -284,7 +282,8 @@ void srv_job_lookup(engine_job *job)
 	if (job->previewed && !hob_sha256_equal(&job->source, &source->digest))
 		srv_job_expect_news(job);
 	job->source = source->digest;
-	srv_engine_move_read(engine, job->asset, &job->source);
+	srv_facts_tell(&engine->facts,
+				   &(srv_fact){.kind = SRV_FACT_SOURCE_READ, .asset = job->asset, .digest = &job->source});
 	if (!srv_asset_ingredients(engine, a, &job->arena, &job->ingredients, &error)) {
 		srv_job_fail(job, &error);
 		return;
@@ -380,9 +379,9 @@ bool srv_job_join_twin(engine_job *job)
 		if (other == job || !other->cooking || other->order.force || other->abandoned ||
 			!hob_sha256_equal(&other->lookup, &job->lookup))
 			continue;
-		job->list_next = other->twins;
-		other->twins = job;
-		job->twin_of = other;
+		job->list_next = other->twin.waiting;
+		other->twin.waiting = job;
+		job->twin.of = other;
 		srv_engine_raise_job(other, job->order.priority);
 		return true;
 	}
@@ -430,8 +429,8 @@ void srv_engine_feed_workers(srv_engine *engine)
 {
 	if (engine->jobs->no_workers && !engine->closing)
 		block_waiting(engine);
-	if (engine->audit && engine->jobs->waiting)
-		srv_engine_end_audit(engine);
+	if (engine->jobs->waiting)
+		srv_engine_tell(engine, SRV_FACT_JOB_WAITS, engine->jobs->waiting->asset);
 	while (engine->jobs->waiting && !engine->closing && srv_pool_idle(engine->jobs->pool) > 0) {
 		engine_job *job = take_waiting(engine);
 		if (!job)
@@ -457,7 +456,7 @@ void srv_engine_feed_workers(srv_engine *engine)
 		}
 		job->on_worker = true;
 		job->cook.tick = srv_graph_now(engine->graph);
-		job->started_at_ms = srv_engine_now_ms();
+		job->cook.started_at_ms = srv_engine_now_ms();
 		srv_asset_set_worker(&a->life, true);
 		srv_publish_job(job, "cooking");
 		srv_publish_view(engine, a);
@@ -485,10 +484,11 @@ bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 	}
 	srv_engine_apply(engine, id,
 					 (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &job->order});
+	job->client = (pool_client){srv_job_cooked, srv_job_progress};
 	job->engine = engine;
 	job->asset = id;
 	job->order.priority = priority;
-	job->started_at_ms = srv_engine_now_ms();
+	job->cook.started_at_ms = srv_engine_now_ms();
 	hob_buf_clear(&a->why);
 	hob_buf_put_str(&a->why, hob_buf_str(&job->order.why));
 	hob_arena_init(&job->arena, JOB_ARENA);

@@ -118,7 +118,7 @@ static void hash_done(uv_work_t *work, int status)
 			f->stat = item->stat;
 		if (item->found) {
 			f->digest = item->digest;
-			engine->counters.hashed_bytes += item->stat.size;
+			engine->counters.sources.hashed_bytes += item->stat.size;
 			srv_engine_store_file(engine, item->file, item->read_at_ms);
 		}
 	}

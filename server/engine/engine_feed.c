@@ -44,7 +44,7 @@ static void note_activity(srv_engine *engine, const srv_job_row *row)
 	for (int i = 0; i < SRV_ACTIVITY_RESULTS; i++)
 		if (hob_str_equal(row->result, hob_str_of(names[i])))
 			job.result = (srv_activity_result)i;
-	srv_activity_note(engine->activity, &job);
+	srv_activity_note(engine->jobs->activity, &job);
 }
 
 void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
@@ -68,7 +68,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 					   .reason = hob_buf_str(&reasons),
 					   .result = hob_str_of(result),
 					   .queued_at_ms = job->order.queued_at_ms,
-					   .started_at_ms = job->started_at_ms,
+					   .started_at_ms = job->cook.started_at_ms,
 					   .finished_at_ms = srv_engine_now_ms(),
 					   .error = hob_buf_str(&text)};
 	if (recipe)
@@ -77,9 +77,9 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 		row.cook_ns = job->cook.outcome->cook_ns;
 		row.peak_bytes = job->cook.outcome->peak_bytes;
 		row.log = job->cook.outcome->log;
-		note_time(&engine->counters.queued, between_ns(row.queued_at_ms, row.started_at_ms));
-		note_time(&engine->counters.cook, row.cook_ns);
-		note_time(&engine->counters.total, between_ns(row.queued_at_ms, row.finished_at_ms));
+		note_time(&engine->counters.times.queued, between_ns(row.queued_at_ms, row.started_at_ms));
+		note_time(&engine->counters.times.cook, row.cook_ns);
+		note_time(&engine->counters.times.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
 	if (job->abroad.fetched)
 		row.log = hob_str_of(engine->options.upstream);

@@ -1,4 +1,3 @@
-#include "engine_audit.h"
 #include "engine_exchange.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -255,11 +254,11 @@ static void count_death(srv_engine *engine, hob_err_code code, bool again)
 {
 	bool timeout = code == HOB_ERR_TIMEOUT;
 	if (code == HOB_ERR_INTERRUPTED) {
-		engine->counters.interrupted++;
+		engine->counters.died.interrupted++;
 		return;
 	}
-	engine->counters.timed_out += timeout;
-	engine->counters.crashed += !timeout;
+	engine->counters.died.timed_out += timeout;
+	engine->counters.died.crashed += !timeout;
 	engine->counters.failed += !(timeout && again);
 }
 
@@ -357,12 +356,17 @@ static void step_hash_read(engine_job *job)
 	srv_job_digests(job, files, files ? count : 0, step_read);
 }
 
-void srv_engine_pool_done(void *user, void *job_, srv_outcome *outcome)
+void srv_job_progress(void *job_, hob_str stage, float share)
 {
-	srv_engine *engine = user;
-	if (engine->audit && srv_engine_take_audit(engine, job_, outcome))
-		return;
 	engine_job *job = job_;
+	snprintf(job->progress.stage, sizeof job->progress.stage, "%.*s", HOB_FMT(stage));
+	job->progress.share = share;
+}
+
+void srv_job_cooked(void *job_, srv_outcome *outcome)
+{
+	engine_job *job = job_;
+	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	job->cook.outcome = outcome;
 	job->on_worker = false;

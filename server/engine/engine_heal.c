@@ -58,7 +58,7 @@ static uint32_t cook_lost(srv_engine *engine)
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || has_record(engine, a, true))
 			continue;
 		count++;
-		a->last.known = false;
+		srv_asset_forget_last(a);
 		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
 	return count;
@@ -175,7 +175,7 @@ void srv_engine_heal_blobs(srv_engine *engine)
 		asset *a = srv_asset_at(engine, id);
 		assets++;
 		if (srv_engine_root_is_away(engine, a->root))
-			a->last.known = false; /* checked when the root is back */
+			srv_asset_forget_last(a); /* checked when the root is back */
 		else
 			srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}

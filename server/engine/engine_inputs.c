@@ -103,6 +103,11 @@ bool srv_asset_is_current(srv_engine *engine, asset *a)
 	return current;
 }
 
+void srv_asset_forget_last(asset *a)
+{
+	a->last.known = false;
+}
+
 void srv_engine_forget_inputs(asset *a)
 {
 	free(a->last.inputs);

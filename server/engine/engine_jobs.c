@@ -1,7 +1,6 @@
 #include "engine_jobs.h"
 
 #include "../log/log.h"
-#include "engine_audit.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
 #include "engine_root.h"
@@ -82,18 +81,22 @@ static void on_pool_idle(void *user)
 	srv_engine *engine = user;
 	srv_engine_feed_workers(engine);
 	srv_engine_fill(engine);
-	if (engine->audit)
-		srv_engine_go_on_auditing(engine);
+	srv_engine_tell(engine, SRV_FACT_WORKER_IDLE, HOB_NONE);
 }
 
-static void on_pool_progress(void *user, void *job_, hob_str stage, float fraction)
+static void on_pool_progress(void *user, void *job, hob_str stage, float share)
 {
-	const srv_engine *engine = user;
-	if (engine->audit && srv_engine_is_audit(engine, job_))
-		return;
-	engine_job *job = job_;
-	snprintf(job->progress.stage, sizeof job->progress.stage, "%.*s", HOB_FMT(stage));
-	job->progress.share = fraction;
+	(void)user;
+	pool_client *client = job;
+	if (client->progress)
+		client->progress(job, stage, share);
+}
+
+static void on_pool_done(void *user, void *job, srv_outcome *outcome)
+{
+	(void)user;
+	pool_client *client = job;
+	client->done(job, outcome);
 }
 
 static void on_pool_trouble(void *user, const hob_error *why)
@@ -136,7 +139,7 @@ bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
 							 .root_count = options->root_count,
 							 .one_first = true};
 	srv_pool_callbacks callbacks = {
-		engine,			  on_pool_ready,	   on_pool_idle,		srv_engine_pool_done,
+		engine,			  on_pool_ready,	   on_pool_idle,		on_pool_done,
 		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_trouble};
 	return srv_pool_new(engine->loop, &pool, &callbacks, &engine->jobs->pool, err);
 }
@@ -148,6 +151,17 @@ void srv_engine_close_workers(srv_engine *engine)
 
 /* ---- life */
 
+uint64_t srv_engine_new_job_id(srv_engine *engine)
+{
+	return ++engine->jobs->last_id;
+}
+
+void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest)
+{
+	assert(engine->jobs->last_id <= newest);
+	engine->jobs->last_id = newest;
+}
+
 bool srv_engine_is_idle(const srv_engine *engine)
 {
 	return engine->jobs->alive == 0 && srv_queue_count(engine->jobs->queue) == 0;
@@ -156,9 +170,9 @@ bool srv_engine_is_idle(const srv_engine *engine)
 struct engine_jobs *srv_engine_jobs_new(void)
 {
 	struct engine_jobs *jobs = calloc(1, sizeof *jobs);
-	if (jobs && (jobs->queue = srv_queue_new()))
+	if (jobs && (jobs->queue = srv_queue_new()) && (jobs->activity = srv_activity_new()))
 		return jobs;
-	free(jobs);
+	srv_engine_jobs_free(jobs);
 	return NULL;
 }
 
@@ -168,6 +182,7 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 		return;
 	assert(jobs->alive == 0 && !jobs->pool);
 	srv_queue_free(jobs->queue);
+	srv_activity_free(jobs->activity);
 	free(jobs->active);
 	free(jobs);
 }

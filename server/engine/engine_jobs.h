@@ -67,6 +67,7 @@ typedef struct job_claim {
 } job_claim;
 
 typedef struct job_cook {
+	int64_t started_at_ms; /* of the job; then on its worker */
 	srv_tries tries;
 	uint64_t tick; /* srv_graph_now when the worker began */
 	srv_outcome *outcome;
@@ -77,11 +78,17 @@ typedef struct job_cook {
 	uint32_t changed_input; /* 1 + a dependency that has changed since it was read; 0: none */
 } job_cook;
 
+/* Whom the pool calls: the first member of what it cooks for. `done` takes the outcome. */
+typedef struct pool_client {
+	void (*done)(void *self, srv_outcome *outcome);
+	void (*progress)(void *self, hob_str stage, float share); /* may be NULL */
+} pool_client;
+
 struct srv_job {
+	pool_client client;
 	srv_engine *engine;
 	uint32_t asset;
 	srv_asset_next order; /* id, time, priority, force and reasons */
-	int64_t started_at_ms;
 	bool on_worker;
 	bool stopped;	/* a person cancelled it */
 	bool cooking;	/* from the cache miss to the end */
@@ -103,13 +110,16 @@ struct srv_job {
 		float share;
 	} progress;
 	engine_job *list_next; /* waiting for a worker, or for its twin */
-	engine_job *twins;	   /* jobs with the same look-up; they start over when this one ends */
-	engine_job *twin_of;
+	struct {
+		engine_job *of;		 /* waits for its cook */
+		engine_job *waiting; /* these start over when this one ends */
+	} twin;					 /* jobs with the same look-up */
 };
 
 struct engine_jobs {
 	srv_queue *queue; /* of assets */
 	srv_pool *pool;	  /* NULL: it is closed */
+	srv_activity *activity;
 	bool pool_ready, no_workers, filling;
 	uint64_t last_id;
 	engine_job **active; /* jobs under way, in no order */
@@ -131,7 +141,9 @@ void srv_engine_fill(srv_engine *engine);		   /* starts jobs while there is room
 bool srv_engine_is_idle(const srv_engine *engine); /* no job is queued or under way */
 void srv_engine_close_jobs(srv_engine *engine);	   /* ends those that are not in the pool */
 void srv_engine_close_workers(srv_engine *engine);
-void srv_job_detach(engine_job *job); /* its result comes to nothing */
+uint64_t srv_engine_new_job_id(srv_engine *engine);
+void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* of an earlier run */
+void srv_job_detach(engine_job *job);								   /* its result comes to nothing */
 void srv_job_free(engine_job *job);
 
 /* engine_cook.c: a job from its start to its worker */
@@ -159,7 +171,8 @@ void srv_job_missed(engine_job *job);	 /* no record fits: looks for a preview, o
 void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe);
 
 /* engine_finish.c: from the worker's answer to what is published */
-void srv_engine_pool_done(void *user, void *job, srv_outcome *outcome);
+void srv_job_cooked(void *job, srv_outcome *outcome);
+void srv_job_progress(void *job, hob_str stage, float share);
 
 /* engine_digest.c */
 /* Calls `next` once all existing files of the list have a digest; at once if they have. */

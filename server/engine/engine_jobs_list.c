@@ -25,7 +25,7 @@ static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 
 static const char *live_state(const engine_job *job)
 {
-	if (!job || srv_engine_waits_for_worker(job) || job->twin_of)
+	if (!job || srv_engine_waits_for_worker(job) || job->twin.of)
 		return "queued";
 	return job->on_worker ? "cooking" : job->cook.outcome ? "storing" : "checking";
 }
@@ -42,7 +42,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	hob_json_key(out, "result");
 	hob_json_null(out);
 	put_time_member(out, "queued_at", job ? job->order.queued_at_ms : a->life.next.queued_at_ms);
-	put_time_member(out, "started_at", job ? job->started_at_ms : 0);
+	put_time_member(out, "started_at", job ? job->cook.started_at_ms : 0);
 	hob_json_key(out, "expected_ms");
 	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
 	if (job && job->on_worker) {
@@ -148,9 +148,9 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 /* Waits for a worker, or for the same cook of a copy. */
 static bool cancel_waiting(srv_engine *engine, engine_job *job)
 {
-	if (!job->twin_of)
+	if (!job->twin.of)
 		(void)srv_engine_hurry_claim(job);
-	for (engine_job **at = job->twin_of ? &job->twin_of->twins : &engine->jobs->waiting; *at;
+	for (engine_job **at = job->twin.of ? &job->twin.of->twin.waiting : &engine->jobs->waiting; *at;
 		 at = &(*at)->list_next) {
 		if (*at != job)
 			continue;

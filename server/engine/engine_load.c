@@ -1,3 +1,4 @@
+#include "engine_audit.h"
 #include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -293,7 +294,7 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	srv_digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);
 	engine->publishing->rev = srv_store_last_rev(engine->store);
-	engine->jobs->last_id = srv_store_last_job(engine->store);
+	srv_engine_continue_job_ids(engine, srv_store_last_job(engine->store));
 	bool ok = srv_engine_load_moves(engine, err) &&
 			  srv_store_each_file(engine->store, load_file, &load, err) &&
 			  srv_store_each_audit(engine->store, load_audit, &load, err) &&
@@ -303,7 +304,8 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	free(load.assets);
 	free(load.next);
 	srv_digest_map_release(&load.rows_of);
-	engine->audits_kept = engine->audit || load.audits.count > 0;
+	if (engine->audit || load.audits.count > 0)
+		srv_engine_audit_recalls(engine);
 	srv_digest_map_release(&load.audits);
 	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);

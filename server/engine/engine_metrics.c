@@ -53,26 +53,26 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	srv_metric_u64(out, METRIC_cook_results, "result=\"fetched\"", c->fetched);
 	srv_metric_u64(out, METRIC_cook_results, "result=\"cancelled\"", c->cancelled);
 	srv_metric_head(out, METRIC_cook_parts);
-	srv_metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts_made);
-	srv_metric_u64(out, METRIC_cook_parts, "result=\"reused\"", c->parts_reused);
+	srv_metric_u64(out, METRIC_cook_parts, "result=\"made\"", c->parts.made);
+	srv_metric_u64(out, METRIC_cook_parts, "result=\"reused\"", c->parts.reused);
 	srv_metric_head(out, METRIC_cook_duration);
-	put_times(out, "queue", &c->queued);
-	put_times(out, "cook", &c->cook);
-	put_times(out, "total", &c->total);
+	put_times(out, "queue", &c->times.queued);
+	put_times(out, "cook", &c->times.cook);
+	put_times(out, "total", &c->times.total);
 	one_ns(out, METRIC_cook_seconds, c->cook_ns);
 	one(out, METRIC_queue_length, c->queue_length);
 	one_ns(out, METRIC_queue_oldest, oldest_wait_ms(c) * 1000000);
 	one(out, METRIC_jobs_running, c->running);
 	srv_metric_head(out, METRIC_audits);
-	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits_same);
-	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits_different);
-	one(out, METRIC_loop_turns, c->turns);
-	one(out, METRIC_loop_slow_turns, c->turns_slow);
-	one_ns(out, METRIC_loop_longest_turn, c->turn_longest_ns);
-	one_ns(out, METRIC_loop_busiest_turn, c->turn_busiest_ns);
-	one(out, METRIC_worker_crashes, c->crashed);
-	one(out, METRIC_worker_interrupted, c->interrupted);
-	one(out, METRIC_worker_timeouts, c->timed_out);
+	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits.same);
+	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits.different);
+	one(out, METRIC_loop_turns, c->turn.count);
+	one(out, METRIC_loop_slow_turns, c->turn.slow);
+	one_ns(out, METRIC_loop_longest_turn, c->turn.longest_ns);
+	one_ns(out, METRIC_loop_busiest_turn, c->turn.busiest_ns);
+	one(out, METRIC_worker_crashes, c->died.crashed);
+	one(out, METRIC_worker_interrupted, c->died.interrupted);
+	one(out, METRIC_worker_timeouts, c->died.timed_out);
 }
 
 static void put_upstream_requests(hob_buf *out, srv_engine *engine)
@@ -172,14 +172,14 @@ void srv_engine_metrics(void *user, hob_buf *out)
 	snprintf(labels, sizeof labels, "layers=\"%s\"", srv_engine_sandbox(engine));
 	srv_metric_head(out, METRIC_sandbox_info);
 	srv_metric_u64(out, METRIC_sandbox_info, labels, 1);
-	one(out, METRIC_revisions, c->published);
-	one(out, METRIC_batches, c->batches);
-	one(out, METRIC_changes_held, c->held);
-	one(out, METRIC_hashed_bytes, c->hashed_bytes);
-	one(out, METRIC_scans, c->scans);
+	one(out, METRIC_revisions, c->changes.published);
+	one(out, METRIC_batches, c->changes.together);
+	one(out, METRIC_changes_held, c->changes.held);
+	one(out, METRIC_hashed_bytes, c->sources.hashed_bytes);
+	one(out, METRIC_scans, c->sources.scans);
 	one(out, METRIC_thumbnails, srv_derive_count(engine->derive)->thumbnails);
 	put_derived(out, srv_derive_count(engine->derive));
-	one(out, METRIC_watch_overflows, c->resets);
+	one(out, METRIC_watch_overflows, c->sources.resets);
 }
 
 void srv_engine_stats(void *user, hob_buf *out)
@@ -194,11 +194,11 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "running", c->running);
 	hob_json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
 	hob_json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
-	hob_json_put_u64(out, "in_changeset", c->held);
+	hob_json_put_u64(out, "in_changeset", c->changes.held);
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
-	srv_activity_put(engine->activity, srv_engine_now_ms(), out);
+	srv_activity_put(engine->jobs->activity, srv_engine_now_ms(), out);
 	hob_json_key(out, "cooks");
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "cooked", c->cooked);
@@ -212,8 +212,8 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_close(out, '}');
 	hob_json_key(out, "reproducibility");
 	hob_json_open(out, '{');
-	hob_json_put_u64(out, "same", c->audits_same);
-	hob_json_put_u64(out, "different", c->audits_different);
+	hob_json_put_u64(out, "same", c->audits.same);
+	hob_json_put_u64(out, "different", c->audits.different);
 	hob_json_close(out, '}');
 	hob_json_key(out, "cache");
 	hob_json_open(out, '{');
@@ -242,11 +242,11 @@ void srv_engine_stats(void *user, hob_buf *out)
 
 srv_activity_run srv_engine_progress(srv_engine *engine)
 {
-	return srv_activity_now(engine->activity, srv_engine_now_ms());
+	return srv_activity_now(engine->jobs->activity, srv_engine_now_ms());
 }
 
 uint64_t srv_engine_input_bytes(void *user)
 {
 	srv_engine *engine = user;
-	return engine->counters.input_bytes;
+	return engine->counters.sources.input_bytes;
 }

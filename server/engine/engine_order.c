@@ -28,7 +28,7 @@ bool srv_engine_waits_for_worker(const engine_job *job)
 void srv_engine_raise_job(engine_job *job, srv_priority priority)
 {
 	srv_engine *engine = job->engine;
-	for (; job && job->order.priority > priority; job = job->twin_of) {
+	for (; job && job->order.priority > priority; job = job->twin.of) {
 		job->order.priority = priority;
 		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE)
 			srv_pool_hurry(engine->jobs->pool, job);
@@ -62,7 +62,7 @@ void srv_engine_raise_used(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		const asset *a = srv_asset_at(engine, i);
 		bool waits = srv_queue_has(engine->jobs->queue, i) ||
-					 (a->life.job && (srv_engine_waits_for_worker(a->life.job) || a->life.job->twin_of));
+					 (a->life.job && (srv_engine_waits_for_worker(a->life.job) || a->life.job->twin.of));
 		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
 			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
 	}
@@ -81,7 +81,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 		all += counts[i];
 	}
 	engine->counters.queue_length = all;
-	srv_activity_waits(engine->activity,
+	srv_activity_waits(engine->jobs->activity,
 					   srv_queue_count(engine->jobs->queue) + engine->jobs->alive - engine->jobs->recorded,
 					   srv_engine_now_ms());
 }

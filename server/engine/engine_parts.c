@@ -22,7 +22,7 @@ int srv_engine_part_get(void *user, const uint8_t key[32])
 	memcpy(part.bytes, key, sizeof part.bytes);
 	uint64_t size;
 	int fd = srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
-	engine->counters.parts_reused += fd >= 0;
+	engine->counters.parts.reused += fd >= 0;
 	return fd;
 }
 
@@ -38,7 +38,7 @@ static void put_done(uv_work_t *work, int status)
 	(void)status;
 	part_put *put = work->data;
 	srv_engine *engine = put->engine;
-	engine->counters.parts_made++;
+	engine->counters.parts.made++;
 	if (!put->ok || !srv_store_put_part(engine->store, &put->part, &put->blob, &put->error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", put->error.context);
 	srv_publish_note_rows(&engine->publish);

@@ -1,7 +1,6 @@
 #include "engine_publish.h"
 
 #include "../log/log.h"
-#include "engine_audit.h"
 #include "engine_changeset.h"
 #include "engine_health.h"
 #include "engine_move.h"
@@ -78,7 +77,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 		srv_publish_view_of(engine, a, change->recipe);
 	else
 		srv_publish_view(engine, a);
-	engine->counters.published++;
+	engine->counters.changes.published++;
 }
 
 /* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row and the view. */
@@ -225,8 +224,9 @@ void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->shown.good = recipe->key;
-	if (engine->audits_kept && (!hit || other))
-		srv_engine_recall_audit(engine, a, !hit);
+	if (!hit || other)
+		srv_facts_tell(&engine->facts,
+					   &(srv_fact){.kind = SRV_FACT_ASSET_GOOD, .asset = a->id, .fresh = !hit});
 	if (!a->life.good_is_preview) {
 		a->cost.final_ns = recipe->cook_ns;
 		a->cost.peak_bytes = recipe->peak_bytes;
@@ -304,7 +304,7 @@ void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error 
 	if (skipped || was_skipped)
 		srv_engine_show_skipped(engine, a->root);
 	srv_engine_doubt_at(a, recipe);
-	srv_engine_blame_for(engine, a);
+	srv_engine_tell(engine, SRV_FACT_ASSET_FAILED, a->id);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
 	srv_log(skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,

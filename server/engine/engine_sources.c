@@ -150,7 +150,7 @@ static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->sources->scan_rounds[root]++;
 	srv_engine_scan_for_waiters(engine, root);
-	engine->counters.scans++;
+	engine->counters.sources.scans++;
 	srv_publish_note_view(&engine->publish);
 	/* Workers start now: earlier they would have competed with the scan. */
 	srv_pool_fill(engine->jobs->pool);
@@ -254,8 +254,7 @@ static bool become_ready(srv_engine *engine)
 	engine->sources->ready = true;
 	srv_engine_count_waiting(engine);
 	srv_engine_show(engine);
-	if (engine->callbacks.ready)
-		engine->callbacks.ready(engine->callbacks.user);
+	srv_engine_tell_ready(engine);
 	return true;
 }
 
@@ -447,7 +446,7 @@ static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 static void on_reset(void *user, uint32_t root, const char *why)
 {
 	srv_engine *engine = user;
-	engine->counters.resets++;
+	engine->counters.sources.resets++;
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots->shown[root].name), why);
 	hob_buf data = {0};
 	hob_buf_put_str(&data, HOB_STR("{\"root\":"));

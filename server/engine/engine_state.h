@@ -7,6 +7,7 @@
 
 #include "engine.h"
 
+#include "../cook/facts.h"
 #include "../cook/publish.h"
 #include "../derive/derive.h"
 #include "../graph/graph.h"
@@ -14,13 +15,12 @@
 struct srv_engine {
 	uv_loop_t *loop;
 	srv_engine_options options;
-	srv_engine_callbacks callbacks;
 	srv_store *store;
 	srv_views *views;
 	srv_graph *graph;
-	srv_activity *activity;
 	srv_engine_counters counters;
 	srv_publish publish; /* what leaves at the end of the turn */
+	srv_facts facts;	 /* engine.c decides who listens */
 	hob_arena scratch;	 /* for memory that is not needed after the call; its first block stays */
 	atomic_bool closing; /* set once; other threads then stop long work */
 
@@ -38,12 +38,13 @@ struct srv_engine {
 	struct engine_upkeep *upkeep;		  /* engine_upkeep.h */
 	struct engine_health *health;		  /* engine_health.h */
 	srv_derive *derive;					  /* derive/derive.h */
-	struct srv_engine_audit
-		*audit;		  /* engine_audit.h; NULL: checks are off, and engine_audit.c is not called */
-	bool audits_kept; /* the store may hold results of checks */
+	struct engine_audit *audit;			  /* engine_audit.h; NULL: checks are off */
 };
 
 int64_t srv_engine_now_ms(void); /* Unix time */
+void srv_engine_tell_ready(
+	srv_engine *engine); /* each root was scanned once and the view shows what was found */
+void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);
 /* The loop calls the handle's callback until the engine closes. */
 void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
 /* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it before it closes. */

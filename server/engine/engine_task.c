@@ -184,7 +184,7 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 		return;
 	}
 	*t = (engine_task){.engine = engine,
-					   .id = ++engine->jobs->last_id,
+					   .id = srv_engine_new_job_id(engine),
 					   .verifies = verifies,
 					   .dry_run = control->force,
 					   .max_bytes = control->number,

@@ -168,12 +168,12 @@ static void count_turn(srv_engine *engine)
 	engine->turn->began_ns = now;
 	engine->turn->began_cpu_ns = cpu;
 	engine->turn->idle_ns = idle;
-	if (!first && busy > engine->counters.turn_busiest_ns)
-		engine->counters.turn_busiest_ns = busy;
-	engine->counters.turns++;
-	engine->counters.turns_slow += took > SRV_ENGINE_TURN_MS * 1000000ull;
-	if (took > engine->counters.turn_longest_ns)
-		engine->counters.turn_longest_ns = took;
+	if (!first && busy > engine->counters.turn.busiest_ns)
+		engine->counters.turn.busiest_ns = busy;
+	engine->counters.turn.count++;
+	engine->counters.turn.slow += took > SRV_ENGINE_TURN_MS * 1000000ull;
+	if (took > engine->counters.turn.longest_ns)
+		engine->counters.turn.longest_ns = took;
 }
 
 /* Once per turn, before the loop sleeps: one view and one transaction for all changes. */

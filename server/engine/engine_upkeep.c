@@ -202,7 +202,7 @@ static void note_inputs(srv_engine *engine)
 			(f->asset != HOB_NONE || (srv_graph_dependents(engine->graph, i, &users), users > 0)))
 			bytes += f->stat.size;
 	}
-	engine->counters.input_bytes = bytes;
+	engine->counters.sources.input_bytes = bytes;
 }
 
 /* The allocator keeps freed memory (after cooks, or after thousands of closed connections). It is returned to the system
