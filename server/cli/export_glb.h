@@ -2,7 +2,7 @@
 #ifndef CLI_EXPORT_GLB_H
 #define CLI_EXPORT_GLB_H
 
-#include "../engine/glb_make.h"
+#include "../derive/glb_make.h"
 
 #include <limits.h>
 

@@ -32,3 +32,11 @@ bool srv_control_lists(hob_str list, hob_str word)
 	}
 	return list.len == 0;
 }
+
+void srv_control_accept(srv_control *control, uint64_t job)
+{
+	hob_buf body = {0};
+	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
+	control->answer(control, 202, hob_buf_str(&body));
+	hob_buf_release(&body);
+}

@@ -12,6 +12,9 @@ void srv_control_answer(srv_control *control, int status, const char *code, cons
 /* The same with the text of *error; status 0: the status of its code. */
 void srv_control_refuse(srv_control *control, int status, const hob_error *error);
 
+/* 202 with the number of the job that does it. */
+void srv_control_accept(srv_control *control, uint64_t job);
+
 /* True if the list "failed,cooking" is empty or has the word. */
 bool srv_control_lists(hob_str list, hob_str word);
 

@@ -265,9 +265,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 	struct engine_audit *audit = engine->audit;
 	srv_audit_row row = {audit->recipe, srv_engine_now_ms(), found};
 	hob_error error;
-	if (!srv_store_put_audit(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	srv_engine_stored(engine, srv_store_put_audit(engine->store, &row, &error), &error);
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good ||

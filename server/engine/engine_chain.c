@@ -134,9 +134,7 @@ static void on_validated(void *user, bool ok)
 	keeping *k = user;
 	hob_error error;
 	if (ok && !k->engine->closing) {
-		if (!srv_store_put_recipe(k->engine->store, &k->record, &error))
-			srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-		srv_publish_note_rows(&k->engine->publish);
+		srv_engine_stored(k->engine, srv_store_put_recipe(k->engine->store, &k->record, &error), &error);
 	}
 	keeping_free(k);
 }

@@ -62,9 +62,7 @@ static void store_file(srv_engine *engine, uint32_t file)
 	srv_file *f = srv_graph_at(engine->graph, file);
 	srv_file_row row = {engine->roots->shown[f->root].name, f->path, f->stat, f->digest};
 	hob_error error;
-	if (!srv_store_put_file(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	srv_engine_stored(engine, srv_store_put_file(engine->store, &row, &error), &error);
 }
 
 static bool has_whole_seconds(const srv_stat *stat)

@@ -55,9 +55,7 @@ static void keep_recipe(engine_job *job, srv_recipe *recipe)
 	bool kept =
 		srv_store_put_recipe(job->engine->store, recipe, &error) ||
 		(srv_engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
-	if (!kept)
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&job->engine->publish);
+	srv_engine_stored(job->engine, kept, &error);
 }
 
 static void finish_good(engine_job *job)

@@ -189,12 +189,9 @@ void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
 	} else {
 		taken = cancel_waiting(engine, job);
 	}
-	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)control->number);
 	if (taken)
-		control->answer(control, 202, hob_buf_str(&body));
+		srv_control_accept(control, control->number);
 	else
 		srv_control_answer(control, 409, "http.conflict",
 						   "this job is being checked or stored and will finish in a moment");
-	hob_buf_release(&body);
 }

@@ -222,9 +222,7 @@ static void move(srv_engine *engine, uint32_t from, uint32_t to)
 		return;
 	old->move.row = now->move.row = moves->count;
 	old->move.untold = now->move.untold = true;
-	if (!srv_store_put_move(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	srv_engine_stored(engine, srv_store_put_move(engine->store, &row, &error), &error);
 	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
 	add_reason(engine, to, row.earlier);
 	keep_settings_for(engine, from, to);

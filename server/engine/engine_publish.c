@@ -27,9 +27,7 @@ void srv_engine_store_asset(srv_engine *engine, asset *a)
 		row.good = a->shown.good;
 	if (a->last.known)
 		row.last = a->last.key;
-	if (!srv_store_put_asset(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	srv_engine_stored(engine, srv_store_put_asset(engine->store, &row, &error), &error);
 }
 
 static void put_outputs(const srv_recipe *recipe, hob_buf *out)
@@ -365,8 +363,7 @@ void srv_publish_same(engine_job *job, const srv_recipe *recipe)
 
 void srv_publish_removed(srv_engine *engine, asset *a)
 {
-	hob_buf tail = {0}, data = {0};
-	hob_error error;
+	hob_buf tail = {0};
 	a->shown.view_due = false;
 	hob_buf_clear(&a->error);
 	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
@@ -375,25 +372,9 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
 	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
-	if (engine->sources->ready) {
-		srv_publish_changes(engine,
-							&(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)}, 1);
-		hob_buf_release(&tail);
-		return;
-	}
-	remove_rows(engine, a);
-	a->shown.told = SRV_REMOVED;
-	a->shown.rev = ++engine->publishing->rev;
-	hob_buf_printf(&data, "{\"rev\":%llu", (unsigned long long)a->shown.rev);
-	srv_engine_put_move(engine, a, &data);
-	hob_buf_put_str(&data, hob_buf_str(&tail));
-	srv_change_row row = {a->shown.rev, HOB_STR("asset"), hob_buf_str(&data)};
-	if (!srv_store_put_change(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
-	srv_publish_event(&engine->publish, "asset", hob_str_of(a->full), hob_buf_str(&data));
+	srv_publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},
+						1);
 	hob_buf_release(&tail);
-	hob_buf_release(&data);
 }
 
 void srv_engine_publishing_free(struct engine_publishing *publishing)

@@ -226,10 +226,7 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;
 	srv_engine_fill(engine);
-	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
-	control->answer(control, 202, hob_buf_str(&body));
-	hob_buf_release(&body);
+	srv_control_accept(control, job);
 }
 
 /* ---- messages from the HTTP thread */

@@ -55,9 +55,7 @@ void srv_engine_store_root(srv_engine *engine, uint32_t root)
 	srv_root_row row = {engine->roots->shown[root].name, engine->roots->shown[root].path, state->device,
 						state->inode, engine->roots->shown[root].missing_since_ms};
 	hob_error error;
-	if (!srv_store_put_root(engine->store, &row, &error))
-		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	srv_engine_stored(engine, srv_store_put_root(engine->store, &row, &error), &error);
 }
 
 static void publish_root(srv_engine *engine, uint32_t root, const char *state)

@@ -202,8 +202,5 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 	} else {
 		run_gc(t);
 	}
-	hob_buf body = {0};
-	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)t->id);
-	control->answer(control, 202, hob_buf_str(&body));
-	hob_buf_release(&body);
+	srv_control_accept(control, t->id);
 }

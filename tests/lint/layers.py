@@ -62,7 +62,7 @@ MAY = {
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/recipe", "core/formats", "core/texture", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
-                   "server/store", "server/auth", "server/http", "server/query", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
+                   "server/store", "server/auth", "server/http", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 LINES = 700

@@ -10,8 +10,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LAYERS, TEXT, DOCS, EXPECTATIONS = (["python3", name] for name in (
-    "tests/lint/layers.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py"))
+LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS = (["python3", name] for name in (
+    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py"))
 DOCS.append("--check")
 FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
 
@@ -58,6 +58,13 @@ TREE = {
     "a file of 701 lines": (LAYERS, "701 lines", write(("core/hash/long.h", "\n" * 701))),
     "a file name used twice": (LAYERS, "file name used twice", write(("server/fs/hash.h", "\n"))),
     "a folder without README": (LAYERS, "no README.md", remove("server/queue/README.md")),
+    "a struct of 26 fields": (OWNERS, "has 26 fields", write(("server/queue/wide.h", "struct wide {\n" + "".join(
+        f"\tint field_{i};\n" for i in range(26)) + "};\n"))),
+    "a header of 61 functions": (OWNERS, "61 functions", write(("server/queue/many.h", "".join(f"void srv_f{i}(int n);\n" for i in range(61))))),
+    "a field that another owner assigns": (OWNERS, "assigns what engine_publish.c owns",
+                                           append("server/engine/engine_blame.c", "static void x(asset *a)\n{\n\ta->shown.rev = 1;\n}\n")),
+    "the same of the engine's": (OWNERS, "assigns what engine_jobs.c owns",
+                                 append("server/engine/engine_move.c", "static void x(srv_engine *engine)\n{\n\tengine->jobs->alive++;\n}\n")),
     "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
     "a script of 121 columns": (TEXT, "121 columns", append("web/app/text.js", "// " + "x" * 118 + "\n")),
     "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Levels", "'lods.most': ['Levels")),
@@ -113,7 +120,7 @@ def check_tree(tree, findings):
     trees = {SPELLING[0]: small(tree, "core/hash", "small"), LANGUAGES[0]: tree}
     trees[FORMAT[0]] = trees[SPELLING[0]]
     skipped = set()
-    for command in (LAYERS, TEXT, DOCS, EXPECTATIONS, FORMAT, SPELLING, LANGUAGES):
+    for command in (LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS, FORMAT, SPELLING, LANGUAGES):
         code, said = run(trees.get(command[0], tree), command)
         if code == 77:
             skipped.add(command[0])
