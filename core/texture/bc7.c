@@ -2,13 +2,17 @@
 
 typedef struct candidate {
 	uint32_t mode, partition, rotation, swap;
-	line subsets[2];
-	uint32_t mask; /* pixels of the second subset */
-	line alpha;	   /* modes 4 and 5 */
+	line subsets[3];
+	uint32_t masks[3]; /* pixels of each subset */
+	line alpha;		   /* modes 4 and 5 */
 	float error;
 } candidate;
 
 /* ---- which partitions are promising */
+
+/* What steps of 2 and of 3 bits take of the variance along a line, about: chosen by measuring. */
+#define COARSE_STEPS (1.0f - 1.0f / 18)
+#define FINE_STEPS	 (1.0f - 1.0f / 80)
 
 typedef struct statistics {
 	lanes count[GROUPS], sum[4][GROUPS], product[4][4][GROUPS]; /* product: [k][j], j <= k */
@@ -43,8 +47,10 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 }
 
 /* What is left of the variance when the best line is taken out: trace less largest eigenvalue. The root of the sum of
- * the squares of all eigenvalues stands for the largest; where one is much larger than the others they agree. */
-INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels)
+ * the squares of all eigenvalues stands for the largest; where one is much larger than the others they agree. The steps
+ * of the line leave some of its own variance, too: `taken` is what they do not leave. */
+INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels,
+					  float taken)
 {
 	lanes inverse = spread(1.0f) / count, trace = spread(0.0f), squares = spread(0.0f);
 	uint32_t at = 0;
@@ -57,11 +63,25 @@ INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], 
 	lanes root;
 	for (int i = 0; i < LANES; i++)
 		root[i] = __builtin_sqrtf(squares[i]);
-	return trace - root;
+	return trace - root * spread(taken);
 }
 
-INLINE void rank_partitions(const statistics *s, const moments *all, uint32_t channels, uint32_t wanted,
-							uint8_t out[PARTITIONS])
+/* The `wanted` smallest estimates in order. */
+static void smallest(const float estimate[PARTITIONS], uint32_t wanted, uint8_t out[PARTITIONS])
+{
+	uint32_t count = 0;
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		if (count == wanted && estimate[p] >= estimate[out[wanted - 1]])
+			continue;
+		uint32_t at = count < wanted ? count++ : wanted - 1;
+		for (; at > 0 && estimate[p] < estimate[out[at - 1]]; at--)
+			out[at] = out[at - 1];
+		out[at] = (uint8_t)p;
+	}
+}
+
+INLINE void rank_partitions(const statistics *s, const moments *all, uint32_t channels, float taken,
+							uint32_t wanted, uint8_t out[PARTITIONS])
 {
 	float estimate[PARTITIONS];
 	for (uint32_t g = 0; g < GROUPS; g++) {
@@ -75,19 +95,11 @@ INLINE void rank_partitions(const statistics *s, const moments *all, uint32_t ch
 				product[0][at] = spread(all->product[k][j]) - product[1][at];
 			}
 		}
-		lanes left = residual(spread(16.0f) - s->count[g], sum[0], product[0], channels) +
-					 residual(s->count[g], sum[1], product[1], channels);
+		lanes left = residual(spread(16.0f) - s->count[g], sum[0], product[0], channels, taken) +
+					 residual(s->count[g], sum[1], product[1], channels, taken);
 		memcpy(estimate + LANES * g, &left, sizeof left);
 	}
-	uint32_t count = 0;
-	for (uint32_t p = 0; p < PARTITIONS; p++) {
-		if (count == wanted && estimate[p] >= estimate[out[wanted - 1]])
-			continue;
-		uint32_t at = count < wanted ? count++ : wanted - 1;
-		for (; at > 0 && estimate[p] < estimate[out[at - 1]]; at--)
-			out[at] = out[at - 1];
-		out[at] = (uint8_t)p;
-	}
+	smallest(estimate, wanted, out);
 }
 
 /* Moments of both subsets of a partition. */
@@ -138,6 +150,13 @@ static void try_mode6(const block *b, uint32_t rounds, candidate *best)
 	keep_better(&c, best);
 }
 
+static void take_masks(uint32_t partition, uint32_t masks[3])
+{
+	masks[0] = masks[1] = masks[2] = 0;
+	for (uint32_t i = 0; i < 16; i++)
+		masks[partition >> 2 * i & 3] |= 1u << i;
+}
+
 INLINE void try_two_subsets(const block *b, uint32_t mode, uint32_t partition, uint32_t rounds,
 							candidate *best)
 {
@@ -145,12 +164,13 @@ INLINE void try_two_subsets(const block *b, uint32_t mode, uint32_t partition, u
 	precision q = precision_of(mode, false);
 	moments m[2];
 	points p;
-	for (uint32_t i = 0; i < 16; i++)
-		c.mask |= (bc7_partitions2[partition] >> 2 * i & 1) << i;
+	take_masks(bc7_partitions2[partition], c.masks);
 	split_moments(&b->statistics, &b->moments, partition, q.channels, m);
 	for (uint32_t s = 0; s < 2; s++) {
-		take_points(b->pixels, s ? c.mask : ~c.mask & 0xFFFF, &p);
+		take_points(b->pixels, c.masks[s], &p);
 		fit_line(&p, &m[s], &q, rounds, &c.subsets[s]);
+		if (rounds > 1 && c.subsets[s].error > 0.0f && is_constant(&p, q.channels))
+			search_constant(&p, &q, &c.subsets[s]);
 		c.error += c.subsets[s].error;
 		if (c.error >= best->error)
 			return;
@@ -185,6 +205,79 @@ static void sum_moments(const float pixels[4][16], moments *out)
 	out->count = 16.0f;
 	memcpy(out->sum, &sum, sizeof sum);
 	memcpy(out->product, product, sizeof product);
+}
+
+/* ---- modes 0 and 2: three subsets, opaque */
+
+static void subset_moments(const block *b, uint32_t mask, moments *out)
+{
+	*out = (moments){0};
+	for (uint32_t i = 0; i < 16; i++)
+		for (uint32_t k = 0; mask >> i & 1 && k < 4; k++) {
+			out->count += k == 3;
+			out->sum[k] += b->pixels[k][i];
+			for (uint32_t j = 0; k < 3 && j < 3; j++)
+				out->product[k][j] += b->pixels[k][i] * b->pixels[j][i];
+		}
+}
+
+static void rank_partitions3(const block *b, float taken, uint8_t out[PARTITIONS])
+{
+	float estimate[PARTITIONS];
+	for (uint32_t p = 0; p < PARTITIONS; p++) {
+		uint32_t masks[3];
+		lanes left = {0}, count = spread(1.0f), sum[4] = {{0}}, product[10] = {{0}};
+		take_masks(bc7_partitions3[p], masks);
+		for (int s = 0; s < 3; s++) {
+			moments m;
+			uint32_t at = 0;
+			subset_moments(b, masks[s], &m);
+			count[s] = m.count;
+			for (uint32_t k = 0; k < 3; k++) {
+				sum[k][s] = m.sum[k];
+				for (uint32_t j = 0; j <= k; j++)
+					product[at++][s] = m.product[k][j];
+			}
+		}
+		left = residual(count, sum, product, 3, taken);
+		estimate[p] = left[0] + left[1] + left[2];
+	}
+	smallest(estimate, PARTITIONS, out);
+}
+
+static void try_three_subsets(const block *b, uint32_t mode, uint32_t partition, uint32_t rounds,
+							  candidate *best)
+{
+	candidate c = {.mode = mode, .partition = partition};
+	precision q = precision_of(mode, false);
+	take_masks(bc7_partitions3[partition], c.masks);
+	for (uint32_t s = 0; s < 3; s++) {
+		moments m;
+		points p;
+		subset_moments(b, c.masks[s], &m);
+		take_points(b->pixels, c.masks[s], &p);
+		fit_line(&p, &m, &q, rounds, &c.subsets[s]);
+		if (c.subsets[s].error > 0.0f && is_constant(&p, 3))
+			search_constant(&p, &q, &c.subsets[s]);
+		c.error += c.subsets[s].error;
+		if (c.error >= best->error)
+			return;
+	}
+	*best = c;
+}
+
+/* Mode 0 has the first 16 partitions. */
+static void try_three(const block *b, uint32_t wanted, uint32_t rounds, candidate *best)
+{
+	uint8_t order[PARTITIONS];
+	uint32_t fine = 0;
+	rank_partitions3(b, FINE_STEPS, order);
+	for (uint32_t i = 0; i < PARTITIONS && (i < wanted || fine < wanted / 2); i++) {
+		if (i < wanted)
+			try_three_subsets(b, 2, order[i], rounds, best);
+		if (order[i] < 16 && fine++ < wanted / 2)
+			try_three_subsets(b, 0, order[i], rounds, best);
+	}
 }
 
 static void turn(const float pixels[4][16], uint32_t rotation, float out[4][16])
@@ -223,7 +316,7 @@ static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint3
 
 /* ---- the best of a block, better */
 
-static void polish(const block *b, uint32_t passes, candidate *c)
+static void polish(const block *b, uint32_t passes, int32_t reach, candidate *c)
 {
 	const bc7_mode *m = &bc7_modes[c->mode];
 	points p;
@@ -233,13 +326,17 @@ static void polish(const block *b, uint32_t passes, candidate *c)
 		take_points(turned, 0xFFFF, &p);
 		precision alpha = {.channels = 4, .bits = m->alpha, .index_bits = c->swap ? m->index : m->index2};
 		precision color = {.channels = 3, .bits = m->color, .index_bits = c->swap ? m->index2 : m->index};
+		if (c->alpha.error > 0.0f)
+			search_alpha(&p, 3, &alpha, reach, &c->alpha);
 		polish_line(&p, 3, &alpha, passes, &c->alpha);
 		polish_line(&p, 0, &color, passes, &c->subsets[0]);
 		return;
 	}
 	precision q = precision_of(c->mode, b->opaque);
 	for (uint32_t s = 0; s < m->subsets; s++) {
-		take_points(b->pixels, m->subsets == 1 ? 0xFFFF : s ? c->mask : ~c->mask & 0xFFFF, &p);
+		take_points(b->pixels, m->subsets == 1 ? 0xFFFF : c->masks[s], &p);
+		if (reach > 0 && !b->opaque && c->subsets[s].error > 0.0f && is_constant(&p, 3))
+			search_one_color(&p, &q, reach, &c->subsets[s]);
 		polish_line(&p, 0, &q, passes, &c->subsets[s]);
 	}
 }
@@ -314,12 +411,15 @@ static void put_ends(writer *w, const bc7_mode *m, const candidate *c)
 static void write_block(candidate *c, uint8_t out[16])
 {
 	const bc7_mode *m = &bc7_modes[c->mode];
-	uint32_t color_bits = c->swap ? m->index2 : m->index,
-			 anchor = m->subsets == 2 ? bc7_anchors2[c->partition] : 0;
+	uint32_t color_bits = c->swap ? m->index2 : m->index, anchors[3] = {0};
 	uint8_t index[2][16];
-	place_indices(&c->subsets[0], m->subsets == 2 ? ~c->mask & 0xFFFF : 0xFFFF, 0, color_bits, index[0]);
 	if (m->subsets == 2)
-		place_indices(&c->subsets[1], c->mask, anchor, color_bits, index[0]);
+		anchors[1] = bc7_anchors2[c->partition];
+	for (uint32_t s = 1; m->subsets == 3 && s < 3; s++)
+		anchors[s] = bc7_anchors3[s - 1][c->partition];
+	for (uint32_t s = 0; s < m->subsets; s++)
+		place_indices(&c->subsets[s], m->subsets == 1 ? 0xFFFF : c->masks[s], anchors[s], color_bits,
+					  index[0]);
 	if (m->index2)
 		place_indices(&c->alpha, 0xFFFF, 0, c->swap ? m->index : m->index2, index[1]);
 	writer w = {0};
@@ -332,7 +432,7 @@ static void write_block(candidate *c, uint8_t out[16])
 		uint32_t bits = set ? m->index2 : m->index;
 		const uint8_t *from = index[c->swap ? 1 - set : set];
 		for (uint32_t i = 0; i < 16; i++)
-			put(&w, from[i], i == 0 || (anchor > 0 && i == anchor) ? bits - 1 : bits);
+			put(&w, from[i], i == 0 || i == anchors[1] || i == anchors[2] ? bits - 1 : bits);
 	}
 	hob_store_u64(out, w.low);
 	hob_store_u64(out + 8, w.high);
@@ -343,15 +443,20 @@ typedef struct effort {
 	uint32_t rounds;
 	uint32_t partitions, sharp_partitions; /* of modes 1 or 7, and 3 */
 	uint32_t rotations, small_rotations;   /* of modes 5 and 4 */
+	uint32_t three;						   /* partitions of mode 2; half as many of mode 0 */
 	uint32_t passes;					   /* of polish */
+	int32_t reach;						   /* of searches for both ends of alpha */
 	float good_enough;					   /* error of a block that needs no other mode */
+	float taken;						   /* see residual() */
 } effort;
 
 static const effort efforts[][2] = {
 	/* with alpha, opaque */
-	[HOB_BC_FAST] = {{1, 1, 0, 1, 0, 0, 800.0f}, {1, 1, 0, 0, 0, 0, 600.0f}},
-	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 1, 24.0f}, {1, 1, 0, 1, 0, 1, 24.0f}},
-	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 4, 4.0f}, {3, 16, 4, 4, 4, 4, 4.0f}},
+	[HOB_BC_FAST] = {{1, 1, 0, 1, 0, 0, 0, 0, 800.0f, 1}, {1, 1, 0, 0, 0, 0, 0, 0, 600.0f, 1}},
+	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 0, 1, 0, 24.0f, COARSE_STEPS},
+					 {1, 1, 0, 1, 0, 0, 1, 0, 24.0f, FINE_STEPS}},
+	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 0, 4, 6, 0.0f, COARSE_STEPS},
+					 {3, 16, 4, 4, 4, 4, 4, 0, 0.0f, FINE_STEPS}},
 };
 
 static void try_partitions(block *b, const effort *e, candidate *best)
@@ -364,10 +469,10 @@ static void try_partitions(block *b, const effort *e, candidate *best)
 				b->products[at][i] = b->pixels[k][i] * b->pixels[j][i];
 	if (b->opaque) {
 		gather(b->pixels, b->products, 3, &b->statistics);
-		rank_partitions(&b->statistics, &b->moments, 3, e->partitions, order);
+		rank_partitions(&b->statistics, &b->moments, 3, e->taken, e->partitions, order);
 	} else {
 		gather(b->pixels, b->products, 4, &b->statistics);
-		rank_partitions(&b->statistics, &b->moments, 4, e->partitions, order);
+		rank_partitions(&b->statistics, &b->moments, 4, e->taken, e->partitions, order);
 	}
 	for (uint32_t i = 0; i < e->partitions; i++) {
 		if (!b->opaque) {
@@ -411,7 +516,9 @@ void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t ou
 		for (uint32_t i = 0; i < 2 * e->small_rotations; i++)
 			try_separate(&b, 4, i / 2, i % 2, e->rounds, &best);
 	}
+	if (e->three > 0 && best.error > e->good_enough)
+		try_three(&b, e->three, e->rounds, &best);
 	if (best.error > 0.0f)
-		polish(&b, e->passes, &best);
+		polish(&b, e->passes, e->reach, &best);
 	write_block(&best, out);
 }

@@ -1,7 +1,8 @@
 /* bc7_fit.h - for bc7.c alone: the line of colours that fits some pixels best, with ends as a mode of BC7 stores them.
  *
  * take_points() picks the pixels of a subset, fit_line() finds its ends and indices, fit_alpha() those of a channel of its own,
- * fit_constant() those of one colour, polish_line() walks from the ends in single steps while that helps. */
+ * fit_constant() those of one colour, polish_line() walks from the ends in single steps while that helps. search_alpha() and
+ * search_one_color() try both ends of alpha at once. */
 #ifndef HOB_BC7_FIT_H
 #define HOB_BC7_FIT_H
 
@@ -397,6 +398,75 @@ static inline bool try_step(const points *p, uint32_t first, const precision *q,
 		return false;
 	*best = l;
 	return true;
+}
+
+/* The codes, near the value, between which index 1 decodes to it best. */
+static inline void straddle_channel(int32_t value, const precision *q, const uint32_t p[2], uint32_t k,
+									line *l)
+{
+	uint32_t p_bits = q->own_p || q->shared_p, all = q->bits + p_bits;
+	int32_t weight = bc7_weights[q->index_bits][1], least = 256, most = (1 << q->bits) - 1;
+	int32_t near = value >> (8 - q->bits);
+	for (int32_t a = near > 2 ? near - 2 : 0; a <= near + 2 && a <= most; a++)
+		for (int32_t b = near > 4 ? near - 4 : 0; b <= near + 4 && b <= most && least > 0; b++) {
+			int32_t ends[2] = {(int32_t)widened(((uint32_t)a << p_bits) | p[0], all),
+							   (int32_t)widened(((uint32_t)b << p_bits) | p[1], all)};
+			int32_t made = ((64 - weight) * ends[0] + weight * ends[1] + 32) >> 6;
+			int32_t miss = made < value ? value - made : made - value;
+			if (miss < least) {
+				least = miss;
+				l->code[0][k] = a;
+				l->code[1][k] = b;
+			}
+		}
+}
+
+/* Pixels of one colour that no code has. */
+static inline void search_constant(const points *p, const precision *q, line *best)
+{
+	uint32_t choices = q->own_p ? 4 : q->shared_p ? 2 : 1;
+	for (uint32_t i = 0; i < choices && best->error > 0.0f; i++) {
+		line next = {.p = {i & 1, q->own_p ? i >> 1 : i & 1}};
+		for (uint32_t k = 0; k < q->channels; k++)
+			straddle_channel((int32_t)p->c[k][0][0], q, next.p, k, &next);
+		try_step(p, 0, q, &next, best);
+	}
+}
+
+/* Both ends of alpha at once, up to `reach` codes from where they are. */
+static inline void search_alpha(const points *p, uint32_t first, const precision *q, int32_t reach,
+								line *best)
+{
+	int32_t most = (1 << q->bits) - 1;
+	line from = *best;
+	for (int32_t a = from.code[0][3] - reach; a <= from.code[0][3] + reach; a++)
+		for (int32_t z = from.code[1][3] - reach; z <= from.code[1][3] + reach && best->error > 0.0f; z++) {
+			line next = from;
+			next.code[0][3] = a;
+			next.code[1][3] = z;
+			if (a >= 0 && z >= 0 && a <= most && z <= most)
+				try_step(p, first, q, &next, best);
+		}
+}
+
+/* For pixels of one colour: each choice of p-bits, which the colour needs as well as alpha. */
+static inline void search_one_color(const points *p, const precision *q, int32_t reach, line *best)
+{
+	line start = *best;
+	for (uint32_t k = 0; k < (q->own_p ? 4u : 1u); k++) {
+		line base = start, found;
+		for (uint32_t e = 0; e < 2; e++) {
+			four want = {p->c[0][0][0], p->c[1][0][0], p->c[2][0][0], start.end[e][3]};
+			base.p[e] = q->own_p ? k >> e & 1 : 0;
+			quantize_end(want, q, base.p[e], &base.code[e], &base.end[e]);
+		}
+		found = base;
+		found.error = 1e30f;
+		try_step(p, 0, q, &base, &found);
+		search_alpha(p, 0, q, reach, &found);
+		if (found.error < best->error)
+			*best = found;
+	}
 }
 
 static inline void polish_line(const points *p, uint32_t first, const precision *q, uint32_t passes,

@@ -245,7 +245,7 @@ static void plan_orm(planner *p, hob_material *m, bool join_occlusion)
 		return;
 	}
 	uint32_t occlusion = canonical(p, m->slots[HOB_SLOT_OCCLUSION].image);
-	hob_texture_input red = {occlusion, HOB_FROM_R};
+	hob_texture_input red = {occlusion, chosen(&m->slots[HOB_SLOT_OCCLUSION], HOB_FROM_R)};
 	bool same = have && same_input(r.in[0], red);
 	if (same ||
 		(have && join_occlusion &&
@@ -258,7 +258,7 @@ static void plan_orm(planner *p, hob_material *m, bool join_occlusion)
 	}
 	if (have)
 		put(p, m, HOB_SLOT_METAL_ROUGH, &r);
-	keep_mask(p, m, HOB_SLOT_OCCLUSION, R);
+	keep_scalar(p, m, HOB_SLOT_OCCLUSION, HOB_FROM_R);
 }
 
 static void plan_normal(planner *p, hob_material *m)
