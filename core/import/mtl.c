@@ -82,15 +82,28 @@ static bool number_of(hob_str word, float *out)
 	return true;
 }
 
-/* One to three numbers; missing ones repeat the first. */
+/* CIE XYZ to linear colour with sRGB's primaries; IEC 61966-2-1. */
+static void color_of_xyz(float rgb[3])
+{
+	const float x = rgb[0], y = rgb[1], z = rgb[2];
+	rgb[0] = 3.2406f * x - 1.5372f * y - 0.4986f * z;
+	rgb[1] = -0.9689f * x + 1.8758f * y + 0.0415f * z;
+	rgb[2] = 0.0557f * x - 0.2040f * y + 1.0570f * z;
+}
+
+/* One to three numbers, "xyz" before them or not; missing ones repeat the first. */
 static bool color_of(hob_str line, float out[3])
 {
 	float rgb[3];
-	if (!number_of(hob_text_word(&line), &rgb[0]))
+	hob_str word = hob_text_word(&line);
+	bool xyz = hob_str_equal_nocase(word, HOB_STR("xyz"));
+	if (!number_of(xyz ? hob_text_word(&line) : word, &rgb[0]))
 		return false;
 	for (int i = 1; i < 3; i++)
 		if (!number_of(hob_text_word(&line), &rgb[i]))
 			rgb[i] = rgb[0];
+	if (xyz)
+		color_of_xyz(rgb);
 	for (int i = 0; i < 3; i++)
 		out[i] = rgb[i] > 0 ? rgb[i] : 0;
 	return true;
@@ -146,9 +159,30 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 	}
 }
 
+static void say_ignored(const mtl_reader *r, hob_str what)
+{
+	hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.ignored",
+				 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(what));
+}
+
+/* Colours as spectra, and light that a filter colours: 1 1 1 lets all pass, exporters write 0 0 0 for opaque. */
+static bool is_ignored(hob_str word, hob_str line)
+{
+	float color[3];
+	if (word.len == 2 && word.data[0] == 'K' &&
+		hob_str_equal_nocase(hob_text_word(&line), HOB_STR("spectral")))
+		return true;
+	if (!hob_str_equal_nocase(word, HOB_STR("Tf")) || !color_of(line, color))
+		return false;
+	float sum = color[0] + color[1] + color[2];
+	return sum > 0 && sum < 2.999f;
+}
+
 static void read_value(mtl_reader *r, hob_str word, hob_str line)
 {
 	float color[3];
+	if (is_ignored(word, line))
+		say_ignored(r, word);
 	if (hob_str_equal_nocase(word, HOB_STR("Kd")) && color_of(line, color)) {
 		memcpy(r->out->base_color, color, sizeof color);
 	} else if (hob_str_equal_nocase(word, HOB_STR("Ke")) && color_of(line, color)) {
@@ -172,6 +206,7 @@ static void read_value(mtl_reader *r, hob_str word, hob_str line)
 typedef struct map_options {
 	float scale[2], offset[2], bump;
 	bool clamp;
+	hob_str ignored; /* an option that changes the picture */
 	hob_channel_choice channel;
 } map_options;
 
@@ -195,6 +230,17 @@ static hob_channel_choice channel_of(hob_str word)
 		if (hob_str_equal_nocase(word, hob_str_of(known[i].name)))
 			return known[i].channel;
 	return HOB_CHANNEL_OF_SLOT;
+}
+
+/* Whether a picture looks different because of this option: base and gain, or turbulence. */
+static bool changes_picture(hob_str option, hob_str arguments)
+{
+	float first = 0, second = 1, base = hob_str_equal_nocase(option, HOB_STR("-mm")) ? 1.0f : 0.0f;
+	if (base == 0 && !hob_str_equal_nocase(option, HOB_STR("-t")))
+		return false;
+	(void)number_of(hob_text_word(&arguments), &first);
+	(void)number_of(hob_text_word(&arguments), &second);
+	return first != 0 || (base > 0 && second != 1);
 }
 
 /* Takes the options off the line, so that the file name is left. */
@@ -224,6 +270,7 @@ static void take_options(hob_str *line, map_options *options)
 				hob_text_word(&ahead);
 		for (int w = 0; w < known[i].words; w++)
 			hob_text_word(&ahead);
+		options->ignored = changes_picture(word, first) ? word : options->ignored;
 		hob_str argument = hob_text_word(&first);
 		if (hob_str_equal(word, HOB_STR("-clamp")))
 			options->clamp = hob_str_equal_nocase(argument, HOB_STR("on"));
@@ -238,32 +285,66 @@ static void take_options(hob_str *line, map_options *options)
 	}
 }
 
+/* Some exporters write options behind the name: "a.png -bm 0.5". */
+static void take_late_options(hob_str *file, map_options *options)
+{
+	for (size_t i = 1; i + 1 < file->len; i++) {
+		if (file->data[i] != '-' || !hob_is_blank(file->data[i - 1]))
+			continue;
+		hob_str behind = hob_str_sub(*file, i, file->len);
+		map_options with = *options;
+		take_options(&behind, &with);
+		if (hob_text_trim(behind).len > 0)
+			continue;
+		*options = with;
+		*file = hob_text_trim(hob_str_sub(*file, 0, i));
+		return;
+	}
+}
+
+/* A picture with several channels has a row for each. */
 static const struct {
 	const char *name;
-	int slot; /* -1: noted and left out */
-	int ext;
+	int slot, ext; /* ext -1: none */
+	hob_channel_choice channel;
 } maps[] = {
-	{"map_Kd", HOB_SLOT_BASE_COLOR, -1},
-	{"map_Ks", HOB_SLOT_SPECULAR_COLOR, HOB_MATERIAL_SPECULAR},
-	{"map_Ke", HOB_SLOT_EMISSIVE, -1},
-	{"map_d", HOB_SLOT_OPACITY, -1},
-	{"map_opacity", HOB_SLOT_OPACITY, -1},
-	{"map_bump", HOB_SLOT_BUMP, -1},
-	{"bump", HOB_SLOT_BUMP, -1},
-	{"norm", HOB_SLOT_NORMAL, -1},
-	{"map_Kn", HOB_SLOT_NORMAL, -1},
-	{"map_Pr", HOB_SLOT_ROUGHNESS, -1},
-	{"map_Pm", HOB_SLOT_METALLIC, -1},
-	{"map_Ps", HOB_SLOT_SHEEN_COLOR, HOB_MATERIAL_SHEEN},
-	{"map_ao", HOB_SLOT_OCCLUSION, -1},
-	{"map_Ns", -1, -1},
-	{"map_Tr", -1, -1},
-	{"refl", -1, -1},
-	{"map_refl", -1, -1},
-	{"disp", -1, -1},
-	{"map_disp", -1, -1},
-	{"decal", -1, -1},
+	{"map_Kd", HOB_SLOT_BASE_COLOR, -1, 0},
+	{"map_Ks", HOB_SLOT_SPECULAR_COLOR, HOB_MATERIAL_SPECULAR, 0},
+	{"map_Ke", HOB_SLOT_EMISSIVE, -1, 0},
+	{"map_emissive", HOB_SLOT_EMISSIVE, -1, 0},
+	{"map_d", HOB_SLOT_OPACITY, -1, 0},
+	{"map_opacity", HOB_SLOT_OPACITY, -1, 0},
+	{"map_bump", HOB_SLOT_BUMP, -1, 0},
+	{"bump", HOB_SLOT_BUMP, -1, 0},
+	{"norm", HOB_SLOT_NORMAL, -1, 0},
+	{"map_Kn", HOB_SLOT_NORMAL, -1, 0},
+	{"map_norm", HOB_SLOT_NORMAL, -1, 0},
+	{"map_normal", HOB_SLOT_NORMAL, -1, 0},
+	{"map_Pr", HOB_SLOT_ROUGHNESS, -1, 0},
+	{"map_roughness", HOB_SLOT_ROUGHNESS, -1, 0},
+	{"map_Pm", HOB_SLOT_METALLIC, -1, 0},
+	{"map_metallic", HOB_SLOT_METALLIC, -1, 0},
+	{"map_Pc", HOB_SLOT_CLEARCOAT, HOB_MATERIAL_CLEARCOAT, 0},
+	{"map_Pcr", HOB_SLOT_CLEARCOAT_ROUGH, HOB_MATERIAL_CLEARCOAT, 0},
+	{"map_Ps", HOB_SLOT_SHEEN_COLOR, HOB_MATERIAL_SHEEN, 0},
+	{"map_ao", HOB_SLOT_OCCLUSION, -1, 0},
+	{"map_ORM", HOB_SLOT_OCCLUSION, -1, 0},
+	{"map_ORM", HOB_SLOT_METAL_ROUGH, -1, 0},
+	{"map_RMA", HOB_SLOT_ROUGHNESS, -1, HOB_CHANNEL_R},
+	{"map_RMA", HOB_SLOT_METALLIC, -1, HOB_CHANNEL_G},
+	{"map_RMA", HOB_SLOT_OCCLUSION, -1, HOB_CHANNEL_B},
 };
+
+static bool is_unread_map(hob_str word)
+{
+	static const char *const others[] = {"refl", "disp", "decal"};
+	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(others[i])))
+			return true;
+	/* An ambient colour does not light a surface, and neither does its map. Antialiasing is the renderer's. */
+	return word.len > 4 && hob_str_equal_nocase(hob_str_sub(word, 0, 4), HOB_STR("map_")) &&
+		   !hob_str_equal_nocase(word, HOB_STR("map_aat")) && !hob_str_equal_nocase(word, HOB_STR("map_Ka"));
+}
 
 /* Normal maps often stand behind "bump", which means a height map. */
 static bool is_normal_map(const mtl_reader *r, hob_str file)
@@ -292,7 +373,8 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 	ref->scale[1] = options->scale[1];
 	ref->offset[0] = options->offset[0];
 	ref->offset[1] = 1 - options->scale[1] - options->offset[1];
-	ref->channel = options->channel;
+	if (options->channel != HOB_CHANNEL_OF_SLOT)
+		ref->channel = options->channel;
 	if (options->clamp) {
 		ref->sampler = r->clamp_sampler;
 		r->clamped = true;
@@ -302,31 +384,48 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 	return true;
 }
 
-static bool read_map(mtl_reader *r, size_t map, hob_str line, hob_error *err)
+static bool read_map(mtl_reader *r, hob_str word, hob_str line, hob_error *err)
 {
 	map_options options = {.scale = {1, 1}, .bump = 1};
 	take_options(&line, &options);
 	hob_str file = hob_text_trim(line);
+	take_late_options(&file, &options);
 	if (file.len >= 2 && file.data[0] == '"' && file.data[file.len - 1] == '"')
 		file = hob_str_sub(file, 1, file.len - 1);
 	if (file.len == 0)
 		return true;
-	if (maps[map].slot < 0) {
-		hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.map-ignored",
-					 "material '%.*s': %s is left out", HOB_FMT(r->entry->name), maps[map].name);
-		return true;
+	bool known = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++) {
+		if (!hob_str_equal_nocase(word, hob_str_of(maps[i].name)))
+			continue;
+		known = true;
+		if (maps[i].ext >= 0)
+			r->out->ext_mask |= 1u << maps[i].ext;
+		r->out->slots[maps[i].slot].channel = maps[i].channel;
+		if (!put_map(r, (hob_slot)maps[i].slot, file, &options, err))
+			return false;
 	}
-	if (maps[map].ext >= 0)
-		r->out->ext_mask |= 1u << maps[map].ext;
-	return put_map(r, (hob_slot)maps[map].slot, file, &options, err);
+	if (known && options.ignored.len > 0)
+		say_ignored(r, options.ignored);
+	if (!known)
+		hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.map-ignored",
+					 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(word));
+	return true;
+}
+
+static bool is_map(hob_str word)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(maps[i].name)))
+			return true;
+	return is_unread_map(word);
 }
 
 static bool read_statement(mtl_reader *r, hob_str line, hob_error *err)
 {
 	hob_str word = hob_text_word(&line);
-	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
-		if (hob_str_equal_nocase(word, hob_str_of(maps[i].name)))
-			return read_map(r, i, line, err);
+	if (is_map(word))
+		return read_map(r, word, line, err);
 	read_value(r, word, line);
 	return true;
 }
@@ -346,9 +445,10 @@ static bool is_black(const float *color)
 static void conclude_surface(mtl_reader *r)
 {
 	hob_material *m = r->out;
+	bool packed = has_map(m, HOB_SLOT_METAL_ROUGH);
 	if (!r->has_metal)
-		m->metallic = has_map(m, HOB_SLOT_METALLIC);
-	if (!r->has_roughness && !has_map(m, HOB_SLOT_ROUGHNESS) && r->has_ns && r->ns > 0) {
+		m->metallic = has_map(m, HOB_SLOT_METALLIC) || packed;
+	if (!r->has_roughness && !has_map(m, HOB_SLOT_ROUGHNESS) && !packed && r->has_ns && r->ns > 0) {
 		float range = r->entry->ns_range;
 		m->roughness = range > 0 ? clamp01(1 - sqrtf(r->ns / range)) : sqrtf(sqrtf(2 / (r->ns + 2)));
 	}
@@ -363,6 +463,10 @@ static void conclude_surface(mtl_reader *r)
 		m->base_color[0] = m->base_color[1] = m->base_color[2] = 1;
 	if (has_map(m, HOB_SLOT_EMISSIVE) && is_black(m->emissive))
 		m->emissive[0] = m->emissive[1] = m->emissive[2] = 1;
+	if (has_map(m, HOB_SLOT_CLEARCOAT) && m->clearcoat <= 0)
+		m->clearcoat = 1;
+	if (has_map(m, HOB_SLOT_CLEARCOAT_ROUGH) && m->clearcoat_roughness <= 0)
+		m->clearcoat_roughness = 1;
 	if (has_map(m, HOB_SLOT_SHEEN_COLOR) && is_black(m->sheen_color))
 		m->sheen_color[0] = m->sheen_color[1] = m->sheen_color[2] = 1;
 }

@@ -2,8 +2,9 @@
  *
  * A library is cut into its materials first; only those that a model uses are read further, so that a large
  * shared library costs nothing. Statements: Kd Ks Ke Ns Ni d Tr illum, the PBR extension Pr Pm Ps Pc Pcr aniso
- * anisor, and map_Kd map_Ks map_Ke map_d map_bump (bump) norm map_Pr map_Pm map_Ps with the options -s -o
- * -clamp -bm; other options are skipped, other maps noted.
+ * anisor, and map_Kd map_Ks map_Ke map_d map_bump (bump) norm map_Pr map_Pm map_Ps map_Pc map_Pcr map_ao, longer names of
+ * these, map_ORM and map_RMA (three channels of one picture) with the options -s -o -clamp -bm -imfchan, before the name or
+ * behind it. Options that change a picture (-mm, -t), other maps, spectra and Tf are noted.
  *
  * Phong becomes metallic-roughness like this: base colour = Kd, metallic = 0, roughness from Ns by the width of the
  * lobe ((2 / (Ns + 2)) ^ 1/4) or, in Blender's files, by the inverse of Blender's own formula. Opacity is d,

@@ -182,6 +182,11 @@ static bool convert(obj_import_state *s, hob_error *err)
 	const hob_str *libraries = HOB_OBJ_ARRAY(s->data.libraries, hob_str);
 	if (s->data.positions.size == 0)
 		return hob_fail(err, EMPTY, "the OBJ file holds no vertex");
+	if (!s->data.has_elements && s->data.free_form_line > 0)
+		return hob_fail(err, UNSUPPORTED,
+						"the OBJ file holds only free-form curves and surfaces (line %llu); convert them to "
+						"polygons before export",
+						(unsigned long long)s->data.free_form_line);
 	if (s->data.has_elements && !has_good_element(&s->data))
 		return s->data.bad_index_line > 0
 				   ? hob_fail(err, EMPTY,
@@ -223,7 +228,7 @@ static const char *const extensions[] = {"obj", NULL};
 
 const hob_importer hob_obj_importer = {
 	.name = "obj",
-	.version = 4,
+	.version = 5,
 	.extensions = extensions,
 	.import = obj_import,
 	.copies = true,

@@ -16,6 +16,7 @@ typedef enum complaint {
 	SMALL_FACE,
 	DECIMAL_COMMA,
 	FREE_FORM,
+	COLOR_ALPHA,
 	UNKNOWN_LINE,
 	COMPLAINTS
 } complaint;
@@ -175,7 +176,9 @@ static void read_position(parser *p)
 		/* Positions before the first coloured one are white. */
 		while (d->colors.size < d->positions.size && !d->colors.failed)
 			hob_buf_put(&d->colors, white, sizeof white);
-		hob_buf_put(&d->colors, v + (count == 7 ? 4 : 3), 3 * sizeof(float));
+		hob_buf_put(&d->colors, v + 3, 3 * sizeof(float));
+		if (count == 7 && v[6] < 1)
+			complain(p, COLOR_ALPHA);
 	} else if (d->colors.size > 0) {
 		const float white[3] = {1, 1, 1};
 		hob_buf_put(&d->colors, white, sizeof white);
@@ -359,13 +362,18 @@ static bool read_other(parser *p, hob_error *err)
 {
 	static const char *const free_form[] = {"vp",	"cstype", "deg",  "bmat", "step", "curv", "curv2", "surf",
 											"parm", "trim",	  "hole", "scrv", "sp",	  "end",  "con"};
-	static const char *const harmless[] = {"mg",	 "bevel",	   "c_interp",	"d_interp", "lod",	 "maplib",
-										   "usemap", "shadow_obj", "trace_obj", "ctech",	"stech", "fo"};
+	static const char *const harmless[] = {"mg",	 "bevel",	   "c_interp",	"d_interp", "lod",	"maplib",
+										   "usemap", "shadow_obj", "trace_obj", "ctech",	"stech"};
 	if (takes_keyword(p, "usemtl"))
 		return use_name(p, &p->materials, &p->run.material, err);
 	if (takes_keyword(p, "mtllib")) {
 		hob_str library = rest_of_line(p);
 		hob_buf_put(&p->data->libraries, &library, sizeof library);
+		return true;
+	}
+	/* The older word for f. */
+	if (takes_keyword(p, "fo")) {
+		read_element(p, HOB_OBJ_FACES);
 		return true;
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(free_form); i++)
@@ -550,6 +558,7 @@ static void say_complaints(const parser *p)
 						   "the exporter's locale should be fixed"},
 		[FREE_FORM] = {"obj.free-form", "statements of free-form curves and surfaces, which are left out; "
 										"convert them to polygons before export"},
+		[COLOR_ALPHA] = {"obj.color-alpha", "vertex colours with an alpha below 1, which is left out"},
 		[UNKNOWN_LINE] = {"obj.unknown-line", "lines that are no OBJ statement; they are skipped"},
 	};
 	for (int i = 0; i < COMPLAINTS; i++)
@@ -575,6 +584,7 @@ static bool read_all(parser *p, hob_error *err)
 	drop_bad_elements(p);
 	find_first_bad_index(p);
 	p->data->bad_index_line = p->complaints[BAD_INDEX] > 0 ? p->first_line[BAD_INDEX] : 0;
+	p->data->free_form_line = p->complaints[FREE_FORM] > 0 ? p->first_line[FREE_FORM] : 0;
 	say_complaints(p);
 	return true;
 }

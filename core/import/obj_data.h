@@ -38,6 +38,7 @@ typedef struct hob_obj_data {
 	/* Names in order of first use; ids are their indices. Borrowed from the text. */
 	hob_buf objects, groups, materials; /* hob_str */
 	bool has_elements;					/* there was a face, line or point, good or bad */
+	uint64_t free_form_line;			/* the first statement of free-form curves or surfaces; 0: none */
 	uint64_t bad_index_line;			/* the first that uses a vertex which does not exist; 0: none */
 	bool flat; /* no normals anywhere, and every face wants to look flat (hob_obj_smooth) */
 } hob_obj_data;

@@ -60,12 +60,27 @@ static uint32_t numbers(hob_str line, float *out)
 
 /* ---- header */
 
+/* Files with an 'n' say how many numbers a point has. */
+static bool read_dimension(off_file *o, hob_str *rest, hob_error *err)
+{
+	if (rest->len == 0 && !next_line(o, rest))
+		return hob_fail(err, TRUNCATED, "the file ends behind its first word");
+	hob_str word = hob_text_word(rest);
+	int64_t dimension = 0;
+	(void)hob_number_int(word.data, word.data + word.len, &dimension);
+	*rest = hob_text_trim(*rest);
+	return dimension == 3 ||
+		   hob_fail(err, UNSUPPORTED, "line %u: the OFF file has points of %lld dimensions; export three",
+					o->line, (long long)dimension);
+}
+
 static bool read_header(off_file *o, hob_str *counts, hob_error *err)
 {
 	hob_str line;
 	if (!next_line(o, &line))
 		return hob_fail(err, EMPTY, "the OFF file holds nothing");
 	hob_str rest = line, word = hob_text_word(&rest);
+	bool any_dimension = false;
 	if (!hob_str_ends_nocase(word, HOB_STR("OFF"))) {
 		/* The first word may be left out. */
 		*counts = line;
@@ -80,11 +95,11 @@ static bool read_header(off_file *o, hob_str *counts, hob_error *err)
 		o->has_color = o->has_color || c == 'C';
 		o->has_normal = o->has_normal || c == 'N';
 		o->homogeneous = o->homogeneous || c == '4';
-		if (c == 'n')
-			return hob_fail(err, UNSUPPORTED,
-							"the OFF file has points of any number of dimensions; export three");
+		any_dimension = any_dimension || c == 'n';
 	}
 	rest = hob_text_trim(rest);
+	if (any_dimension && !read_dimension(o, &rest, err))
+		return false;
 	if (hob_str_starts(rest, HOB_STR("BINARY")))
 		return hob_fail(err, UNSUPPORTED, "the OFF file is binary; export it as text, or as glTF");
 	*counts = rest;
@@ -298,6 +313,17 @@ static bool indices(off_file *o, hob_topology topology, hob_mesh *m, hob_error *
 	return done;
 }
 
+static bool cloud(off_file *o, hob_mesh *m, hob_error *err)
+{
+	m->topology = HOB_POINTS;
+	m->indices = HOB_NEW(o->request->result, uint32_t, m->vertex_count);
+	if (!m->indices)
+		return hob_fail_memory(err, o->request->result, "indices");
+	for (uint32_t i = 0; i < m->vertex_count; i++)
+		m->indices[m->index_count++] = i;
+	return true;
+}
+
 static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 {
 	static const hob_topology topologies[] = {HOB_TRIANGLES, HOB_LINES};
@@ -311,7 +337,8 @@ static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 	for (size_t t = 0; t < HOB_COUNT_OF(topologies); t++) {
 		hob_mesh mesh = shared;
 		mesh.topology = topologies[t];
-		if (!indices(o, topologies[t], &mesh, err))
+		bool points = o->face_count == 0 && t == 0;
+		if (!(points ? cloud(o, &mesh, err) : indices(o, topologies[t], &mesh, err)))
 			return false;
 		if (mesh.index_count == 0)
 			continue;
@@ -366,7 +393,7 @@ static const char *const extensions[] = {"off", NULL};
 
 const hob_importer hob_off_importer = {
 	.name = "off",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = off_import,
 };

@@ -49,11 +49,11 @@ void hob_census_of_mtl(hob_census *seen, hob_str body)
 {
 	static const struct {
 		hob_census_kind kind;
-		const char *names[5];
+		const char *names[7];
 	} maps[] = {
 		{HOB_CENSUS_COLOR_MAPS, {"map_Kd"}},
-		{HOB_CENSUS_NORMAL_MAPS, {"map_bump", "bump", "norm", "map_Kn"}},
-		{HOB_CENSUS_EMISSIVE_MAPS, {"map_Ke"}},
+		{HOB_CENSUS_NORMAL_MAPS, {"map_bump", "bump", "norm", "map_Kn", "map_norm", "map_normal"}},
+		{HOB_CENSUS_EMISSIVE_MAPS, {"map_Ke", "map_emissive"}},
 	};
 	for (size_t i = 0; seen && i < HOB_COUNT_OF(maps); i++)
 		hob_census_add(seen, maps[i].kind, has_statement(body, maps[i].names));

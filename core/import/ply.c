@@ -316,6 +316,11 @@ static bool make_model(ply_build *b, hob_error *err)
 					 "%u faces have fewer than three corners; they are left out", b->data->small_faces);
 	if (!b->data->position)
 		return hob_fail(err, EMPTY, "the PLY file has no vertices");
+	if (b->data->color && b->data->face_colors.size > 0)
+		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "ply.face-colors",
+					 "vertices and faces have colours; those of the faces are left out");
+	if (b->data->sizes.size > 0 && b->data->edges.size > 0)
+		hob_note_add(b->request->notes, HOB_NOTE_INFO, "ply.edges", "edges beside faces are left out");
 	if (!make_materials(b, err) || !make_meshes(b, err))
 		return false;
 	if (b->model->mesh_count == 0)
@@ -344,7 +349,7 @@ static const char *const extensions[] = {"ply", NULL};
 
 const hob_importer hob_ply_importer = {
 	.name = "ply",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = ply_import,
 	.copies = true,

@@ -3,6 +3,7 @@
 #include "../base/limits.h"
 #include "number.h"
 #include "ply_type.h"
+#include "ply_unread.h"
 #include "shape.h"
 #include "text.h"
 
@@ -80,8 +81,8 @@ static const struct {
 typedef struct property {
 	meaning meaning;
 	hob_ply_type type, count_type;
-	bool is_list;
-	uint32_t offset; /* in a row without lists */
+	bool is_list, is_harmonic; /* is_harmonic: of Gaussian splats, see parse_property */
+	uint32_t offset;		   /* in a row without lists */
 } property;
 
 typedef enum element_kind { VERTEX, FACE, STRIPS, EDGE, OTHER } element_kind;
@@ -105,6 +106,7 @@ typedef struct reader {
 	property properties[PROPERTIES_MAX];
 	uint32_t element_count, property_count;
 	hob_buf strip; /* corners of the list that is read */
+	hob_ply_unread unread;
 } reader;
 
 static bool parse_format(reader *r, hob_str line, hob_error *err)
@@ -143,6 +145,33 @@ static bool parse_element(reader *r, hob_str line, hob_error *err)
 	return true;
 }
 
+static bool is_read(element_kind kind, meaning m)
+{
+	switch (kind) {
+	case VERTEX:
+		return m < CORNERS;
+	case FACE:
+	case STRIPS:
+		return (m >= RED && m <= ALPHA) || (m >= CORNERS && m <= TEXTURE_NUMBER);
+	case EDGE:
+		return m == EDGE_A || m == EDGE_B;
+	default:
+		return false;
+	}
+}
+
+static void keep_unread(reader *r, const element *e, const property *p, hob_str name)
+{
+	static const char *const owners[] = {"vertex", "face", "strip", "edge", "other"};
+	static const char *const splat[] = {"f_rest_", "scale_", "rot_", "opacity"};
+	bool of_splat = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(splat); i++)
+		of_splat = of_splat || hob_str_starts(name, hob_str_of(splat[i]));
+	if (is_read(e->kind, p->meaning) || (r->unread.splats && of_splat))
+		return;
+	hob_ply_unread_add(&r->unread, owners[e->kind], name);
+}
+
 static bool parse_property(reader *r, hob_str line, hob_error *err)
 {
 	if (r->element_count == 0)
@@ -166,8 +195,15 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(property_names); i++)
 		if (hob_str_equal_nocase(name, hob_str_of(property_names[i].name)))
 			p->meaning = property_names[i].meaning;
+	/* Colours of Gaussian splats are the constant terms of spherical harmonics. */
+	if (e->kind == VERTEX && name.len == 6 && hob_str_starts(name, HOB_STR("f_dc_")) && name.data[5] >= '0' &&
+		name.data[5] <= '2') {
+		p->meaning = (meaning)(RED + (name.data[5] - '0'));
+		p->is_harmonic = r->unread.splats = true;
+	}
 	if (p->is_list != (p->meaning == CORNERS || p->meaning == CORNER_UVS))
 		p->meaning = UNKNOWN;
+	keep_unread(r, e, p, name);
 	p->offset = (uint32_t)e->row_least;
 	e->row_least += r->coding == TEXT ? 2
 					: p->is_list	  ? hob_ply_sizes[p->count_type]
@@ -351,6 +387,8 @@ static bool vertex_columns(reader *r, const element *e, column columns[CORNERS],
 static void put_value(const property *p, const column *to, size_t row, double value)
 {
 	bool is_color = p->meaning >= RED && p->meaning <= ALPHA;
+	if (p->is_harmonic)
+		value = 0.5 + 0.28209479 * value;
 	to->to[row * to->stride] =
 		is_color ? color_value(value, p->type, p->meaning == ALPHA) : hob_number_to_float(value);
 }
@@ -642,6 +680,8 @@ bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob
 	r->at = request->file.data ? (const char *)request->file.data : "";
 	r->end = r->at + request->file.size;
 	bool done = read_all(r, err);
+	hob_ply_unread_say(&r->unread, request->notes);
+	hob_buf_release(&r->unread.names);
 	hob_buf_release(&r->strip);
 	if (!done)
 		hob_ply_data_release(out);

@@ -80,6 +80,101 @@ static void the_pbr_extension_is_read(void **state)
 	reader_free(r);
 }
 
+static void longer_names_of_maps_are_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		hob_slot slot;
+		hob_channel_choice channel;
+	} cases[] = {
+		{"map_emissive", HOB_SLOT_EMISSIVE, 0},
+		{"map_normal", HOB_SLOT_NORMAL, 0},
+		{"map_norm", HOB_SLOT_NORMAL, 0},
+		{"map_roughness", HOB_SLOT_ROUGHNESS, 0},
+		{"map_metallic", HOB_SLOT_METALLIC, 0},
+		{"map_Pc", HOB_SLOT_CLEARCOAT, 0},
+		{"map_Pcr", HOB_SLOT_CLEARCOAT_ROUGH, 0},
+		{"map_ORM", HOB_SLOT_METAL_ROUGH, 0},
+		{"map_ORM", HOB_SLOT_OCCLUSION, 0},
+		{"map_RMA", HOB_SLOT_ROUGHNESS, HOB_CHANNEL_R},
+		{"map_RMA", HOB_SLOT_METALLIC, HOB_CHANNEL_G},
+		{"map_RMA", HOB_SLOT_OCCLUSION, HOB_CHANNEL_B},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char body[64];
+		snprintf(body, sizeof body, "%s a.png", cases[i].name);
+		reader *r = with_material(body);
+		const hob_material *m = material_of(r);
+		assert_non_null(image_in(r, cases[i].slot));
+		assert_int_equal(m->slots[cases[i].slot].channel, cases[i].channel);
+		assert_int_equal(r->notes.count, 0);
+		reader_free(r);
+	}
+	reader *r = with_material("map_ORM a.png\nNs 5");
+	assert_near(material_of(r)->metallic, 1);
+	assert_near(r->model.materials[0].roughness, 1);
+	reader_free(r);
+	r = with_material("map_Pc a.png\nmap_Pcr a.png");
+	assert_near(material_of(r)->clearcoat, 1);
+	assert_near(r->model.materials[0].clearcoat_roughness, 1);
+	reader_free(r);
+}
+
+static void options_may_follow_the_name(void **state)
+{
+	(void)state;
+	reader *r = with_material("map_Bump a.png -bm 0.5");
+	assert_near(material_of(r)->normal_scale, 0.5f);
+	assert_name(image_in(r, HOB_SLOT_BUMP)->uri, "a.png");
+	assert_int_equal(r->notes.count, 0);
+	reader_free(r);
+	r = with_material("map_Kd tex/b c.png -s 2 3 1 -clamp on");
+	assert_near(material_of(r)->slots[HOB_SLOT_BASE_COLOR].scale[1], 3);
+	assert_name(image_in(r, HOB_SLOT_BASE_COLOR)->uri, "tex/b c.png");
+	reader_free(r);
+	/* A name that only looks like it. */
+	r = with_material("map_Kd a -s b.png");
+	assert_non_null(material_of(r));
+	assert_name(image_in(r, HOB_SLOT_BASE_COLOR)->uri, "a -s b.png");
+	reader_free(r);
+}
+
+static void what_is_left_out_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body, *code;
+	} cases[] = {
+		{"Kd spectral a.rfl 1", "mtl.ignored"},
+		{"Tf 0.5 0.6 0.7", "mtl.ignored"},
+		{"Tf 1 1 1", NULL},
+		{"Tf 0 0 0", NULL},
+		{"map_Kd -mm 0.2 1.5 a.png", "mtl.ignored"},
+		{"map_Kd -mm 0 1 a.png", NULL},
+		{"map_Kd -t 0.1 a.png", "mtl.ignored"},
+		{"map_Kd -t 0 0 0 a.png", NULL},
+		{"map_aniso a.png", "mtl.map-ignored"},
+		{"map_Ns a.png", "mtl.map-ignored"},
+		{"map_anything a.png", "mtl.map-ignored"},
+		{"refl -type sphere a.png", "mtl.map-ignored"},
+		{"map_Ka a.png", NULL},
+		{"map_aat on", NULL},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		reader *r = with_material(cases[i].body);
+		assert_non_null(material_of(r));
+		assert_int_equal(r->notes.count, cases[i].code != NULL);
+		assert_true(!cases[i].code || reader_noted(r, cases[i].code));
+		reader_free(r);
+	}
+	/* White in CIE XYZ. */
+	reader *r = with_material("Kd xyz 0.9505 1 1.089");
+	const float *c = material_of(r)->base_color;
+	assert_true(c[0] > 0.99f && c[0] < 1.01f && c[1] > 0.99f && c[1] < 1.01f && c[2] > 0.99f && c[2] < 1.01f);
+	reader_free(r);
+}
+
 static void opacity_is_d_or_else_one_minus_tr(void **state)
 {
 	(void)state;
@@ -291,6 +386,9 @@ static void damaged_libraries_do_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(longer_names_of_maps_are_read),
+		cmocka_unit_test(options_may_follow_the_name),
+		cmocka_unit_test(what_is_left_out_is_told),
 		cmocka_unit_test(phong_becomes_metallic_roughness),
 		cmocka_unit_test(blender_files_get_blenders_roughness_back),
 		cmocka_unit_test(the_pbr_extension_is_read),

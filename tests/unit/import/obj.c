@@ -181,7 +181,7 @@ static void vertex_colours_become_linear(void **state)
 	assert_non_null(mesh->color[0]);
 	assert_vector(mesh->color[0], 1, 1, 1);
 	assert_vector(mesh->color[0] + 4, 1, 0.2140411f, 0);
-	assert_vector(mesh->color[0] + 8, 0.0508761f, 0.2140411f, 1);
+	assert_vector(mesh->color[0] + 8, 1, 0.0508761f, 0.2140411f);
 	assert_near(mesh->color[0][7], 1);
 	reader_free(r);
 	r = obj("v 0 0 0 255 0 0\nv 1 0 0 0 255 0\nv 0 1 0 0 0 128\nf 1 2 3\n");
@@ -513,6 +513,36 @@ static void every_allocation_may_fail(void **state)
 }
 
 /* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 in a line. */
+static void the_older_word_for_faces_is_read(void **state)
+{
+	(void)state;
+	reader *r = obj(QUAD "fo 1 2 3 4\n");
+	assert_int_equal(one_mesh(r)->topology, HOB_TRIANGLES);
+	assert_int_equal(r->model.meshes[0].index_count, 6);
+	reader_free(r);
+}
+
+static void free_form_alone_is_no_cloud(void **state)
+{
+	(void)state;
+	reader *r = obj(QUAD "cstype bezier\ndeg 3\ncurv 0 1 1 2 3 4\nparm u 0 1\nend\n");
+	assert_false(reader_run(r));
+	assert_int_equal(r->error.code, HOB_ERR_UNSUPPORTED);
+	reader_free(r);
+}
+
+/* x y z r g b a, as those who read the format do. */
+static void a_seventh_number_is_alpha(void **state)
+{
+	(void)state;
+	reader *r = obj("v 0 0 0 1 0 0 0.5\nv 1 0 0 0 1 0 1\nv 0 1 0 0 0 1 1\nf 1 2 3\n");
+	const float *c = one_mesh(r)->color[0];
+	assert_vector(c, 1, 0, 0);
+	assert_vector(c + 8, 0, 0, 1);
+	assert_true(reader_noted(r, "obj.color-alpha"));
+	reader_free(r);
+}
+
 static void polypaint_of_zbrush_is_colour(void **state)
 {
 	(void)state;
@@ -538,6 +568,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polypaint_of_zbrush_is_colour),
+		cmocka_unit_test(the_older_word_for_faces_is_read),
+		cmocka_unit_test(free_form_alone_is_no_cloud),
+		cmocka_unit_test(a_seventh_number_is_alpha),
 		cmocka_unit_test(a_triangle_becomes_a_mesh_and_a_node),
 		cmocka_unit_test(a_bad_index_is_told_with_its_line),
 		cmocka_unit_test(corners_share_a_vertex_only_when_all_indices_agree),

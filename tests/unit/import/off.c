@@ -78,7 +78,7 @@ static void what_cannot_be_read_is_refused_in_words(void **state)
 		{"", "holds nothing", HOB_ERR_EMPTY},
 		{"solid x", "'OFF' is expected", HOB_ERR_CORRUPT},
 		{"OFF BINARY\n", "binary", HOB_ERR_UNSUPPORTED},
-		{"nOFF\n", "dimensions", HOB_ERR_UNSUPPORTED},
+		{"nOFF\n4\n", "dimensions", HOB_ERR_UNSUPPORTED},
 		{"OFF\n2000000000 1 0\n", "more than the file holds", HOB_ERR_TRUNCATED},
 		{"OFF\n3 1 0\n0 0 0\n1 0 0\n", "ends at vertex 2", HOB_ERR_TRUNCATED},
 		{"OFF\n3 1 0\n0 0 0\n1 0 0\n1 1 0\n99 0 1\n", "no usable face", HOB_ERR_EMPTY},
@@ -90,6 +90,29 @@ static void what_cannot_be_read_is_refused_in_words(void **state)
 		assert_false(reader_run(r));
 		if (r->error.code != cases[i].code || !strstr(r->error.context, cases[i].words))
 			fail_msg("case %zu: %s: %s", i, hob_err_name(r->error.code), r->error.context);
+		reader_free(r);
+	}
+}
+
+static void points_alone_are_a_cloud(void **state)
+{
+	(void)state;
+	reader *r = read_off("OFF\n4 0 0\n" POINTS);
+	const hob_model *model = reader_model(r);
+	assert_int_equal(model->mesh_count, 1);
+	assert_int_equal(model->meshes[0].topology, HOB_POINTS);
+	assert_int_equal(model->meshes[0].index_count, 4);
+	reader_free(r);
+}
+
+static void three_of_any_number_of_dimensions_are_read(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"nOFF\n3\n4 1 0\n" POINTS "4 0 1 2 3\n",
+										"nOFF 3\n4 1 0\n" POINTS "4 0 1 2 3\n"};
+	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++) {
+		reader *r = read_off(texts[i]);
+		assert_int_equal(reader_model(r)->meshes[0].index_count, 6);
 		reader_free(r);
 	}
 }
@@ -109,6 +132,8 @@ static void damage_and_scarce_memory_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(points_alone_are_a_cloud),
+		cmocka_unit_test(three_of_any_number_of_dimensions_are_read),
 		cmocka_unit_test(polygons_and_comments),
 		cmocka_unit_test(vertices_have_colours),
 		cmocka_unit_test(faces_have_colours),

@@ -34,6 +34,60 @@ static void text_is_read(void **state)
 	reader_free(r);
 }
 
+static void what_is_not_read_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *vertex, *row, *face, *face_row, *code;
+		hob_note_level level;
+	} cases[] = {
+		{"property float quality\n", " 1", "", "", "ply.properties", HOB_NOTE_INFO},
+		{"property uchar gray\n", " 1", "", "", "ply.properties", HOB_NOTE_WARNING},
+		{"property float texture_u2\n", " 1", "", "", "ply.properties", HOB_NOTE_WARNING},
+		{"", "", "property float nx\n", " 1", "ply.properties", HOB_NOTE_INFO},
+		{"", "", "property int material_index\n", " 1", "ply.properties", HOB_NOTE_WARNING},
+		{"", "", "property list uchar float color\n", " 1 1", "ply.properties", HOB_NOTE_WARNING},
+		{"property uchar red\nproperty uchar green\nproperty uchar blue\n", " 1 2 3",
+		 "property uchar red\nproperty uchar green\nproperty uchar blue\n", " 1 2 3", "ply.face-colors",
+		 HOB_NOTE_WARNING},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+				 HEAD "element vertex 3\n" XYZ "%selement face 1\n" FACE
+					  "%send_header\n0 0 0%s\n1 0 0%s\n0 1 0%s\n3 0 1 2%s\n",
+				 cases[i].vertex, cases[i].face, cases[i].row, cases[i].row, cases[i].row, cases[i].face_row);
+		reader *r = ply(text);
+		one_mesh(r);
+		assert_int_equal(r->notes.count, 1);
+		assert_true(reader_noted(r, cases[i].code));
+		assert_int_equal(r->notes.items[0].level, cases[i].level);
+		reader_free(r);
+	}
+	reader *r = ply(HEAD "element vertex 3\n" XYZ "element face 1\n" FACE
+						 "element edge 1\nproperty int vertex1\nproperty int vertex2\nend_header\n"
+						 "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n0 1\n");
+	one_mesh(r);
+	assert_true(reader_noted(r, "ply.edges"));
+	reader_free(r);
+}
+
+/* The constant terms of spherical harmonics: 0.5 + 0.2820948 f. */
+static void splats_are_coloured_points(void **state)
+{
+	(void)state;
+	reader *r = ply(HEAD "element vertex 1\n" XYZ
+						 "property float f_dc_0\nproperty float f_dc_1\nproperty float f_dc_2\n"
+						 "property float f_rest_0\nproperty float opacity\nproperty float scale_0\n"
+						 "property float rot_0\nend_header\n0 0 0 1.7724538 -1.7724538 0 9 9 9 9\n");
+	const hob_mesh *mesh = one_mesh(r);
+	assert_int_equal(mesh->topology, HOB_POINTS);
+	assert_vector(mesh->color[0], 1, 0, 0.21404114f);
+	assert_int_equal(r->notes.count, 1);
+	assert_true(reader_noted(r, "ply.splats"));
+	reader_free(r);
+}
+
 /* Binary bodies are written by hand for both byte orders. */
 static void put_number(hob_buf *buf, bool big, const void *value, size_t size)
 {
@@ -294,6 +348,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_read),
+		cmocka_unit_test(what_is_not_read_is_told),
+		cmocka_unit_test(splats_are_coloured_points),
 		cmocka_unit_test(both_byte_orders_any_type_and_order_are_read),
 		cmocka_unit_test(names_of_texture_coordinates_and_normals),
 		cmocka_unit_test(colours_of_floats_and_alpha),
