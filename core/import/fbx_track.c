@@ -8,7 +8,7 @@ enum {
 	WIDTH = 4096, /* morph weights of one node */
 };
 
-static const double largest_turn = 0.01 * 3.14159265358979323846 / 180, largest_part = 1e-5;
+static const double largest_turn = 0.005 * 3.14159265358979323846 / 180, largest_part = 1e-5;
 
 static const hob_str lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
 
@@ -52,7 +52,18 @@ static void half_way(const hob_fbx_tracker *k, const double *a, const double *b,
 		out[i] /= sqrt(length);
 }
 
-/* Keys strictly between two, whose samples are in `ends`: [0] left, [1] right. */
+/* A cubic may cross its chord in the middle: a quarter shows it. */
+static bool bends_at_quarter(hob_fbx_tracker *k, double from, double to, const double *left,
+							 const double *right)
+{
+	double *quarter = k->b, *guess = k->a;
+	hob_fbx_sample(k, from + (to - from) / 4, 1, quarter);
+	half_way(k, left, right, guess);
+	half_way(k, left, guess, guess);
+	return apart(k, quarter, guess);
+}
+
+/* Keys strictly between two, which show `left` and `right`. */
 static void refine(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
 				   int depth)
 {
@@ -62,7 +73,7 @@ static void refine(hob_fbx_tracker *k, double from, double to, const double *lef
 		return;
 	hob_fbx_sample(k, time, 1, middle);
 	half_way(k, left, right, guess);
-	if (!apart(k, middle, guess))
+	if (!apart(k, middle, guess) && (depth > 0 || !k->bends || !bends_at_quarter(k, from, to, left, right)))
 		return;
 	refine(k, from, time, left, middle, depth + 1);
 	put_key(k, time, middle, k->width);
@@ -332,7 +343,7 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	} else if (plain && l) {
 		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
 		exact(k, l, count, s->cubics);
-	} else if (!resample(k, count, s->steps || s->beyond)) {
+	} else if (k->bends = s->cubics || s->others, !resample(k, count, s->steps || s->beyond)) {
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	}
 	return put_track(k, id, interpolation, err);

@@ -26,6 +26,7 @@ typedef struct hob_fbx_tracker {
 	const hob_fbx_geometry *geometry;
 	hob_fbx_motions t, r, s, *weights;
 	bool top, beside;
+	bool bends; /* the curves at hand are not only lines */
 	double tolerance;
 	double *a, *b, *middle; /* [width] samples of resampling, one set for each depth */
 	double *ends;

@@ -443,6 +443,22 @@ static void turns_about_one_axis_are_two_keys(void **state)
 	reader_free(r);
 }
 
+/* 60 degrees from rest to rest within one frame: half way the cubic meets its chord, and after a quarter it shows 9.375. */
+static void cubics_within_a_frame_are_sampled(void **state)
+{
+	(void)state;
+	const uint32_t flags = CUBIC | USER | BROKEN;
+	key keys[2] = {{0, 0, flags, {0, 0}, 0}, {1 / 30.0, 60, flags, {0, 0}, 0}};
+	scene s;
+	begin(&s, "");
+	add_layer(&s, "");
+	add_curve(&s, "Lcl Rotation", keys, 2, "");
+	reader *r = run(&s);
+	assert_true(fabs(x_at(r, 1 / 120.0) - .0817213) < 1e-4);
+	assert_true(fabs(x_at(r, 1 / 60.0) - .2588190) < 1e-4);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +473,7 @@ int main(void)
 		cmocka_unit_test(angles_may_be_added_behind_a_quaternion),
 		cmocka_unit_test(layers_blend_by_weight_and_mode),
 		cmocka_unit_test(turns_about_one_axis_are_two_keys),
+		cmocka_unit_test(cubics_within_a_frame_are_sampled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
