@@ -231,6 +231,8 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 	transfer.map_identity = true;
 	if (!hob_usd_path_step(u, &transfer, path, &mapped, err))
 		return false;
+	if (mapped.len == 0)
+		mapped = tree->sites[site].path;
 	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
 		return imply_class(u, tree, parent, arc, stack, path, err);
 	return add_class(u, tree, parent, arc, mapped, err);
@@ -322,13 +324,8 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	const hob_usd_site parent = tree->sites[id];
 	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0],
 			 added;
-	bool internal = item->asset.len == 0;
-	hob_usd_site site = {.arc = arc,
-						 .parent = id,
-						 .stack = parent.stack,
-						 .from_depth = parent.depth,
-						 .map_identity = internal};
-	if (!internal) {
+	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth};
+	if (item->asset.len > 0) {
 		hob_str asset;
 		uint32_t variables = u->stacks[parent.stack].variables;
 		if (!hob_usd_expression(u, variables, item->asset, &asset, err) ||
@@ -352,7 +349,7 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	site.map_from = path;
 	site.map_to = parent.path;
 	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
-	site.scale = item->scale * u->stacks[parent.stack].scale[from] * u->stacks[parent.stack].rate /
+	site.scale = item->scale * u->stacks[parent.stack].scale[from] * hob_usd_rate(u, from_layer) /
 				 u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
 		return false;

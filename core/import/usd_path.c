@@ -24,7 +24,9 @@ bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_s
 		return true;
 	}
 	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
-		if (site->map_identity)
+		/* What the arc brings hides what has its name already. */
+		bool hidden = site->arc != HOB_USD_RELOCATE && hob_usd_path_below(path, site->map_to);
+		if (site->map_identity && !hidden)
 			*out = path;
 		return true;
 	}

@@ -266,6 +266,8 @@ bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_err
 /* `outer`: the variables of the stack that names the layer, HOB_NONE for the stage. */
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
+/* Time codes per second of a layer. */
+double hob_usd_rate(const hob_usd *u, uint32_t layer);
 /* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is relative to it. */
 bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
 						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;

@@ -14,7 +14,7 @@ static double field_number(const hob_usd *u, uint32_t layer, uint32_t field, dou
 	return hob_usd_number(hob_usd_field_get(&u->layers[layer], 0, field), fallback);
 }
 
-static double rate_of(const hob_usd *u, uint32_t layer)
+double hob_usd_rate(const hob_usd *u, uint32_t layer)
 {
 	double rate = field_number(u, layer, HOB_USD_T_timeCodesPerSecond, 0);
 	if (!(rate > 0))
@@ -66,7 +66,7 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 			return false;
 		if (sub == HOB_NONE)
 			continue;
-		double ratio = rate_of(u, layer) / rate_of(u, sub) * item.scale;
+		double ratio = hob_usd_rate(u, layer) / hob_usd_rate(u, sub) * item.scale;
 		if (!gather(g, sub, offset + scale * item.offset, scale * ratio))
 			return false;
 	}
@@ -119,7 +119,7 @@ static bool gather_moves(gather_t *g)
 
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
 {
-	gather_t g = {.u = u, .err = err, .stack.rate = rate_of(u, layer)};
+	gather_t g = {.u = u, .err = err, .stack.rate = hob_usd_rate(u, layer)};
 	hob_str key = hob_arena_printf(u->scratch, "%u?%u", layer, outer);
 	if (!key.data)
 		return hob_fail_memory(err, u->scratch, "layers");

@@ -183,6 +183,39 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 	return true;
 }
 
+/* Of each place that says so, once. */
+static bool note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path, hob_error *err)
+{
+	hob_str key = hob_arena_printf(u->scratch, "outside %.*s.%.*s %.*s", HOB_FMT(prim->path),
+								   HOB_FMT(property), HOB_FMT(path));
+	if (!key.data)
+		return hob_fail_memory(err, u->scratch, "targets");
+	if (hob_usd_known(u, key) != HOB_NONE)
+		return true;
+	hob_usd_note(
+		u, "target-outside",
+		"'%.*s' of prim '%.*s' leads to '%.*s', which the reference or payload does not bring along; "
+		"that target is ignored, as in OpenUSD",
+		HOB_FMT(property), HOB_FMT(prim->path), HOB_FMT(path));
+	return hob_usd_token(u, key) != HOB_NONE || hob_fail_memory(err, u->scratch, "targets");
+}
+
+static bool map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_str property, uint32_t count,
+					  hob_usd_item **items, hob_error *err)
+{
+	hob_usd_item *mapped = HOB_NEW(u->scratch, hob_usd_item, count);
+	if (!mapped)
+		return hob_fail_memory(err, u->scratch, "targets");
+	for (uint32_t i = 0; i < count; i++) {
+		hob_str path = (*items)[i].path;
+		if (!hob_usd_path_map(u, prim->sites, site, path, &mapped[i].path, err) ||
+			(mapped[i].path.len == 0 && path.len > 0 && !note_outside(u, prim, property, path, err)))
+			return false;
+	}
+	*items = mapped;
+	return true;
+}
+
 /* Calls for each list that has an opinion, weakest first; with paths mapped into the stage. */
 static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
 						hob_usd_item **items, uint32_t *count, hob_error *err)
@@ -203,15 +236,9 @@ static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 			if (!value || value->kind != HOB_USD_LIST)
 				continue;
 			hob_usd_list list = *(const hob_usd_list *)value->data;
-			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++) {
-				hob_usd_item *mapped = HOB_NEW(u->scratch, hob_usd_item, list.count[op]);
-				if (!mapped)
-					return hob_fail_memory(err, u->scratch, "targets");
-				for (uint32_t t = 0; t < list.count[op]; t++)
-					if (!hob_usd_path_map(u, prim->sites, id, list.items[op][t].path, &mapped[t].path, err))
-						return false;
-				list.items[op] = mapped;
-			}
+			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++)
+				if (!map_items(u, prim, id, property, list.count[op], &list.items[op], err))
+					return false;
 			if (!hob_usd_list_apply(u, &list, 0, items, &froms, count, err))
 				return false;
 		}
@@ -280,6 +307,10 @@ static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_erro
 		while (at < n->count && hob_usd_map_get(&rank, n->items[at]) == HOB_NONE);
 	}
 	n->items = next;
+	n->seen = (hob_usd_map){0};
+	for (uint32_t i = 0; i < n->count; i++)
+		if (!hob_usd_map_put(&n->arena, &n->seen, next[i], i))
+			return hob_fail_memory(err, &n->arena, "prims");
 	return true;
 }
 
@@ -335,26 +366,33 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	return true;
 }
 
-/* `def` of any site makes a prim exist, and `class` makes it one that is not drawn. */
+/* The strongest `def` or `class` counts, but a class that the prim itself inherits counts last: what inherits it is none. */
 static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 {
+	hob_usd_specifier found = HOB_USD_OVER;
 	for (uint32_t i = 0; i < prim->order_count; i++) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
-		bool in_class = false;
+		bool is_inherited = false;
 		for (const hob_usd_site *s = site; s->parent != HOB_NONE; s = &prim->sites[s->parent])
-			in_class = in_class || s->arc == HOB_USD_INHERIT || s->arc == HOB_USD_SPECIALIZE;
+			is_inherited =
+				is_inherited || (s->arc == HOB_USD_INHERIT && s->from_depth == prim->sites[s->parent].depth);
 		for (uint32_t k = 0; k < u->stacks[site->stack].layer_count; k++) {
 			if (site->specs[k] == HOB_NONE)
 				continue;
 			hob_usd_specifier specifier =
 				u->layers[u->stacks[site->stack].layers[k]].specs[site->specs[k]].specifier;
-			if (specifier == HOB_USD_DEF)
+			bool is_weak = specifier == HOB_USD_CLASS && is_inherited;
+			if (specifier == HOB_USD_OVER || (is_weak && found != HOB_USD_OVER))
+				continue;
+			found = specifier;
+			if (!is_weak) {
 				prim->defined = true;
-			if (specifier == HOB_USD_CLASS && !in_class && !prim->defined)
-				prim->abstract = true;
+				prim->abstract = found == HOB_USD_CLASS;
+				return;
+			}
 		}
 	}
-	prim->defined = prim->defined || prim->abstract;
+	prim->defined = prim->abstract = found == HOB_USD_CLASS;
 }
 
 static bool has_arcs(const hob_usd_prim *prim)
