@@ -5,6 +5,10 @@
 
 enum { LAYERS = 64 };
 
+const hob_str hob_fbx_rig_parts[HOB_FBX_RIG_PARTS] = {{"RotationOffset", 14}, {"RotationPivot", 13},
+													  {"ScalingOffset", 13},  {"ScalingPivot", 12},
+													  {"PreRotation", 11},	  {"PostRotation", 12}};
+
 typedef struct gather {
 	hob_fbx *f;
 	hob_buf clips, layers, motions;
@@ -62,6 +66,9 @@ static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 		return is_moved(f, edge) || f->objects[edge->parent].class == HOB_FBX_LAYER;
 	for (size_t i = 0; i < HOB_COUNT_OF(properties); i++)
 		if (hob_str_equal(edge->property, properties[i]))
+			return true;
+	for (size_t i = 0; i < HOB_FBX_RIG_PARTS; i++)
+		if (hob_str_equal(edge->property, hob_fbx_rig_parts[i]))
 			return true;
 	return false;
 }
@@ -393,17 +400,21 @@ static void times_of_keys(hob_fbx_anim *anim)
 			anim->clips[c].begin = anim->clips[c].end = 0;
 }
 
-static void mark_scales(hob_fbx *f)
+static void mark_nodes(hob_fbx *f)
 {
 	for (uint32_t m = 0; m < f->anim->motion_count; m++) {
 		const hob_fbx_motion *motion = &f->anim->motions[m];
 		const hob_fbx_object *o = &f->objects[motion->object];
-		if (o->class != HOB_FBX_MODEL || !hob_str_equal(motion->property, HOB_STR("Lcl Scaling")))
-			continue;
-		/* A clip may also hold another scale than the rest pose without any curve. */
+		/* A clip may also hold another value than the rest pose without any curve. */
+		bool says = false;
 		for (int k = 0; k < 3; k++)
-			if (motion->curves[k] || isfinite(motion->otherwise[k]))
-				f->nodes[o->index].scale_moves = true;
+			says = says || motion->curves[k] || isfinite(motion->otherwise[k]);
+		if (o->class != HOB_FBX_MODEL || !says)
+			continue;
+		hob_fbx_node *node = &f->nodes[o->index];
+		node->scale_moves = node->scale_moves || hob_str_equal(motion->property, HOB_STR("Lcl Scaling"));
+		for (size_t i = 0; i < HOB_FBX_RIG_PARTS; i++)
+			node->rig_moves = node->rig_moves || hob_str_equal(motion->property, hob_fbx_rig_parts[i]);
 	}
 }
 
@@ -488,7 +499,7 @@ bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
 	if (anim->motion_count > 1)
 		qsort(anim->motions, anim->motion_count, sizeof *anim->motions, compare_motions);
 	times_of_keys(anim);
-	mark_scales(f);
+	mark_nodes(f);
 	if (f->version > 0 && f->version < 6000)
 		rest_from_take(f);
 	return true;

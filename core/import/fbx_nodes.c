@@ -107,6 +107,7 @@ static void read_rig(hob_fbx *f, hob_fbx_node *node)
 	double pre[3] = {0}, post[3] = {0};
 	bool active = hob_fbx_prop_integer(f, o, HOB_STR("RotationActive"), 1) != 0 &&
 				  hob_fbx_prop_integer(f, o, HOB_STR("RotationSpaceForLimitOnly"), 0) == 0;
+	rig->active = active;
 	if (active) {
 		int64_t order = hob_fbx_prop_integer(f, o, HOB_STR("RotationOrder"), 0);
 		if (order == 6)

@@ -109,6 +109,7 @@ typedef struct hob_fbx_rig {
 	double rotation_offset[3], rotation_pivot[3], scaling_offset[3], scaling_pivot[3];
 	uint32_t order; /* 0 XYZ, 1 XZY, 2 YZX, 3 YXZ, 4 ZXY, 5 ZYX */
 	bool pivoted;	/* the translation depends on rotation or scale */
+	bool active;	/* order, pre- and post-rotation count */
 } hob_fbx_rig;
 
 typedef struct hob_fbx_node {
@@ -120,8 +121,9 @@ typedef struct hob_fbx_node {
 	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
 	bool has_geometric;
 	hob_fbx_trs geometric;
-	bool scale_apart;				 /* its scale stands on a leaf of its own, see fbx_emit.c */
-	bool scale_moves;				 /* in some clip */
+	bool scale_apart; /* its scale stands on a leaf of its own, see fbx_emit.c */
+	bool scale_moves; /* in some clip */
+	bool rig_moves;	  /* in some clip a pivot, an offset, the pre- or the post-rotation moves */
 	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales, in some clip */
 	bool lod_group;					 /* its children are levels of detail */
 	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */

@@ -17,6 +17,24 @@ static void scale_at(const hob_fbx_tracker *k, uint32_t id, double time, int sid
 	}
 }
 
+static void move_rig(const hob_fbx_tracker *k, double time, int side, hob_fbx_rig *rig)
+{
+	const hob_fbx *f = k->f;
+	uint32_t object = f->nodes[k->node].object;
+	double *parts[4] = {rig->rotation_offset, rig->rotation_pivot, rig->scaling_offset, rig->scaling_pivot};
+	for (int i = 0; i < 4; i++)
+		hob_fbx_motion_vector(f, k->rig[i], parts[i], false, time, side, parts[i]);
+	for (int i = 4; i < HOB_FBX_RIG_PARTS && rig->active; i++) {
+		double turn[3] = {0, 0, 0}, *q = i == 4 ? rig->pre : rig->post_inverse;
+		hob_fbx_prop_vector(f, object, hob_fbx_rig_parts[i], turn);
+		hob_fbx_motion_vector(f, k->rig[i], turn, false, time, side, turn);
+		hob_fbx_quat_of_euler(turn, 0, q);
+		for (int c = 0; c < 3 && i == 5; c++)
+			q[c] = -q[c];
+	}
+	rig->pivoted = true;
+}
+
 static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 {
 	hob_fbx *f = k->f;
@@ -29,6 +47,8 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 	}
 	bool turns = k->path == HOB_PATH_ROTATION;
 	hob_fbx_rig rig = node->rig;
+	if (node->rig_moves)
+		move_rig(k, time, side, &rig);
 	if (turns || rig.pivoted) {
 		hob_fbx_motion_turn(f, k->r, node->rotation, rig.order, time, side, q);
 		hob_fbx_quat_multiply(rig.pre, q, rig.pre);

@@ -395,9 +395,14 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	k->top = !parent;
 	k->beside = parent && parent->scale_apart && node->inherit != 1;
 	bool above_moves = k->beside && survey_scalers(k, node->parent, 0, NULL);
-	bool pivots = node->rig.pivoted && (moves(k->r) || moves(k->s));
+	bool rig_moves = false;
+	for (size_t i = 0; i < HOB_FBX_RIG_PARTS && node->rig_moves; i++) {
+		k->rig[i] = hob_fbx_motions_of(f, k->clip_id, node->object, hob_fbx_rig_parts[i]);
+		rig_moves = rig_moves || moves(k->rig[i]);
+	}
+	bool pivots = (node->rig.pivoted || rig_moves) && (moves(k->r) || moves(k->s));
 	hob_arena_mark mark = hob_arena_save(f->scratch);
-	if (moves(k->t) || pivots || above_moves) {
+	if (moves(k->t) || pivots || above_moves || rig_moves) {
 		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_TRANSLATION;
 		if (!make_room(k, 4, err))
@@ -408,20 +413,24 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 			hob_fbx_survey_motions(k, k->r, &s);
 			hob_fbx_survey_motions(k, k->s, &s);
 		}
+		for (size_t i = 0; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
+			hob_fbx_survey_motions(k, k->rig[i], &s);
 		if (above_moves)
 			(void)survey_scalers(k, node->parent, 0, &s);
-		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted;
+		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted && !rig_moves;
 		if (exactly)
 			set_lines(k->t.first, node->translation, l);
 		if (!make_track(k, node->id, &s, exactly ? l : NULL, err))
 			return false;
 	}
-	if (moves(k->r)) {
+	if (moves(k->r) || rig_moves) {
 		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_ROTATION;
 		if (!make_room(k, 4, err))
 			return false;
 		hob_fbx_survey_motions(k, k->r, &s);
+		for (size_t i = 4; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
+			hob_fbx_survey_motions(k, k->rig[i], &s);
 		if (!make_track(k, node->id, &s, NULL, err))
 			return false;
 	}

@@ -25,6 +25,7 @@ typedef struct hob_fbx_tracker {
 	uint32_t width;
 	const hob_fbx_geometry *geometry;
 	hob_fbx_motions t, r, s, *weights;
+	hob_fbx_motions rig[HOB_FBX_RIG_PARTS]; /* when the node's rig_moves */
 	bool top, beside;
 	bool bends; /* the curves at hand are not only lines */
 	double tolerance;

@@ -459,6 +459,22 @@ static void cubics_within_a_frame_are_sampled(void **state)
 	reader_free(r);
 }
 
+/* The pivot of a quarter turn goes from 0 to 1 m along X. */
+static void pivots_may_move(void **state)
+{
+	(void)state;
+	key keys[2] = {{0, 0, LINEAR, {0, 0}, 0}, {2, 100, LINEAR, {0, 0}, 0}};
+	scene s;
+	begin(&s, "   P: \"Lcl Rotation\", \"\", \"\", \"A\",0,0,90\n");
+	add_layer(&s, "");
+	add_curve(&s, "RotationPivot", keys, 2, "");
+	reader *r = run(&s);
+	expect(r, (double[]){0, .5, 1}, 3);
+	assert_true(fabsf(r->model.clips[0].tracks[0].values[r->model.clips[0].tracks[0].key_count * 3 - 2] + 1) <
+				1e-5f);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +490,7 @@ int main(void)
 		cmocka_unit_test(layers_blend_by_weight_and_mode),
 		cmocka_unit_test(turns_about_one_axis_are_two_keys),
 		cmocka_unit_test(cubics_within_a_frame_are_sampled),
+		cmocka_unit_test(pivots_may_move),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
