@@ -292,7 +292,12 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 	hob_str name = hob_xml_attr(object->element, HOB_STR("name"));
 	if (name.len == 0 && (owner != HOB_NONE || target == 0))
 		name = hob_threemf_given_name(t, owner != HOB_NONE ? owner : id, owner != HOB_NONE ? id : HOB_NONE);
-	if (!hob_lists_node(&t->lists, name, parent, &node, err) || !hob_threemf_meshes(t, object, err))
+	uint32_t extruder = owner != HOB_NONE ? hob_threemf_extruder(t, owner, id)
+						: target == 0	  ? hob_threemf_extruder(t, id, HOB_NONE)
+										  : 0;
+	if (!hob_lists_node(&t->lists, name, parent, &node, err) ||
+		(!object->made && !hob_threemf_filament(t, extruder, &object->material, err)) ||
+		!hob_threemf_meshes(t, object, err))
 		return false;
 	hob_node *to = HOB_THREEMF_AT(t->lists.nodes, hob_node, node);
 	set_transform(to, hob_xml_attr(use, HOB_STR("transform")),
@@ -340,6 +345,7 @@ static void release(hob_threemf *t)
 	hob_buf_release(&t->parts);
 	hob_buf_release(&t->resources);
 	hob_buf_release(&t->settings);
+	hob_buf_release(&t->filaments);
 	hob_lists_release(&t->lists);
 }
 
@@ -392,7 +398,7 @@ static const char *const extensions[] = {"3mf", NULL};
 
 const hob_importer hob_threemf_importer = {
 	.name = "3mf",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = threemf_import,
 	.library_version = hob_xml_version,

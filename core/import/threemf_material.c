@@ -4,8 +4,7 @@
 #include "shape.h"
 #include "text.h"
 
-/* #RRGGBB or #RRGGBBAA, sRGB -> linear. */
-static bool read_color(hob_str text, float out[4])
+bool hob_threemf_read_color(hob_str text, float out[4])
 {
 	uint32_t digits[8] = {0, 0, 0, 0, 0, 0, 15, 15};
 	text = hob_text_trim(text);
@@ -36,7 +35,7 @@ static const hob_xml_element *item(const hob_threemf_resource *group, uint32_t i
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4])
 {
 	out[0] = out[1] = out[2] = out[3] = 1;
-	read_color(hob_xml_attr(item(group, property), HOB_STR("color")), out);
+	hob_threemf_read_color(hob_xml_attr(item(group, property), HOB_STR("color")), out);
 }
 
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2])
@@ -86,7 +85,7 @@ static bool plain(hob_threemf *t, hob_str name, const float color[4], const hob_
 static void base_color(const hob_threemf_resource *group, uint32_t index, float color[4])
 {
 	color[0] = color[1] = color[2] = color[3] = 1;
-	read_color(hob_xml_attr(item(group, index), HOB_STR("displaycolor")), color);
+	hob_threemf_read_color(hob_xml_attr(item(group, index), HOB_STR("displaycolor")), color);
 }
 
 /* Parts of several base materials become one of their mean colour. */

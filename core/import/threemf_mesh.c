@@ -54,6 +54,8 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 			hob_threemf_look look;
 			if (!hob_threemf_look_of(b->t, b->object->part, group, property[0], &look, err))
 				return false;
+			if (look.material == HOB_NONE)
+				look.material = b->object->material;
 			hob_str key =
 				hob_arena_printf(scratch, "%u %u", look.material, look.colored || look.textured ? group : 0);
 			if (!key.data || !hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket), &id))

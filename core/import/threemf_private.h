@@ -3,6 +3,7 @@
  *   threemf.c           trunk: the archive, its model parts, the importer
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
+ *   threemf_filament.c  colours of filaments, in files of the same slicers
  *   threemf_slicer.c    files of Bambu Studio, OrcaSlicer and PrusaSlicer beside the model: names, what is no part of the shape
  *
  * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF Consortium). */
@@ -41,7 +42,7 @@ typedef struct hob_threemf_resource {
 	const hob_xml_element **items; /* of a group, by index */
 	uint32_t item_count;
 	uint32_t *materials; /* [item_count], HOB_NONE: not made yet */
-	uint32_t material;	 /* of the group as a whole */
+	uint32_t material;	 /* of the group as a whole; of an object: where its triangles say nothing */
 	bool made;			 /* objects: the meshes are known */
 	uint32_t mesh_first, mesh_count;
 } hob_threemf_resource;
@@ -57,8 +58,15 @@ typedef struct hob_threemf {
 	bool layered;	  /* a part has <multiproperties> */
 	hob_buf settings; /* threemf_slicer.c */
 	hob_name_map setting_ids;
-	uint32_t helpers; /* of these, parts that only steer the slicer */
+	uint32_t helpers;	   /* of these, parts that only steer the slicer */
+	bool extruders, split; /* something names its filament; a part of an object does */
+	hob_buf filaments;	   /* hob_threemf_filament_entry */
 } hob_threemf;
+
+typedef struct hob_threemf_filament_entry {
+	float color[4]; /* linear */
+	uint32_t material;
+} hob_threemf_filament_entry;
 
 /* NULL of an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
@@ -88,11 +96,22 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);
 
+/* #RRGGBB or #RRGGBBAA, sRGB, to linear; false and *out as it is for anything else. */
+bool hob_threemf_read_color(hob_str text, float out[4]);
+
+/* Reads the colours of filaments; files without any are fine. */
+bool hob_threemf_filaments(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
+/* The material of what an extruder, from 1, prints; HOB_NONE without a colour. */
+bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
+						  hob_error *err) HOB_MUST_CHECK;
+
 /* Reads what slicers say of the objects of the start part and of their components. */
 bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
 /* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing is said. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
+/* What prints it, from 1; 0 when nothing is said. */
+uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Sets HOB_NONE for triangles of an object of the start part that are such helpers. */
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);
 

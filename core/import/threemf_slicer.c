@@ -8,6 +8,7 @@ enum { SETTINGS_MAX = 1 << 24 };
 typedef struct setting {
 	uint32_t first, last; /* triangles of a volume */
 	uint32_t next;		  /* volume of the same object */
+	uint32_t extruder;	  /* from 1; 0: not said */
 	bool helper;
 	hob_str name;
 } setting;
@@ -21,6 +22,15 @@ static hob_str value_of(const hob_xml_element *of, hob_str key)
 	return (hob_str){0};
 }
 
+static uint32_t extruder_of(hob_threemf *t, const hob_xml_element *e)
+{
+	hob_str text = value_of(e, HOB_STR("extruder"));
+	double value = 0;
+	bool said = text.len > 0 && hob_xml_doubles(text, &value, 1) == 1 && value >= 1 && value <= 256;
+	t->extruders = t->extruders || said;
+	return said ? (uint32_t)value : 0;
+}
+
 static bool is_helper(const hob_xml_element *e)
 {
 	hob_str part = hob_xml_attr(e, HOB_STR("subtype")), volume = value_of(e, HOB_STR("volume_type"));
@@ -32,7 +42,10 @@ static bool is_helper(const hob_xml_element *e)
 /* component: HOB_NONE for an object itself */
 static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
 {
-	setting s = {.next = HOB_NONE, .name = value_of(e, HOB_STR("name")), .helper = is_helper(e)};
+	setting s = {.next = HOB_NONE,
+				 .name = value_of(e, HOB_STR("name")),
+				 .helper = is_helper(e),
+				 .extruder = extruder_of(t, e)};
 	t->helpers += s.helper;
 	if (!hob_threemf_keep(t, &t->setting_ids, object, component, HOB_LISTS_COUNT(t->settings, setting)))
 		return false;
@@ -56,6 +69,7 @@ static bool put_object(hob_threemf *t, const hob_xml_element *object)
 					 .next = HOB_NONE,
 					 .helper = is_helper(e)};
 		t->helpers += s.helper;
+		t->split = t->split || (!s.helper && extruder_of(t, e) > 0);
 		uint32_t at = HOB_LISTS_COUNT(t->settings, setting);
 		hob_buf_put(&t->settings, &s, sizeof s);
 		if (t->settings.failed)
@@ -95,6 +109,12 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.helpers",
 					 "%u parts are modifiers, supports or cuts of the slicer's own; they are left out",
 					 t->helpers);
+	if (!hob_threemf_filaments(t, err))
+		return false;
+	if ((t->extruders && t->filaments.size == 0) || t->split)
+		hob_note_add(
+			t->request->notes, HOB_NOTE_INFO, "3mf.filaments", "parts are printed with several filaments; %s",
+			t->split ? "an object has the colour of its first" : "no file in the package has their colours");
 	return true;
 }
 
@@ -114,6 +134,14 @@ bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t componen
 {
 	const setting *s = find(t, object, component);
 	return s && s->helper;
+}
+
+uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component)
+{
+	const setting *s = find(t, object, component), *whole = find(t, object, HOB_NONE);
+	if (s && s->extruder > 0)
+		return s->extruder;
+	return whole && whole->extruder > 0 ? whole->extruder : whole != NULL;
 }
 
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count)

@@ -57,6 +57,15 @@ static bool read_arrays(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, hob_error
 	static const char *const uvs[] = {"TextureCoordinate", "MultiTextureCoordinate", NULL};
 	hob_x3d_ptr uv = hob_x3d_child(x, e, uvs);
 	uint32_t count;
+	static const char *const unread[] = {"TextureCoordinateGenerator",
+										 "TextureCoordinate3D",
+										 "TextureCoordinate4D",
+										 "FloatVertexAttribute",
+										 "Matrix3VertexAttribute",
+										 "Matrix4VertexAttribute",
+										 NULL};
+	if (hob_x3d_child(x, e, unread))
+		hob_x3d_unread(x, hob_x3d_child(x, e, unread));
 	if (uv && hob_x3d_is(uv, "MultiTextureCoordinate"))
 		uv = hob_x3d_child(x, uv, uvs);
 	if (!hob_x3d_floats(x, hob_x3d_child(x, e, points), "point", &out->points, &count, err))

@@ -185,10 +185,36 @@ static bool read_material(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error
 		   put_texture(x, texture_in(x, e, "occlusionTexture"), &to->slots[HOB_SLOT_OCCLUSION], err);
 }
 
+static bool is_one_of(hob_x3d_ptr e, const char *const *types)
+{
+	for (; *types; types++)
+		if (hob_x3d_is(e, *types))
+			return true;
+	return false;
+}
+
+/* Video, cubes, shaders, hatchings, widths of lines, and the other colour of a back. */
+static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
+{
+	static const char *const silent[] = {
+		"MetadataSet",	   "MetadataString",  "MetadataFloat",		"MetadataDouble",
+		"MetadataInteger", "MetadataBoolean", "AcousticProperties", NULL};
+	for (hob_x3d_ptr c = appearance ? appearance->first : NULL; c; c = c->next) {
+		hob_x3d_ptr e = hob_x3d_real(x, c);
+		if (e && !is_one_of(e, pictures) && !is_one_of(e, materials) && !is_one_of(e, turns) &&
+			!is_one_of(e, silent))
+			hob_x3d_unread(x, e);
+		if (e && hob_x3d_is(e, "TwoSidedMaterial") && hob_x3d_bool(e, "separateBackColor", false))
+			hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.back-color",
+						 "colours of back faces are left out; both sides have that of the front");
+	}
+}
+
 /* What replaces what: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
 static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to, hob_error *err)
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);
+	note_unread(x, appearance);
 	hob_shape_plain_material(to, to->name);
 	to->double_sided = use.both_sides;
 	if (e && !read_material(x, e, to, err))

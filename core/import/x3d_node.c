@@ -130,12 +130,6 @@ static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, 
 	return hob_lists_mesh(&x->lists, &mesh, id, err);
 }
 
-static void note_unknown(hob_x3d *x, hob_x3d_ptr e)
-{
-	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.ignored", "<%.*s> is not read and left out",
-				 HOB_FMT(e->name));
-}
-
 static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 {
 	hob_x3d_ptr geometry = geometry_of(x, e), appearance = hob_x3d_child(x, e, appearances);
@@ -155,7 +149,7 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 		if (!done)
 			return hob_fail_in(err, "line %u, <%.*s>", geometry->line, HOB_FMT(geometry->name));
 		if (!known)
-			note_unknown(x, geometry);
+			hob_x3d_unread(x, geometry);
 		if (mesh != HOB_NONE && !hob_name_map_add(&x->meshes, key, mesh, NULL))
 			return hob_fail_memory(err, x->request->scratch, "shapes");
 	}
@@ -347,7 +341,7 @@ static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, ho
 						e->line, DEPTH_MAX);
 	kind_t kind = kind_of(real);
 	if (kind == IGNORED)
-		note_unknown(x, real);
+		hob_x3d_unread(x, real);
 	if (kind == IGNORED || kind == SILENT)
 		return true;
 	if (!hob_lists_node(&x->lists, hob_xml_attr(real, HOB_STR("DEF")), parent, &node, err))

@@ -68,6 +68,9 @@ bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, u
 /* Takes the next word of a list of words off *list: quoted ones without their quotes. False at the end. */
 bool hob_x3d_word(hob_str *list, hob_str *word);
 
+/* Notes that nodes of this type are left out. */
+void hob_x3d_unread(const hob_x3d *x, hob_x3d_ptr e);
+
 /* ---- x3d_node.c ---- */
 
 bool hob_x3d_nodes(hob_x3d *x, hob_error *err) HOB_MUST_CHECK;

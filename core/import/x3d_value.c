@@ -140,3 +140,9 @@ bool hob_x3d_word(hob_str *list, hob_str *word)
 	*list = (hob_str){at, (size_t)(end - at)};
 	return true;
 }
+
+void hob_x3d_unread(const hob_x3d *x, hob_x3d_ptr e)
+{
+	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.ignored", "<%.*s> is not read and left out",
+				 HOB_FMT(e->name));
+}

@@ -222,9 +222,12 @@ static void helpers_of_slicers_are_no_shape(void **state)
 			   "<item objectid='3'/><item objectid='4'/>")},
 		{"3D/Objects/o.model", other},
 		{"Metadata/model_settings.config",
-		 "<config><object id='3'><metadata key='name' value='boat'/><part id='1' subtype='normal_part'>"
-		 "<metadata key='name' value='hull'/></part><part id='2' "
+		 "<config><object id='3'><metadata key='name' value='boat'/><metadata key='extruder' value='2'/>"
+		 "<part id='1' subtype='normal_part'><metadata key='name' value='hull'/></part><part id='2' "
 		 "subtype='modifier_part'/></object></config>"},
+		{"Metadata/project_settings.config",
+		 "{\"default_filament_colour\": [\"\"], \"filament_colour\": [\n\"#FF0000\",\n\"#00ff0080\"],"
+		 "\"filament_colour_type\": [\"#0000FF\"]}"},
 		{"Metadata/Slic3r_PE_model.config",
 		 "<config><object id='4'><metadata type='object' key='name' value='box'/><volume firstid='0' "
 		 "lastid='1'><metadata type='volume' key='volume_type' value='ModelPart'/></volume><volume "
@@ -242,6 +245,12 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	assert_name(m->nodes[2].name, "plate");
 	assert_name(m->nodes[3].name, "box");
 	assert_true(reader_noted(r, "3mf.helpers"));
+	/* Each in the colour of its filament: the second for what is said to have it, else the first. */
+	assert_int_equal(m->material_count, 2);
+	assert_vector(m->materials[m->meshes[0].material].base_color, 0, 1, 0);
+	assert_near(m->materials[m->meshes[0].material].base_color[3], 128 / 255.0f);
+	assert_vector(m->materials[m->meshes[1].material].base_color, 1, 0, 0);
+	assert_name(m->materials[m->meshes[1].material].name, "Filament 1");
 	done(r, &zip);
 }
 

@@ -27,6 +27,34 @@ static reader *read_text(const char *text)
 	return read_as("folder/scene.wrl", text);
 }
 
+static void looks_that_are_left_out_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *appearance, *inside, *code;
+	} cases[] = {
+		{"<MovieTexture url='a.mp4'/>", "", "x3d.ignored"},
+		{"<ComposedCubeMapTexture/>", "", "x3d.ignored"},
+		{"<ComposedShader language='GLSL'/>", "", "x3d.ignored"},
+		{"<FillProperties hatched='true'/>", "", "x3d.ignored"},
+		{"", "<TextureCoordinateGenerator mode='SPHERE'/>", "x3d.ignored"},
+		{"<TwoSidedMaterial separateBackColor='true'/>", "", "x3d.back-color"},
+		{"<TwoSidedMaterial/>", "", NULL},
+		{"<Material/><TextureTransform/><MetadataSet/>", "", NULL},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+				 X3D("<Shape><Appearance>%s</Appearance><IndexedFaceSet coordIndex='0 1 2 3'>" SQUARE
+					 "%s</IndexedFaceSet></Shape>"),
+				 cases[i].appearance, cases[i].inside);
+		reader *r = read_xml(text);
+		assert_int_equal(r->notes.count, cases[i].code != NULL);
+		assert_true(!cases[i].code || reader_noted(r, cases[i].code));
+		reader_free(r);
+	}
+}
+
 static void box_of(const hob_mesh *m, float low[3], float high[3])
 {
 	for (int k = 0; k < 3; k++)
@@ -423,6 +451,7 @@ static void damage_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(looks_that_are_left_out_are_told),
 		cmocka_unit_test(what_is_used_again_is_there_again),
 		cmocka_unit_test(both_encodings_say_the_same),
 		cmocka_unit_test(solids_are_closed_and_look_outwards),

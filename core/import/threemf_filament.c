@@ -1,0 +1,81 @@
+#include "threemf_private.h"
+
+#include "number.h"
+#include "shape.h"
+#include "text.h"
+
+enum { SETTINGS_MAX = 1 << 24, FILAMENTS_MAX = 256 };
+
+static const hob_str key = {"filament_colour", 15};
+
+/* Where the values of the key begin; other keys end with its name, too. */
+static size_t find_key(hob_str text)
+{
+	for (size_t at = 0; (at = hob_str_find(text, key, at)) < text.len; at += key.len) {
+		char before = at > 0 ? text.data[at - 1] : ' ';
+		if (before == '"' || before == ' ' || before == '\n')
+			return at + key.len;
+	}
+	return text.len;
+}
+
+/* "#FF0000", "#00FF00" in brackets, or #FF0000;#00FF00 up to the end of the line. */
+static bool read_colors(hob_threemf *t, hob_str text, hob_error *err)
+{
+	size_t at = find_key(text), end = at;
+	while (end < text.len && text.data[end] != '[' && text.data[end] != '\n')
+		end++;
+	char last = end < text.len && text.data[end] == '[' ? ']' : '\n';
+	for (end = last == ']' ? end : at; end < text.len && text.data[end] != last;)
+		end++;
+	while (at < end && HOB_LISTS_COUNT(t->filaments, hob_threemf_filament_entry) < FILAMENTS_MAX) {
+		size_t from = hob_str_find(text, HOB_STR("#"), at), to = from + 1;
+		if (from >= end)
+			break;
+		while (to < end && (hob_is_digit(text.data[to]) || (text.data[to] >= 'A' && text.data[to] <= 'F') ||
+							(text.data[to] >= 'a' && text.data[to] <= 'f')))
+			to++;
+		hob_threemf_filament_entry entry = {.material = HOB_NONE, .color = {1, 1, 1, 1}};
+		hob_threemf_read_color(hob_str_sub(text, from, to), entry.color);
+		hob_buf_put(&t->filaments, &entry, sizeof entry);
+		at = to;
+	}
+	return !t->filaments.failed || hob_fail(err, MEMORY, "no memory left for colours of filaments");
+}
+
+bool hob_threemf_filaments(hob_threemf *t, hob_error *err)
+{
+	static const char *const names[] = {"Metadata/project_settings.config", "Metadata/Slic3r_PE.config"};
+	for (size_t i = 0; i < HOB_COUNT_OF(names) && t->filaments.size == 0; i++) {
+		hob_zip_member member;
+		hob_bytes bytes;
+		if (hob_zip_find(&t->archive, hob_str_of(names[i]), &member) &&
+			hob_zip_unpack(t->request->scratch, &member, SETTINGS_MAX, &bytes) &&
+			!read_colors(t, (hob_str){(const char *)bytes.data, bytes.size}, err))
+			return false;
+	}
+	return true;
+}
+
+bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material, hob_error *err)
+{
+	*material = HOB_NONE;
+	if (extruder == 0 || extruder > HOB_LISTS_COUNT(t->filaments, hob_threemf_filament_entry))
+		return true;
+	hob_threemf_filament_entry *entry =
+		HOB_THREEMF_AT(t->filaments, hob_threemf_filament_entry, extruder - 1);
+	if (entry->material == HOB_NONE) {
+		hob_material made;
+		hob_str name = hob_arena_printf(t->request->result, "Filament %u", extruder);
+		if (!name.data)
+			return hob_fail_memory(err, t->request->result, "a name");
+		hob_shape_plain_material(&made, name);
+		memcpy(made.base_color, entry->color, sizeof made.base_color);
+		if (entry->color[3] < 1)
+			made.alpha_mode = HOB_ALPHA_BLEND;
+		if (!hob_lists_material(&t->lists, &made, &entry->material, err))
+			return false;
+	}
+	*material = entry->material;
+	return true;
+}
