@@ -19,7 +19,9 @@ typedef struct loader {
 	hob_arena scratch;
 	uint64_t printed[2]; /* the ingredients that were parsed last */
 	bool preview;		 /* and their values */
-	bool placed;		 /* the rows come from the copy */
+	bool placed, failed; /* placed: the rows come from the copy; failed: `err` says why */
+	hob_str text;		 /* of the ingredients before; stays while the rows are placed */
+	hob_error *err;
 	uint32_t count, capacity;
 } loader;
 
@@ -104,7 +106,13 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recip
 /* Most assets have the ingredients of the asset before them. */
 static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 {
-	hob_fast_hash((hob_bytes){(const uint8_t *)recipe->ingredients.data, recipe->ingredients.len}, hash);
+	hob_str text = recipe->ingredients;
+	if (load->placed && text.data == load->text.data && text.len == load->text.len) {
+		memcpy(hash, load->printed, sizeof load->printed);
+		return load->preview;
+	}
+	load->text = text;
+	hob_fast_hash((hob_bytes){(const uint8_t *)text.data, text.len}, hash);
 	if (memcmp(hash, load->printed, sizeof load->printed) != 0) {
 		memcpy(load->printed, hash, sizeof load->printed);
 		load->preview = hob_ingredients_profile(recipe->ingredients) == HOB_PROFILE_PREVIEW;
@@ -219,6 +227,24 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 	return ok;
 }
 
+/* The copy is no statement of SQLite, so its rows need not be collected. */
+static void load_row(void *user, const srv_asset_row *row)
+{
+	loader *load = user;
+	srv_engine *engine = load->engine;
+	uint32_t root = srv_engine_root_by_name(engine, row->root), id = HOB_NONE;
+	uint32_t file = root == HOB_NONE ? HOB_NONE : srv_graph_file(engine->graph, root, row->path);
+	srv_asset_row copy = *row;
+	if (file != HOB_NONE)
+		id = srv_engine_add_asset(engine, file);
+	load->rows = &copy;
+	load->assets = &id;
+	if (id != HOB_NONE && !load->failed)
+		load->failed = !load_placed(load, 0, load->err);
+	load->rows = NULL;
+	load->assets = NULL;
+}
+
 /* Loads the assets in the order of their rows (by name), and notes which rows need which record. */
 static bool add_assets(loader *load, hob_error *err)
 {
@@ -233,8 +259,8 @@ static bool add_assets(loader *load, hob_error *err)
 		load->assets[i] = file == HOB_NONE ? HOB_NONE : srv_engine_add_asset(engine, file);
 		load->next[i] = HOB_NONE;
 		bool fresh = false;
-		bool current = load->assets[i] != HOB_NONE && !load->placed && !is_zero(&row->good) &&
-					   hob_sha256_equal(&row->good, &row->last);
+		bool current =
+			load->assets[i] != HOB_NONE && !is_zero(&row->good) && hob_sha256_equal(&row->good, &row->last);
 		uint32_t *first = current ? srv_digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
 		if (first && !fresh)
 			load->next[i] = *first;
@@ -251,13 +277,10 @@ static bool load_assets(loader *load, hob_error *err)
 	srv_engine *engine = load->engine;
 	srv_store_usage usage;
 	load->placed = srv_store_has_start(engine->store);
-	if (!add_assets(load, err))
-		return false;
-	for (uint32_t i = 0; load->placed && i < load->count; i++)
-		if (load->assets[i] != HOB_NONE && !load_placed(load, i, err))
-			return false;
 	if (load->placed)
-		return true;
+		return srv_store_each_asset(engine->store, load_row, load, err) && !load->failed;
+	if (!srv_store_each_asset(engine->store, collect_asset, load, err) || !add_assets(load, err))
+		return false;
 	srv_store_measure(engine->store, &usage);
 	if (usage.recipe_count / MOST_OF_THE_PAST <= load->count &&
 		!srv_store_each_recipe(engine->store, load_current, load, err))
@@ -286,7 +309,7 @@ static void forget_loaded(srv_engine *engine)
 
 bool srv_engine_load(srv_engine *engine, hob_error *err)
 {
-	loader load = {.engine = engine};
+	loader load = {.engine = engine, .err = err};
 	hob_arena_init(&load.arena, SIZE_MAX);
 	hob_arena_init(&load.scratch, SIZE_MAX);
 	hob_arena_alloc(&load.scratch, 1, 1); /* its first block stays */
@@ -297,8 +320,7 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	srv_engine_continue_job_ids(engine, srv_store_last_job(engine->store));
 	bool ok = srv_engine_load_moves(engine, err) &&
 			  srv_store_each_file(engine->store, load_file, &load, err) &&
-			  srv_store_each_audit(engine->store, load_audit, &load, err) &&
-			  srv_store_each_asset(engine->store, collect_asset, &load, err) && load_assets(&load, err);
+			  srv_store_each_audit(engine->store, load_audit, &load, err) && load_assets(&load, err);
 	srv_store_read_end(engine->store);
 	free(load.rows);
 	free(load.assets);

@@ -18,6 +18,7 @@
 /* Most assets have the same settings, and many the same numbers. */
 typedef struct shared_text {
 	atomic_uint references;
+	uint64_t triangles, lods; /* of counts */
 	size_t len;
 	char data[];
 } shared_text;
@@ -53,6 +54,7 @@ struct srv_views {
 	char *extensions;
 	srv_former_list *former;
 	shared_text *texts[64]; /* the newest of their hash */
+	shared_text *last_settings, *last_stats;
 };
 
 enum { ID_LETTERS = 3, ID_BUCKETS = 36 * 36 * 36 };
@@ -114,23 +116,6 @@ static void text_drop(shared_text *text)
 		free(text);
 }
 
-static shared_text *text_share(srv_views *views, hob_str s)
-{
-	uint64_t hash[2];
-	hob_fast_hash((hob_bytes){(const uint8_t *)s.data, s.len}, hash);
-	shared_text **known = &views->texts[hash[0] % HOB_COUNT_OF(views->texts)];
-	if (!*known || !hob_str_equal((hob_str){(*known)->data, (*known)->len}, s)) {
-		text_drop(*known);
-		*known = must(malloc(sizeof **known + s.len + 1));
-		atomic_init(&(*known)->references, 1);
-		(*known)->len = s.len;
-		char *at = (*known)->data;
-		copy_text(&at, s);
-	}
-	atomic_fetch_add_explicit(&(*known)->references, 1, memory_order_relaxed);
-	return *known;
-}
-
 /* `text` is ours: flat, no blanks. 0 when there is no such member. */
 static uint64_t number_in(hob_str text, hob_str member)
 {
@@ -142,6 +127,32 @@ static uint64_t number_in(hob_str text, hob_str member)
 		value = value * 10 + (uint64_t)(text.data[i] - '0');
 	}
 	return value;
+}
+
+/* Most are the same as the one before: `last` of the caller. */
+static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
+{
+	uint64_t hash[2];
+	if (*last && hob_str_equal((hob_str){(*last)->data, (*last)->len}, s)) {
+		atomic_fetch_add_explicit(&(*last)->references, 1, memory_order_relaxed);
+		return *last;
+	}
+	hob_fast_hash((hob_bytes){(const uint8_t *)s.data, s.len}, hash);
+	shared_text **known = &views->texts[hash[0] % HOB_COUNT_OF(views->texts)];
+	if (!*known || !hob_str_equal((hob_str){(*known)->data, (*known)->len}, s)) {
+		text_drop(*known);
+		*known = must(malloc(sizeof **known + s.len + 1));
+		atomic_init(&(*known)->references, 1);
+		(*known)->len = s.len;
+		(*known)->triangles = number_in(s, HOB_STR("\"triangles\":"));
+		(*known)->lods = number_in(s, HOB_STR("\"lods\":"));
+		char *at = (*known)->data;
+		copy_text(&at, s);
+	}
+	atomic_fetch_add_explicit(&(*known)->references, 2, memory_order_relaxed); /* one is held by `last` */
+	text_drop(*last);
+	*last = *known;
+	return *known;
 }
 
 static record *record_new(srv_views *views, const srv_view_asset *asset)
@@ -162,8 +173,8 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	record *r = must(malloc(sizeof *r + outputs_size + deps_size + text_size));
 	r->asset = *asset;
 	r->next_garbage = NULL;
-	r->settings = text_share(views, asset->settings);
-	r->stats = text_share(views, asset->stats);
+	r->settings = text_share(views, asset->settings, &views->last_settings);
+	r->stats = text_share(views, asset->stats, &views->last_stats);
 	srv_view_output *outputs = (srv_view_output *)(r + 1);
 	srv_view_dep *deps = (srv_view_dep *)(outputs + asset->output_count);
 	char *at = (char *)(deps + asset->dep_count);
@@ -180,8 +191,8 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->audit = copy_text(&at, asset->audit);
 	copy->moved_from = copy_text(&at, asset->moved_from);
 	copy->quality = copy_text(&at, quality).data;
-	copy->triangles = number_in(copy->stats, HOB_STR("\"triangles\":"));
-	copy->lods = number_in(copy->stats, HOB_STR("\"lods\":"));
+	copy->triangles = r->stats->triangles;
+	copy->lods = r->stats->lods;
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		outputs[i] = asset->outputs[i];
 		outputs[i].name = copy_text(&at, asset->outputs[i].name);
@@ -368,6 +379,8 @@ void srv_views_free(srv_views *views)
 	view_unref(last);
 	for (size_t i = 0; i < HOB_COUNT_OF(views->texts); i++)
 		text_drop(views->texts[i]);
+	text_drop(views->last_settings);
+	text_drop(views->last_stats);
 	free(views->changes);
 	free(views->roots);
 	free(views->extensions);
