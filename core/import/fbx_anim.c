@@ -29,12 +29,11 @@ static bool curve_of(gather *g, uint32_t object, const hob_fbx_curve **out, hob_
 	return true;
 }
 
-/* "d|X" -> 0; a property of one number has "d|DeformPercent". */
+/* "d|X" or "X" -> 0; a property of one number has "d|DeformPercent". */
 static int component_of(hob_str property)
 {
-	if (property.len < 3 || property.data[property.len - 2] != '|')
-		return 0;
-	char c = property.data[property.len - 1];
+	bool named = property.len == 1 || (property.len > 2 && property.data[property.len - 2] == '|');
+	char c = named ? property.data[property.len - 1] : 'X';
 	return c == 'Y' ? 1 : c == 'Z' ? 2 : 0;
 }
 
@@ -75,7 +74,8 @@ static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 
 static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t object, hob_error *err)
 {
-	static const hob_str keys[3] = {{"d|X", 3}, {"d|Y", 3}, {"d|Z", 3}};
+	static const hob_str keys[3] = {{"d|X", 3}, {"d|Y", 3}, {"d|Z", 3}},
+						 old_keys[3] = {{"X", 1}, {"Y", 1}, {"Z", 1}};
 	const hob_fbx *f = g->f;
 	const hob_fbx_object *o = &f->objects[object];
 	hob_fbx_motion motion = {.clip = clip, .layer = layer};
@@ -86,7 +86,8 @@ static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 			return false;
 	}
 	for (int k = 0; k < 3; k++)
-		motion.otherwise[k] = hob_fbx_prop_real(f, object, keys[k], (double)NAN);
+		motion.otherwise[k] =
+			hob_fbx_prop_real(f, object, keys[k], hob_fbx_prop_real(f, object, old_keys[k], (double)NAN));
 	for (uint32_t i = 0; i < o->above_count; i++) {
 		const hob_fbx_edge *edge = &f->edges_up[o->above_first + i];
 		g->left_out += edge->property.len > 0 && !is_read(f, edge) && changes(&motion);

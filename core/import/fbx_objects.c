@@ -108,7 +108,8 @@ static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
 	return true;
 }
 
-/* One class may have several templates ("FbxCamera", "FbxLight"): the one whose name holds the object's kind. */
+/* One class may have several templates ("FbxCamera", "FbxLight"): the one whose name holds the object's kind. What lights are
+ * like is not said by the template of cameras. */
 static uint32_t template_of(const template_list *list, hob_str class_name, hob_str kind)
 {
 	uint32_t first = HOB_NONE;
@@ -121,7 +122,7 @@ static uint32_t template_of(const template_list *list, hob_str class_name, hob_s
 		if (first == HOB_NONE)
 			first = entry->props;
 	}
-	return first;
+	return kind.len > 0 && hob_str_equal(class_name, HOB_STR("NodeAttribute")) ? HOB_NONE : first;
 }
 
 static hob_str template_kind(const hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t record)

@@ -69,11 +69,12 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 	const hob_fbx_object *o = &f->objects[object];
 	double *weights;
 	uint32_t weight_count, first = (uint32_t)(l->shapes.size / sizeof(hob_fbx_shape)), count = 0;
-	double percent = hob_fbx_child_real(f, o->record, HOB_STR("DeformPercent"), 0);
-	hob_fbx_channel channel = {.object = object,
-							   .property = HOB_STR("DeformPercent"),
-							   .percent = hob_fbx_prop_real(f, object, HOB_STR("DeformPercent"), percent),
-							   .shape_first = first};
+	hob_fbx_cursor own;
+	double percent = hob_fbx_prop_real(f, object, HOB_STR("DeformPercent"), 0);
+	if (!hob_fbx_own_prop(f, object, HOB_STR("DeformPercent"), &own)) /* Blender has a record instead */
+		percent = hob_fbx_child_real(f, o->record, HOB_STR("DeformPercent"), percent);
+	hob_fbx_channel channel = {
+		.object = object, .property = HOB_STR("DeformPercent"), .percent = percent, .shape_first = first};
 	if (!hob_fbx_doubles(f, hob_fbx_child(f, o->record, HOB_STR("FullWeights")), &weights, &weight_count,
 						 err))
 		return false;

@@ -226,6 +226,57 @@ static void cameras_and_lights_of_files_before_6000(void **state)
 	reader_free(r);
 }
 
+static void curves_may_be_named_by_a_letter(void **state)
+{
+	(void)state;
+	reader *r =
+		read_quad("", "",
+				  " AnimationStack: 10, \"AnimStack::s\", \"\" {\n }\n AnimationLayer: 11, \"AnimLayer::l\", "
+				  "\"\" {\n }\n"
+				  " AnimationCurveNode: 12, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 13, "
+				  "\"AnimCurve::\", \"\" {\n"
+				  "  KeyTime: *2 {\n   a: 0,46186158000\n  }\n  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
+				  "  KeyAttrFlags: *1 {\n   a: 4\n  }\n  KeyAttrDataFloat: *4 {\n   a: 0,0,0,0\n  }\n"
+				  "  KeyAttrRefCount: *1 {\n   a: 2\n  }\n }\n",
+				  " C: \"OO\",11,10\n C: \"OO\",12,11\n C: \"OP\",12,2, \"Lcl Translation\"\n C: "
+				  "\"OP\",13,12, \"Y\"\n");
+	assert_int_equal(r->model.clip_count, 1);
+	near(r->model.clips[0].tracks[0].values[4], 1);
+	reader_free(r);
+}
+
+/* Blender has the percent in a record, and templates have one of their own. */
+static void percents_of_records_win_over_templates(void **state)
+{
+	(void)state;
+	static const char settings[] = "Definitions: {\n ObjectType: \"Deformer\" {\n  PropertyTemplate: "
+								   "\"FbxBlendShapeChannel\" {\n   Properties70: {\n"
+								   "    P: \"DeformPercent\", \"Number\", \"\", \"A\",0\n   }\n  }\n }\n}\n";
+	reader *r =
+		read_quad(settings, "",
+				  " Deformer: 4, \"Deformer::b\", \"BlendShape\" {\n }\n"
+				  " Deformer: 5, \"SubDeformer::c\", \"BlendShapeChannel\" {\n  DeformPercent: 75\n }\n"
+				  " Geometry: 6, \"Geometry::s\", \"Shape\" {\n  Indexes: *1 {\n   a: 1\n  }\n  "
+				  "Vertices: *3 {\n   a: 10,0,0\n  }\n }\n",
+				  " C: \"OO\",4,1\n C: \"OO\",5,4\n C: \"OO\",6,5\n");
+	near(r->model.meshes[0].targets[0].weight, 0.75);
+	reader_free(r);
+}
+
+/* The only template of attributes is that of bones, whose colour is grey. */
+static void templates_count_for_their_kind(void **state)
+{
+	(void)state;
+	static const char settings[] =
+		"Definitions: {\n ObjectType: \"NodeAttribute\" {\n  PropertyTemplate: \"FbxSkeleton\" {\n   "
+		"Properties70: {\n"
+		"    P: \"Color\", \"ColorRGB\", \"Color\", \"\",0.8,0.8,0.8\n   }\n  }\n }\n}\n";
+	reader *r = read_quad(settings, "", " NodeAttribute: 4, \"NodeAttribute::l\", \"Light\" {\n }\n",
+						  " C: \"OO\",4,2\n");
+	near(r->model.lights[0].intensity, 1);
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +288,9 @@ int main(void)
 		cmocka_unit_test(layers_that_do_not_fit_are_survived),
 		cmocka_unit_test(faces_of_broken_lists_are_kept_where_they_can),
 		cmocka_unit_test(connections_that_mean_nothing_are_passed_over),
+		cmocka_unit_test(curves_may_be_named_by_a_letter),
+		cmocka_unit_test(percents_of_records_win_over_templates),
+		cmocka_unit_test(templates_count_for_their_kind),
 		cmocka_unit_test(of_two_properties_the_last_counts),
 		cmocka_unit_test(cameras_and_lights_of_files_before_6000),
 	};
