@@ -78,8 +78,8 @@ static bool listening_find(void *user, hob_str path, hob_str *found)
 /* Names that are found here and may be missing on another machine. */
 static bool check_portability(const cook *c, hob_error *err)
 {
-	static const char *const codes[] = {"texture.case", "texture.elsewhere", "texture.path-guessed",
-										"texture.backslash", "obj.mtllib-guessed"};
+	static const char *const codes[] = {"texture.case",		 "texture.elsewhere",  "texture.path-guessed",
+										"texture.backslash", "obj.mtllib-guessed", "gltf.backslash"};
 	if (c->request->settings.portability != HOB_PORTABILITY_FAIL)
 		return true;
 	for (uint32_t i = 0; i < c->notes->count; i++)

@@ -198,8 +198,13 @@ static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
 	if (!hob_gltf_resolve(g, g->scratch, uri, &path, err))
 		return false;
 	hob_error why = {0};
-	if (io->read(io->user, path, out, &why))
+	if (io->read(io->user, path, out, &why)) {
+		if (memchr(uri.data, '\\', uri.len))
+			hob_note_add(g->request->notes, HOB_NOTE_WARNING, "gltf.backslash",
+						 "buffer '%.*s' is named with backslashes, which only Windows reads; write '/'",
+						 HOB_FMT(uri));
 		return true;
+	}
 	/* Some exporters do not encode, so that "a%20b.bin" is the name itself. */
 	if (why.code == HOB_ERR_MISSING_FILE && memchr(uri.data, '%', uri.len) &&
 		hob_io_join(io, g->scratch, hob_path_dir(g->request->path), uri, &literal, NULL) &&

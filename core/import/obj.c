@@ -44,7 +44,7 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 		read = io->read(io->user, other, &file, &why);
 		used = other;
 		if (read)
-			hob_note_add(request->notes, HOB_NOTE_INFO, "obj.mtllib-guessed",
+			hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
 						 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name),
 						 HOB_FMT(other));
 	}
@@ -67,9 +67,18 @@ static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	if (!read_library(s, name, found, err))
 		return false;
 	hob_str last = hob_text_last_part(name);
-	if (*found || last.len == 0 || last.len == name.len)
-		return true;
-	return read_library(s, last, found, err);
+	bool elsewhere = !*found && last.len > 0 && last.len != name.len;
+	if (elsewhere && !read_library(s, last, found, err))
+		return false;
+	if (*found && elsewhere)
+		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
+					 "material library '%.*s' does not exist; '%.*s' beside the model is used", HOB_FMT(name),
+					 HOB_FMT(last));
+	else if (*found && memchr(name.data, '\\', name.len))
+		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
+					 "material library '%.*s' is named with backslashes, which only Windows reads; write '/'",
+					 HOB_FMT(name));
+	return true;
 }
 
 /* A statement may name several files, and a file name may hold blanks. */

@@ -176,6 +176,7 @@ static void buffer_names_are_percent_decoded(void **state)
 		fixture_run(f);
 		assert_imported(f);
 		assert_true(memory_io_logged(&f->io, cases[i].file));
+		assert_int_equal(has_note(f, "gltf.backslash"), strchr(cases[i].uri, '\\') != NULL);
 		fixture_free(f);
 	}
 }

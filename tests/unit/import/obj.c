@@ -390,7 +390,9 @@ static void libraries_are_found(void **state)
 		{"mtllib none.mtl m.mtl", "a/m.mtl", "obj.mtllib-missing"},
 		{"mtllib M.MTL", "a/m.mtl", "obj.mtllib-guessed"},
 		{"mtllib ../b/m.mtl", "b/m.mtl", NULL},
-		{"mtllib C:\\work\\m.mtl", "a/m.mtl", NULL},
+		{"mtllib C:\\work\\m.mtl", "a/m.mtl", "obj.mtllib-guessed"},
+		{"mtllib /home/me/m.mtl", "a/m.mtl", "obj.mtllib-guessed"},
+		{"mtllib lib\\m.mtl", "a/lib/m.mtl", "obj.mtllib-guessed"},
 		{"mtllib ./m.mtl # the file", "a/m.mtl", NULL},
 		{"mtllib \"m.mtl\"", "a/m.mtl", NULL},
 	};
@@ -404,6 +406,7 @@ static void libraries_are_found(void **state)
 		assert_vector(model->materials[0].base_color, 1, 0, 0);
 		assert_int_equal(r->notes.count, cases[i].note != NULL);
 		assert_true(!cases[i].note || reader_noted(r, cases[i].note));
+		assert_true(!cases[i].note || r->notes.items[0].level == HOB_NOTE_WARNING);
 		reader_free(r);
 	}
 }
