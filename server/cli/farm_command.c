@@ -65,7 +65,9 @@ static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *wh
 								 "hob_lookup where until > now()) "
 								 "from hob_action";
 	static const char nodes[] =
-		"select name, version, greatest(0, extract(epoch from now() - seen))::bigint, state::text, (select "
+		"select name, version, greatest(0, extract(epoch from now() - seen))::bigint, case when "
+		"octet_length(state::text) < 4096 then "
+		"state::text else '{}' end, (select "
 		"coalesce(json_agg(what), '[]')::text from (select what from hob_lookup where owner = id and until > "
 		"now() "
 		"and what is not null limit 16) w) from hob_node order by seen desc limit 1000";
@@ -116,6 +118,7 @@ static int run_status(farm_tools *t)
 	srv_farm_end end = collect_status(t, &out, &why);
 	cJSON *status = cJSON_ParseWithLength((const char *)out.data, out.size);
 	int code = EXIT_GOOD;
+	srv_cli_plain_json(status);
 	if (end != SRV_FARM_OK || !status)
 		code = srv_farm_tools_fail(t, &why);
 	else if (t->json)

@@ -1,6 +1,7 @@
 #include "farm_tools.h"
 #include "query.h"
 
+#include "../log/log.h"
 #include "../store/digest_map.h"
 #include "../store/record.h"
 
@@ -12,8 +13,10 @@ enum { RECORD_ARENA = 64 << 20, YOUNG_S = 24 * 3600 }; /* the record of a younge
 
 int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 {
+	srv_farm_why plain = *why;
 	(void)t;
-	fprintf(stderr, "hob farm: %s\n", why->text);
+	srv_plain(plain.text);
+	fprintf(stderr, "hob farm: %s\n", plain.text);
 	return EXIT_UNREACHABLE;
 }
 
@@ -71,15 +74,19 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 static srv_farm_end walk_records(walk *w, srv_farm_why *why)
 {
 	static const char page[] =
-		"select encode(key, 'hex'), record from (select key, record from hob_action union all select key, "
-		"record from hob_failure) a where key > decode($1, 'hex') order by key limit 200";
+		"select encode(key, 'hex'), case when octet_length(record) <= $2::int then record else '' end from "
+		"(select "
+		"key, record from hob_action union all select key, record from hob_failure) a where key > decode($1, "
+		"'hex') order by key limit 200";
+	char most[16];
 	srv_farm_end end = SRV_FARM_OK;
+	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
 	do {
 		char after[HOB_SHA256_TEXT + 1];
 		memcpy(after, w->last, sizeof after);
-		const char *const params[] = {after};
+		const char *const params[] = {after, most};
 		w->rows = 0;
-		end = srv_farm_query(w->tools->farm, page, params, 1, on_record, w, why);
+		end = srv_farm_query(w->tools->farm, page, params, 2, on_record, w, why);
 	} while (end == SRV_FARM_OK && w->rows > 0 && !w->failed);
 	if (w->failed) {
 		snprintf(why->text, sizeof why->text, "no memory left for the list of all blobs");
@@ -222,9 +229,12 @@ static void on_doubt(void *user, const char *const *values, const size_t *sizes)
 {
 	uint64_t *suspects = user;
 	(void)sizes;
+	char line[512];
 	*suspects += values[0][0] == 'n';
-	printf("%s: key %.16s..., of %s%s%s\n", values[0], values[1], values[2], values[3][0] ? ": " : "",
-		   values[3]);
+	snprintf(line, sizeof line, "%s: key %.16s..., of %.100s%s%.200s", values[0], values[1], values[2],
+			 values[3][0] ? ": " : "", values[3]);
+	srv_plain(line);
+	puts(line);
 }
 
 int srv_farm_tools_verify(farm_tools *t)

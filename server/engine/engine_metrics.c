@@ -118,6 +118,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 	one(out, METRIC_upstream_outbox, facts.outbox);
 	srv_metric_head(out, METRIC_upstream_results);
 	srv_metric_u64(out, METRIC_upstream_results, "result=\"fetched\"", facts.fetched);
+	srv_metric_u64(out, METRIC_upstream_results, "result=\"slower\"", facts.slower);
 	srv_metric_u64(out, METRIC_upstream_results, "result=\"pushed\"", facts.given);
 	srv_metric_u64(out, METRIC_upstream_results, "result=\"refused\"", facts.refused);
 	srv_metric_u64(out, METRIC_upstream_results, "result=\"conflict\"", facts.conflicts);

@@ -159,6 +159,7 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 	hob_json_put_u64(out, "found", facts.found);
 	hob_json_put_u64(out, "fetched", facts.fetched);
 	hob_json_put_u64(out, "fetched_bytes", facts.fetched_bytes);
+	hob_json_put_u64(out, "slower", facts.slower);
 	hob_json_put_u64(out, "pushed", facts.given);
 	hob_json_put_u64(out, "pushed_bytes", facts.given_bytes);
 	hob_json_put_u64(out, "refused", facts.refused);

@@ -96,7 +96,7 @@ static srv_farm_end folder_head(void *handle, const char *name, uint64_t *size, 
 	char path[2200];
 	struct stat info;
 	path_of(handle, name, path);
-	if (stat(path, &info) == 0) {
+	if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
 		*size = (uint64_t)info.st_size;
 		return SRV_FARM_OK;
 	}
@@ -111,7 +111,13 @@ static srv_farm_end folder_get(void *handle, const char *name,
 	folder *f = handle;
 	char path[2200];
 	path_of(f, name, path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+		close(fd);
+		say(why, name, EINVAL); /* reading a pipe might never end */
+		return SRV_FARM_NONE;
+	}
 	if (fd < 0) {
 		srv_farm_end end = failed(why, name);
 		return end == SRV_FARM_NONE ? missing(f, why) : end;

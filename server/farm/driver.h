@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	SRV_FARM_ABI = 2,
+	SRV_FARM_ABI = 3,
 	SRV_FARM_CONNECT_MS = 2000,
 	SRV_FARM_SESSION_MS = 10000,  /* a new session with a database: a thousand machines may begin together */
 	SRV_FARM_RUN_MS = 5000,		  /* one statement. Saves do not wait for it */
@@ -34,7 +34,7 @@ typedef enum srv_farm_end {
 } srv_farm_end;
 
 typedef struct srv_farm_why {
-	char text[200]; /* without secrets */
+	char text[256]; /* without secrets */
 } srv_farm_why;
 
 typedef struct srv_farm_place {

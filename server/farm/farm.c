@@ -268,22 +268,32 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		hob_buf_put(user, values[0], sizes[0]);
 }
 
-/* The newest few records of each lookup, in total no more than fits. A text that does not begin as a record of its row is
- * ignored. */
+/* The newest few records of each lookup, the newest of all first, in total no more than fits. A text that does not begin as a record of
+ * its row is ignored. The sizes are known without reading the texts. */
 srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why)
 {
 	static const char statement[] =
-		"select a.record from (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x) l, "
-		"lateral ((select key, record from hob_action where lookup = l.lookup order by made desc limit 64) "
-		"union all (select key, record from hob_failure where lookup = l.lookup order by made desc limit "
-		"64)) "
-		"a where starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || "
-		"'\",\"lookup\":\"' || encode(l.lookup, 'hex')) limit 4096";
+		"with l as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x), r as (select "
+		"a.* from l, lateral ((select key, record, made, l.lookup from hob_action where lookup = l.lookup "
+		"order "
+		"by made desc limit 64) union all (select key, record, made, l.lookup from hob_failure where lookup "
+		"= "
+		"l.lookup order by made desc limit 64)) a), small as (select *, row_number() over (partition by "
+		"lookup "
+		"order by made desc) as place from r where octet_length(record) <= $2::int), fits as (select *, "
+		"sum(octet_length(record)) over (order by place, lookup, key rows unbounded preceding) as total from "
+		"small) select record from fits where total <= $3::int and starts_with(record, "
+		"'{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || '\",\"lookup\":\"' || encode(lookup, "
+		"'hex')) "
+		"limit 4096";
+	char most[16], all[16];
+	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
+	snprintf(all, sizeof all, "%d", 8 * SRV_FARM_RECORD_MAX);
 	hob_buf list = {0};
 	put_list(&list, lookups, count);
-	const char *const params[] = {(const char *)list.data};
-	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 1, on_record, out, true, why);
+	const char *const params[] = {(const char *)list.data, most, all};
+	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 3, on_record, out, true, why);
 	hob_buf_release(&list);
 	return end;
 }
@@ -307,7 +317,8 @@ static void on_claim(void *user, const char *const *values, const size_t *sizes)
 					: strcmp(values[1], "again") == 0 ? SRV_FARM_AGAIN
 													  : SRV_FARM_HELD;
 	item->attempt = values[2] ? (uint32_t)strtoul(values[2], NULL, 10) : 1;
-	item->left_ms = values[3] ? (uint32_t)strtoul(values[3], NULL, 10) : 0;
+	unsigned long long left = values[3] ? strtoull(values[3], NULL, 10) : 0;
+	item->left_ms = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }
 
 srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t count, srv_farm_why *why)

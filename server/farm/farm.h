@@ -13,7 +13,11 @@
 #include "../../core/hash/hash.h"
 #include "driver.h"
 
-enum { SRV_FARM_SCHEMA = 3, SRV_FARM_BLOB_NAME = 80 };
+enum {
+	SRV_FARM_SCHEMA = 3,
+	SRV_FARM_BLOB_NAME = 80,
+	SRV_FARM_RECORD_MAX = 8 << 20 /* bytes; a longer text in the database is ignored */
+};
 
 typedef struct srv_farm_options {
 	const char *metadata;		 /* postgresql://HOST/DATABASE */

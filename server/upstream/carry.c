@@ -137,6 +137,15 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
+/* A machine with the wrong bucket or folder finds no blob at all, and must not delete the records of all others. */
+static bool is_certain(srv_upstream *u, const hob_error *error)
+{
+	pthread_mutex_lock(&u->lock);
+	bool proved = u->proved;
+	pthread_mutex_unlock(&u->lock);
+	return proved || error->code != HOB_ERR_NOT_FOUND;
+}
+
 /* A failure that every machine has; the error as in the API, as `server/engine` writes it. */
 static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
 {
@@ -245,17 +254,32 @@ static void find(carrier *c, order *const *orders, uint32_t count)
 	pthread_mutex_unlock(&u->lock);
 }
 
+static double mix(double old, double now)
+{
+	return old > 0 ? 0.8 * old + 0.2 * now : now;
+}
+
+/* Under the lock. */
+static void note_times(srv_upstream *u, const srv_exchange_times *times)
+{
+	u->proved = u->proved || times->small + times->large > 0;
+	if (times->small > 0)
+		u->blob_ms = mix(u->blob_ms, times->small_ms / times->small);
+	if (times->large == 0)
+		return;
+	double rest = times->large_ms - times->large * u->blob_ms, least = times->large_ms / 10 + 1e-3;
+	u->bytes_per_ms = mix(u->bytes_per_ms, (double)times->large_bytes / (rest > least ? rest : least));
+}
+
 static void fetch(carrier *c, order *o)
 {
 	srv_upstream *u = c->upstream;
-	int64_t began = srv_carry_clock(CLOCK_MONOTONIC);
 	c->exchange.bytes = 0;
 	srv_exchange_end end = o->kind == ORDER_FETCH
 							   ? srv_exchange_fetch(&c->exchange, o->record)
 							   : srv_exchange_fetch_blob(&c->exchange, &o->lookup, UINT64_MAX);
-	int64_t took = srv_carry_clock(CLOCK_MONOTONIC) - began;
 	srv_farm_why why;
-	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH)
+	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH && is_certain(u, &c->exchange.error))
 		tell_refused(u, &o->record->key, c->exchange.error.context);
 	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm && u->options.give)
 		(void)srv_farm_used(u->farm, &o->record->key, &why);
@@ -266,10 +290,8 @@ static void fetch(carrier *c, order *o)
 	o->reached = end == SRV_EXCHANGE_OK;
 	u->facts.fetched += o->reached;
 	u->facts.fetched_bytes += c->exchange.bytes;
-	if (o->reached && c->exchange.bytes >= 256 << 10) {
-		double speed = (double)c->exchange.bytes / (double)(took > 0 ? took : 1);
-		u->bytes_per_ms = u->bytes_per_ms > 0 ? 0.8 * u->bytes_per_ms + 0.2 * speed : speed;
-	}
+	if (o->reached)
+		note_times(u, &c->exchange.times);
 	srv_line_push(&u->done, o);
 	pthread_mutex_unlock(&u->lock);
 }

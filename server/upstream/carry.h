@@ -84,8 +84,9 @@ struct srv_upstream {
 	int64_t away_at;
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
-	size_t give_cursor;	 /* of the outbox: one that must wait does not delay the others */
-	double bytes_per_ms; /* of fetches; 0 = unknown */
+	size_t give_cursor;			  /* of the outbox: one that must wait does not delay the others */
+	bool proved;				  /* a blob that a record names was there: this is the right store */
+	double blob_ms, bytes_per_ms; /* of fetches: of each blob, and after that; 0 = unknown */
 	unsigned chance;
 };
 

@@ -4,6 +4,7 @@
 #include "../worker/check.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RECORD_ARENA = 64 << 20 };
@@ -30,9 +31,36 @@ srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, u
 	return x->way->find(x, lookups, count, via, out);
 }
 
+static double clock_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static srv_exchange_end fetch_timed(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
+{
+	enum { SMALL = 64 << 10 };
+	uint64_t before = x->bytes;
+	double began = clock_ms();
+	srv_exchange_end end = x->way->fetch_blob(x, digest, size);
+	double took = clock_ms() - began;
+	uint64_t bytes = x->bytes - before;
+	if (end == SRV_EXCHANGE_OK && bytes <= SMALL) {
+		x->times.small++;
+		x->times.small_ms += took;
+	} else if (end == SRV_EXCHANGE_OK) {
+		x->times.large++;
+		x->times.large_bytes += bytes;
+		x->times.large_ms += took;
+	}
+	return end;
+}
+
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
-	return x->way->fetch_blob(x, digest, size);
+	x->times = (srv_exchange_times){0};
+	return fetch_timed(x, digest, size);
 }
 
 srv_exchange_end srv_exchange_probe(srv_exchange *x)
@@ -80,6 +108,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 {
 	uint64_t left = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	x->bytes = 0;
+	x->times = (srv_exchange_times){0};
 	for (uint32_t i = 0; i < record->output_count; i++) {
 		if (record->outputs[i].size > left) {
 			(void)hob_fail(&x->error, LIMIT, "the record names more than %d GiB", SRV_EXCHANGE_BLOBS_MAX_GIB);
@@ -94,7 +123,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 		const srv_recipe_output *output = &record->outputs[i];
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
-		srv_exchange_end end = x->way->fetch_blob(x, &output->digest, output->size);
+		srv_exchange_end end = fetch_timed(x, &output->digest, output->size);
 		/* Deletes all bad blobs from the farm. Otherwise a machine that cooks this again would find them there and push only
 		 * the rest. */
 		refused = refused || end == SRV_EXCHANGE_REFUSED;

@@ -51,6 +51,13 @@ typedef struct srv_exchange_way {
 	srv_exchange_end (*probe)(srv_exchange *exchange);
 } srv_exchange_way;
 
+/* How long fetches took. Small blobs show how long a request takes, large ones how fast bytes arrive after that. */
+typedef struct srv_exchange_times {
+	uint32_t small, large;
+	uint64_t large_bytes;
+	double small_ms, large_ms;
+} srv_exchange_times;
+
 struct srv_exchange {
 	const srv_exchange_way *way;
 	srv_store *store;
@@ -63,9 +70,10 @@ struct srv_exchange {
 	void *blobs;
 	pthread_mutex_t lock; /* for `closing`, and for opening and closing the connection */
 	bool closing;
-	hob_error error;   /* of the last call that did not end with OK or NONE */
-	uint64_t bytes;	   /* bytes that the last call moved */
-	hob_sha256 lookup; /* of the last record that was given */
+	hob_error error;		  /* of the last call that did not end with OK or NONE */
+	uint64_t bytes;			  /* bytes that the last call moved */
+	srv_exchange_times times; /* of the last call */
+	hob_sha256 lookup;		  /* of the last record that was given */
 };
 
 /* A farm has no epochs and no circles of caches, and ignores `via`. Errors: CONFIG. */

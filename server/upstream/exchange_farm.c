@@ -167,9 +167,14 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
 		result.bytes += record->outputs[i].size;
 	srv_record_print(record, &text);
 	result.record = hob_buf_str(&text);
-	bool printed = !text.failed && find_result(result.record, &result.result);
-	srv_farm_end end = printed ? srv_farm_give(x->farm, &result, &taken, &why) : SRV_FARM_OK;
+	bool printed = !text.failed && find_result(result.record, &result.result),
+		 large = text.size > SRV_FARM_RECORD_MAX;
+	srv_farm_end end = printed && !large ? srv_farm_give(x->farm, &result, &taken, &why) : SRV_FARM_OK;
 	hob_buf_release(&text);
+	if (large) {
+		(void)hob_fail(&x->error, LIMIT, "its record is larger than %d MiB", SRV_FARM_RECORD_MAX >> 20);
+		return SRV_EXCHANGE_REFUSED;
+	}
 	if (!printed) {
 		(void)hob_fail(&x->error, MEMORY, "no memory left to print a record");
 		return SRV_EXCHANGE_HERE;

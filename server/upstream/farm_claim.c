@@ -15,6 +15,7 @@ enum {
 	LEAVES_MAX = 256,
 	LOOK_MS = 5000, /* a parked claim is asked about at least this often, even without a notification */
 	LISTEN_MS = 500,
+	LEASE_MAX_MS = 600000,
 	EARLY_BEATS = 3, /* the first ones come soon, so that machines that start together know of each other */
 	EARLY_MS = 1000
 };
@@ -44,7 +45,9 @@ static void settle_lease(srv_upstream *u, const srv_farm_claim *claim)
 
 static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim)
 {
-	bool held = claim->verdict == SRV_FARM_HELD;
+	/* Nobody takes a lease that long: somebody wrote it into the database. */
+	uint32_t four = 4 * u->facts.lease_ms, most = four > LEASE_MAX_MS ? four : LEASE_MAX_MS;
+	bool held = claim->verdict == SRV_FARM_HELD && claim->left_ms <= most;
 	if (held && o->claimed && !o->told) {
 		int64_t left = (int64_t)claim->left_ms + 50;
 		o->look_at = now_ms() + (left < LOOK_MS ? left : LOOK_MS);

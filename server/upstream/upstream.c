@@ -230,13 +230,23 @@ bool srv_upstream_is_worth(srv_upstream *u, const srv_recipe *record)
 {
 	enum { ALWAYS_MS = 2000 };
 	uint64_t bytes = 0;
+	uint32_t blobs = 0;
 	for (uint32_t i = 0; i < record->output_count; i++)
-		if (!srv_blob_known(u->store, &record->outputs[i].digest))
+		if (!srv_blob_known(u->store, &record->outputs[i].digest)) {
 			bytes += record->outputs[i].size;
+			blobs++;
+		}
 	pthread_mutex_lock(&u->lock);
-	double ms = u->bytes_per_ms > 0 ? (double)bytes / u->bytes_per_ms : 0;
+	double ms = blobs * u->blob_ms + (u->bytes_per_ms > 0 ? (double)bytes / u->bytes_per_ms : 0);
+	bool worth = ms <= ALWAYS_MS || ms * 1e6 <= 2 * (double)record->cook_ns;
+	if (!worth) {
+		/* Otherwise, whoever was slow once would never be tried again. */
+		u->facts.slower++;
+		u->blob_ms *= 0.9;
+		u->bytes_per_ms *= 1.1;
+	}
 	pthread_mutex_unlock(&u->lock);
-	return ms <= ALWAYS_MS || ms * 1e6 <= 2 * (double)record->cook_ns;
+	return worth;
 }
 
 void srv_upstream_give(srv_upstream *u, const hob_sha256 *key, const hob_sha256 *lookup)

@@ -69,7 +69,8 @@ bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_up
 /* One blob, for a client of this daemon. */
 bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
 							 void *user);
-/* Whether a fetch is cheaper than another cook, as far as known. */
+/* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known: if not, it is counted
+ * as slower. */
 bool srv_upstream_is_worth(srv_upstream *upstream, const srv_recipe *record);
 
 /* ---- for a farm: who cooks what. Otherwise nothing is claimed. */
@@ -109,11 +110,12 @@ typedef struct srv_upstream_facts {
 	char url[256];
 	srv_upstream_state state;
 	int64_t since_ms;	   /* Unix time of the last change of state; 0 = the start */
-	char reason[232];	   /* why it is not UP */
+	char reason[264];	   /* why it is not UP */
 	bool gives, read_only; /* read_only: the token has no write access */
 	bool full;			   /* it was full when something was last given */
 	uint64_t asked, found; /* lookups, and those that found records */
 	uint64_t fetched, fetched_bytes, given, given_bytes;
+	uint64_t slower;	/* results that were not fetched because cooking is quicker here */
 	uint64_t refused;	/* records and blobs that were invalid */
 	uint64_t conflicts; /* results that differ from those kept there */
 	uint64_t outbox;

@@ -1,4 +1,5 @@
 """What the scenarios of a farm stand on: a real PostgreSQL, in a folder of its own and as a user who is not root, and a small S3 store."""
+import contextlib
 import datetime
 import glob
 import hashlib
@@ -145,13 +146,14 @@ class Wire:
 
 
 class Bucket:
-    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, the code of a 403, or "cut"."""
+    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, the code of a 403, (status, code),
+    "cut" or "endless STATUS|head". `more`: every list says that there is more."""
 
     ACCESS, SECRET, REGION = "hob-access", "hob/secret+key=", "eu-test-1"
 
     def __init__(self):
         self.objects, self.uploads, self.asked, self.wrong = {}, {}, [], []
-        self.made, self.fault = False, lambda method, name: None
+        self.made, self.more, self.fault = False, False, lambda method, name: None
         bucket = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -173,6 +175,18 @@ class Bucket:
             def problem(self, status, code):
                 self.answer(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>said the bucket</Message></Error>".encode())
 
+            def answer_endlessly(self, what):
+                self.close_connection = True
+                end = time.monotonic() + DEADLINE
+                with contextlib.suppress(OSError):
+                    if what == "head":
+                        self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                        while time.monotonic() < end:
+                            self.wfile.write(b"X-More: " + b"x" * 4000 + b"\r\n")
+                    self.wfile.write(f"HTTP/1.1 {what} Odd\r\nConnection: close\r\n\r\n".encode())
+                    while time.monotonic() < end:
+                        self.wfile.write(b"x" * 65536)
+
             def handle_one(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 path, _, query = self.path.partition("?")
@@ -183,6 +197,10 @@ class Bucket:
                 if fault == "cut":
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
+                elif isinstance(fault, str) and fault.startswith("endless"):
+                    self.answer_endlessly(fault.split()[1])
+                elif isinstance(fault, tuple):
+                    self.problem(*fault)
                 elif isinstance(fault, str):
                     self.problem(403, fault)
                 elif fault:
@@ -270,6 +288,6 @@ class Bucket:
         begin = int(asked.get("continuation-token", "at+=0").removeprefix("at+="))
         rows = "".join(f"<Contents><Key>{name}</Key><LastModified>2020-01-01T00:00:00.000Z</LastModified><Size>{len(self.objects[name])}</Size>"
                        "</Contents>" for name in names[begin:begin + 3])
-        more = begin + 3 < len(names)
+        more = begin + 3 < len(names) or self.more
         token = f"<NextContinuationToken>at+={begin + 3}</NextContinuationToken>" if more else ""
         return f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{token}{rows}</ListBucketResult>".encode()

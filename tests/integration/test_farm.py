@@ -78,6 +78,27 @@ class Farm(FarmScenario):
             self.assertEqual(one.cooked() + two.cooked(), count)
             self.assertEqual(self.outputs(one), self.outputs(two))
 
+    def test_a_slow_bucket_is_no_reason_to_cook(self):
+        """Each request takes long, but bytes arrive quickly: a large result costs no more requests than a small one."""
+        bucket = self.bucket()
+        bucket.made, pause = True, threading.Event()
+        bucket.fault = lambda method, name: (pause.wait(0.2) or None) if method == "GET" else None
+        for i in range(6):
+            self.put(f"middle{i}.obj", obj_text(2_000 + i))
+        self.put("large.obj", obj_text(60_000))
+        with self.machine("one", "--farm-lease-seconds", "60") as one:
+            one.sync()
+            self.given(one)
+            outputs = self.outputs(one)
+        (self.art / "large.obj").rename(self.folder / "large.obj")
+        with self.machine("two", "--farm-lease-seconds", "60") as two:
+            two.sync()
+            (self.folder / "large.obj").rename(self.art / "large.obj")
+            until(lambda: two.cooked() + self.facts(two)["fetched"] == 7, "the final version of each")
+            facts = self.given(two)
+            self.assertEqual((two.cooked(), facts["fetched"], facts["slower"]), (0, 7, 0))
+            self.assertEqual(self.outputs(two), outputs)
+
     def test_another_result_is_told(self):
         self.models(2)
         with self.machine("one") as one:
@@ -271,7 +292,14 @@ class Farm(FarmScenario):
         with self.machine("one") as one:
             one.sync()
             self.assertEqual(self.given(one)["pushed"], 5)
-            self.assertNotIn(Bucket.SECRET, one.get("/api/v1/config").body.decode() + "".join(map(str, one.log)))
+            (asset,) = {item["id"] for name, item in one.assets().items() if "large" in name}
+            shown = [one.get(path).body for path in ("/api/v1/config", "/api/v1/stats", "/metrics", "/api/v1/log", f"/api/v1/assets/{asset}/bundle",
+                                                     f"/api/v1/assets/{asset}/why")]
+            shown += [self.hob("farm", "status", "--json", *self.options).encode(), "".join(map(str, one.log)).encode(),
+                      self.hob("config", HOB_FARM_CREDENTIALS_FILE=self.options[-1]).encode()]
+            for text in shown:
+                self.assertNotIn(Bucket.SECRET.encode(), text)
+                self.assertNotIn(Bucket.ACCESS.encode(), text)
             with self.machine("two") as two:
                 two.sync()
                 self.assertEqual((two.cooked(), meshes(two)), (0, meshes(one)))

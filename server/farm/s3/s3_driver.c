@@ -14,7 +14,9 @@
 enum {
 	PART_DEFAULT = 64 << 20, /* larger blobs are uploaded in parts of this size; S3 allows 10,000 */
 	TOLD_MAX = 2048,
-	LIST_MAX = 4 << 20
+	HEAD_MAX = 64 << 10, /* header lines of one answer */
+	LIST_MAX = 4 << 20,
+	EMPTY_PAGES_MAX = 100 /* of one list */
 };
 static const char EMPTY[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -46,7 +48,8 @@ typedef struct answer {
 	uint64_t sent;
 	bool refused;
 	char *told; /* the body, truncated at `room` */
-	size_t told_size, room;
+	size_t told_size, room, head_size;
+	bool told_all; /* the body is longer than `room`; the rest is not read */
 	char etag[128];
 	long status;
 	uint64_t length;
@@ -68,13 +71,17 @@ static size_t on_body(char *data, size_t one, size_t size, void *user)
 	memcpy(a->told + a->told_size, data, kept);
 	a->told_size += kept;
 	a->told[a->told_size] = 0;
-	return size;
+	a->told_all = kept < size;
+	return kept;
 }
 
 static size_t on_header(char *data, size_t one, size_t size, void *user)
 {
 	answer *a = user;
 	(void)one;
+	a->head_size += size;
+	if (a->head_size > HEAD_MAX)
+		return 0;
 	if (size > 5 && strncasecmp(data, "etag:", 5) == 0) {
 		size_t begin = 5, end = size;
 		while (begin < end && data[begin] == ' ')
@@ -122,31 +129,34 @@ static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, cur
 
 /* ---- what an answer means */
 
-/* The text between <tag> and </tag>, unchanged. */
+/* The text between <tag> and </tag>, unchanged. False: there is none, or it does not fit; then its beginning is in `out`. */
 static bool find_tag(const char *xml, const char *tag, char *out, size_t room)
 {
 	char begin[64];
 	int length = snprintf(begin, sizeof begin, "<%s>", tag);
 	const char *at = strstr(xml, begin), *end = at ? strstr(at, "</") : NULL;
 	out[0] = 0;
-	if (!end || (size_t)(end - at - length) >= room)
-		return false;
-	memcpy(out, at + length, (size_t)(end - at - length));
-	out[end - at - length] = 0;
-	return true;
+	size_t size = end ? (size_t)(end - at - length) : 0, kept = size < room ? size : room - 1;
+	memcpy(out, at ? at + length : xml, kept);
+	out[kept] = 0;
+	return end && kept == size;
 }
 
 static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 {
-	char code[48], message[72];
+	char code[48], message[100];
 	find_tag(a->told, "Code", code, sizeof code);
 	find_tag(a->told, "Message", message, sizeof message);
 	bool skewed = strcmp(code, "RequestTimeTooSkewed") == 0;
+	/* Another region or place. It says nothing about a blob. */
+	bool elsewhere = a->status / 100 == 3 || strcmp(code, "AuthorizationHeaderMalformed") == 0;
 	if (!code[0] && (a->status == 401 || a->status == 403)) /* an answer to HEAD has no reason */
 		snprintf(message, sizeof message, "check access_key, secret_key and this machine's clock");
 	snprintf(why->text, sizeof why->text, "the farm's bucket answered %s with %ld%s%s%s%s%s",
 			 a->asked->method, a->status, code[0] ? " " : "", code, message[0] ? ": " : "", message,
-			 skewed ? "; set this machine's clock" : "");
+			 skewed		 ? "; set this machine's clock"
+			 : elsewhere ? "; check region= and the address in farm.blobs"
+						 : "");
 	if (a->status >= 200 && a->status < 300)
 		return SRV_FARM_OK;
 	if (strstr(code, "Quota") || strstr(code, "NotEnoughStorage") || a->status == 507)
@@ -154,9 +164,10 @@ static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 	if (a->status == 404)
 		return strcmp(code, "NoSuchBucket") == 0 ? SRV_FARM_DOWN : SRV_FARM_NONE;
 	bool reads = strcmp(a->asked->method, "GET") == 0 || strcmp(a->asked->method, "HEAD") == 0;
+	elsewhere = elsewhere || (reads && a->status < 500 && a->status != 429);
 	if (a->status == 403 && !reads && strcmp(code, "AccessDenied") == 0)
 		return SRV_FARM_READ_ONLY;
-	if (a->status == 401 || a->status == 403)
+	if (a->status == 401 || a->status == 403 || elsewhere)
 		return SRV_FARM_BARRED;
 	return a->status == 429 || a->status >= 500 ? SRV_FARM_DOWN : SRV_FARM_REFUSED;
 }
@@ -211,6 +222,12 @@ static void set_connection(s3 *s, answer *a, const char *url)
 	}
 }
 
+static srv_farm_end endless(srv_farm_why *why)
+{
+	snprintf(why->text, sizeof why->text, "the farm's bucket answered with a list that does not end");
+	return SRV_FARM_DOWN;
+}
+
 /* The answer's body is in a->told; the caller frees it. */
 static srv_farm_end ask(s3 *s, const request *r, size_t room, answer *a, srv_farm_why *why)
 {
@@ -234,7 +251,10 @@ static srv_farm_end ask(s3 *s, const request *r, size_t room, answer *a, srv_far
 		snprintf(why->text, sizeof why->text, "the blob was not taken");
 		return SRV_FARM_REFUSED;
 	}
-	if (code != CURLE_OK) {
+	if (a->told_all && a->room == LIST_MAX) {
+		return endless(why);
+	}
+	if (code != CURLE_OK && !a->told_all) {
 		snprintf(why->text, sizeof why->text, "the farm's bucket: %s",
 				 code == CURLE_ABORTED_BY_CALLBACK ? "this daemon stops" : curl_easy_strerror(code));
 		return SRV_FARM_DOWN;
@@ -479,6 +499,14 @@ static int64_t age_of(const char *time_text)
 															: 0;
 }
 
+/* A blob, or what the folder's driver or a trial writes. Other names are not ours: with ".." in it, libcurl would even leave the
+ * bucket. */
+static bool is_ours(const char *name)
+{
+	const char *rest = name + strlen("blobs/");
+	return strncmp(name, "blobs/", strlen("blobs/")) == 0 && rest[strspn(rest, "0123456789abcdef/")] == 0;
+}
+
 /* False: the caller wants no more. */
 static bool tell_page(const char *xml, const char *prefix,
 					  bool (*each)(void *user, const char *name, uint64_t size, int64_t age_s), void *user)
@@ -489,7 +517,7 @@ static bool tell_page(const char *xml, const char *prefix,
 			continue;
 		find_tag(at, "LastModified", made, sizeof made);
 		size_t skip = strlen(prefix);
-		if (strncmp(key, prefix, skip) == 0 &&
+		if (strncmp(key, prefix, skip) == 0 && is_ours(key + skip) &&
 			!each(user, key + skip, strtoull(size, NULL, 10), age_of(made)))
 			return false;
 	}
@@ -503,6 +531,7 @@ static srv_farm_end s3_list(void *handle,
 	s3 *s = handle;
 	s3 bucket = {.curl = s->curl, .access = s->access, .secret = s->secret};
 	char prefix[512] = "", token[1024] = "", query[2048], more[16];
+	uint32_t empty = 0;
 	const char *host = strstr(s->base, "://") + 3, *slash = strchr(host, '/');
 	const char *below = slash ? strchr(slash + 1, '/') : NULL;
 	if (below)
@@ -524,7 +553,10 @@ static srv_farm_end s3_list(void *handle,
 		bool go_on = end == SRV_FARM_OK && tell_page(a.told, prefix, each, user);
 		go_on = go_on && find_tag(a.told, "IsTruncated", more, sizeof more) && strcmp(more, "true") == 0 &&
 				find_tag(a.told, "NextContinuationToken", token, sizeof token) && !atomic_load(&s->cut);
+		empty += !strstr(a.told ? a.told : "", "<Contents>");
 		free(a.told);
+		if (empty == EMPTY_PAGES_MAX)
+			return endless(why);
 		if (!go_on)
 			return end;
 	}

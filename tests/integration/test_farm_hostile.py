@@ -1,0 +1,131 @@
+"""A bucket, a folder and a database that belong to somebody else: they end no machine, and a machine that is set up wrongly takes nothing
+from the others."""
+import os
+import unittest
+
+from farm_scenario import FarmScenario
+from hobtest import main, meshes, until
+
+
+class FarmHostile(FarmScenario):
+    def setUp(self):
+        super().setUp()
+        self.models(3)
+
+    def cooked_by_one(self):
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            return meshes(one)
+
+    def refused(self):
+        return self.postgres.sql("select count(*) from hob_refused")
+
+    def test_a_machine_with_another_region(self):
+        """It may write to the database, and must not delete the records of everybody else."""
+        bucket = self.bucket()
+        bucket.made = True
+        fine = self.cooked_by_one()
+        for number, (status, code) in enumerate(((400, "AuthorizationHeaderMalformed"), (301, "PermanentRedirect"), (307, "TemporaryRedirect"))):
+            with self.subTest(code):
+                bucket.fault = lambda method, name, answer=(status, code): answer
+                with self.machine(f"wrong{number}") as wrong:
+                    wrong.sync()
+                    facts = until(lambda: (facts := self.facts(wrong))["state"] == "barred" and facts, "a refusal")
+                    self.assertIn("region=", facts["reason"])
+                    self.assertEqual((meshes(wrong), facts["push"], self.rows(), self.refused()), (fine, True, 3, [["0"]]))
+        bucket.fault = lambda method, name: None
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), meshes(two)), (0, fine))
+
+    def test_a_machine_with_another_folder(self):
+        fine = self.cooked_by_one()
+        (self.folder / "other/blobs").mkdir(parents=True)
+        with self.machine("wrong", "--farm-blobs", f"file://{self.folder}/other") as wrong:
+            wrong.sync()
+            until(lambda: self.facts(wrong)["outbox"] == 0, "an empty outbox")
+            self.assertEqual((meshes(wrong), self.rows(), self.refused()), (fine, 3, [["0"]]))
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), meshes(two)), (0, fine))
+
+    def test_answers_without_end(self):
+        """To what is there, to what is not, to an upload; and heads without end."""
+        bucket = self.bucket()
+        bucket.made = True
+        fine = self.cooked_by_one()
+        for number, (fault, methods) in enumerate((("endless 404", ("GET",)), ("endless 200", ("GET",)), ("endless 200", ("PUT", "GET")),
+                                                   ("endless 503", ("GET", "PUT")), ("endless head", ("GET",)))):
+            with self.subTest(fault, methods=methods):
+                bucket.fault = lambda method, name, fault=fault, methods=methods: fault if method in methods else None
+                with self.machine(f"m{number}") as daemon:
+                    daemon.sync()
+                    self.save(daemon, "new.obj", 50 + number)
+                    self.assertEqual({name: digest for name, digest in meshes(daemon).items() if name in fine}, fine)
+                    self.assertEqual(daemon.get("/readyz").status, 200)
+
+    def test_a_list_without_end(self):
+        bucket = self.bucket()
+        bucket.made = True
+        self.cooked_by_one()
+        bucket.more = True
+        self.assertIn("does not end", self.hob("farm", "verify", *self.options, code=3))
+        bucket.more = False
+        bucket.fault = lambda method, name: "endless 200" if method == "GET" and not name else None
+        self.assertIn("does not end", self.hob("farm", "gc", *self.options, code=3))
+
+    def test_names_that_leave_the_bucket(self):
+        bucket = self.bucket()
+        bucket.made = True
+        self.cooked_by_one()
+        for name in ("blobs/../../other/secret", "blobs/%2e%2e/%2e%2e/other/secret", "blobs/readme.txt"):
+            bucket.objects[name] = b"not yours"
+        bucket.asked.clear()
+        self.assertIn("deleted no blobs", self.hob("farm", "gc", *self.options))
+        self.hob("farm", "verify", *self.options)
+        self.assertEqual([asked for asked in bucket.asked if asked[0] == "DELETE" or "other" in asked[1]], [])
+
+    def test_a_blob_that_is_a_pipe(self):
+        fine = self.cooked_by_one()
+        for blob in list(self.blobs.glob("blobs/??/*")):
+            blob.unlink()
+            os.mkfifo(blob)
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((meshes(two), two.cooked()), (fine, 3))
+        self.assertIsNotNone(self.hob("farm", "gc", *self.options))
+
+    def test_rows_that_are_huge(self):
+        """Under a real lookup and newer than the real record; each begins as a record does."""
+        fine = self.cooked_by_one()
+        self.postgres.sql(
+            "insert into hob_action(key, lookup, result, record, bytes, cook_ms, node) select sha256(lookup || n::text::bytea), lookup, result, "
+            "'{\"hob_result\":1,\"key\":\"' || encode(sha256(lookup || n::text::bytea), 'hex') || '\",\"lookup\":\"' || encode(lookup, 'hex') || '\",' "
+            "|| repeat(md5(n::text), 400000), 1, 1, 'evil' from hob_action, generate_series(1, 4) n", timeout=300)
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), meshes(two)), (0, fine))
+            self.assertLess(two.counters()["process_resident_memory_bytes"], 400 << 20)
+        self.assertIn("12 no records", self.hob("farm", "verify", *self.options, code=1))
+
+    def test_a_lease_for_a_hundred_years(self):
+        fine = self.cooked_by_one()
+        self.postgres.sql("delete from hob_action")
+        self.postgres.sql("update hob_lookup set records = 0, owner = 'evil', until = now() + interval '100 years'")
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((meshes(two), two.cooked()), (fine, 3))
+
+    def test_escapes_of_a_terminal(self):
+        self.cooked_by_one()
+        self.postgres.sql("update hob_action set node = E'\\x1b]0;evil\\x07', suspect = 1")
+        self.postgres.sql("update hob_node set name = E'\\x1b[2Jevil'")
+        for verb, code in (("status", 0), ("verify", 1)):
+            said = self.hob("farm", verb, *self.options, code=code)
+            self.assertIn("evil", said)
+            self.assertNotIn("\x1b", said)
+
+
+if __name__ == "__main__":
+    main()
