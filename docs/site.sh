@@ -33,14 +33,15 @@ nav:
   - Concepts: concepts.md
   - Troubleshooting: troubleshooting.md
   - Reference:
+      - Commands: commands.md
       - Settings: settings.md
-      - What is read: formats.md
-      - HTTP: http.md
-      - File formats: FORMATS.md
+      - Source formats: formats.md
+      - HTTP API: http.md
+      - Cooked file formats: FORMATS.md
       - Runtime: runtime.md
       - Comparison: comparison.md
   - Operations: operations.md
-  - Farm: farm.md
+  - One cache for many machines: farm.md
 YAML
 mkdocs build --quiet --strict --config-file "$out/mkdocs.yml"
 echo "$out/site/index.html"

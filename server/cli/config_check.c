@@ -69,9 +69,8 @@ static void check_addresses(const srv_config *config, uint32_t *count)
 		else if (exposed && !srv_config_text(config, SRV_CONFIG_token_file) &&
 				 !srv_config_flag(config, SRV_CONFIG_trust_network))
 			say(count, where,
-				"server.listen: other machines reach '%.*s', so 'hob serve' asks for server.token_file (see "
-				"'hob help "
-				"token') or server.trust_network",
+				"server.listen: other machines reach '%.*s', so 'hob serve' requires server.token_file (see "
+				"'hob help token') or server.trust_network",
 				HOB_FMT(one));
 		more = comma != SIZE_MAX;
 		rest = more ? hob_str_sub(rest, comma + 1, rest.len) : rest;
@@ -79,8 +78,8 @@ static void check_addresses(const srv_config *config, uint32_t *count)
 	bool cert = srv_config_text(config, SRV_CONFIG_tls_cert),
 		 key = srv_config_text(config, SRV_CONFIG_tls_key);
 	if (cert != key)
-		say(count, where, "server.%s also needs server.%s", cert ? "tls_cert" : "tls_key",
-			cert ? "tls_key" : "tls_cert");
+		say(count, srv_config_origin_name(config, cert ? SRV_CONFIG_tls_cert : SRV_CONFIG_tls_key),
+			"server.%s also needs server.%s", cert ? "tls_cert" : "tls_key", cert ? "tls_key" : "tls_cert");
 	static const srv_config_key files[] = {SRV_CONFIG_token_file, SRV_CONFIG_tls_cert, SRV_CONFIG_tls_key};
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++) {
 		const char *path = srv_config_text(config, files[i]);
@@ -92,7 +91,9 @@ static void check_addresses(const srv_config *config, uint32_t *count)
 
 static void check_environment(uint32_t *count)
 {
-	static const char *const others[] = {"HOB_URL", "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_PID"};
+	static const char *const others[] = {
+		"HOB_URL",	 "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_UPSTREAM_TOKEN", "HOB_PID", "HOB_ASSET",
+		"HOB_STATE", "HOB_KIND",  "HOB_ID",		"HOB_REV"};
 	const char *known[SRV_CONFIG_COUNT + HOB_COUNT_OF(others)];
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++)
 		known[key] = srv_config_table[key].environment;
@@ -104,8 +105,8 @@ static void check_environment(uint32_t *count)
 		const char *near = srv_cli_nearest(name, known, HOB_COUNT_OF(known));
 		if (near && hob_str_equal(name, hob_str_of(near)))
 			continue;
-		say(count, "environment", "nothing reads %.*s%s%s%s", HOB_FMT(name), near ? "; did you mean " : "",
-			near ? near : "", near ? "?" : "; 'hob help environment' lists what is read");
+		say(count, "environment", "Hob does not use %.*s%s%s%s", HOB_FMT(name), near ? "; did you mean " : "",
+			near ? near : "", near ? "?" : "; 'hob help environment' lists its variables");
 	}
 }
 

@@ -119,7 +119,7 @@ static int run_config(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 		if (check)
-			printf("%s is right\n", check);
+			printf("%s: no mistakes found\n", check);
 		else if (json) {
 			hob_buf_put(&out, "{", 1);
 			srv_config_print(&config, &out);

@@ -18,7 +18,7 @@
 static const char who[] = "hob diff";
 #define OTHER_FILE                                                                                           \
 	"'%s' is a file, but not a cooked one (.meshes .materials .scene .animations); 'hob cook' makes them "   \
-	"of a "                                                                                                  \
+	"from a "                                                                                                \
 	"model"
 
 /* One side: a file, or an asset of a daemon at a revision. */

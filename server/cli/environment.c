@@ -16,6 +16,7 @@ static const variable of_commands[] = {
 	{"HOB_TOKEN", "access token for that daemon"},
 	{"HOB_CACERT", "certificates to trust for https://, like --cacert"},
 	{"HOB_CONFIG", "configuration file to use instead of hob.json, like --config"},
+	{"HOB_UPSTREAM_TOKEN", "access token for the upstream of serve and cook"},
 	{"TMPDIR", "folder for temporary files of inspect and replay, instead of /tmp"},
 	{"NO_COLOR", "no colours; CLICOLOR_FORCE=1: colours in files and pipes, too"},
 	{"CI", "no colours, no keys, no line that updates in place; TERM=dumb does the same"},

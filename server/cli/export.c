@@ -256,7 +256,7 @@ static int run_export(int argc, char **argv)
 		return srv_cli_parse_exit(operands);
 	if (operands == 0 || !out)
 		return srv_cli_usage_error(&srv_cli_export, operands == 0 ? "name a model, a cooked file or an asset"
-																  : "say where to: -o FILE.glb or -o DIR");
+																  : "name the output: -o FILE.glb or -o DIR");
 	if (hob_str_ends_nocase(hob_str_of(out), HOB_STR(".glb")) && (operands > 1 || is_folder(argv[1])))
 		return srv_cli_usage_error(&srv_cli_export, "several models do not fit into '%s'; name a folder",
 								   out);

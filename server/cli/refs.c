@@ -213,17 +213,17 @@ static int run_refs(int argc, char **argv)
 	return code;
 }
 
-const cli_command srv_cli_refs = {
-	"refs", "DIR OLD NEW", "find references that a move has broken",
-	"OLD is a file or folder below DIR that is NEW now. Lists the references in glTF, OBJ, MTL and .merge "
-	"files below "
-	"DIR that led to OLD and lead nowhere now, and those of NEW itself that its move has broken, each with "
-	"the name that "
-	"mends it. Needs no daemon. --fix writes the names and leaves every other byte as it is. References "
-	"inside .glb "
-	"and other formats are not looked at. Exit code 1 if a file cannot be read or written.\n"
-	"\n"
-	"Examples:\n"
-	"  hob refs art/ tex/wood.png tex/oak.png\n"
-	"  hob refs art/ props sets/props --fix\n",
-	run_refs};
+const cli_command srv_cli_refs = {"refs", "DIR OLD NEW", "find references that a move has broken",
+								  "OLD is a file or folder below DIR that was renamed or moved to NEW. Lists "
+								  "the references in glTF, OBJ, MTL "
+								  "and .merge files below DIR that pointed to OLD and are now broken, and "
+								  "those of NEW itself that the move "
+								  "broke, each with the path that mends it. --fix writes these paths and "
+								  "changes no other byte. References in "
+								  ".glb and other formats are not checked. Needs no daemon. Exit code 1 if a "
+								  "file cannot be read or written.\n"
+								  "\n"
+								  "Examples:\n"
+								  "  hob refs art/ tex/wood.png tex/oak.png\n"
+								  "  hob refs art/ props sets/props --fix\n",
+								  run_refs};

@@ -122,7 +122,7 @@ static bool read_entry(const cJSON *item, int index, const char *list, const sce
 	if (!out->input == !merge)
 		return hob_fail(err, CONFIG, "%s: entry %d: %s", list, index,
 						merge ? "give 'input_scene' or 'merge', one of the two"
-							  : "'input_scene' is missing; or 'merge' with several");
+							  : "'input_scene' is missing (or 'merge', for several models)");
 	if (merge && !read_merge(merge, above, out))
 		return hob_fail(
 			err, CONFIG,

@@ -394,9 +394,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		srv_keyboard_restore();
 		_exit(EXIT_INTERRUPTED);
 	} else {
-		stop(d, number == SIGINT   ? "interrupted"
-				: number == SIGHUP ? "the terminal is gone"
-								   : "asked to end");
+		stop(d, number == SIGINT ? "interrupted" : number == SIGHUP ? "the terminal is gone" : "SIGTERM");
 	}
 }
 
@@ -593,7 +591,7 @@ static int run_serve(int argc, char **argv)
 	uv_run(&d.loop, UV_RUN_DEFAULT);
 	release(&d);
 	uv_loop_close(&d.loop);
-	srv_log(SRV_LOG_INFO, "stopped", "in order; everything that was published is kept");
+	srv_log(SRV_LOG_INFO, "stopped", "cleanly; everything that was published is kept");
 	return EXIT_GOOD;
 }
 

@@ -89,7 +89,8 @@ static int run_token(int argc, char **argv)
 	static const char *const verbs[] = {"create", "list", "revoke"};
 	const char *near = operands > 0 ? srv_cli_nearest(hob_str_of(verb), verbs, HOB_COUNT_OF(verbs)) : NULL;
 	if (near && strcmp(near, verb) != 0)
-		return srv_cli_usage_error(&srv_cli_token, "there is no '%s'; did you mean '%s'?", verb, near);
+		return srv_cli_usage_error(&srv_cli_token, "'%s' is no command of hob token; did you mean '%s'?",
+								   verb, near);
 	if (!near)
 		return srv_cli_usage_error(&srv_cli_token, "say what to do: create NAME, list or revoke NAME");
 	if (operands != (is_list ? 1 : 2))

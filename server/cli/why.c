@@ -522,7 +522,7 @@ static int run_log(int argc, char **argv)
 	bool json = false, following = false;
 	cli_option options[] = {{"--follow", 'f', CLI_FLAG, &following, NULL,
 							 "then wait: for the end of the job, or for each next job of the asset"},
-							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one a line"},
+							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one per line"},
 							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_log, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)

@@ -284,8 +284,8 @@ bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 		int code = errno;
 		if (engine->roots->fds[i] < 0 && !engine->roots->states[i].known)
 			return hob_fail(err, IO,
-							"the folder '%s' cannot be opened (%s), and nothing is known of it from earlier; "
-							"mount or make it, or name another one",
+							"the folder '%s' cannot be opened (%s), and Hob has not seen it before; mount or "
+							"create it, or name another folder",
 							root->path, strerror(code));
 		if (engine->roots->fds[i] < 0)
 			engine->roots->fds[i] = srv_store_open_nothing(engine->store);

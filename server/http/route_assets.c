@@ -147,7 +147,7 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 	*result =
 		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 						  "sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
-						  "rev; a leading '-' turns "
+						  "rev; a leading '-' reverses "
 						  "the order",
 						  "there is no order '%.*s'", HOB_FMT(sort));
 	return false;

@@ -63,14 +63,14 @@ class Docs(unittest.TestCase):
                 pass
         return code, ran.communicate(timeout=DEADLINE)[0]
 
-    def run_page(self, page):
+    def run_page(self, page, first=()):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-page-"))
         self.addCleanup(shutil.rmtree, folder)
         (folder / "art").mkdir()
         for name in ("spot.obj", "BoxVertexColors.glb"):
             shutil.copy(MODELS / "simple" / name, folder / "art")
         address = free_address()
-        script = ["set -e"]
+        script = ["set -e", *first]
         for language, body in blocks(page):
             self.assertIn(language, LANGUAGES, page.name)
             body = body.replace("127.0.0.1:7780", address).replace("/tmp/", f"{folder}/")
@@ -102,6 +102,19 @@ class Docs(unittest.TestCase):
                 if any(language == "c" for language, _ in blocks(page)) and not next(self.prefix.rglob("pkgconfig"), None):
                     self.skipTest("no build folder of CMake")
                 self.run_page(page)
+
+    def test_the_first_five_minutes(self):
+        """README shows the daemon with what it prints; the other blocks ask it."""
+        self.run_page(PROJECT / "README.md", ["hob serve art/ &", "hob get art/spot.obj --wait 60 -o first.meshes"])
+
+    def test_every_command_is_listed(self):
+        ran = subprocess.run([HOB, "help"], capture_output=True, text=True, timeout=DEADLINE, check=True,
+                             env=dict(os.environ, NO_COLOR="1"))
+        commands = set(re.findall(r"^  ([a-z]+)  +\w", ran.stdout, re.M))
+        self.assertGreater(len(commands), 20)
+        text = (DOCS / "commands.md").read_text()
+        self.assertEqual(set(re.findall(r"`hob ([a-z]+)", text)) - commands - {"help"}, set(), "commands that do not exist")
+        self.assertEqual({name for name in commands if f"`hob {name}" not in text}, set(), "commands that the page leaves out")
 
     @unittest.skipUnless(shutil.which("git") and shutil.which("curl"), "there is no git or no curl")
     def test_the_report_of_a_pull_request(self):

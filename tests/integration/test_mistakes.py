@@ -47,7 +47,7 @@ TYPED = [
     ("hob export gone.glb -o x.glb", 2, ["no file 'gone.glb' here"]),
     ("hob export art", 2, ["-o FILE.glb or -o DIR"]),
     ("hob replay gone.tar", 2, ["'gone.tar' cannot be opened"]),
-    ("hob serve gone", 2, ["folder", "gone' cannot be opened", "mount or make it"]),
+    ("hob serve gone", 2, ["folder", "gone' cannot be opened", "mount or create it"]),
     ("hob serve art --listen 7780", 2, ["'7780' is not HOST:PORT", "127.0.0.1:7780"]),
     ("hob serve art --listen :7780", 2, ["':7780' is not an address", "127.0.0.1:7780"]),
     ("hob serve art --listen 127.0.0.1:99999", 2, ["99999", "127.0.0.1:7780"]),
@@ -75,8 +75,9 @@ TYPED = [
     ("hob config --check c/exposed.json", 2, ["0.0.0.0:7780", "server.token_file", "server.trust_network"]),
     ("hob config --check c/tls.json", 2, ["server.tls_cert also needs server.tls_key"]),
     ("hob config --check c/size.json", 2, ["cache.max_size", "20 GiB"]),
-    ("HOB_LISTN=x hob config --check c/good.json", 2, ["nothing reads HOB_LISTN", "HOB_LISTEN"]),
-    ("hob config --check c/good.json", 0, ["is right"]),
+    ("HOB_LISTN=x hob config --check c/good.json", 2, ["Hob does not use HOB_LISTN", "HOB_LISTEN"]),
+    ("HOB_UPSTREAM_TOKEN=x hob config --check c/good.json", 0, ["no mistakes found"]),
+    ("hob config --check c/good.json", 0, ["no mistakes found"]),
 ]
 
 # To a daemon: method, target, body, status, words.

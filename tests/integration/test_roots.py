@@ -307,7 +307,7 @@ class Roots(Scenario):
                                    capture_output=True, text=True, check=False)
             self.assertEqual(ended.returncode, 2)
             self.assertIn(f"the folder '{wrong}' cannot be opened (No such file or directory)", ended.stderr)
-            self.assertIn("mount or make it, or name another one", ended.stderr)
+            self.assertIn("mount or create it, or name another folder", ended.stderr)
 
     # ---- how many files
 
