@@ -6,6 +6,7 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void srv_engine_assets_free(struct engine_assets *assets)
@@ -67,6 +68,7 @@ uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full)
 
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
 {
+	assert(id < engine->assets->count);
 	asset *a = srv_asset_at(engine, id);
 	if (engine->closing)
 		return (srv_asset_todo){0};

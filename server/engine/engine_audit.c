@@ -52,16 +52,12 @@ static void finish(srv_engine *engine)
 
 /* ---- whom, and when */
 
-static bool is_busy(const srv_engine *engine)
-{
-	return engine->jobs->alive > 0 || engine->jobs->waiting || srv_queue_count(engine->jobs->queue) > 0;
-}
-
 static bool is_quiet(srv_engine *engine)
 {
 	struct engine_audit *audit = engine->audit;
 	uint64_t now = uv_now(engine->loop), jobs = engine->counters.jobs;
-	if (is_busy(engine) || audit->jobs_seen != jobs || audit->rev_seen != engine->publishing->rev) {
+	if (!srv_engine_is_idle(engine) || audit->jobs_seen != jobs ||
+		audit->rev_seen != engine->publishing->rev) {
 		audit->jobs_seen = jobs;
 		audit->rev_seen = engine->publishing->rev;
 		audit->quiet_since = now;
@@ -119,7 +115,7 @@ static void go_on(void *user, const srv_fact *fact)
 	hob_error error;
 	bool same =
 		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->shown.good, &audit->recipe);
-	if (is_busy(engine) || !same || !srv_asset_is_current(engine, a) ||
+	if (!srv_engine_is_idle(engine) || !same || !srv_asset_is_current(engine, a) ||
 		!srv_asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
 		finish(engine);
 		return;

@@ -11,6 +11,7 @@
 #include "engine_turn.h"
 #include "engine_upkeep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,7 @@ static void drop(srv_engine *engine, asset *a)
 		return;
 	held_change *h = &set->held[a->changeset.held - 1];
 	hob_buf_release(&h->tail);
+	assert(h->asset == a->id && set->held_live > 0);
 	h->asset = HOB_NONE;
 	set->held_live--;
 	a->changeset.held = 0;

@@ -10,6 +10,7 @@
 #include "../log/log.h"
 #include "../reuse/kept.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { JOB_ARENA = 256 << 20 };
@@ -487,6 +488,7 @@ bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 	job->client = (pool_client){srv_job_cooked, srv_job_progress};
 	job->engine = engine;
 	job->asset = id;
+	assert(job->order.id != 0 && a->life.job == job);
 	job->order.priority = priority;
 	job->cook.started_at_ms = srv_engine_now_ms();
 	hob_buf_clear(&a->why);

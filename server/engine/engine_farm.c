@@ -19,6 +19,7 @@ enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
 static void take_out(engine_job *job)
 {
+	assert(job->claim.state == ENGINE_CLAIM_WAITS && job->engine->exchange->unclaimed_count > 0);
 	engine_job **at = &job->engine->exchange->unclaimed;
 	while (*at != job)
 		at = &(*at)->list_next;
@@ -100,6 +101,7 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
 	job->claim.state = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
+	assert(engine->exchange->claiming > 0 && engine->exchange->asking > 0);
 	engine->exchange->claiming--;
 	engine->exchange->asking--;
 	if (job->abandoned || engine->closing) {

@@ -1,5 +1,6 @@
 #include "engine_publish.h"
 
+#include "../cook/error_json.h"
 #include "../log/log.h"
 
 void srv_publish_job(engine_job *job, const char *state)

@@ -4,6 +4,7 @@
 #include "engine_sources.h"
 #include "engine_upkeep.h"
 
+#include "../cook/error_json.h"
 #include "../log/log.h"
 #include "../reuse/kept.h"
 #include "../worker/check.h"

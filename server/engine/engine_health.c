@@ -1,5 +1,8 @@
 #include "engine_health.h"
 
+#include "../cook/error_json.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,6 +30,7 @@ void srv_engine_health_free(struct engine_health *health)
 
 void srv_engine_set_health(srv_engine *engine, engine_health_part part, const hob_error *why)
 {
+	assert(part < ENGINE_HEALTH_PARTS);
 	uv_mutex_lock(&engine->health->lock);
 	engine->health->ill[part] = why ? *why : (hob_error){0};
 	uv_mutex_unlock(&engine->health->lock);
@@ -51,7 +55,7 @@ static void put_with_hint(srv_engine *engine, engine_health_part part, hob_buf *
 {
 	hob_error why = look(engine, part);
 	if (why.code != HOB_ERR_OK)
-		hob_buf_printf(out, "%s; %s", why.context, srv_engine_hint(why.code));
+		hob_buf_printf(out, "%s; %s", why.context, srv_error_hint(why.code));
 }
 
 void srv_engine_trouble(void *user, hob_buf *out)
@@ -80,17 +84,4 @@ void srv_engine_set_sandbox(srv_engine *engine, const char *sandbox)
 const char *srv_engine_sandbox(const srv_engine *engine)
 {
 	return atomic_load(&engine->health->sandbox_known) ? engine->health->sandbox : "unknown";
-}
-
-const char *srv_engine_hint(hob_err_code code)
-{
-	switch (code) {
-#define HINT(name, text)                                                                                     \
-	case HOB_ERR_##name:                                                                                     \
-		return text;
-#include "../../schema/hints.def"
-#undef HINT
-	default:
-		return "";
-	}
 }

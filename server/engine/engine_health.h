@@ -19,6 +19,5 @@ void srv_engine_set_health(srv_engine *engine, engine_health_part part,
 /* Loop thread. NULL: all is well. */
 const hob_error *srv_engine_ill(const srv_engine *engine, engine_health_part part);
 void srv_engine_set_sandbox(srv_engine *engine, const char *sandbox); /* once */
-const char *srv_engine_hint(hob_err_code code); /* the hint for such an error; may be empty */
 
 #endif

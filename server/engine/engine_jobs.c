@@ -1,5 +1,6 @@
 #include "engine_jobs.h"
 
+#include "../cook/error_json.h"
 #include "../log/log.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
@@ -104,7 +105,7 @@ static void on_pool_trouble(void *user, const hob_error *why)
 	srv_engine *engine = user;
 	const hob_error *before = srv_engine_ill(engine, ENGINE_HEALTH_WORKERS);
 	if (why && !(before && strcmp(before->context, why->context) == 0))
-		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, srv_engine_hint(why->code));
+		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, srv_error_hint(why->code));
 	if (!why)
 		srv_log(SRV_LOG_INFO, "workers", "can be started again");
 	srv_engine_set_health(engine, ENGINE_HEALTH_WORKERS, why);
@@ -208,6 +209,7 @@ void srv_job_detach(engine_job *job)
 void srv_job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
+	assert(!job->on_worker && !job->abroad.asking && engine->jobs->alive > 0);
 	assert(engine->closing || srv_asset_at(engine, job->asset)->life.job != job);
 	if (job->claim.state != ENGINE_CLAIM_NONE)
 		srv_engine_end_claim(job);

@@ -2,6 +2,8 @@
 
 #include "../worker/machine.h"
 
+#include <assert.h>
+
 /* The priority of a dirty asset, and what raises it while it waits. */
 
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
@@ -13,6 +15,7 @@ srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priorit
 
 void srv_engine_wait_for_worker(engine_job *job)
 {
+	assert(srv_engine_waits_for_worker(job));
 	engine_job **at = &job->engine->jobs->waiting;
 	while (*at && (*at)->order.priority <= job->order.priority)
 		at = &(*at)->list_next;

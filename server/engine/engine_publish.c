@@ -1,5 +1,6 @@
 #include "engine_publish.h"
 
+#include "../cook/error_json.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_health.h"
@@ -82,6 +83,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
 	assert(engine->publishing->open_rev.open);
+	assert((change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life));
 	hob_buf *all = &engine->publishing->open_rev.all;
 	engine->publishing->rev += engine->publishing->open_rev.count == 0;
 	if (engine->publishing->open_rev.count++ > 0)
@@ -99,6 +101,7 @@ void srv_publish_change(srv_engine *engine, const engine_change *change)
 
 void srv_publish_end(srv_engine *engine)
 {
+	assert(engine->publishing->open_rev.open);
 	srv_change_row row = {engine->publishing->rev, HOB_STR("asset"),
 						  hob_buf_str(&engine->publishing->open_rev.all)};
 	hob_error error;

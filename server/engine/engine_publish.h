@@ -62,10 +62,4 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 /* The row of a job that was cancelled before it began. */
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order);
 
-/* engine_error.c */
-void srv_error_json(const hob_error *error, const char *stage, hob_buf *out);
-/* Copies an error and adds the asset's `path`, unless the text already begins with another file's name or, for a merge,
- * names the part. Kept errors name no file, because assets with the same bytes share them. */
-void srv_error_of_asset(hob_str json, hob_str path, hob_buf *out);
-
 #endif

@@ -28,7 +28,7 @@ struct engine_requests {
 
 /* ---- answers */
 
-asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control)
+static asset *asked_asset(srv_engine *engine, srv_control *control)
 {
 	uint32_t id = srv_engine_asset_by_name(engine, control->asset);
 	if (id != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, id)->life))
@@ -118,7 +118,7 @@ static bool waits_for_a_look(const asset *a, const srv_waiter *w)
 
 static bool all_idle(srv_engine *engine, const srv_waiter *w)
 {
-	bool idle = engine->jobs->alive == 0 && srv_queue_count(engine->jobs->queue) == 0;
+	bool idle = srv_engine_is_idle(engine);
 	if (!idle && !w->some_roots)
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
@@ -195,7 +195,7 @@ void srv_engine_answer_waiters(srv_engine *engine)
 
 static void control_wait(srv_engine *engine, srv_control *control)
 {
-	asset *a = srv_engine_asked_asset(engine, control);
+	asset *a = asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = a->id;
@@ -207,7 +207,7 @@ static void control_wait(srv_engine *engine, srv_control *control)
 
 static void control_cook(srv_engine *engine, srv_control *control)
 {
-	asset *a = srv_engine_asked_asset(engine, control);
+	asset *a = asked_asset(engine, control);
 	if (!a)
 		return;
 	uint32_t id = a->id;

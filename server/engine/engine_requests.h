@@ -8,8 +8,6 @@ struct engine_requests *srv_engine_requests_new(void);
 void srv_engine_requests_free(struct engine_requests *requests);
 void srv_engine_start_requests(srv_engine *engine);
 void srv_engine_close_requests(srv_engine *engine); /* answers everything with 503 */
-/* NULL: the request was answered with 404. */
-asset *srv_engine_asked_asset(srv_engine *engine, srv_control *control);
 bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id);
 void srv_engine_answer_waiters(srv_engine *engine); /* once a turn */
 /* The watch passed its mark: see srv_watch_mark. */

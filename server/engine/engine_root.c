@@ -8,6 +8,7 @@
 #include "engine_turn.h"
 #include "engine_upkeep.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -161,6 +162,7 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 {
+	assert(root < engine->roots->count);
 	root_state *state = &engine->roots->states[root];
 	srv_view_root *r = &engine->roots->shown[root];
 	bool news = !r->missing_since_ms, same = state->away && strcmp(state->away, why) == 0;
@@ -233,6 +235,7 @@ bool srv_engine_find_root(srv_engine *engine, uint32_t root)
 
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 {
+	assert(!srv_engine_root_is_away(engine, root));
 	uint32_t *back = malloc((engine->assets->count + 1) * sizeof *back), count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);

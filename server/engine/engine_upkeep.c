@@ -5,6 +5,7 @@
 #include "engine_exchange.h"
 #include "engine_sources.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ static void fold_done(uv_work_t *work, int status)
 
 static void begin_sync(srv_engine *engine, uv_work_cb run, uv_after_work_cb done)
 {
+	assert(!engine->upkeep->syncing);
 	engine->upkeep->syncing = true;
 	engine->upkeep->sync_work.data = engine;
 	srv_engine_work(engine, &engine->upkeep->sync_work, run, done);
@@ -232,8 +234,8 @@ static void rest_done(uv_work_t *work, int status)
 static void give_memory_back(srv_engine *engine)
 {
 	uint64_t now = uv_now(engine->loop);
-	bool busy = engine->jobs->alive > 0 || srv_queue_count(engine->jobs->queue) > 0;
-	if (engine->closing || engine->upkeep->rest.under_way || busy || now < engine->upkeep->rest.at_ms)
+	if (engine->closing || engine->upkeep->rest.under_way || !srv_engine_is_idle(engine) ||
+		now < engine->upkeep->rest.at_ms)
 		return;
 	engine->upkeep->rest.at_ms = now + REST_MS;
 	engine->upkeep->rest.under_way = true;

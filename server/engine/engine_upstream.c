@@ -3,6 +3,7 @@
 #include "../../core/base/json_write.h"
 #include "../log/log.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ static uint32_t longest_wait(const engine_job *job)
 
 static void begin_asking(engine_job *job)
 {
+	assert(!job->abroad.asking);
 	job->abroad.asking = job->cooking = true;
 	job->engine->exchange->asking++;
 }
@@ -32,6 +34,7 @@ static void begin_asking(engine_job *job)
 static bool end_asking(engine_job *job)
 {
 	srv_engine *engine = job->engine;
+	assert(job->abroad.asking && engine->exchange->asking > 0);
 	job->abroad.asking = job->cooking = false;
 	engine->exchange->asking--;
 	if (!job->abandoned && !engine->closing)

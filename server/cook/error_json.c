@@ -1,9 +1,20 @@
-#include "engine_health.h"
-#include "engine_publish.h"
+#include "error_json.h"
 
 #include <cjson/cJSON.h>
+#include <string.h>
 
-/* Prints errors as JSON, with the place and a hint. */
+const char *srv_error_hint(hob_err_code code)
+{
+	switch (code) {
+#define HINT(name, text)                                                                                     \
+	case HOB_ERR_##name:                                                                                     \
+		return text;
+#include "../../schema/hints.def"
+#undef HINT
+	default:
+		return "";
+	}
+}
 
 /* Importers name places as "line 71" or "line 71, column 12". */
 static uint32_t number_after(hob_str text, hob_str word)
@@ -26,7 +37,7 @@ void srv_error_json(const hob_error *error, const char *stage, hob_buf *out)
 	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
 	hob_buf_put_json(out, text);
 	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
-	hob_buf_put_json(out, hob_str_of(srv_engine_hint(error->code)));
+	hob_buf_put_json(out, hob_str_of(srv_error_hint(error->code)));
 	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
 	if (line > 0)
 		hob_buf_printf(
