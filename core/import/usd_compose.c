@@ -71,7 +71,7 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	return add_site(u, out, &site, &id, err);
 }
 
-/* What of the first site counts: all, or only what its arcs bring; when a prim is moved, also where it is moved from. */
+/* What counts: all, or what arcs of the prim bring; when a prim is moved, also where it is moved from. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
 /* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
@@ -98,7 +98,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 			wanted[i] = hob_usd_move_to(stack, path) != HOB_NONE;
 		}
 		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]);
-		if (gone[i] || (i == 0 && local != LOCAL))
+		if (gone[i] || (i == 0 && local == MOVED) || (local == FOREIGN && !hob_usd_is_direct(from->sites, i)))
 			memset(next[i].specs, 0xFF, stack->layer_count * sizeof *next[i].specs);
 		next[i].arcs_done = next[i].variants_done = false;
 		next[i].depth++;

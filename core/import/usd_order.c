@@ -8,6 +8,14 @@ bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site)
 	return false;
 }
 
+bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site)
+{
+	for (const hob_usd_site *s = &sites[site]; s->parent != HOB_NONE; s = &sites[s->parent])
+		if (s->arc != HOB_USD_CLIPS && s->arc != HOB_USD_RELOCATE && s->from_depth == sites[s->parent].depth)
+			return true;
+	return false;
+}
+
 typedef struct walk {
 	hob_usd *u;
 	const hob_usd_tree *tree;

@@ -302,8 +302,8 @@ typedef struct hob_usd_tree {
 	bool busy;
 } hob_usd_tree;
 
-/* The tree of a child: that of `parent` one name further, with the arcs written there. `local` false: without what the root's own
- * layers say, as below an instance. */
+/* The tree of a child: that of `parent` one name further, with the arcs written there. `local` false: of an instance, with what its own
+ * arcs bring alone. */
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
@@ -311,6 +311,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 
 /* Whether some layer says something there. */
 bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
+/* Whether an arc that is written at this prim, not at one above it, brings the site: all that counts below an instance. */
+bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
 						uint32_t *count, hob_error *err) HOB_MUST_CHECK;

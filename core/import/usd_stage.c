@@ -346,12 +346,13 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	for (uint32_t i = prim->order_count; i-- > 0;) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
 		const hob_usd_stack *stack = &u->stacks[site->stack];
+		if (prim->instance && !hob_usd_is_direct(prim->sites, prim->order[i]))
+			continue;
 		if (!moved_names(u, site, out, err))
 			return false;
 		for (uint32_t k = stack->layer_count; k-- > 0;) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			/* Below an instance the root's own layers do not count. */
-			if (site->specs[k] == HOB_NONE || (prim->instance && site->arc == HOB_USD_ROOT))
+			if (site->specs[k] == HOB_NONE)
 				continue;
 			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE;
 				 s = layer->specs[s].next)
@@ -398,7 +399,7 @@ static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 static bool has_arcs(const hob_usd_prim *prim)
 {
 	for (uint32_t i = 0; i < prim->order_count; i++)
-		if (prim->sites[prim->order[i]].arc != HOB_USD_ROOT)
+		if (hob_usd_is_direct(prim->sites, prim->order[i]))
 			return true;
 	return false;
 }

@@ -77,6 +77,8 @@ const composition = [
 	['a definition that is inherited beats a class that is', stage(`class "C" { ${square('M')} }\ndef "D" { ${square('N', 3)} }\nover "W" (inherits = [</C>, </D>]) {}`), ['stage.usda', 'def "D"', 'over "D"'], { flat: false }],
 	['a class that is specialized makes a class', stage(`class "C" { ${square('M')} }\ndef Xform "D" { ${square('N', 3)} }\nover "W" (specializes = [</C>, </D>]) {}`), ['stage.usda', '[</C>, </D>]', '[</D>, </C>]'], { flat: false }],
 	['a class inside what is inherited stays one', two(`class "C" { class "M" {} }\ndef "W" (inherits = </C>) { over "M" (references = @b.usda@) {} }`, W(square('N', 3))), ['stage.usda', 'class "M"', 'over "M"'], { flat: false }],
+	['an instance in a reference is what its own arcs bring', also(two(W('', 'references = @b.usda@'), W(`def "A" (references = @c.usda@\ninstanceable = true) { over "M" { ${RED} }\n${square('N', 5)} }`)), c(W(square('M', 0, GREEN)))), ['b.usda', 'instanceable = true', 'instanceable = false']],
+	['a prim without arcs of its own is no instance', two(W('over "A" { over "M" { color3f[] primvars:displayColor = [(1, 0, 0)] } }', 'references = @b.usda@'), W(`def Xform "A" (instanceable = true) { ${square('M', 0, GREEN)} }`)), ['stage.usda', '(1, 0, 0)', '(0, 1, 0)']],
 	['deep scopes', stage(W(chain(60, square('M', 2)))), ['stage.usda', '(2, 0, 0)', '(3, 0, 0)']],
 ];
 
