@@ -10,9 +10,9 @@ typedef struct candidate {
 
 /* ---- which partitions are promising */
 
-/* What steps of 2 and of 3 bits take of the variance along a line, about: chosen by measuring. */
+/* What steps of 2 bits take of the variance along a line, about: chosen by measuring, with alpha. Opaque blocks are better
+ * off without it: many were compressed before, and lie on the lines of a partition exactly. */
 #define COARSE_STEPS (1.0f - 1.0f / 18)
-#define FINE_STEPS	 (1.0f - 1.0f / 80)
 
 typedef struct statistics {
 	lanes count[GROUPS], sum[4][GROUPS], product[4][4][GROUPS]; /* product: [k][j], j <= k */
@@ -221,7 +221,7 @@ static void subset_moments(const block *b, uint32_t mask, moments *out)
 		}
 }
 
-static void rank_partitions3(const block *b, float taken, uint8_t out[PARTITIONS])
+static void rank_partitions3(const block *b, uint8_t out[PARTITIONS])
 {
 	float estimate[PARTITIONS];
 	for (uint32_t p = 0; p < PARTITIONS; p++) {
@@ -239,7 +239,7 @@ static void rank_partitions3(const block *b, float taken, uint8_t out[PARTITIONS
 					product[at++][s] = m.product[k][j];
 			}
 		}
-		left = residual(count, sum, product, 3, taken);
+		left = residual(count, sum, product, 3, 1.0f);
 		estimate[p] = left[0] + left[1] + left[2];
 	}
 	smallest(estimate, PARTITIONS, out);
@@ -271,7 +271,7 @@ static void try_three(const block *b, uint32_t wanted, uint32_t rounds, candidat
 {
 	uint8_t order[PARTITIONS];
 	uint32_t fine = 0;
-	rank_partitions3(b, FINE_STEPS, order);
+	rank_partitions3(b, order);
 	for (uint32_t i = 0; i < PARTITIONS && (i < wanted || fine < wanted / 2); i++) {
 		if (i < wanted)
 			try_three_subsets(b, 2, order[i], rounds, best);
@@ -453,10 +453,8 @@ typedef struct effort {
 static const effort efforts[][2] = {
 	/* with alpha, opaque */
 	[HOB_BC_FAST] = {{1, 1, 0, 1, 0, 0, 0, 0, 800.0f, 1}, {1, 1, 0, 0, 0, 0, 0, 0, 600.0f, 1}},
-	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 0, 1, 0, 24.0f, COARSE_STEPS},
-					 {1, 1, 0, 1, 0, 0, 1, 0, 24.0f, FINE_STEPS}},
-	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 0, 4, 6, 0.0f, COARSE_STEPS},
-					 {3, 16, 4, 4, 4, 4, 4, 0, 0.0f, FINE_STEPS}},
+	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 0, 1, 0, 24.0f, COARSE_STEPS}, {1, 1, 0, 1, 0, 0, 1, 0, 24.0f, 1}},
+	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 0, 4, 6, 0.0f, COARSE_STEPS}, {3, 16, 4, 4, 4, 4, 4, 0, 0.0f, 1}},
 };
 
 static void try_partitions(block *b, const effort *e, candidate *best)

@@ -40,7 +40,7 @@
 #include "../recipe/settings.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
-#define HOB_TEXTURE_VERSION 12
+#define HOB_TEXTURE_VERSION 13
 
 typedef struct hob_texture_request {
 	const hob_io *io;
