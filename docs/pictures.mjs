@@ -78,15 +78,14 @@ try {
 	};
 	const drawn = () => page.waitForFunction(() => {
 		const viewer = document.querySelector('.viewer-root')?.parentElement.viewer;
-		return viewer?.levels && !viewer.says.textContent;
+		return viewer?.levels && !viewer.message;
 	});
 	/* What the view says of a save goes away again, so it is listened to from before. */
 	const saved = async (path, text) => {
 		await page.evaluate(() => {
 			const { viewer } = document.querySelector('.viewer-root').parentElement;
 			viewer.told = [];
-			viewer.ear ??= new MutationObserver(() => viewer.told.push(viewer.says.textContent));
-			viewer.ear.observe(viewer.says, { childList: true });
+			viewer.ear ??= viewer.changes.follow(() => viewer.told.push(viewer.message));
 		});
 		studio.save(path, text);
 		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.told

@@ -72,7 +72,7 @@ const open = (path) => page.evaluate((wantedPath) => new Promise((done) => {
 				link.remove();
 				return done({ ...times, model: performance.now() - begin, ...viewer.stage.costs() });
 			}
-			if (!viewer.alert.hidden) return done({ failed: viewer.alert.textContent });
+			if (viewer.fault) return done({ failed: viewer.fault.message });
 		}
 		requestAnimationFrame(look);
 	};

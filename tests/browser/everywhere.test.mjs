@@ -57,7 +57,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 	};
 	const drawn = () => page.waitForFunction(() => {
 		const viewer = document.querySelector('.viewer-root')?.parentElement.viewer;
-		return viewer?.levels && viewer.stage.took !== undefined && !viewer.says.textContent;
+		return viewer?.levels && viewer.stage.took !== undefined && !viewer.message;
 	});
 
 	test('while there is nothing yet', async (t) => {
@@ -109,7 +109,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 	test('what opens above or beside a page', async (t) => {
 		await t.test('unsaved settings', async () => {
 			await go('/ui/asset/art/dungeon/chest_gold.obj?tab=settings');
-			await page.getByLabel('Merge copies').check();
+			await page.getByLabel('Merge instances').check();
 			await look(page, 'unsaved');
 			await page.getByRole('button', { name: 'Discard' }).click();
 		});
@@ -155,15 +155,15 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 		});
 	});
 
-	test('while the cache above is away', async () => {
+	test('while the upstream cache is unreachable', async () => {
 		const alone = await openStudio({ 'spot.obj': model('simple/spot.obj') }, { options: ['--upstream', 'http://127.0.0.1:1'] });
 		try {
 			await alone.sync();
 			const below = await alone.newPage('/');
-			await below.getByText(/The cache above does not answer/).waitFor();
+			await below.getByText(/The upstream cache is unreachable/).waitFor();
 			await look(below, 'away-overview');
 			await below.goto(`${alone.origin}/ui/cache`);
-			await below.getByText('Does not answer; everything is cooked here').waitFor();
+			await below.getByText('Unreachable; everything is cooked here').waitFor();
 			await look(below, 'away-cache');
 		} finally {
 			await alone.close();

@@ -60,7 +60,7 @@ describe('framing', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 			else await page.goto(address);
 			await page.waitForFunction((path) => {
 				const found = document.querySelector('.viewer-root')?.parentElement.viewer;
-				return found?.asset.path === path && found.levels && !found.says.textContent;
+				return found?.asset.path === path && found.levels && !found.message;
 			}, `${model.name}/${fileOf(model)}`);
 			const poses = [await viewer(seen)];
 			const clips = await viewer((v) => v.model.animations.map(({ duration }) => duration));

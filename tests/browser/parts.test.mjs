@@ -19,7 +19,19 @@ const square = (name, texels) => ({
 /* Radiance: one colour, darker below. */
 const sky = (...color) => Buffer.concat([Buffer.from('#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 16 +X 32\n'),
 	...Array.from({ length: 16 * 32 }, (_, i) => Buffer.from([...color.map((c) => c * (i < 256 ? 200 : 120)), 128]))]);
+/* A hilly square of side * side cells. */
+function hills(side) {
+	const lines = [];
+	for (let y = 0; y <= side; y++) for (let x = 0; x <= side; x++)
+		lines.push(`v ${x / side} ${(0.1 * Math.sin(x / 9) * Math.cos(y / 7)).toFixed(5)} ${y / side}`);
+	for (let y = 0; y < side; y++) for (let x = 0; x < side; x++) {
+		const at = y * (side + 1) + x + 1;
+		lines.push(`f ${at} ${at + side + 1} ${at + side + 2} ${at + 1}`);
+	}
+	return `${lines.join('\n')}\n`;
+}
 const files = {
+	'cube.glb': model('AnimatedMorphCube.glb'), 'hills/hills.obj': hills(160), 'hills/cook.json': '{"lods": {"max": 3}}',
 	...square('coarse', 64), ...square('fine', 4096), 'tile.png': run('sys.stdout.buffer.write(hobtest.png(90, 90, 90, 16))'),
 	'robot.gltf': run('sys.stdout.write(robot.text(robot.model()))'), 'box.glb': model('BoxVertexColors.glb'), 'spot.obj': model('spot.obj'),
 	'color.png': run('sys.stdout.buffer.write(hobtest.png(200, 40, 40))'),
@@ -69,14 +81,30 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 
 	test('what the next asset could use stays: no program is made anew, and the canvas keeps its pixels', async () => {
 		await viewer((v) => {
-			const { renderer } = v.stage;
+			const { renderer, surface } = v.stage;
 			const { setDrawingBufferSize } = renderer;
+			surface.slow = false; /* nothing is drawn at twice the size when it rests */
+			v.stage.setFine(false);
 			globalThis.resized = 0;
 			renderer.setDrawingBufferSize = (...size) => (globalThis.resized++, setDrawingBufferSize.apply(renderer, size));
 			globalThis.linked = new Set(renderer.info.programs);
 		});
 		for (const name of ['box.glb', 'spot.obj', 'robot.gltf']) await go(name);
 		assert.deepEqual(await viewer((v) => [globalThis.resized, v.stage.renderer.info.programs.filter((one) => !globalThis.linked.has(one)).length]), [0, 0]);
+	});
+
+	test('drawn in software, what rests is drawn at twice the size, and what moves is not', async () => {
+		await viewer((v) => {
+			v.stage.surface.slow = true;
+			v.stage.invalidate();
+		});
+		const width = () => viewer((v) => v.stage.canvas.width / v.stage.host.clientWidth);
+		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.stage.fine);
+		assert.equal(await width(), 2);
+		await viewer((v) => v.stage.turn(0.1, 0));
+		await page.waitForFunction(() => !document.querySelector('.viewer-root').parentElement.viewer.stage.fine);
+		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.stage.fine);
+		await viewer((v) => v.fit());
 	});
 
 	test('what fills the view still does when the view is resized, until somebody moves the camera', async () => {
@@ -117,9 +145,9 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		assert.notEqual(without, whole);
 		await tree.getByRole('button', { name: 'Hide arm' }).first().click();
 		assert.equal(await picture(), whole, 'shown again, the picture is the one before');
-		await tree.getByRole('button', { name: 'Alone arm' }).first().click();
+		await tree.getByRole('button', { name: 'Isolate arm' }).first().click();
 		assert.ok(![whole, without].includes(await picture()));
-		await tree.getByRole('button', { name: 'Alone arm' }).first().click();
+		await tree.getByRole('button', { name: 'Isolate arm' }).first().click();
 		await page.getByLabel('Find a part').fill('');
 		const at = await viewer((v) => {
 			const center = v.box.min.clone().set(1.95, 0.53, 0.45).project(v.stage.camera);
@@ -134,7 +162,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 
 	test('light and exposure change the picture, vertex colours are shown, axe finds nothing', async () => {
 		const before = await picture();
-		await page.getByLabel('Surroundings').selectOption('sun');
+		await page.getByLabel('Environment').selectOption('sun');
 		const sun = await picture();
 		assert.notEqual(sun, before);
 		await page.getByLabel('Exposure').fill('1.5');
@@ -144,6 +172,73 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await page.getByRole('button', { name: 'Normals as lines' }).click();
 		assert.ok(await viewer((v) => v.helpers.normals.children.length) > 0);
 		await assertAccessible(page);
+	});
+
+	test('normals and tangents are drawn as lines', async () => {
+		await go('cube.glb');
+		for (const [name, key] of [['Normals as lines', 'normals'], ['Tangents as lines', 'tangents']]) {
+			assert.equal(await viewer((v, which) => v.helpers[which] ?? null, key), null);
+			await page.getByRole('button', { name }).click();
+			assert.equal(await viewer((v, which) => v.helpers[which].children[0].geometry.attributes.position.count, key), 48, 'two ends for each of 24 vertices');
+			await page.getByRole('button', { name }).click();
+		}
+	});
+
+	test('by distance, the level follows the camera', async () => {
+		await go('hills/hills.obj');
+		const drawn = () => viewer((v) => {
+			v.stage.frame(performance.now());
+			return { levels: v.byDistance?.drawn ?? [v.lod, v.lod], triangles: v.stage.counts.triangles, full: v.levels.map(({ triangles }) => triangles) };
+		});
+		await page.getByRole('button', { name: 'By distance' }).click();
+		await viewer((v) => v.stage.approach(0.1));
+		const near = await drawn();
+		assert.deepEqual([near.levels.slice(0, 2), near.triangles], [[0, 0], near.full[0]], 'close by, the full mesh');
+		await viewer((v) => v.stage.approach(200));
+		const far = await drawn();
+		assert.ok(far.levels[0] > 0 && far.triangles === far.full[far.levels[0]], JSON.stringify(far));
+		await page.getByText(`Drawn now: level ${far.levels[0]}`).waitFor();
+		await assertAccessible(page);
+		await page.getByRole('button', { name: 'By distance' }).click();
+		assert.equal((await drawn()).triangles, near.full[0]);
+		await viewer((v) => v.fit());
+	});
+
+	test('the value of a texel is told under the pointer', async () => {
+		await go('coarse.obj');
+		await page.locator('.viewer-textures .viewer-link').first().click();
+		await page.locator('.viewer-texels').hover();
+		const said = page.locator('.viewer-texel');
+		await page.waitForFunction(() => /^Texel/.test(document.querySelector('.viewer-texel').textContent));
+		const [, x, y, ...values] = /^Texel (\d+), (\d+): (\d+) (\d+) (\d+) (\d+) \(#[0-9a-f]{6}\)$/.exec(await said.textContent()).map(Number);
+		assert.ok(x < 16 && y < 16 && values.slice(0, 3).every((value) => Math.abs(value - 90) < 3) && values[3] === 255, await said.textContent());
+		await page.mouse.move(5, 5);
+		await page.getByText('Point at a texel to read its value.').waitFor();
+		await page.keyboard.press('Escape');
+	});
+
+	test('a large model is seen as its coarsest level while the rest comes, and the bytes are counted', async () => {
+		const session = await page.context().newCDPSession(page);
+		await session.send('Network.enable');
+		await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+		await session.send('Network.emulateNetworkConditions', { offline: false, latency: 5, downloadThroughput: 150000, uploadThroughput: 150000 });
+		await page.evaluate((to) => {
+			history.pushState(null, '', to);
+			dispatchEvent(new PopStateEvent('popstate'));
+		}, '/ui/asset/art/hills/hills.obj');
+		await page.waitForFunction(() => document.querySelector('.viewer-root')?.parentElement.viewer?.coarse);
+		const triangles = await viewer((v) => {
+			v.stage.draw();
+			return v.stage.counts.triangles;
+		});
+		await page.getByText(/Loading the cooked model… [\d.]+\s[KM]B of [\d.]+\sMB/).waitFor();
+		await session.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+		await shown('hills/hills.obj');
+		assert.ok(triangles > 0 && triangles <= 2 * 160 * 160 / 4, `${triangles} of ${2 * 160 * 160} triangles were seen first`);
+		assert.deepEqual(await viewer((v) => [v.coarse, v.levels[0].triangles, v.stage.models.children.length]), [null, 2 * 160 * 160, 1]);
+		await session.detach();
+		await go('robot.gltf');
+		await viewer((v) => v.setLook('colors'));
 	});
 
 	test('texel density and overdraw are told by colour', async () => {
@@ -158,7 +253,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		const look = (name) => page.locator('.viewer-tools select').first().selectOption(name);
 		await go('coarse.obj');
 		await look('density');
-		await page.getByText('Texels of base colour a metre: blue 64, green 512, red 4,096').waitFor();
+		await page.getByText('Base colour texels per metre: blue 64, green 512, red 4,096').waitFor();
 		const [r, , b] = await middle();
 		assert.ok(b > 2 * r, `64 texels a metre are blue: ${await middle()}`);
 		await look('overdraw');
@@ -177,8 +272,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 
 	test('the UVs are drawn, and their share of the picture is what the triangles cover', async () => {
 		await go('coarse.obj');
-		await page.getByText('Draw it').click();
-		await page.getByText('100 % of the picture is used, 100 % by more').waitFor();
+		await page.getByText('Show UVs').click();
+		await page.getByText('100 % of the texture is covered, 100 % by overlapping').waitFor();
 		await page.getByText('reach from 0, -3 to 4, 1').or(page.getByText('reach from 0, 0 to 4, 4')).waitFor();
 		const inked = await page.locator('.viewer-uv').evaluate((canvas) =>
 			canvas.getContext('2d').getImageData(0, 0, 512, 512).data.filter((value, i) => i % 4 === 3 && value > 40).length);
@@ -200,14 +295,14 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		const triangles = () => viewer((v) => v.levels[0].triangles);
 		const before = await triangles();
 		await drop('notes.txt', Buffer.from('x'));
-		await page.getByText('Only a .glb can be shown here.').waitFor();
+		await page.getByText('Only .glb files can be previewed here.').waitFor();
 		await drop('mine.glb', model('BoxVertexColors.glb'));
-		await page.getByText('mine.glb, not kept').waitFor();
+		await page.getByText('Preview of mine.glb, not saved').waitFor();
 		assert.equal(await triangles(), 12);
 		assert.equal((await studio.get('/api/v1/assets?path=art/mine.glb')).items.length, 0);
 		assert.equal((await studio.get('/api/v1/assets?path=art/spot.obj')).items[0].stats.triangles, before, 'the asset is as it was');
 		await assertAccessible(page);
-		await page.getByRole('button', { name: 'Put away' }).click();
+		await page.getByRole('button', { name: 'Close preview' }).click();
 		await page.waitForFunction((count) => document.querySelector('.viewer-root').parentElement.viewer.levels[0].triangles === count, before);
 		await studio.sync();
 		assert.deepEqual((await studio.get('/api/v1/assets?root=live')).items, []);
@@ -223,8 +318,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await page.getByRole('button', { name: 'Play', exact: true }).click();
 		assert.deepEqual(await viewer((v) => [v.clips.clip, v.clips.playing]), [0, true], 'from the rest pose the first clip begins');
 		await viewer((v) => v.clips.choose(0, { time: 0 }));
-		await page.getByRole('button', { name: 'One frame on' }).click();
-		await page.getByRole('button', { name: 'One frame on' }).click();
+		await page.getByRole('button', { name: 'Next frame' }).click();
+		await page.getByRole('button', { name: 'Next frame' }).click();
 		assert.ok(Math.abs(await viewer((v) => v.clips.time) - 2 / 30) < 1e-6);
 		const y = () => viewer((v) => v.model.getObjectByName('body').position.y);
 		await viewer((v) => v.clips.seek(0.5));

@@ -99,7 +99,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		else await page.goto(address);
 		await page.waitForFunction((path) => {
 			const viewer = document.querySelector('.viewer-root')?.parentElement.viewer;
-			return viewer?.asset.path === path && viewer.levels && !viewer.says.textContent;
+			return viewer?.asset.path === path && viewer.levels && !viewer.message;
 		}, `${name}/${file}`);
 	};
 	/* Through the debugger: the page's content security policy lets nobody evaluate text. */
@@ -114,12 +114,11 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	const updated = async (save) => {
 		await viewer((v) => {
 			v.told = [];
-			v.ear = new MutationObserver(() => v.told.push(v.says.textContent));
-			v.ear.observe(v.says, { childList: true });
+			v.ear = v.changes.follow(() => v.told.push(v.message));
 		});
 		await save();
 		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.told.some((words) => /^Updated \d{1,2}:\d\d/.test(words)));
-		await viewer((v) => v.ear.disconnect());
+		await viewer((v) => v.ear());
 	};
 
 	test('the renderer is the one the limits were made for', async () => {
@@ -153,7 +152,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 				}
 				dropMips(v.model);
 				await v.setCompare(true);
-				if (!v.source) return { error: v.says.textContent };
+				if (!v.source) return { error: v.message };
 				dropMips(v.source);
 				v.source.traverse(({ position, quaternion, scale }) => {
 					quaternion.normalize();
@@ -246,7 +245,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		const material = page.locator('.viewer-panel details:has(.viewer-link)').first();
 		await material.locator('summary').focus();
 		if (!(await material.evaluate((details) => details.open))) await page.keyboard.press('Enter');
-		await material.getByRole('button', { name: /^Look at texture/ }).first().click();
+		await material.getByRole('button', { name: /^Inspect texture/ }).first().click();
 		await page.locator('.viewer-texels').waitFor();
 		const shown = () => page.locator('.viewer-texels').evaluate((canvas) => [canvas.width, canvas.toDataURL()]);
 		const [width, first] = await shown();
@@ -261,7 +260,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	});
 
 	test('textures are looked at with fingers and the mouse', async () => {
-		await page.locator('.viewer-panel details:has(.viewer-link)').first().getByRole('button', { name: /^Look at texture/ }).first().click();
+		await page.locator('.viewer-panel details:has(.viewer-link)').first().getByRole('button', { name: /^Inspect texture/ }).first().click();
 		const texels = page.locator('.viewer-texels');
 		await texels.waitFor();
 		const width = async () => (await texels.boundingBox()).width;

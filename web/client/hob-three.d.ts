@@ -1,6 +1,6 @@
 import type { CompressedCubeTexture, Group, LightProbe, Loader, LoadingManager, WebGLCubeRenderTarget,
 	WebGLRenderer } from 'three';
-import type { AssetChange, HobError } from './hob.js';
+import type { AssetChange, HobError, NamedBlob } from './hob.js';
 import type { HobOverlay } from './hob-overlay.js';
 
 export { HobError } from './hob.js';
@@ -39,6 +39,8 @@ export class HobLoader extends Loader<Group> {
 	live: string | undefined;
 	delta: boolean;
 	overlay: HobOverlay | null;
+	ahead: Record<string, Promise<NamedBlob>> | undefined;
+	onBytes: ((count: number) => void) | undefined;
 	onTextureError: (error: Error) => void;
 	setLod(lod: number): this;
 	detectSupport(renderer: WebGLRenderer): this;

@@ -66,10 +66,14 @@ export class HobLoader extends Loader {
 		this.wait = 10;
 		/** A user whose models are shown before they are saved (hob serve --live). */
 		this.live = undefined;
+		/** {output: a promise of what HobClient.get gives} of the next load, which does not ask for these again. */
+		this.ahead = undefined;
 		/** false: bytes of loaded models are not kept; a change is then fetched whole instead of what differs. */
 		this.delta = true;
 		/** A HobOverlay: shows what is wrong with watched models. */
 		this.overlay = null;
+		/** Called with the number of bytes of each piece that comes over the network. */
+		this.onBytes = undefined;
 		/** Called with an Error when a texture cannot be had; the model comes without it. */
 		this.onTextureError = (error) => console.warn(error);
 	}
@@ -156,17 +160,22 @@ export class HobLoader extends Loader {
 	/* The outputs are asked for one by one; those of different cooks do not fit together. */
 	async #fetchAsset(where, held, signal, onProgress) {
 		const { client, name } = this.#place(where);
+		let { ahead = {} } = this;
+		this.ahead = undefined;
 		for (let attempt = 0; attempt < attempts; attempt++) {
 			const blobs = {};
 			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
 			await Promise.all(asked.map(async ([output, needed]) => {
-				blobs[output] = await client.get(name, output, { older: held[output], signal }).catch((error) => {
+				const options = { older: held[output], signal, onBytes: this.onBytes };
+				const coming = ahead[output] ?? client.get(name, output, options);
+				blobs[output] = await coming.catch((error) => {
 					if (error.status !== 404 || needed) throw error;
 				});
 				onProgress?.(new ProgressEvent('progress',
 						{ loaded: Object.keys(blobs).length, total: asked.length, lengthComputable: true }));
 			}));
 			if (new Set(Object.values(blobs).filter(Boolean).map(({ rev }) => rev)).size === 1) return blobs;
+			ahead = {};
 		}
 		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
 	}
@@ -177,12 +186,12 @@ export class HobLoader extends Loader {
 		const wanted = named.filter((output) => output.name in outputs
 				&& (output.name !== 'animations' || this.withAnimations));
 		const blobs = await Promise.all(wanted.map((output) =>
-				client.blob(output.hash, { older: held[output.name], signal, name })));
+				client.blob(output.hash, { older: held[output.name], signal, name, onBytes: this.onBytes })));
 		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev }]));
 	}
 
 	async #fetchBlob(where, sha256, signal) {
-		return (await this.#place(where).client.blob(sha256, { signal })).bytes;
+		return (await this.#place(where).client.blob(sha256, { signal, onBytes: this.onBytes })).bytes;
 	}
 
 	async #open(blobs, where, signal) {

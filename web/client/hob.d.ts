@@ -76,6 +76,8 @@ export interface HobOptions {
 export interface FetchOptions {
 	/** An earlier blob of the same kind: only the differences are fetched. */
 	older?: { bytes: Uint8Array; hash: string };
+	/** Called with the length of each piece of a large one. */
+	onBytes?: (count: number) => void;
 	signal?: AbortSignal;
 }
 

@@ -36,6 +36,23 @@ async function problemOf(response, name) {
 	return errorOf(name, { detail: `${response.status} ${response.statusText}`, status: response.status, ...problem });
 }
 
+/* The body; `onBytes` is called with the length of each piece of a large one. */
+async function bodyOf(response, onBytes) {
+	if (!onBytes || !response.body || Number(response.headers.get('Content-Length')) < largeBody)
+		return new Uint8Array(await response.arrayBuffer());
+	const pieces = [];
+	for await (const piece of piecesOf(response.body.getReader())) {
+		onBytes(piece.length);
+		pieces.push(piece);
+	}
+	return new Uint8Array(await new Blob(pieces).arrayBuffer());
+}
+
+async function* piecesOf(reader) {
+	for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+}
+
+const largeBody = 1 << 17; /* bytes, as they are sent */
 const isHash = (text) => /^[0-9a-f]{64}$/.test(text);
 const bare = (text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
 
@@ -109,12 +126,12 @@ export class HobClient {
 	 * The current output of an asset by name ("root/path").
 	 *
 	 * @param {string} output  meshes, materials, scene, animations, textures/0 ...
-	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal}} [options]  older: an earlier blob of
-	 * it
+	 * @param {{older?: {bytes: Uint8Array, hash: string}, signal?: AbortSignal, onBytes?: (count: number) => void}}
+	 * [options]  older: an earlier blob of it; onBytes: called with the length of each piece of a large one
 	 * @returns {Promise<{bytes: Uint8Array, hash: string, rev: number, stale: boolean, fetched: number}>}
 	 *          fetched: bytes that were transferred
 	 */
-	async get(name, output = 'meshes', { older, signal } = {}) {
+	async get(name, output = 'meshes', { older, signal, onBytes } = {}) {
 		const target = `a/${name.split('/').map(encodeURIComponent)
 				.join('/')}?output=${encodeURIComponent(output)}${this.live
 				? `&live=${encodeURIComponent(this.live)}` : ''}`;
@@ -126,13 +143,13 @@ export class HobClient {
 		const hash = /[0-9a-f]{64}/.exec(response.headers.get('ETag') ?? '')?.[0] ?? '';
 		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0),
 			stale: response.headers.get('Cook-State') !== 'fresh' };
-		if (method === 'HEAD') return { ...await this.blob(hash, { older, signal, name }), ...facts };
-		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
+		if (method === 'HEAD') return { ...await this.blob(hash, { older, signal, name, onBytes }), ...facts };
+		const bytes = await this.#verified(await bodyOf(response, onBytes), hash, name);
 		return { bytes, hash, ...facts, fetched: bytes.length };
 	}
 
 	/** A blob by its SHA-256; with `older`, an earlier one of the same kind, only the differences are fetched. */
-	async blob(hash, { older, signal, name = hash } = {}) {
+	async blob(hash, { older, signal, name = hash, onBytes } = {}) {
 		if (!isHash(hash)) throw new HobError(`'${hash}' is no SHA-256`, { file: name, code: 'hash' });
 		if (older?.bytes && older.hash === hash) return { ...older, fetched: 0 };
 		let fetched = 0;
@@ -154,7 +171,7 @@ export class HobClient {
 		const integrity = globalThis.crypto?.subtle ? undefined
 			: `sha256-${btoa(String.fromCharCode(...hash.match(/../g).map((pair) => parseInt(pair, 16))))}`;
 		const response = await this.#fetch(`blobs/${hash}`, name, { signal, integrity });
-		const bytes = await this.#verified(new Uint8Array(await response.arrayBuffer()), hash, name);
+		const bytes = await this.#verified(await bodyOf(response, onBytes), hash, name);
 		return { bytes, hash, fetched: fetched + bytes.length };
 	}
 

@@ -1,6 +1,7 @@
 /* Plays the clips of a model and shows where it is in them. */
+import { html } from 'htm/preact';
 import * as THREE from 'three';
-import { button, choice, h, slider, toggle } from './dom.js';
+import { Button, Changes, Choice, Slider, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
 const FRAMES = 30; /* a second */
@@ -57,10 +58,12 @@ export class Clips {
 	other = -1;
 	share = 0.5;
 
+	names = [];
+	changes = new Changes();
+
 	/** changed(): the pose is another one. */
 	constructor(changed) {
 		this.changed = changed;
-		this.bar = h('div', { class: 'viewer-player', role: 'group', 'aria-label': text.player, hidden: true });
 	}
 
 	get duration() {
@@ -70,13 +73,12 @@ export class Clips {
 	/** A model in place of all earlier ones; clip, time and what else was chosen stay
 	 * where the model still has them. */
 	setModel(group) {
-		const name = this.names?.[this.clip];
+		const name = this.names[this.clip];
 		const keep = this.playing;
 		this.poses = [new Pose(group)];
 		this.names = group.animations.map((clip, i) => clip.name || `${text.clip} ${i + 1}`);
 		const again = name === undefined ? -1 : this.names.indexOf(name);
 		if (this.other >= this.names.length) this.other = -1;
-		this.build();
 		this.choose(again, { time: again < 0 ? 0 : this.time, playing: again >= 0 && keep });
 	}
 
@@ -91,49 +93,22 @@ export class Clips {
 		this.poses = this.poses.filter((pose) => pose.group !== group);
 	}
 
-	build() {
-		this.bar.hidden = this.names.length === 0;
-		const play = () => (this.clip < 0 ? this.choose(0, { playing: true }) : this.setPlaying(!this.playing));
-		this.play = button(text.play, play, { class: 'viewer-button viewer-play' });
-		this.select = choice(text.clip, [['-1', text.rest], ...this.names.map((name, i) => [String(i), name])],
-			String(this.clip),
-			(value) => this.choose(Number(value), { time: 0, playing: this.playing || Number(value) >= 0 }));
-		this.scrubber = slider({ label: text.time, min: 0, max: 1, step: 0.001, value: 0, say: seconds,
-				class: 'viewer-scrubber',
-			change: (time) => {
-				this.setPlaying(false);
-				this.seek(time);
-			} });
-		const speed = choice(text.speed, speeds.map((value) => [String(value), `${value}×`]), String(this.speed),
-			(value) => (this.speed = Number(value)));
-		const loop = toggle(text.loop, this.loop, (on) => (this.loop = on));
-		const back = button('‹', () => this.step(-1), { 'aria-label': text.frameBack, title: text.frameBack });
-		const on = button('›', () => this.step(1), { 'aria-label': text.frameOn, title: text.frameOn });
-		this.bar.replaceChildren(this.play, this.select, back, on, this.scrubber, speed, loop, ...this.buildBlend());
-	}
-
-	/* With one clip there is nothing to blend. */
-	buildBlend() {
-		if (this.names.length < 2) return [];
-		const share = slider({ label: text.blendShare, min: 0, max: 1, step: 0.01, value: this.share,
-				class: 'viewer-share',
-			say: (part) => `${Math.round(part * 100)} %`, change: (part) => this.blend(this.other, part) });
-		share.hidden = this.other < 0;
-		const second = choice(text.blend, [['-1', text.blendNone], ...this.names.map((name, i) => [String(i), name])],
-			String(this.other),
-			(value) => {
-				share.hidden = Number(value) < 0;
-				this.blend(Number(value), this.share);
-			});
-		return [second, share];
-	}
-
 	/** A second clip has `share` of the pose; -1: none. */
 	blend(other, share) {
 		this.other = other;
 		this.share = share;
 		for (const pose of this.poses) pose.choose(this.clip, this.other, this.share);
 		this.seek(this.time);
+	}
+
+	setSpeed(speed) {
+		this.speed = speed;
+		this.changes.tell();
+	}
+
+	setLoop(loop) {
+		this.loop = loop;
+		this.changes.tell();
 	}
 
 	/** Frames on (or back), of thirty a second. */
@@ -147,26 +122,31 @@ export class Clips {
 	choose(clip, { time = 0, playing = false } = {}) {
 		this.clip = clip;
 		for (const pose of this.poses) pose.choose(clip, this.other, this.share);
-		this.select.querySelector('select').value = String(clip);
-		const still = clip < 0;
-		this.scrubber.input.max = String(Math.max(this.duration, 0.001));
-		this.scrubber.input.disabled = still;
-		this.setPlaying(playing && !still);
+		this.setPlaying(playing);
 		this.seek(Math.min(time, this.duration));
 	}
 
 	setPlaying(on) {
 		this.playing = on && this.clip >= 0;
 		if (this.playing && !this.loop && this.time >= this.duration) this.time = 0;
-		this.play.textContent = this.playing ? text.pause : text.play;
+		this.tell();
+	}
+
+	/** From the rest pose the first clip begins. */
+	toggle() {
+		if (this.clip < 0) this.choose(0, { playing: true });
+		else this.setPlaying(!this.playing);
+	}
+
+	tell() {
+		this.changes.tell();
 		this.changed();
 	}
 
 	seek(time) {
 		this.time = time;
 		if (this.clip >= 0) for (const pose of this.poses) pose.show(time);
-		this.scrubber.show(this.time);
-		this.changed();
+		this.tell();
 	}
 
 	/** Moves on; true while it plays. */
@@ -179,7 +159,43 @@ export class Clips {
 		}
 		this.time = time;
 		for (const pose of this.poses) pose.show(time);
-		this.scrubber.show(time);
+		this.changes.tell();
 		return this.playing;
 	}
+}
+
+/* With one clip there is nothing to blend. */
+function Blend({ clips }) {
+	const { names, other, share } = clips;
+	if (names.length < 2) return null;
+	return html`<${Choice} label=${text.blend} options=${[['-1', text.blendNone], ...names.map((name, i) => [i, name])]}
+			value=${other} change=${(value) => clips.blend(Number(value), share)} />
+		${other >= 0 && html`<${Slider} label=${text.blendShare} min="0" max="1" step="0.01" value=${share}
+			className="viewer-share" say=${(part) => `${Math.round(part * 100)} %`}
+			change=${(part) => clips.blend(other, part)} />`}`;
+}
+
+export function Player({ clips }) {
+	useChanges(clips.changes);
+	const { names, clip, time, duration, playing } = clips;
+	if (!names.length) return null;
+	const scrub = (to) => {
+		clips.setPlaying(false);
+		clips.seek(to);
+	};
+	const still = clip < 0;
+	return html`<div class="viewer-player" role="group" aria-label=${text.player}>
+		<${Button} className="viewer-play" run=${() => clips.toggle()}>${playing ? text.pause : text.play}</${Button}>
+		<${Choice} label=${text.clip} options=${[['-1', text.rest], ...names.map((name, i) => [i, name])]} value=${clip}
+			change=${(value) => clips.choose(Number(value), { playing: true })} />
+		<${Button} aria-label=${text.frameBack} title=${text.frameBack} disabled=${still}
+			run=${() => clips.step(-1)}>‹</${Button}>
+		<${Button} aria-label=${text.frameOn} title=${text.frameOn} disabled=${still}
+			run=${() => clips.step(1)}>›</${Button}>
+		<${Slider} label=${text.time} min="0" max=${Math.max(duration, 0.001)} step="0.001" value=${time}
+			disabled=${still} className="viewer-scrubber" say=${seconds} change=${scrub} />
+		<${Choice} label=${text.speed} options=${speeds.map((value) => [value, `${value}×`])} value=${clips.speed}
+			change=${(value) => clips.setSpeed(Number(value))} />
+		<${Toggle} on=${clips.loop} change=${(on) => clips.setLoop(on)}>${text.loop}</${Toggle}>
+		<${Blend} clips=${clips} /></div>`;
 }

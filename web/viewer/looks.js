@@ -2,6 +2,7 @@
 import * as THREE from 'three';
 import { makeDensity } from './density.js';
 import { VertexNormalsHelper } from 'three/addons/helpers/VertexNormalsHelper.js';
+import { VertexTangentsHelper } from 'three/addons/helpers/VertexTangentsHelper.js';
 
 function makeChecker() {
 	const side = 512;
@@ -145,28 +146,33 @@ export function makeBounds(group, whole) {
 }
 
 /* More than so many lines are no help to anybody. */
-const NORMALS_MOST = 60000;
+const LINES_MOST = 60000;
 
-/** A line for every normal, a fiftieth of the model long; null where there are none, or too many. */
-export function makeNormals(group, whole) {
+/* A line for every vertex that has an `attribute`, a fiftieth of the model long; null where there are none, or too
+ * many. */
+function makeLines(group, whole, attribute, Helper, color) {
 	const out = new THREE.Group();
 	const length = whole.isEmpty() ? 0.1 : whole.getSize(new THREE.Vector3()).length() / 50;
-	let left = NORMALS_MOST;
+	let left = LINES_MOST;
 	group.traverse((object) => {
-		const count = object.userData.hob ? object.geometry.attributes.normal?.count ?? 0 : 0;
+		const count = object.userData.hob ? object.geometry.attributes[attribute]?.count ?? 0 : 0;
 		left -= count;
-		if (count > 0 && left >= 0) out.add(new VertexNormalsHelper(object, length, 0x3d8bd4));
+		if (count > 0 && left >= 0) out.add(new Helper(object, length, color));
 	});
 	return out.children.length ? out : null;
 }
 
-/** Which looks this model has anything to show for. */
+export const makeNormals = (group, whole) => makeLines(group, whole, 'normal', VertexNormalsHelper, 0x3d8bd4);
+export const makeTangents = (group, whole) => makeLines(group, whole, 'tangent', VertexTangentsHelper, 0xd9622b);
+
+/** Which looks and lines this model has anything to show for. */
 export function looksOf(group) {
-	const has = { colors: false, uv2: false, density: false };
+	const has = { colors: false, uv2: false, density: false, tangents: false };
 	group.traverse(({ geometry }) => {
 		has.colors ||= Boolean(geometry?.attributes.color);
 		has.uv2 ||= Boolean(geometry?.attributes.uv1);
 		has.density ||= Boolean(geometry?.attributes.uv);
+		has.tangents ||= Boolean(geometry?.attributes.tangent);
 	});
 	return (look) => has[look] ?? true;
 }

@@ -1,19 +1,11 @@
-/* The sections beside the picture: levels of detail, morph targets, facts. */
+/* The sections beside the picture: levels of detail, morph targets, light, facts, costs. */
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
 import * as THREE from 'three';
 import { meshAttributes, meshLevels } from '../client/hob-format.js';
 import { number, size } from '../app/format.js';
-import { button, choice, h, slider } from './dom.js';
+import { Button, Choice, Facts, Quiet, Section, Slider, Table, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
-
-export function section(title, ...children) {
-	return h('section', { class: 'viewer-section' }, h('h2', {}, title), ...children);
-}
-
-export function table(heads, rows) {
-	return h('div', { class: 'viewer-scroll', tabindex: '0', role: 'group', 'aria-label': heads[0] },
-		h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head)))),
-			h('tbody', {}, rows)));
-}
 
 const perTriangle = { 0: 3, 1: 2, 2: 1 };
 
@@ -29,8 +21,8 @@ export function measureLevels(group) {
 		scale.set(index, Math.max(scale.get(index) ?? 0, object.matrixWorld.getMaxScaleOnAxis()));
 	});
 	const count = Math.max(0, ...[...drawn.keys()].map((index) => geometry.meshes[index].lod_count));
+	const copies = [...drawn.values()].some((times) => times > 1);
 	return Array.from({ length: count }, (_, level) => {
-		const copies = [...drawn.values()].some((times) => times > 1);
 		const sum = { triangles: 0, vertices: 0, bytes: 0, error: 0, copies };
 		for (const [index, times] of drawn) {
 			const mesh = geometry.meshes[index];
@@ -50,78 +42,72 @@ export function measureLevels(group) {
 
 const share = (error, whole) => (error === 0 ? '0' : `${((error / whole) * 100).toPrecision(2)} %`);
 
-/** choose(level) when the slider moves. Answers the section with show(level). */
-export function levelSection(levels, whole, chosen, choose) {
-	if (levels.length < 2) {
-		const [only] = levels;
-		return section(text.levels, h('p', { class: 'viewer-quiet' },
-			`${text.levelsOne}${only ? ` ${number(only.triangles)} ${text.triangles.toLowerCase()}, ${size(
-					only.bytes)}.` : ''}${only?.copies ? ` ${text.copies}` : ''}`));
-	}
-	const rows = levels.map((level, i) => h('tr', {}, h('th', { scope: 'row' }, String(i)),
-			h('td', {}, number(level.triangles)),
-		h('td', {}, number(level.vertices)), h('td', {}, size(level.bytes)),
-		h('td', { title: level.error.toPrecision(3) }, share(level.error, whole))));
-	const say = (level) => `${level}: ${number(levels[level].triangles)}`;
-	const bar = slider({ label: text.level, min: 0, max: levels.length - 1, step: 1, value: chosen, say,
-			class: 'viewer-lod',
-		change: (level) => {
-			mark(level);
-			choose(level);
-		} });
-	const mark = (level) => rows.forEach((row, i) =>
-			(i === level ? row.setAttribute('aria-current', 'true') : row.removeAttribute('aria-current')));
-	mark(chosen);
-	return section(text.levels, bar, table([text.level, text.triangles, text.vertices, text.size, text.error], rows),
-		h('p', { class: 'viewer-quiet' }, text.errorHint, '.', levels[0].copies ? ` ${text.copies}` : ''));
+function OneLevel({ level }) {
+	return html`<${Section} title=${text.levels}><${Quiet}>${text.levelsOne}${level
+		&& ` ${number(level.triangles)} ${text.triangles.toLowerCase()}, ${size(level.bytes)}.`}
+		${level?.copies && ` ${text.copies}`}</${Quiet}></${Section}>`;
 }
 
-/** Morph targets by name: one slider moves all meshes that have it. */
-export function morphSection(group, changed) {
+export function LevelSection({ viewer }) {
+	const { levels, lod, byDistance, box } = viewer;
+	if (levels.length < 2) return html`<${OneLevel} level=${levels[0]} />`;
+	const whole = box.isEmpty() ? 1 : box.getSize(new THREE.Vector3()).length();
+	return html`<${Section} title=${text.levels}>
+		<${Slider} label=${text.level} min="0" max=${levels.length - 1} step="1" value=${lod} disabled=${byDistance}
+			say=${(level) => `${level}: ${number(levels[level].triangles)}`}
+			change=${(level) => viewer.setLod(level)} />
+		<${Toggle} on=${byDistance} change=${(on) => viewer.setByDistance(on)}
+			title=${text.byDistanceHint}>${text.byDistance}</${Toggle}>
+		${byDistance && html`<p class="viewer-quiet" role="status">${text.byDistanceDrawn(...byDistance.drawn)}</p>`}
+		<${Table} heads=${[text.level, text.triangles, text.vertices, text.size, text.error]}>
+			${levels.map((level, i) => html`<tr aria-current=${!byDistance && i === lod ? 'true' : undefined}>
+				<th scope="row">${i}</th><td>${number(level.triangles)}</td><td>${number(level.vertices)}</td>
+				<td>${size(level.bytes)}</td>
+				<td title=${level.error.toPrecision(3)}>${share(level.error, whole)}</td></tr>`)}</${Table}>
+		<${Quiet}>${text.errorHint}. ${levels[0].copies && text.copies}</${Quiet}></${Section}>`;
+}
+
+/** Morph targets by name, each {name, before, low, high, get(), set(value)}: one moves all meshes that have it. */
+export function morphsOf(group) {
 	const targets = new Map();
 	group.traverse((object) => {
 		for (const [name, i] of Object.entries(object.morphTargetDictionary ?? {}))
 			if (targets.has(name)) targets.get(name).push([object, i]);
 			else targets.set(name, [[object, i]]);
 	});
-	if (!targets.size) return null;
-	const before = new Map();
-	const rows = [...targets].map(([name, list]) => {
-		const get = () => list[0][0].morphTargetInfluences[list[0][1]];
-		before.set(name, get());
-		const low = Math.min(0, get());
-		const row = slider({ label: name, min: low, max: Math.max(1, get()), step: 0.01, value: get(),
-				say: (value) => value.toFixed(2),
-			change: (value) => {
-				for (const [object, i] of list) object.morphTargetInfluences[i] = value;
-				changed();
-			} });
-		row.refresh = () => row.show(get());
-		row.set = (value) => {
-			for (const [object, i] of list) object.morphTargetInfluences[i] = value;
-			row.show(value);
-		};
-		row.get = get;
-		row.name = name;
-		return row;
+	return [...targets].map(([name, list]) => {
+		const [[first, at]] = list;
+		const get = () => first.morphTargetInfluences[at];
+		return { name, before: get(), low: Math.min(0, get()), high: Math.max(1, get()), get,
+			set: (value) => list.forEach(([object, i]) => (object.morphTargetInfluences[i] = value)) };
 	});
-	const reset = button(text.morphsReset, () => {
-		for (const row of rows) row.set(before.get(row.name));
-		changed();
-	});
-	const note = h('p', { class: 'viewer-quiet', hidden: true }, text.morphsDriven);
-	const made = section(text.morphs, note, ...rows, reset);
-	made.refresh = (driven) => {
-		note.hidden = !driven;
-		for (const row of rows) {
-			row.refresh();
-			row.input.disabled = driven;
-		}
-		reset.disabled = driven;
+}
+
+export function MorphSection({ viewer }) {
+	const { morphs, clips, stage } = viewer;
+	useChanges(clips.changes);
+	if (!morphs.length) return null;
+	const set = (list) => {
+		for (const [morph, value] of list) morph.set(value);
+		viewer.changes.tell();
+		stage.invalidate();
 	};
-	made.values = () => Object.fromEntries(rows.map((row) => [row.name, row.get()]));
-	made.setValues = (values) => rows.forEach((row) => values[row.name] !== undefined && row.set(values[row.name]));
-	return made;
+	return html`<${Section} title=${text.morphs}>${clips.playing && html`<${Quiet}>${text.morphsDriven}</${Quiet}>`}
+		${morphs.map((morph) => html`<${Slider} key=${morph.name} label=${morph.name} min=${morph.low} max=${morph.high}
+			step="0.01" value=${morph.get()} disabled=${clips.playing} say=${(value) => value.toFixed(2)}
+			change=${(value) => set([[morph, value]])} />`)}
+		<${Button} disabled=${clips.playing} run=${() => set(morphs.map((morph) => [morph, morph.before]))}>
+			${text.morphsReset}</${Button}></${Section}>`;
+}
+
+export function LightSection({ viewer }) {
+	const { surroundings, exposure } = viewer.light;
+	return html`<${Section} title=${text.light}>
+		<${Choice} label=${text.surroundings} options=${Object.entries(text.surroundingsOf)} value=${surroundings}
+			change=${(name) => viewer.setLight({ surroundings: name })} />
+		<${Slider} label=${text.exposure} min="-3" max="3" step="0.1" value=${Math.log2(exposure)}
+			say=${(stops) => `${stops > 0 ? '+' : ''}${Number(stops).toFixed(1)} EV`}
+			change=${(stops) => viewer.setLight({ exposure: 2 ** stops })} /></${Section}>`;
 }
 
 /** Metres in the unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
@@ -133,25 +119,24 @@ function lengths(values) {
 	return `${values.map((value) => say(value * factor)).join(' × ')}\u00a0${unit}`;
 }
 
-export function factSection(group, box, meshletCount, joints) {
-	const dimensions = box.isEmpty() ? '–' : lengths(box.getSize(new THREE.Vector3()).toArray());
+export function FactSection({ viewer }) {
+	const { model, box, meshlets } = viewer;
+	const joints = model.userData.cooked.anims?.find('JNTS')?.count ?? 0;
 	let meshes = 0;
-	group.traverse((object) => (meshes += object.userData.hob ? 1 : 0));
-	const facts = [[text.dimensions, dimensions], [text.meshes, number(meshes)]];
-	if (joints) facts.push([text.joints, number(joints)]);
-	if (meshletCount !== null) facts.push([text.meshletsCount, number(meshletCount)]);
-	return section(text.facts, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name),
-			h('dd', {}, value)))));
+	model.traverse((object) => (meshes += object.userData.hob ? 1 : 0));
+	const rows = [[text.dimensions, box.isEmpty() ? '–' : lengths(box.getSize(new THREE.Vector3()).toArray())],
+		[text.meshes, number(meshes)], joints > 0 && [text.joints, number(joints)],
+		meshlets && [text.meshletsCount, number(meshlets.count)]];
+	return html`<${Section} title=${text.facts}><${Facts} rows=${rows.filter(Boolean)} /></${Section}>`;
 }
 
-const memoryOf = (group) => {
+function memoryOf(group) {
 	const seen = new Set();
 	let bytes = 0;
-	const add = (thing, size_of) => {
-		if (thing && !seen.has(thing)) {
-			seen.add(thing);
-			bytes += size_of(thing);
-		}
+	const add = (thing, sizeOf) => {
+		if (!thing || seen.has(thing)) return;
+		seen.add(thing);
+		bytes += sizeOf(thing);
 	};
 	const picture = (texture) => {
 		const levels = texture.mipmaps?.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
@@ -164,33 +149,30 @@ const memoryOf = (group) => {
 			for (const value of Object.values(each)) if (value?.isTexture) add(value, picture);
 	});
 	return bytes;
-};
-
-/** What the newest picture took. Answers the section with refresh(costs). */
-export function costSection(group) {
-	const rows = Object.fromEntries(Object.entries(text.costOf).map(([name, label]) => [name, [label, h('dd')]]));
-	const made = section(text.costs, h('dl', {},
-			Object.values(rows).map(([label, value]) => h('div', {}, h('dt', {}, label), value))));
-	const memory = size(memoryOf(group));
-	made.refresh = ({ ms, draws, triangles }) => {
-		rows.ms[1].textContent = `${ms.toFixed(1)}\u00a0ms`;
-		rows.draws[1].textContent = number(draws);
-		rows.triangles[1].textContent = number(triangles);
-		rows.memory[1].textContent = memory;
-	};
-	return made;
 }
 
-/** change(surroundings, exposure) */
-export function lightSection(light, change) {
-	const exposure = slider({ label: text.exposure, min: -3, max: 3, step: 0.1, value: Math.log2(light.exposure),
-		say: (stops) => `${stops > 0 ? '+' : ''}${Number(stops).toFixed(1)} EV`, change: (stops) => {
-			light.exposure = 2 ** stops;
-			change(light.surroundings, light.exposure);
-		} });
-	const around = choice(text.surroundings, Object.entries(text.surroundingsOf), light.surroundings, (name) => {
-		light.surroundings = name;
-		change(light.surroundings, light.exposure);
-	});
-	return section(text.light, around, exposure);
+const COSTS_EVERY = 250; /* ms */
+
+/** What the newest picture took. */
+export function CostSection({ viewer }) {
+	const { stage, model } = viewer;
+	const [costs, setCosts] = useState(null);
+	useEffect(() => {
+		let timer = 0;
+		const read = () => {
+			timer = 0;
+			setCosts(stage.costs());
+		};
+		stage.drawn = () => (timer ||= setTimeout(read, COSTS_EVERY));
+		stage.drawn();
+		return () => {
+			stage.drawn = null;
+			clearTimeout(timer);
+		};
+	}, [stage]);
+	const { ms, draws, triangles } = costs ?? {};
+	const values = costs ? { ms: `${ms.toFixed(1)}\u00a0ms`, draws: number(draws), triangles: number(triangles),
+		memory: size(memoryOf(model)) } : {};
+	return html`<${Section} title=${text.costs}>
+		<${Facts} rows=${Object.entries(text.costOf).map(([name, label]) => [label, values[name]])} /></${Section}>`;
 }

@@ -13,19 +13,24 @@ let spare = null;
 
 function makeSurface() {
 	const canvas = document.createElement('canvas');
-	const renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+	const slow = isSlow();
+	const renderer = new THREE.WebGLRenderer({ canvas, antialias: !slow });
 	renderer.toneMapping = THREE.NeutralToneMapping;
 	renderer.debug.checkShaderErrors = false; /* asking for them waits for each program before the next is begun */
 	const generator = new THREE.PMREMGenerator(renderer);
 	const environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
 	generator.dispose();
-	return { canvas, renderer, environment, retired: new Map(), slow: isSoftware(renderer.getContext()) };
+	return { canvas, renderer, environment, retired: new Map(), slow };
 }
 
-function isSoftware(gl) {
-	const names = gl.getExtension('WEBGL_debug_renderer_info');
-	return /llvmpipe|swiftshader|software|basic render/i.test(gl.getParameter(names?.UNMASKED_RENDERER_WEBGL
-			?? gl.RENDERER));
+/* Whether WebGL is drawn by the processor. There four samples of each pixel take longer than all the rest: one is
+ * drawn while anything moves, and what rests is drawn at twice the size. */
+function isSlow() {
+	const gl = document.createElement('canvas').getContext('webgl2');
+	const names = gl?.getExtension('WEBGL_debug_renderer_info');
+	const name = gl?.getParameter(names?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER);
+	gl?.getExtension('WEBGL_lose_context')?.loseContext();
+	return /llvmpipe|swiftshader|software|basic render/i.test(name);
 }
 
 /** {canvas, renderer, environment, retired, slow}; throws where there is no WebGL. */
@@ -35,7 +40,16 @@ function takeSurface() {
 	return surface;
 }
 
-/* One that has lost its context, or a second one, is let go. */
+/* The pixels of a canvas that is `x` by `y` on the page. One that is given the size it has is made anew all the same,
+ * and waited for. */
+function setBuffer({ canvas, renderer }, { x, y }, finer = 1) {
+	const ratio = Math.min(devicePixelRatio, 2) * finer;
+	if (canvas.width !== Math.floor(x * ratio) || canvas.height !== Math.floor(y * ratio))
+		renderer.setDrawingBufferSize(x, y, ratio);
+}
+
+/* One that has lost its context, or a second one, is let go. What was drawn at twice the size is made smaller while
+ * nobody waits for it. */
 function giveSurface(surface) {
 	const { canvas, renderer, environment } = surface;
 	renderer.setRenderTarget(null);
@@ -46,6 +60,7 @@ function giveSurface(surface) {
 	canvas.remove();
 	if (!spare && !renderer.getContext().isContextLost()) {
 		spare = surface;
+		setTimeout(() => spare === surface && setBuffer(surface, renderer.getSize(new THREE.Vector2())));
 		return;
 	}
 	for (const material of surface.retired.values()) material.dispose();
@@ -56,6 +71,8 @@ function giveSurface(surface) {
 
 const fov = 35;
 const RETIRED_MOST = 48; /* programs */
+const SETTLES = 500; /* ms */
+const FINE = 2;
 const from = new THREE.Vector3(0.55, 0.4, 1).normalize();
 
 export class Stage {
@@ -68,6 +85,8 @@ export class Stage {
 	ground = null;
 	/** What an environment map is as light and as what stands behind the balls; else null. */
 	own = null;
+	/** Drawn at twice the size, see isSlow. */
+	fine = false;
 	/** A camera of the scene instead of the free one. */
 	through = null;
 	/** {model, box, aspect} that fills the view, also after it is resized, until somebody moves the camera. */
@@ -127,16 +146,28 @@ export class Stage {
 	resize() {
 		const { clientWidth: width, clientHeight: height } = this.host;
 		if (!width || !height) return;
-		const { renderer, canvas } = this;
-		const ratio = Math.min(devicePixelRatio, 2);
-		/* A canvas that is given the size it has is made anew all the same, and waited for. */
-		if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio))
-			renderer.setDrawingBufferSize(width, height, ratio);
+		setBuffer(this.surface, { x: width, y: height }, this.fine ? FINE : 1);
 		this.camera.aspect = width / height;
 		this.camera.updateProjectionMatrix();
 		const { framed } = this;
 		if (framed && framed.aspect !== this.camera.aspect) this.fit(framed.model, framed.box, false);
 		this.invalidate();
+	}
+
+	setFine(on) {
+		clearTimeout(this.settling);
+		if (this.fine === on || this.ended) return;
+		this.fine = on;
+		setBuffer(this.surface, this.renderer.getSize(new THREE.Vector2()), on ? FINE : 1);
+	}
+
+	/* What has not changed for a while is drawn without jagged edges where that takes long. */
+	settle() {
+		if (!this.surface.slow || this.running) return;
+		this.settling = setTimeout(() => {
+			this.setFine(true);
+			this.draw();
+		}, SETTLES);
 	}
 
 	invalidate() {
@@ -150,12 +181,14 @@ export class Stage {
 	frame(now) {
 		const seconds = this.running ? Math.min((now - this.last) / 1000, 0.25) : 0;
 		this.last = now;
+		this.setFine(false);
 		this.running = this.onFrame(seconds);
 		const began = performance.now();
 		this.draw();
 		this.took = performance.now() - began;
 		this.drawn?.();
 		if (this.running) this.invalidate();
+		this.settle();
 	}
 
 	activeCamera() {
@@ -352,6 +385,7 @@ export class Stage {
 		const { helpers } = this;
 		const ratio = this.renderer.getPixelRatio();
 		helpers.visible = false;
+		if (!side && this.surface.slow) this.setFine(true);
 		if (side) {
 			this.renderer.setPixelRatio(1);
 			this.renderer.setSize(side, side, false);
@@ -370,6 +404,7 @@ export class Stage {
 	}
 
 	dispose() {
+		clearTimeout(this.settling);
 		this.ended = true;
 		cancelAnimationFrame(this.waiting);
 		this.sizes.disconnect();

@@ -1,10 +1,11 @@
 /* The parts of a model as a tree: found by name or by a click into the picture, hidden, or shown alone, with what
  * each costs. */
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import * as THREE from 'three';
 import { NONE, meshLevels } from '../client/hob-format.js';
 import { number } from '../app/format.js';
-import { button, h, newId, toggle } from './dom.js';
-import { section } from './panel.js';
+import { Button, Changes, Quiet, Section, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
 const ROWS = 200; /* of a tree that is longer a search finds the rest */
@@ -59,12 +60,13 @@ export function costOf(group, object) {
 		.filter(Boolean).join(', ');
 }
 
-/** The state and the section of the tree; `changed()` is called when another picture is due. */
+/** Which parts are picked, hidden and shown alone; `changed()` is called when another picture is due. */
 export class Tree {
 	hidden = new Set();
 	alone = null;
 	picked = null;
-	words = '';
+	parts = [];
+	changes = new Changes();
 
 	constructor(changed) {
 		this.changed = changed;
@@ -79,6 +81,7 @@ export class Tree {
 		if (!paths.has(this.alone)) this.alone = null;
 		if (!paths.has(this.picked)) this.picked = null;
 		this.apply();
+		this.changes.tell();
 	}
 
 	find(path) {
@@ -97,8 +100,21 @@ export class Tree {
 	set(change) {
 		change();
 		this.apply();
-		this.draw();
+		this.changes.tell();
 		this.changed();
+	}
+
+	hide(path, on) {
+		this.set(() => this.hidden[on ? 'add' : 'delete'](path));
+	}
+
+	isolate(path) {
+		this.set(() => (this.alone = path));
+	}
+
+	/** Picked again, it is picked no more. */
+	choose(path) {
+		this.set(() => (this.picked = path === this.picked ? null : path));
 	}
 
 	/** The part that a ray meets first; null: none. */
@@ -109,53 +125,41 @@ export class Tree {
 		return hit ?? null;
 	}
 
-	choose(path) {
-		this.set(() => (this.picked = path === this.picked ? null : path));
-		this.rows?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
-	}
-
 	/** The box of what is picked, in the world; null: nothing is. */
 	pickedBox() {
 		const part = this.find(this.picked);
 		return part ? new THREE.Box3().setFromObject(part.object) : null;
 	}
+}
 
-	section() {
-		if (this.parts.length < 2) return null;
-		const id = newId('search');
-		this.rows = h('ul', { class: 'viewer-tree' });
-		this.search = h('input', { id, type: 'search', value: this.words, placeholder: text.treeSearch,
-				'aria-label': text.treeSearch,
-			oninput: () => {
-				this.words = this.search.value;
-				this.draw();
-			} });
-		this.draw();
-		return section(`${text.tree} (${number(this.parts.length)})`, this.search, this.rows);
-	}
+function Part({ tree, part: { object, depth, path, name } }) {
+	const here = path === tree.picked;
+	const alone = path === tree.alone;
+	const line = useRef(null);
+	useEffect(() => void (here && line.current.scrollIntoView({ block: 'nearest' })), [here]);
+	return html`<li ref=${line} aria-current=${here ? 'true' : undefined} style=${{ '--depth': Math.min(depth, 12) }}>
+		<${Button} run=${() => tree.choose(path)} className="viewer-link viewer-part" title=${path.slice(1)}>
+			${name}</${Button}>
+		<${Toggle} on=${tree.hidden.has(path)} change=${(on) => tree.hide(path, on)}
+			aria-label=${`${text.hidePart} ${name}`}>${text.hidePart}</${Toggle}>
+		<${Toggle} on=${alone} change=${(on) => tree.isolate(on ? path : null)}
+			aria-label=${`${text.alone} ${name}`}>${text.alone}</${Toggle}>
+		${here && html`<${Quiet}>${costOf(tree.group, object)}</${Quiet}>`}</li>`;
+}
 
-	row({ object, depth, path, name }) {
-		const here = path === this.picked;
-		const line = h('li', { 'aria-current': here ? 'true' : null },
-			button(name, () => this.choose(path), { class: 'viewer-link viewer-part', title: path.slice(1) }),
-			toggle(text.hidePart, this.hidden.has(path),
-				(on) => this.set(() => this.hidden[on ? 'add' : 'delete'](path)),
-				{ 'aria-label': `${text.hidePart} ${name}` }),
-			toggle(text.alone, this.alone === path, (on) => this.set(() => (this.alone = on ? path : null)),
-				{ 'aria-label': `${text.alone} ${name}` }),
-			here ? h('p', { class: 'viewer-quiet' }, costOf(this.group, object)) : null);
-		line.style.setProperty('--depth', Math.min(depth, 12));
-		return line;
-	}
-
-	draw() {
-		if (!this.rows) return;
-		const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
-		const found = this.parts.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-		const at = Math.max(0, found.findIndex(({ path }) => path === this.picked) - ROWS / 2);
-		const shown = found.slice(at, at + ROWS);
-		const more = found.length - shown.length;
-		this.rows.replaceChildren(...shown.map((part) => this.row(part)),
-			...(more > 0 ? [h('li', { class: 'viewer-quiet' }, text.treeMore(number(more)))] : []));
-	}
+export function TreeSection({ tree }) {
+	const [words, setWords] = useState('');
+	useChanges(tree.changes);
+	if (tree.parts.length < 2) return null;
+	const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+	const found = tree.parts.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
+	const first = Math.max(0, found.findIndex(({ path }) => path === tree.picked) - ROWS / 2);
+	const shown = found.slice(first, first + ROWS);
+	return html`<${Section} title=${`${text.tree} (${number(tree.parts.length)})`}>
+		<input type="search" value=${words} placeholder=${text.treeSearch} aria-label=${text.treeSearch}
+			onInput=${({ target }) => setWords(target.value)} />
+		<ul class="viewer-tree">${shown.map((part) => html`<${Part} key=${part.path} ...${{ tree, part }} />`)}
+			${found.length > shown.length
+				&& html`<li class="viewer-quiet">${text.treeMore(number(found.length - shown.length))}</li>`}</ul>
+		</${Section}>`;
 }

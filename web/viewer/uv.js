@@ -1,7 +1,8 @@
 /* How the triangles of what is shown lie in a UV set: drawn flat, with how much of the square they take. */
+import { html } from 'htm/preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { percent } from '../app/format.js';
-import { choice, h } from './dom.js';
-import { section } from './panel.js';
+import { Choice, Quiet, Section } from './controls.js';
 import { text } from './text.js';
 
 const SIDE = 512; /* pixels of the drawing */
@@ -95,32 +96,41 @@ function draw(canvas, model, set, { from, to }) {
 
 const near = (value) => Number(value.toFixed(2));
 
-/** The section, closed until somebody opens it; null where nothing has UVs. */
-export function uvSection(model) {
-	const sets = [0, 1, 2, 3].filter((set) => {
-		let found = false;
-		model.traverse(({ isMesh, geometry }) => (found ||= Boolean(isMesh && geometry.attributes[nameOf(set)])));
-		return found;
-	});
-	if (!sets.length) return null;
-	let [set] = sets;
-	const canvas = h('canvas', { class: 'viewer-uv', width: SIDE, height: SIDE, role: 'img' });
-	const said = h('p', { class: 'viewer-quiet' });
-	const show = () => {
+/* The sets that anything of a model has. */
+const setsOf = (model) => [0, 1, 2, 3].filter((set) => {
+	let found = false;
+	model.traverse(({ isMesh, geometry }) => (found ||= Boolean(isMesh && geometry.attributes[nameOf(set)])));
+	return found;
+});
+
+function say({ used, shared, from, to, whole }) {
+	const outside = [...from, ...to].some((value) => value < -0.005 || value > 1.005);
+	return [used !== undefined && text.uvUsed(percent(used), percent(shared)),
+		outside && text.uvReach(...[...from, ...to].map(near)), !whole && text.uvPart].filter(Boolean).join(' ');
+}
+
+function Layout({ model, set }) {
+	const canvas = useRef(null);
+	const [said, setSaid] = useState('');
+	useLayoutEffect(() => {
 		const found = measureUv(model, set);
-		draw(canvas, model, set, found);
-		const outside = [...found.from, ...found.to].some((value) => value < -0.005 || value > 1.005);
-		said.textContent = [found.used !== undefined && text.uvUsed(percent(found.used), percent(found.shared)),
-			outside && text.uvReach(...[...found.from, ...found.to].map(near)), !found.whole && text.uvPart]
-			.filter(Boolean).join(' ');
-		canvas.setAttribute('aria-label', said.textContent);
-	};
-	const more = sets.length > 1 ? choice(text.uvSet, sets.map((each) => [String(each), String(each + 1)]), String(set),
-		(value) => {
-			set = Number(value);
-			show();
-		}) : null;
-	const details = h('details', { ontoggle: () => details.open && show() },
-		h('summary', {}, text.uvShow), more, canvas, said);
-	return section(text.uv, details);
+		draw(canvas.current, model, set, found);
+		setSaid(say(found));
+	}, [model, set]);
+	return html`<canvas class="viewer-uv" ref=${canvas} width=${SIDE} height=${SIDE} role="img" aria-label=${said} />
+		<${Quiet}>${said}</${Quiet}>`;
+}
+
+/** Drawn when somebody opens it. */
+export function UvSection({ model }) {
+	const sets = setsOf(model);
+	const [chosen, choose] = useState(0);
+	const [open, setOpen] = useState(false);
+	if (!sets.length) return null;
+	const set = sets.includes(chosen) ? chosen : sets[0];
+	return html`<${Section} title=${text.uv}><details onToggle=${({ target }) => setOpen(target.open)}>
+		<summary>${text.uvShow}</summary>
+		${sets.length > 1 && html`<${Choice} label=${text.uvSet} options=${sets.map((each) => [each, each + 1])}
+			value=${set} change=${(value) => choose(Number(value))} />`}
+		${open && html`<${Layout} ...${{ model, set }} />`}</details></${Section}>`;
 }

@@ -8,29 +8,44 @@
  * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays;
  * the page around it tells why.
  */
+import { createRef } from 'preact';
 import * as THREE from 'three';
+import { HobClient } from '../client/hob.js';
 import { HobLoader, disposeContent, selectLod, selectVariant } from '../client/hob-three.js';
-import { clock, number } from '../app/format.js';
+import { clock, number, size } from '../app/format.js';
 import { makeBalls } from './balls.js';
 import { basis } from './basis.js';
+import { loadCoarse } from './coarse.js';
 import { Clips } from './clips.js';
+import { Changes } from './controls.js';
 import { DENSITY, followDensity } from './density.js';
-import { button, choice, h, slider, toggle } from './dom.js';
 import { cookDropped, forgetDropped, whyNot } from './drop.js';
 import { boxOf } from './frame.js';
-import { Looks, disposeHelper, looksOf, makeBounds, makeGrid, makeNormals, makeSkeleton,
-	showMeshlets, takeMaterials } from './looks.js';
-import { TextureInspector, materialSection } from './materials.js';
-import { costSection, factSection, levelSection, lightSection, measureLevels, morphSection } from './panel.js';
+import { Looks, disposeHelper, makeBounds, makeGrid, makeNormals, makeSkeleton, makeTangents, showMeshlets,
+	takeMaterials } from './looks.js';
+import { DistanceLevels } from './levels.js';
+import { measureLevels, morphsOf } from './panel.js';
 import { readPlace, writePlace } from './place.js';
 import { Stage } from './stage.js';
 import { text } from './text.js';
 import { Tree } from './tree.js';
-import { uvSection } from './uv.js';
+import { showView } from './view.js';
+
+let ahead = null; /* {name, blobs} of the asset that is going to be opened */
+
+/** Asks for the outputs of an asset, by "root/path", that mountViewer is going to show. It must be cooked. */
+export function fetchAhead(name) {
+	if (ahead?.name === name) return;
+	const client = new HobClient(location.origin);
+	const blobs = Object.fromEntries(AHEAD.map((output) => [output, client.get(name, output)]));
+	for (const blob of Object.values(blobs)) blob.catch(() => {}); /* told where it is waited for */
+	ahead = { name, blobs };
+}
 
 const turnStep = Math.PI / 24;
-const POSTER = 128; /* pixels; the sign that stands for a picture not drawn yet is another size */
-const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
+const AHEAD = ['meshes', 'materials', 'scene'];
+const BYTES_AFTER = 300; /* ms */
+const BYTES_EVERY = 100;
 
 class Viewer {
 	lod = 0;
@@ -40,6 +55,25 @@ class Viewer {
 	source = null;
 	turns = 0;
 	light = { surroundings: 'room', exposure: 1 };
+	/** Words on the picture, and an error {title, message, place, hint} above it. */
+	message = text.loading;
+	fault = null;
+	/** A DistanceLevels, while it chooses the levels. */
+	byDistance = null;
+	/** Image whose texels are looked at; -1: none. */
+	inspected = -1;
+	/** Name of a dropped file that is shown in place of the asset. */
+	dropped = '';
+	/** The coarsest level of what is on its way. */
+	coarse = null;
+	comparing = false;
+	splitAt = 0.5;
+	gridOff = false;
+	levels = null;
+	changes = new Changes();
+	/* Of the view: what takes dropped files, and what the canvas fills. */
+	stageHost = createRef();
+	surfaceHost = createRef();
 	ends = new AbortController();
 
 	constructor(element, { asset, events, signal }) {
@@ -62,39 +96,25 @@ class Viewer {
 	/* ---- the page */
 
 	build() {
-		const hint = h('p', { class: 'viewer-hidden', id: 'viewer-keys' }, text.keys);
-		this.says = h('p', { class: 'viewer-says', role: 'status' }, text.loading);
-		this.legend = h('p', { class: 'viewer-legend' });
-		this.alert = h('div', { class: 'viewer-alert', role: 'alert', hidden: true });
-		this.tools = h('div', { class: 'viewer-tools', role: 'toolbar', 'aria-label': text.viewRole });
-		this.divider = h('div', { class: 'viewer-divider', hidden: true });
-		this.clips = new Clips(() => this.changed());
+		this.clips = new Clips(() => this.stage?.invalidate());
 		this.tree = new Tree(() => this.drawPicked());
-		this.poster = h('img', { class: 'viewer-poster', src: this.asset.poster, alt: '', hidden: true });
-		this.poster.addEventListener('load', () => (this.poster.hidden = this.poster.naturalWidth !== POSTER));
-		this.stageHost = h('div', { class: 'viewer-stage' }, this.poster, this.divider, this.says, this.legend,
-			this.alert);
-		this.panel = h('div', { class: 'viewer-panel' });
-		this.root = h('div', { class: 'viewer-root' }, hint, this.tools, h('div', { class: 'viewer-main' },
-			h('div', { class: 'viewer-left' }, this.stageHost, this.clips.bar), this.panel));
+		this.unshow = showView(this);
 		this.watchDrops();
-		this.element.append(this.root);
 	}
 
-	/* A GLB from the desktop is shown in place of the asset, until it is put away or the page is left. */
+	/* A GLB from the desktop is shown in place of the asset, until it is closed or the page is left. */
 	watchDrops() {
 		const { signal } = this.ends;
-		const over = (on) => this.stageHost.classList.toggle('viewer-over', on);
+		const host = this.stageHost.current;
+		const over = (on) => host.classList.toggle('viewer-over', on);
 		const take = (run) => (event) => {
 			if (!event.dataTransfer?.types.includes('Files')) return;
 			event.preventDefault();
 			run(event);
 		};
-		this.dropped = h('p', { class: 'viewer-dropped', hidden: true });
-		this.stageHost.append(this.dropped);
-		this.stageHost.addEventListener('dragover', take(() => over(true)), { signal });
-		this.stageHost.addEventListener('dragleave', () => over(false), { signal });
-		this.stageHost.addEventListener('drop', take(({ dataTransfer }) => {
+		host.addEventListener('dragover', take(() => over(true)), { signal });
+		host.addEventListener('dragleave', () => over(false), { signal });
+		host.addEventListener('drop', take(({ dataTransfer }) => {
 			over(false);
 			this.drop(dataTransfer.files[0]);
 		}), { signal });
@@ -110,16 +130,16 @@ class Viewer {
 			this.noteOutputs(outputs);
 			this.loader.live = user;
 			await this.reload();
-			this.dropped.replaceChildren(text.dropShown(file.name), button(text.dropBack, () => this.putAway()));
-			this.dropped.hidden = false;
+			this.dropped = file.name;
+			this.changes.tell();
 		} catch (error) {
 			const { message, hint } = error;
 			if (!this.ended) this.showError({ message, hint, file: file.name }, text.dropFailed);
 		}
 	}
 
-	async putAway() {
-		this.dropped.hidden = true;
+	async closeDropped() {
+		this.dropped = '';
 		this.loader.live = undefined;
 		this.noteOutputs(this.asset.outputs);
 		await Promise.all([this.reload(), forgetDropped(this.asset)]);
@@ -128,9 +148,9 @@ class Viewer {
 
 	start() {
 		try {
-			this.stage = new Stage(this.stageHost);
+			this.stage = new Stage(this.surfaceHost.current);
 		} catch {
-			this.says.textContent = text.noWebgl;
+			this.tell(text.noWebgl);
 			return false;
 		}
 		const { stage } = this;
@@ -140,7 +160,6 @@ class Viewer {
 		stage.onSide = (side) => this.showSide(side);
 		stage.onGrab = () => stage.through && this.lookThrough(-1);
 		stage.onTheme = () => this.model && this.drawGrid();
-		this.inspector = new TextureInspector(stage.renderer, this.root);
 		return true;
 	}
 
@@ -158,9 +177,9 @@ class Viewer {
 			const moved = !down || Math.hypot(clientX - down[0], clientY - down[1]) > 4;
 			if (this.model && !moved) this.tree.pick(this.stage.rayAt(clientX, clientY));
 		}, { signal });
-		canvas.addEventListener('webglcontextlost', () => (this.says.textContent = text.lost), { signal });
+		canvas.addEventListener('webglcontextlost', () => this.tell(text.lost), { signal });
 		canvas.addEventListener('webglcontextrestored', () => {
-			this.says.textContent = '';
+			this.tell('');
 			this.stage.invalidate();
 		}, { signal });
 	}
@@ -173,32 +192,75 @@ class Viewer {
 	}
 
 	fetch() {
+		this.countBytes();
+		if (ahead?.name === this.asset.name) this.loader.ahead = ahead.blobs;
+		ahead = null;
 		const coming = this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
 		coming.catch(() => {}); /* load() tells it */
 		return coming;
 	}
 
+	/* What takes longer than a moment is told of in bytes. */
+	countBytes() {
+		const all = this.asset.bytes?.cooked;
+		const began = performance.now();
+		let [came, told] = [0, 0];
+		this.loader.onBytes = (count) => {
+			came += count;
+			const now = performance.now();
+			if (this.model || now - began < BYTES_AFTER || now - told < BYTES_EVERY) return;
+			told = now;
+			this.tell(text.loadingBytes(size(came), size(Math.max(came, all))));
+		};
+	}
+
+	/* A large model is seen as its coarsest level first. */
+	async showCoarse() {
+		const coarse = await loadCoarse(this.asset, this.ends.signal).catch(() => null);
+		if (!coarse) return;
+		if (this.model || this.fault || this.ended) return disposeContent(coarse);
+		this.coarse = coarse;
+		this.stage.models.add(coarse);
+		this.stage.fit(coarse, boxOf(coarse));
+		this.changes.tell();
+	}
+
+	dropCoarse() {
+		if (!this.coarse) return;
+		this.coarse.removeFromParent();
+		disposeContent(this.coarse);
+		this.coarse = null;
+	}
+
 	async load() {
+		this.showCoarse();
 		try {
 			const model = await this.coming;
 			if (this.ended) return disposeContent(model);
+			this.dropCoarse();
 			this.model = model;
 			this.stage.models.add(model);
-			this.says.textContent = '';
 			this.surround();
 			this.stage.fit(model, boxOf(model));
 			const place = readPlace(new URLSearchParams(location.search).get('view'));
-			if (!place) this.stage.draw(); /* the picture first, then all that is said about it */
-			this.poster.remove();
+			this.tell('');
+			if (!place) await this.drawFirst();
+			if (this.ended) return;
 			this.adopt();
 			this.openPlace(place);
 			this.drawGrid();
 		} catch (error) {
 			if (this.ended) return;
-			this.says.textContent = '';
-			this.poster.remove();
+			this.message = '';
 			this.showError(error, text.notFetched);
 		}
+	}
+
+	/* The picture first: what is said about it comes when the picture is on the screen. */
+	async drawFirst() {
+		this.stage.draw();
+		if (document.hidden) return;
+		await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 	}
 
 	/* An environment map lights balls, and stands behind them. */
@@ -213,7 +275,10 @@ class Viewer {
 	/* What hangs on the model's objects, made anew for a new model. */
 	adopt() {
 		const { model } = this;
+		const byDistance = Boolean(this.byDistance);
+		this.byDistance = null; /* its geometries went with the model before */
 		this.levels = measureLevels(model);
+		this.morphs = morphsOf(model);
 		this.lod = Math.min(this.lod, Math.max(0, this.levels.length - 1));
 		if (this.lod) selectLod(model, this.lod);
 		if (model.userData.variants?.includes(this.variant)) selectVariant(model, this.variant);
@@ -224,13 +289,14 @@ class Viewer {
 		this.clips.setModel(model);
 		this.tree.setModel(model);
 		if (this.helpers.normals) this.setNormals(true);
+		if (this.helpers.tangents) this.setTangents(true);
 		if (this.helpers.picked) this.drawPicked();
 		if (this.helpers.bounds) this.setBounds(true);
 		if (this.helpers.skeleton) this.setSkeleton(true);
 		this.setLook(this.look);
-		this.buildTools();
-		this.buildPanel();
-		if (this.box.isEmpty()) this.says.textContent = text.nothing;
+		if (byDistance) this.setByDistance(true);
+		if (this.box.isEmpty()) this.message = text.nothing;
+		this.changes.tell();
 	}
 
 	async take({ kind, data }) {
@@ -253,7 +319,7 @@ class Viewer {
 			return this.load();
 		}
 		const turn = ++this.turns;
-		const morphs = this.clips.clip < 0 ? this.morphs?.values() : null;
+		const morphs = this.clips.clip < 0 ? new Map(this.morphs?.map(({ name, get }) => [name, get()])) : new Map();
 		try {
 			this.undoMeshlets();
 			this.problems = [];
@@ -262,7 +328,7 @@ class Viewer {
 			this.hideError();
 			this.surround();
 			this.adopt();
-			if (morphs) this.morphs?.setValues(morphs);
+			for (const morph of this.morphs) if (morphs.has(morph.name)) morph.set(morphs.get(morph.name));
 			this.stage.follow(this.model, this.box);
 			this.drawGrid();
 			this.say(text.updated(clock(Date.now())));
@@ -272,14 +338,9 @@ class Viewer {
 		}
 	}
 
-	changed() {
-		this.morphs?.refresh(this.clips.playing);
-		this.stage?.invalidate();
-	}
-
 	frame(passed) {
 		const playing = this.clips.advance(passed);
-		if (playing) this.morphs?.refresh(true);
+		this.chooseLevels();
 		return playing;
 	}
 
@@ -291,32 +352,30 @@ class Viewer {
 
 	/* ---- messages */
 
-	say(what) {
-		this.says.textContent = what;
+	tell(message) {
+		this.message = message;
+		this.changes.tell();
+	}
+
+	/** As tell(), for a moment. */
+	say(message) {
+		this.tell(message);
 		clearTimeout(this.saying);
-		this.saying = setTimeout(() => (this.says.textContent = ''), 4000);
+		this.saying = setTimeout(() => this.tell(''), 4000);
 	}
 
 	/** An error object of the API, or a HobError. */
 	showError(error, title = text.failed) {
 		const { file, line, column } = error.location ?? error;
-		const place = file ? [file, line, line && column].filter(Boolean).join(':') : '';
-		const message = error.message ?? error.detail ?? '';
-		this.alert.replaceChildren(
-			h('div', { class: 'viewer-alert-head' },
-				h('strong', {}, error.code || error.location ? text.failed : title),
-				button('×', () => this.hideError(), { class: 'viewer-button viewer-x', 'aria-label': text.hide })),
-			h('p', {}, message), place ? h('p', { class: 'viewer-place' }, h('code', {}, place)) : '',
-			error.hint ? h('p', {}, h('b', {}, `${text.hint}: `), error.hint) : '',
-			h('p', { class: 'viewer-quiet' }, this.model || this.asset.rev ? text.failedKept : text.failedNever));
-		this.alert.hidden = false;
-		this.failed = true;
+		this.fault = { title: error.code || error.location ? text.failed : title,
+			message: error.message ?? error.detail ?? '', hint: error.hint,
+			place: file ? [file, line, line && column].filter(Boolean).join(':') : '' };
+		this.changes.tell();
 	}
 
 	hideError() {
-		this.alert.hidden = true;
-		this.alert.replaceChildren();
-		this.failed = false;
+		this.fault = null;
+		this.changes.tell();
 	}
 
 	/* ---- what is shown */
@@ -328,19 +387,36 @@ class Viewer {
 		this.setLook(this.look);
 	}
 
+	/** Each part with the level that a renderer would choose for it, instead of one level for all. */
+	setByDistance(on) {
+		this.undoMeshlets();
+		this.byDistance?.restore();
+		this.byDistance = on ? new DistanceLevels(this.model) : null;
+		this.chooseLevels();
+		this.setLook(on && this.look === 'meshlets' ? 'material' : this.look);
+	}
+
+	chooseLevels() {
+		if (this.byDistance?.choose(this.stage.activeCamera(), this.stage.canvas.height)) this.changes.tell();
+	}
+
 	setLook(look) {
 		this.undoMeshlets();
 		this.look = look;
+		if (look === 'meshlets' && this.byDistance) return this.setByDistance(false);
 		if (look === 'meshlets' && this.model) this.meshlets = showMeshlets(this.model, this.lod);
 		this.stage.override = this.looks.material(look);
 		this.stage.ground = look === 'overdraw' ? new THREE.Color(0)
 			: isThin(this.model) ? new THREE.Color(0x6f7276) : null;
 		this.undensity?.();
 		this.undensity = look === 'density' && this.model ? followDensity(this.model, this.stage.override) : null;
-		this.legend.textContent = text.legends[look]?.(...DENSITY.map((each) => number(each))) ?? '';
-		if (this.factsHost) this.drawFacts();
 		if (this.meshlets && !this.meshlets.count) this.say(text.meshletsNone);
+		this.changes.tell();
 		this.stage.invalidate();
+	}
+
+	get legend() {
+		return text.legends[this.look]?.(...DENSITY.map((each) => number(each))) ?? '';
 	}
 
 	undoMeshlets() {
@@ -352,6 +428,7 @@ class Viewer {
 		disposeHelper(this.helpers[name]);
 		this.helpers[name] = made;
 		if (made) this.stage.helpers.add(made);
+		this.changes.tell();
 		this.stage.invalidate();
 	}
 
@@ -364,8 +441,41 @@ class Viewer {
 	}
 
 	setNormals(on) {
-		const made = on ? makeNormals(this.model, this.box) : null;
-		this.setHelper('normals', made);
+		this.setHelper('normals', on ? makeNormals(this.model, this.box) : null);
+	}
+
+	setTangents(on) {
+		this.setHelper('tangents', on ? makeTangents(this.model, this.box) : null);
+	}
+
+	setGrid(on) {
+		this.gridOff = !on;
+		this.drawGrid();
+	}
+
+	setWireframe(on) {
+		this.stage.wireframe = on;
+		this.changes.tell();
+		this.stage.invalidate();
+	}
+
+	setLight(change) {
+		Object.assign(this.light, change);
+		this.stage.setLight(this.light.surroundings, this.light.exposure);
+		this.changes.tell();
+	}
+
+	setVariant(name) {
+		this.variant = name;
+		selectVariant(this.model, name);
+		this.changes.tell();
+		this.stage.invalidate();
+	}
+
+	/** Opens the texels of image `index`; -1 closes them. */
+	inspect(index) {
+		this.inspected = index;
+		this.changes.tell();
 	}
 
 	drawPicked() {
@@ -381,8 +491,7 @@ class Viewer {
 		if (place.clip >= 0 && place.clip < (this.clips.names?.length ?? 0)) this.clips.choose(place.clip,
 			{ time: place.time });
 		this.stage.place(place);
-		this.buildTools();
-		this.buildPanel();
+		this.changes.tell();
 	}
 
 	async copyLink() {
@@ -399,10 +508,10 @@ class Viewer {
 		this.setHelper('grid', this.gridOff ? null : makeGrid(this.box, this.stage.lines));
 	}
 
+	/** Through camera `index` of the model, or with the free one: -1. */
 	lookThrough(index) {
 		this.stage.through = this.cameras[index] ?? null;
-		const select = this.tools.querySelector('[data-choice=camera]');
-		if (select) select.value = String(index);
+		this.changes.tell();
 		this.stage.invalidate();
 	}
 
@@ -413,114 +522,37 @@ class Viewer {
 			module.disposeSource(this.source);
 			this.source = null;
 		}
-		this.divider.hidden = !on;
+		this.comparing = on && !this.ended;
 		this.stage.split = null;
-		if (!on || this.ended) return this.stage.invalidate();
-		if (!again) this.say(text.loadingSource);
-		try {
-			const source = await module.loadSource(this.asset);
-			this.source = source;
-			this.stage.models.add(source);
-			this.clips.addModel(source);
-			this.stage.split = this.splitAt ?? 0.5;
-			if (!again) this.says.textContent = '';
-			this.placeDivider();
-		} catch (error) {
-			this.divider.hidden = true;
-			this.compareButton?.setAttribute('aria-pressed', 'false');
-			this.say(text.sourceFailed(error.message));
-		}
+		if (this.comparing) await this.addSource(module, again);
+		this.changes.tell();
 		this.stage.invalidate();
 	}
 
-	placeDivider() {
-		const move = (at) => {
-			this.splitAt = this.stage.split = at;
-			this.divider.style.setProperty('--at', `${at * 100}%`);
-			this.stage.invalidate();
-		};
-		const bar = slider({ label: text.compareAt, min: 0, max: 100, step: 1, value: this.stage.split * 100,
-				say: (at) => `${at} %`, change: (at) => move(at / 100) });
-		this.divider.replaceChildren(h('span', { class: 'viewer-side viewer-side-source' }, text.source),
-			h('span', { class: 'viewer-side viewer-side-cooked' }, text.cooked),
-			h('span', { class: 'viewer-edge' }), bar);
-		move(this.stage.split);
+	async addSource(module, again) {
+		if (!again) this.say(text.loadingSource);
+		try {
+			const source = await module.loadSource(this.asset);
+			if (this.ended) return module.disposeSource(source);
+			this.source = source;
+			this.stage.models.add(source);
+			this.clips.addModel(source);
+			this.splitView(this.splitAt);
+			if (!again) this.tell('');
+		} catch (error) {
+			this.comparing = false;
+			this.say(text.sourceFailed(error.message));
+		}
 	}
 
-	/* ---- controls */
-
-	buildTools() {
-		const has = looksOf(this.model);
-		const looks = Object.entries(text.looks).filter(([look]) => has(look));
-		const skeleton = this.model.userData.cooked.anims?.find('SKIN')?.count > 0;
-		const groups = [
-			[choice(text.shading, looks, this.look, (look) => this.setLook(look)),
-				toggle(text.wireframe, Boolean(this.stage.wireframe), (on) => {
-					this.stage.wireframe = on;
-					this.stage.invalidate();
-				}),
-				toggle(text.bounds, Boolean(this.helpers.bounds), (on) => this.setBounds(on)),
-				toggle(text.normalLines, Boolean(this.helpers.normals), (on) => this.setNormals(on)),
-				skeleton && toggle(text.skeleton, Boolean(this.helpers.skeleton), (on) => this.setSkeleton(on)),
-				toggle(text.grid, !this.gridOff, (on) => {
-					this.gridOff = !on;
-					this.drawGrid();
-				})],
-			[this.cameras.length > 0 && choice(text.camera,
-					[['-1', text.orbit], ...this.cameras.map((camera, i) =>
-						[String(i), camera.userData.name || camera.name])],
-				String(this.cameras.indexOf(this.stage.through)), (value) => this.lookThrough(Number(value)),
-				{ 'data-choice': 'camera' }),
-			this.model.userData.variants?.length > 0
-				&& choice(text.variant, [['', text.noVariant],
-						...this.model.userData.variants.map((name) => [name, name])],
-				this.variant, (name) => {
-					this.variant = name;
-					selectVariant(this.model, name);
-					this.stage.invalidate();
-				}),
-			isGltf(this.asset) && (this.compareButton = toggle(text.compare, Boolean(this.source),
-					(on) => this.setCompare(on))),
-			button(text.link, () => this.copyLink(), { title: text.linkHint }),
-			button(text.picture, () => this.savePicture()),
-			button(text.fit, () => this.fit(), { title: text.fitHint })],
-		];
-		this.tools.replaceChildren(...groups.map((group) => h('div', { class: 'viewer-group' }, group)));
+	/** The source is drawn left of `at`, 0..1 of the view. */
+	splitView(at) {
+		this.splitAt = this.stage.split = at;
+		this.changes.tell();
+		this.stage.invalidate();
 	}
 
-	buildPanel() {
-		const whole = this.box.isEmpty() ? 1 : this.box.getSize(new THREE.Vector3()).length();
-		this.morphs = morphSection(this.model, () => this.stage.invalidate());
-		this.factsHost = h('div');
-		this.drawFacts();
-		const notes = this.problems.length ? h('ul', { class: 'viewer-notes' },
-			this.problems.map((each) => h('li', {}, each))) : null;
-		this.panel.replaceChildren(...[levelSection(this.levels, whole, this.lod,
-				(lod) => this.setLod(lod)), this.morphs,
-			materialSection(this.model, (image) => this.inspector.open(this.model.userData.cooked.pictures, image)),
-			this.tree.section(), uvSection(this.model), notes,
-			lightSection(this.light, (surroundings, exposure) => this.stage.setLight(surroundings, exposure)),
-			this.factsHost,
-			this.buildCosts()].filter(Boolean));
-	}
-
-	buildCosts() {
-		const { stage } = this;
-		const made = costSection(this.model);
-		let waiting = 0;
-		stage.drawn = () => {
-			waiting ||= setTimeout(() => {
-				waiting = 0;
-				if (!this.ended) made.refresh(stage.costs());
-			}, 250);
-		};
-		return made;
-	}
-
-	drawFacts() {
-		this.factsHost.replaceChildren(factSection(this.model, this.box, this.meshlets ? this.meshlets.count : null,
-			this.model.userData.cooked.anims?.find('JNTS')?.count ?? 0));
-	}
+	/* ---- actions */
 
 	fit() {
 		if (this.stage.through) this.lookThrough(-1);
@@ -529,8 +561,9 @@ class Viewer {
 	}
 
 	savePicture() {
-		const link = h('a', { href: this.stage.capture('cooked'),
-				download: `${this.asset.path.split('/').pop()}.png` });
+		const link = document.createElement('a');
+		link.href = this.stage.capture('cooked');
+		link.download = `${this.asset.path.split('/').pop()}.png`;
 		link.click();
 	}
 
@@ -572,6 +605,7 @@ class Viewer {
 		if (this.loader.live) forgetDropped(this.asset);
 		this.loader.abort();
 		this.undoMeshlets();
+		this.byDistance?.restore();
 		for (const helper of Object.values(this.helpers).filter(Boolean)) {
 			this.stage.retire(takeMaterials(helper));
 			disposeHelper(helper);
@@ -582,10 +616,10 @@ class Viewer {
 		}
 		disposeHelper(this.balls);
 		if (this.source) this.compareModule.disposeSource(this.source);
-		this.inspector?.dispose();
+		this.dropCoarse();
 		this.looks.dispose();
 		this.stage?.dispose();
-		this.root.remove();
+		this.unshow();
 	}
 }
 

@@ -1,0 +1,61 @@
+/* The controls of the view. Each shows a value that its owner keeps; `change` is called with another one. */
+import { html } from 'htm/preact';
+import { useId, useLayoutEffect, useReducer } from 'preact/hooks';
+
+/** What components follow that show the state of an object: tell() draws them again. */
+export class Changes {
+	#followers = new Set();
+
+	tell() {
+		for (const redraw of this.#followers) redraw();
+	}
+
+	/** Returns how to stop. */
+	follow(redraw) {
+		this.#followers.add(redraw);
+		return () => this.#followers.delete(redraw);
+	}
+}
+
+export function useChanges(changes) {
+	const [, redraw] = useReducer((count) => count + 1, 0);
+	useLayoutEffect(() => changes.follow(redraw), [changes]);
+}
+
+export const Button = ({ run, className = '', children, ...rest }) => html`<button type="button"
+	class="viewer-button ${className}" onClick=${run} ...${rest}>${children}</button>`;
+
+/** A switch that looks like a button; `change(on)`. */
+export const Toggle = ({ on, change, children, ...rest }) => html`<${Button} aria-pressed=${String(Boolean(on))}
+	run=${() => change(!on)} ...${rest}>${children}</${Button}>`;
+
+/** options: [value, text] */
+export function Choice({ label, options, value, change }) {
+	const id = useId();
+	return html`<span class="viewer-choice"><label for=${id}>${label}</label>
+		<select id=${id} value=${value} onChange=${({ target }) => change(target.value)}>
+			${options.map(([each, name]) => html`<option value=${each}>${name}</option>`)}</select></span>`;
+}
+
+/** `say(value)` is what stands beside it. */
+export function Slider({ label, min, max, step, value, say, change, className = '', disabled }) {
+	const id = useId();
+	return html`<div class="viewer-slider ${className}"><label for=${id}>${label}</label>
+		<input id=${id} type="range" min=${min} max=${max} step=${step} disabled=${disabled} value=${value}
+			aria-valuetext=${say(value)} onInput=${({ target }) => change(Number(target.value))} />
+		<output for=${id}>${say(value)}</output></div>`;
+}
+
+export const Section = ({ title, children }) => html`<section class="viewer-section"><h2>${title}</h2>${children}
+	</section>`;
+
+export const Quiet = ({ children }) => html`<p class="viewer-quiet">${children}</p>`;
+
+/** rows: table rows */
+export const Table = ({ heads, children }) => html`<div class="viewer-scroll" tabindex="0" role="group"
+	aria-label=${heads[0]}><table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+	<tbody>${children}</tbody></table></div>`;
+
+/** rows: [name, value] */
+export const Facts = ({ rows }) => html`<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd>
+	</div>`)}</dl>`;

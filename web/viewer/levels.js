@@ -1,0 +1,68 @@
+/* The level of detail of each object as a renderer would choose it: the coarsest one whose error is at most a pixel. */
+import * as THREE from 'three';
+import { meshLevels } from '../client/hob-format.js';
+
+const PIXELS = 1;
+
+const center = new THREE.Vector3();
+const eye = new THREE.Vector3();
+
+export class DistanceLevels {
+	/** [lowest, highest, of how many] of what is drawn. */
+	drawn = [0, 0, 1];
+	#objects = [];
+	#made = new Map();
+
+	constructor(model) {
+		const { meshes, geometry } = model.userData.cooked;
+		this.reader = geometry;
+		model.traverse((object) => {
+			const index = object.userData.hob?.mesh;
+			if (index === undefined) return;
+			const errors = meshLevels(meshes, geometry.meshes[index]).map(({ error }) => error);
+			if (errors.length < 2) return;
+			const { geometry: before } = object;
+			if (!before.boundingSphere) before.computeBoundingSphere();
+			this.#objects.push({ object, index, errors, level: -1, before });
+		});
+	}
+
+	/** Chooses for a camera and a picture `height` pixels high; true when `drawn` is another one now. */
+	choose(camera, height) {
+		camera.getWorldPosition(eye);
+		const levels = this.#objects.map((each) => this.#chooseOne(each, camera, height));
+		const now = [Math.min(...levels), Math.max(...levels),
+			Math.max(...this.#objects.map(({ errors }) => errors.length))];
+		const other = now.some((value, i) => value !== this.drawn[i]);
+		this.drawn = now;
+		return other;
+	}
+
+	#chooseOne(each, camera, height) {
+		const { object, errors, before } = each;
+		const scale = object.matrixWorld.getMaxScaleOnAxis();
+		center.copy(before.boundingSphere.center).applyMatrix4(object.matrixWorld);
+		const near = Math.max(center.distanceTo(eye) - before.boundingSphere.radius * scale, camera.near);
+		const pixelsPerMetre = camera.isPerspectiveCamera
+			? height / (2 * near * Math.tan(THREE.MathUtils.degToRad(camera.fov / 2)))
+			: height * camera.zoom / (camera.top - camera.bottom);
+		const level = Math.max(0, errors.findLastIndex((error) => error * scale * pixelsPerMetre <= PIXELS));
+		if (level !== each.level) {
+			each.level = level;
+			object.geometry = this.#geometry(each.index, level);
+		}
+		return level;
+	}
+
+	#geometry(index, level) {
+		const key = `${index} ${level}`;
+		if (!this.#made.has(key)) this.#made.set(key, this.reader.read(index, level).geometry);
+		return this.#made.get(key);
+	}
+
+	/** Every object has the geometry again that it had before. */
+	restore() {
+		for (const { object, before } of this.#objects) object.geometry = before;
+		for (const geometry of this.#made.values()) geometry.dispose();
+	}
+}
