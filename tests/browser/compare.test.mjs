@@ -45,13 +45,13 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 
 	test('the two are drawn beside each other, under a slider, blinking, and as a difference', async (t) => {
 		const shot = (name) => page.getByRole('img', { name, exact: true });
-		await Promise.race([shot('After').waitFor(), page.getByText('There is no picture').waitFor()]);
+		await Promise.race([shot('After').waitFor(), page.getByText('No picture').waitFor()]);
 		if (!(await shot('After').count())) return t.skip('this machine cannot draw');
 		assert.equal(await shot('Difference').count(), 1);
 		const before = await shot('Before').screenshot();
 		assert.notDeepEqual(before, await shot('Difference').screenshot());
 		await page.getByRole('button', { name: 'Slider' }).click();
-		const slider = page.getByLabel('How much of the cook before is shown');
+		const slider = page.getByLabel('How much of the earlier cook is shown');
 		await slider.fill('100');
 		assert.match(await page.locator('.over .shot').last().getAttribute('style'), /100%/);
 		await page.getByRole('button', { name: 'Blink' }).click();

@@ -52,11 +52,11 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 
 	test('an address that names nothing says so and leads on', async () => {
 		await go('/ui/nowhere');
-		await says('There is no such page');
+		await says('Page not found');
 		await go('/ui/asset/art/set/c.obj');
-		await says('There is no such asset');
+		await says('Asset not found');
 		await page.getByRole('link', { name: 'c.obj' }).click();
-		await says('Nothing matches');
+		await says('No matches');
 	});
 
 	test('the list is searched, filtered and ordered, and its address says how', async () => {
@@ -71,7 +71,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByLabel('Format').selectOption('');
 		await page.getByRole('button', { name: 'Cooked size' }).click();
 		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'chest_gold' }).waitFor();
-		await page.getByLabel('Order').selectOption('bytes');
+		await page.getByLabel('Sort by').selectOption('bytes');
 		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'a.obj' }).waitFor();
 		await page.getByRole('button', { name: /^Up to date/ }).click();
 		await page.waitForURL((url) => url.search === '?sort=bytes&state=fresh');
@@ -80,7 +80,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		for (const sort of ['-bytes', 'bytes', '-textures', 'textures', '-cooked_at', 'cooked_at']) {
 			await go(`/ui/assets?sort=${sort}`);
 			await page.locator('.rows .row[aria-rowindex="2"]').waitFor();
-			assert.equal(await page.getByLabel('Order').inputValue(), sort);
+			assert.equal(await page.getByLabel('Sort by').inputValue(), sort);
 		}
 		await go('/ui/assets?q=nothing-has-this-name');
 		await page.getByRole('link', { name: 'Show all assets' }).click();
@@ -100,14 +100,14 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.waitForFunction(() => document.activeElement.textContent.includes('spot.obj'));
 		await page.keyboard.press('Enter');
 		await heading('spot.obj');
-		await page.getByRole('link', { name: 'Connections' }).waitFor();
+		await page.getByRole('link', { name: 'Dependencies' }).waitFor();
 		const focused = () => page.evaluate('document.activeElement.textContent.trim()');
-		for (let presses = 0; (await focused()) !== 'Connections'; presses++) {
-			assert.ok(presses < 80, 'the tab "Connections" is not reached by Tab');
+		for (let presses = 0; (await focused()) !== 'Dependencies'; presses++) {
+			assert.ok(presses < 80, 'the tab "Dependencies" is not reached by Tab');
 			await page.keyboard.press('Tab');
 		}
 		await page.keyboard.press('Enter');
-		await says('It needs no other file.');
+		await says('No other files.');
 	});
 
 	test('an asset shows its picture, files, connections, reasons, history and log', async () => {
@@ -118,12 +118,12 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
 		const bytes = readFileSync(await download.path());
 		assert.equal(`/blobs/${createHash('sha256').update(bytes).digest('hex')}`, await link.getAttribute('href'));
-		const [bundle] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Bundle for a report' }).click()]);
+		const [bundle] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Repro bundle' }).click()]);
 		const tar = readFileSync(await bundle.path(), 'latin1');
 		assert.ok(tar.startsWith('bundle.json\0') && tar.includes('files/dungeon/dungeon_texture.png'), 'the bundle has the sources');
 		await page.locator('.snippet').getByRole('button', { name: 'Copy' }).first().click();
 		await page.waitForFunction(async () => /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/.test(await navigator.clipboard.readText()));
-		for (const [tab, words] of [['Connections', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', /Log of the last cook|Notes of the cook/], ['Settings', 'Largest texture side']]) {
+		for (const [tab, words] of [['Dependencies', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', /Log of the last cook|Notes of the cook/], ['Settings', 'Maximum texture size']]) {
 			await page.getByRole('navigation', { name: 'About this asset' }).getByRole('link', { name: tab, exact: true }).click();
 			await says(words);
 			await settled();
@@ -137,18 +137,18 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await go(`${chest}?tab=settings`);
 		const before = (await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked;
 		await page.getByRole('heading', { name: /^Textures .*, \d+ % of what was cooked; the largest is \d+ × \d+/ }).waitFor();
-		await page.getByLabel('Largest texture side').selectOption('64');
-		await page.getByLabel('Merge copies').check();
+		await page.getByLabel('Maximum texture size').selectOption('64');
+		await page.getByLabel('Merge instances').check();
 		await page.getByRole('button', { name: 'Save 2 changes' }).click();
 		await page.getByText(/Cooked size .* → .* \(−/).waitFor();
 		await says(/textures .* → .* \(−/);
 		await page.getByRole('heading', { name: /the largest is 64 × 64/ }).waitFor();
 		assert.deepEqual(JSON.parse(studio.read('dungeon/chest_gold.obj.cook.json')), { texture: { max_size: 64 }, merge_instances: true });
 		assert.ok((await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked < before);
-		const setting = page.locator('.setting', { hasText: 'Largest texture side' });
+		const setting = page.locator('.setting', { hasText: 'Maximum texture size' });
 		await says('This model', setting);
 		await setting.getByRole('button', { name: 'Reset' }).click();
-		await page.locator('.setting', { hasText: 'Merge copies' }).getByRole('button', { name: 'Reset' }).click();
+		await page.locator('.setting', { hasText: 'Merge instances' }).getByRole('button', { name: 'Reset' }).click();
 		await page.getByRole('button', { name: 'Save 2 changes' }).click();
 		await page.getByText(/Cooked size .* → .* \(\+/).waitFor();
 		await says('Default', setting);
@@ -168,13 +168,13 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		studio.save('set/b.obj.cook.json', '{"lods":{"max":2}}');
 		await studio.sync();
 		await go('/ui/asset/art/set/b.obj?tab=settings');
-		const reach = page.getByLabel('Settings of');
+		const reach = page.getByLabel('Settings for');
 		await reach.waitFor();
 		assert.deepEqual(await reach.locator('option').allTextContents(), ['this model', 'all models in art/set/', 'all models in art/']);
 		await reach.selectOption('all models in art/set/');
-		await says('(not there yet)');
-		await says('(nearer, so it wins)', page.locator('.setting', { hasText: 'Levels at most' }));
-		await page.getByLabel('Merge copies').check();
+		await says('(not created yet)');
+		await says('(nearer, overrides this)', page.locator('.setting', { hasText: 'Maximum levels' }));
+		await page.getByLabel('Merge instances').check();
 		assert.ok(await reach.isDisabled(), 'what is not saved stays where it was meant for');
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
 		await says(`Saved in ${file}. The models`);
@@ -186,9 +186,9 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 			assert.equal((await studio.get(`/api/v1/assets/${id}`)).settings.merge_instances, true);
 		}
 		await reach.selectOption('this model');
-		await says(file, page.locator('.setting', { hasText: 'Merge copies' }));
+		await says(file, page.locator('.setting', { hasText: 'Merge instances' }));
 		await reach.selectOption('all models in art/set/');
-		await page.locator('.setting', { hasText: 'Merge copies' }).getByRole('button', { name: 'Reset' }).click();
+		await page.locator('.setting', { hasText: 'Merge instances' }).getByRole('button', { name: 'Reset' }).click();
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
 		await says(`Saved in ${file}. The models`);
 		await assertAccessible(page);
@@ -201,7 +201,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		studio.save('surface.obj', surface(150));
 		await studio.sync();
 		await go('/ui/asset/art/surface.obj?tab=settings');
-		await page.getByLabel('Levels at most').selectOption('3');
+		await page.getByLabel('Maximum levels').selectOption('3');
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
 		const told = await page.getByText(/Cooked size .* → .* \(−/).innerText();
 		const [asset] = (await studio.get('/api/v1/assets?path=art/surface.obj')).items;
@@ -267,14 +267,14 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.locator('table.jobs td[colspan]').waitFor();
 		/* The broken file is not there any more: nothing could repeat that job, and the page says so. */
 		studio.mayComplain = true;
-		await page.getByRole('button', { name: 'Bundle for a report' }).first().click();
+		await page.getByRole('button', { name: 'Repro bundle' }).first().click();
 		await says(/hero\.glb' was changed or deleted since that cook/);
 		studio.mayComplain = false;
 		await page.getByRole('button', { name: 'Try again' }).first().click();
 		await says('Requested');
 		await go('/ui/cache');
-		await page.getByRole('button', { name: 'Check all' }).click();
-		await page.getByText(/parts are intact/).waitFor();
+		await page.getByRole('button', { name: 'Verify all' }).click();
+		await page.getByText(/files are intact/).waitFor();
 		await page.getByRole('button', { name: 'What would trimming free?' }).click();
 		await page.getByText(/Trimming would free/).waitFor();
 		await page.getByRole('button', { name: 'Trim now' }).click();

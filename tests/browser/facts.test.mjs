@@ -80,7 +80,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await first.getByText('art/first.obj').waitFor();
 		assert.equal(await page.locator('article.problem').count(), 1);
 		await page.getByPlaceholder('Search messages and names').fill('no such words');
-		await page.getByText('Nothing matches').waitFor();
+		await page.getByText('No matches').waitFor();
 		await page.getByRole('link', { name: 'Show all problems' }).click();
 		studio.save('second.obj', objText(3, 2000));
 		studio.save('first.obj', objText(3, 3000));
@@ -88,6 +88,19 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await page.getByText('No problems').waitFor();
 		await page.waitForFunction(() => document.querySelector('link[rel=icon]').href.endsWith('/favicon.ico'));
 		await assertAccessible(page);
+	});
+
+	test('nobody is told that all is cooked while something waits', async () => {
+		const other = await studio.newPage('/');
+		await other.route('**/api/v1/stats*', async (route) => {
+			const answer = await route.fetch();
+			const stats = await answer.json();
+			await route.fulfill({ response: answer, json: { ...stats, progress: { ...stats.progress, left: 3, began_at: stats.progress?.began_at } } });
+		});
+		await other.route('**/api/v1/errors', (route) => route.fulfill({ json: { items: [], groups: 0, assets: 0 } }));
+		await other.goto(`${studio.origin}/ui/errors`);
+		await other.getByText('3 assets still to be cooked.').waitFor();
+		await other.close();
 	});
 
 	test('whoever asked for it is notified of a new problem while looking elsewhere, and led to it', async () => {
@@ -103,15 +116,26 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 
 				close() {}
 			}, granted);
+			globalThis.tones = 0;
+			const part = { frequency: {}, gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} }, connect: (next) => next, stop() {} };
+			globalThis.AudioContext = class {
+				createOscillator = () => ({ ...part, start: () => globalThis.tones++ });
+				createGain = () => part;
+				close() {}
+			};
 			Object.defineProperty(document, 'hidden', { configurable: true, get: () => globalThis.away ?? false });
 		});
-		await other.getByLabel('Notify me of new problems').check();
+		await other.getByLabel('Notify me about new problems').check();
+		await other.getByLabel('With a sound').check();
+		await other.waitForFunction(() => globalThis.tones === 2);
 		studio.save('seen.obj', 'nothing\n');
 		await other.locator('article.problem', { hasText: 'art/seen.obj' }).waitFor();
 		assert.equal(await other.evaluate(() => globalThis.shown.length), 0, 'who looks at the page needs no notification');
+		assert.equal(await other.evaluate(() => globalThis.tones), 2, 'nor a sound, but for the one that was tried');
+		await other.waitForFunction(async () => (await navigator.locks.query()).held.length === 0);
 		await other.evaluate(() => (globalThis.away = true));
 		studio.save('unseen.obj', 'nothing\n');
-		await other.waitForFunction(() => globalThis.shown.length === 1);
+		await other.waitForFunction(() => globalThis.shown.length === 1 && globalThis.tones === 4);
 		assert.deepEqual(await other.evaluate(() => [globalThis.shown[0].title, globalThis.shown[0].tag]), ['unseen.obj could not be cooked', 'art/unseen.obj']);
 		await other.evaluate(() => {
 			globalThis.away = false;
@@ -119,7 +143,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		});
 		await other.getByRole('heading', { name: 'unseen.obj' }).waitFor();
 		await other.goto(`${studio.origin}/ui/errors`);
-		await other.getByLabel('Notify me of new problems').uncheck();
+		await other.getByLabel('Notify me about new problems').uncheck();
 		await other.close();
 		for (const name of ['seen', 'unseen']) rmSync(join(studio.art, `${name}.obj`));
 		await studio.sync();
@@ -148,7 +172,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await page.locator('.theme select').selectOption('dark');
 		assert.notEqual(await ground(), light);
 		await page.reload();
-		await page.getByLabel('Merge copies').check();
+		await page.getByLabel('Merge instances').check();
 		assert.notEqual(await ground(), light);
 		let asked = '';
 		page.once('dialog', (dialog) => {

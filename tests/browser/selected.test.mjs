@@ -59,14 +59,14 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByLabel('Setting').selectOption('scale');
 		await bar().getByLabel('Value').fill('2');
 		await bar().getByRole('button', { name: 'Set for all' }).click();
-		await bar().getByText('Saved beside 2 models').waitFor();
+		await bar().getByText('Saved for 2 models').waitFor();
 		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2 });
 		assert.ok(!studio.exists('a.obj.cook.json'));
 		studio.mayComplain = true;
 		await bar().getByLabel('Value').fill('"large"');
 		await bar().getByRole('button', { name: 'Set for all' }).click();
 		await bar().getByText(/2 of 2 failed; art\/b\.obj: /).waitFor();
-		await bar().getByRole('button', { name: 'Select none' }).click();
+		await bar().getByRole('button', { name: 'Clear selection' }).click();
 		await bar().waitFor({ state: 'detached' });
 		assert.deepEqual(studio.complaints, []);
 	});

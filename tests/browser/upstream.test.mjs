@@ -29,20 +29,20 @@ describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard
 	test('it says what came from there, and since when it is gone', async () => {
 		const page = await below.newPage('/ui/cache');
 		const panel = page.locator('section[aria-labelledby=upstream]');
-		await panel.getByText('Answers').waitFor();
+		await panel.getByText('Connected').waitFor();
 		await panel.getByText(above.origin).waitFor();
-		assert.match(await panel.innerText(), /1\s+Fetched from it/);
+		assert.match(await panel.innerText(), /1\s+Fetched/);
 		await assertAccessible(page);
 		await above.stopDaemon();
 		stopped = true;
 		below.save('c.obj', objText(7));
 		await below.sync();
 		await page.reload();
-		await panel.getByText('Does not answer; everything is cooked here, since').waitFor();
+		await panel.getByText('Unreachable; everything is cooked here. Since').waitFor();
 		assert.match(await panel.innerText(), /Waiting to be pushed/);
 		await assertAccessible(page);
 		await page.goto(`${below.origin}/`);
-		await page.getByText(/The cache above does not answer .* Everything is cooked on this machine meanwhile\./).waitFor();
+		await page.getByText(/The upstream cache is unreachable .* Until it is back, everything is cooked on this machine\./).waitFor();
 		assert.deepEqual(below.complaints, []);
 	});
 });
@@ -93,13 +93,13 @@ describe('a farm on the overview', { skip: missing() ?? withoutDashboard() ?? fa
 		if (url.startsWith('!')) return t.skip(url.slice(1));
 		const page = await studio.newPage('/');
 		await page.getByText('Everything is cooked and up to date.').waitFor();
-		const banner = page.locator('.banner', { hasText: 'The farm does not answer' });
+		const banner = page.locator('.banner', { hasText: 'The farm is unreachable' });
 		assert.equal(await banner.count(), 0);
 		await tell('freeze');
 		try {
 			studio.save('b.obj', objText(5));
 			await studio.sync();
-			await banner.getByText('Everything is cooked on this machine meanwhile. 1 result waits to be shared.').waitFor();
+			await banner.getByText('Until it is back, everything is cooked on this machine. 1 result is waiting to be uploaded.').waitFor();
 			await assertAccessible(page);
 			await banner.getByRole('link', { name: 'More' }).click();
 			await page.getByRole('heading', { name: 'Farm' }).waitFor();

@@ -42,15 +42,25 @@ export function makeRefresher(run, gap = 300) {
 		timer = setTimeout(go, Math.max(0, last + Math.max(gap, 2 * took) - performance.now()));
 	};
 	const shown = () => !document.hidden && again && !busy && ask();
+	const now = () => (document.hidden ? ask() : go());
 	document.addEventListener('visibilitychange', shown);
 	return {
 		ask,
+		/** The first time: without waiting for what else is to be done. */
+		now,
 		end() {
 			ended = true;
 			clearTimeout(timer);
 			document.removeEventListener('visibilitychange', shown);
 		},
 	};
+}
+
+/** Asks for what useResource(url) is going to need. */
+export async function preload(url) {
+	if (kept.has(url)) return;
+	const data = await get(url).catch(() => undefined);
+	if (data !== undefined && !kept.has(url)) keep(url, data);
 }
 
 /**
@@ -84,7 +94,7 @@ export function useResource(url, { on, every, as } = {}) {
 		};
 		const fresh = makeRefresher(run);
 		refresher.current = fresh;
-		fresh.ask();
+		fresh.now();
 		const deaf = listen((event) => {
 			if (event.kind === 'hello' || event.kind === 'reset' || wanted.current?.(event)) fresh.ask();
 		});

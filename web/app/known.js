@@ -1,14 +1,18 @@
-/* The ids of assets that a list has shown, so that opening one needs no search for its name. */
+/* What a list has told of assets, so that opening one needs no search for its name. */
 const MOST = 5000;
-const ids = new Map();
+const known = new Map();
 
 export function know(items) {
-	for (const { id, root, path } of items) if (root !== undefined) ids.set(`${root}/${path}`, id);
-	for (const name of ids.keys()) {
-		if (ids.size <= MOST) break;
-		ids.delete(name);
+	for (const { id, root, path, bytes } of items)
+		if (root !== undefined) known.set(`${root}/${path}`, { id, cooked: bytes?.cooked > 0 });
+	for (const name of known.keys()) {
+		if (known.size <= MOST) break;
+		known.delete(name);
 	}
 }
 
 /** The id of "root/path", or undefined. */
-export const idOf = (name) => ids.get(name);
+export const idOf = (name) => known.get(name)?.id;
+
+/** Whether "root/path" has cooked outputs, as far as is known. */
+export const isCooked = (name) => known.get(name)?.cooked ?? false;

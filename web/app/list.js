@@ -6,8 +6,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 const HEIGHT = 48;
 const SPARE = 6;
 
-/** selection: {has(item), toggle(item), add(items), clear(), label}, or nothing. */
-export function List({ rows, label, header, row, open, resetKey, selection }) {
+/**
+ * near(item, pressed) is called when the focus comes to a row, or a pointer goes down on it: it may be opened next.
+ * selection: {has(item), toggle(item), add(items), clear(), label}, or nothing.
+ */
+export function List({ rows, label, header, row, open, near, resetKey, selection }) {
 	const scroller = useRef(null);
 	const focusNext = useRef(false);
 	/* An item's cells are made once: what did not change costs nothing while scrolling. */
@@ -99,6 +102,10 @@ export function List({ rows, label, header, row, open, resetKey, selection }) {
 		}
 	};
 
+	const focused = (item, index) => {
+		setActive(index);
+		if (item) near(item, false);
+	};
 	const cells = (item) => {
 		if (!drawn.current.has(item)) drawn.current.set(item, row(item));
 		return drawn.current.get(item);
@@ -117,7 +124,8 @@ export function List({ rows, label, header, row, open, resetKey, selection }) {
 			return html`<div key=${index} class="row ${item ? '' : 'blank'}" role="row" data-index=${index}
 					aria-rowindex=${index + 2} tabindex=${index === active ? 0 : -1}
 				aria-selected=${selection && item ? String(selection.has(item)) : undefined}
-				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => setActive(index)}
+				style=${{ transform: `translateY(${index * HEIGHT}px)` }} onFocus=${() => focused(item, index)}
+				onPointerDown=${() => item && near(item, true)}
 				onClick=${(event) => item && click(event, item, index)}>
 				${item && selection && html`<span class="pick" role="gridcell">
 					<input type="checkbox" tabindex="-1" checked=${selection.has(item)} aria-label=${selection.label} />

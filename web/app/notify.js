@@ -1,4 +1,5 @@
-/* A desktop notification for every new problem, when somebody asked for it in this browser and looks elsewhere. */
+/* A desktop notification for every new problem, and a sound, when somebody asked for it in this browser and looks
+ * elsewhere. */
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from './text.js';
@@ -7,8 +8,10 @@ import { nameAddress, navigate } from './router.js';
 import { sentence } from './format.js';
 
 const KEY = 'hob-notify';
+const SOUND = 'hob-notify-sound';
 const words = text.notify;
-const wanted = () => localStorage.getItem(KEY) === 'on';
+const wanted = (key = KEY) => localStorage.getItem(key) === 'on';
+const want = (key, on) => localStorage.setItem(key, on ? 'on' : 'off');
 
 /* All tabs hear of it; the tag lets the system show it once. */
 function show({ asset, error }) {
@@ -21,23 +24,52 @@ function show({ asset, error }) {
 	};
 }
 
+const TONES = [[660, 0], [440, 0.16]]; /* Hz, seconds */
+const QUIET = 1500; /* ms, in which another problem makes no sound */
+
+function play() {
+	const context = new AudioContext();
+	for (const [pitch, begin] of TONES) {
+		const [tone, volume] = [context.createOscillator(), context.createGain()];
+		const at = context.currentTime + begin;
+		tone.frequency.value = pitch;
+		volume.gain.setValueAtTime(0.15, at);
+		volume.gain.exponentialRampToValueAtTime(0.001, at + 0.3);
+		tone.connect(volume).connect(context.destination);
+		tone.start(at);
+		tone.stop(at + 0.3);
+	}
+	return new Promise((resolve) => setTimeout(resolve, QUIET)).then(() => context.close());
+}
+
+/* One of all tabs. */
+const playOnce = () => navigator.locks?.request(SOUND, { ifAvailable: true }, (lock) => lock && play());
+
 listen(({ kind, data }) => {
-	if (kind !== 'asset' || data.kind !== 'failed' || !data.error) return;
-	if (wanted() && document.hidden && globalThis.Notification?.permission === 'granted') show(data);
+	if (kind !== 'asset' || data.kind !== 'failed' || !data.error || !wanted() || !document.hidden) return;
+	if (globalThis.Notification?.permission === 'granted') show(data);
+	if (wanted(SOUND)) playOnce();
 });
 
 export function NotifySwitch() {
 	const [on, set] = useState(wanted() && globalThis.Notification?.permission === 'granted');
+	const [loud, setLoud] = useState(wanted(SOUND));
 	const [refused, setRefused] = useState(false);
 	if (!globalThis.Notification) return null;
 	const change = async ({ target }) => {
 		const may = !target.checked || (await Notification.requestPermission()) === 'granted';
 		const now = target.checked && may;
-		localStorage.setItem(KEY, now ? 'on' : 'off');
+		want(KEY, now);
 		setRefused(!may);
 		set(now);
 		target.checked = now;
 	};
+	const changeSound = ({ target: { checked } }) => {
+		want(SOUND, checked);
+		setLoud(checked);
+		if (checked) playOnce();
+	};
 	return html`<p class="notify"><label><input type="checkbox" checked=${on} onChange=${change} /> ${words.label}
-		</label>${refused && html`<br /><small role="status">${words.refused}</small>`}</p>`;
+		</label>${on && html` <label><input type="checkbox" checked=${loud} onChange=${changeSound} /> ${words.sound}
+		</label>`}${refused && html`<br /><small role="status">${words.refused}</small>`}</p>`;
 }

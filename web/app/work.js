@@ -23,7 +23,9 @@ export function workOf(stats) {
 	const run = stats?.progress;
 	if (!run?.began_at || run.ended_at || run.left === 0) return null;
 	const total = run.done + run.left;
-	const eta = stats.queue?.eta_ms || (run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0);
+	/* By what was learned of each asset, and by the pace so far: the slower one. */
+	const paced = run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0;
+	const eta = Math.max(stats.queue?.eta_ms ?? 0, paced);
 	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute,
 		failed: run.failed, eta };
 }

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import * as api from '../api.js';
 import { number, plural, size, duration } from '../format.js';
@@ -7,7 +7,7 @@ import { listen } from '../live.js';
 import { useResource, useTitle } from '../hooks.js';
 import { ActionButton, Breakable, Empty, Icon, Loading, Resource, State, stateOf, Time } from '../ui.js';
 import { Fault } from '../fault.js';
-import { idOf } from '../known.js';
+import { idOf, isCooked } from '../known.js';
 import { thumbAddress } from '../thumb.js';
 import { Files } from './asset_files.js';
 import { Deps } from './asset_deps.js';
@@ -18,8 +18,9 @@ import { LogText, Why } from './asset_why.js';
 const words = text.asset;
 const tabs = { files: Files, settings: AssetSettings, deps: Deps, history: History, why: Why, log: LogText };
 
-/* The 3D view is a bundle of its own. It follows the events by itself, so it stays while the asset is cooked again. */
-function Viewer({ asset }) {
+/* The 3D view is a bundle of its own. It follows the events by itself, so it stays while the asset is cooked again.
+ * shown() is called when its first picture is there. */
+function Viewer({ asset, shown }) {
 	const place = useRef(null);
 	const [error, setError] = useState(null);
 	useLayoutEffect(() => {
@@ -29,6 +30,7 @@ function Viewer({ asset }) {
 			.then(({ mountViewer }) => stop.signal.aborted
 					|| mountViewer(place.current,
 						{ asset: { ...asset, poster: thumbAddress(asset) }, events: { listen }, signal: stop.signal }))
+			.then(shown)
 			.catch((reason) => stop.signal.aborted || setError(reason));
 		return () => {
 			stop.abort();
@@ -122,20 +124,39 @@ function Tabs({ now, address }) {
 				aria-current=${now === name ? 'page' : undefined}>${words.tabs[name]}</a>`)}</nav>`;
 }
 
+const PICTURE_FIRST = 150; /* ms */
+
+/* What stands below the view waits a moment for its first picture: [whether it is time, what says so]. */
+function usePictureFirst(asset) {
+	const [due, set] = useState(!asset.outputs.length);
+	useEffect(() => {
+		const timer = setTimeout(() => set(true), PICTURE_FIRST);
+		return () => clearTimeout(timer);
+	}, []);
+	return [due, () => set(true)];
+}
+
 function Page({ asset, query }) {
+	const [due, shown] = usePictureFirst(asset);
 	const now = tabs[query.tab] ? query.tab : 'files';
 	const Tab = tabs[now];
 	const address = query.id ? `${location.pathname}?id=${query.id}` : location.pathname;
 	return html`<${Head} asset=${asset} />
 		${asset.error && html`<${Fault} error=${asset.error} asset=${asset} good=${asset.outputs.length > 0} />`}
 		<${Facts} asset=${asset} /><${Budgets} asset=${asset} />
-		${asset.outputs.length > 0 ? html`<${Viewer} asset=${asset} />` : !asset.error
+		${asset.outputs.length > 0 ? html`<${Viewer} ...${{ asset, shown }} />` : !asset.error
 				&& html`<section class="panel"><${Loading} label=${text.stateMeaning[asset.state]} /></section>`}
 		<${Tabs} now=${now} address=${address} />
-		<${Tab} asset=${asset} key=${asset.id} query=${query} />`;
+		<div class="tab">${due && html`<${Tab} asset=${asset} key=${asset.id} query=${query} />`}</div>`;
+}
+
+/* The outputs of an asset that is opened are asked for along with the facts about it. */
+export function fetchAhead(name) {
+	if (isCooked(name)) import('../../viewer/viewer.js').then((viewer) => viewer.fetchAhead(name), () => {});
 }
 
 export function Asset({ below, query }) {
+	useLayoutEffect(() => fetchAhead(below), [below]);
 	const mine = (event) => event.kind === 'asset' && (event.data.asset === below || event.data.id === query.id);
 	const known = query.id ?? idOf(below);
 	const found = useResource(known ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`,
@@ -151,5 +172,6 @@ export function Asset({ below, query }) {
 				<p>${words.notFoundDetail} <a href="/ui/assets${api.query({ q: name })}">${name || text.nav.assets}</a>
 				</p></${Empty}></section>`;
 	if (!id) return html`<${Resource} from=${found}>${() => null}</${Resource}>`;
-	return html`<${Resource} from=${asset}>${(data) => html`<${Page} asset=${data} query=${query} />`}</${Resource}>`;
+	return html`<${Resource} from=${asset}>${(data) => html`<${Page} key=${data.id} asset=${data} query=${query} />`}
+		</${Resource}>`;
 }

@@ -80,8 +80,8 @@ const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6))
 function limits({ path, type, minimum, maximum, default: standard }) {
 	const named = words.choices[path]?.[standard] ?? say(standard);
 	const ranged = (type === 'integer' || type === 'number') && maximum !== undefined && maximum < 4294967295;
-	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined ? ''
-			: `, ${words.standard(named)}`}`;
+	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined || standard === ''
+		? '' : `, ${words.standard(named)}`}`;
 }
 
 /* What stands in the file that is changed, else what is in force. */

@@ -3,13 +3,14 @@ import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { text } from '../text.js';
 import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
-import { makeRefresher, useKey, useResource, useTitle } from '../hooks.js';
+import { makeRefresher, preload, useKey, useResource, useTitle } from '../hooks.js';
 import { assetAddress, navigate, setQuery } from '../router.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
 import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
 import { Thumb } from '../thumb.js';
+import { fetchAhead } from './asset.js';
 import { Selected, useSelection } from './assets_selected.js';
 
 const words = text.assets;
@@ -143,6 +144,12 @@ function Row(asset, sort) {
 			: html`<${Time} at=${asset.cooked_at} />`}</span>`;
 }
 
+/* A row that is pressed is going to be opened; one that has the focus may be. */
+function comesNear({ id, root, path }, pressed) {
+	preload(`/api/v1/assets/${id}`);
+	if (pressed) fetchAhead(`${root}/${path}`);
+}
+
 export function Assets({ query }) {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
@@ -172,5 +179,6 @@ export function Assets({ query }) {
 			: rows.total === null ? !rows.error && html`<${Loading} />`
 				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header}
 						row=${(asset) => Row(asset, sort)} resetKey=${wanted}
-						open=${(asset) => navigate(assetAddress(asset))} />`}`;
+						open=${(asset) => navigate(assetAddress(asset))}
+						near=${comesNear} />`}`;
 }

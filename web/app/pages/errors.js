@@ -6,6 +6,7 @@ import { post } from '../api.js';
 import { number, plural, sentence } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { listen } from '../live.js';
+import { changesCounts } from '../shell.js';
 import { assetAddress, nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
@@ -95,6 +96,7 @@ function Toolbar({ query, codes }) {
 export function Errors({ query }) {
 	useTitle(words.title);
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
+	const left = useResource('/api/v1/stats', { on: changesCounts }).data?.progress?.left ?? 0;
 	const items = errors.data?.items ?? [];
 	const codes = [...new Set(items.map(({ code }) => code))].sort();
 	const shown = items.filter((group) => (!query.code || group.code === query.code) && matches(group, query.q ?? ''));
@@ -103,7 +105,9 @@ export function Errors({ query }) {
 					plural(errors.data.assets, text.assetWord))}</p>`}</div>
 		<${Resource} from=${errors}>${() => html`<div class="stack"><${Repaired} />
 			${items.length === 0 ? html`<section class="panel">
-					<${Empty} icon="fresh" title=${words.none}><p>${words.noneDetail}</p></${Empty}></section>`
+					<${Empty} icon="fresh" title=${left ? text.overview.noneSoFar : words.none}>
+						<p>${left ? words.noneYet(plural(left, text.assetWord)) : words.noneDetail}</p></${Empty}>
+						</section>`
 				: html`<${Toolbar} query=${query} codes=${codes} />
 					${shown.length === 0 && html`<section class="panel">
 							<${Empty} icon="search" title=${text.assets.nothing}>

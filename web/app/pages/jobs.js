@@ -11,6 +11,7 @@ import { Timeline } from './jobs_timeline.js';
 
 const words = text.jobs;
 const SHOWN = 50;
+const MOST = 200; /* finished ones */
 const active = (job) => job.state !== 'done';
 const running = (job) => active(job) && job.state !== 'queued';
 const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
@@ -83,6 +84,7 @@ async function retry(job) {
 
 function Done({ jobs }) {
 	const [open, setOpen] = useState(null);
+	const [all, setAll] = useState(false);
 	if (!jobs.length) return html`<div class="body quiet">${words.noneDone}</div>`;
 	return html`<div class="scroll" tabindex="0">
 			<table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th>
@@ -90,7 +92,7 @@ function Done({ jobs }) {
 				<th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num">${words.took}</th>
 				<th scope="col" class="num wide spare">${words.memory}</th><th scope="col">${words.when}</th>
 				<th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
-		<tbody>${jobs.slice(0, 200).map((job) => {
+		<tbody>${jobs.slice(0, all ? MOST : SHOWN).map((job) => {
 			const [queued, started, finished] = ['queued', 'started',
 				'finished'].map((name) => time(job[`${name}_at`] ?? job[`${name}_at_ms`]));
 			return html`<tr key=${job.id}><td class="anywhere name">
@@ -111,7 +113,10 @@ function Done({ jobs }) {
 						${words.retry}</${ActionButton}>`}</span></td></tr>
 				${open === job.id && html`<tr key=${`${job.id}-log`}>
 						<td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
-		})}</tbody></table></div>`;
+		})}</tbody></table></div>
+		${!all && jobs.length > SHOWN && html`<div class="body"><button type="button" class="small"
+			onClick=${() => setAll(true)}>${words.showMore(number(Math.min(jobs.length, MOST) - SHOWN))}</button>
+			</div>`}`;
 }
 
 const filters = ['', 'cooked', 'hit', 'fetched', 'failed', 'cancelled'];

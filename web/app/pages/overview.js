@@ -160,7 +160,7 @@ export function Overview() {
 	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
 	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id)
 			: begun.current.delete(id) || true);
-	const jobs = useResource('/api/v1/jobs?limit=100',
+	const jobs = useResource('/api/v1/jobs?limit=100&state=cooking,cooked,hit,fetched,failed',
 		{ on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
