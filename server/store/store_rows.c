@@ -3,6 +3,19 @@
 
 enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
 
+/* Clients get these texts as they are. */
+static bool is_json(hob_str text)
+{
+	enum { DEPTH = 64 };
+	return text.len == 0 || hob_json_valid(text, DEPTH);
+}
+
+static bool is_damaged(srv_store *store, const char *what, hob_error *err)
+{
+	srv_store_mark_damaged(store);
+	return hob_fail(err, CORRUPT, "index.db is damaged (%s cannot be read); it is rebuilt", what);
+}
+
 /* ---- files */
 
 bool srv_store_put_file(srv_store *store, const srv_file_row *row, hob_error *err)
@@ -107,6 +120,10 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 			.cooked_at_ms = (int64_t)srv_store_column_u64(rows, 6),
 			.error = srv_store_column_str(rows, 7),
 		};
+		if (!is_json(row.error)) {
+			srv_store_end(rows);
+			return is_damaged(store, "an asset", err);
+		}
 		each(user, &row);
 	}
 	return ok;
@@ -396,11 +413,16 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 	srv_store_bind_u64(rows, 2, limit);
 	if (asset.len > 0)
 		srv_store_bind_str(rows, 3, asset);
-	while (srv_store_step(store, rows, &ok, err))
-		if (!copy_job(arena, rows, &jobs[found++])) {
+	while (srv_store_step(store, rows, &ok, err)) {
+		srv_job_row *job = &jobs[found++];
+		ok = copy_job(arena, rows, job)
+				 ? (is_json(job->reason) && is_json(job->error)) || is_damaged(store, "a job", err)
+				 : hob_fail_memory(err, arena, "a list of jobs");
+		if (!ok) {
 			srv_store_end(rows);
-			return hob_fail_memory(err, arena, "a list of jobs");
+			return false;
 		}
+	}
 	if (!ok)
 		return false;
 	*out = jobs;
@@ -468,8 +490,7 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 		if (srv_row_take_short(srv_store_column_str(rows, 2), &arena, &row.data)) {
 			more = each_line(&row, each, user);
 		} else {
-			srv_store_mark_damaged(store);
-			ok = hob_fail(err, CORRUPT, "index.db is damaged (a change cannot be read); it is rebuilt");
+			ok = is_damaged(store, "a change", err);
 			more = false;
 		}
 		hob_arena_restore(&arena, mark);

@@ -217,6 +217,43 @@ static void parts_are_found_again_while_their_blob_is_there(void **state)
 	srv_store_close(store);
 }
 
+static void note_asset(void *user, const srv_asset_row *row)
+{
+	(void)row;
+	++*(int *)user;
+}
+
+/* These texts go to clients as they are. */
+static void a_row_whose_json_is_spoiled_is_damage(void **state)
+{
+	static const char *const spoil[] = {"UPDATE asset SET error = x'01ff'", "UPDATE job SET reason = x'5b'",
+										"UPDATE job SET error = x'7b7d7d'"};
+	for (size_t i = 0; i < HOB_COUNT_OF(spoil); i++) {
+		srv_store *store = open_store(*state, 0);
+		hob_error err;
+		srv_asset_row asset = {.root = HOB_STR("art"), .path = HOB_STR("a.obj"), .state = HOB_STR("fresh")};
+		srv_job_row job = {
+			.id = 7 + i, .asset = HOB_STR("art/a.obj"), .reason = HOB_STR("[]"), .result = HOB_STR("hit")};
+		hob_arena arena;
+		srv_job_row *jobs;
+		uint32_t count;
+		int assets = 0;
+		hob_arena_init(&arena, 1 << 20);
+		assert_ok(srv_store_put_asset(store, &asset, &err), &err);
+		assert_ok(srv_store_put_job(store, &job, &err), &err);
+		assert_ok(srv_store_each_asset(store, note_asset, &assets, &err), &err);
+		assert_ok(srv_store_jobs(store, (hob_str){0}, 0, 10, &arena, &jobs, &count, &err), &err);
+		assert_true(assets == 1 && count > 0);
+		assert_ok(srv_store_run_sql(store, spoil[i], &err), &err);
+		assert_false(srv_store_each_asset(store, note_asset, &assets, &err) &&
+					 srv_store_jobs(store, (hob_str){0}, 0, 10, &arena, &jobs, &count, &err));
+		assert_int_equal(err.code, HOB_ERR_CORRUPT);
+		assert_true(srv_store_is_damaged(store));
+		hob_arena_release(&arena);
+		srv_store_close(store);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +262,7 @@ int main(void)
 		store_test(files_come_back_bit_for_bit),
 		store_test(assets_come_back_after_close_without_commit),
 		store_test(jobs_are_listed_newest_first_by_asset_and_page),
+		store_test(a_row_whose_json_is_spoiled_is_damage),
 		store_test(changes_are_listed_oldest_first_and_trimmed),
 		store_test(parts_are_found_again_while_their_blob_is_there),
 	};
