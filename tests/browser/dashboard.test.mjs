@@ -136,7 +136,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	test('a setting is saved beside the model, its origin shown, the saving told, and reset', async () => {
 		await go(`${chest}?tab=settings`);
 		const before = (await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked;
-		await page.getByRole('heading', { name: /^Textures .*, \d+ % of what was cooked; the largest is \d+ × \d+/ }).waitFor();
+		await page.getByRole('heading', { name: /^Textures .*, \d+ % of the cooked size; the largest is \d+ × \d+/ }).waitFor();
 		await page.getByLabel('Maximum texture size').selectOption('64');
 		await page.getByLabel('Merge instances').check();
 		await page.getByRole('button', { name: 'Save 2 changes' }).click();
@@ -177,7 +177,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByLabel('Merge instances').check();
 		assert.ok(await reach.isDisabled(), 'what is not saved stays where it was meant for');
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
-		await says(`Saved in ${file}. The models`);
+		await says(`Saved in ${file}. The affected models`);
 		assert.deepEqual(JSON.parse(studio.read(file)), { merge_instances: true });
 		assert.ok(!studio.exists(outer));
 		await studio.sync();
@@ -190,7 +190,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await reach.selectOption('all models in art/set/');
 		await page.locator('.setting', { hasText: 'Merge instances' }).getByRole('button', { name: 'Reset' }).click();
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
-		await says(`Saved in ${file}. The models`);
+		await says(`Saved in ${file}. The affected models`);
 		await assertAccessible(page);
 		rmSync(join(studio.art, file));
 		rmSync(join(studio.art, 'set/b.obj.cook.json'));
