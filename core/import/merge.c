@@ -1,5 +1,6 @@
-#include "gltf_private.h"
+#include "json_text.h"
 #include "importers.h"
+#include "../base/limits.h"
 #include "../model/model_merge.h"
 #include "../model/model_scale.h"
 
@@ -134,9 +135,9 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 	const cJSON *root;
 	bool repaired;
 	hob_str text = {(const char *)request->file.data, request->file.size};
-	if (!hob_gltf_parse(request->scratch, text, &root, &repaired, err))
+	if (!hob_json_parse(request->scratch, text, &root, &repaired, err))
 		return false;
-	const cJSON *scenes = hob_gltf_get(root, "scenes");
+	const cJSON *scenes = hob_json_get(root, "scenes");
 	uint32_t count = cJSON_IsArray(scenes) ? (uint32_t)cJSON_GetArraySize(scenes) : 0;
 	if (count == 0)
 		return hob_fail(err, CORRUPT,

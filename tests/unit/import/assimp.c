@@ -2,7 +2,7 @@
  * of scenes is tested with hand-made ones in assimp_convert.c. */
 #include "tests/unit/import/reader_fixture.h"
 
-#include "core/import/assimp_format.h"
+#include "core/import/assimp/assimp_format.h"
 
 /* Some of Assimp's importers leak; that is the worker process's business, not this test's. */
 const char *__lsan_default_suppressions(void);

@@ -4,7 +4,7 @@
 
 #include "tests/unit/import/reader_fixture.h"
 
-#include "core/import/assimp_convert.h"
+#include "core/import/assimp/assimp_convert.h"
 
 typedef struct made {
 	hob_arena arena; /* of the aiScene */

@@ -36,7 +36,7 @@ test('every state, error and format has words', () => {
 	assert.ok(shown.length > 15);
 	for (const code of shown) assert.ok(text.errors.codes[code], code);
 	const folder = join(project, 'core/import');
-	const importers = readdirSync(folder).filter((name) => name.endsWith('.c'))
+	const importers = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.c'))
 		.flatMap((name) => every(readFileSync(join(folder, name), 'utf8'), /^\t\.name = "([^"]+)",/gm).flat());
 	assert.ok(importers.length >= 10);
 	for (const name of importers) assert.ok(text.assets.kinds[name], name);

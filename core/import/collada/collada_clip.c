@@ -1,0 +1,594 @@
+#include "collada_channel.h"
+#include "collada_track.h"
+
+#include "../../base/limits.h"
+#include "../text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct clip_builder {
+	hob_collada *c;
+	hob_clip clip;
+	hob_buf channels, tracks; /* hob_channel, hob_track */
+	hob_buf bindings;		  /* hob_collada_binding, of this clip */
+	hob_buf times;			  /* double, of the track at hand */
+	double start, end;		  /* window; end = INFINITY when there is none */
+} clip_builder;
+
+/* ---- times */
+
+static int by_time(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void put_time(clip_builder *b, double time)
+{
+	hob_buf_put(&b->times, &time, sizeof time);
+}
+
+/* All key times of the bindings within the window, and the window's ends where keys lie beyond. */
+static uint32_t collect_times(clip_builder *b, const hob_collada_binding *const *list, uint32_t count)
+{
+	hob_buf_clear(&b->times);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < list[i]->curve.key_count; k++) {
+			double time = (double)list[i]->curve.times[k];
+			put_time(b, time < b->start ? b->start : time > b->end ? b->end : time);
+		}
+	if (b->times.failed)
+		return 0;
+	double *times = (double *)(void *)b->times.data;
+	uint32_t all = HOB_LISTS_COUNT(b->times, double), kept = 0;
+	qsort(times, all, sizeof *times, by_time);
+	for (uint32_t i = 0; i < all; i++)
+		if (kept == 0 || times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	return kept;
+}
+
+/* ---- functions of time */
+
+typedef struct animated {
+	hob_collada *c;
+	hob_xml_ptr node;
+	const hob_collada_binding *const *list;
+	uint32_t count;
+	int part;			 /* 0 translation, 1 rotation, 2 scale; of a whole matrix */
+	const char *element; /* for plain stacks: the only kind of elements that matters */
+	const double *rest;	 /* weights: default values */
+	uint32_t rest_count;
+} animated;
+
+/* Numbers of a transform element at a time. */
+static uint32_t numbers_at(const animated *a, hob_xml_ptr element, double t, bool left, double out[16],
+						   double *slope)
+{
+	uint32_t have = hob_collada_transform_numbers(element, out);
+	for (uint32_t i = 0; slope && i < have; i++)
+		slope[i] = 0;
+	for (uint32_t i = 0; i < a->count; i++)
+		for (uint32_t k = 0; a->list[i]->transform == element && k < a->list[i]->curve.width; k++)
+			if (a->list[i]->first + k < have)
+				out[a->list[i]->first + k] = hob_collada_curve_at(
+					&a->list[i]->curve, k, t, left, slope ? &slope[a->list[i]->first + k] : NULL);
+	return have;
+}
+
+static void vector_at(void *user, double t, bool left, double *out, double *slope)
+{
+	const animated *a = user;
+	double n[16], s[16], unit = a->part == 0 ? (double)a->c->unit : 1;
+	out[0] = out[1] = out[2] = a->part == 0 ? 0 : 1;
+	for (int i = 0; slope && i < 3; i++)
+		slope[i] = 0;
+	for (hob_xml_ptr e = a->node->first; e; e = e->next) {
+		if (!hob_xml_is(e, hob_str_of(a->element)))
+			continue;
+		numbers_at(a, e, t, left, n, slope ? s : NULL);
+		for (int i = 0; i < 3; i++) {
+			out[i] = n[i] * unit;
+			if (slope)
+				slope[i] = s[i] * unit;
+		}
+	}
+}
+
+static void turn(const double *n, double q[4])
+{
+	double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]), half = n[3] * 3.14159265358979323846 / 360;
+	if (!(length > 0))
+		return;
+	double s = sin(half) / length, w = cos(half), b[3] = {n[0] * s, n[1] * s, n[2] * s};
+	double product[4] = {q[3] * b[0] + q[0] * w + q[1] * b[2] - q[2] * b[1],
+						 q[3] * b[1] - q[0] * b[2] + q[1] * w + q[2] * b[0],
+						 q[3] * b[2] + q[0] * b[1] - q[1] * b[0] + q[2] * w,
+						 q[3] * w - q[0] * b[0] - q[1] * b[1] - q[2] * b[2]};
+	memcpy(q, product, sizeof product);
+}
+
+static void rotation_at(void *user, double t, bool left, double *out, double *slope)
+{
+	const animated *a = user;
+	double n[16];
+	(void)slope;
+	out[0] = out[1] = out[2] = 0, out[3] = 1;
+	for (hob_xml_ptr e = a->node->first; e; e = e->next)
+		if (hob_xml_is(e, HOB_STR("rotate"))) {
+			numbers_at(a, e, t, left, n, NULL);
+			turn(n, out);
+		}
+}
+
+static double turned(void *user, double from, double to)
+{
+	const animated *a = user;
+	double x[16], y[16], sum = 0;
+	for (hob_xml_ptr e = a->node->first; e; e = e->next)
+		if (hob_xml_is(e, HOB_STR("rotate"))) {
+			numbers_at(a, e, from, false, x, NULL);
+			numbers_at(a, e, to, true, y, NULL);
+			sum += fabs(y[3] - x[3]);
+		}
+	return sum;
+}
+
+static void local_at(const animated *a, double t, bool left, hob_node *node)
+{
+	double all[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, n[16], m[16];
+	for (hob_xml_ptr e = a->node->first; e; e = e->next)
+		if (hob_collada_is_transform(e)) {
+			numbers_at(a, e, t, left, n, NULL);
+			hob_collada_transform_matrix(e->name, n, (double)a->c->unit, m);
+			hob_collada_multiply(all, m, all);
+		}
+	for (int i = 0; i < 16; i++)
+		node->matrix[i] = isfinite((float)all[i]) ? (float)all[i] : (float)(i % 5 == 0);
+	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
+}
+
+static void matrix_at(void *user, double t, bool left, double *out, double *slope)
+{
+	const animated *a = user;
+	hob_node node;
+	local_at(a, t, left, &node);
+	const float *from = a->part == 0 ? node.translation : a->part == 1 ? node.rotation : node.scale;
+	for (int i = 0; i < (a->part == 1 ? 4 : 3); i++)
+		out[i] = (double)from[i];
+	(void)slope;
+}
+
+static void weights_at(void *user, double t, bool left, double *out, double *slope)
+{
+	const animated *a = user;
+	for (uint32_t i = 0; i < a->rest_count; i++) {
+		out[i] = a->rest[i];
+		if (slope)
+			slope[i] = 0;
+	}
+	for (uint32_t i = 0; i < a->count; i++)
+		for (uint32_t k = 0; k < a->list[i]->curve.width; k++) {
+			uint32_t index = a->list[i]->first + k;
+			if (index < a->rest_count)
+				out[index] =
+					hob_collada_curve_at(&a->list[i]->curve, k, t, left, slope ? &slope[index] : NULL);
+		}
+}
+
+/* ---- tracks */
+
+static hob_collada_curve_kinds kinds_of(const hob_collada_binding *const *list, uint32_t count)
+{
+	hob_collada_curve_kinds all = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		hob_collada_curve_kinds one = hob_collada_curve_kind(&list[i]->curve);
+		all.step |= one.step, all.linear |= one.linear, all.cubic |= one.cubic, all.bent |= one.bent;
+	}
+	return all;
+}
+
+/* A track that keeps the node where it rests says nothing. */
+static bool repeats(const hob_track *track, const float *rest, bool rotation)
+{
+	size_t n = track->components, parts = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
+	for (uint32_t k = 0; k < track->key_count; k++) {
+		const float *value = track->values + (k * parts + (parts == 3)) * n;
+		float same = 0, opposite = 0;
+		for (size_t i = 0; i < n; i++) {
+			float room = fmaxf(1e-6f, fabsf(rest[i]) * 1e-6f);
+			same = fmaxf(same, fabsf(value[i] - rest[i]) / room);
+			opposite = fmaxf(opposite, fabsf(value[i] + rest[i]) / room);
+			if (parts == 3 && (fabsf((value - n)[i]) > 1e-6f || fabsf((value + n)[i]) > 1e-6f))
+				return false;
+		}
+		if (!(same <= 1 || (rotation && opposite <= 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool add_track(clip_builder *b, const hob_collada_function *f, const animated *a, uint32_t *track,
+					  bool *still, const float *rest, hob_error *err)
+{
+	uint32_t count = collect_times(b, a->list, a->count);
+	hob_track made;
+	*still = true;
+	if (count == 0)
+		return !b->times.failed || hob_fail(err, MEMORY, "no memory left for animation");
+	if (!hob_collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made,
+								err))
+		return false;
+	*still = made.key_count == 0 || repeats(&made, rest, f->rotation);
+	if (*still)
+		return true;
+	*track = HOB_LISTS_COUNT(b->tracks, hob_track);
+	hob_buf_put(&b->tracks, &made, sizeof made);
+	return !b->tracks.failed || hob_fail(err, MEMORY, "no memory left for animation");
+}
+
+static bool add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint32_t track, hob_error *err)
+{
+	const hob_collada *c = b->c;
+	uint32_t slot = c->slot[node->number];
+	for (; slot != HOB_NONE; slot = HOB_LISTS_AT(c->places, hob_collada_place, slot)->next) {
+		hob_channel channel = {HOB_LISTS_AT(c->places, hob_collada_place, slot)->node, path, track};
+		hob_buf_put(&b->channels, &channel, sizeof channel);
+	}
+	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
+}
+
+/* One of translate, rotate and scale in this order, or parts of it. */
+static bool is_plain(hob_xml_ptr node)
+{
+	int stage = 0;
+	for (hob_xml_ptr e = node->first; e; e = e->next) {
+		if (!hob_collada_is_transform(e))
+			continue;
+		int now = hob_xml_is(e, HOB_STR("translate")) ? 0
+				  : hob_xml_is(e, HOB_STR("rotate"))  ? 1
+				  : hob_xml_is(e, HOB_STR("scale"))	  ? 2
+													  : 9;
+		if (now == 9 || now < stage || (now == 0 && stage > 0))
+			return false;
+		stage = now == 1 ? 1 : now + 1;
+		if (now == 2)
+			stage = 3;
+	}
+	return true;
+}
+
+static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob_error *err)
+{
+	static const char *const elements[] = {"translate", "rotate", "scale"};
+	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
+	const float *rests[] = {rest->translation, rest->rotation, rest->scale};
+	const hob_collada_binding *const *all = a->list;
+	uint32_t all_count = a->count;
+	const hob_collada_binding **some =
+		HOB_NEW(b->c->request->scratch, const hob_collada_binding *, all_count);
+	if (!some)
+		return hob_fail_memory(err, b->c->request->scratch, "animation");
+	for (int part = 0; part < 3; part++) {
+		uint32_t count = 0, track;
+		bool still;
+		for (uint32_t i = 0; i < all_count; i++)
+			if (hob_xml_is(all[i]->transform, hob_str_of(elements[part])))
+				some[count++] = all[i];
+		if (count == 0)
+			continue;
+		a->list = some, a->count = count, a->part = part, a->element = elements[part];
+		hob_collada_function f = {.user = a,
+								  .at = part == 1 ? rotation_at : vector_at,
+								  .components = part == 1 ? 4 : 3,
+								  .rotation = part == 1,
+								  .kinds = kinds_of(some, count),
+								  .turned = part == 1 ? turned : NULL};
+		if (!add_track(b, &f, a, &track, &still, rests[part], err) ||
+			(!still && !add_channels(b, a->node, paths[part], track, err)))
+			return false;
+	}
+	return true;
+}
+
+/* Whole matrices are keys of translation, rotation and scale: nobody means the shapes between two matrices to be mixed number
+ * by number. */
+static bool is_matrix_only(const animated *a)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (!hob_xml_is(a->list[i]->transform, HOB_STR("matrix")) || a->list[i]->curve.width != 16)
+			return false;
+	return true;
+}
+
+static void note_shear(clip_builder *b, const animated *a, uint32_t count)
+{
+	const double *times = (const double *)(const void *)b->times.data;
+	hob_node node;
+	for (uint32_t i = 0; i < count; i++) {
+		local_at(a, times[i], false, &node);
+		if (!node.has_matrix)
+			continue;
+		hob_note_add(
+			b->c->request->notes, HOB_NOTE_WARNING, "animation.shear",
+			"line %u: the animation of node '%.*s' shears it; the nearest rotation and scale are kept",
+			a->node->line, HOB_FMT(hob_xml_attr(a->node, HOB_STR("id"))));
+		return;
+	}
+}
+
+static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, hob_error *err)
+{
+	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
+	const float *rests[] = {rest->translation, rest->rotation, rest->scale};
+	hob_collada_curve_kinds kinds = kinds_of(a->list, a->count);
+	bool whole = is_matrix_only(a), steps = kinds.step && !kinds.linear && !kinds.cubic && !kinds.bent;
+	note_shear(b, a, collect_times(b, a->list, a->count));
+	for (int part = 0; part < 3; part++) {
+		uint32_t track;
+		bool still;
+		a->part = part;
+		hob_collada_function f = {
+			.user = a, .at = matrix_at, .components = part == 1 ? 4 : 3, .rotation = part == 1};
+		/* `rotation` off makes keys of the values as they are, which is what whole matrices want. */
+		if (steps)
+			f.kinds.step = true;
+		else if (whole)
+			f.kinds.linear = true, f.rotation = false;
+		else
+			f.kinds.bent = true;
+		if (!add_track(b, &f, a, &track, &still, rests[part], err) ||
+			(!still && !add_channels(b, a->node, paths[part], track, err)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- morph weights */
+
+static bool deforms_with(hob_collada *c, hob_xml_ptr instance, hob_xml_ptr controller)
+{
+	hob_xml_ptr at =
+		hob_collada_by_id(c, hob_str_sub(hob_text_trim(hob_xml_attr(instance, HOB_STR("url"))), 1, SIZE_MAX));
+	for (int depth = 0; at && depth < 8; depth++) {
+		if (at == controller)
+			return true;
+		hob_xml_ptr deformer = hob_xml_child(at, HOB_STR("skin"));
+		deformer = deformer ? deformer : hob_xml_child(at, HOB_STR("morph"));
+		hob_str source = hob_text_trim(hob_xml_attr(deformer, HOB_STR("source")));
+		at = source.len > 1 ? hob_collada_by_id(c, hob_str_sub(source, 1, source.len)) : NULL;
+	}
+	return false;
+}
+
+static bool weight_tracks(clip_builder *b, animated *a, hob_error *err)
+{
+	hob_collada *c = b->c;
+	uint32_t track = HOB_NONE;
+	bool still = true;
+	for (uint32_t p = 0; p < HOB_LISTS_COUNT(c->pending, hob_collada_pending); p++) {
+		const hob_collada_pending *place = HOB_LISTS_AT(c->pending, hob_collada_pending, p);
+		if (!deforms_with(c, place->instance, a->node))
+			continue;
+		const hob_node *node = &c->model->nodes[place->node];
+		const hob_mesh *mesh =
+			node->mesh_count > 0 ? &c->model->meshes[c->model->mesh_refs[node->mesh_first]] : NULL;
+		if (!mesh || mesh->target_count == 0)
+			continue;
+		if (track == HOB_NONE) {
+			double *rest = HOB_NEW(c->request->scratch, double, mesh->target_count);
+			float *rest_floats = HOB_NEW(c->request->scratch, float, mesh->target_count);
+			if (!rest || !rest_floats)
+				return hob_fail_memory(err, c->request->scratch, "animation");
+			for (uint32_t i = 0; i < mesh->target_count; i++)
+				rest[i] = (double)(rest_floats[i] = mesh->targets[i].weight);
+			a->rest = rest;
+			a->rest_count = mesh->target_count;
+			hob_collada_function f = {.user = a,
+									  .at = weights_at,
+									  .components = mesh->target_count,
+									  .kinds = kinds_of(a->list, a->count)};
+			if (!add_track(b, &f, a, &track, &still, rest_floats, err))
+				return false;
+			if (still)
+				return true;
+		}
+		if (mesh->target_count != a->rest_count)
+			continue;
+		hob_channel channel = {place->node, HOB_PATH_WEIGHTS, track};
+		hob_buf_put(&b->channels, &channel, sizeof channel);
+	}
+	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
+}
+
+/* ---- clips */
+
+static int by_node(const void *a, const void *b)
+{
+	const hob_collada_binding *x = a, *y = b;
+	if (x->node->number != y->node->number)
+		return x->node->number < y->node->number ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static bool node_tracks(clip_builder *b, const hob_collada_binding *const *list, uint32_t count,
+						hob_error *err)
+{
+	animated a = {.c = b->c, .node = list[0]->node, .list = list, .count = count};
+	if (!list[0]->transform)
+		return weight_tracks(b, &a, err);
+	uint32_t place = hob_collada_place_of(b->c, a.node);
+	if (place == HOB_NONE)
+		return true;
+	hob_node rest = b->c->model->nodes[place];
+	return is_plain(a.node) ? plain_tracks(b, &a, &rest, err) : matrix_tracks(b, &a, &rest, err);
+}
+
+static bool make_tracks(clip_builder *b, hob_error *err)
+{
+	uint32_t count = HOB_LISTS_COUNT(b->bindings, hob_collada_binding);
+	if (count == 0)
+		return true;
+	hob_collada_binding *all = HOB_LISTS_AT(b->bindings, hob_collada_binding, 0);
+	const hob_collada_binding **list = HOB_NEW(b->c->request->scratch, const hob_collada_binding *, count);
+	if (!list)
+		return hob_fail_memory(err, b->c->request->scratch, "animation");
+	qsort(all, count, sizeof *all, by_node);
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = &all[i];
+	for (uint32_t first = 0, next; first < count; first = next) {
+		next = first + 1;
+		while (next < count && list[next]->node == list[first]->node)
+			next++;
+		if (!node_tracks(b, list + first, next - first, err))
+			return hob_fail_in(err, "line %u, animation of '%.*s'", list[first]->node->line,
+							   HOB_FMT(hob_xml_attr(list[first]->node, HOB_STR("id"))));
+	}
+	return true;
+}
+
+static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
+{
+	hob_collada *c = b->c;
+	hob_arena *arena = c->request->result;
+	hob_clip clip = {.channel_count = HOB_LISTS_COUNT(b->channels, hob_channel),
+					 .track_count = HOB_LISTS_COUNT(b->tracks, hob_track)};
+	hob_str clean = hob_text_name(arena, name);
+	if (!clean.data)
+		return hob_fail_memory(err, arena, "clip names");
+	if (clip.channel_count == 0) {
+		if (b->bindings.size > 0)
+			hob_note_add(c->request->notes, HOB_NOTE_INFO, "animation.still",
+						 "clip '%.*s' moves nothing away from the rest pose and is left out", HOB_FMT(clean));
+		return true;
+	}
+	clip.name = hob_name_map_add_unique(names, arena, clean.len > 0 ? clean : HOB_STR("clip"), 0);
+	clip.channels = HOB_NEW(arena, hob_channel, clip.channel_count);
+	clip.tracks = HOB_NEW(arena, hob_track, clip.track_count);
+	if (!clip.name.data || !clip.channels || !clip.tracks)
+		return hob_fail_memory(err, arena, "clips");
+	memcpy(clip.channels, b->channels.data, b->channels.size);
+	memcpy(clip.tracks, b->tracks.data, b->tracks.size);
+	if (HOB_LISTS_COUNT(c->clips, hob_clip) >= HOB_LIMIT_CLIPS)
+		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
+	hob_buf_put(&c->clips, &clip, sizeof clip);
+	return !c->clips.failed || hob_fail(err, MEMORY, "no memory left for clips");
+}
+
+static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
+{
+	bool done = make_tracks(b, err) && take_clip(b, name, names, err);
+	hob_buf_clear(&b->bindings);
+	hob_buf_clear(&b->channels);
+	hob_buf_clear(&b->tracks);
+	return done || hob_fail_in(err, "clip '%.*s'", HOB_FMT(name));
+}
+
+/* The channels of an <animation> and of those within. Those that a clip has taken already are marked in `used`. */
+static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_error *err)
+{
+	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
+		used[e->number] = true;
+		if (hob_xml_is(e, HOB_STR("channel")) && !hob_collada_bind(b->c, e, &b->bindings, err))
+			return false;
+	}
+	return true;
+}
+
+static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_error *err)
+{
+	hob_collada *c = b->c;
+	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_animation_clips")); l;
+		 l = hob_xml_next(l, HOB_STR("library_animation_clips")))
+		for (hob_xml_ptr e = hob_xml_child(l, HOB_STR("animation_clip")); e;
+			 e = hob_xml_next(e, HOB_STR("animation_clip"))) {
+			hob_str name = hob_xml_attr(e, HOB_STR("name"));
+			b->start = hob_xml_attr_double(e, HOB_STR("start"), 0);
+			b->end = hob_xml_attr_double(e, HOB_STR("end"), INFINITY);
+			if (!(b->start > -1e9 && b->start < 1e9))
+				b->start = 0;
+			if (!(b->end > b->start))
+				b->end = INFINITY;
+			for (hob_xml_ptr i = hob_xml_child(e, HOB_STR("instance_animation")); i;
+				 i = hob_xml_next(i, HOB_STR("instance_animation"))) {
+				hob_xml_ptr animation = hob_collada_target(c, hob_xml_attr(i, HOB_STR("url")));
+				if (animation && !bind_animation(b, animation, used, err))
+					return false;
+			}
+			if (!finish_clip(b, name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id")), names, err))
+				return false;
+		}
+	return true;
+}
+
+/* The text of the target names what is moved: an animation of something that the clip already moves starts another clip. */
+static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
+{
+	*shares = false;
+	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
+		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
+		if (text.len > 0 && add && !hob_name_map_add(moved, text, 0, NULL))
+			return false;
+		*shares = *shares || (text.len > 0 && !add && hob_name_map_get(moved, text) != HOB_NONE);
+	}
+	return true;
+}
+
+static bool other_clips(clip_builder *b, bool *used, hob_name_map *names, hob_error *err)
+{
+	hob_collada *c = b->c;
+	bool left = true;
+	for (b->start = 0, b->end = INFINITY; left;) {
+		hob_name_map moved;
+		uint32_t taken = 0;
+		hob_str name = {0};
+		left = false;
+		hob_name_map_init(&moved, c->request->scratch);
+		for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_animations")); l;
+			 l = hob_xml_next(l, HOB_STR("library_animations")))
+			for (hob_xml_ptr e = hob_xml_child(l, HOB_STR("animation")); e;
+				 e = hob_xml_next(e, HOB_STR("animation"))) {
+				bool shares = false;
+				if (used[e->number])
+					continue;
+				if (!shares_target(e, &moved, false, &shares) ||
+					(!shares && !shares_target(e, &moved, true, &(bool){false})))
+					return hob_fail_memory(err, c->request->scratch, "animation");
+				if (shares) {
+					left = true;
+					continue;
+				}
+				if (!bind_animation(b, e, used, err))
+					return false;
+				name = hob_xml_attr(e, HOB_STR("name"));
+				name = name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id"));
+				taken++;
+			}
+		if (!finish_clip(b, taken == 1 ? name : HOB_STR("clip"), names, err))
+			return false;
+	}
+	return true;
+}
+
+bool hob_collada_clips(hob_collada *c, hob_error *err)
+{
+	hob_arena *scratch = c->request->scratch;
+	clip_builder b = {.c = c};
+	hob_name_map names;
+	bool *used = HOB_NEW(scratch, bool, c->xml.element_count);
+	if (!used)
+		return hob_fail_memory(err, scratch, "animation");
+	hob_name_map_init(&names, scratch);
+	bool done = named_clips(&b, used, &names, err) && other_clips(&b, used, &names, err);
+	c->model->clip_count = HOB_LISTS_COUNT(c->clips, hob_clip);
+	c->model->clips = HOB_NEW(c->request->result, hob_clip, c->model->clip_count);
+	if (done && !c->model->clips)
+		done = hob_fail_memory(err, c->request->result, "clips");
+	if (done && c->model->clip_count > 0)
+		memcpy(c->model->clips, c->clips.data, c->clips.size);
+	hob_buf *const lists[] = {&b.bindings, &b.channels, &b.tracks, &b.times, &c->clips};
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
+		hob_buf_release(lists[i]);
+	return done;
+}

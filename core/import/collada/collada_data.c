@@ -1,0 +1,232 @@
+#include "collada_private.h"
+
+#include "../../base/limits.h"
+#include "../shape.h"
+#include "../text.h"
+
+#include <stdlib.h>
+
+/* ---- ids */
+
+bool hob_collada_index(hob_collada *c, hob_error *err)
+{
+	hob_arena *scratch = c->request->scratch;
+	c->slot = HOB_NEW(scratch, uint32_t, c->xml.element_count);
+	if (!c->slot)
+		return hob_fail_memory(err, scratch, "XML elements");
+	memset(c->slot, 0xFF, c->xml.element_count * sizeof *c->slot);
+	hob_name_map_init(&c->ids, scratch);
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
+		hob_str id = hob_xml_attr(e, HOB_STR("id"));
+		if (id.len > 0) {
+			if (!hob_name_map_add(&c->ids, id, HOB_LISTS_COUNT(c->elements, hob_xml_ptr), NULL))
+				return hob_fail_memory(err, scratch, "ids");
+			hob_buf_put(&c->elements, &e, sizeof e);
+		}
+	}
+	return !c->elements.failed || hob_fail(err, MEMORY, "no memory left for ids");
+}
+
+hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id)
+{
+	uint32_t index = hob_name_map_get(&c->ids, id);
+	return index == HOB_NONE ? NULL : *HOB_LISTS_AT(c->elements, hob_xml_ptr, index);
+}
+
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url)
+{
+	url = hob_text_trim(url);
+	if (url.len == 0)
+		return NULL;
+	if (url.data[0] != '#') {
+		/* Some exporters leave the # out. */
+		hob_xml_ptr found = hob_collada_by_id(c, url);
+		if (!found)
+			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.other-file",
+						 "'%.*s' lies in another file, which is not read; export one file", HOB_FMT(url));
+		return found;
+	}
+	hob_str id = hob_str_sub(url, 1, url.len), decoded;
+	hob_xml_ptr found = hob_collada_by_id(c, id);
+	hob_error unheard = {0};
+	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, &unheard))
+		found = hob_collada_by_id(c, decoded);
+	if (!found)
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",
+					 "nothing bears the id '%.*s' that the file refers to", HOB_FMT(id));
+	return found;
+}
+
+hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid)
+{
+	hob_xml_ptr best = NULL;
+	uint32_t best_depth = HOB_NONE, depth = 0;
+	for (hob_xml_ptr e = root; e;) {
+		if (depth < best_depth && hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), sid)) {
+			best = e;
+			best_depth = depth;
+		}
+		if (e->first && depth + 1 < best_depth) {
+			e = e->first;
+			depth++;
+			continue;
+		}
+		while (e != root && !e->next) {
+			e = e->parent;
+			depth--;
+		}
+		e = e == root ? NULL : e->next;
+	}
+	return best;
+}
+
+bool hob_collada_name(hob_collada *c, hob_xml_ptr element, hob_str *out, hob_error *err)
+{
+	hob_str name = hob_xml_attr(element, HOB_STR("name"));
+	if (name.len == 0)
+		name = hob_xml_attr(element, HOB_STR("id"));
+	if (name.len == 0)
+		name = hob_xml_attr(element, HOB_STR("sid"));
+	*out = hob_text_name(c->request->result, name);
+	return out->data || hob_fail_memory(err, c->request->result, "a name");
+}
+
+hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
+{
+	for (hob_xml_ptr extra = hob_xml_child(element, HOB_STR("extra")); extra;
+		 extra = hob_xml_next(extra, HOB_STR("extra")))
+		for (hob_xml_ptr t = hob_xml_child(extra, HOB_STR("technique")); t;
+			 t = hob_xml_next(t, HOB_STR("technique"))) {
+			hob_xml_ptr found = hob_xml_child(t, name);
+			if (found)
+				return found;
+		}
+	return NULL;
+}
+
+/* ---- sources */
+
+/* The array of a source: its own <float_array> or <int_array>, else that of another source which its accessor names. */
+static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
+{
+	static const char *const kinds[] = {"float_array", "int_array"};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
+		hob_xml_ptr array = hob_xml_child(source, hob_str_of(kinds[i]));
+		if (array)
+			return array;
+	}
+	hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
+	hob_str url = accessor ? hob_text_trim(hob_xml_attr(accessor, HOB_STR("source"))) : (hob_str){0};
+	hob_xml_ptr other = url.len > 1 ? hob_collada_by_id(c, hob_str_sub(url, 1, url.len)) : NULL;
+	for (size_t i = 0; other && i < HOB_COUNT_OF(kinds); i++)
+		if (hob_xml_is(other, hob_str_of(kinds[i])))
+			return other;
+	return NULL;
+}
+
+static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
+{
+	uint32_t named = 0, all = 0;
+	uint32_t places[16];
+	for (hob_xml_ptr p = hob_xml_child(accessor, HOB_STR("param")); p && all < 16;
+		 p = hob_xml_next(p, HOB_STR("param")), all++)
+		if (hob_xml_attr(p, HOB_STR("name")).len > 0)
+			places[named++] = all;
+	uint32_t stride = hob_xml_attr_u32(accessor, HOB_STR("stride"), all > 0 ? all : 1);
+	s->stride = stride > 0 ? stride : 1;
+	s->offset = hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
+	/* Where no parameter is named, all are meant. */
+	s->width = named > 0 ? named : s->stride < 16 ? s->stride : 16;
+	bool is_matrix = s->stride == 16 && named <= 1;
+	if (is_matrix)
+		s->width = 16;
+	for (uint32_t i = 0; i < s->width; i++)
+		s->component[i] = named > 0 && !is_matrix ? places[i] : i;
+	uint64_t room = s->value_count > s->offset ? s->value_count - s->offset : 0;
+	uint64_t fits = (room + s->stride - 1) / s->stride;
+	uint32_t count = hob_xml_attr_u32(accessor, HOB_STR("count"), HOB_NONE);
+	s->count = count < fits ? count : (uint32_t)fits;
+}
+
+/* How many numbers a source says that it has: its array's count, or what its accessor needs. 0 = it does not say. */
+static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
+{
+	if (!accessor)
+		return count;
+	uint64_t needs = (uint64_t)hob_xml_attr_u32(accessor, HOB_STR("count"), 0) *
+						 hob_xml_attr_u32(accessor, HOB_STR("stride"), 1) +
+					 hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
+	return needs > count ? needs : count;
+}
+
+bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
+{
+	*out = NULL;
+	hob_xml_ptr array = source ? array_of(c, source) : NULL;
+	if (!array)
+		return true;
+	uint32_t *slot = &c->slot[source->number];
+	if (*slot == HOB_NONE) {
+		hob_collada_source s = {0};
+		/* Each number takes a digit and a blank at least. */
+		size_t room = array->text.len / 2 + 1;
+		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
+		uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
+		uint64_t needs = promised(count, accessor);
+		if (count > 0 && needs < room)
+			room = needs;
+		if (room > HOB_LIMIT_INDICES)
+			return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
+							HOB_LIMIT_INDICES);
+		float *values = HOB_NEW(c->request->scratch, float, room);
+		if (!values)
+			return hob_fail_memory(err, c->request->scratch, "numbers");
+		s.value_count = hob_xml_floats(array->text, values, (uint32_t)room);
+		s.values = values;
+		if (count > 0 && s.value_count != count)
+			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
+						 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
+						 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, s.value_count);
+		size_t bad = hob_shape_fix_floats(values, s.value_count, 0);
+		if (bad > 0)
+			hob_note_add(
+				c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
+				"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
+				array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+		if (accessor) {
+			read_accessor(&s, accessor);
+		} else {
+			s.stride = s.width = 1, s.count = s.value_count;
+			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
+						 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
+						 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+		}
+		*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
+		hob_buf_put(&c->sources, &s, sizeof s);
+		if (c->sources.failed)
+			return hob_fail(err, MEMORY, "no memory left for sources");
+	}
+	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
+	return true;
+}
+
+hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids)
+{
+	*are_ids = false;
+	for (hob_xml_ptr e = source ? source->first : NULL; e; e = e->next) {
+		*are_ids = hob_xml_is(e, HOB_STR("IDREF_array"));
+		if (*are_ids || hob_xml_is(e, HOB_STR("Name_array")) || hob_xml_is(e, HOB_STR("SIDREF_array")))
+			return e->text;
+	}
+	return (hob_str){0};
+}
+
+void hob_collada_item(const hob_collada_source *source, uint32_t index, float *out, uint32_t width)
+{
+	if (index >= source->count)
+		return;
+	size_t at = source->offset + (size_t)index * source->stride;
+	for (uint32_t i = 0; i < width && i < source->width; i++)
+		if (at + source->component[i] < source->value_count)
+			out[i] = source->values[at + source->component[i]];
+}

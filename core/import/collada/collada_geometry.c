@@ -1,0 +1,512 @@
+#include "collada_private.h"
+
+#include "../../base/limits.h"
+#include "../shape.h"
+#include "../text.h"
+
+enum { INPUTS_MAX = 64, STRIDE_MAX = 256 };
+
+/* What the vertices of one primitive are made of. */
+typedef struct part_builder {
+	hob_collada *c;
+	hob_collada_faces faces;
+	hob_collada_input inputs[INPUTS_MAX];
+	uint32_t input_count;
+	uint32_t used[INPUTS_MAX], used_count; /* offsets within a tuple that matter, the position's first */
+	const hob_collada_source *position;
+	uint32_t *vertex_of; /* [corner_count] */
+} part_builder;
+
+static const hob_collada_input *find(const part_builder *b, hob_str semantic)
+{
+	for (uint32_t i = 0; i < b->input_count; i++)
+		if (hob_str_equal(b->inputs[i].semantic, semantic))
+			return &b->inputs[i];
+	return NULL;
+}
+
+/* ---- inputs */
+
+static uint32_t add_inputs(hob_collada *c, hob_xml_ptr element, const hob_collada_input *vertex,
+						   hob_collada_input *out, uint32_t count, uint32_t most)
+{
+	for (hob_xml_ptr e = hob_xml_child(element, HOB_STR("input")); e && count < most;
+		 e = hob_xml_next(e, HOB_STR("input"))) {
+		hob_collada_input input = {
+			.semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic"))),
+			.source = hob_collada_target(c, hob_xml_attr(e, HOB_STR("source"))),
+			.offset = vertex ? vertex->offset : hob_xml_attr_u32(e, HOB_STR("offset"), 0),
+			.set = hob_xml_attr_u32(e, HOB_STR("set"), 0),
+			.of_vertex = vertex != NULL,
+		};
+		if (!vertex && hob_str_equal(input.semantic, HOB_STR("VERTEX"))) {
+			if (input.source)
+				count = add_inputs(c, input.source, &input, out, count, most);
+			continue;
+		}
+		out[count++] = input;
+	}
+	return count;
+}
+
+uint32_t hob_collada_inputs(hob_collada *c, hob_xml_ptr element, hob_collada_input *out, uint32_t most)
+{
+	return add_inputs(c, element, NULL, out, 0, most);
+}
+
+static uint32_t stride_of(hob_xml_ptr primitive)
+{
+	uint32_t most = 0;
+	for (hob_xml_ptr e = hob_xml_child(primitive, HOB_STR("input")); e;
+		 e = hob_xml_next(e, HOB_STR("input"))) {
+		uint32_t offset = hob_xml_attr_u32(e, HOB_STR("offset"), 0);
+		most = offset > most ? offset : most;
+	}
+	return most < STRIDE_MAX ? most + 1 : 0;
+}
+
+/* What the primitive says of its corners goes before what <vertices> says of its points. */
+static void drop_doubles(part_builder *b)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < b->input_count; i++) {
+		bool hidden = b->inputs[i].source == NULL;
+		for (uint32_t k = 0; k < b->input_count && b->inputs[i].of_vertex; k++)
+			hidden = hidden || (!b->inputs[k].of_vertex && b->inputs[k].set == b->inputs[i].set &&
+								hob_str_equal(b->inputs[k].semantic, b->inputs[i].semantic));
+		if (!hidden)
+			b->inputs[kept++] = b->inputs[i];
+	}
+	b->input_count = kept;
+}
+
+/* ---- vertices: one for each tuple that differs in an offset that is used */
+
+static void use_offset(part_builder *b, uint32_t offset)
+{
+	for (uint32_t i = 0; i < b->used_count; i++)
+		if (b->used[i] == offset)
+			return;
+	b->used[b->used_count++] = offset;
+}
+
+static bool same_tuple(const part_builder *b, const uint32_t *x, const uint32_t *y)
+{
+	for (uint32_t i = 1; i < b->used_count; i++)
+		if (x[b->used[i]] != y[b->used[i]])
+			return false;
+	return true;
+}
+
+static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
+{
+	hob_arena *scratch = b->c->request->scratch;
+	const hob_collada_faces *f = &b->faces;
+	const uint32_t *tuples = (const uint32_t *)(const void *)f->tuples.data;
+	uint32_t points = b->position->count, count = 0;
+	b->vertex_of = HOB_NEW(scratch, uint32_t, f->corner_count);
+	uint32_t *corner = HOB_NEW(scratch, uint32_t, f->corner_count);
+	uint32_t *next = HOB_NEW(scratch, uint32_t, f->corner_count);
+	uint32_t *head = HOB_NEW(scratch, uint32_t, points);
+	if (!b->vertex_of || !corner || !next || !head)
+		return hob_fail_memory(err, scratch, "vertices");
+	memset(head, 0xFF, points * sizeof *head);
+	for (uint32_t i = 0; i < f->corner_count; i++) {
+		const uint32_t *tuple = tuples + (size_t)i * f->stride;
+		uint32_t point = tuple[b->used[0]];
+		b->vertex_of[i] = HOB_NONE;
+		if (point >= points)
+			continue;
+		uint32_t v = head[point];
+		while (v != HOB_NONE && !same_tuple(b, tuples + (size_t)corner[v] * f->stride, tuple))
+			v = next[v];
+		if (v == HOB_NONE) {
+			v = count++;
+			corner[v] = i;
+			next[v] = head[point];
+			head[point] = v;
+		}
+		b->vertex_of[i] = v;
+	}
+	part->corner = corner;
+	part->mesh.vertex_count = count;
+	part->point = next; /* its job is done */
+	for (uint32_t v = 0; v < count; v++)
+		part->point[v] = tuples[(size_t)corner[v] * f->stride + b->used[0]];
+	return true;
+}
+
+/* ---- attributes */
+
+static float *fill(part_builder *b, const hob_collada_part *part, const hob_collada_input *input,
+				   uint32_t width, float last, hob_error *err)
+{
+	const hob_collada_source *source;
+	if (!hob_collada_floats(b->c, input->source, &source, err))
+		return NULL;
+	hob_arena *arena = b->c->request->result;
+	uint32_t count = part->mesh.vertex_count;
+	float *out = HOB_NEW(arena, float, (size_t)count *width);
+	if (!out) {
+		hob_error_memory(err, arena, "vertices");
+		return NULL;
+	}
+	const uint32_t *tuples = (const uint32_t *)(const void *)b->faces.tuples.data;
+	uint32_t missing = 0;
+	for (uint32_t v = 0; v < count; v++) {
+		uint32_t index = tuples[(size_t)part->corner[v] * b->faces.stride + input->offset];
+		float *to = out + (size_t)v * width;
+		to[width - 1] = last;
+		if (source && index < source->count)
+			hob_collada_item(source, index, to, width);
+		else
+			missing++;
+	}
+	if (missing > 0)
+		hob_note_add(b->c->request->notes, HOB_NOTE_WARNING, "collada.missing-item",
+					 "line %u: %u vertices ask for a %.*s that the source does not hold; they have zeros",
+					 part->primitive->line, missing, HOB_FMT(input->semantic));
+	return out;
+}
+
+/* The bitangent tells the direction in which V of the file grows, which is up. */
+static bool fill_tangents(part_builder *b, hob_collada_part *part, hob_error *err)
+{
+	const hob_collada_input *t = find(b, HOB_STR("TEXTANGENT")), *s = find(b, HOB_STR("TEXBINORMAL"));
+	if (!t)
+		t = find(b, HOB_STR("TANGENT")), s = find(b, HOB_STR("BINORMAL"));
+	if (!t || !s || !part->mesh.normal || part->uv_count == 0)
+		return true;
+	float *tangent = fill(b, part, t, 4, 1, err);
+	float *bitangent = tangent ? fill(b, part, s, 3, 0, err) : NULL;
+	if (!bitangent)
+		return false;
+	for (size_t v = 0; v < part->mesh.vertex_count; v++) {
+		const float *n = part->mesh.normal + v * 3, *y = bitangent + v * 3;
+		float *x = tangent + v * 4;
+		float side = (n[1] * x[2] - n[2] * x[1]) * y[0] + (n[2] * x[0] - n[0] * x[2]) * y[1] +
+					 (n[0] * x[1] - n[1] * x[0]) * y[2];
+		x[3] = side < 0 ? -1.0f : 1.0f;
+	}
+	part->mesh.tangent = tangent;
+	return true;
+}
+
+/* UV and colour sets in the order of their numbers. */
+static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
+{
+	uint32_t colors = 0, left_out = 0;
+	static const char *const names[] = {"TEXCOORD", "UV", "COLOR"};
+	bool done[INPUTS_MAX] = {false};
+	for (size_t kind = 0; kind < HOB_COUNT_OF(names); kind++)
+		for (;;) {
+			uint32_t best = HOB_NONE;
+			for (uint32_t i = 0; i < b->input_count; i++)
+				if (!done[i] && hob_str_equal(b->inputs[i].semantic, hob_str_of(names[kind])) &&
+					(best == HOB_NONE || b->inputs[i].set < b->inputs[best].set))
+					best = i;
+			if (best == HOB_NONE)
+				break;
+			done[best] = true;
+			bool color = kind == 2;
+			if (color ? colors >= HOB_COLOR_SETS : part->uv_count >= HOB_UV_SETS) {
+				left_out++;
+				continue;
+			}
+			float *values = fill(b, part, &b->inputs[best], color ? 4 : 2, color ? 1 : 0, err);
+			if (!values)
+				return false;
+			for (size_t v = 0; v < part->mesh.vertex_count && !color; v++)
+				values[v * 2 + 1] = 1 - values[v * 2 + 1];
+			if (color) {
+				part->mesh.color[colors++] = values;
+			} else {
+				part->uv_set[part->uv_count] = b->inputs[best].set;
+				part->mesh.uv[part->uv_count++] = values;
+			}
+		}
+	if (left_out > 0)
+		hob_note_add(
+			b->c->request->notes, HOB_NOTE_WARNING, "collada.many-sets",
+			"line %u: %u sets of texture coordinates or colours are left out: %d and %d are kept at most",
+			part->primitive->line, left_out, HOB_UV_SETS, HOB_COLOR_SETS);
+	return true;
+}
+
+static bool fill_attributes(part_builder *b, hob_collada_part *part, hob_error *err)
+{
+	hob_mesh *mesh = &part->mesh;
+	const hob_collada_input *position = find(b, HOB_STR("POSITION")), *normal = find(b, HOB_STR("NORMAL"));
+	mesh->position = fill(b, part, position, 3, 0, err);
+	if (!mesh->position)
+		return false;
+	for (size_t i = 0; i < (size_t)mesh->vertex_count * 3; i++)
+		mesh->position[i] *= b->c->unit;
+	if (normal && !(mesh->normal = fill(b, part, normal, 3, 0, err)))
+		return false;
+	return fill_sets(b, part, err) && fill_tangents(b, part, err);
+}
+
+/* ---- faces */
+
+static bool whole(const uint32_t *corners, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (corners[i] == HOB_NONE)
+			return false;
+	return true;
+}
+
+/* One polygon of `count` corners, the first `rings[0]` being its rim. */
+static bool put_polygon(part_builder *b, const hob_mesh *mesh, const uint32_t *corners, uint32_t count,
+						const uint32_t *rings, uint32_t ring_count, hob_buf *work, hob_buf *out)
+{
+	size_t room = (size_t)count + 2 * (size_t)ring_count;
+	hob_buf_clear(work);
+	uint32_t *memory = (uint32_t *)(void *)hob_buf_grow(work, room * 5 * sizeof(uint32_t));
+	if (!memory)
+		return false;
+	uint32_t *ring = memory, *vertices = memory + room, *triangles = memory + room * 2;
+	uint32_t length = count;
+	if (ring_count > 1) {
+		if (!hob_polygon_join_holes(&b->c->polygon, mesh->position, corners, rings, ring_count, ring,
+									&length))
+			return false;
+		for (uint32_t i = 0; i < length; i++)
+			vertices[i] = corners[ring[i]];
+	} else {
+		memcpy(vertices, corners, count * sizeof *corners);
+	}
+	if (!hob_polygon_triangulate(&b->c->polygon, mesh->position, vertices, length, triangles))
+		return false;
+	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(out, (size_t)(length - 2) * 3 * sizeof *to);
+	for (size_t i = 0; to && i < (size_t)(length - 2) * 3; i++)
+		to[i] = vertices[triangles[i]];
+	return to != NULL;
+}
+
+static bool put_faces(part_builder *b, hob_collada_part *part, hob_buf *work, hob_buf *out, uint32_t *bad)
+{
+	const hob_collada_faces *f = &b->faces;
+	const uint32_t *sizes = f->sizes.size > 0 ? (const uint32_t *)(const void *)f->sizes.data : NULL;
+	const uint32_t *rings = f->rings.size > 0 ? (const uint32_t *)(const void *)f->rings.data : NULL;
+	const uint32_t *holes = (const uint32_t *)(const void *)f->holes.data;
+	const uint32_t *corners = b->vertex_of;
+	for (uint32_t i = 0; i < f->face_count; i++) {
+		uint32_t size = sizes ? sizes[i] : f->size;
+		uint32_t ring_count = rings ? rings[i] : 1;
+		bool good = size >= f->size && whole(corners, size);
+		if (good && size == f->size && ring_count == 1)
+			hob_buf_put(out, corners, size * sizeof *corners);
+		else if (good && !put_polygon(b, &part->mesh, corners, size, holes, ring_count, work, out))
+			return false;
+		*bad += !good;
+		corners += size;
+		holes = rings ? holes + ring_count : holes;
+	}
+	return !out->failed;
+}
+
+static bool make_indices(part_builder *b, hob_collada_part *part, hob_error *err)
+{
+	hob_arena *arena = b->c->request->result;
+	hob_buf work = {0}, out = {0};
+	uint32_t bad = b->faces.dropped;
+	bool done = put_faces(b, part, &work, &out, &bad);
+	size_t count = out.size / sizeof(uint32_t);
+	if (!done)
+		hob_fail(err, MEMORY, "no memory left for faces");
+	else if (count > HOB_LIMIT_INDICES)
+		done = hob_fail(err, LIMIT, "%zu indices, at most %llu are allowed", count, HOB_LIMIT_INDICES);
+	else if (!(part->mesh.indices = HOB_NEW(arena, uint32_t, count)))
+		done = hob_fail_memory(err, arena, "faces");
+	if (done && count > 0)
+		memcpy(part->mesh.indices, out.data, out.size);
+	part->mesh.index_count = (uint32_t)count;
+	hob_buf_release(&work);
+	hob_buf_release(&out);
+	if (bad > 0)
+		hob_note_add(
+			b->c->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+			"line %u: %u faces have too few corners or use a position that does not exist; they are left out",
+			part->primitive->line, bad);
+	return done;
+}
+
+/* ---- parts */
+
+static bool build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part *part, hob_error *err)
+{
+	hob_collada *c = b->c;
+	uint32_t stride = stride_of(primitive);
+	if (stride == 0)
+		return hob_fail(err, CORRUPT, "line %u: a corner of more than %d indices", primitive->line,
+						STRIDE_MAX);
+	b->input_count = hob_collada_inputs(c, primitive, b->inputs, INPUTS_MAX);
+	drop_doubles(b);
+	const hob_collada_input *position = find(b, HOB_STR("POSITION"));
+	if (!position || !hob_collada_floats(c, position->source, &b->position, err))
+		return position == NULL;
+	if (!b->position) {
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-positions",
+					 "line %u: a primitive without positions is left out", primitive->line);
+		return true;
+	}
+	const hob_collada_source held = *b->position;
+	b->position = &held;
+	if (!hob_collada_read_faces(primitive, stride, &b->faces, err))
+		return false;
+	if (b->faces.corner_count > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "%u corners, at most %llu are allowed", b->faces.corner_count,
+						HOB_LIMIT_VERTICES);
+	b->used_count = 0;
+	use_offset(b, position->offset);
+	for (uint32_t i = 0; i < b->input_count; i++)
+		use_offset(b, b->inputs[i].offset);
+	part->primitive = primitive;
+	part->symbol = hob_xml_attr(primitive, HOB_STR("material"));
+	part->mesh.material = HOB_NONE;
+	part->mesh.topology = b->faces.size == 2 ? HOB_LINES : HOB_TRIANGLES;
+	bool done = unify(b, part, err) && fill_attributes(b, part, err) && make_indices(b, part, err);
+	if (done) {
+		hob_shape_fix_positions(&part->mesh, c->request->notes);
+		hob_mesh_repair_directions(&part->mesh);
+	}
+	b->position = NULL;
+	return done;
+}
+
+static bool is_primitive(hob_xml_ptr e)
+{
+	static const char *const names[] = {"triangles", "polylist", "polygons",  "tristrips",
+										"trifans",	 "lines",	 "linestrips"};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		if (hob_xml_is(e, hob_str_of(names[i])))
+			return true;
+	return false;
+}
+
+static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_collada_shape *shape,
+					 hob_error *err)
+{
+	part_builder *b = HOB_NEW(c->request->scratch, part_builder, 1);
+	hob_collada_part part = {0};
+	if (!b)
+		return hob_fail_memory(err, c->request->scratch, "a mesh");
+	b->c = c;
+	part.mesh.name = name;
+	part.mesh.source_mesh = shape->element->number;
+	part.mesh.source_primitive = shape->part_count;
+	bool done = build_part(b, primitive, &part, err);
+	hob_collada_faces_release(&b->faces);
+	if (!done)
+		return hob_fail_in(err, "line %u, geometry '%.*s'", primitive->line, HOB_FMT(name));
+	if (part.mesh.index_count == 0)
+		return true;
+	hob_buf_put(&c->parts, &part, sizeof part);
+	shape->part_count++;
+	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_shape *shape, hob_error *err)
+{
+	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
+	hob_str name;
+	if (!mesh)
+		mesh = hob_xml_child(geometry, HOB_STR("convex_mesh"));
+	if (!mesh) {
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
+			"line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
+			"it as a mesh",
+			geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+		return true;
+	}
+	if (hob_xml_attr(mesh, HOB_STR("convex_hull_of")).len > 0)
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
+			"line %u: geometry '%.*s' is the convex hull of another, which is not made; export it as a "
+			"mesh",
+			geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+	if (!hob_collada_name(c, geometry, &name, err))
+		return false;
+	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
+	for (hob_xml_ptr e = mesh->first; e; e = e->next)
+		if (is_primitive(e) && !add_part(c, e, name, shape, err))
+			return false;
+	hob_collada_input inputs[INPUTS_MAX];
+	hob_xml_ptr vertices = hob_xml_child(mesh, HOB_STR("vertices"));
+	uint32_t count = vertices ? hob_collada_inputs(c, vertices, inputs, INPUTS_MAX) : 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_str_equal(inputs[i].semantic, HOB_STR("POSITION"))) {
+			const hob_collada_source *source;
+			if (!hob_collada_floats(c, inputs[i].source, &source, err))
+				return false;
+			shape->point_count = source ? source->count : 0;
+		}
+	return true;
+}
+
+/* ---- controllers */
+
+static bool copy_parts(hob_collada *c, const hob_collada_shape *from, hob_collada_shape *to, hob_error *err)
+{
+	to->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
+	to->part_count = from->part_count;
+	to->point_count = from->point_count;
+	for (uint32_t i = 0; i < from->part_count; i++) {
+		hob_collada_part part = *HOB_LISTS_AT(c->parts, hob_collada_part, from->part_first + i);
+		hob_buf_put(&c->parts, &part, sizeof part);
+	}
+	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_collada_shape *shape,
+								hob_error *err)
+{
+	hob_xml_ptr skin = hob_xml_child(controller, HOB_STR("skin"));
+	hob_xml_ptr morph = hob_xml_child(controller, HOB_STR("morph"));
+	hob_xml_ptr deformer = skin ? skin : morph;
+	hob_xml_ptr source = deformer ? hob_collada_target(c, hob_xml_attr(deformer, HOB_STR("source"))) : NULL;
+	uint32_t base = HOB_NONE;
+	if (source && !hob_collada_shape_of(c, source, &base, err))
+		return false;
+	if (base == HOB_NONE)
+		return true;
+	const hob_collada_shape from = *HOB_LISTS_AT(c->shapes, hob_collada_shape, base);
+	if (!copy_parts(c, &from, shape, err))
+		return false;
+	shape->skin = skin ? skin : from.skin;
+	if (shape->part_count == 0)
+		return true;
+	if (!skin)
+		return hob_collada_morph(c, morph, shape->part_first, shape->part_count, err);
+	return hob_collada_weigh(c, skin, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first),
+							 shape->part_count, shape->point_count, err);
+}
+
+bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, hob_error *err)
+{
+	uint32_t *slot = &c->slot[element->number];
+	*out = HOB_NONE;
+	bool geometry = hob_xml_is(element, HOB_STR("geometry")),
+		 controller = hob_xml_is(element, HOB_STR("controller"));
+	if (!geometry && !controller)
+		return true;
+	if (*slot == HOB_NONE) {
+		*slot = HOB_LISTS_COUNT(c->shapes, hob_collada_shape);
+		hob_collada_shape shape = {.element = element, .placed = HOB_NONE, .failed = true};
+		hob_buf_put(&c->shapes, &shape, sizeof shape);
+		if (c->shapes.failed)
+			return hob_fail(err, MEMORY, "no memory left for meshes");
+		if (!(geometry ? shape_of_geometry(c, element, &shape, err)
+					   : shape_of_controller(c, element, &shape, err)))
+			return false;
+		shape.failed = false;
+		*HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot) = shape;
+	}
+	if (HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot)->failed)
+		return hob_fail(err, CORRUPT, "line %u: a controller deforms itself", element->line);
+	*out = *slot;
+	return true;
+}

@@ -1,0 +1,394 @@
+#include "collada_private.h"
+
+#include "../../base/limits.h"
+#include "../shape.h"
+#include "../text.h"
+
+#include <math.h>
+
+enum { DEPTH_MAX = 1000 }; /* of nodes, instances of library nodes included */
+
+static hob_node *node_at(hob_collada *c, uint32_t id)
+{
+	return HOB_LISTS_AT(c->lists.nodes, hob_node, id);
+}
+
+uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node)
+{
+	uint32_t slot = hob_xml_is(node, HOB_STR("node")) ? c->slot[node->number] : HOB_NONE;
+	return slot == HOB_NONE ? HOB_NONE : HOB_LISTS_AT(c->places, hob_collada_place, slot)->node;
+}
+
+/* ---- meshes */
+
+/* A shape with the materials of an instance: meshes that were made already, or new ones. */
+static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, hob_collada_placed *out,
+						hob_error *err)
+{
+	hob_arena *scratch = c->request->scratch;
+	hob_collada_shape *shape = HOB_LISTS_AT(c->shapes, hob_collada_shape, index);
+	uint32_t *ids = HOB_NEW(scratch, uint32_t, shape->part_count);
+	if (!ids)
+		return hob_fail_memory(err, scratch, "materials");
+	for (uint32_t i = 0; i < shape->part_count; i++)
+		if (!hob_collada_material_of(
+				c, instance, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i), &ids[i], err))
+			return false;
+	for (uint32_t p = shape->placed; p != HOB_NONE;
+		 p = HOB_LISTS_AT(c->placed, hob_collada_placed, p)->before) {
+		*out = *HOB_LISTS_AT(c->placed, hob_collada_placed, p);
+		bool same = true;
+		for (uint32_t i = 0; i < shape->part_count; i++)
+			same = same && HOB_LISTS_AT(c->lists.meshes, hob_mesh, out->mesh_first + i)->material == ids[i];
+		if (same)
+			return true;
+	}
+	*out = (hob_collada_placed){HOB_LISTS_COUNT(c->lists.meshes, hob_mesh), shape->part_count, shape->placed};
+	if ((uint64_t)out->mesh_first + shape->part_count > HOB_LIMIT_MESHES)
+		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+	for (uint32_t i = 0; i < shape->part_count; i++) {
+		hob_mesh mesh = HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i)->mesh;
+		mesh.material = ids[i];
+		hob_buf_put(&c->lists.meshes, &mesh, sizeof mesh);
+	}
+	shape->placed = HOB_LISTS_COUNT(c->placed, hob_collada_placed);
+	hob_buf_put(&c->placed, out, sizeof *out);
+	return !(c->lists.meshes.failed || c->placed.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, hob_error *err)
+{
+	hob_xml_ptr target = hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url")));
+	uint32_t shape;
+	hob_collada_placed placed;
+	if (!target || !hob_collada_shape_of(c, target, &shape, err))
+		return target == NULL;
+	if (shape == HOB_NONE)
+		return true;
+	if (!place_shape(c, shape, instance, &placed, err))
+		return false;
+	hob_xml_ptr skin = HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->skin;
+	for (uint32_t i = 0; i < placed.mesh_count; i++) {
+		uint32_t id = placed.mesh_first + i;
+		hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
+	}
+	node_at(c, node)->mesh_count += placed.mesh_count;
+	if (HOB_LISTS_COUNT(c->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+	if (hob_xml_is(instance, HOB_STR("instance_controller")) && placed.mesh_count > 0) {
+		hob_collada_pending pending = {node, skin, instance};
+		hob_buf_put(&c->pending, &pending, sizeof pending);
+	}
+	return !(c->lists.mesh_refs.failed || c->pending.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for nodes");
+}
+
+/* ---- cameras and lights */
+
+static bool number_in(hob_xml_ptr parent, const char *name, float *out)
+{
+	hob_xml_ptr e = hob_xml_child(parent, hob_str_of(name));
+	float value;
+	if (!e || hob_xml_floats(e->text, &value, 1) != 1 || value - value != 0)
+		return false;
+	*out = value;
+	return true;
+}
+
+static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_error *err)
+{
+	static const float degree = 0.01745329252f;
+	hob_xml_ptr common = hob_xml_find(element, "optics/technique_common");
+	hob_xml_ptr flat = hob_xml_child(common, HOB_STR("orthographic"));
+	hob_xml_ptr kind = flat ? flat : hob_xml_child(common, HOB_STR("perspective"));
+	hob_camera camera = {.znear = 0.1f, .zfar = INFINITY};
+	float aspect = 0, x = 0, y = 0;
+	if (c->slot[element->number] != HOB_NONE) {
+		*id = c->slot[element->number];
+		return true;
+	}
+	if (!hob_collada_name(c, element, &camera.name, err))
+		return false;
+	number_in(kind, "aspect_ratio", &aspect);
+	aspect = aspect > 0 && aspect < 1000 ? aspect : 0;
+	bool has_x = number_in(kind, flat ? "xmag" : "xfov", &x) && x > 0;
+	bool has_y = number_in(kind, flat ? "ymag" : "yfov", &y) && y > 0;
+	if (number_in(kind, "znear", &camera.znear) && !(camera.znear > 0))
+		camera.znear = 0.1f;
+	else
+		camera.znear *= kind && hob_xml_child(kind, HOB_STR("znear")) ? c->unit : 1;
+	if (number_in(kind, "zfar", &camera.zfar))
+		camera.zfar *= c->unit;
+	if (!(camera.zfar > camera.znear))
+		camera.zfar = INFINITY;
+	/* Without an aspect that of a common screen is taken. */
+	float shape = aspect > 0 ? aspect : 16.0f / 9;
+	if (flat) {
+		camera.type = HOB_CAMERA_ORTHOGRAPHIC;
+		if (!has_x && !has_y)
+			x = y = 1;
+		camera.yfov_or_ymag = (has_y || !has_x ? y : x / shape) * c->unit;
+		camera.aspect_or_xmag = (has_x || !has_y ? x : y * shape) * c->unit;
+	} else {
+		camera.type = HOB_CAMERA_PERSPECTIVE;
+		if (has_x && has_y && !(aspect > 0) && x < 179 && y < 179)
+			aspect = tanf(x * degree / 2) / tanf(y * degree / 2);
+		camera.aspect_or_xmag = aspect;
+		float yfov = has_y ? y * degree : 2 * atanf(tanf(x * degree / 2) / shape);
+		camera.yfov_or_ymag = yfov > 1e-4f && yfov < 3.14f ? yfov : 0.8f;
+	}
+	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.cameras, hob_camera);
+	hob_buf_put(&c->lists.cameras, &camera, sizeof camera);
+	return !c->lists.cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
+}
+
+/* *id = HOB_NONE for light that comes from nowhere. */
+static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_error *err)
+{
+	static const struct {
+		const char *name;
+		hob_light_type type;
+	} kinds[] = {
+		{"directional", HOB_LIGHT_DIRECTIONAL}, {"point", HOB_LIGHT_POINT}, {"spot", HOB_LIGHT_SPOT}};
+	hob_xml_ptr common = hob_xml_child(element, HOB_STR("technique_common")), kind = NULL;
+	hob_light light = {.color = {1, 1, 1}, .range = INFINITY};
+	*id = c->slot[element->number];
+	if (*id != HOB_NONE)
+		return true;
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds) && !kind; i++) {
+		kind = hob_xml_child(common, hob_str_of(kinds[i].name));
+		light.type = kinds[i].type;
+	}
+	if (!kind) {
+		hob_note_add(
+			c->request->notes, HOB_NOTE_INFO, "collada.light-ignored",
+			"line %u: an ambient light is left out: only directional, point and spot lights are kept",
+			element->line);
+		return true;
+	}
+	if (!hob_collada_name(c, element, &light.name, err))
+		return false;
+	hob_xml_ptr color = hob_xml_child(kind, HOB_STR("color"));
+	if (color)
+		hob_xml_floats(color->text, light.color, 3);
+	float strongest = 0;
+	for (int i = 0; i < 3; i++) {
+		if (!(light.color[i] > 0 && light.color[i] < 1e30f))
+			light.color[i] = 0;
+		strongest = light.color[i] > strongest ? light.color[i] : strongest;
+	}
+	for (int i = 0; i < 3 && strongest > 0; i++)
+		light.color[i] /= strongest;
+	light.intensity = strongest;
+	hob_xml_ptr extra = hob_collada_extra(element, HOB_STR("intensity"));
+	float factor;
+	if (extra && hob_xml_floats(extra->text, &factor, 1) == 1 && factor >= 0 && factor < 1e15f)
+		light.intensity *= factor;
+	if (light.type == HOB_LIGHT_SPOT) {
+		float angle = 180;
+		number_in(kind, "falloff_angle", &angle);
+		angle *= 0.01745329252f / 2;
+		light.outer_cone = angle > 0 && angle <= 1.57079633f ? angle : 1.57079633f / 2;
+	} else {
+		light.outer_cone = 1.57079633f / 2;
+	}
+	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.lights, hob_light);
+	hob_buf_put(&c->lists.lights, &light, sizeof light);
+	return !c->lists.lights.failed || hob_fail(err, MEMORY, "no memory left for lights");
+}
+
+static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera, hob_error *err)
+{
+	hob_xml_ptr target = hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url")));
+	uint32_t id;
+	if (!target || !hob_xml_is(target, camera ? HOB_STR("camera") : HOB_STR("light")))
+		return true;
+	if (!(camera ? read_camera(c, target, &id, err) : read_light(c, target, &id, err)))
+		return false;
+	hob_node *to = node_at(c, node);
+	if (id != HOB_NONE && (camera ? to->camera : to->light) != HOB_NONE) {
+		hob_str name = camera ? HOB_LISTS_AT(c->lists.cameras, hob_camera, id)->name
+							  : HOB_LISTS_AT(c->lists.lights, hob_light, id)->name;
+		if (!hob_lists_node(&c->lists, name, node, &node, err))
+			return false;
+		to = node_at(c, node);
+	}
+	if (camera)
+		to->camera = id;
+	else if (id != HOB_NONE)
+		to->light = id;
+	return true;
+}
+
+/* ---- nodes */
+
+static bool is_mesh_instance(hob_xml_ptr e)
+{
+	return hob_xml_is(e, HOB_STR("instance_geometry")) || hob_xml_is(e, HOB_STR("instance_controller"));
+}
+
+static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
+{
+	hob_collada_place place = {node, HOB_NONE};
+	uint32_t *slot = &c->slot[element->number];
+	/* The first place stays first. */
+	if (*slot == HOB_NONE) {
+		*slot = HOB_LISTS_COUNT(c->places, hob_collada_place);
+	} else {
+		hob_collada_place *first = HOB_LISTS_AT(c->places, hob_collada_place, *slot);
+		place.next = first->next;
+		first->next = HOB_LISTS_COUNT(c->places, hob_collada_place);
+	}
+	hob_buf_put(&c->places, &place, sizeof place);
+	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+}
+
+/* Meshes that are not deformed share the node; a controller stands alone, on the node itself when there is nothing else. */
+static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
+{
+	uint32_t plain = 0, deformed = 0;
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		plain += hob_xml_is(e, HOB_STR("instance_geometry"));
+		deformed += hob_xml_is(e, HOB_STR("instance_controller"));
+	}
+	for (hob_xml_ptr e = element->first; e; e = e->next)
+		if (is_mesh_instance(e) &&
+			(hob_xml_is(e, HOB_STR("instance_geometry")) || (plain == 0 && deformed == 1)) &&
+			!instance_mesh(c, node, e, err))
+			return false;
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		uint32_t child;
+		if (!hob_xml_is(e, HOB_STR("instance_controller")) || (plain == 0 && deformed == 1))
+			continue;
+		if (!hob_lists_node(&c->lists, node_at(c, node)->name, node, &child, err) ||
+			!instance_mesh(c, child, e, err))
+			return false;
+	}
+	return true;
+}
+
+/* Blender's option "Decomposed" writes scale, turns and place in this order, which moves the place by the others. */
+static void note_order(hob_collada *c, hob_xml_ptr element)
+{
+	double n[16];
+	bool moves = false, turns = false;
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		bool place = hob_xml_is(e, HOB_STR("translate")), scale = hob_xml_is(e, HOB_STR("scale"));
+		if (!place && !scale && !hob_xml_is(e, HOB_STR("rotate")))
+			continue;
+		hob_collada_transform_numbers(e, n);
+		moves = place && (fabs(n[0]) > 0 || fabs(n[1]) > 0 || fabs(n[2]) > 0);
+		turns = turns || (scale ? n[0] < 1 || n[0] > 1 || n[1] < 1 || n[1] > 1 || n[2] < 1 || n[2] > 1
+								: !place && fabs(n[3]) > 0);
+		if (place)
+			break;
+	}
+	if (moves && turns && hob_str_starts(c->model->generator, HOB_STR("Blender")))
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.transform-order",
+			"line %u: '%.*s' is turned or scaled before it is moved, as Blender writes \"Decomposed\" "
+			"transforms; it is placed so, but if it stands elsewhere in Blender, export matrices",
+			element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
+}
+
+static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth, hob_error *err)
+{
+	uint32_t id;
+	hob_str name;
+	if (depth > DEPTH_MAX)
+		return hob_fail(err, LIMIT,
+						"line %u: nodes are nested deeper than %d, or a node holds an instance of itself",
+						element->line, DEPTH_MAX);
+	if (!hob_collada_name(c, element, &name, err) || !hob_lists_node(&c->lists, name, parent, &id, err) ||
+		!note_place(c, element, id, err))
+		return false;
+	hob_collada_local(element, (double)c->unit, node_at(c, id));
+	node_at(c, id)->source = element->number;
+	note_order(c, element);
+	if (!attach_meshes(c, element, id, err))
+		return false;
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		bool camera = hob_xml_is(e, HOB_STR("instance_camera"));
+		if ((camera || hob_xml_is(e, HOB_STR("instance_light"))) && !attach(c, id, e, camera, err))
+			return false;
+	}
+	for (hob_xml_ptr e = element->first; e; e = e->next) {
+		hob_xml_ptr child = hob_xml_is(e, HOB_STR("node")) ? e : NULL;
+		if (hob_xml_is(e, HOB_STR("instance_node")))
+			child = hob_collada_target(c, hob_xml_attr(e, HOB_STR("url")));
+		if (child && hob_xml_is(child, HOB_STR("node")) && !emit(c, child, id, depth + 1, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- scenes */
+
+static hob_xml_ptr scene_of(hob_collada *c)
+{
+	hob_xml_ptr instance = hob_xml_find(c->xml.root, "scene/instance_visual_scene");
+	hob_xml_ptr scene = instance ? hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url"))) : NULL;
+	if (scene && hob_xml_is(scene, HOB_STR("visual_scene")))
+		return scene;
+	return hob_xml_find(c->xml.root, "library_visual_scenes/visual_scene");
+}
+
+/* The rotation that stands Y up, above all roots; none when Y is up already. */
+static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *err)
+{
+	static const float half = 0.70710678f;
+	hob_str axis = hob_xml_text(hob_xml_find(c->xml.root, "asset/up_axis"));
+	bool z = hob_str_equal_nocase(axis, HOB_STR("Z_UP")), x = hob_str_equal_nocase(axis, HOB_STR("X_UP"));
+	*root = HOB_NONE;
+	if (!z && !x)
+		return true;
+	if (!hob_lists_node(&c->lists, name, HOB_NONE, root, err))
+		return false;
+	float *rotation = node_at(c, *root)->rotation;
+	rotation[z ? 0 : 2] = z ? -half : half;
+	rotation[3] = half;
+	memcpy(c->model->space.turn, rotation, sizeof c->model->space.turn);
+	return true;
+}
+
+/* A file without a scene shows all its geometries. */
+static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
+{
+	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_geometries")); l;
+		 l = hob_xml_next(l, HOB_STR("library_geometries")))
+		for (hob_xml_ptr g = hob_xml_child(l, HOB_STR("geometry")); g;
+			 g = hob_xml_next(g, HOB_STR("geometry"))) {
+			uint32_t node, shape;
+			hob_str name;
+			hob_collada_placed placed;
+			if (!hob_collada_shape_of(c, g, &shape, err))
+				return false;
+			if (shape == HOB_NONE || HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
+				continue;
+			if (!place_shape(c, shape, NULL, &placed, err) || !hob_collada_name(c, g, &name, err) ||
+				!hob_lists_node(&c->lists, name, root, &node, err))
+				return false;
+			for (uint32_t i = 0; i < placed.mesh_count; i++) {
+				uint32_t id = placed.mesh_first + i;
+				hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
+			}
+			node_at(c, node)->mesh_count = placed.mesh_count;
+			hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.no-scene",
+						 "the file has no visual scene; its geometries stand side by side");
+		}
+	return !c->lists.mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+}
+
+bool hob_collada_nodes(hob_collada *c, hob_error *err)
+{
+	hob_xml_ptr scene = scene_of(c);
+	hob_str name = {0};
+	uint32_t root;
+	if ((scene && !hob_collada_name(c, scene, &name, err)) || !add_axis(c, name, &root, err))
+		return false;
+	for (hob_xml_ptr e = scene ? scene->first : NULL; e; e = e->next)
+		if (hob_xml_is(e, HOB_STR("node")) && !emit(c, e, root, 1, err))
+			return false;
+	return scene || emit_geometries(c, root, err);
+}

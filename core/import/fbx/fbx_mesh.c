@@ -1,0 +1,622 @@
+#include "fbx_layer.h"
+#include "fbx_smooth.h"
+#include "../polygon.h"
+#include "../shape.h"
+
+#include <math.h>
+
+enum {
+	SLOTS = 65536, /* materials of one geometry */
+	CHAIN = 64,	   /* vertices of one control point that are compared; further equal ones stay apart */
+	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
+};
+
+static const float brightest = 1e6f; /* of a colour; what is far above it is infinite once it is linear */
+
+typedef struct builder {
+	hob_fbx *f;
+	hob_fbx_geometry *geometry;
+	uint32_t record;
+	hob_fbx_counts counts;
+	float *position;	  /* [points][3] metres */
+	uint32_t *corners;	  /* [counts.corners] control points */
+	uint32_t *face_first; /* [counts.faces + 1] */
+	uint32_t *slots;	  /* [counts.faces] */
+	hob_fbx_layer normal, tangent, binormal, uv[HOB_UV_SETS], color[HOB_COLOR_SETS];
+	uint32_t uv_count, color_count;
+	float *corner_normals; /* [corners][3] made from smoothing groups, or NULL */
+	bool flip;
+	uint32_t stride; /* floats per vertex beside its position */
+	/* of the part at hand */
+	hob_buf rows, points, next; /* [vertices] */
+	uint32_t *head;				/* [points] last vertex of each, valid when its point is that one */
+	hob_buf indices, cut, ids;
+	hob_polygon polygon;
+	uint64_t small, bad, missing_uv;
+} builder;
+
+/* ---- arrays of the geometry */
+
+static void geometry_matrix(const hob_fbx *f, const hob_fbx_geometry *geometry, double out[16])
+{
+	hob_fbx_trs none = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
+	bool baked = geometry->has_geometric && !geometry->geometric_differs;
+	hob_fbx_trs_matrix(baked ? &geometry->geometric : &none, out);
+	for (int k = 0; f->mirrored && k < 4; k++)
+		out[k * 4] = -out[k * 4];
+}
+
+static bool read_positions(builder *b, hob_str name, const double m[16], hob_error *err)
+{
+	hob_fbx *f = b->f;
+	double *values;
+	uint32_t count;
+	if (!hob_fbx_doubles(f, hob_fbx_child(f, b->record, name), &values, &count, err))
+		return false;
+	if (count % 3 != 0)
+		hob_fbx_note(f, "vertices",
+					 "geometry '%.*s' has %u coordinates, no multiple of 3; the rest is left out",
+					 HOB_FMT(f->objects[b->geometry->object].name), count);
+	b->counts.points = b->geometry->point_count = count / 3;
+	if (b->counts.points > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "%u vertices, at most %llu are allowed", b->counts.points,
+						HOB_LIMIT_VERTICES);
+	b->position = HOB_NEW(f->scratch, float, (size_t)b->counts.points * 3);
+	if (!b->position)
+		return hob_fail_memory(err, f->scratch, "vertices");
+	for (size_t i = 0; i < b->counts.points; i++)
+		for (size_t k = 0; k < 3; k++) {
+			const double *v = values + i * 3;
+			double at = m[k] * v[0] + m[4 + k] * v[1] + m[8 + k] * v[2] + m[12 + k];
+			at *= f->unit;
+			b->position[i * 3 + k] = fabs(at) < 1e38 ? (float)at : NAN;
+		}
+	return true;
+}
+
+/* A face ends with ~index; one that lacks its end is closed by the end of the list. */
+static bool read_faces(builder *b, hob_str name, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	int32_t *list;
+	uint32_t count, face = 0;
+	if (!hob_fbx_ints(f, hob_fbx_child(f, b->record, name), &list, &count, err))
+		return false;
+	if (count > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "%u corners, at most %llu are allowed", count, HOB_LIMIT_INDICES);
+	for (uint32_t i = 0; i < count; i++)
+		b->counts.faces += list[i] < 0 || i + 1 == count;
+	b->counts.corners = count;
+	b->corners = HOB_NEW(f->scratch, uint32_t, count);
+	b->face_first = HOB_NEW(f->scratch, uint32_t, (size_t)b->counts.faces + 1);
+	if (!b->corners || !b->face_first)
+		return hob_fail_memory(err, f->scratch, "faces");
+	for (uint32_t i = 0; i < count; i++) {
+		b->corners[i] = (uint32_t)(list[i] < 0 ? ~list[i] : list[i]);
+		if (list[i] < 0 || i + 1 == count)
+			b->face_first[++face] = i + 1;
+	}
+	return true;
+}
+
+/* Before 6000: one of each, in records of their own. */
+static bool read_old_layers(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	uint32_t uv = hob_fbx_child(f, b->record, HOB_STR("GeometryUVInfo"));
+	if (!hob_fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
+		return false;
+	if (uv == HOB_NONE)
+		return true;
+	if (!hob_fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts,
+							&b->uv[0], err))
+		return false;
+	b->uv_count = b->uv[0].values != NULL;
+	return true;
+}
+
+/* Files may list them in another order than their numbers. */
+static void sort_sets(hob_fbx_layer *sets, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		for (uint32_t k = i; k > 0 && sets[k - 1].number > sets[k].number; k--) {
+			hob_fbx_layer swap = sets[k];
+			sets[k] = sets[k - 1];
+			sets[k - 1] = swap;
+		}
+}
+
+static bool read_layers(builder *b, hob_error *err)
+{
+	static const struct {
+		hob_str record, values, index;
+		uint32_t width;
+	} kinds[] = {
+		{{"LayerElementNormal", 18}, {"Normals", 7}, {"NormalsIndex", 12}, 3},
+		{{"LayerElementTangent", 19}, {"Tangents", 8}, {"TangentsIndex", 13}, 3},
+		{{"LayerElementBinormal", 20}, {"Binormals", 9}, {"BinormalsIndex", 14}, 3},
+		{{"LayerElementUV", 14}, {"UV", 2}, {"UVIndex", 7}, 2},
+		{{"LayerElementColor", 17}, {"Colors", 6}, {"ColorIndex", 10}, 4},
+	};
+	hob_fbx *f = b->f;
+	uint32_t record = f->records[b->record].child;
+	for (; record != HOB_NONE; record = f->records[record].next) {
+		if (f->records[record].name_len < 14 || f->file.data[f->records[record].name] != 'L')
+			continue;
+		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
+			if (!hob_fbx_record_is(f, record, kinds[k].record))
+				continue;
+			hob_fbx_layer layer, *to = k == 0	? &b->normal
+									   : k == 1 ? &b->tangent
+									   : k == 2 ? &b->binormal
+												: NULL;
+			if ((to && to->values) || (k == 3 && b->uv_count == HOB_UV_SETS) ||
+				(k == 4 && b->color_count == HOB_COLOR_SETS)) {
+				if (k >= 3)
+					hob_fbx_note(f, "sets", "geometry '%.*s' has more %s than fit; the rest is left out",
+								 HOB_FMT(f->objects[b->geometry->object].name),
+								 k == 3 ? "texture coordinates" : "colours");
+				continue;
+			}
+			if (!hob_fbx_read_layer(f, record, kinds[k].values, kinds[k].index, kinds[k].width, &b->counts,
+									&layer, err))
+				return false;
+			if (!layer.values || layer.mapping == HOB_FBX_BY_EDGE) {
+				if (k != 3)
+					continue;
+				layer.values = NULL; /* keeps its number */
+			}
+			*(to ? to : k == 3 ? &b->uv[b->uv_count++] : &b->color[b->color_count++]) = layer;
+		}
+	}
+	sort_sets(b->uv, b->uv_count);
+	sort_sets(b->color, b->color_count);
+	while (b->uv_count > 0 && !b->uv[b->uv_count - 1].values)
+		b->uv_count--;
+	for (uint32_t set = 0; set < b->uv_count; set++)
+		b->geometry->uv_names[set] = b->uv[set].name;
+	return f->version >= 6000 || f->version == 0 || read_old_layers(b, err);
+}
+
+static bool read_old_slots(builder *b, hob_error *err)
+{
+	int32_t *numbers;
+	uint32_t count;
+	if (!hob_fbx_ints(b->f, hob_fbx_child(b->f, b->record, HOB_STR("Materials")), &numbers, &count, err))
+		return false;
+	hob_str mode = hob_fbx_child_text(b->f, b->record, HOB_STR("MaterialAssignation"));
+	bool by_face = hob_str_equal(mode, HOB_STR("ByPolygon"));
+	for (uint32_t face = 0; face < b->counts.faces && count > 0; face++) {
+		int32_t slot = numbers[!by_face ? 0 : face < count ? face : count - 1];
+		b->slots[face] = slot < 0 || slot >= SLOTS ? HOB_NONE : (uint32_t)slot;
+	}
+	return true;
+}
+
+static bool read_slots(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	int32_t *numbers;
+	uint32_t count;
+	hob_fbx_mapping mapping;
+	uint32_t record = hob_fbx_child(f, b->record, HOB_STR("LayerElementMaterial"));
+	b->slots = HOB_NEW(f->scratch, uint32_t, b->counts.faces);
+	if (!b->slots)
+		return hob_fail_memory(err, f->scratch, "faces");
+	if (record == HOB_NONE)
+		return f->version >= 6000 || f->version == 0 || read_old_slots(b, err);
+	if (!hob_fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &numbers, &count, &mapping, err))
+		return false;
+	for (uint32_t face = 0; face < b->counts.faces; face++) {
+		uint32_t at = mapping == HOB_FBX_BY_FACE ? face : 0;
+		int32_t slot = at < count ? numbers[at] : count > 0 ? numbers[count - 1] : 0;
+		b->slots[face] = slot < 0 || slot >= SLOTS ? HOB_NONE : (uint32_t)slot;
+	}
+	return true;
+}
+
+/* ---- vertices */
+
+static void turn_direction(const builder *b, const float *v, float *out)
+{
+	double q[3] = {(double)v[0], (double)v[1], (double)v[2]};
+	const hob_fbx_geometry *g = b->geometry;
+	if (g->has_geometric && !g->geometric_differs) {
+		for (int k = 0; k < 3; k++)
+			q[k] /= fabs(g->geometric.s[k]) > 1e-30 ? g->geometric.s[k] : 1;
+		hob_fbx_quat_rotate(g->geometric.q, q, q);
+	}
+	double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
+	if (b->f->mirrored)
+		q[0] = -q[0];
+	for (int k = 0; k < 3; k++)
+		out[k] = length > 1e-30 ? (float)(q[k] / length) : 0;
+}
+
+static void put_tangent(const builder *b, const float *n, const float *t, const float *bi, float *out)
+{
+	float bitangent[3] = {0, 0, 0};
+	turn_direction(b, t, out);
+	if (bi)
+		turn_direction(b, bi, bitangent);
+	float along = out[0] * n[0] + out[1] * n[1] + out[2] * n[2];
+	float v[3] = {out[0] - n[0] * along, out[1] - n[1] * along, out[2] - n[2] * along};
+	float length = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+	for (int k = 0; k < 3; k++)
+		out[k] = length > 1e-6f ? v[k] / length : 0;
+	float cross[3] = {n[1] * out[2] - n[2] * out[1], n[2] * out[0] - n[0] * out[2],
+					  n[0] * out[1] - n[1] * out[0]};
+	out[3] = cross[0] * bitangent[0] + cross[1] * bitangent[1] + cross[2] * bitangent[2] < 0 ? -1 : 1;
+}
+
+static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face, float *row)
+{
+	const float *v;
+	float *normal = NULL;
+	if (b->normal.values || b->corner_normals) {
+		normal = row;
+		v = b->normal.values ? hob_fbx_layer_value(&b->normal, corner, point, face) : NULL;
+		if (b->corner_normals)
+			memcpy(row, b->corner_normals + (size_t)corner * 3, 3 * sizeof *row);
+		else if (v)
+			turn_direction(b, v, row);
+		row += 3;
+	}
+	if (b->tangent.values) {
+		const float *bi = b->binormal.values ? hob_fbx_layer_value(&b->binormal, corner, point, face) : NULL;
+		v = hob_fbx_layer_value(&b->tangent, corner, point, face);
+		row[3] = 1;
+		if (v)
+			put_tangent(b, normal, v, bi, row);
+		row += 4;
+	}
+	for (uint32_t set = 0; set < b->uv_count; set++, row += 2) {
+		v = b->uv[set].values ? hob_fbx_layer_value(&b->uv[set], corner, point, face) : NULL;
+		if (v)
+			row[0] = v[0], row[1] = 1 - v[1];
+	}
+	for (uint32_t set = 0; set < b->color_count; set++, row += 4) {
+		v = hob_fbx_layer_value(&b->color[set], corner, point, face);
+		for (int k = 0; k < 4; k++)
+			row[k] = !v ? 1 : v[k];
+	}
+}
+
+/* The vertex of a corner: an equal one of the same control point, or a new one. HOB_NONE when memory is short. */
+static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
+{
+	float row[ROW_MAX] = {0};
+	uint32_t point = b->corners[corner], count = (uint32_t)(b->points.size / sizeof point);
+	const uint32_t *points = (const uint32_t *)(const void *)b->points.data;
+	const uint32_t *next = (const uint32_t *)(const void *)b->next.data;
+	const float *rows = (const float *)(const void *)b->rows.data;
+	size_t bytes = b->stride * sizeof *row;
+	fill_row(b, corner, point, face, row);
+	uint32_t first = b->head[point];
+	if (first >= count || points[first] != point)
+		first = HOB_NONE;
+	int looked = 0;
+	for (uint32_t v = first; v != HOB_NONE && looked < CHAIN; v = next[v], looked++)
+		if (bytes == 0 || memcmp(rows + (size_t)v * b->stride, row, bytes) == 0)
+			return v;
+	hob_buf_put(&b->points, &point, sizeof point);
+	hob_buf_put(&b->next, &first, sizeof first);
+	hob_buf_put(&b->rows, row, bytes);
+	b->head[point] = count;
+	return b->points.failed || b->next.failed || b->rows.failed ? HOB_NONE : count;
+}
+
+static bool put_face(builder *b, uint32_t face)
+{
+	uint32_t first = b->face_first[face], count = b->face_first[face + 1] - first;
+	if (count < 3) {
+		b->small++;
+		return true;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (b->corners[first + i] >= b->counts.points ||
+			!hob_shape_in_reach(b->position + (size_t)b->corners[first + i] * 3, 3)) {
+			b->bad++;
+			return true;
+		}
+	hob_buf_clear(&b->cut);
+	hob_buf_clear(&b->ids);
+	uint32_t total = (count - 2) * 3;
+	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&b->cut, total * sizeof *cut);
+	uint32_t *ids = (uint32_t *)(void *)hob_buf_grow(&b->ids, count * sizeof *ids);
+	uint32_t *out = (uint32_t *)(void *)hob_buf_grow(&b->indices, total * sizeof *out);
+	if (!cut || !ids || !out ||
+		!hob_polygon_triangulate(&b->polygon, b->position, b->corners + first, count, cut))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		ids[i] = vertex_of(b, first + i, face);
+		if (ids[i] == HOB_NONE)
+			return false;
+	}
+	for (uint32_t i = 0; i < total; i += 3) {
+		out[i] = ids[cut[i]];
+		out[i + 1] = ids[cut[i + (b->flip ? 2 : 1)]];
+		out[i + 2] = ids[cut[i + (b->flip ? 1 : 2)]];
+	}
+	return true;
+}
+
+/* ---- a part */
+
+static float *take_column(builder *b, uint32_t count, uint32_t at, uint32_t width)
+{
+	float *out = HOB_NEW(b->f->result, float, (size_t)count *width);
+	const float *rows = (const float *)(const void *)b->rows.data;
+	for (size_t v = 0; out && v < count; v++)
+		memcpy(out + v * width, rows + v * b->stride + at, width * sizeof *out);
+	return out;
+}
+
+static bool take_columns(builder *b, hob_mesh *mesh)
+{
+	uint32_t at = 0, count = mesh->vertex_count;
+	bool done = true;
+	if (b->normal.values || b->corner_normals) {
+		done = (mesh->normal = take_column(b, count, at, 3)) != NULL;
+		at += 3;
+	}
+	if (b->tangent.values) {
+		done = done && (mesh->tangent = take_column(b, count, at, 4)) != NULL;
+		at += 4;
+	}
+	for (uint32_t set = 0; set < b->uv_count; set++, at += 2)
+		done = done && (mesh->uv[set] = take_column(b, count, at, 2)) != NULL;
+	for (uint32_t set = 0; set < b->color_count; set++, at += 4) {
+		done = done && (mesh->color[set] = take_column(b, count, at, 4)) != NULL;
+		for (size_t i = 0; done && i < (size_t)count * 4; i++)
+			if (i % 4 < 3)
+				mesh->color[set][i] = hob_shape_linear(fminf(mesh->color[set][i], brightest));
+	}
+	return done;
+}
+
+static bool finish_part(builder *b, hob_fbx_part *part, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	hob_mesh *mesh = &part->mesh;
+	mesh->vertex_count = (uint32_t)(b->points.size / sizeof(uint32_t));
+	mesh->index_count = (uint32_t)(b->indices.size / sizeof(uint32_t));
+	part->points = HOB_NEW(f->scratch, uint32_t, mesh->vertex_count);
+	mesh->indices = HOB_NEW(f->result, uint32_t, mesh->index_count);
+	mesh->position = HOB_NEW(f->result, float, (size_t)mesh->vertex_count * 3);
+	if (!part->points || !mesh->indices || !mesh->position || !take_columns(b, mesh))
+		return hob_fail_memory(err, f->result, "vertices");
+	if (mesh->vertex_count > 0)
+		memcpy(part->points, b->points.data, b->points.size);
+	if (mesh->index_count > 0)
+		memcpy(mesh->indices, b->indices.data, b->indices.size);
+	for (size_t v = 0; v < mesh->vertex_count; v++)
+		memcpy(mesh->position + v * 3, b->position + (size_t)part->points[v] * 3, 3 * sizeof(float));
+	hob_mesh_repair_directions(mesh);
+	if (!mesh->normal)
+		mesh->tangent = NULL;
+	return true;
+}
+
+static void start_part(builder *b)
+{
+	hob_buf_clear(&b->rows);
+	hob_buf_clear(&b->points);
+	hob_buf_clear(&b->next);
+	hob_buf_clear(&b->indices);
+}
+
+/* Faces in the order of their slots: `sorted` by counting. */
+static uint32_t *sort_faces(builder *b, uint32_t *parts, uint32_t **starts, uint32_t **slot_of)
+{
+	uint32_t most = 0, count = b->counts.faces;
+	for (uint32_t i = 0; i < count; i++)
+		if (b->slots[i] != HOB_NONE && b->slots[i] > most)
+			most = b->slots[i];
+	/* Slot "none" stands behind the others. */
+	uint32_t *first = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 3);
+	uint32_t *sorted = HOB_NEW(b->f->scratch, uint32_t, count);
+	*starts = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 3);
+	*slot_of = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 2);
+	if (!first || !sorted || !*starts || !*slot_of)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		first[(b->slots[i] == HOB_NONE ? most + 1 : b->slots[i]) + 1]++;
+	*parts = 0;
+	for (uint32_t s = 0; s <= most + 1; s++) {
+		if (first[s + 1] > 0) {
+			(*starts)[*parts] = first[s];
+			(*slot_of)[(*parts)++] = s == most + 1 ? HOB_NONE : s;
+		}
+		first[s + 1] += first[s];
+	}
+	(*starts)[*parts] = count;
+	for (uint32_t i = 0; i < count; i++)
+		sorted[first[b->slots[i] == HOB_NONE ? most + 1 : b->slots[i]]++] = i;
+	return sorted;
+}
+
+static bool make_parts(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	hob_fbx_geometry *g = b->geometry;
+	uint32_t count = 0, *starts, *slot_of;
+	uint32_t *sorted = sort_faces(b, &count, &starts, &slot_of);
+	b->head = HOB_NEW(f->scratch, uint32_t, b->counts.points);
+	g->parts = HOB_NEW(f->result, hob_fbx_part, count);
+	if (!sorted || !b->head || !g->parts)
+		return hob_fail_memory(err, f->scratch, "faces");
+	for (uint32_t p = 0; p < count; p++) {
+		hob_fbx_part *part = &g->parts[g->part_count];
+		start_part(b);
+		for (uint32_t i = starts[p]; i < starts[p + 1]; i++)
+			if (!put_face(b, sorted[i]))
+				return hob_fail(err, MEMORY, "no memory left for faces");
+		if (b->indices.size == 0)
+			continue;
+		part->slot = slot_of[p];
+		part->mesh.source_primitive = p;
+		if (!finish_part(b, part, err))
+			return false;
+		g->part_count++;
+	}
+	return true;
+}
+
+static void say_dropped(const builder *b, hob_str name)
+{
+	if (b->bad > 0)
+		hob_fbx_note(
+			b->f, "faces",
+			"geometry '%.*s': %llu faces use a vertex that does not exist or lies nowhere; they are left out",
+			HOB_FMT(name), (unsigned long long)b->bad);
+	if (b->small > 0)
+		hob_fbx_info(b->f, "small-faces",
+					 "geometry '%.*s': %llu faces of less than three corners are left out", HOB_FMT(name),
+					 (unsigned long long)b->small);
+	if (b->polygon.careless > 0)
+		hob_fbx_note(
+			b->f, "large-polygons",
+			"geometry '%.*s': large polygons that are not convex were cut without care; triangulate them "
+			"before export",
+			HOB_FMT(name));
+}
+
+static bool build(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	double m[16];
+	geometry_matrix(f, b->geometry, m);
+	double determinant = m[0] * (m[5] * m[10] - m[9] * m[6]) - m[4] * (m[1] * m[10] - m[9] * m[2]) +
+						 m[8] * (m[1] * m[6] - m[5] * m[2]);
+	b->flip = determinant < 0;
+	if (!read_positions(b, HOB_STR("Vertices"), m, err) ||
+		!read_faces(b, HOB_STR("PolygonVertexIndex"), err) || !read_slots(b, err) || !read_layers(b, err))
+		return false;
+	hob_fbx_surface surface = {f, b->record, b->counts, b->position, b->corners, b->face_first, b->flip};
+	if (!b->normal.values && !hob_fbx_smooth_normals(&surface, &b->corner_normals, err))
+		return false;
+	if (!b->normal.values && !b->corner_normals)
+		b->tangent.values = NULL;
+	b->stride = (b->normal.values || b->corner_normals ? 3u : 0) + (b->tangent.values ? 4u : 0) +
+				b->uv_count * 2 + b->color_count * 4;
+	if (!make_parts(b, err))
+		return false;
+	say_dropped(b, f->objects[b->geometry->object].name);
+	return true;
+}
+
+/* ---- lines */
+
+static bool build_lines(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	double m[16];
+	geometry_matrix(f, b->geometry, m);
+	if (!read_positions(b, HOB_STR("Points"), m, err) || !read_faces(b, HOB_STR("PointsIndex"), err))
+		return false;
+	start_part(b);
+	b->head = HOB_NEW(f->scratch, uint32_t, b->counts.points);
+	b->geometry->parts = HOB_NEW(f->result, hob_fbx_part, 1);
+	if (!b->head || !b->geometry->parts)
+		return hob_fail_memory(err, f->result, "lines");
+	for (uint32_t face = 0; face < b->counts.faces; face++)
+		for (uint32_t i = b->face_first[face]; i + 1 < b->face_first[face + 1]; i++) {
+			if (b->corners[i] >= b->counts.points || b->corners[i + 1] >= b->counts.points)
+				continue;
+			uint32_t ends[2] = {vertex_of(b, i, face), 0};
+			ends[1] = vertex_of(b, i + 1, face);
+			hob_buf_put(&b->indices, ends, sizeof ends);
+			if (ends[0] == HOB_NONE || ends[1] == HOB_NONE || b->indices.failed)
+				return hob_fail(err, MEMORY, "no memory left for lines");
+		}
+	if (b->indices.size == 0)
+		return true;
+	hob_fbx_part *part = b->geometry->parts;
+	*part = (hob_fbx_part){.slot = 0, .mesh = {.topology = HOB_LINES}};
+	b->geometry->part_count = 1;
+	if (!finish_part(b, part, err))
+		return false;
+	hob_shape_fix_positions(&part->mesh, f->notes);
+	return true;
+}
+
+/* ---- all */
+
+static bool read_geometry(builder *b, hob_error *err)
+{
+	hob_fbx *f = b->f;
+	hob_fbx_geometry *g = b->geometry;
+	if (hob_fbx_child(f, b->record, HOB_STR("Vertices")) == HOB_NONE)
+		return hob_fbx_child(f, b->record, HOB_STR("Points")) == HOB_NONE ||
+			   hob_fbx_child(f, b->record, HOB_STR("PointsIndex")) == HOB_NONE || build_lines(b, err);
+	if (!build(b, err) || !hob_fbx_read_shapes(f, g, err) || !hob_fbx_read_skin(f, g, err))
+		return false;
+	for (uint32_t p = 0; p < g->part_count; p++)
+		if (!hob_fbx_make_targets(f, g, &g->parts[p], err))
+			return false;
+	return true;
+}
+
+static void release(builder *b)
+{
+	hob_buf_release(&b->rows);
+	hob_buf_release(&b->points);
+	hob_buf_release(&b->next);
+	hob_buf_release(&b->indices);
+	hob_buf_release(&b->cut);
+	hob_buf_release(&b->ids);
+	hob_polygon_release(&b->polygon);
+}
+
+/* Who uses a geometry, and whether they agree on the transform that stands between node and geometry. */
+static void mark_users(hob_fbx *f)
+{
+	for (uint32_t id = 0; id < f->node_count; id++) {
+		hob_fbx_node *node = &f->nodes[id];
+		const hob_fbx_object *object = &f->objects[node->object];
+		for (uint32_t i = 0; i < object->below_count; i++) {
+			const hob_fbx_object *child = &f->objects[f->edges[object->below_first + i].child];
+			if (child->class != HOB_FBX_GEOMETRY || child->index == HOB_NONE)
+				continue;
+			hob_fbx_geometry *g = &f->geometries[child->index];
+			if (g->used && memcmp(&g->geometric, &node->geometric, sizeof g->geometric) != 0)
+				g->geometric_differs = true;
+			g->has_geometric = g->has_geometric || node->has_geometric;
+			g->geometric = node->geometric;
+			g->used = true;
+			if (node->geometry == HOB_NONE)
+				node->geometry = child->index;
+		}
+	}
+}
+
+bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < f->object_count; i++)
+		count += f->objects[i].class == HOB_FBX_GEOMETRY;
+	f->geometries = HOB_NEW(f->result, hob_fbx_geometry, count);
+	if (!f->geometries)
+		return hob_fail_memory(err, f->result, "geometries");
+	for (uint32_t i = 0; i < f->object_count; i++)
+		if (f->objects[i].class == HOB_FBX_GEOMETRY &&
+			!hob_str_equal(f->objects[i].subclass, HOB_STR("Shape"))) {
+			f->geometries[f->geometry_count] = (hob_fbx_geometry){.object = i, .variant_first = HOB_NONE};
+			f->objects[i].index = f->geometry_count++;
+		}
+	mark_users(f);
+	for (uint32_t i = 0; i < f->geometry_count; i++) {
+		hob_fbx_geometry *g = &f->geometries[i];
+		if (!g->used)
+			continue;
+		builder b = {.f = f, .geometry = g, .record = f->objects[g->object].record};
+		hob_arena_mark mark = hob_arena_save(f->scratch);
+		bool done = read_geometry(&b, err);
+		release(&b);
+		if (!done)
+			return hob_fail_in(err, "geometry '%.*s'", HOB_FMT(f->objects[g->object].name));
+		hob_arena_restore(f->scratch, mark);
+	}
+	return true;
+}

@@ -1,0 +1,396 @@
+/* fbx_private.h - what the files of the FBX importer share; besides them only their tests include it.
+ *
+ * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects and edges
+ * (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) -> materials and pictures
+ * (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_layer.c, fbx_shape.c) -> model nodes and skins (fbx_emit.c,
+ * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_sample.c, fbx_times.c, fbx_track.c).
+ *
+ * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in its own unit and
+ * axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the top nodes.
+ * `scratch` dies with the import; what the model points to is in `result`. */
+#ifndef HOB_FBX_PRIVATE_H
+#define HOB_FBX_PRIVATE_H
+
+#include "../../base/limits.h"
+#include "../image_set.h"
+#include "../importer.h"
+#include "../name_map.h"
+
+/* ---- the tree of records ---------------------------------------------------------------------------------- */
+
+enum {
+	HOB_FBX_DEPTH = 32, /* nested records; real files need nine */
+	HOB_FBX_ROOT = 0,	/* the record that holds the top level; it has no name and no values */
+};
+
+/* Offsets are into the file, which is below 2 GiB. Values are not decoded until somebody asks. */
+typedef struct hob_fbx_record {
+	uint32_t name, values, value_size;
+	uint32_t value_count;
+	uint32_t child, next; /* records; HOB_NONE at the end */
+	uint32_t name_len;
+	uint32_t
+		mark; /* hob_fbx_mark of the first value, 0 unless it is a text: passes most records by without decoding */
+} hob_fbx_record;
+
+typedef enum hob_fbx_type {
+	HOB_FBX_NOTHING,
+	HOB_FBX_INTEGER,
+	HOB_FBX_REAL,
+	HOB_FBX_TEXT,
+	HOB_FBX_ARRAY
+} hob_fbx_type;
+
+/* Numbers fill both integer and real. A letter of a binary file ('C') has its byte in integer and in text; a bare word of an
+ * ASCII file is text, and integer 1 for Y and T. */
+typedef struct hob_fbx_value {
+	hob_fbx_type type;
+	int64_t integer;
+	double real;
+	hob_str text; /* borrowed from the file; ASCII: without its quotes, &quot; still in it */
+	char element; /* of an array: b c i l f d */
+	uint32_t count, encoding;
+	hob_bytes stored;
+} hob_fbx_value;
+
+typedef struct hob_fbx_cursor {
+	uint32_t at, end; /* in the file */
+} hob_fbx_cursor;
+
+/* ---- objects ------------------------------------------------------------------------------------------------ */
+
+typedef enum hob_fbx_class {
+	HOB_FBX_OTHER,
+	HOB_FBX_MODEL,
+	HOB_FBX_GEOMETRY,
+	HOB_FBX_ATTRIBUTE, /* NodeAttribute */
+	HOB_FBX_MATERIAL,
+	HOB_FBX_TEXTURE,
+	HOB_FBX_LAYERED_TEXTURE,
+	HOB_FBX_VIDEO,
+	HOB_FBX_DEFORMER, /* Skin Cluster BlendShape BlendShapeChannel VertexCacheDeformer */
+	HOB_FBX_STACK,
+	HOB_FBX_LAYER,
+	HOB_FBX_CURVE_NODE,
+	HOB_FBX_CURVE,
+	HOB_FBX_IMPLEMENTATION,
+	HOB_FBX_BINDING_TABLE,
+	HOB_FBX_CONSTRAINT,
+	HOB_FBX_CACHE,
+	HOB_FBX_CLASS_COUNT
+} hob_fbx_class;
+
+typedef struct hob_fbx_object {
+	int64_t id;
+	hob_fbx_class class;
+	hob_str name;	  /* raw, without the class */
+	hob_str subclass; /* "Mesh", "LimbNode" ... */
+	uint32_t record;
+	uint32_t props, template_props;	   /* records Properties70 or Properties60; HOB_NONE */
+	uint32_t below_first, below_count; /* edges to this object, in the file's order: hob_fbx.edges */
+	uint32_t above_first, above_count; /* edges from this object: hob_fbx.edges_up */
+	uint32_t index; /* models: node; geometries: geometry; materials: in hob_model.materials; else HOB_NONE */
+} hob_fbx_object;
+
+typedef struct hob_fbx_edge {
+	uint32_t child, parent;
+	hob_str property; /* of the parent that the child feeds; empty for object to object */
+} hob_fbx_edge;
+
+/* ---- places ------------------------------------------------------------------------------------------------- */
+
+typedef struct hob_fbx_trs {
+	double t[3], q[4], s[3];
+} hob_fbx_trs;
+
+/* What of a node's transform never moves, in the file's unit. */
+typedef struct hob_fbx_rig {
+	double pre[4], post_inverse[4];
+	double rotation_offset[3], rotation_pivot[3], scaling_offset[3], scaling_pivot[3];
+	uint32_t order; /* 0 XYZ, 1 XZY, 2 YZX, 3 YXZ, 4 ZXY, 5 ZYX */
+	bool pivoted;	/* the translation depends on rotation or scale */
+	bool active;	/* order, pre- and post-rotation count */
+} hob_fbx_rig;
+
+typedef struct hob_fbx_node {
+	uint32_t object;
+	uint32_t parent, first_child, last_child, next; /* nodes; HOB_NONE */
+	hob_fbx_rig rig;
+	double translation[3], rotation[3], scaling[3]; /* Lcl, degrees */
+	hob_fbx_trs rest;
+	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
+	bool has_geometric;
+	hob_fbx_trs geometric;
+	bool scale_apart; /* its scale stands on a leaf of its own, see fbx_emit.c */
+	bool scale_moves; /* in some clip */
+	bool rig_moves;	  /* in some clip a pivot, an offset, the pre- or the post-rotation moves */
+	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales, in some clip */
+	bool lod_group;					 /* its children are levels of detail */
+	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
+	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */
+	uint32_t mesh_id;	   /* the model node that carries its mesh, HOB_NONE without */
+	uint32_t geometry;	   /* first of its geometries, HOB_NONE */
+} hob_fbx_node;
+
+/* ---- geometries --------------------------------------------------------------------------------------------- */
+
+typedef struct hob_fbx_shape {
+	hob_str name;
+	double full_weight; /* percent */
+	uint32_t count;
+	uint32_t *points; /* [count] control points, each below the geometry's count */
+	double *deltas;	  /* [count][3] file unit */
+	double *normals;  /* [count][3] or NULL */
+} hob_fbx_shape;
+
+typedef struct hob_fbx_channel {
+	uint32_t object;  /* what an animation of it hangs on; HOB_NONE */
+	hob_str property; /* and the property there: "DeformPercent", or the shape's name in 6.x files */
+	double percent;	  /* at rest */
+	uint32_t shape_first, shape_count; /* in the geometry's shapes, by rising full weight */
+} hob_fbx_channel;
+
+/* Faces of one material slot. */
+typedef struct hob_fbx_part {
+	uint32_t slot;	  /* -1 as HOB_NONE: no material */
+	uint32_t *points; /* [mesh.vertex_count] control point of each vertex */
+	hob_mesh mesh;
+} hob_fbx_part;
+
+typedef struct hob_fbx_joint {
+	uint32_t node;	 /* of hob_fbx.nodes, HOB_NONE: the mesh's own node */
+	double bind[16]; /* geometry -> joint, in the file's unit */
+} hob_fbx_joint;
+
+typedef struct hob_fbx_geometry {
+	uint32_t object;
+	uint32_t point_count;
+	hob_fbx_part *parts;
+	uint32_t part_count;
+	hob_fbx_shape *shapes;
+	uint32_t shape_count;
+	hob_fbx_channel *channels;
+	uint32_t channel_count;
+	hob_fbx_joint *joints;
+	uint32_t joint_count;
+	bool skinned, has_loose; /* has_loose: some vertex follows the mesh's node: a joint without a node */
+	bool used;
+	bool has_geometric, geometric_differs; /* of its users */
+	hob_fbx_trs geometric;				   /* baked into the vertices unless it differs */
+	uint32_t variant_first;				   /* chain of hob_fbx.variants */
+	hob_str uv_names[HOB_UV_SETS];
+} hob_fbx_geometry;
+
+/* The parts of a geometry with the materials of one user. */
+typedef struct hob_fbx_variant {
+	uint32_t next;
+	uint32_t mesh_first;
+	uint32_t material_count;
+	uint32_t *materials;
+} hob_fbx_variant;
+
+/* ---- the whole ---------------------------------------------------------------------------------------------- */
+
+typedef struct hob_fbx {
+	const hob_import_request *request;
+	hob_arena *result, *scratch;
+	hob_notes *notes;
+	hob_bytes file;
+	bool ascii, big_endian;
+	uint32_t version; /* 7400; 0 when the file does not say */
+	hob_buf record_buf;
+	hob_fbx_record *records; /* record_buf's */
+	uint32_t record_count;
+	hob_buf unpacked; /* last compressed array */
+
+	hob_buf object_buf, edge_buf;
+	hob_fbx_object *objects;
+	uint32_t object_count;
+	hob_fbx_edge *edges, *edges_up;
+	uint32_t edge_count;
+	uint32_t settings; /* object that holds the global settings, HOB_NONE */
+	uint32_t takes;	   /* record "Takes", HOB_NONE */
+	int64_t root_id;
+	hob_name_map by_key;		   /* 6.x: the raw "Class::name" -> object */
+	hob_name_map old_videos;	   /* before 6000: by name */
+	struct hob_fbx_videos *videos; /* fbx_texture.c: what is embedded, NULL until it is asked for */
+	hob_str application;
+	bool is_blender, is_blender_new; /* new: 4.12 or later of its FBX plug-in */
+
+	double unit;	/* metres per unit */
+	double turn[4]; /* file's axes -> Y up, front Z */
+	bool mirrored;	/* left-handed file: X is mirrored everywhere */
+	bool turned;
+	double ticks; /* per second */
+	double frame_rate;
+
+	hob_fbx_node *nodes;
+	uint32_t node_count;
+	uint32_t first_top, last_top; /* nodes without parent */
+	uint32_t *order;			  /* [node_count] nodes, parents first */
+	double *own_scales;			  /* [node_count][3] at rest, what the leaf or the node itself shows */
+	double *inherited_scales;	  /* [node_count][3] at rest, what of it comes from ancestors with a leaf */
+	double *worlds;				  /* [node_count][2][16] at rest: without own scale, with it */
+	hob_fbx_geometry *geometries;
+	uint32_t geometry_count;
+	struct hob_fbx_anim *anim; /* fbx_anim.h */
+	uint64_t keys_made;
+	size_t extras_bytes; /* kept so far */
+	bool extras_full;
+	hob_buf variants;							   /* hob_fbx_variant */
+	hob_buf meshes, model_nodes, mesh_refs, skins; /* of the model */
+	hob_image_set images;
+	hob_buf samplers;
+	hob_model model;
+} hob_fbx;
+
+#define hob_fbx_note(f, code, ...) hob_note_add((f)->notes, HOB_NOTE_WARNING, "fbx." code, __VA_ARGS__)
+#define hob_fbx_info(f, code, ...) hob_note_add((f)->notes, HOB_NOTE_INFO, "fbx." code, __VA_ARGS__)
+
+/* ---- fbx_binary.c, fbx_ascii.c: bytes to records ---- */
+
+bool hob_fbx_is_binary(hob_bytes file);
+/* CORRUPT or TRUNCATED when the tree of records is damaged. Source: code.blender.org's description of the format. */
+bool hob_fbx_read_binary(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* Takes the next value of an ASCII file; see hob_fbx_next. */
+bool hob_fbx_next_ascii(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
+bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
+
+/* ---- fbx_tree.c: records and their values ---- */
+
+/* Appends a record; HOB_NONE when there are too many or memory is short. `parent` and `before` (its sibling) may be HOB_NONE. */
+uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
+							hob_error *err);
+uint32_t hob_fbx_mark(hob_str text);
+hob_str hob_fbx_record_name(const hob_fbx *f, uint32_t record);
+bool hob_fbx_record_is(const hob_fbx *f, uint32_t record, hob_str name);
+/* First child of that name, or the next sibling of that name behind `record`; HOB_NONE. */
+uint32_t hob_fbx_child(const hob_fbx *f, uint32_t record, hob_str name);
+uint32_t hob_fbx_sibling(const hob_fbx *f, uint32_t record, hob_str name);
+hob_fbx_cursor hob_fbx_values(const hob_fbx *f, uint32_t record);
+/* The next value; false when there is none. */
+bool hob_fbx_next(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
+/* Value `index` of a record; type HOB_FBX_NOTHING when it has fewer. */
+hob_fbx_value hob_fbx_value_at(const hob_fbx *f, uint32_t record, uint32_t index);
+/* First value of the child of that name. */
+double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, double otherwise);
+int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
+hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
+/* Numbers of a record in scratch memory, however they are stored: packed, in a list, in the child "a" of ASCII files. Integers
+ * saturate; doubles that do not fit a float stay. record may be HOB_NONE: count 0. CORRUPT when packed bytes are
+ * damaged, MEMORY. */
+bool hob_fbx_doubles(hob_fbx *f, uint32_t record, double **out, uint32_t *count,
+					 hob_error *err) HOB_MUST_CHECK;
+bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_fbx_ints(hob_fbx *f, uint32_t record, int32_t **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+bool hob_fbx_longs(hob_fbx *f, uint32_t record, int64_t **out, uint32_t *count,
+				   hob_error *err) HOB_MUST_CHECK;
+/* ASCII escapes resolved, fit for the model, in `result`. data == NULL when memory is short. */
+hob_str hob_fbx_name(const hob_fbx *f, hob_str raw);
+/* ASCII escapes resolved and nothing else, in scratch memory or borrowed. */
+hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw);
+
+/* ---- fbx_objects.c: objects, edges, templates; both worlds in one table ---- */
+
+bool hob_fbx_read_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* For the readers of older files. HOB_NONE when there are too many. */
+uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err);
+bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property,
+					  hob_error *err) HOB_MUST_CHECK;
+/* "name\0\1Class" or "Class::name" -> both. */
+void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name);
+/* First object of the class (and subclass, unless empty) below `object`; `property` as in the edge, empty for
+ * any. HOB_NONE. */
+uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
+bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
+/* ---- fbx_legacy.c: files before 7000 and before 6000 ---- */
+bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- fbx_props.c: Properties70 and Properties60, then the template ---- */
+
+/* Cursor at the first value of the property; false when neither the object nor its template has it. */
+bool hob_fbx_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
+/* Only the object's own. */
+bool hob_fbx_own_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
+double hob_fbx_prop_real(const hob_fbx *f, uint32_t object, hob_str name, double otherwise);
+int64_t hob_fbx_prop_integer(const hob_fbx *f, uint32_t object, hob_str name, int64_t otherwise);
+hob_str hob_fbx_prop_text(const hob_fbx *f, uint32_t object, hob_str name);
+/* False leaves `out` alone; numbers that are not finite count as absent. */
+bool hob_fbx_prop_vector(const hob_fbx *f, uint32_t object, hob_str name, double out[3]);
+
+/* ---- fbx_transform.c ---- */
+
+void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4]);
+void hob_fbx_quat_multiply(const double a[4], const double b[4], double out[4]); /* out may alias */
+void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3]);	 /* out may alias */
+/* Source: help.autodesk.com, "Computing transformation matrices". S is diagonal and all else turns or shifts, so
+ * the product is exactly a TRS. */
+void hob_fbx_place(const hob_fbx_rig *rig, const double t[3], const double r[3], const double s[3],
+				   hob_fbx_trs *out);
+void hob_fbx_trs_matrix(const hob_fbx_trs *trs, double out[16]);
+void hob_fbx_matrix_multiply(const double a[16], const double b[16], double out[16]); /* out may alias */
+bool hob_fbx_matrix_invert(const double m[16], double out[16]);
+bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
+
+/* ---- fbx_nodes.c: settings of the file, hierarchy, rest poses ---- */
+
+bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* CORRUPT when models form a ring. */
+bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* After hob_fbx_read_stacks: which nodes carry their scale on a leaf, because a child does not inherit it. */
+bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* The next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; begin with *at = node. Below a parent
+ * with a leaf, a node of type 0 takes all that its parent shows, one of type 2 what its parent takes from above. */
+uint32_t hob_fbx_next_scaler(const hob_fbx *f, uint32_t *at);
+/* Node's world matrix at rest in the file's unit and axes, inherit types respected. */
+void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
+
+/* ---- geometries ---- */
+
+bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_mesh.c */
+/* fbx_shape.c: channels and shapes of geometry, from blend shape deformers or inline. */
+bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
+/* Fills the targets of a part from the geometry's shapes. `normals`: the mesh has its own. */
+bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part,
+						  hob_error *err) HOB_MUST_CHECK;
+/* Weight of each shape of a channel at `percent`: out[shape_count]. */
+void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_channel *channel, double percent,
+							 float *out);
+/* fbx_skin.c: joints of a geometry and influences of its parts. */
+bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
+/* The model's skin for one user of a skinned geometry. */
+bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t node, uint32_t *skin,
+					   hob_error *err) HOB_MUST_CHECK;
+
+/* ---- materials and pictures ---- */
+
+bool hob_fbx_read_materials(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_material.c */
+/* fbx_texture.c: fills `ref` from the texture object; *found false when it names no picture. */
+bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found,
+						  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- fbx_emit.c, fbx_attribute.c: nodes of the model ---- */
+
+bool hob_fbx_emit(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* Camera or light of a node as child nodes. */
+bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
+						   hob_error *err);
+/* To metres; with `turn` for a top node. Mirrors left-handed files. */
+void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3]);
+
+/* fbx_extras.c: the user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
+bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+/* fbx_census.c: what the objects are, into request->seen. */
+void hob_fbx_census(hob_fbx *f);
+/* fbx_unread.c: one note for each kind of object that is left out, with its count. */
+void hob_fbx_say_unread(hob_fbx *f);
+
+/* ---- clips ---- */
+
+/* Which nodes move, before they are emitted: sets scale_moves. */
+bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+bool hob_fbx_read_clips(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+
+#endif

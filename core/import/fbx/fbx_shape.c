@@ -1,0 +1,288 @@
+#include "fbx_private.h"
+#include "../shape.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct list {
+	hob_fbx *f;
+	hob_fbx_geometry *geometry;
+	hob_buf channels, shapes;
+} list;
+
+/* ---- reading */
+
+static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_error *err)
+{
+	hob_fbx *f = l->f;
+	int32_t *indexes;
+	uint32_t index_count, delta_count, normal_count;
+	double *normals;
+	if (!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("Indexes")), &indexes, &index_count, err) ||
+		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Vertices")), &shape->deltas, &delta_count,
+						 err) ||
+		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Normals")), &normals, &normal_count, err))
+		return false;
+	shape->count = index_count < delta_count / 3 ? index_count : delta_count / 3;
+	shape->normals = normal_count / 3 >= shape->count && normal_count > 0 ? normals : NULL;
+	shape->points = HOB_NEW(f->scratch, uint32_t, shape->count);
+	if (!shape->points)
+		return hob_fail_memory(err, f->scratch, "shapes");
+	uint32_t bad = 0;
+	for (uint32_t i = 0; i < shape->count; i++) {
+		bool good = indexes[i] >= 0 && (uint32_t)indexes[i] < l->geometry->point_count;
+		for (int k = 0; k < 3; k++)
+			good = good && isfinite(shape->deltas[(size_t)i * 3 + (size_t)k]);
+		shape->points[i] = good ? (uint32_t)indexes[i] : HOB_NONE;
+		bad += !good;
+	}
+	if (bad > 0)
+		hob_fbx_note(f, "shape",
+					 "shape '%.*s': %u of its vertices do not exist or lie nowhere; they stay where they are",
+					 HOB_FMT(shape->name), bad);
+	return true;
+}
+
+/* Blender writes a weight per vertex where the weight of a key is meant to stand. */
+static bool scale_by_vertex(hob_fbx_shape *shape, const double *weights, uint32_t count)
+{
+	if (count != shape->count || count < 2)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		for (int k = 0; k < 3; k++) {
+			shape->deltas[(size_t)i * 3 + (size_t)k] *= weights[i] / 100;
+			if (shape->normals)
+				shape->normals[(size_t)i * 3 + (size_t)k] *= weights[i] / 100;
+		}
+	return true;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const hob_fbx_shape *x = a, *y = b;
+	return (x->full_weight > y->full_weight) - (x->full_weight < y->full_weight);
+}
+
+static bool read_channel(list *l, uint32_t object, hob_error *err)
+{
+	hob_fbx *f = l->f;
+	const hob_fbx_object *o = &f->objects[object];
+	double *weights;
+	uint32_t weight_count, first = (uint32_t)(l->shapes.size / sizeof(hob_fbx_shape)), count = 0;
+	hob_fbx_cursor own;
+	double percent = hob_fbx_prop_real(f, object, HOB_STR("DeformPercent"), 0);
+	if (!hob_fbx_own_prop(f, object, HOB_STR("DeformPercent"), &own)) /* Blender has a record instead */
+		percent = hob_fbx_child_real(f, o->record, HOB_STR("DeformPercent"), percent);
+	hob_fbx_channel channel = {
+		.object = object, .property = HOB_STR("DeformPercent"), .percent = percent, .shape_first = first};
+	if (!hob_fbx_doubles(f, hob_fbx_child(f, o->record, HOB_STR("FullWeights")), &weights, &weight_count,
+						 err))
+		return false;
+	for (uint32_t i = 0; i < o->below_count; i++) {
+		uint32_t child = f->edges[o->below_first + i].child;
+		if (!hob_fbx_is(f, child, HOB_FBX_GEOMETRY, HOB_STR("Shape")))
+			continue;
+		hob_fbx_shape shape = {.name = f->objects[child].name, .full_weight = 100};
+		if (!read_arrays(l, f->objects[child].record, &shape, err))
+			return false;
+		if (count < weight_count && isfinite(weights[count]) && (weights[count] > 0 || weights[count] < 0))
+			shape.full_weight = weights[count];
+		hob_buf_put(&l->shapes, &shape, sizeof shape);
+		count++;
+	}
+	if (l->shapes.failed)
+		return hob_fail(err, MEMORY, "no memory left for shapes");
+	if (count == 0)
+		return true;
+	hob_fbx_shape *shapes = (hob_fbx_shape *)(void *)l->shapes.data + first;
+	if (count == 1) {
+		if (scale_by_vertex(shapes, weights, weight_count))
+			shapes->full_weight = 100;
+		shapes->name = o->name.len > 0 ? o->name : shapes->name;
+	}
+	if (count > 1)
+		qsort(shapes, count, sizeof *shapes, by_weight);
+	channel.shape_count = count;
+	hob_buf_put(&l->channels, &channel, sizeof channel);
+	return true;
+}
+
+/* 6.x, and some 7.1 files: inside the mesh. */
+static bool read_inline(list *l, hob_error *err)
+{
+	hob_fbx *f = l->f;
+	const hob_fbx_object *o = &f->objects[l->geometry->object];
+	uint32_t owner = l->geometry->object;
+	for (uint32_t i = 0; i < o->above_count; i++)
+		if (f->objects[f->edges_up[o->above_first + i].parent].class == HOB_FBX_MODEL)
+			owner = f->edges_up[o->above_first + i].parent;
+	uint32_t record = hob_fbx_child(f, o->record, HOB_STR("Shape"));
+	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Shape"))) {
+		hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name, name;
+		hob_fbx_split_name(f, raw, &class_name, &name);
+		hob_fbx_shape shape = {.name = name, .full_weight = 100};
+		if (!read_arrays(l, record, &shape, err))
+			return false;
+		hob_fbx_channel channel = {.object = owner,
+								   .property = name,
+								   .percent = hob_fbx_prop_real(f, owner, name, 0),
+								   .shape_first = (uint32_t)(l->shapes.size / sizeof shape),
+								   .shape_count = 1};
+		hob_buf_put(&l->shapes, &shape, sizeof shape);
+		hob_buf_put(&l->channels, &channel, sizeof channel);
+	}
+	return true;
+}
+
+static bool read_all(list *l, hob_error *err)
+{
+	hob_fbx *f = l->f;
+	const hob_fbx_object *o = &f->objects[l->geometry->object];
+	if (!read_inline(l, err))
+		return false;
+	for (uint32_t i = 0; i < o->below_count; i++) {
+		uint32_t deformer = f->edges[o->below_first + i].child;
+		if (!hob_fbx_is(f, deformer, HOB_FBX_DEFORMER, HOB_STR("BlendShape")))
+			continue;
+		const hob_fbx_object *d = &f->objects[deformer];
+		for (uint32_t k = 0; k < d->below_count; k++) {
+			uint32_t channel = f->edges[d->below_first + k].child;
+			if (hob_fbx_is(f, channel, HOB_FBX_DEFORMER, HOB_STR("BlendShapeChannel")) &&
+				!read_channel(l, channel, err))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
+{
+	list l = {.f = f, .geometry = geometry};
+	bool done = read_all(&l, err);
+	if (done && (l.shapes.failed || l.channels.failed))
+		done = hob_fail(err, MEMORY, "no memory left for shapes");
+	geometry->shape_count = (uint32_t)(l.shapes.size / sizeof *geometry->shapes);
+	geometry->channel_count = (uint32_t)(l.channels.size / sizeof *geometry->channels);
+	if (done && geometry->shape_count > HOB_LIMIT_TARGETS)
+		done = hob_fail(err, LIMIT, "%u shapes, at most %llu are allowed", geometry->shape_count,
+						HOB_LIMIT_TARGETS);
+	if (done) {
+		geometry->shapes = HOB_NEW(f->result, hob_fbx_shape, geometry->shape_count);
+		geometry->channels = HOB_NEW(f->result, hob_fbx_channel, geometry->channel_count);
+		done = (geometry->shapes && geometry->channels) || hob_fail_memory(err, f->result, "shapes");
+	}
+	if (done && geometry->shape_count > 0)
+		memcpy(geometry->shapes, l.shapes.data, l.shapes.size);
+	if (done && geometry->channel_count > 0)
+		memcpy(geometry->channels, l.channels.data, l.channels.size);
+	hob_buf_release(&l.shapes);
+	hob_buf_release(&l.channels);
+	return done;
+}
+
+/* ---- weights */
+
+/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side goes on along the first. */
+static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32_t count, double percent,
+						 float *out)
+{
+	double before = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		double full = shapes[at[i]].full_weight;
+		bool last = i + 1 == count;
+		if (!last && (full < 0 ? percent < full : percent > full)) {
+			before = full;
+			continue;
+		}
+		double t = fabs(full - before) > 1e-12 ? (percent - before) / (full - before) : 1;
+		out[at[i]] = (float)t;
+		if (i > 0)
+			out[at[i - 1]] = (float)(1 - t);
+		return;
+	}
+}
+
+void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_channel *channel, double percent,
+							 float *out)
+{
+	const hob_fbx_shape *shapes = geometry->shapes + channel->shape_first;
+	uint32_t count = channel->shape_count, negative = 0;
+	memset(out, 0, count * sizeof *out);
+	while (negative < count && shapes[negative].full_weight < 0)
+		negative++;
+	bool down = negative > 0 && (percent < 0 || negative == count);
+	/* Away from zero: upwards through the positive ones, downwards through the negative ones. */
+	uint32_t at[64], total = down ? negative : count - negative;
+	for (uint32_t i = 0; i < total && i < 64; i++)
+		at[i] = down ? negative - 1 - i : negative + i;
+	side_weights(shapes, at, total < 64 ? total : 64, percent, out);
+}
+
+/* ---- targets */
+
+static void turn_delta(const hob_fbx *f, const hob_fbx_geometry *g, const double *in, bool normal, float *out)
+{
+	double v[3] = {in[0], in[1], in[2]};
+	if (g->has_geometric && !g->geometric_differs) {
+		for (int k = 0; k < 3; k++)
+			v[k] = !normal							 ? v[k] * g->geometric.s[k]
+				   : fabs(g->geometric.s[k]) > 1e-30 ? v[k] / g->geometric.s[k]
+													 : v[k];
+		hob_fbx_quat_rotate(g->geometric.q, v, v);
+	}
+	for (int k = 0; k < 3; k++) {
+		double value = v[k] * (normal ? 1 : f->unit) * (k == 0 && f->mirrored ? -1 : 1);
+		out[k] = fabs(value) < 1e15 ? (float)value : 0;
+	}
+}
+
+static bool make_target(hob_fbx *f, const hob_fbx_geometry *g, const hob_fbx_part *part,
+						const hob_fbx_shape *shape, uint32_t *entry_of, hob_morph_target *target,
+						hob_error *err)
+{
+	size_t count = part->mesh.vertex_count;
+	target->name = hob_fbx_name(f, shape->name);
+	target->position = HOB_NEW(f->result, float, count * 3);
+	bool normals = shape->normals && part->mesh.normal;
+	target->normal = normals ? HOB_NEW(f->result, float, count * 3) : NULL;
+	if (!target->name.data || !target->position || (normals && !target->normal))
+		return hob_fail_memory(err, f->result, "shapes");
+	for (uint32_t i = 0; i < shape->count; i++)
+		if (shape->points[i] != HOB_NONE)
+			entry_of[shape->points[i]] = i + 1;
+	for (size_t v = 0; v < count; v++) {
+		uint32_t entry = entry_of[part->points[v]];
+		if (entry == 0)
+			continue;
+		turn_delta(f, g, shape->deltas + (size_t)(entry - 1) * 3, false, target->position + v * 3);
+		if (normals)
+			turn_delta(f, g, shape->normals + (size_t)(entry - 1) * 3, true, target->normal + v * 3);
+	}
+	for (uint32_t i = 0; i < shape->count; i++)
+		if (shape->points[i] != HOB_NONE)
+			entry_of[shape->points[i]] = 0;
+	return true;
+}
+
+bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part, hob_error *err)
+{
+	hob_mesh *mesh = &part->mesh;
+	if (geometry->shape_count == 0)
+		return true;
+	uint32_t *entry_of = HOB_NEW(f->scratch, uint32_t, geometry->point_count);
+	float *weights = HOB_NEW(f->scratch, float, geometry->shape_count);
+	mesh->targets = HOB_NEW(f->result, hob_morph_target, geometry->shape_count);
+	if (!entry_of || !weights || !mesh->targets)
+		return hob_fail_memory(err, f->result, "shapes");
+	mesh->target_count = geometry->shape_count;
+	for (uint32_t c = 0; c < geometry->channel_count; c++) {
+		const hob_fbx_channel *channel = &geometry->channels[c];
+		hob_fbx_channel_weights(geometry, channel, channel->percent, weights + channel->shape_first);
+	}
+	for (uint32_t s = 0; s < geometry->shape_count; s++) {
+		mesh->targets[s].weight = weights[s];
+		if (!make_target(f, geometry, part, &geometry->shapes[s], entry_of, &mesh->targets[s], err))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,344 @@
+#include "fbx_private.h"
+#include "../text.h"
+#include "../texture_path.h"
+
+#include <math.h>
+
+enum { CHAIN = 16 };
+
+/* ---- bytes inside the file */
+
+/* "Content" of a video: raw bytes, or base64 in one or several texts. */
+static bool content_of(hob_fbx *f, uint32_t record, hob_bytes *out, hob_error *err)
+{
+	hob_fbx_cursor cursor = hob_fbx_values(f, record);
+	hob_fbx_value value;
+	*out = (hob_bytes){0};
+	if (!f->ascii) {
+		while (hob_fbx_next(f, &cursor, &value))
+			if (value.text.len > out->size)
+				*out = (hob_bytes){(const uint8_t *)value.text.data, value.text.len};
+		return true;
+	}
+	size_t room = 0, len = 0;
+	while (hob_fbx_next(f, &cursor, &value))
+		room += value.text.len;
+	uint8_t *bytes = room > 0 ? HOB_NEW(f->result, uint8_t, room / 4 * 3 + 4) : NULL;
+	if (room > 0 && !bytes)
+		return hob_fail_memory(err, f->result, "a picture");
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint8_t value_of[256];
+	uint32_t bits = 0, held = 0;
+	memset(value_of, 0xFF, sizeof value_of);
+	for (uint8_t i = 0; i < 64; i++)
+		value_of[(uint8_t)digits[i]] = i;
+	cursor = hob_fbx_values(f, record);
+	while (hob_fbx_next(f, &cursor, &value))
+		for (size_t i = 0; i < value.text.len; i++) {
+			uint8_t digit = value_of[(uint8_t)value.text.data[i]];
+			if (digit == 0xFF)
+				continue;
+			bits = bits << 6 | digit;
+			held += 6;
+			if (held >= 8) {
+				held -= 8;
+				bytes[len++] = (uint8_t)(bits >> held);
+			}
+		}
+	*out = (hob_bytes){bytes, len};
+	return true;
+}
+
+static hob_str text_of(const hob_fbx *f, uint32_t object, hob_str field)
+{
+	hob_str text = hob_fbx_child_text(f, f->objects[object].record, field);
+	return hob_fbx_plain(f, text.len > 0 ? text : hob_fbx_prop_text(f, object, field));
+}
+
+/* The bytes of each video, decoded once, and which one holds those of a file name. */
+typedef struct hob_fbx_videos {
+	hob_bytes *contents; /* [objects] */
+	hob_name_map by_file;
+} hob_fbx_videos;
+
+static bool add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video, hob_error *err)
+{
+	static const hob_str fields[] = {{"RelativeFilename", 16}, {"Filename", 8}, {"FileName", 8}};
+	hob_bytes *content = &all->contents[video];
+	if (!content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")), content, err))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(fields) && content->size > 0; i++) {
+		hob_str name = text_of(f, video, fields[i]);
+		if (name.len > 0 && hob_name_map_get(&all->by_file, name) == HOB_NONE &&
+			!hob_name_map_add(&all->by_file, name, video, NULL))
+			return hob_fail_memory(err, f->scratch, "pictures");
+	}
+	return true;
+}
+
+static bool read_videos(hob_fbx *f, hob_error *err)
+{
+	hob_fbx_videos *all = HOB_NEW(f->scratch, hob_fbx_videos, 1);
+	if (!all || !(all->contents = HOB_NEW(f->scratch, hob_bytes, f->object_count)))
+		return hob_fail_memory(err, f->scratch, "pictures");
+	hob_name_map_init(&all->by_file, f->scratch);
+	for (uint32_t i = 0; i < f->object_count; i++)
+		if (f->objects[i].class == HOB_FBX_VIDEO && !add_content(f, all, i, err))
+			return false;
+	f->videos = all;
+	return true;
+}
+
+/* The bytes may stand in another video of the same file name. */
+static bool embedded(hob_fbx *f, uint32_t video, hob_str file_name, hob_bytes *out, hob_error *err)
+{
+	*out = (hob_bytes){0};
+	if (!f->videos && !read_videos(f, err))
+		return false;
+	if (video != HOB_NONE)
+		*out = f->videos->contents[video];
+	uint32_t other =
+		out->size == 0 && file_name.len > 0 ? hob_name_map_get(&f->videos->by_file, file_name) : HOB_NONE;
+	if (other != HOB_NONE)
+		*out = f->videos->contents[other];
+	return true;
+}
+
+/* ---- where the picture is */
+
+static bool exists(hob_fbx *f, hob_str path)
+{
+	hob_bytes bytes;
+	hob_error why = {0};
+	return path.len > 0 && (f->request->io->read(f->request->io->user, path, &bytes, &why) ||
+							(why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE));
+}
+
+/* Besides what every format looks for: the folder that the SDK unpacks pictures to. */
+static bool look_in_folder(hob_fbx *f, hob_str name, hob_str *found, hob_error *err)
+{
+	hob_str own = hob_path_name(f->request->path);
+	hob_str extension = hob_path_extension(own);
+	hob_str stem = hob_str_sub(own, 0, own.len - extension.len - (extension.len > 0));
+	*found = (hob_str){0};
+	for (int i = 0; i < 2 && found->len == 0; i++) {
+		hob_str relative = i == 0
+							   ? hob_arena_printf(f->scratch, "%.*s.fbm/%.*s", HOB_FMT(stem), HOB_FMT(name))
+							   : hob_arena_printf(f->scratch, "Textures/%.*s", HOB_FMT(name));
+		hob_str path;
+		hob_error why = {0};
+		if (!relative.data)
+			return hob_fail_memory(err, f->scratch, "a texture path");
+		if (hob_io_join(f->request->io, f->scratch, hob_path_dir(f->request->path), relative, &path, &why) &&
+			exists(f, path))
+			*found = relative;
+	}
+	return true;
+}
+
+static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes, uint32_t *id, hob_error *err)
+{
+	hob_image *image;
+	*id = hob_name_map_get(&f->images.by_path, key);
+	if (*id != HOB_NONE)
+		return true;
+	if (!hob_image_set_add(&f->images, &image, id, err))
+		return false;
+	image->name = hob_text_name(f->result, hob_text_last_part(name));
+	image->bytes = bytes;
+	if (!image->name.data || !hob_name_map_add(&f->images.by_path, key, *id, NULL))
+		return hob_fail_memory(err, f->result, "pictures");
+	return true;
+}
+
+static bool is_absolute(hob_str path)
+{
+	return path.len > 0 &&
+		   (path.data[0] == '/' || path.data[0] == '\\' || (path.len > 1 && path.data[1] == ':'));
+}
+
+/* Shader textures of 3ds Max hold the name of their file in a property of the shader: "3dsMax|OSLBitmap3|Filename". */
+static hob_str shader_file(const hob_fbx *f, uint32_t texture)
+{
+	static const hob_str ends[] = {{"|filename", 9}, {"|bitmap", 7}};
+	uint32_t props = f->objects[texture].props;
+	uint32_t record = props == HOB_NONE ? HOB_NONE : f->records[props].child;
+	for (; record != HOB_NONE; record = f->records[record].next) {
+		hob_str name = hob_fbx_value_at(f, record, 0).text;
+		for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
+			if (hob_str_ends_nocase(name, ends[i]) && hob_fbx_prop_text(f, texture, name).len > 0)
+				return hob_fbx_plain(f, hob_fbx_prop_text(f, texture, name));
+	}
+	return (hob_str){0};
+}
+
+/* A present file wins over embedded bytes, those win over a missing file. */
+static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *err)
+{
+	uint32_t video = hob_fbx_below(f, texture, HOB_FBX_VIDEO, (hob_str){0});
+	hob_str relative = text_of(f, texture, HOB_STR("RelativeFilename")),
+			absolute = text_of(f, texture, HOB_STR("FileName"));
+	if (absolute.len == 0)
+		absolute = text_of(f, texture, HOB_STR("Filename"));
+	if (video != HOB_NONE && relative.len == 0)
+		relative = text_of(f, video, HOB_STR("RelativeFilename"));
+	if (video != HOB_NONE && absolute.len == 0)
+		absolute = text_of(f, video, HOB_STR("Filename"));
+	if (relative.len == 0 && absolute.len == 0)
+		absolute = shader_file(f, texture);
+	hob_str wanted = relative.len > 0 && !is_absolute(relative) ? relative
+					 : absolute.len > 0							? absolute
+																: relative;
+	hob_bytes bytes;
+	*id = HOB_NONE;
+	if (!embedded(f, video, relative.len > 0 ? relative : absolute, &bytes, err))
+		return false;
+	if (wanted.len == 0 && bytes.size == 0)
+		return true;
+	hob_str path = {0}, found;
+	if (wanted.len > 0 &&
+		!hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted, &path, err))
+		return false;
+	if (wanted.len > 0 && !exists(f, path)) {
+		if (!look_in_folder(f, hob_text_last_part(wanted), &found, err))
+			return false;
+		if (found.len > 0)
+			return hob_image_set_file(&f->images, found, id, err);
+		if (absolute.len > 0 && !hob_str_equal(absolute, wanted) &&
+			!hob_str_equal(hob_text_last_part(absolute), hob_text_last_part(wanted)) && bytes.size == 0) {
+			if (!hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute, &path, err))
+				return false;
+			if (exists(f, path))
+				return hob_image_set_file(&f->images, absolute, id, err);
+		}
+		if (bytes.size > 0)
+			wanted = relative.len > 0 ? relative : absolute;
+	}
+	if (bytes.size > 0 && (wanted.len == 0 || !exists(f, path))) {
+		hob_str key = hob_arena_printf(f->scratch, "*%u*%.*s", wanted.len > 0 ? 0 : texture, HOB_FMT(wanted));
+		return key.data ? add_embedded(f, key, wanted, bytes, id, err)
+						: hob_fail_memory(err, f->scratch, "pictures");
+	}
+	return hob_image_set_file(&f->images, wanted, id, err);
+}
+
+/* ---- a texture */
+
+static bool sampler_for(hob_fbx *f, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err)
+{
+	*id = HOB_NONE;
+	if (u == HOB_WRAP_REPEAT && v == HOB_WRAP_REPEAT)
+		return true;
+	hob_sampler *all = (hob_sampler *)(void *)f->samplers.data, sampler = {.wrap_u = u, .wrap_v = v};
+	uint32_t count = (uint32_t)(f->samplers.size / sizeof *all);
+	for (*id = 0; *id < count; ++*id)
+		if (all[*id].wrap_u == u && all[*id].wrap_v == v)
+			return true;
+	hob_buf_put(&f->samplers, &sampler, sizeof sampler);
+	return !f->samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
+}
+
+/* The set of that name in a geometry that carries the texture's material; the first when nobody knows. */
+static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
+{
+	if (name.len == 0 || hob_str_equal(name, HOB_STR("default")))
+		return 0;
+	for (uint32_t g = 0; g < f->geometry_count; g++)
+		for (uint32_t set = 0; set < HOB_UV_SETS; set++)
+			if (f->geometries[g].used && f->geometries[g].uv_names[set].data &&
+				hob_str_equal(f->geometries[g].uv_names[set], name))
+				return set;
+	return 0;
+}
+
+/* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's repeat and Max's tiling
+ * are S itself. Blender's exporter writes the inverse of its own scale and turn, the latter in radians. */
+static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
+{
+	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0}, m[16];
+	bool any = hob_fbx_prop_vector(f, texture, HOB_STR("Translation"), t);
+	any = hob_fbx_prop_vector(f, texture, HOB_STR("Rotation"), r) || any;
+	any = hob_fbx_prop_vector(f, texture, HOB_STR("Scaling"), s) || any;
+	hob_fbx_prop_vector(f, texture, HOB_STR("TextureRotationPivot"), rp);
+	hob_fbx_prop_vector(f, texture, HOB_STR("TextureScalingPivot"), sp);
+	bool swap = hob_fbx_prop_integer(f, texture, HOB_STR("UVSwap"), 0) != 0;
+	if ((!any && !swap) || fabs(s[0]) < 1e-9 || fabs(s[1]) < 1e-9)
+		return;
+	if (f->is_blender_new) {
+		s[0] = 1 / s[0], s[1] = 1 / s[1];
+		r[2] *= -180 / 3.14159265358979323846;
+	}
+	hob_fbx_rig rig = {.pre = {0, 0, 0, 1}, .post_inverse = {0, 0, 0, 1}};
+	memcpy(rig.rotation_pivot, rp, sizeof rp);
+	memcpy(rig.scaling_pivot, sp, sizeof sp);
+	hob_fbx_trs place;
+	s[2] = 1;
+	hob_fbx_place(&rig, t, r, s, &place);
+	hob_fbx_trs_matrix(&place, m);
+	double a = m[0], b = -m[4], c = -m[1], d = m[5], x = m[12] + m[4], y = 1 - m[13] - m[5];
+	if (swap) {
+		const double u[3] = {a, b, x};
+		a = -c, b = -d, x = 1 - y;
+		c = -u[0], d = -u[1], y = 1 - u[2];
+	}
+	double length = sqrt(a * a + c * c), determinant = a * d - b * c;
+	if (!(length > 1e-12) || !isfinite(length) || !isfinite(determinant) || fabs(x) > 1e6 || fabs(y) > 1e6)
+		return;
+	ref->offset[0] = (float)x + 0.0f;
+	ref->offset[1] = (float)y + 0.0f;
+	ref->scale[0] = (float)length;
+	ref->scale[1] = (float)(determinant / length);
+	ref->rotation = (float)atan2(-c, a) + 0.0f;
+}
+
+/* The file texture behind layers and shader textures: what is on top and hides the rest. */
+static uint32_t file_texture(hob_fbx *f, uint32_t texture)
+{
+	for (int hops = 0; hops < CHAIN; hops++) {
+		const hob_fbx_object *o = &f->objects[texture];
+		bool names = text_of(f, texture, HOB_STR("RelativeFilename")).len > 0 ||
+					 text_of(f, texture, HOB_STR("FileName")).len > 0 ||
+					 hob_fbx_below(f, texture, HOB_FBX_VIDEO, (hob_str){0}) != HOB_NONE;
+		if (o->class == HOB_FBX_TEXTURE && (names || shader_file(f, texture).len > 0))
+			return texture;
+		uint32_t next = HOB_NONE, layers = 0;
+		for (uint32_t i = 0; i < o->below_count; i++) {
+			uint32_t child = f->edges[o->below_first + i].child;
+			bool is_texture = f->objects[child].class == HOB_FBX_TEXTURE ||
+							  f->objects[child].class == HOB_FBX_LAYERED_TEXTURE;
+			layers += is_texture;
+			if (is_texture && (o->class == HOB_FBX_LAYERED_TEXTURE || next == HOB_NONE))
+				next = next == HOB_NONE ? child : next;
+		}
+		if (next == HOB_NONE)
+			return HOB_NONE;
+		if (layers > 1)
+			hob_fbx_note(f, "layers", "texture '%.*s' has %u layers; only one is read", HOB_FMT(o->name),
+						 layers);
+		texture = next;
+	}
+	return HOB_NONE;
+}
+
+bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found, hob_error *err)
+{
+	uint32_t asked = texture;
+	texture = file_texture(f, texture);
+	if (texture != HOB_NONE && !picture_of(f, texture, &ref->image, err))
+		return false;
+	*found = texture != HOB_NONE && ref->image != HOB_NONE;
+	if (!*found) {
+		hob_fbx_note(f, "no-picture",
+					 "texture '%.*s' names no picture (the program that wrote the file computes it); bake it "
+					 "into one",
+					 HOB_FMT(f->objects[asked].name));
+		return true;
+	}
+	hob_wrap u =
+		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeU"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
+	hob_wrap v =
+		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeV"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
+	ref->uv_set = uv_set_of(f, hob_fbx_prop_text(f, texture, HOB_STR("UVSet")));
+	uv_transform(f, texture, ref);
+	return sampler_for(f, u, v, &ref->sampler, err);
+}

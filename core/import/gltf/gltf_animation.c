@@ -1,0 +1,449 @@
+#include "gltf_private.h"
+
+#include "../../model/properties.h"
+
+#include <math.h>
+
+/* ---- tracks */
+
+typedef struct sampler {
+	const cJSON *json;
+	hob_interpolation interpolation;
+	uint32_t input, output; /* accessors */
+	uint32_t track;			/* made of it already, HOB_NONE = not yet */
+	bool rotation;			/* the track's values became unit quaternions */
+} sampler_t;
+
+static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_error *err)
+{
+	static const hob_str names[] = {{"STEP", 4}, {"LINEAR", 6}, {"CUBICSPLINE", 11}};
+	hob_str name;
+	*out = (sampler_t){.json = json, .interpolation = HOB_LINEAR, .track = HOB_NONE};
+	if (!hob_gltf_string(json, "interpolation", &name, err) ||
+		!hob_gltf_need_id(json, "input", g->accessors.count, &out->input, err) ||
+		!hob_gltf_need_id(json, "output", g->accessors.count, &out->output, err))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		if (hob_str_equal(name, names[i])) {
+			out->interpolation = (hob_interpolation)i;
+			return true;
+		}
+	return name.len == 0 ||
+		   hob_fail(err, CORRUPT, "interpolation is '%.*s'; STEP, LINEAR and CUBICSPLINE are allowed",
+					HOB_FMT(name));
+}
+
+/* Key times must rise. Exporters repeat a time to make a jump; the value that holds from there on stays. */
+static bool clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t values_per_key, hob_track *track,
+						hob_error *err)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < track->key_count; i++) {
+		float time = track->times[i];
+		if (!isfinite(time))
+			return hob_fail(err, CORRUPT, "time of key %u is NaN or infinite; accessor %u", i, accessor);
+		if (kept > 0 && time < track->times[kept - 1])
+			return hob_fail(err, CORRUPT, "time of key %u is before that of key %u; accessor %u", i, i - 1,
+							accessor);
+		if (kept > 0 && time == track->times[kept - 1])
+			kept--;
+		track->times[kept] = time;
+		if (kept != i)
+			memcpy(track->values + kept * values_per_key, track->values + i * values_per_key,
+				   values_per_key * sizeof(float));
+		kept++;
+	}
+	if (kept < track->key_count)
+		hob_gltf_note(g, "keys-repeated", "clip '%.*s': %u keys with the time of the key before were merged",
+					  HOB_FMT(clip), track->key_count - kept);
+	if (track->times[0] < 0)
+		hob_gltf_note(g, "time-negative", "clip '%.*s' has keys before time 0", HOB_FMT(clip));
+	track->key_count = kept;
+	return true;
+}
+
+static void clean_values(hob_gltf *g, hob_str clip, hob_path path, hob_track *track)
+{
+	size_t triple = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
+	hob_gltf_make_finite(g, track->values, track->key_count * triple * track->components, 0, "keys", clip);
+	uint32_t zeros = 0;
+	for (uint32_t i = 0; path == HOB_PATH_ROTATION && i < track->key_count; i++) {
+		float *q = track->values + (i * triple + (triple == 3)) * 4;
+		double squared =
+			(double)q[0] * q[0] + (double)q[1] * q[1] + (double)q[2] * q[2] + (double)q[3] * q[3];
+		if (fabs(squared - 1) <= 1e-5)
+			continue;
+		double length = sqrt(squared);
+		for (int k = 0; k < 4; k++)
+			q[k] = length > 1e-12 ? (float)(q[k] / length) : k == 3;
+		zeros += !(length > 1e-12);
+	}
+	if (zeros > 0)
+		hob_gltf_note(g, "rotation-zero", "clip '%.*s': %u rotation keys are zero and became the identity",
+					  HOB_FMT(clip), zeros);
+}
+
+static bool output_width(const hob_gltf_accessor *output, hob_path path, uint32_t components, hob_error *err)
+{
+	uint32_t width = path == HOB_PATH_WEIGHTS ? 1 : components;
+	if (output->width == width && !output->matrix)
+		return true;
+	return hob_fail(err, CORRUPT, "output has %u components, its path needs %u; accessor %u", output->width,
+					width, output->id);
+}
+
+static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path path, uint32_t components,
+					   hob_track *out, hob_error *err)
+{
+	hob_gltf_accessor output;
+	hob_track track = {.interpolation = s->interpolation, .components = components};
+	if (!hob_gltf_load_floats(g, s->input, 1, g->result, &track.times, &track.key_count, err) ||
+		!hob_gltf_accessor_open(g, s->output, 0, &output, err) || !hob_gltf_claim(g, &output, err) ||
+		!output_width(&output, path, components, err))
+		return false;
+	if (track.key_count > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "%u keys, the limit is %llu", track.key_count, HOB_LIMIT_KEYS);
+	bool cubic = s->interpolation == HOB_CUBICSPLINE;
+	if (cubic && track.key_count < 2)
+		return hob_fail(err, CORRUPT, "CUBICSPLINE needs two keys, accessor %u has one", s->input);
+	size_t per_key = (size_t)components * (cubic ? 3 : 1), values = track.key_count * per_key;
+	if ((size_t)output.count * output.width < values)
+		return hob_fail(err, CORRUPT, "%u keys need %zu values, the output has %zu; accessor %u",
+						track.key_count, values, (size_t)output.count * output.width, s->output);
+	hob_gltf_selection selection = {.count = (uint32_t)(values / output.width)};
+	track.values = hob_arena_array(g->result, values, sizeof(float), _Alignof(float));
+	if (!track.values)
+		return hob_fail_memory(err, g->result, "animation keys");
+	if (!hob_gltf_read_floats(g, &output, &selection, track.values, output.width, err) ||
+		!clean_times(g, clip, s->input, per_key, &track, err))
+		return false;
+	clean_values(g, clip, path, &track);
+	*out = track;
+	return true;
+}
+
+/* ---- channels */
+
+typedef struct target {
+	bool dropped;
+	hob_gltf_pointed at; /* a node, a mesh whose nodes all follow, or a property */
+	hob_path path;		 /* translation where the values are plain numbers */
+	uint32_t components;
+} target_t;
+
+static bool drop_channel(hob_gltf *g, hob_str clip, uint32_t index, const char *why)
+{
+	hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s", HOB_FMT(clip), index, why);
+	return true;
+}
+
+static const char too_few[] = "its mesh has fewer morph targets";
+
+static bool weights_of_mesh(const hob_gltf *g, uint32_t mesh, uint32_t *components)
+{
+	*components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
+	return *components > 0;
+}
+
+static bool node_target(hob_gltf *g, hob_str clip, uint32_t index, target_t *out, hob_error *err)
+{
+	static const uint32_t widths[] = {3, 4, 3};
+	uint32_t mesh;
+	out->path = out->at.path;
+	if (out->path != HOB_PATH_WEIGHTS) {
+		out->components = widths[out->path];
+		return true;
+	}
+	if (!hob_gltf_id(g->nodes.items[out->at.index], "mesh", g->meshes.count, &mesh, err))
+		return false;
+	out->dropped = !weights_of_mesh(g, mesh, &out->components);
+	if (out->dropped)
+		return drop_channel(g, clip, index, "it animates weights of a node without morph targets");
+	out->dropped = out->at.weight != HOB_NONE && out->at.weight >= out->components;
+	return !out->dropped || drop_channel(g, clip, index, too_few);
+}
+
+static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *json, target_t *out,
+						   hob_error *err)
+{
+	const cJSON *extension;
+	hob_str pointer;
+	if (!hob_gltf_extension(json, "KHR_animation_pointer", &extension, err) ||
+		!hob_gltf_string(extension, "pointer", &pointer, err))
+		return false;
+	const char *why = hob_gltf_point(g, pointer, &out->at);
+	if (!why && out->at.kind == HOB_GLTF_AT_NODE)
+		return node_target(g, clip, index, out, err);
+	if (!why && out->at.kind == HOB_GLTF_AT_MESH) {
+		out->path = HOB_PATH_WEIGHTS;
+		if (!weights_of_mesh(g, out->at.index, &out->components))
+			why = "it animates weights of a mesh without morph targets";
+		else if (out->at.weight != HOB_NONE && out->at.weight >= out->components)
+			why = too_few;
+	}
+	if (!why && out->at.kind == HOB_GLTF_AT_PROPERTY)
+		out->components = hob_property_of(out->at.property)->components;
+	out->dropped = why != NULL;
+	if (why)
+		hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s; '%.*s'", HOB_FMT(clip),
+					  index, why, HOB_FMT(pointer));
+	return true;
+}
+
+static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *channel, target_t *out,
+						hob_error *err)
+{
+	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
+	const cJSON *json;
+	hob_str path;
+	uint32_t node;
+	*out = (target_t){.dropped = true};
+	if (!hob_gltf_object(channel, "target", &json, err) || !hob_gltf_string(json, "path", &path, err) ||
+		!hob_gltf_id(json, "node", g->nodes.count, &node, err))
+		return false;
+	out->dropped = false;
+	if (hob_str_equal(path, HOB_STR("pointer")))
+		return pointer_target(g, clip, index, json, out, err);
+	out->dropped = true;
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(paths) && !hob_str_equal(path, paths[i]))
+		i++;
+	if (i == HOB_COUNT_OF(paths))
+		return drop_channel(g, clip, index, "its path is unknown");
+	if (node == HOB_NONE)
+		return drop_channel(g, clip, index, "it names no node");
+	*out =
+		(target_t){.at = {.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i, .weight = HOB_NONE}};
+	return node_target(g, clip, index, out, err);
+}
+
+typedef struct clip_reader {
+	hob_gltf *g;
+	hob_clip *clip;
+	sampler_t *samplers;
+	uint32_t sampler_count;
+	uint32_t *targeted; /* [nodes.count * 4] 1 + clip that last used this node and path */
+	uint32_t id;
+	uint32_t channel_room;
+	hob_gltf_weight *weights; /* [weight_count] of channels that drive one weight each */
+	uint32_t weight_count;
+} clip_reader_t;
+
+/* Channels of one sampler share its track unless they read it with another number of components, or otherwise. */
+static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
+					 hob_error *err)
+{
+	hob_clip *clip = r->clip;
+	sampler_t *s = &r->samplers[sampler];
+	bool rotation = target->path == HOB_PATH_ROTATION;
+	if (s->track != HOB_NONE && clip->tracks[s->track].components == target->components &&
+		s->rotation == rotation) {
+		*out = s->track;
+		return true;
+	}
+	if (!read_track(r->g, clip->name, s, target->path, target->components, &clip->tracks[clip->track_count],
+					err))
+		return hob_fail_in(err, "sampler %u", sampler);
+	s->rotation = rotation;
+	s->track = *out = clip->track_count++;
+	return true;
+}
+
+static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t track, hob_error *err)
+{
+	uint32_t *used = &r->targeted[(size_t)node * 4 + path];
+	if (*used == r->id + 1)
+		return hob_fail(err, CORRUPT, "nodes[%u] and this path already have a channel", node);
+	*used = r->id + 1;
+	hob_clip *clip = r->clip;
+	if (clip->channel_count == r->channel_room) {
+		hob_channel *more = HOB_NEW(r->g->result, hob_channel, (size_t)r->channel_room * 2 + 8);
+		if (!more)
+			return hob_fail_memory(err, r->g->result, "channels");
+		if (clip->channel_count > 0)
+			memcpy(more, clip->channels, clip->channel_count * sizeof *more);
+		clip->channels = more;
+		r->channel_room = r->channel_room * 2 + 8;
+	}
+	clip->channels[clip->channel_count++] = (hob_channel){r->g->node_ids[node], path, track};
+	return true;
+}
+
+/* The weights of a mesh drive each node that shows it with the mesh's own weights. */
+static bool add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track, hob_error *err)
+{
+	for (uint32_t node = 0; node < r->g->nodes.count; node++) {
+		uint32_t own;
+		const cJSON *json = r->g->nodes.items[node];
+		if (!hob_gltf_id(json, "mesh", r->g->meshes.count, &own, err))
+			return false;
+		if (own == mesh && !hob_json_get(json, "weights") &&
+			!add_channel(r, node, HOB_PATH_WEIGHTS, track, err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, hob_error *err)
+{
+	uint32_t sampler, track = 0;
+	target_t target;
+	if (!read_target(r->g, r->clip->name, index, json, &target, err))
+		return false;
+	if (target.dropped)
+		return true;
+	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err))
+		return false;
+	if (target.at.kind != HOB_GLTF_AT_PROPERTY && target.at.weight != HOB_NONE) {
+		hob_gltf_weight *one = &r->weights[r->weight_count++];
+		*one = (hob_gltf_weight){.at = target.at, .components = target.components};
+		return read_track(r->g, r->clip->name, &r->samplers[sampler], HOB_PATH_WEIGHTS, 1, &one->track,
+						  err) ||
+			   hob_fail_in(err, "sampler %u", sampler);
+	}
+	if (!track_of(r, sampler, &target, &track, err))
+		return false;
+	if (target.at.kind == HOB_GLTF_AT_NODE)
+		return add_channel(r, target.at.index, target.path, track, err);
+	if (target.at.kind == HOB_GLTF_AT_MESH)
+		return add_mesh_channels(r, target.at.index, track, err);
+	r->clip->properties[r->clip->property_count++] =
+		(hob_property_channel){target.at.property, target.at.index, target.at.slot, track};
+	return true;
+}
+
+/* Weights of one node or mesh follow each other here, in the order of its first channel. */
+static void gather(clip_reader_t *r, uint32_t first, uint32_t *end)
+{
+	*end = first + 1;
+	for (uint32_t i = first + 1; i < r->weight_count; i++) {
+		hob_gltf_weight found = r->weights[i];
+		if (found.at.kind != r->weights[first].at.kind || found.at.index != r->weights[first].at.index)
+			continue;
+		r->weights[i] = r->weights[*end];
+		r->weights[(*end)++] = found;
+	}
+}
+
+static bool add_single_weights(clip_reader_t *r, hob_error *err)
+{
+	for (uint32_t first = 0, end = 0; first < r->weight_count; first = end) {
+		const hob_gltf_weight *of = &r->weights[first];
+		uint32_t track = r->clip->track_count;
+		const char *why;
+		gather(r, first, &end);
+		if (!hob_gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why, err))
+			return false;
+		if (why) {
+			hob_gltf_note(r->g, "channel-dropped",
+						  "clip '%.*s': %u channels of single weights were dropped: %s",
+						  HOB_FMT(r->clip->name), end - first, why);
+			continue;
+		}
+		r->clip->track_count++;
+		if (of->at.kind == HOB_GLTF_AT_NODE ? !add_channel(r, of->at.index, HOB_PATH_WEIGHTS, track, err)
+											: !add_mesh_channels(r, of->at.index, track, err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *clip, hob_error *err)
+{
+	const cJSON *json = g->animations.items[id];
+	hob_gltf_list channels, samplers;
+	if (!hob_gltf_name(g, json, &clip->name, err) || !hob_gltf_extras(g, json, &clip->extras, err) ||
+		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
+		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
+		return false;
+	clip_reader_t r = {.g = g,
+					   .clip = clip,
+					   .samplers = HOB_NEW(g->scratch, sampler_t, samplers.count),
+					   .sampler_count = samplers.count,
+					   .targeted = targeted,
+					   .id = id,
+					   .channel_room = channels.count,
+					   .weights = HOB_NEW(g->scratch, hob_gltf_weight, channels.count)};
+	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
+	clip->properties = HOB_NEW(g->result, hob_property_channel, channels.count);
+	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
+	if (!r.samplers || !r.weights || !clip->channels || !clip->properties || !clip->tracks)
+		return hob_fail_memory(err, g->result, "an animation");
+	for (uint32_t i = 0; i < samplers.count; i++)
+		if (!read_sampler(g, samplers.items[i], &r.samplers[i], err))
+			return hob_fail_in(err, "sampler %u", i);
+	for (uint32_t i = 0; i < channels.count; i++)
+		if (!read_channel(&r, i, channels.items[i], err))
+			return hob_fail_in(err, "channel %u", i);
+	return add_single_weights(&r, err);
+}
+
+/* ---- names: unique, because clips are asked for by name */
+
+typedef struct name_slot {
+	uint32_t clip; /* 1 + clip, 0 = free */
+	uint32_t next; /* number to try for the next clip of this name */
+} name_slot_t;
+
+static uint64_t hash_name(hob_str name)
+{
+	uint64_t hash = 0xCBF29CE484222325u;
+	for (size_t i = 0; i < name.len; i++)
+		hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001B3u;
+	return hash ^ hash >> 32;
+}
+
+static name_slot_t *find_name(const hob_model *model, name_slot_t *slots, uint32_t slot_count, hob_str name)
+{
+	uint32_t at = (uint32_t)(hash_name(name) % slot_count);
+	while (slots[at].clip != 0 && !hob_str_equal(model->clips[slots[at].clip - 1].name, name))
+		at = (at + 1) % slot_count;
+	return &slots[at];
+}
+
+static bool make_names_unique(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	uint32_t slot_count = model->clip_count * 2 + 1;
+	name_slot_t *slots = HOB_NEW(g->scratch, name_slot_t, slot_count);
+	if (!slots)
+		return hob_fail_memory(err, g->scratch, "clip names");
+	name_slot_t unnamed = {0};
+	for (uint32_t i = 0; i < model->clip_count; i++) {
+		hob_str *name = &model->clips[i].name, base = name->len > 0 ? *name : HOB_STR("clip");
+		name_slot_t *first = name->len > 0 ? find_name(model, slots, slot_count, *name) : &unnamed,
+					*slot = first;
+		bool taken = name->len == 0 || first->clip != 0;
+		while (taken) {
+			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), first->next++);
+			if (!name->data)
+				return hob_fail_memory(err, g->result, "a clip name");
+			slot = find_name(model, slots, slot_count, *name);
+			taken = slot->clip != 0;
+		}
+		*slot = (name_slot_t){i + 1, 2};
+	}
+	return true;
+}
+
+bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	if (g->animations.count == 0)
+		return true;
+	uint32_t *targeted = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count * 4);
+	model->clips = HOB_NEW(g->result, hob_clip, g->animations.count);
+	if (!targeted || !model->clips)
+		return hob_fail_memory(err, g->result, "animations");
+	for (uint32_t i = 0; i < g->animations.count; i++) {
+		hob_clip clip = {0};
+		if (!read_clip(g, i, targeted, &clip, err))
+			return hob_fail_in(err, "animations[%u] '%s'", i, hob_gltf_label(g->animations.items[i]));
+		if (clip.channel_count + clip.property_count > 0)
+			model->clips[model->clip_count++] = clip;
+		else
+			hob_gltf_note(g, "clip-empty", "animations[%u] '%.*s' moves nothing and was left out", i,
+						  HOB_FMT(clip.name));
+	}
+	return make_names_unique(g, err);
+}

@@ -1,0 +1,173 @@
+#include "gltf_private.h"
+
+/* ---- samplers */
+
+static bool read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out, hob_error *err)
+{
+	const cJSON *json = g->samplers.items[id];
+	size_t wrap[2], mag, min;
+	if (!hob_gltf_size(json, "wrapS", 10497, &wrap[0], err) ||
+		!hob_gltf_size(json, "wrapT", 10497, &wrap[1], err) ||
+		!hob_gltf_size(json, "magFilter", 0, &mag, err) || !hob_gltf_size(json, "minFilter", 0, &min, err))
+		return hob_fail_in(err, "samplers[%u]", id);
+	hob_wrap modes[2];
+	for (int i = 0; i < 2; i++) {
+		modes[i] = wrap[i] == 33071 ? HOB_WRAP_CLAMP : wrap[i] == 33648 ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
+		if (modes[i] == HOB_WRAP_REPEAT && wrap[i] != 10497)
+			hob_gltf_note(g, "sampler", "samplers[%u]: wrap mode %zu is unknown, repeat is used", id,
+						  wrap[i]);
+	}
+	static const hob_filter mips[] = {HOB_FILTER_NEAREST_MIP_NEAREST, HOB_FILTER_LINEAR_MIP_NEAREST,
+									  HOB_FILTER_NEAREST_MIP_LINEAR, HOB_FILTER_LINEAR_MIP_LINEAR};
+	*out = (hob_sampler){.wrap_u = modes[0], .wrap_v = modes[1]};
+	if (mag == 9728 || mag == 9729)
+		out->mag = mag == 9728 ? HOB_FILTER_NEAREST : HOB_FILTER_LINEAR;
+	else if (mag != 0)
+		hob_gltf_note(g, "sampler", "samplers[%u]: magFilter %zu is unknown, the default is used", id, mag);
+	if (min == 9728 || min == 9729)
+		out->min = min == 9728 ? HOB_FILTER_NEAREST : HOB_FILTER_LINEAR;
+	else if (min >= 9984 && min <= 9987)
+		out->min = mips[min - 9984];
+	else if (min != 0)
+		hob_gltf_note(g, "sampler", "samplers[%u]: minFilter %zu is unknown, the default is used", id, min);
+	return true;
+}
+
+/* ---- images */
+
+static bool image_in_view(hob_gltf *g, uint32_t view, hob_image *out, hob_error *err)
+{
+	hob_gltf_source source;
+	size_t stride;
+	if (!hob_gltf_view(g, view, &source, &stride, err))
+		return false;
+	out->bytes = source.bytes;
+	if (source.borrowed)
+		return true;
+	uint8_t *copy = hob_arena_alloc(g->result, source.bytes.size, 8);
+	if (!copy)
+		return hob_fail_memory(err, g->result, "an embedded picture");
+	memcpy(copy, source.bytes.data, source.bytes.size);
+	out->bytes.data = copy;
+	return true;
+}
+
+/* A picture that cannot be had is no reason to refuse the model. */
+static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const hob_error *why)
+{
+	hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' cannot be used: %s", id, HOB_FMT(image->name),
+				  why->context);
+}
+
+static bool image_by_uri(hob_gltf *g, uint32_t id, hob_str uri, hob_image *out, hob_error *err)
+{
+	hob_error why = {0};
+	bool ok;
+	if (hob_gltf_is_data_uri(uri)) {
+		hob_str mime = {0};
+		ok = hob_gltf_data_uri(g->result, uri, &out->bytes, &mime, &why);
+		if (ok && out->mime.len == 0 && mime.len > 0 && !hob_gltf_copy_text(g, mime, &out->mime, err))
+			return false;
+		if (ok && out->bytes.size == 0)
+			ok = hob_fail(&why, TRUNCATED, "its data URI is empty");
+	} else {
+		if (!hob_gltf_copy_text(g, uri, &out->uri, err))
+			return false;
+		ok = hob_gltf_resolve(g, g->result, uri, &out->path, &why);
+	}
+	if (ok)
+		return true;
+	if (why.code == HOB_ERR_MEMORY) {
+		if (err)
+			*err = why;
+		return false;
+	}
+	out->bytes = (hob_bytes){0};
+	note_missing(g, id, out, &why);
+	return true;
+}
+
+static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
+{
+	const cJSON *json = g->images.items[id];
+	uint32_t view;
+	hob_str uri, mime;
+	hob_image image = {0};
+	if (!hob_gltf_name(g, json, &image.name, err) || !hob_gltf_string(json, "uri", &uri, err) ||
+		!hob_gltf_string(json, "mimeType", &mime, err) ||
+		!hob_gltf_id(json, "bufferView", g->views.count, &view, err) ||
+		(mime.len > 0 && !hob_gltf_copy_text(g, mime, &image.mime, err)))
+		return false;
+	if (view != HOB_NONE) {
+		if (!image_in_view(g, view, &image, err))
+			return false;
+	} else if (uri.len > 0) {
+		if (!image_by_uri(g, id, uri, &image, err))
+			return false;
+	} else {
+		hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' has neither a uri nor a bufferView", id,
+					  HOB_FMT(image.name));
+	}
+	*out = image;
+	return true;
+}
+
+/* ---- textures: picture and sampler together */
+
+/* Extensions that offer another picture for a texture, in the order of preference when there is no other. */
+static const char *const source_extensions[] = {"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif",
+												"MSFT_texture_dds"};
+static bool is_required(const hob_gltf *g, const char *extension)
+{
+	const cJSON *required = hob_json_get(g->root, "extensionsRequired");
+	for (const cJSON *item = cJSON_IsArray(required) ? required->child : NULL; item; item = item->next)
+		if (cJSON_IsString(item) && strcmp(item->valuestring, extension) == 0)
+			return true;
+	return false;
+}
+
+bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler, hob_error *err)
+{
+	const cJSON *json = g->textures.items[id];
+	if (!hob_gltf_id(json, "source", g->images.count, image, err) ||
+		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, err))
+		return hob_fail_in(err, "textures[%u]", id);
+	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the one that is
+	 * meant. */
+	bool only = *image == HOB_NONE, chosen = false;
+	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
+		const cJSON *extension;
+		if (!only && !is_required(g, source_extensions[i]))
+			continue;
+		if (!hob_gltf_extension(json, source_extensions[i], &extension, err))
+			return hob_fail_in(err, "textures[%u]", id);
+		if (extension && !hob_gltf_id(extension, "source", g->images.count, image, err))
+			return hob_fail_in(err, "%s; textures[%u]", source_extensions[i], id);
+		chosen = extension && *image != HOB_NONE;
+		if (chosen && only)
+			hob_gltf_info(g, "texture-source", "textures[%u] has only a %s picture, images[%u]", id,
+						  source_extensions[i], *image);
+	}
+	if (*image == HOB_NONE)
+		hob_gltf_note(g, "texture-empty", "textures[%u] names no picture and is not used", id);
+	return true;
+}
+
+bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	/* A material may add two that are made from its own. */
+	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
+	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
+	if (!model->samplers || !model->images)
+		return hob_fail_memory(err, g->result, "images");
+	for (uint32_t i = 0; i < g->samplers.count; i++)
+		if (!read_sampler(g, i, &model->samplers[i], err))
+			return false;
+	for (uint32_t i = 0; i < g->images.count; i++)
+		if (!read_image(g, i, &model->images[i], err))
+			return hob_fail_in(err, "images[%u] '%s'", i, hob_gltf_label(g->images.items[i]));
+	model->sampler_count = g->samplers.count;
+	model->image_count = g->images.count;
+	return true;
+}

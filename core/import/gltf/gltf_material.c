@@ -1,0 +1,385 @@
+#include "gltf_private.h"
+
+#include "../../model/spec_gloss.h"
+
+#include <math.h>
+
+/* Where in the JSON a value or a texture stands: an object inside the material, an extension, or the
+ * material itself. */
+typedef enum place {
+	IN_MATERIAL,
+	IN_PBR,
+	IN_SPECULAR,
+	IN_IOR,
+	IN_EMISSIVE_STRENGTH,
+	IN_CLEARCOAT,
+	IN_SHEEN,
+	IN_TRANSMISSION,
+	IN_VOLUME,
+	IN_IRIDESCENCE,
+	IN_ANISOTROPY,
+	IN_DISPERSION,
+	IN_DIFFUSE_TRANSMISSION,
+	IN_UNLIT,
+	PLACE_COUNT
+} place_t;
+
+static const struct {
+	const char *extension; /* NULL: not one */
+	hob_material_ext bit;
+} places[PLACE_COUNT] = {
+	[IN_SPECULAR] = {"KHR_materials_specular", HOB_MATERIAL_SPECULAR},
+	[IN_IOR] = {"KHR_materials_ior", HOB_MATERIAL_IOR},
+	[IN_EMISSIVE_STRENGTH] = {"KHR_materials_emissive_strength", HOB_MATERIAL_EMISSIVE_STRENGTH},
+	[IN_CLEARCOAT] = {"KHR_materials_clearcoat", HOB_MATERIAL_CLEARCOAT},
+	[IN_SHEEN] = {"KHR_materials_sheen", HOB_MATERIAL_SHEEN},
+	[IN_TRANSMISSION] = {"KHR_materials_transmission", HOB_MATERIAL_TRANSMISSION},
+	[IN_VOLUME] = {"KHR_materials_volume", HOB_MATERIAL_VOLUME},
+	[IN_IRIDESCENCE] = {"KHR_materials_iridescence", HOB_MATERIAL_IRIDESCENCE},
+	[IN_ANISOTROPY] = {"KHR_materials_anisotropy", HOB_MATERIAL_ANISOTROPY},
+	[IN_DISPERSION] = {"KHR_materials_dispersion", HOB_MATERIAL_DISPERSION},
+	[IN_DIFFUSE_TRANSMISSION] = {"KHR_materials_diffuse_transmission", HOB_MATERIAL_DIFFUSE_TRANSMISSION},
+	[IN_UNLIT] = {"KHR_materials_unlit", HOB_MATERIAL_UNLIT},
+};
+
+#define ANY_MIN -3.0e38f
+#define ANY_MAX 3.0e38f
+
+static const struct {
+	place_t place;
+	const char *key;
+	uint32_t offset, count; /* in hob_material; count 0 = one plain number */
+	float min, max;
+} factors[] = {
+#define AT(field) offsetof(hob_material, field)
+	{IN_PBR, "baseColorFactor", AT(base_color), 4, 0, 1},
+	{IN_PBR, "metallicFactor", AT(metallic), 0, 0, 1},
+	{IN_PBR, "roughnessFactor", AT(roughness), 0, 0, 1},
+	{IN_MATERIAL, "emissiveFactor", AT(emissive), 3, 0, 1},
+	{IN_MATERIAL, "alphaCutoff", AT(alpha_cutoff), 0, 0, ANY_MAX},
+	{IN_EMISSIVE_STRENGTH, "emissiveStrength", AT(emissive_strength), 0, 0, ANY_MAX},
+	{IN_SPECULAR, "specularFactor", AT(specular), 0, 0, 1},
+	{IN_SPECULAR, "specularColorFactor", AT(specular_color), 3, 0, ANY_MAX},
+	{IN_IOR, "ior", AT(ior), 0, 0, ANY_MAX},
+	{IN_CLEARCOAT, "clearcoatFactor", AT(clearcoat), 0, 0, 1},
+	{IN_CLEARCOAT, "clearcoatRoughnessFactor", AT(clearcoat_roughness), 0, 0, 1},
+	{IN_SHEEN, "sheenColorFactor", AT(sheen_color), 3, 0, 1},
+	{IN_SHEEN, "sheenRoughnessFactor", AT(sheen_roughness), 0, 0, 1},
+	{IN_TRANSMISSION, "transmissionFactor", AT(transmission), 0, 0, 1},
+	{IN_VOLUME, "thicknessFactor", AT(thickness), 0, 0, ANY_MAX},
+	{IN_VOLUME, "attenuationColor", AT(attenuation_color), 3, 0, 1},
+	{IN_VOLUME, "attenuationDistance", AT(attenuation_distance), 0, 1e-30f, INFINITY},
+	{IN_IRIDESCENCE, "iridescenceFactor", AT(iridescence), 0, 0, 1},
+	{IN_IRIDESCENCE, "iridescenceIor", AT(iridescence_ior), 0, 1, ANY_MAX},
+	{IN_IRIDESCENCE, "iridescenceThicknessMinimum", AT(iridescence_min), 0, 0, ANY_MAX},
+	{IN_IRIDESCENCE, "iridescenceThicknessMaximum", AT(iridescence_max), 0, 0, ANY_MAX},
+	{IN_ANISOTROPY, "anisotropyStrength", AT(anisotropy), 0, 0, 1},
+	{IN_ANISOTROPY, "anisotropyRotation", AT(anisotropy_rotation), 0, ANY_MIN, ANY_MAX},
+	{IN_DISPERSION, "dispersion", AT(dispersion), 0, 0, ANY_MAX},
+	{IN_DIFFUSE_TRANSMISSION, "diffuseTransmissionFactor", AT(diffuse_transmission), 0, 0, 1},
+	{IN_DIFFUSE_TRANSMISSION, "diffuseTransmissionColorFactor", AT(diffuse_transmission_color), 3, 0, 1},
+#undef AT
+};
+
+static const struct {
+	place_t place;
+	const char *key;
+	hob_slot slot;
+	const char *scale; /* factor inside the texture info */
+	uint32_t scale_offset;
+} textures[] = {
+	{IN_PBR, "baseColorTexture", HOB_SLOT_BASE_COLOR, NULL, 0},
+	{IN_PBR, "metallicRoughnessTexture", HOB_SLOT_METAL_ROUGH, NULL, 0},
+	{IN_MATERIAL, "normalTexture", HOB_SLOT_NORMAL, "scale", offsetof(hob_material, normal_scale)},
+	{IN_MATERIAL, "occlusionTexture", HOB_SLOT_OCCLUSION, "strength",
+	 offsetof(hob_material, occlusion_strength)},
+	{IN_MATERIAL, "emissiveTexture", HOB_SLOT_EMISSIVE, NULL, 0},
+	{IN_SPECULAR, "specularTexture", HOB_SLOT_SPECULAR, NULL, 0},
+	{IN_SPECULAR, "specularColorTexture", HOB_SLOT_SPECULAR_COLOR, NULL, 0},
+	{IN_CLEARCOAT, "clearcoatTexture", HOB_SLOT_CLEARCOAT, NULL, 0},
+	{IN_CLEARCOAT, "clearcoatRoughnessTexture", HOB_SLOT_CLEARCOAT_ROUGH, NULL, 0},
+	{IN_CLEARCOAT, "clearcoatNormalTexture", HOB_SLOT_CLEARCOAT_NORMAL, "scale",
+	 offsetof(hob_material, clearcoat_normal_scale)},
+	{IN_TRANSMISSION, "transmissionTexture", HOB_SLOT_TRANSMISSION, NULL, 0},
+	{IN_SHEEN, "sheenColorTexture", HOB_SLOT_SHEEN_COLOR, NULL, 0},
+	{IN_SHEEN, "sheenRoughnessTexture", HOB_SLOT_SHEEN_ROUGH, NULL, 0},
+	{IN_VOLUME, "thicknessTexture", HOB_SLOT_THICKNESS, NULL, 0},
+	{IN_ANISOTROPY, "anisotropyTexture", HOB_SLOT_ANISOTROPY, NULL, 0},
+	{IN_IRIDESCENCE, "iridescenceTexture", HOB_SLOT_IRIDESCENCE, NULL, 0},
+	{IN_IRIDESCENCE, "iridescenceThicknessTexture", HOB_SLOT_IRIDESCENCE_THICKNESS, NULL, 0},
+	{IN_DIFFUSE_TRANSMISSION, "diffuseTransmissionTexture", HOB_SLOT_DIFFUSE_TRANSMISSION, NULL, 0},
+	{IN_DIFFUSE_TRANSMISSION, "diffuseTransmissionColorTexture", HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR, NULL,
+	 0},
+};
+
+/* ---- factors */
+
+static bool read_factor(hob_gltf *g, const cJSON *object, const char *key, uint32_t count, float min,
+						float max, float *values, const char *material, hob_error *err)
+{
+	float before[4] = {0};
+	uint32_t width = count ? count : 1;
+	memcpy(before, values, width * sizeof *before);
+	if (!(count ? hob_gltf_floats(object, key, count, values, NULL, err)
+				: hob_gltf_float(object, key, values, err)))
+		return false;
+	for (uint32_t i = 0; i < width; i++) {
+		float value = values[i];
+		if (value == before[i] || (value >= min && value <= max))
+			continue;
+		values[i] = value < min ? min : max;
+		hob_gltf_note(g, "factor-range", "material '%s': %s is outside its range and was clamped", material,
+					  key);
+	}
+	return true;
+}
+
+static float *field_at(hob_material *material, uint32_t offset)
+{
+	return (float *)(void *)((char *)material + offset);
+}
+
+/* ---- textures */
+
+static bool read_transform(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, size_t *uv_set,
+						   const char *material, hob_error *err)
+{
+	const cJSON *json;
+	if (!hob_gltf_extension(info, "KHR_texture_transform", &json, err))
+		return false;
+	if (!json)
+		return true;
+	hob_texture_ref moved = *ref;
+	if (!hob_gltf_floats(json, "offset", 2, moved.offset, NULL, err) ||
+		!hob_gltf_floats(json, "scale", 2, moved.scale, NULL, err) ||
+		!hob_gltf_float(json, "rotation", &moved.rotation, err) ||
+		!hob_gltf_size(json, "texCoord", *uv_set, uv_set, err))
+		return hob_fail_in(err, "KHR_texture_transform");
+	if (isfinite(moved.offset[0]) && isfinite(moved.offset[1]) && isfinite(moved.scale[0]) &&
+		isfinite(moved.scale[1]) && isfinite(moved.rotation))
+		*ref = moved;
+	else
+		hob_gltf_note(g, "texture-transform",
+					  "material '%s': a texture transform is not finite and was dropped", material);
+	return true;
+}
+
+static bool read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, const char *material,
+						 hob_error *err)
+{
+	uint32_t texture;
+	size_t uv_set;
+	hob_texture_ref found = *ref;
+	if (!hob_gltf_need_id(info, "index", g->textures.count, &texture, err) ||
+		!hob_gltf_size(info, "texCoord", 0, &uv_set, err) ||
+		!hob_gltf_texture(g, texture, &found.image, &found.sampler, err) ||
+		!read_transform(g, info, &found, &uv_set, material, err))
+		return false;
+	if (uv_set >= HOB_UV_SETS) {
+		hob_gltf_note(g, "uv-set", "material '%s': texCoord %zu is not supported (0 to %d are), 0 is used",
+					  material, uv_set, HOB_UV_SETS - 1);
+		uv_set = 0;
+	}
+	found.uv_set = (uint32_t)uv_set;
+	if (found.image != HOB_NONE)
+		*ref = found;
+	return true;
+}
+
+/* ---- specular-glossiness */
+
+static void convert_factors(const float diffuse[4], const float specular[3], hob_material *out)
+{
+	float metallic = hob_spec_gloss_convert(diffuse, specular, out->base_color);
+	out->base_color[3] = diffuse[3];
+	out->metallic = metallic;
+}
+
+static bool same_wrap(const hob_gltf *g, uint32_t a, uint32_t b)
+{
+	hob_sampler x = a == HOB_NONE ? (hob_sampler){0} : g->model.samplers[a];
+	hob_sampler y = b == HOB_NONE ? (hob_sampler){0} : g->model.samplers[b];
+	return x.wrap_u == y.wrap_u && x.wrap_v == y.wrap_v;
+}
+
+static bool same_place(const hob_gltf *g, const hob_texture_ref *a, const hob_texture_ref *b)
+{
+	return a->uv_set == b->uv_set && a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] &&
+		   a->scale[0] == b->scale[0] && a->scale[1] == b->scale[1] && a->rotation == b->rotation &&
+		   same_wrap(g, a->sampler, b->sampler);
+}
+
+static bool add_made(hob_gltf *g, const hob_made_image *how, const char *material, uint32_t *id,
+					 hob_error *err)
+{
+	hob_made_image *made = HOB_NEW(g->result, hob_made_image, 1);
+	hob_str name = hob_arena_printf(g->result, "%s %s", material,
+									how->is_metal_rough ? "metallic-roughness" : "base colour");
+	if (!made || !name.data)
+		return hob_fail_memory(err, g->result, "a picture");
+	*made = *how;
+	*id = g->model.image_count++;
+	g->model.images[*id] = (hob_image){.name = name, .made = made};
+	return true;
+}
+
+/* Both textures are placed alike, or one is missing. */
+static bool convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture_ref *diffuse,
+							 const hob_texture_ref *specular, hob_material *out, const char *name,
+							 hob_error *err)
+{
+	const hob_texture_ref *place = diffuse->image != HOB_NONE ? diffuse : specular;
+	how->has_diffuse = diffuse->image != HOB_NONE, how->has_specular = specular->image != HOB_NONE;
+	if (how->has_diffuse)
+		how->diffuse = g->model.images[diffuse->image];
+	if (how->has_specular)
+		how->specular = g->model.images[specular->image];
+	for (int i = 0; i < 2; i++) {
+		hob_slot slot = i ? HOB_SLOT_METAL_ROUGH : HOB_SLOT_BASE_COLOR;
+		how->is_metal_rough = i == 1;
+		out->slots[slot] = *place;
+		if (!add_made(g, how, name, &out->slots[slot].image, err))
+			return false;
+	}
+	out->metallic = out->roughness = 1;
+	hob_gltf_info(g, "spec-gloss",
+				  "material '%s': its specular-glossiness textures are converted to base colour and "
+				  "metallic-roughness",
+				  name);
+	return true;
+}
+
+static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, const char *name,
+							hob_error *err)
+{
+	float diffuse[4] = {1, 1, 1, 1};
+	hob_made_image how = {.specular_factor = {1, 1, 1}, .glossiness = 1};
+	const cJSON *diffuse_map, *gloss_map;
+	if (!read_factor(g, json, "diffuseFactor", 4, 0, 1, diffuse, name, err) ||
+		!read_factor(g, json, "specularFactor", 3, 0, 1, how.specular_factor, name, err) ||
+		!read_factor(g, json, "glossinessFactor", 0, 0, 1, &how.glossiness, name, err) ||
+		!hob_gltf_object(json, "diffuseTexture", &diffuse_map, err) ||
+		!hob_gltf_object(json, "specularGlossinessTexture", &gloss_map, err))
+		return false;
+	memcpy(how.diffuse_factor, diffuse, sizeof how.diffuse_factor);
+	hob_texture_ref base = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}}, gloss = base;
+	if (diffuse_map && !read_texture(g, diffuse_map, &base, name, err))
+		return hob_fail_in(err, "diffuseTexture");
+	if (gloss_map && !read_texture(g, gloss_map, &gloss, name, err))
+		return hob_fail_in(err, "specularGlossinessTexture");
+	out->slots[HOB_SLOT_BASE_COLOR] = base;
+	out->slots[HOB_SLOT_METAL_ROUGH].image = HOB_NONE;
+	out->ext_mask |= 1u << HOB_MATERIAL_SPEC_GLOSS;
+	out->roughness = 1 - how.glossiness;
+	bool apart = base.image != HOB_NONE && gloss.image != HOB_NONE && !same_place(g, &base, &gloss);
+	if (!apart && (gloss.image != HOB_NONE ||
+				   (base.image != HOB_NONE && hob_spec_gloss_has_metal(how.specular_factor)))) {
+		memcpy(out->base_color, (float[4]){1, 1, 1, diffuse[3]}, sizeof out->base_color);
+		return convert_textures(g, &how, &base, &gloss, out, name, err);
+	}
+	if (!apart) {
+		convert_factors(diffuse, how.specular_factor, out);
+		return true;
+	}
+	/* The factors only scale the map, and white is their default: they say nothing about metal. */
+	memcpy(out->base_color, diffuse, sizeof diffuse);
+	out->metallic = 0;
+	out->roughness = 1 - how.glossiness / 2;
+	hob_gltf_note(g, "spec-gloss-apart",
+				  "material '%s': its specularGlossinessTexture is not used, because its diffuseTexture has "
+				  "other texture coordinates, another transform or wrap mode; give both the same, or convert "
+				  "the material to metal-rough",
+				  name);
+	return true;
+}
+
+/* ---- one material */
+
+static bool read_alpha(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
+{
+	static const hob_str modes[] = {{"OPAQUE", 6}, {"MASK", 4}, {"BLEND", 5}};
+	hob_str mode;
+	if (!hob_gltf_string(json, "alphaMode", &mode, err) ||
+		!hob_gltf_bool(json, "doubleSided", &out->double_sided, err))
+		return false;
+	for (size_t i = 0; i < HOB_COUNT_OF(modes); i++)
+		if (hob_str_equal(mode, modes[i])) {
+			out->alpha_mode = (hob_alpha_mode)i;
+			return true;
+		}
+	if (mode.len > 0)
+		hob_gltf_note(g, "alpha-mode", "material '%.*s': alphaMode '%.*s' is unknown, OPAQUE is used",
+					  HOB_FMT(out->name), HOB_FMT(mode));
+	return true;
+}
+
+static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
+{
+	hob_material_init(out);
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
+		!read_alpha(g, json, out, err))
+		return false;
+	const char *name = out->name.data ? out->name.data : "";
+	const cJSON *objects[PLACE_COUNT] = {[IN_MATERIAL] = json};
+	if (!hob_gltf_object(json, "pbrMetallicRoughness", &objects[IN_PBR], err))
+		return false;
+	for (int i = IN_SPECULAR; i < PLACE_COUNT; i++) {
+		if (!hob_gltf_extension(json, places[i].extension, &objects[i], err))
+			return false;
+		if (objects[i])
+			out->ext_mask |= 1u << places[i].bit;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(factors); i++) {
+		const cJSON *object = objects[factors[i].place];
+		if (object && !read_factor(g, object, factors[i].key, factors[i].count, factors[i].min,
+								   factors[i].max, field_at(out, factors[i].offset), name, err))
+			return false;
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(textures); i++) {
+		const cJSON *info;
+		if (!hob_gltf_object(objects[textures[i].place], textures[i].key, &info, err))
+			return false;
+		if (!info)
+			continue;
+		if (!read_texture(g, info, &out->slots[textures[i].slot], name, err) ||
+			(textures[i].scale && !read_factor(g, info, textures[i].scale, 0, ANY_MIN, ANY_MAX,
+											   field_at(out, textures[i].scale_offset), name, err)))
+			return hob_fail_in(err, "%s", textures[i].key);
+	}
+	const cJSON *spec_gloss;
+	if (!hob_gltf_extension(json, "KHR_materials_pbrSpecularGlossiness", &spec_gloss, err))
+		return false;
+	/* Some exporters write 0 for "no absorption". */
+	if (!(out->attenuation_distance > 1e-20f))
+		out->attenuation_distance = INFINITY;
+	/* With both models present, metal-rough is what Hob wants anyway. */
+	if (spec_gloss && !objects[IN_PBR] && !read_spec_gloss(g, spec_gloss, out, name, err))
+		return hob_fail_in(err, "KHR_materials_pbrSpecularGlossiness");
+	return true;
+}
+
+static bool read_variants(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	model->variants = HOB_NEW(g->result, hob_str, g->variants.count);
+	if (!model->variants)
+		return hob_fail_memory(err, g->result, "material variants");
+	for (uint32_t i = 0; i < g->variants.count; i++)
+		if (!hob_gltf_name(g, g->variants.items[i], &model->variants[i], err))
+			return hob_fail_in(err, "variants[%u]", i);
+	model->variant_count = g->variants.count;
+	return true;
+}
+
+bool hob_gltf_import_materials(hob_gltf *g, hob_error *err)
+{
+	hob_model *model = &g->model;
+	model->materials = HOB_NEW(g->result, hob_material, g->materials.count);
+	if (!model->materials)
+		return hob_fail_memory(err, g->result, "materials");
+	for (uint32_t i = 0; i < g->materials.count; i++)
+		if (!read_material(g, g->materials.items[i], &model->materials[i], err))
+			return hob_fail_in(err, "materials[%u] '%s'", i, hob_gltf_label(g->materials.items[i]));
+	model->material_count = g->materials.count;
+	return read_variants(g, err);
+}

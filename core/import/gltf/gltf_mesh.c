@@ -1,0 +1,441 @@
+#include "gltf_private.h"
+
+#include <math.h>
+
+typedef enum primitive_mode {
+	MODE_POINTS,
+	MODE_LINES,
+	MODE_LINE_LOOP,
+	MODE_LINE_STRIP,
+	MODE_TRIANGLES,
+	MODE_TRIANGLE_STRIP,
+	MODE_TRIANGLE_FAN,
+	MODE_COUNT
+} primitive_mode_t;
+
+static const struct {
+	hob_topology topology;
+	uint32_t corners, least; /* indices per element; indices that the first element needs */
+} mode_table[MODE_COUNT] = {
+	[MODE_POINTS] = {HOB_POINTS, 1, 1},			 [MODE_LINES] = {HOB_LINES, 2, 2},
+	[MODE_LINE_LOOP] = {HOB_LINES, 2, 2},		 [MODE_LINE_STRIP] = {HOB_LINES, 2, 2},
+	[MODE_TRIANGLES] = {HOB_TRIANGLES, 3, 3},	 [MODE_TRIANGLE_STRIP] = {HOB_TRIANGLES, 3, 3},
+	[MODE_TRIANGLE_FAN] = {HOB_TRIANGLES, 3, 3},
+};
+
+/* ---- strips, fans and loops to lists */
+
+static uint32_t put_lines(primitive_mode_t mode, const uint32_t *in, uint32_t count, uint32_t *out)
+{
+	uint32_t size = 0;
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		out[size++] = in[i];
+		out[size++] = in[i + 1];
+	}
+	if (mode == MODE_LINE_LOOP) {
+		out[size++] = in[count - 1];
+		out[size++] = in[0];
+	}
+	return size;
+}
+
+/* Degenerate triangles are how strips are stitched together; they draw nothing. */
+static uint32_t put_triangles(primitive_mode_t mode, const uint32_t *in, uint32_t count, uint32_t *out)
+{
+	uint32_t size = 0;
+	for (uint32_t i = 0; i + 2 < count; i++) {
+		bool odd = mode == MODE_TRIANGLE_STRIP && (i & 1);
+		uint32_t a = in[i], b = in[i + 1 + odd], c = in[i + 2 - odd];
+		if (mode == MODE_TRIANGLE_FAN)
+			a = in[i + 1], b = in[i + 2], c = in[0];
+		if (a == b || b == c || c == a)
+			continue;
+		out[size++] = a, out[size++] = b, out[size++] = c;
+	}
+	return size;
+}
+
+static bool is_list(primitive_mode_t mode)
+{
+	return mode == MODE_POINTS || mode == MODE_LINES || mode == MODE_TRIANGLES;
+}
+
+/* ---- indices */
+
+static bool open_indices(hob_gltf *g, uint32_t id, hob_gltf_accessor *out, hob_error *err)
+{
+	if (!hob_gltf_accessor_open(g, id, 1, out, err) || !hob_gltf_claim(g, out, err))
+		return false;
+	if (out->component != HOB_GLTF_U8 && out->component != HOB_GLTF_U16 && out->component != HOB_GLTF_U32)
+		return hob_fail(err, CORRUPT,
+						"indices have componentType %d; 5121, 5123 and 5125 are allowed; accessor %u",
+						(int)out->component, id);
+	return true;
+}
+
+/* The primitive's indices as stored, or 0, 1, 2 ... when it has none. */
+static bool raw_indices(hob_gltf *g, uint32_t id, uint32_t vertex_count, hob_arena *arena, uint32_t **out,
+						uint32_t *out_count, hob_error *err)
+{
+	hob_gltf_accessor a = {.count = vertex_count};
+	if (id != HOB_NONE && !open_indices(g, id, &a, err))
+		return false;
+	uint32_t *indices = HOB_NEW(arena, uint32_t, a.count);
+	if (!indices)
+		return hob_fail_memory(err, arena, "indices");
+	hob_gltf_selection all = {.count = a.count};
+	if (id != HOB_NONE && !hob_gltf_read_u32(g, &a, &all, indices, err))
+		return false;
+	for (uint32_t i = 0; id == HOB_NONE && i < a.count; i++)
+		indices[i] = i;
+	*out = indices;
+	*out_count = a.count;
+	return true;
+}
+
+static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32_t vertex_count,
+						 hob_mesh *mesh, hob_error *err)
+{
+	uint32_t *raw = NULL, count = 0, corners = mode_table[mode].corners;
+	mesh->topology = mode_table[mode].topology;
+	if (!raw_indices(g, id, vertex_count, is_list(mode) ? g->result : g->scratch, &raw, &count, err))
+		return false;
+	if (is_list(mode)) {
+		mesh->indices = raw;
+		mesh->index_count = count - count % corners;
+		if (count % corners)
+			hob_gltf_note(g, "indices-left-over",
+						  "mesh '%.*s': %u indices are not a multiple of %u; the rest is dropped",
+						  HOB_FMT(mesh->name), count, corners);
+		return true;
+	}
+	if (count < mode_table[mode].least)
+		return true;
+	if (count > HOB_LIMIT_INDICES / 3)
+		return hob_fail(err, LIMIT, "a strip of %u indices gives more than %llu", count, HOB_LIMIT_INDICES);
+	mesh->indices = hob_arena_array(g->result, count, corners * sizeof(uint32_t), _Alignof(uint32_t));
+	if (!mesh->indices)
+		return hob_fail_memory(err, g->result, "indices");
+	mesh->index_count = corners == 2 ? put_lines(mode, raw, count, mesh->indices)
+									 : put_triangles(mode, raw, count, mesh->indices);
+	return true;
+}
+
+/* ---- which vertices: many primitives may share one large accessor, each must only take its part */
+
+static bool grow_places(hob_gltf *g, uint32_t count, hob_error *err)
+{
+	if (g->vertex_place_count >= count)
+		return true;
+	g->vertex_place = HOB_NEW(g->scratch, uint32_t, count);
+	if (!g->vertex_place)
+		return hob_fail_memory(err, g->scratch, "a vertex map");
+	memset(g->vertex_place, 0xFF, (size_t)count * sizeof(uint32_t));
+	g->vertex_place_count = count;
+	return true;
+}
+
+static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
+							 hob_error *err)
+{
+	uint32_t *list = HOB_NEW(g->scratch, uint32_t, mesh->index_count);
+	if (!list)
+		return hob_fail_memory(err, g->scratch, "a vertex list");
+	if (!grow_places(g, vertex_count, err))
+		return false;
+	uint32_t used = 0;
+	for (uint32_t i = 0; i < mesh->index_count; i++) {
+		uint32_t *place = &g->vertex_place[mesh->indices[i]];
+		if (*place == HOB_NONE) {
+			*place = used;
+			list[used++] = mesh->indices[i];
+		}
+		mesh->indices[i] = *place;
+	}
+	*out = (hob_gltf_selection){.count = used, .list = list, .place = g->vertex_place};
+	return true;
+}
+
+static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
+							hob_error *err)
+{
+	/* Signed comparisons vectorise everywhere; what becomes negative is far out of range, and shows as such. */
+	int32_t smallest = INT32_MAX, largest = INT32_MIN;
+	for (uint32_t i = 0; i < mesh->index_count; i++) {
+		int32_t index = (int32_t)mesh->indices[i];
+		smallest = index < smallest ? index : smallest;
+		largest = index > largest ? index : largest;
+	}
+	uint32_t least = (uint32_t)smallest, most = smallest < 0 ? least : (uint32_t)largest;
+	if (most >= vertex_count)
+		return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", most, vertex_count);
+	uint32_t range = most - least + 1;
+	if (range > mesh->index_count)
+		return select_scattered(g, vertex_count, mesh, out, err);
+	for (uint32_t i = 0; least > 0 && i < mesh->index_count; i++)
+		mesh->indices[i] -= least;
+	*out = (hob_gltf_selection){.first = least, .count = range};
+	return true;
+}
+
+static void release_places(hob_gltf *g, const hob_gltf_selection *selection)
+{
+	for (uint32_t i = 0; selection->list && i < selection->count; i++)
+		g->vertex_place[selection->list[i]] = HOB_NONE;
+}
+
+/* ---- repairs */
+
+static bool within_reach(const float *values, size_t count)
+{
+	const float most = (float)HOB_LIMIT_REACH;
+	uint32_t bad = 0;
+	for (size_t i = 0; i < count; i++)
+		bad |= !(fabsf(values[i]) <= most);
+	return !bad;
+}
+
+/* Drops the elements that touch a vertex without a position. */
+static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh, hob_error *err)
+{
+	static const uint32_t corner_count[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
+	uint32_t broken = 0, good = HOB_NONE, kept = 0, corners = corner_count[mesh->topology];
+	if (within_reach(mesh->position, (size_t)mesh->vertex_count * 3))
+		return true;
+	for (uint32_t v = 0; v < mesh->vertex_count; v++)
+		if (!within_reach(mesh->position + (size_t)v * 3, 3))
+			broken++;
+		else if (good == HOB_NONE)
+			good = v;
+	if (good == HOB_NONE)
+		return hob_fail(err, CORRUPT,
+						"all %u positions are NaN, infinite or beyond reach; accessor %u POSITION", broken,
+						accessor);
+	for (uint32_t i = 0; i < mesh->index_count; i += corners) {
+		bool whole = true;
+		for (uint32_t k = 0; k < corners; k++)
+			whole = whole && within_reach(mesh->position + (size_t)mesh->indices[i + k] * 3, 3);
+		if (whole) {
+			memmove(mesh->indices + kept, mesh->indices + i, corners * sizeof(uint32_t));
+			kept += corners;
+		}
+	}
+	for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+		float *p = mesh->position + (size_t)v * 3;
+		if (!within_reach(p, 3))
+			memcpy(p, mesh->position + (size_t)good * 3, 3 * sizeof *p);
+	}
+	hob_gltf_note(g, "position-not-finite",
+				  "mesh '%.*s': %u of %u positions are NaN, infinite or beyond reach (accessor %u); %u of %u "
+				  "indices were dropped",
+				  HOB_FMT(mesh->name), broken, mesh->vertex_count, accessor, mesh->index_count - kept,
+				  mesh->index_count);
+	mesh->index_count = kept;
+	return true;
+}
+
+static void repair_directions(hob_gltf *g, hob_mesh *mesh)
+{
+	hob_direction_repair repair = hob_mesh_repair_directions(mesh);
+	if (repair.normals_dropped)
+		hob_gltf_note(g, "normals-dropped",
+					  "mesh '%.*s': its normals are NaN, infinite or zero; new ones are made",
+					  HOB_FMT(mesh->name));
+	if (repair.tangents_dropped)
+		hob_gltf_note(g, "tangents-dropped",
+					  "mesh '%.*s': its tangents are NaN, infinite or zero; new ones are made",
+					  HOB_FMT(mesh->name));
+	if (repair.normals_filled > 0)
+		hob_gltf_info(g, "normals-filled", "mesh '%.*s': %u zero normals were replaced", HOB_FMT(mesh->name),
+					  repair.normals_filled);
+	if (repair.tangents_filled > 0)
+		hob_gltf_info(g, "tangents-filled", "mesh '%.*s': %u zero tangents were replaced",
+					  HOB_FMT(mesh->name), repair.tangents_filled);
+}
+
+/* ---- variants */
+
+static bool read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh, hob_error *err)
+{
+	const cJSON *extension;
+	hob_gltf_list list;
+	if (!hob_gltf_extension(primitive, "KHR_materials_variants", &extension, err))
+		return false;
+	if (!extension)
+		return true;
+	if (!hob_gltf_list_of(g->scratch, extension, "mappings", HOB_LIMIT_MATERIALS, &list, err))
+		return false;
+	uint32_t **variants = HOB_NEW(g->scratch, uint32_t *, list.count);
+	uint32_t *counts = HOB_NEW(g->scratch, uint32_t, list.count), total = 0;
+	if (!variants || !counts)
+		return hob_fail_memory(err, g->scratch, "variant mappings");
+	for (uint32_t i = 0; i < list.count; i++) {
+		if (!hob_gltf_ids(g->scratch, list.items[i], "variants", g->variants.count, &variants[i], &counts[i],
+						  err))
+			return hob_fail_in(err, "variant mapping %u", i);
+		total += counts[i];
+	}
+	mesh->mappings = HOB_NEW(g->result, hob_variant_mapping, total);
+	if (!mesh->mappings)
+		return hob_fail_memory(err, g->result, "variant mappings");
+	for (uint32_t i = 0; i < list.count; i++) {
+		uint32_t material;
+		if (!hob_gltf_need_id(list.items[i], "material", g->materials.count, &material, err))
+			return hob_fail_in(err, "variant mapping %u", i);
+		for (uint32_t k = 0; k < counts[i]; k++)
+			mesh->mappings[mesh->mapping_count++] = (hob_variant_mapping){variants[i][k], material};
+	}
+	return true;
+}
+
+/* ---- primitives */
+
+static bool read_mode(const cJSON *primitive, primitive_mode_t *out, hob_error *err)
+{
+	size_t mode;
+	if (!hob_gltf_size(primitive, "mode", MODE_TRIANGLES, &mode, err))
+		return false;
+	if (mode >= MODE_COUNT)
+		return hob_fail(err, CORRUPT, "mode is %zu, 0 to 6 are allowed", mode);
+	*out = (primitive_mode_t)mode;
+	return true;
+}
+
+static bool read_geometry(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, primitive_mode_t mode,
+						  const hob_gltf_attributes *attributes, hob_mesh *mesh, hob_error *err)
+{
+	uint32_t indices;
+	hob_gltf_accessor position;
+	hob_gltf_list targets;
+	hob_gltf_selection selection;
+	if (!hob_gltf_id(primitive, "indices", g->accessors.count, &indices, err) ||
+		!hob_gltf_list_of(g->scratch, primitive, "targets", HOB_LIMIT_TARGETS, &targets, err) ||
+		!hob_gltf_accessor_open(g, attributes->position, 3, &position, err) ||
+		!hob_gltf_claim(g, &position, err) || !read_indices(g, indices, mode, position.count, mesh, err))
+		return false;
+	if (mesh->index_count == 0)
+		return true;
+	if (!select_vertices(g, position.count, mesh, &selection, err))
+		return indices == HOB_NONE ? false : hob_fail_in(err, "accessor %u", indices);
+	if (selection.count > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "%u vertices, the limit is %llu", selection.count, HOB_LIMIT_VERTICES);
+	if (!hob_gltf_attributes_read(g, attributes, position.count, &selection, mesh, err) ||
+		!hob_gltf_targets_read(g, mesh_json, &targets, position.count, &selection, mesh, err))
+		return false;
+	release_places(g, &selection);
+	if (!drop_broken_positions(g, attributes->position, mesh, err))
+		return false;
+	repair_directions(g, mesh);
+	return true;
+}
+
+/* mesh->index_count == 0 afterwards: the primitive draws nothing and is left out. */
+static bool read_primitive(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, hob_mesh *mesh,
+						   hob_error *err)
+{
+	primitive_mode_t mode = MODE_TRIANGLES;
+	const cJSON *table;
+	hob_gltf_attributes attributes;
+	if (!read_mode(primitive, &mode, err) || !hob_gltf_draco(g, primitive, err) ||
+		!hob_gltf_id(primitive, "material", g->materials.count, &mesh->material, err) ||
+		!hob_gltf_object(primitive, "attributes", &table, err))
+		return false;
+	if (!table || !table->child)
+		return hob_fail(err, CORRUPT, "it has no attributes");
+	if (!hob_gltf_attributes_parse(g, table, &attributes, err))
+		return false;
+	if (attributes.position != HOB_NONE &&
+		!read_geometry(g, mesh_json, primitive, mode, &attributes, mesh, err))
+		return false;
+	if (mesh->index_count == 0) {
+		hob_gltf_note(g, "primitive-empty", "mesh '%.*s' primitive %u draws nothing (%s) and was left out",
+					  HOB_FMT(mesh->name), mesh->source_primitive,
+					  attributes.position == HOB_NONE ? "it has no POSITION" : "too few usable indices");
+		return true;
+	}
+	return read_mappings(g, primitive, mesh, err);
+}
+
+static uint32_t joints_in_use(const hob_mesh *mesh)
+{
+	uint32_t joints = 0;
+	size_t count = (size_t)mesh->vertex_count * mesh->influence_count;
+	for (size_t i = 0; i < count; i++)
+		joints = mesh->joints[i] >= joints ? mesh->joints[i] + 1u : joints;
+	return joints;
+}
+
+/* Names of morph targets, by a custom of exporters: the model has them as such. */
+static bool are_target_names_alone(const cJSON *json)
+{
+	const cJSON *values = hob_json_get(json, "extras"), *only = cJSON_IsObject(values) ? values->child : NULL;
+	return only && !only->next && strcmp(only->string, "targetNames") == 0;
+}
+
+static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives, hob_error *err)
+{
+	const cJSON *json = g->meshes.items[id];
+	hob_model *model = &g->model;
+	hob_str name;
+	hob_extras extras = {0};
+	if (!hob_gltf_name(g, json, &name, err) || !hob_gltf_extras(g, json, &extras, err))
+		return false;
+	if (are_target_names_alone(json))
+		extras.values = (hob_str){0};
+	for (uint32_t i = 0; i < primitives->count; i++) {
+		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i, .flat = true};
+		if (!read_primitive(g, json, primitives->items[i], &mesh, err))
+			return hob_fail_in(err, "primitive %u", i);
+		if (model->mesh_count > g->mesh_first[id] && mesh.index_count > 0 &&
+			g->mesh_targets[id] != mesh.target_count)
+			return hob_fail(err, CORRUPT, "it has %u morph targets, primitive %u has %u", g->mesh_targets[id],
+							i, mesh.target_count);
+		if (mesh.index_count == 0)
+			continue;
+		uint32_t joints = joints_in_use(&mesh);
+		g->mesh_targets[id] = mesh.target_count;
+		g->mesh_joints[id] = joints > g->mesh_joints[id] ? joints : g->mesh_joints[id];
+		if (model->mesh_count == g->mesh_first[id])
+			mesh.extras = extras;
+		model->mesh_refs[model->mesh_count] = model->mesh_count;
+		model->meshes[model->mesh_count++] = mesh;
+	}
+	return true;
+}
+
+bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
+{
+	uint32_t count = g->meshes.count;
+	hob_gltf_list *primitives = HOB_NEW(g->scratch, hob_gltf_list, count);
+	g->mesh_first = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1);
+	g->mesh_targets = HOB_NEW(g->scratch, uint32_t, count);
+	g->mesh_joints = HOB_NEW(g->scratch, uint32_t, count);
+	if (!primitives || !g->mesh_first || !g->mesh_targets || !g->mesh_joints)
+		return hob_fail_memory(err, g->scratch, "meshes");
+	uint64_t total = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!hob_gltf_list_of(g->scratch, g->meshes.items[i], "primitives", HOB_LIMIT_MESHES, &primitives[i],
+							  err))
+			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
+		if (primitives[i].count == 0)
+			return hob_fail(err, CORRUPT, "meshes[%u] '%s' has no primitives", i,
+							hob_gltf_label(g->meshes.items[i]));
+		total += primitives[i].count;
+	}
+	if (total > HOB_LIMIT_MESHES)
+		return hob_fail(err, LIMIT, "%llu primitives, the limit is %llu", (unsigned long long)total,
+						HOB_LIMIT_MESHES);
+	hob_model *model = &g->model;
+	model->meshes = HOB_NEW(g->result, hob_mesh, total);
+	model->mesh_refs = HOB_NEW(g->result, uint32_t, total);
+	if (!model->meshes || !model->mesh_refs)
+		return hob_fail_memory(err, g->result, "meshes");
+	for (uint32_t i = 0; i < count; i++) {
+		g->mesh_first[i] = model->mesh_count;
+		if (!read_mesh(g, i, &primitives[i], err))
+			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
+	}
+	g->mesh_first[count] = model->mesh_count;
+	model->mesh_ref_count = model->mesh_count;
+	return true;
+}

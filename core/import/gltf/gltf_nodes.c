@@ -1,0 +1,372 @@
+#include "gltf_private.h"
+
+#include <math.h>
+
+/* ---- hierarchy: source order -> depth-first pre-order, without recursion */
+
+typedef struct tree {
+	uint32_t count;
+	uint32_t *parent;	   /* [count] HOB_NONE for roots */
+	uint32_t *first_child; /* [count + 1] into children */
+	uint32_t *children;
+	uint32_t *instances; /* [count] copies by EXT_mesh_gpu_instancing, 0 = none */
+} tree_t;
+
+static bool adopt(const hob_gltf *g, tree_t *tree, uint32_t parent, uint32_t child, hob_error *err)
+{
+	if (child == parent)
+		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is its own child", child,
+						hob_gltf_label(g->nodes.items[child]));
+	if (tree->parent[child] != HOB_NONE)
+		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is a child of nodes[%u] and of nodes[%u]", child,
+						hob_gltf_label(g->nodes.items[child]), tree->parent[child], parent);
+	tree->parent[child] = parent;
+	return true;
+}
+
+static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
+{
+	uint32_t count = g->nodes.count;
+	*tree = (tree_t){.count = count,
+					 .parent = HOB_NEW(g->scratch, uint32_t, count),
+					 .first_child = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
+					 .children = HOB_NEW(g->scratch, uint32_t, count),
+					 .instances = HOB_NEW(g->scratch, uint32_t, count)};
+	if (!tree->parent || !tree->first_child || !tree->children || !tree->instances)
+		return hob_fail_memory(err, g->scratch, "nodes");
+	memset(tree->parent, 0xFF, count * sizeof(uint32_t));
+	uint32_t used = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		tree->first_child[i] = used;
+		if (!hob_json_get(g->nodes.items[i], "children"))
+			continue;
+		uint32_t *ids, id_count;
+		hob_arena_mark mark = hob_arena_save(g->scratch);
+		if (!hob_gltf_ids(g->scratch, g->nodes.items[i], "children", count, &ids, &id_count, err))
+			return hob_fail_in(err, "nodes[%u] '%s'", i, hob_gltf_label(g->nodes.items[i]));
+		/* Every child has one parent, so that `children` cannot overflow. */
+		for (uint32_t k = 0; k < id_count; k++) {
+			if (!adopt(g, tree, i, ids[k], err))
+				return false;
+			tree->children[used++] = ids[k];
+		}
+		hob_arena_restore(g->scratch, mark);
+	}
+	tree->first_child[count] = used;
+	return true;
+}
+
+/* Writes the source nodes below `root` in pre-order, the root first. `stack` has room for all nodes. */
+static uint32_t walk(const tree_t *tree, uint32_t root, uint32_t *stack, uint32_t *order)
+{
+	uint32_t depth = 1, size = 0;
+	stack[0] = root;
+	while (depth > 0) {
+		uint32_t node = stack[--depth];
+		order[size++] = node;
+		for (uint32_t k = tree->first_child[node + 1]; k > tree->first_child[node]; k--)
+			stack[depth++] = tree->children[k - 1];
+	}
+	return size;
+}
+
+static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_error *err)
+{
+	uint32_t *order = HOB_NEW(g->scratch, uint32_t, tree->count);
+	uint32_t *stack = HOB_NEW(g->scratch, uint32_t, tree->count);
+	if (!order || !stack)
+		return hob_fail_memory(err, g->scratch, "nodes");
+	uint32_t size = 0;
+	for (uint32_t i = 0; i < tree->count; i++)
+		if (tree->parent[i] == HOB_NONE)
+			size += walk(tree, i, stack, order + size);
+	if (size < tree->count) {
+		/* An unreached node has a parent, which is unreached as well: a cycle. */
+		uint8_t *reached = HOB_NEW(g->scratch, uint8_t, tree->count);
+		if (!reached)
+			return hob_fail_memory(err, g->scratch, "nodes");
+		for (uint32_t i = 0; i < size; i++)
+			reached[order[i]] = 1;
+		uint32_t lost = 0;
+		while (reached[lost])
+			lost++;
+		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is in or below a cycle of children", lost,
+						hob_gltf_label(g->nodes.items[lost]));
+	}
+	*out = order;
+	return true;
+}
+
+/* ---- transforms */
+
+static void identity(hob_node *node)
+{
+	node->rotation[3] = 1;
+	for (int i = 0; i < 3; i++)
+		node->scale[i] = 1;
+}
+
+static bool all_finite(const float *values, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!isfinite(values[i]))
+			return false;
+	return true;
+}
+
+static void keep_or_reset(hob_gltf *g, uint32_t id, float *values, int count, const char *what,
+						  const float *reset)
+{
+	if (all_finite(values, count))
+		return;
+	memcpy(values, reset, (size_t)count * sizeof *values);
+	hob_gltf_note(g, "transform-not-finite", "nodes[%u]: its %s is beyond every range and was reset", id,
+				  what);
+}
+
+static void normalise_rotation(hob_gltf *g, uint32_t id, float q[4])
+{
+	double squared = 0;
+	for (int i = 0; i < 4; i++)
+		squared += (double)q[i] * q[i];
+	if (fabs(squared - 1) <= 1e-5)
+		return;
+	double length = sqrt(squared);
+	for (int i = 0; i < 4; i++)
+		q[i] = length > 1e-12 ? (float)(q[i] / length) : i == 3;
+	if (fabs(squared - 1) > 0.01)
+		hob_gltf_note(g, "rotation-not-unit",
+					  "nodes[%u]: its rotation is not a unit quaternion and was normalised", id);
+}
+
+static bool read_transform(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node, hob_error *err)
+{
+	static const float zero[3] = {0}, one[3] = {1, 1, 1}, unit[4] = {0, 0, 0, 1};
+	bool given;
+	identity(node);
+	if (!hob_gltf_floats(json, "matrix", 16, node->matrix, &given, err))
+		return false;
+	if (given && all_finite(node->matrix, 16)) {
+		node->has_matrix =
+			!hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
+		if (node->has_matrix)
+			hob_gltf_info(g, "matrix-kept", "nodes[%u] has a matrix with shear, which is kept as a matrix",
+						  id);
+		return true;
+	}
+	if (given)
+		hob_gltf_note(g, "transform-not-finite", "nodes[%u]: its matrix is beyond every range and was reset",
+					  id);
+	if (!hob_gltf_floats(json, "translation", 3, node->translation, NULL, err) ||
+		!hob_gltf_floats(json, "rotation", 4, node->rotation, NULL, err) ||
+		!hob_gltf_floats(json, "scale", 3, node->scale, NULL, err))
+		return false;
+	keep_or_reset(g, id, node->translation, 3, "translation", zero);
+	keep_or_reset(g, id, node->rotation, 4, "rotation", unit);
+	keep_or_reset(g, id, node->scale, 3, "scale", one);
+	normalise_rotation(g, id, node->rotation);
+	return true;
+}
+
+/* ---- what hangs on a node */
+
+static bool read_weights(hob_gltf *g, uint32_t id, const cJSON *json, uint32_t targets, hob_node *node,
+						 hob_error *err)
+{
+	const cJSON *array = hob_json_get(json, "weights");
+	uint32_t count = cJSON_IsArray(array) ? (uint32_t)cJSON_GetArraySize(array) : 0;
+	if (!array)
+		return true;
+	if (count != targets) {
+		hob_gltf_note(g, "node-weights", "nodes[%u] has %u weights for %u morph targets; they were dropped",
+					  id, count, targets);
+		return true;
+	}
+	hob_model *model = &g->model;
+	float *weights = model->weights + model->weight_count;
+	if (!hob_gltf_floats(json, "weights", count, weights, NULL, err))
+		return false;
+	hob_gltf_make_finite(g, weights, count, 0, "node weights", node->name);
+	node->weight_first = model->weight_count;
+	node->weight_count = count;
+	model->weight_count += count;
+	return true;
+}
+
+static bool read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node, hob_error *err)
+{
+	uint32_t mesh;
+	if (!hob_gltf_id(json, "mesh", g->meshes.count, &mesh, err) ||
+		!hob_gltf_id(json, "skin", g->skins.count, &node->skin, err))
+		return false;
+	if (mesh == HOB_NONE) {
+		node->skin = HOB_NONE;
+		return true;
+	}
+	node->mesh_first = g->mesh_first[mesh];
+	node->mesh_count = g->mesh_first[mesh + 1] - g->mesh_first[mesh];
+	if (node->skin != HOB_NONE && g->mesh_joints[mesh] == 0) {
+		hob_gltf_note(g, "skin-unused", "nodes[%u] has skins[%u], but meshes[%u] has no joint weights", id,
+					  node->skin, mesh);
+		node->skin = HOB_NONE;
+	}
+	if (node->skin != HOB_NONE && g->mesh_joints[mesh] > g->skin_joints[node->skin])
+		return hob_fail(err, CORRUPT, "meshes[%u] uses joint %u, skins[%u] has %u", mesh,
+						g->mesh_joints[mesh] - 1, node->skin, g->skin_joints[node->skin]);
+	return read_weights(g, id, json, g->mesh_targets[mesh], node, err);
+}
+
+static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
+{
+	const cJSON *json = g->nodes.items[id];
+	const cJSON *light;
+	node->source = id;
+	node->light = HOB_NONE;
+	return hob_gltf_name(g, json, &node->name, err) && hob_gltf_extras(g, json, &node->extras, err) &&
+		   read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
+		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&
+		   hob_gltf_extension(json, "KHR_lights_punctual", &light, err) &&
+		   (!light || hob_gltf_id(light, "light", g->lights.count, &node->light, err));
+}
+
+/* ---- EXT_mesh_gpu_instancing: one child node per copy */
+
+static const struct {
+	const char *key;
+	uint32_t width;
+} instance_attributes[3] = {{"TRANSLATION", 3}, {"ROTATION", 4}, {"SCALE", 3}};
+
+static bool instancing(const cJSON *node, const cJSON **attributes, hob_error *err)
+{
+	const cJSON *extension;
+	return hob_gltf_extension(node, "EXT_mesh_gpu_instancing", &extension, err) &&
+		   hob_gltf_object(extension, "attributes", attributes, err);
+}
+
+static bool count_instances(hob_gltf *g, tree_t *tree, uint64_t *total, hob_error *err)
+{
+	for (uint32_t i = 0; i < tree->count; i++) {
+		const cJSON *attributes;
+		if (!instancing(g->nodes.items[i], &attributes, err))
+			return hob_fail_in(err, "nodes[%u]", i);
+		if (!attributes || !hob_json_get(g->nodes.items[i], "mesh"))
+			continue;
+		for (size_t k = 0; k < HOB_COUNT_OF(instance_attributes); k++) {
+			uint32_t id;
+			hob_gltf_accessor a;
+			if (!hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count, &id, err))
+				return hob_fail_in(err, "EXT_mesh_gpu_instancing; nodes[%u]", i);
+			if (id == HOB_NONE)
+				continue;
+			if (!hob_gltf_accessor_open(g, id, instance_attributes[k].width, &a, err) ||
+				!hob_gltf_claim(g, &a, err))
+				return hob_fail_in(err, "EXT_mesh_gpu_instancing; nodes[%u]", i);
+			if (tree->instances[i] != 0 && tree->instances[i] != a.count)
+				return hob_fail(err, CORRUPT,
+								"EXT_mesh_gpu_instancing: accessor %u has %u elements, others have %u; "
+								"nodes[%u]",
+								id, a.count, tree->instances[i], i);
+			tree->instances[i] = a.count;
+		}
+		*total += tree->instances[i];
+	}
+	return true;
+}
+
+static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_error *err)
+{
+	hob_model *model = &g->model;
+	hob_node *owner = &model->nodes[parent];
+	const cJSON *attributes;
+	float *values[3] = {0};
+	if (!instancing(g->nodes.items[owner->source], &attributes, err))
+		return false;
+	for (int k = 0; k < 3; k++) {
+		uint32_t id, read;
+		if (!hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count, &id, err) ||
+			(id != HOB_NONE &&
+			 !hob_gltf_load_floats(g, id, instance_attributes[k].width, g->scratch, &values[k], &read, err)))
+			return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		hob_node *node = &model->nodes[model->node_count++];
+		*node = (hob_node){.name = owner->name,
+						   .parent = parent,
+						   .source = HOB_NONE,
+						   .mesh_first = owner->mesh_first,
+						   .mesh_count = owner->mesh_count,
+						   .skin = HOB_NONE,
+						   .camera = HOB_NONE,
+						   .light = HOB_NONE,
+						   .weight_first = owner->weight_first,
+						   .weight_count = owner->weight_count};
+		identity(node);
+		if (values[0] && all_finite(values[0] + (size_t)i * 3, 3))
+			memcpy(node->translation, values[0] + (size_t)i * 3, sizeof node->translation);
+		if (values[1] && all_finite(values[1] + (size_t)i * 4, 4))
+			memcpy(node->rotation, values[1] + (size_t)i * 4, sizeof node->rotation);
+		if (values[2] && all_finite(values[2] + (size_t)i * 3, 3))
+			memcpy(node->scale, values[2] + (size_t)i * 3, sizeof node->scale);
+		normalise_rotation(g, owner->source, node->rotation);
+	}
+	owner->mesh_first = owner->mesh_count = owner->weight_first = owner->weight_count = 0;
+	owner->skin = HOB_NONE;
+	hob_gltf_info(g, "instances", "nodes[%u] '%.*s' draws %u instances, which became child nodes",
+				  owner->source, HOB_FMT(owner->name), count);
+	return true;
+}
+
+/* ---- all nodes */
+
+static bool count_joints(hob_gltf *g, hob_error *err)
+{
+	g->skin_joints = HOB_NEW(g->scratch, uint32_t, g->skins.count);
+	if (!g->skin_joints)
+		return hob_fail_memory(err, g->scratch, "skins");
+	for (uint32_t i = 0; i < g->skins.count; i++) {
+		const cJSON *joints = hob_json_get(g->skins.items[i], "joints");
+		g->skin_joints[i] = cJSON_IsArray(joints) ? (uint32_t)cJSON_GetArraySize(joints) : 0;
+	}
+	return true;
+}
+
+/* Room for the weights of all nodes: each is an array in the text, so the sum is bounded by it. */
+static bool reserve_weights(hob_gltf *g, hob_error *err)
+{
+	size_t total = 0;
+	for (uint32_t i = 0; i < g->nodes.count; i++) {
+		const cJSON *weights = hob_json_get(g->nodes.items[i], "weights");
+		total += cJSON_IsArray(weights) ? (size_t)cJSON_GetArraySize(weights) : 0;
+	}
+	g->model.weights = HOB_NEW(g->result, float, total);
+	return g->model.weights || hob_fail_memory(err, g->result, "morph weights");
+}
+
+bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)
+{
+	tree_t tree;
+	uint32_t *order = NULL;
+	uint64_t copies = 0;
+	if (!read_tree(g, &tree, err) || !order_nodes(g, &tree, &order, err) ||
+		!count_instances(g, &tree, &copies, err) || !count_joints(g, err) || !reserve_weights(g, err))
+		return false;
+	if (tree.count + copies > HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "%llu nodes with instances, the limit is %llu",
+						(unsigned long long)(tree.count + copies), HOB_LIMIT_NODES);
+	hob_model *model = &g->model;
+	model->nodes = HOB_NEW(g->result, hob_node, tree.count + copies);
+	g->node_ids = HOB_NEW(g->scratch, uint32_t, tree.count);
+	if (!model->nodes || !g->node_ids)
+		return hob_fail_memory(err, g->result, "nodes");
+	for (uint32_t i = 0; i < tree.count; i++) {
+		uint32_t source = order[i], id = model->node_count++;
+		hob_node *node = &model->nodes[id];
+		g->node_ids[source] = id;
+		if (!read_node(g, source, node, err))
+			return hob_fail_in(err, "nodes[%u] '%s'", source, hob_gltf_label(g->nodes.items[source]));
+		node->parent = tree.parent[source] == HOB_NONE ? HOB_NONE : g->node_ids[tree.parent[source]];
+		if (tree.instances[source] > 0 && !put_instances(g, id, tree.instances[source], err))
+			return hob_fail_in(err, "nodes[%u]", source);
+	}
+	return true;
+}

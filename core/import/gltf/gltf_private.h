@@ -1,0 +1,260 @@
+/* gltf_private.h - what the files of the glTF importer share; besides them only their tests include it.
+ *
+ * Order of work (gltf.c): container and JSON text -> lists of JSON objects -> extensions -> images, samplers
+ * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips. Buffers are read when
+ * something first needs them. Every function returns false with *err set, naming the place from the inside
+ * out: "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
+ *
+ * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON tree:
+ * strings borrowed from it must be copied into `result`. A cJSON array is a linked list: never index it in a
+ * loop, make a hob_gltf_list of it or walk ->next. */
+#ifndef HOB_GLTF_PRIVATE_H
+#define HOB_GLTF_PRIVATE_H
+
+#include "../importer.h"
+#include "../json_text.h"
+#include "../../base/limits.h"
+
+typedef struct hob_gltf_list {
+	const cJSON **items; /* [count], all objects */
+	uint32_t count;
+} hob_gltf_list;
+
+typedef struct hob_gltf_source {
+	hob_bytes bytes;
+	bool loaded;
+	bool borrowed; /* lives as long as the io: the model may point into it */
+} hob_gltf_source;
+
+typedef enum hob_gltf_component {
+	HOB_GLTF_I8 = 5120,
+	HOB_GLTF_U8 = 5121,
+	HOB_GLTF_I16 = 5122,
+	HOB_GLTF_U16 = 5123,
+	HOB_GLTF_U32 = 5125,
+	HOB_GLTF_F32 = 5126
+} hob_gltf_component;
+
+typedef struct hob_gltf_unpacked {
+	const void *data; /* NULL: the accessor is read as the file says */
+	hob_gltf_component component;
+} hob_gltf_unpacked;
+
+typedef struct hob_gltf {
+	const hob_import_request *request;
+	hob_arena *result, *scratch;
+	hob_notes *notes;
+	const cJSON *root;
+	hob_bytes glb_bin; /* data == NULL: no BIN chunk */
+	hob_gltf_list accessors, views, buffers, images, textures, samplers, materials, meshes, nodes, scenes,
+		skins, cameras, lights, animations, variants;
+	hob_gltf_source *buffer_sources; /* [buffers.count] */
+	hob_gltf_source *view_sources;	 /* [views.count], of compressed views once decoded */
+	hob_gltf_unpacked *unpacked;	 /* [accessors.count] or NULL: accessors whose elements Draco gave */
+	bool meshopt_required;			 /* then a compressed view has no uncompressed copy */
+	size_t unbacked;				 /* bytes promised to accessors that have no data of their own */
+	uint32_t *mesh_first;			 /* [meshes.count + 1] model meshes of each source mesh */
+	uint32_t *mesh_targets;			 /* [meshes.count] morph targets */
+	uint32_t *mesh_joints;			 /* [meshes.count] 1 + largest joint index in use, 0 = not skinned */
+	uint32_t *skin_joints;			 /* [skins.count] entries of each joint list */
+	uint32_t *node_ids;				 /* [nodes.count] source node -> model node */
+	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between two primitives */
+	uint32_t vertex_place_count;
+	size_t extras_bytes; /* kept so far */
+	hob_model model;
+} hob_gltf;
+
+#define hob_gltf_note(g, code, ...) hob_note_add((g)->notes, HOB_NOTE_WARNING, "gltf." code, __VA_ARGS__)
+#define hob_gltf_info(g, code, ...) hob_note_add((g)->notes, HOB_NOTE_INFO, "gltf." code, __VA_ARGS__)
+
+/* ---- gltf_json.c: typed access. `null` counts as absent; a value of another type is CORRUPT ---- */
+
+bool hob_gltf_object(const cJSON *object, const char *key, const cJSON **out, hob_error *err) HOB_MUST_CHECK;
+/* object.extensions[name], an object; NULL when absent. */
+bool hob_gltf_extension(const cJSON *object, const char *name, const cJSON **out,
+						hob_error *err) HOB_MUST_CHECK;
+/* Array of objects; absent gives an empty list. LIMIT above `limit`. Items live in `arena`. */
+bool hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit,
+					  hob_gltf_list *out, hob_error *err) HOB_MUST_CHECK;
+/* Array of ids below `count`; absent gives an empty array. *out lives in `arena`. */
+bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count, uint32_t **out,
+				  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
+/* Non-negative integer up to 2^53; `fallback` when absent. */
+bool hob_gltf_size(const cJSON *object, const char *key, size_t fallback, size_t *out,
+				   hob_error *err) HOB_MUST_CHECK;
+/* Id below `count`; HOB_NONE when absent. */
+bool hob_gltf_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
+				 hob_error *err) HOB_MUST_CHECK;
+/* The same of a value at hand; `key` is for the message. */
+bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_t *out,
+					hob_error *err) HOB_MUST_CHECK;
+/* As hob_gltf_id, but absent is CORRUPT. */
+bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
+					  hob_error *err) HOB_MUST_CHECK;
+/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent
+ * leaves *out. */
+bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
+/* An array of exactly `count` numbers; *given (may be NULL) says whether there was one. */
+bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
+					 hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_bool(const cJSON *object, const char *key, bool *out, hob_error *err) HOB_MUST_CHECK;
+/* Borrowed from the tree; empty when absent. */
+bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+/* Copy into `result`: valid UTF-8, at most HOB_LIMIT_NAME_BYTES. Notes what it changed. */
+bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+/* object.name by hob_gltf_copy_text. */
+bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+/* For messages: object.name as it stands, "" when there is none. */
+const char *hob_gltf_label(const cJSON *object);
+
+/* ---- gltf_buffers.c: containers, buffers, buffer views ---- */
+
+/* Finds the JSON text and the BIN chunk. Told by content: a GLB starts with "glTF". */
+bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *err) HOB_MUST_CHECK;
+/* Bytes of a view, decompressed when need be; *stride is 0 when the view gives none. */
+bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride,
+				   hob_error *err) HOB_MUST_CHECK;
+/* True for "data:..." URIs, which hob_gltf_data_uri decodes into `arena`; *mime (may be NULL) is borrowed. */
+bool hob_gltf_is_data_uri(hob_str uri);
+bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime,
+					   hob_error *err) HOB_MUST_CHECK;
+/* Decoded and joined to the model's folder. Lives in `arena`. */
+bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
+					  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */
+
+/* Decodes what `extension` of view `id` describes into scratch memory. */
+bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_draco.c: KHR_draco_mesh_compression ---- */
+
+/* Decodes the primitive's stream, when it has one, into g->unpacked. Needs a build with HOB_DRACO. */
+bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_accessor.c: typed, checked, dense reads ---- */
+
+typedef struct hob_gltf_accessor {
+	uint32_t id, count;
+	hob_gltf_component component;
+	uint32_t width; /* components per element: 1 SCALAR, 2, 3, 4, 16 for MAT4 ... */
+	bool matrix;	/* MAT2 and VEC4 both have width 4 */
+	bool normalized;
+	size_t element_size; /* bytes */
+	const uint8_t *data; /* NULL: zeros. data + (count - 1) * stride + element_size is inside the view */
+	size_t stride;
+	uint32_t sparse_count; /* indices and values are inside their views; indices rise and are < count */
+	const uint32_t *sparse_indices;
+	const uint8_t *sparse_values;
+} hob_gltf_accessor;
+
+/* Which elements to read: [first, first + count), or list[0..count). */
+typedef struct hob_gltf_selection {
+	uint32_t first, count;
+	const uint32_t *list;
+	const uint32_t *place; /* with list: element -> its position in list, HOB_NONE when it is not listed */
+} hob_gltf_selection;
+
+/* Checks everything about the accessor and its memory. `width` is what the use needs, 0 = any. */
+bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out,
+							hob_error *err) HOB_MUST_CHECK;
+/* An accessor without a buffer view costs nothing in the file, so a small file could ask for any amount:
+ * call this where such an accessor alone decides the size of something. LIMIT above
+ * HOB_LIMIT_UNBACKED_BYTES in the whole file. */
+bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
+/* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or
+ * converted. */
+bool hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+						  float *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
+/* Unsigned integer components only, asserted. */
+bool hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint16_t *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
+/* A whole accessor of floats in `arena`; `width` as above. */
+bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
+						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_extras.c: what Hob keeps without reading ---- */
+
+/* object.extras and those of object.extensions that Hob does not know, as text. */
+bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads it */
+
+/* ---- gltf_census.c: what the JSON says there is, into request->seen ---- */
+bool hob_gltf_census(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- the parts of the model ---- */
+
+bool hob_gltf_import_images(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_image.c: images, samplers */
+bool hob_gltf_import_materials(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_material.c */
+bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_mesh.c */
+bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_nodes.c */
+bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
+bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
+bool hob_gltf_import_lights(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
+bool hob_gltf_import_skins(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_scene.c */
+/* ---- gltf_pointer.c: KHR_animation_pointer ---- */
+
+typedef enum hob_gltf_pointed_kind {
+	HOB_GLTF_AT_NODE,
+	HOB_GLTF_AT_MESH,
+	HOB_GLTF_AT_PROPERTY
+} hob_gltf_pointed_kind;
+
+typedef struct hob_gltf_pointed {
+	hob_gltf_pointed_kind kind;
+	uint32_t index;			 /* source node, source mesh, or the model's material, camera or light */
+	hob_path path;			 /* of a node; of a mesh HOB_PATH_WEIGHTS */
+	uint32_t property, slot; /* hob_property; hob_slot of a texture's placement */
+	uint32_t weight;		 /* of HOB_PATH_WEIGHTS the one that is meant, HOB_NONE for all */
+} hob_gltf_pointed;
+
+/* What a pointer names, after materials, cameras and lights are imported. NULL, or why nothing follows it. */
+const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
+
+/* ---- gltf_weights.c: morph weights that have channels of their own ---- */
+
+typedef struct hob_gltf_weight {
+	hob_gltf_pointed at; /* a node or a mesh, and the weight */
+	uint32_t components; /* all weights of it */
+	hob_track track;	 /* of one component */
+} hob_gltf_weight;
+
+/* One track of all weights for the [count] of one node or mesh, in the result arena: exactly their curves; others rest. *why,
+ * when it is not NULL, says why there is none. */
+bool hob_gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
+						   const char **why, hob_error *err) HOB_MUST_CHECK;
+
+bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
+
+/* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture names no picture. */
+bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,
+					  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_attributes.c: one primitive's vertex arrays ---- */
+
+typedef struct hob_gltf_attributes {
+	uint32_t position, normal, tangent; /* accessor ids or HOB_NONE */
+	uint32_t uv[HOB_UV_SETS], color[HOB_COLOR_SETS];
+	uint32_t joints[16], weights[16];
+} hob_gltf_attributes;
+
+bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attributes *out,
+							   hob_error *err) HOB_MUST_CHECK;
+/* Fills the vertex arrays of `mesh` (vertex_count = selection->count) from accessors that all have
+ * `accessor_count` elements. */
+bool hob_gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
+							  const hob_gltf_selection *selection, hob_mesh *mesh,
+							  hob_error *err) HOB_MUST_CHECK;
+/* Morph targets of a primitive; names and weights come from the mesh. */
+bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
+						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
+						   hob_error *err) HOB_MUST_CHECK;
+bool hob_gltf_all_finite(const float *values, size_t count);
+/* Replaces what is not finite by `with` and notes it. `owner` names the mesh or clip. */
+void hob_gltf_make_finite(hob_gltf *g, float *values, size_t count, float with, const char *what,
+						  hob_str owner);
+
+#endif

@@ -1,0 +1,132 @@
+#include "usd_skel.h"
+
+#include "../importers.h"
+#include "../shape.h"
+#include "../../model/model_scale.h"
+#include "../space.h"
+
+#include <math.h>
+
+static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void **out)
+{
+	*out = hob_arena_array(arena, count, size, 16);
+	if (*out && count > 0)
+		memcpy(*out, from, count * size);
+	return *out != NULL;
+}
+
+#define COPY(model, arena, array, count)                                                                     \
+	copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
+
+/* From arrays that grew in scratch to those of the model. */
+static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
+{
+	hob_model *m = &b->model;
+	hob_arena *arena = b->u->result;
+	m->scenes = HOB_NEW(arena, hob_scene, 1);
+	if (!m->scenes || !COPY(m, arena, meshes, m->mesh_count) ||
+		!COPY(m, arena, materials, m->material_count) || !COPY(m, arena, samplers, m->sampler_count) ||
+		!COPY(m, arena, nodes, m->node_count) || !COPY(m, arena, mesh_refs, m->mesh_ref_count) ||
+		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
+		!COPY(m, arena, lights, m->light_count) || !COPY(m, arena, skins, m->skin_count) ||
+		!COPY(m, arena, weights, m->weight_count))
+		return hob_fail_memory(err, arena, "the scene");
+	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
+	m->scene_count = 1;
+	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
+		return false;
+	/* What was within reach in the stage's unit may not be in metres. */
+	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
+		hob_shape_fix_positions(&m->meshes[i], b->u->notes);
+	m->unit = (float)b->u->meters;
+	hob_up_axis_turn(b->u->z_up ? HOB_UP_Z : HOB_UP_Y, m->space.turn);
+	*out = *m;
+	return true;
+}
+
+/* A layer of materials, classes or overrides, for other stages; nothing that it names is missing. */
+static bool is_part(const hob_usd *u)
+{
+	static const char *const bare[] = {"", "Xform", "Scope", "Shader", "NodeGraph"};
+	bool part = false;
+	for (uint32_t i = 1; i < u->prim_count; i++) {
+		const hob_usd_prim *prim = &u->prims[i];
+		bool plain = hob_str_equal(prim->type, HOB_STR("Material"));
+		for (uint32_t p = i; p != 0 && !plain; p = u->prims[p].parent)
+			plain = !u->prims[p].defined || u->prims[p].abstract;
+		part = part || plain;
+		for (size_t k = 0; k < HOB_COUNT_OF(bare) && !plain; k++)
+			plain = hob_str_equal(prim->type, hob_str_of(bare[k]));
+		if (!plain)
+			return false;
+	}
+	for (uint32_t i = 0; i < u->notes->count; i++)
+		part = part && !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.layer-missing")) &&
+			   !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.prim-missing"));
+	return part;
+}
+
+static void note_unseen(const hob_usd_build_t *b)
+{
+	if (b->hidden > 0)
+		hob_usd_info(b->u, "hidden", "%u invisible prim%s left out, with all that is below", b->hidden,
+					 b->hidden == 1 ? " is" : "s are");
+	if (b->unseen > 0)
+		hob_usd_info(b->u, "purpose", "%u prim%s for guides or as proxies and not drawn", b->unseen,
+					 b->unseen == 1 ? " is" : "s are");
+}
+
+static bool build(hob_usd_build_t *b, hob_error *err)
+{
+	hob_usd_context context = {.node = HOB_NONE};
+	if (b->u->z_up) {
+		double turn[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+		if (!hob_usd_add_node(b, HOB_STR(""), HOB_NONE, &context.node, err))
+			return false;
+		hob_usd_place(&b->model.nodes[0], turn);
+	}
+	if (!hob_usd_build_children(b, 0, context, err))
+		return false;
+	if (b->model.mesh_count == 0)
+		return hob_error_set(
+			err, is_part(b->u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
+			"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
+			"materials or overrides is cooked with the stage that uses it",
+			b->u->prim_count - 1);
+	if (b->subdivided > 0)
+		hob_usd_info(b->u, "subdivision",
+					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals "
+					 "(setting subdivision)",
+					 b->subdivided);
+	note_unseen(b);
+	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
+}
+
+static bool usd_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_usd *u = HOB_NEW(request->scratch, hob_usd, 1);
+	uint32_t layer;
+	if (!u)
+		return hob_fail_memory(err, request->scratch, "a stage");
+	if (!hob_usd_start(u, request, err) || !hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) ||
+		!hob_usd_stage_compose(u, layer, err))
+		return false;
+	hob_usd_census(u);
+	hob_usd_build_t b = {.u = u};
+	hob_image_set_init(&b.images, request);
+	hob_name_map_init(&b.material_map, request->scratch);
+	hob_name_map_init(&b.mesh_map, request->scratch);
+	bool done = build(&b, err) && finish(&b, out, err);
+	hob_image_set_release(&b.images);
+	hob_buf_release(&b.shared);
+	return done;
+}
+
+static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
+
+const hob_importer hob_usd_importer = {
+	.name = "usd",
+	.version = 13,
+	.extensions = extensions,
+	.import = usd_import,
+};

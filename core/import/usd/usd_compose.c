@@ -1,0 +1,633 @@
+#include "usd_private.h"
+
+#include "../text.h"
+
+static uint32_t depth_of(hob_str path)
+{
+	uint32_t depth = 0;
+	for (size_t i = 0; i < path.len; i++)
+		depth += path.data[i] == '/' && path.len > 1;
+	return depth;
+}
+
+static hob_str parent_of(hob_str path)
+{
+	hob_str dir = hob_path_dir(path);
+	return dir.len > 0 ? dir : HOB_STR("/");
+}
+
+/* ---- sites */
+
+static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, uint32_t *out, hob_error *err)
+{
+	if (tree->count >= HOB_LIMIT_USD_SITES)
+		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'",
+						HOB_LIMIT_USD_SITES, HOB_FMT(site->path));
+	hob_usd_site *sites =
+		(hob_usd_site *)hob_usd_more(&u->passing, tree->sites, tree->count, &tree->capacity, sizeof *sites);
+	if (!sites)
+		return hob_fail_memory(err, &u->passing, "composition");
+	tree->sites = sites;
+	*out = tree->count++;
+	sites[*out] = *site;
+	sites[*out].first_child = sites[*out].next = HOB_NONE;
+	if (site->parent == HOB_NONE)
+		return true;
+	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier one. */
+	uint32_t *link = &sites[site->parent].first_child;
+	while (*link != HOB_NONE &&
+		   (sites[*link].arc < site->arc ||
+			(sites[*link].arc == site->arc && sites[*link].from_depth >= site->from_depth)))
+		link = &sites[*link].next;
+	sites[*out].next = *link;
+	*link = *out;
+	return true;
+}
+
+static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name, hob_error *err)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	site->specs = HOB_NEW(&u->passing, uint32_t, stack->layer_count);
+	if (!site->specs)
+		return hob_fail_memory(err, &u->passing, "composition");
+	for (uint32_t i = 0; i < stack->layer_count; i++)
+		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
+												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
+																	HOB_USD_PRIM, name);
+	return true;
+}
+
+bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err)
+{
+	uint32_t id;
+	*out = (hob_usd_tree){0};
+	hob_usd_site site = {
+		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
+	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
+	out->sites = HOB_NEW(u->scratch, hob_usd_site, 1);
+	if (!site.specs || !out->sites)
+		return hob_fail_memory(err, u->scratch, "composition");
+	out->capacity = 1;
+	return add_site(u, out, &site, &id, err);
+}
+
+/* What counts: all, or what arcs of the prim bring; when a prim is moved, also where it is moved from. */
+typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
+
+/* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
+ * unless others hang on them or a prim is moved to them; so do those at a place that a prim is moved from. */
+static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
+				   const hob_usd_site *root, hob_error *err)
+{
+	hob_arena *passing = &u->passing;
+	uint32_t *ids = HOB_NEW(passing, uint32_t, from->count);
+	hob_usd_site *next = HOB_NEW(passing, hob_usd_site, from->count);
+	bool *wanted = HOB_NEW(passing, bool, from->count), *gone = HOB_NEW(passing, bool, from->count);
+	if (!ids || !next || !wanted || !gone)
+		return hob_fail_memory(err, passing, "composition");
+	for (uint32_t i = 0; i < from->count; i++) {
+		next[i] = from->sites[i];
+		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
+			return false;
+		const hob_usd_stack *stack = &u->stacks[next[i].stack];
+		if (stack->move_count > 0) {
+			hob_str path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+			if (!path.data)
+				return hob_fail_memory(err, u->scratch, "composition");
+			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
+			wanted[i] = hob_usd_move_to(stack, path) != HOB_NONE;
+		}
+		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]);
+		if (gone[i] || (i == 0 && local == MOVED) || (local == FOREIGN && !hob_usd_is_direct(from->sites, i)))
+			memset(next[i].specs, 0xFF, stack->layer_count * sizeof *next[i].specs);
+		next[i].arcs_done = next[i].variants_done = false;
+		next[i].depth++;
+	}
+	/* Parents come before their children in the array. */
+	for (uint32_t i = from->count; i-- > 0;) {
+		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || hob_usd_has_specs(u, &next[i]);
+		if (wanted[i] && next[i].parent != HOB_NONE)
+			wanted[next[i].parent] = true;
+	}
+	for (uint32_t i = 0; i < from->count; i++) {
+		if (!wanted[i])
+			continue;
+		hob_usd_site site = next[i];
+		uint32_t layers = u->stacks[site.stack].layer_count;
+		site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+		site.specs = HOB_NEW(u->scratch, uint32_t, layers);
+		if (!site.path.data || !site.specs)
+			return hob_fail_memory(err, u->scratch, "composition");
+		memcpy(site.specs, next[i].specs, layers * sizeof *site.specs);
+		if (i == 0 && root) {
+			site.arc = root->arc;
+			site.parent = root->parent;
+			site.from_depth = root->from_depth;
+			site.map_from = root->map_from;
+			site.map_to = root->map_to;
+			site.map_identity = root->map_identity;
+			site.offset = root->offset;
+			site.scale = root->scale;
+		} else if (site.parent != HOB_NONE) {
+			site.parent = ids[site.parent];
+		}
+		if (!add_site(u, to, &site, &ids[i], err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- arcs */
+
+static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
+{
+	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
+		if (tree->sites[i].stack == stack &&
+			(hob_usd_path_below(tree->sites[i].path, path) || hob_usd_path_below(path, tree->sites[i].path)))
+			return true;
+	return false;
+}
+
+static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
+{
+	for (uint32_t i = tree->sites[site->parent].first_child; i != HOB_NONE; i = tree->sites[i].next)
+		if (tree->sites[i].arc == site->arc && tree->sites[i].stack == site->stack &&
+			hob_str_equal(tree->sites[i].path, path))
+			return true;
+	return false;
+}
+
+static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err);
+
+static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err);
+
+static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *out, bool *made, hob_error *err)
+{
+	*made = true;
+	if (path.len <= 1)
+		return hob_usd_tree_root(u, stack, out, err);
+	uint32_t above, name = hob_usd_token(u, hob_path_name(path));
+	if (name == HOB_NONE)
+		return hob_fail_memory(err, u->scratch, "composition");
+	if (!tree_of(u, stack, parent_of(path), &above, err))
+		return false;
+	*made = above != HOB_NONE;
+	if (!*made)
+		return true;
+	hob_usd_tree parent = u->trees[above];
+	return hob_usd_tree_child(u, &parent, name, true, out, err);
+}
+
+/* The whole tree of a prim of some stack, seen from that stack alone. *out == HOB_NONE when it is being made already. */
+static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
+{
+	bool is_made;
+	hob_str key = hob_arena_printf(u->scratch, "%u%.*s", stack, HOB_FMT(path));
+	if (!key.data)
+		return hob_fail_memory(err, u->scratch, "composition");
+	*out = hob_name_map_get(&u->tree_map, key);
+	if (*out != HOB_NONE) {
+		if (u->trees[*out].busy)
+			*out = HOB_NONE;
+		return true;
+	}
+	u->trees = (hob_usd_tree *)hob_usd_more(u->scratch, u->trees, u->tree_count, &u->tree_capacity,
+											sizeof *u->trees);
+	uint32_t id = u->tree_count;
+	if (!u->trees || !hob_name_map_add(&u->tree_map, key, id, NULL))
+		return hob_fail_memory(err, u->scratch, "composition");
+	u->tree_count++;
+	u->trees[id] = (hob_usd_tree){.busy = true};
+	hob_usd_tree made = {0};
+	if (u->nesting >= HOB_LIMIT_USD_NESTING)
+		return hob_fail(err, LIMIT, "references in references: more than %llu levels", HOB_LIMIT_USD_NESTING);
+	u->nesting++;
+	bool done = make_tree(u, stack, path, &made, &is_made, err);
+	u->nesting--;
+	if (!done)
+		return false;
+	if (!is_made) {
+		*out = HOB_NONE;
+		return true;
+	}
+	u->trees[id] = made;
+	*out = id;
+	return true;
+}
+
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
+					  hob_error *err);
+
+/* A class that a reference brings is looked for in the namespace around the reference as well: that is how a stage overrides all
+ * uses of a class at once. */
+static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
+						hob_str path, hob_error *err)
+{
+	uint32_t parent = tree->sites[site].parent;
+	hob_str mapped;
+	if (parent == HOB_NONE || arc == HOB_USD_ROOT)
+		return true;
+	hob_usd_site transfer = tree->sites[site];
+	transfer.map_identity = true;
+	if (!hob_usd_path_step(u, &transfer, path, &mapped, err))
+		return false;
+	if (mapped.len == 0)
+		mapped = tree->sites[site].path;
+	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
+		return imply_class(u, tree, parent, arc, stack, path, err);
+	return add_class(u, tree, parent, arc, mapped, err);
+}
+
+/* Hangs the tree of {stack, path} below a site. */
+static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out,
+					   hob_error *err)
+{
+	uint32_t above, name = hob_usd_token(u, hob_path_name(path)), first = tree->count;
+	*out = HOB_NONE;
+	if (name == HOB_NONE)
+		return hob_fail_memory(err, u->scratch, "composition");
+	if (is_cycle(tree, site->parent, site->stack, path)) {
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
+					 HOB_FMT(path));
+		return true;
+	}
+	if (is_known(tree, site, path))
+		return true;
+	if (depth_of(path) > HOB_LIMIT_USD_DEPTH)
+		return hob_fail(err, LIMIT, "a path of more than %llu levels is referred to", HOB_LIMIT_USD_DEPTH);
+	if (!tree_of(u, site->stack, parent_of(path), &above, err))
+		return false;
+	if (above == HOB_NONE) {
+		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
+					 HOB_FMT(path));
+		return true;
+	}
+	hob_usd_tree parent = u->trees[above];
+	if (!extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site, err))
+		return false;
+	*out = first;
+	/* Classes that came with it from above. */
+	uint32_t last = tree->count;
+	for (uint32_t i = first + 1; i < last; i++) {
+		hob_usd_site child = tree->sites[i];
+		if (child.parent == first && (child.arc == HOB_USD_INHERIT || child.arc == HOB_USD_SPECIALIZE) &&
+			!imply_class(u, tree, first, child.arc, child.stack, child.path, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
+					  hob_error *err)
+{
+	const hob_usd_site *p = &tree->sites[parent];
+	hob_usd_site site = {.arc = arc,
+						 .parent = parent,
+						 .stack = p->stack,
+						 .from_depth = p->depth,
+						 .map_from = path,
+						 .map_to = p->path,
+						 .map_identity = true,
+						 .scale = 1};
+	uint32_t added, stack = p->stack;
+	if (path.len <= 1)
+		return true;
+	return add_target(u, tree, &site, path, &added, err) &&
+		   imply_class(u, tree, parent, arc, stack, path, err);
+}
+
+static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
+						hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_class(u, tree, id, arc, items[i].path, err))
+			return false;
+	return true;
+}
+
+static bool default_prim(hob_usd *u, uint32_t layer, hob_str *out, hob_error *err)
+{
+	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_defaultPrim));
+	*out = name;
+	if (name.len == 0)
+		return true;
+	return hob_usd_path_absolute(u, HOB_STR("/"), name, out, err);
+}
+
+static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
+						  const hob_usd_item *item, uint32_t from, hob_error *err)
+{
+	const hob_usd_site parent = tree->sites[id];
+	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0],
+			 added;
+	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth};
+	if (item->asset.len > 0) {
+		hob_str asset;
+		uint32_t variables = u->stacks[parent.stack].variables;
+		if (!hob_usd_expression(u, variables, item->asset, &asset, err) ||
+			(asset.len > 0 && !hob_usd_layer_open(u, from_layer, asset, &layer, err)))
+			return false;
+		if (layer == HOB_NONE || asset.len == 0)
+			return true;
+		if (!hob_usd_stack_open(u, layer, variables, &site.stack, err))
+			return false;
+	}
+	hob_str path = item->path;
+	if (path.len == 0 && !default_prim(u, layer, &path, err))
+		return false;
+	if (path.len <= 1) {
+		hob_usd_note(
+			u, "no-default-prim",
+			"layer '%.*s' names no default prim, and the reference at '%.*s' no prim; it brings nothing",
+			HOB_FMT(u->layers[layer].id), HOB_FMT(parent.path));
+		return true;
+	}
+	site.map_from = path;
+	site.map_to = parent.path;
+	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
+	site.scale = item->scale * u->stacks[parent.stack].scale[from] * hob_usd_rate(u, from_layer) /
+				 u->stacks[site.stack].rate;
+	if (!add_target(u, tree, &site, path, &added, err))
+		return false;
+	if (added != HOB_NONE && !hob_usd_has_specs(u, &tree->sites[added]) &&
+		tree->sites[added].first_child == HOB_NONE)
+		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to",
+					 HOB_FMT(u->layers[layer].id), HOB_FMT(path), HOB_FMT(parent.path));
+	return true;
+}
+
+static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
+						   hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_reference(u, tree, id, arc, &items[i], from[i], err))
+			return false;
+	return true;
+}
+
+/* What the stack moves to this place. */
+static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+{
+	const hob_usd_site *at = &tree->sites[id];
+	const hob_usd_stack *stack = &u->stacks[at->stack];
+	uint32_t move = at->arc == HOB_USD_VARIANT_ARC ? HOB_NONE : hob_usd_move_to(stack, at->path), added;
+	if (move == HOB_NONE)
+		return true;
+	hob_usd_site site = {.arc = HOB_USD_RELOCATE,
+						 .parent = id,
+						 .stack = at->stack,
+						 .from_depth = at->depth,
+						 .map_from = stack->move_from[move],
+						 .map_to = at->path,
+						 .map_identity = true,
+						 .scale = 1};
+	return add_target(u, tree, &site, site.map_from, &added, err);
+}
+
+/* ---- variants */
+
+static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
+{
+	const hob_usd_entry *entries =
+		value && value->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)value->data : NULL;
+	for (size_t i = 0; entries && i < value->count; i++)
+		if (hob_str_equal(entries[i].key, set)) {
+			*out = hob_usd_text(&entries[i].value);
+			return true;
+		}
+	return false;
+}
+
+/* What the setting usd.variants says of the set: "shading=red, lod=high". */
+static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
+{
+	while (asked.len > 0) {
+		size_t end = hob_str_find(asked, HOB_STR(","), 0);
+		hob_str one = hob_str_sub(asked, 0, end == SIZE_MAX ? asked.len : end);
+		asked = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(asked, end + 1, asked.len);
+		size_t equals = hob_str_find(one, HOB_STR("="), 0);
+		if (equals != SIZE_MAX && hob_str_equal(hob_text_trim(hob_str_sub(one, 0, equals)), set)) {
+			*out = hob_text_trim(hob_str_sub(one, equals + 1, one.len));
+			return out->len > 0;
+		}
+	}
+	return false;
+}
+
+static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_str *out, hob_error *err)
+{
+	uint32_t *order, count;
+	hob_arena_mark mark = hob_arena_save(&u->passing);
+	*out = HOB_STR("");
+	if (!hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
+		return false;
+	bool found = false;
+	uint32_t variables = HOB_NONE;
+	for (uint32_t i = 0; i < count && !found; i++) {
+		const hob_usd_site *site = &tree->sites[order[i]];
+		const hob_usd_stack *stack = &u->stacks[site->stack];
+		variables = stack->variables;
+		for (uint32_t k = 0; k < stack->layer_count && !found; k++)
+			found = site->specs[k] != HOB_NONE &&
+					choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
+												HOB_USD_T_variantSelection),
+							  set, out);
+	}
+	hob_arena_restore(&u->passing, mark);
+	return !found || hob_usd_expression(u, variables, *out, out, err);
+}
+
+/* What there is to choose, for people; each set once. */
+static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
+{
+	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	hob_buf names = {0};
+	if (!begin.data)
+		return hob_fail_memory(err, u->scratch, "a variant");
+	for (uint32_t i = 0; i < stack->layer_count; i++) {
+		const hob_usd_layer *layer = &u->layers[stack->layers[i]];
+		uint32_t spec =
+			site->specs[i] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[i]].first[HOB_USD_VARIANT];
+		for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
+			hob_str name = u->tokens[layer->specs[spec].name];
+			if (hob_str_starts(name, begin) && names.size < 120)
+				hob_buf_printf(&names, "%s%.*s", names.size > 0 ? ", " : "",
+							   HOB_FMT(hob_str_sub(name, begin.len, name.len - 1)));
+		}
+	}
+	hob_str key = hob_arena_printf(u->scratch, "{%.*s", HOB_FMT(site->path));
+	key = key.data ? hob_arena_printf(u->scratch, "%.*s=%.*s", HOB_FMT(begin), HOB_FMT(key)) : key;
+	if (key.data && names.size > 0 && hob_usd_known(u, key) == HOB_NONE && hob_usd_token(u, key) != HOB_NONE)
+		hob_usd_info(u, "variants",
+					 "variant set '%.*s' of '%.*s': %.*s, of %.*s; the setting usd.variants chooses",
+					 HOB_FMT(set), HOB_FMT(site->path), HOB_FMT(choice.len > 0 ? choice : HOB_STR("none")),
+					 HOB_FMT(hob_buf_str(&names)));
+	hob_buf_release(&names);
+	return key.data || hob_fail_memory(err, u->scratch, "a variant");
+}
+
+static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t name)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	bool found = false;
+	for (uint32_t i = 0; name != HOB_NONE && i < stack->layer_count && !found; i++)
+		found = site->specs[i] != HOB_NONE && hob_usd_spec_find(&u->layers[stack->layers[i]], site->specs[i],
+																HOB_USD_VARIANT, name) != HOB_NONE;
+	return found;
+}
+
+static bool name_choice(hob_usd *u, hob_str set, hob_str choice, uint32_t *name, hob_error *err)
+{
+	hob_str text = hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
+	*name = text.data ? hob_usd_known(u, text) : HOB_NONE;
+	return text.data || hob_fail_memory(err, u->scratch, "a variant");
+}
+
+static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *added, hob_error *err)
+{
+	hob_str choice, asked;
+	uint32_t made, name;
+	if (!find_choice(u, tree, set, &choice, err))
+		return false;
+	if (asked_choice(u->request->usd_variants, set, &asked)) {
+		if (!name_choice(u, set, asked, &name, err))
+			return false;
+		if (has_variant(u, &tree->sites[id], name))
+			choice = asked;
+		else
+			hob_usd_note(
+				u, "no-variant",
+				"variant set '%.*s' of '%.*s' has no '%.*s', which the setting usd.variants asks for",
+				HOB_FMT(set), HOB_FMT(tree->sites[id].path), HOB_FMT(asked));
+	}
+	if (!tell_choices(u, &tree->sites[id], set, choice, err) || !name_choice(u, set, choice, &name, err))
+		return false;
+	if (choice.len == 0 || name == HOB_NONE)
+		return true;
+	hob_usd_site site = tree->sites[id];
+	const hob_usd_stack *stack = &u->stacks[site.stack];
+	const uint32_t *specs = site.specs;
+	site.arc = HOB_USD_VARIANT_ARC;
+	site.parent = id;
+	site.from_depth = site.depth;
+	site.offset = 0;
+	site.scale = 1;
+	site.arcs_done = site.variants_done = false;
+	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
+	if (!site.specs)
+		return hob_fail_memory(err, u->scratch, "composition");
+	for (uint32_t i = 0; i < stack->layer_count; i++)
+		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
+											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
+																 HOB_USD_VARIANT, name);
+	*added = hob_usd_has_specs(u, &site);
+	return !*added || add_site(u, tree, &site, &made, err);
+}
+
+static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool *added, hob_error *err)
+{
+	hob_usd_item *items;
+	uint32_t *from, count;
+	tree->sites[id].variants_done = true;
+	if (!hob_usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_variant(u, tree, id, items[i].path, added, err))
+			return false;
+	return true;
+}
+
+/* ---- value clips */
+
+static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+{
+	const hob_usd_site parent = tree->sites[id];
+	for (uint32_t k = 0; k < u->stacks[parent.stack].layer_count; k++) {
+		uint32_t layer = u->stacks[parent.stack].layers[k], made;
+		const hob_usd_value *sets =
+			parent.specs[k] == HOB_NONE
+				? NULL
+				: hob_usd_field_get(&u->layers[layer], parent.specs[k], HOB_USD_T_clips);
+		for (size_t i = 0; sets && sets->kind == HOB_USD_DICTIONARY && i < sets->count; i++) {
+			hob_usd_site site = parent;
+			site.arc = HOB_USD_CLIPS;
+			site.parent = id;
+			site.from_depth = parent.depth;
+			site.map_from = site.map_to = parent.path;
+			site.map_identity = true;
+			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
+			if (!site.specs)
+				return hob_fail_memory(err, u->scratch, "composition");
+			if (!hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
+									 (const hob_usd_entry *)sets->data + i, &site.stack, site.specs, err))
+				return false;
+			site.offset = u->stacks[parent.stack].offset[k];
+			site.scale = u->stacks[parent.stack].scale[k];
+			if (site.stack != HOB_NONE && !add_site(u, tree, &site, &made, err))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the whole tree */
+
+/* All arcs but variants, of all sites; sites that come in do so at the end of the array. */
+static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+{
+	for (uint32_t i = 0; i < tree->count; i++) {
+		if (tree->sites[i].arcs_done)
+			continue;
+		tree->sites[i].arcs_done = true;
+		if (!add_moved(u, tree, i, err))
+			return false;
+		if (!hob_usd_has_specs(u, &tree->sites[i]))
+			continue;
+		if (!add_clips(u, tree, i, err) ||
+			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
+			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||
+			!add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD, err) ||
+			!add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE, err))
+			return false;
+	}
+	return true;
+}
+
+/* Variants come last, strongest site first, because any site may choose, also one that another variant brings. */
+static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+{
+	for (bool added = true; added;) {
+		uint32_t *order, count, i = 0;
+		added = false;
+		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
+			return false;
+		for (; i < count && !added; i++)
+			if (!tree->sites[order[i]].variants_done && !add_variants(u, tree, order[i], &added, err))
+				return false;
+	}
+	return true;
+}
+
+bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
+						hob_error *err)
+{
+	hob_usd_tree made = {0};
+	hob_arena_mark mark = hob_arena_save(&u->passing);
+	if (!extend(u, parent, name, local ? LOCAL : FOREIGN, &made, NULL, err) || !evaluate(u, &made, err))
+		return false;
+	*out = (hob_usd_tree){.count = made.count, .capacity = made.count};
+	out->sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
+	if (out->sites)
+		memcpy(out->sites, made.sites, made.count * sizeof *made.sites);
+	hob_arena_restore(&u->passing, mark);
+	return out->sites || hob_fail_memory(err, u->scratch, "composition");
+}

@@ -1,0 +1,123 @@
+#include "usd_skel.h"
+
+#include "../shape.h"
+#include "../text.h"
+
+#include <math.h>
+
+bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out, hob_error *err)
+{
+	hob_model *m = &b->model;
+	if (m->node_count >= HOB_LIMIT_NODES)
+		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
+	hob_node *nodes =
+		(hob_node *)hob_usd_more(b->u->scratch, m->nodes, m->node_count, &b->node_room, sizeof *nodes);
+	hob_str kept = hob_text_name(b->u->result, name);
+	if (!nodes || !kept.data)
+		return hob_fail_memory(err, b->u->scratch, "nodes");
+	m->nodes = nodes;
+	*out = m->node_count++;
+	nodes[*out] = hob_shape_plain_node(kept);
+	nodes[*out].parent = parent;
+	nodes[*out].source = HOB_NONE;
+	if (parent == HOB_NONE) {
+		m->scene_roots = (uint32_t *)hob_usd_more(b->u->scratch, m->scene_roots, m->scene_root_count,
+												  &b->root_room, sizeof *m->scene_roots);
+		if (!m->scene_roots)
+			return hob_fail_memory(err, b->u->scratch, "nodes");
+		m->scene_roots[m->scene_root_count++] = *out;
+	}
+	return true;
+}
+
+/* What holds other things' data, and is no place in the scene. */
+static bool is_data(hob_str type)
+{
+	static const char *const types[] = {"Material",		 "Shader",	   "NodeGraph",		 "GeomSubset",
+										"SkelAnimation", "BlendShape", "RenderSettings", "RenderProduct",
+										"RenderVar",	 "Backdrop",   "PhysicsScene",	 "CoordSysBinding"};
+	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
+		if (hob_str_equal(type, hob_str_of(types[i])))
+			return true;
+	return false;
+}
+
+/* Hangs the prim's node in the scene: where the stack of transforms is reset, on the root. */
+static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context, uint32_t *node,
+				  hob_error *err)
+{
+	double local[16];
+	bool resets, moves;
+	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
+	uint32_t root = b->u->z_up ? 0 : HOB_NONE;
+	if (!hob_usd_add_node(b, b->u->tokens[prim->name],
+						  resets && context.instancers == 0 ? root : context.node, node, err))
+		return false;
+	hob_usd_place(&b->model.nodes[*node], local);
+	if (!moves)
+		return true;
+	b->moving = (hob_usd_moving *)hob_usd_more(b->u->scratch, b->moving, b->moving_count, &b->moving_room,
+											   sizeof *b->moving);
+	if (!b->moving)
+		return hob_fail_memory(err, b->u->scratch, "animation");
+	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), *node};
+	return true;
+}
+
+static bool is_hidden(const hob_usd *u, const hob_usd_prim *prim)
+{
+	return hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("visibility"))), HOB_STR("invisible"));
+}
+
+static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
+{
+	hob_str type = b->u->prims[id].type;
+	if (hob_str_equal(type, HOB_STR("Mesh")))
+		return hob_usd_build_mesh(b, id, node, err) && hob_usd_skin_later(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("PointInstancer")))
+		return hob_usd_build_instancer(b, id, node, context, err);
+	if (hob_str_equal(type, HOB_STR("Skeleton")))
+		return hob_usd_build_skeleton(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("Camera")))
+		return hob_usd_build_camera(b, id, node, err);
+	if (hob_str_ends_nocase(type, HOB_STR("Light")))
+		return hob_usd_build_light(b, id, node, err);
+	return hob_usd_build_shape(b, id, node, err);
+}
+
+bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
+{
+	hob_usd_prim *prim = &b->u->prims[id];
+	if (is_data(prim->type))
+		return true;
+	/* What bones bend is seen even if they are not. */
+	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
+	if (!bones && is_hidden(b->u, prim)) {
+		b->hidden++;
+		return true;
+	}
+	hob_str purpose = hob_usd_text(hob_usd_still(b->u, prim, HOB_STR("purpose")));
+	if (purpose.len > 0)
+		context.unseen =
+			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
+	uint32_t node;
+	if (!place(b, prim, context, &node, err))
+		return false;
+	prim->node = node;
+	b->unseen += context.unseen && !bones;
+	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
+		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
+	context.node = node;
+	/* An instancer draws its prototypes itself. */
+	return hob_str_equal(prim->type, HOB_STR("PointInstancer")) ||
+		   hob_usd_build_children(b, id, context, err);
+}
+
+bool hob_usd_build_children(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
+{
+	const hob_usd *u = b->u;
+	for (uint32_t c = u->prims[id].first_child; c != HOB_NONE; c = u->prims[c].next)
+		if (u->prims[c].defined && !u->prims[c].abstract && !hob_usd_build_prim(b, c, context, err))
+			return false;
+	return true;
+}

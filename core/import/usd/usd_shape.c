@@ -1,0 +1,353 @@
+#include "usd_build.h"
+
+#include "../shape.h"
+
+#include <math.h>
+
+enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
+
+/* A piece of the outline that is turned around an axis: both ends as distance from the axis and height, with their normals. */
+typedef struct edge {
+	double r[2], z[2], nr[2], nz[2];
+} edge_t;
+
+static double number_at(const hob_usd *u, const hob_usd_prim *prim, const char *name, double fallback)
+{
+	return hob_usd_number(hob_usd_still(u, prim, hob_str_of(name)), fallback);
+}
+
+static hob_str word_at(const hob_usd *u, const hob_usd_prim *prim, const char *name)
+{
+	return hob_usd_text(hob_usd_still(u, prim, hob_str_of(name)));
+}
+
+/* ---- outlines */
+
+static uint32_t arc(edge_t *to, double radius, double height, double from, double until)
+{
+	const double pi = 3.14159265358979323846;
+	for (int i = 0; i < ALONG; i++)
+		for (int k = 0; k < 2; k++) {
+			int step = i + k;
+			double angle = (from + (until - from) * step / ALONG) * pi, c = cos(angle), s = sin(angle);
+			bool pole = fabs(fabs(s) - 1) < 1e-9;
+			to[i].nr[k] = pole ? 0 : c;
+			to[i].nz[k] = s;
+			to[i].r[k] = to[i].nr[k] * radius;
+			to[i].z[k] = s * radius + height;
+		}
+	return ALONG;
+}
+
+static edge_t straight(double r0, double z0, double r1, double z1)
+{
+	double nr = z1 - z0, nz = r0 - r1, length = sqrt(nr * nr + nz * nz);
+	length = length > 0 ? length : 1;
+	return (edge_t){{r0, r1}, {z0, z1}, {nr / length, nr / length}, {nz / length, nz / length}};
+}
+
+static uint32_t outline(const hob_usd *u, const hob_usd_prim *prim, edge_t *to)
+{
+	uint32_t count = 0;
+	double radius = number_at(u, prim, "radius", 1), half = number_at(u, prim, "height", 2) / 2;
+	if (hob_str_equal(prim->type, HOB_STR("Sphere")))
+		return arc(to, radius, 0, -0.5, 0.5);
+	if (hob_str_equal(prim->type, HOB_STR("Capsule"))) {
+		radius = number_at(u, prim, "radius", 0.5);
+		half = number_at(u, prim, "height", 1) / 2;
+		count = arc(to, radius, -half, -0.5, 0);
+		to[count++] = straight(radius, -half, radius, half);
+		return count + arc(to + count, radius, half, 0, 0.5);
+	}
+	to[count++] = straight(0, -half, radius, -half);
+	if (hob_str_equal(prim->type, HOB_STR("Cone"))) {
+		to[count++] = straight(radius, -half, 0, half);
+		return count;
+	}
+	to[count++] = straight(radius, -half, radius, half);
+	to[count++] = straight(radius, half, 0, half);
+	return count;
+}
+
+/* ---- turning */
+
+typedef struct surface {
+	float *points, *normals;
+	int32_t *counts, *indices;
+	uint32_t point_count, face_count, corner_count;
+	int axis; /* which coordinate the height is */
+} surface_t;
+
+static bool allocate(hob_usd *u, uint32_t faces, surface_t *s, hob_error *err)
+{
+	size_t corners = (size_t)faces * 4;
+	s->points = HOB_NEW(u->scratch, float, corners * 3);
+	s->normals = HOB_NEW(u->scratch, float, corners * 3);
+	s->counts = HOB_NEW(u->scratch, int32_t, faces);
+	s->indices = HOB_NEW(u->scratch, int32_t, corners);
+	return (s->points && s->normals && s->counts && s->indices) ||
+		   hob_fail_memory(err, u->scratch, "a shape");
+}
+
+static void put_corner(surface_t *s, const double point[3], const double normal[3])
+{
+	for (int i = 0; i < 3; i++) {
+		int to = (s->axis + 1 + i) % 3;
+		s->points[s->point_count * 3 + (uint32_t)to] = (float)point[i];
+		s->normals[s->corner_count * 3 + (uint32_t)to] = (float)normal[i];
+	}
+	s->indices[s->corner_count++] = (int32_t)s->point_count++;
+}
+
+static void put_ring(surface_t *s, const edge_t *e)
+{
+	const double turn = 2 * 3.14159265358979323846 / AROUND;
+	for (int i = 0; i < AROUND; i++) {
+		uint32_t before = s->corner_count;
+		/* Counter-clockwise from outside; at the axis both corners are one. */
+		static const struct {
+			int end, side;
+		} order[] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}};
+		for (size_t k = 0; k < HOB_COUNT_OF(order); k++) {
+			int end = order[k].end, step = (i + order[k].side) % AROUND;
+			if (e->r[end] == 0 && order[k].side == 1)
+				continue;
+			double c = cos(turn * step), q = sin(turn * step);
+			put_corner(s, (double[3]){e->r[end] * c, e->r[end] * q, e->z[end]},
+					   (double[3]){e->nr[end] * c, e->nr[end] * q, e->nz[end]});
+		}
+		s->counts[s->face_count++] = (int32_t)(s->corner_count - before);
+	}
+}
+
+static void put_box_side(surface_t *s, int axis, double sign, const double half[3])
+{
+	static const double around[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+	double normal[3] = {0};
+	normal[axis] = sign;
+	for (int k = 0; k < 4; k++) {
+		const double *at = around[sign > 0 ? k : 3 - k];
+		double point[3];
+		point[axis] = sign * half[axis];
+		point[(axis + 1) % 3] = at[0] * half[(axis + 1) % 3];
+		point[(axis + 2) % 3] = at[1] * half[(axis + 2) % 3];
+		put_corner(s, point, normal);
+	}
+	s->counts[s->face_count++] = 4;
+}
+
+static int axis_of(const hob_usd *u, const hob_usd_prim *prim)
+{
+	hob_str axis = word_at(u, prim, "axis");
+	return axis.len == 1 && axis.data[0] >= 'X' && axis.data[0] <= 'Z' ? axis.data[0] - 'X' : 2;
+}
+
+static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	hob_usd *u = b->u;
+	const hob_usd_prim *prim = &u->prims[id];
+	surface_t s = {.axis = 2};
+	hob_str type = prim->type;
+	edge_t edges[EDGES];
+	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
+	uint32_t count = is_cube || is_plane ? 0 : outline(u, prim, edges);
+	if (!allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s, err))
+		return false;
+	if (is_cube) {
+		double half = number_at(u, prim, "size", 2) / 2;
+		for (int side = 0; side < 6; side++)
+			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
+	} else if (is_plane) {
+		s.axis = axis_of(u, prim);
+		put_box_side(&s, 2, 1,
+					 (double[3]){number_at(u, prim, "width", 2) / 2, number_at(u, prim, "length", 2) / 2, 0});
+	} else {
+		s.axis = axis_of(u, prim);
+		for (uint32_t i = 0; i < count; i++)
+			put_ring(&s, &edges[i]);
+	}
+	hob_usd_polygons g = {.points = s.points,
+						  .point_count = s.point_count,
+						  .counts = s.counts,
+						  .indices = s.indices,
+						  .face_count = s.face_count,
+						  .corner_count = s.corner_count,
+						  .corner_normals = s.normals};
+	g.left_handed = hob_str_equal(word_at(u, prim, "orientation"), HOB_STR("leftHanded"));
+	g.double_sided = number_at(u, prim, "doubleSided", is_plane) != 0;
+	return hob_usd_polygons_build(b, id, node, &g, err);
+}
+
+/* ---- points and curves */
+
+static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topology topology, float *points,
+					  uint32_t point_count, uint32_t *indices, uint32_t index_count, hob_error *err)
+{
+	hob_mesh *mesh;
+	hob_str binding;
+	uint32_t material;
+	float color[4] = {1, 1, 1, 1};
+	hob_usd_primvar_one(b->u, id, HOB_STR("displayColor"), 3, color);
+	if (!hob_usd_binding(b->u, id, &binding, err) ||
+		!hob_usd_material(b, binding, false, color, &material, err) || !hob_usd_add_mesh(b, node, &mesh, err))
+		return false;
+	b->source_meshes++;
+	mesh->material = material;
+	mesh->topology = topology;
+	mesh->position = points;
+	mesh->vertex_count = point_count;
+	mesh->indices = indices;
+	mesh->index_count = index_count;
+	hob_shape_fix_positions(mesh, b->u->notes);
+	return true;
+}
+
+static bool build_points(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	const float *points;
+	size_t count;
+	hob_usd *u = b->u;
+	if (!hob_usd_floats(u, hob_usd_still(u, &u->prims[id], HOB_STR("points")), 3, &points, &count, err))
+		return false;
+	if (count == 0)
+		return true;
+	if (count > HOB_LIMIT_VERTICES)
+		return hob_fail(err, LIMIT, "%zu points, at most %llu are allowed", count, HOB_LIMIT_VERTICES);
+	float *kept = HOB_NEW(u->result, float, count * 3);
+	uint32_t *indices = HOB_NEW(u->result, uint32_t, count);
+	if (!kept || !indices)
+		return hob_fail_memory(err, u->result, "points");
+	memcpy(kept, points, count * 3 * sizeof *kept);
+	for (uint32_t i = 0; i < count; i++)
+		indices[i] = i;
+	return thin_mesh(b, id, node, HOB_POINTS, kept, (uint32_t)count, indices, (uint32_t)count, err);
+}
+
+typedef enum basis { LINEAR, BEZIER, BSPLINE, CATMULL } basis_t;
+
+static void weights_at(basis_t basis, double t, double w[4])
+{
+	double r = 1 - t, t2 = t * t, t3 = t2 * t;
+	if (basis == BEZIER) {
+		w[0] = r * r * r, w[1] = 3 * t * r * r, w[2] = 3 * t2 * r, w[3] = t3;
+	} else if (basis == BSPLINE) {
+		w[0] = r * r * r / 6, w[1] = (3 * t3 - 6 * t2 + 4) / 6, w[2] = (-3 * t3 + 3 * t2 + 3 * t + 1) / 6,
+		w[3] = t3 / 6;
+	} else {
+		w[0] = (-t3 + 2 * t2 - t) / 2, w[1] = (3 * t3 - 5 * t2 + 2) / 2, w[2] = (-3 * t3 + 4 * t2 + t) / 2,
+		w[3] = (t3 - t2) / 2;
+	}
+}
+
+typedef struct curves {
+	const float *points;
+	float *out;
+	uint32_t *lines, vertices, indices;
+	basis_t basis;
+	bool periodic, pinned;
+} curves_t;
+
+static uint32_t segments_of(const curves_t *c, uint32_t count)
+{
+	if (c->basis == LINEAR)
+		return count < 2 ? 0 : c->periodic ? count : count - 1;
+	if (c->basis == BEZIER)
+		return c->periodic ? count / 3 : count < 4 ? 0 : (count - 1) / 3;
+	return count < 2 ? 0 : c->periodic ? count : c->pinned ? count - 1 : count < 4 ? 0 : count - 3;
+}
+
+/* Control point `at` of a curve, which may lie before its start or behind its end. */
+static void control(const curves_t *c, const float *points, uint32_t count, int64_t at, double out[3])
+{
+	const float *end = points + (at < 0 ? 0 : (size_t)(count - 1) * 3),
+				*inner = points + (at < 0 ? 1 : (size_t)count - 2) * 3;
+	bool outside = at < 0 || at >= count;
+	for (int k = 0; k < 3; k++)
+		out[k] = !outside	   ? (double)points[at * 3 + k]
+				 : c->periodic ? (double)points[((at + count) % count) * 3 + k]
+							   : 2 * (double)end[k] - (double)inner[k];
+}
+
+static void put_curve(curves_t *c, const float *points, uint32_t count)
+{
+	uint32_t segments = segments_of(c, count), steps = c->basis == LINEAR ? 1 : CURVE_STEPS,
+			 first = c->vertices;
+	for (uint32_t s = 0; s <= segments * steps && segments > 0; s++) {
+		uint32_t segment = s / steps < segments ? s / steps : segments - 1;
+		double w[4] = {0, 0, 0, 0}, t = (double)(s - segment * steps) / steps, p[3], sum[3] = {0};
+		int64_t from =
+			c->basis == BEZIER ? (int64_t)segment * 3 : (int64_t)segment - (c->pinned || c->periodic);
+		if (c->basis == LINEAR)
+			from = segment, w[0] = 1 - t, w[1] = t;
+		else
+			weights_at(c->basis, t, w);
+		for (int i = 0; i < 4; i++) {
+			if (w[i] == 0)
+				continue;
+			control(c, points, count, from + i, p);
+			for (int k = 0; k < 3; k++)
+				sum[k] += w[i] * p[k];
+		}
+		for (int k = 0; k < 3; k++)
+			c->out[(size_t)c->vertices * 3 + (size_t)k] = (float)sum[k];
+		if (c->vertices++ > first) {
+			c->lines[c->indices++] = c->vertices - 2;
+			c->lines[c->indices++] = c->vertices - 1;
+		}
+	}
+}
+
+static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	hob_usd *u = b->u;
+	const hob_usd_prim *prim = &u->prims[id];
+	size_t point_count, at = 0;
+	curves_t c = {.basis = LINEAR};
+	if (!hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &c.points, &point_count, err))
+		return false;
+	const hob_usd_value *counts = hob_usd_still(u, prim, HOB_STR("curveVertexCounts"));
+	hob_str basis = word_at(u, prim, "basis"), wrap = word_at(u, prim, "wrap");
+	if (hob_str_equal(prim->type, HOB_STR("BasisCurves")) &&
+		!hob_str_equal(word_at(u, prim, "type"), HOB_STR("linear")))
+		c.basis = hob_str_equal(basis, HOB_STR("bspline"))		? BSPLINE
+				  : hob_str_equal(basis, HOB_STR("catmullRom")) ? CATMULL
+																: BEZIER;
+	c.periodic = hob_str_equal(wrap, HOB_STR("periodic"));
+	c.pinned = hob_str_equal(wrap, HOB_STR("pinned")) && c.basis != BEZIER;
+	if (point_count > HOB_LIMIT_VERTICES / (CURVE_STEPS + 2))
+		return hob_fail(err, LIMIT, "%zu control points", point_count);
+	size_t room = point_count * (CURVE_STEPS + 1) + 1;
+	c.out = HOB_NEW(u->result, float, room * 3);
+	c.lines = HOB_NEW(u->result, uint32_t, room * 2);
+	if (!c.out || !c.lines)
+		return hob_fail_memory(err, u->result, "curves");
+	for (size_t i = 0; counts && i < counts->count; i++) {
+		double count = hob_usd_component(counts, i);
+		if (!(count >= 0) || count > (double)(point_count - at))
+			break;
+		if (count >= 2)
+			put_curve(&c, c.points + at * 3, (uint32_t)count);
+		at += (size_t)count;
+	}
+	return c.indices == 0 || thin_mesh(b, id, node, HOB_LINES, c.out, c.vertices, c.lines, c.indices, err);
+}
+
+bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	static const char *const solids[] = {"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane"};
+	static const char *const unread[] = {"NurbsPatch",	  "TetMesh",	"Volume",
+										 "HermiteCurves", "Cylinder_1", "Capsule_1"};
+	hob_str type = b->u->prims[id].type;
+	for (size_t i = 0; i < HOB_COUNT_OF(solids); i++)
+		if (hob_str_equal(type, hob_str_of(solids[i])))
+			return build_solid(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("Points")))
+		return build_points(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("BasisCurves")) || hob_str_equal(type, HOB_STR("NurbsCurves")))
+		return build_curves(b, id, node, err);
+	for (size_t i = 0; i < HOB_COUNT_OF(unread); i++)
+		if (hob_str_equal(type, hob_str_of(unread[i])))
+			hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out",
+						 HOB_FMT(b->u->prims[id].path), HOB_FMT(type));
+	return true;
+}

@@ -1,0 +1,180 @@
+#include "x3d_private.h"
+
+#include "../importers.h"
+#include "../../model/model_scale.h"
+#include "../text.h"
+#include "../zip.h"
+
+enum { TEXT_MAX = 1 << 30 };
+
+/* ---- DEF and USE */
+
+typedef struct definitions {
+	hob_x3d *x;
+	hob_name_map names; /* -> index in `elements` */
+	hob_buf elements;	/* hob_x3d_ptr: who bears the name now */
+	uint32_t missing;
+} definitions;
+
+static bool define(definitions *d, hob_x3d_ptr e, hob_str name, hob_error *err)
+{
+	uint32_t index = HOB_LISTS_COUNT(d->elements, hob_x3d_ptr), known;
+	if (!hob_name_map_add(&d->names, name, index, &known))
+		return hob_fail_memory(err, d->x->request->scratch, "names");
+	if (known != index)
+		*HOB_LISTS_AT(d->elements, hob_x3d_ptr, known) = e;
+	else
+		hob_buf_put(&d->elements, &e, sizeof e);
+	return !d->elements.failed || hob_fail(err, MEMORY, "no memory left for names");
+}
+
+/* In the order of the file: a name may be given again, and a USE means the last one before it. */
+static bool walk(definitions *d, hob_error *err)
+{
+	for (hob_x3d_ptr e = d->x->xml.root; e; e = hob_xml_after(e, d->x->xml.root)) {
+		hob_str use = hob_xml_attr(e, HOB_STR("USE")), name = hob_xml_attr(e, HOB_STR("DEF"));
+		hob_x3d_ptr *to = &d->x->target[e->number];
+		*to = e;
+		if (use.len > 0) {
+			uint32_t index = hob_name_map_get(&d->names, use);
+			*to = index == HOB_NONE ? NULL : *HOB_LISTS_AT(d->elements, hob_x3d_ptr, index);
+			d->missing += *to == NULL;
+		} else if (name.len > 0 && !define(d, e, name, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool resolve(hob_x3d *x, hob_error *err)
+{
+	definitions d = {.x = x};
+	x->target = HOB_NEW(x->request->scratch, hob_x3d_ptr, x->xml.element_count);
+	if (!x->target)
+		return hob_fail_memory(err, x->request->scratch, "nodes");
+	hob_name_map_init(&d.names, x->request->scratch);
+	bool done = walk(&d, err);
+	if (d.missing > 0)
+		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.missing-use",
+					 "%u USE name%s nothing defined before; left out", d.missing, d.missing == 1 ? "s" : "");
+	hob_buf_release(&d.elements);
+	return done;
+}
+
+/* ---- which encoding */
+
+static bool read_tree(hob_x3d *x, hob_error *err)
+{
+	const hob_import_request *request = x->request;
+	hob_bytes file = request->file;
+	if (file.size > 1 && file.data[0] == 0x1F && file.data[1] == 0x8B &&
+		!hob_gzip_unpack(request->scratch, request->file, TEXT_MAX, &file))
+		return hob_fail(err, CORRUPT,
+						"the file is compressed with gzip and cannot be unpacked; export it again");
+	hob_str text = hob_text_decode(request->scratch, file);
+	if (!text.data && file.size > 0)
+		return hob_fail_memory(err, request->scratch, "the text");
+	if (hob_str_starts(text, HOB_STR("#VRML V1")))
+		return hob_fail(err, UNSUPPORTED, "this is VRML 1.0; convert it to VRML97, or export glTF");
+	if (hob_str_starts(text, HOB_STR("#VRML")) || hob_str_starts(text, HOB_STR("#X3D")))
+		return hob_x3d_read_text(request, text, &x->xml, err);
+	if (hob_text_trim(text).len == 0 || hob_text_trim(text).data[0] != '<')
+		return hob_fail(
+			err, CORRUPT,
+			"the file begins neither with '#VRML V2.0 utf8' nor as XML; it is damaged or bears the wrong "
+			"extension");
+	if (!hob_xml_parse(request->scratch, file, NULL, &x->xml, err))
+		return false;
+	return hob_x3d_is(x->xml.root, "X3D") ||
+		   hob_fail(err, CORRUPT,
+					"the first element is <%.*s>, not <X3D>; the file bears the wrong extension",
+					HOB_FMT(x->xml.root->name));
+}
+
+/* ---- head: generator, unit */
+
+static bool read_head(hob_x3d *x, hob_error *err)
+{
+	hob_x3d_ptr head = hob_xml_child(x->xml.root, HOB_STR("head"));
+	x->unit = hob_x3d_float(x->xml.root, "unit", 1);
+	for (hob_x3d_ptr e = head ? head->first : NULL; e; e = e->next) {
+		if (hob_x3d_is(e, "unit") && hob_str_equal(hob_xml_attr(e, HOB_STR("category")), HOB_STR("length")))
+			x->unit = hob_x3d_float(e, "conversionFactor", 1);
+		if (!hob_x3d_is(e, "meta") || !hob_str_equal(hob_xml_attr(e, HOB_STR("name")), HOB_STR("generator")))
+			continue;
+		x->model->generator = hob_text_name(x->request->result, hob_xml_attr(e, HOB_STR("content")));
+		if (!x->model->generator.data)
+			return hob_fail_memory(err, x->request->result, "a name");
+	}
+	if (x->request->keep_units)
+		x->unit = 1;
+	if (!(x->unit > 1e-9f && x->unit < 1e9f)) {
+		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.unit",
+					 "the file's unit of length is not a usable number; lengths are read as metres");
+		x->unit = 1;
+	}
+	return true;
+}
+
+/* ---- what the file holds */
+
+static void count(hob_x3d *x)
+{
+	hob_census *seen = x->request->seen;
+	for (hob_x3d_ptr e = seen ? x->xml.root : NULL; e; e = hob_xml_after(e, x->xml.root)) {
+		static const char *const textures[] = {"ImageTexture", "PixelTexture", "MultiTexture", NULL};
+		hob_census_add(seen, HOB_CENSUS_COLOR_MAPS,
+					   hob_x3d_is(e, "Appearance") && hob_x3d_child(x, e, textures) &&
+						   seen->count[HOB_CENSUS_COLOR_MAPS] == 0);
+		hob_census_add(seen, HOB_CENSUS_SURFACES,
+					   hob_x3d_is(e, "Shape") && e->first && seen->count[HOB_CENSUS_SURFACES] == 0);
+		hob_census_add(seen, HOB_CENSUS_CAMERAS, hob_x3d_is(e, "Viewpoint") && !hob_x3d_has(e, "USE"));
+		hob_census_add(seen, HOB_CENSUS_LIGHTS,
+					   (hob_x3d_is(e, "DirectionalLight") || hob_x3d_is(e, "PointLight") ||
+						hob_x3d_is(e, "SpotLight")) &&
+						   !hob_x3d_has(e, "USE"));
+	}
+}
+
+/* ---- the trunk */
+
+static bool read_document(hob_x3d *x, hob_error *err)
+{
+	hob_model *m = x->model;
+	if (!read_tree(x, err) || !resolve(x, err) || !read_head(x, err))
+		return false;
+	count(x);
+	if (!hob_x3d_nodes(x, err) || !hob_lists_take(&x->lists, m, err) ||
+		(x->unit != 1 && !hob_model_scale(m, x->unit, x->request->result, err)))
+		return false;
+	m->unit = x->unit == 1 ? 0 : x->unit;
+	m->space.material_colors = m->space.vertex_colors = HOB_COLORS_LINEAR;
+	if (m->mesh_count == 0 && m->camera_count == 0 && m->light_count == 0 && m->node_count < 2)
+		return hob_fail(err, EMPTY, "the file shows no shape, viewpoint or light");
+	return true;
+}
+
+static bool x3d_import(const hob_import_request *request, hob_model *out, hob_error *err)
+{
+	hob_model model = {0};
+	hob_x3d x = {.request = request, .model = &model};
+	hob_lists_init(&x.lists, request);
+	hob_name_map_init(&x.materials, request->scratch);
+	hob_name_map_init(&x.meshes, request->scratch);
+	bool done = read_document(&x, err);
+	hob_lists_release(&x.lists);
+	hob_polygon_release(&x.polygon);
+	if (done)
+		*out = model;
+	return done;
+}
+
+static const char *const extensions[] = {"x3d", "x3dv", "wrl", "vrml", NULL};
+
+const hob_importer hob_x3d_importer = {
+	.name = "x3d",
+	.version = 1,
+	.extensions = extensions,
+	.import = x3d_import,
+	.library_version = hob_xml_version,
+};

@@ -1,0 +1,148 @@
+#include "x3d_private.h"
+
+#include "../number.h"
+#include "../text.h"
+
+hob_x3d_ptr hob_x3d_child(const hob_x3d *x, hob_x3d_ptr e, const char *const *types)
+{
+	for (hob_x3d_ptr c = e ? e->first : NULL; c; c = c->next) {
+		hob_x3d_ptr real = hob_x3d_real(x, c);
+		for (const char *const *type = types; real && *type; type++)
+			if (hob_x3d_is(real, *type))
+				return real;
+	}
+	return NULL;
+}
+
+bool hob_x3d_has(hob_x3d_ptr e, const char *field)
+{
+	return e && hob_xml_attr(e, hob_str_of(field)).data != NULL;
+}
+
+bool hob_x3d_bool(hob_x3d_ptr e, const char *field, bool otherwise)
+{
+	hob_str text = e ? hob_text_trim(hob_xml_attr(e, hob_str_of(field))) : (hob_str){0};
+	if (hob_str_equal_nocase(text, HOB_STR("true")))
+		return true;
+	return hob_str_equal_nocase(text, HOB_STR("false")) ? false : otherwise;
+}
+
+static const char *skip(const char *at, const char *end)
+{
+	while (at < end && ((uint8_t)*at <= ' ' || *at == ','))
+		at++;
+	return at;
+}
+
+void hob_x3d_vector(hob_x3d_ptr e, const char *field, float *out, uint32_t count)
+{
+	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
+	const char *at = text.data, *end = text.len > 0 ? text.data + text.len : text.data;
+	float values[4] = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		at = text.len > 0 ? skip(at, end) : NULL;
+		at = at && at < end ? hob_number_float(at, end, &values[i]) : NULL;
+		if (!at || !(values[i] > -1e30f && values[i] < 1e30f))
+			return;
+	}
+	memcpy(out, values, count * sizeof *out);
+}
+
+float hob_x3d_float(hob_x3d_ptr e, const char *field, float otherwise)
+{
+	hob_x3d_vector(e, field, &otherwise, 1);
+	return otherwise;
+}
+
+static void bad_number(hob_x3d *x, hob_x3d_ptr e, const char *field, const char *at, const char *end)
+{
+	int len = end - at < 20 ? (int)(end - at) : 20;
+	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.bad-number",
+				 "line %u: '%.*s' in field %s is not a number; the rest of the field is left out", e->line,
+				 len, at, field);
+}
+
+/* Returns where the number ends, NULL if there is none. */
+typedef const char *read_number(const char *at, const char *end, void *out);
+
+static const char *read_float(const char *at, const char *end, void *out)
+{
+	return hob_number_float(at, end, out);
+}
+
+static const char *read_int(const char *at, const char *end, void *out)
+{
+	int64_t value;
+	const char *behind = hob_number_int(at, end, &value);
+	if (behind)
+		*(int32_t *)out = value > INT32_MAX || value < INT32_MIN ? INT32_MAX : (int32_t)value;
+	return behind;
+}
+
+/* The numbers of a field, each of `size` bytes. */
+static bool read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *read, size_t size, void **out,
+					 uint32_t *count, hob_error *err)
+{
+	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
+	*count = 0;
+	*out = NULL;
+	if (text.len == 0)
+		return true;
+	/* A number takes two bytes at least, with its blank: room for that many is enough. */
+	*out = hob_arena_array(x->request->scratch, text.len / 2 + 1, size, 8);
+	if (!*out)
+		return hob_fail_memory(err, x->request->scratch, "numbers");
+	const char *end = text.data + text.len;
+	for (const char *at = skip(text.data, end); at < end; at = skip(at, end)) {
+		const char *behind = *count > text.len / 2 ? NULL : read(at, end, (uint8_t *)*out + *count * size);
+		if (!behind) {
+			bad_number(x, e, field, at, end);
+			break;
+		}
+		++*count;
+		at = behind;
+	}
+	return true;
+}
+
+bool hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, float **out, uint32_t *count,
+					hob_error *err)
+{
+	void *numbers;
+	bool ok = read_all(x, e, field, read_float, sizeof **out, &numbers, count, err);
+	*out = numbers;
+	return ok;
+}
+
+bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, uint32_t *count,
+				  hob_error *err)
+{
+	void *numbers;
+	bool ok = read_all(x, e, field, read_int, sizeof **out, &numbers, count, err);
+	*out = numbers;
+	return ok;
+}
+
+bool hob_x3d_word(hob_str *list, hob_str *word)
+{
+	const char *at = list->data, *end = list->len > 0 ? at + list->len : at;
+	at = at ? skip(at, end) : at;
+	if (at == end)
+		return false;
+	bool quoted = *at == '"' || *at == '\'';
+	char quote = *at;
+	const char *from = at + quoted;
+	for (at = from; at < end && (quoted ? *at != quote : (uint8_t)*at > ' ' && *at != ','); at++)
+		if (quoted && *at == '\\' && at + 1 < end)
+			at++;
+	*word = (hob_str){from, (size_t)(at - from)};
+	at += at < end && quoted;
+	*list = (hob_str){at, (size_t)(end - at)};
+	return true;
+}
+
+void hob_x3d_unread(const hob_x3d *x, hob_x3d_ptr e)
+{
+	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.ignored", "<%.*s> is not read and left out",
+				 HOB_FMT(e->name));
+}
