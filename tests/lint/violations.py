@@ -67,7 +67,7 @@ TREE = {
                                  append("server/engine/engine_move.c", "static void x(srv_engine *engine)\n{\n\tengine->jobs->alive++;\n}\n")),
     "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
     "a script of 121 columns": (TEXT, "121 columns", append("web/app/text.js", "// " + "x" * 118 + "\n")),
-    "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Levels", "'lods.most': ['Levels")),
+    "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Maximum", "'lods.most': ['Maximum")),
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),
     "a page that is not what schema says": (DOCS, "docs/settings.md", append("docs/settings.md", "more\n")),
