@@ -82,39 +82,13 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 	}
 }
 
-typedef struct placed {
-	uint32_t code, corners[3];
-} placed_t;
-
-static int by_code(const void *a, const void *b)
-{
-	const placed_t *x = a, *y = b;
-	return x->code != y->code ? (x->code < y->code ? -1 : 1)
-							  : memcmp(x->corners, y->corners, sizeof x->corners);
-}
-
 /* What suits the vertex cache says nothing of place where no vertex is shared. */
 static bool order_by_place(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions)
 {
-	enum { CELLS = 1023 };
-	placed_t *sorted = HOB_NEW(b->scratch, placed_t, index_count / 3);
-	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
-	if (!sorted)
+	uint32_t *sorted = HOB_NEW(b->scratch, uint32_t, index_count);
+	if (!sorted || !hob_order_by_place(indices, index_count, positions, b->scratch, sorted))
 		return short_of_memory(b);
-	for (uint32_t i = 0; i < index_count; i++)
-		grow_box(low, high, positions + 3 * (size_t)indices[i], 0);
-	for (uint32_t t = 0; t < index_count / 3; t++) {
-		memcpy(sorted[t].corners, indices + 3 * (size_t)t, sizeof sorted[t].corners);
-		sorted[t].code = 0;
-		for (int k = 0; k < 3; k++) {
-			double at = (double)positions[3 * (size_t)sorted[t].corners[0] + (size_t)k] - (double)low[k];
-			double size = (double)high[k] - (double)low[k];
-			sorted[t].code |= hob_spread_bits(size > 0 ? (uint32_t)(at / size * CELLS) : 0) << k;
-		}
-	}
-	qsort(sorted, index_count / 3, sizeof *sorted, by_code);
-	for (uint32_t t = 0; t < index_count / 3; t++)
-		memcpy(indices + 3 * (size_t)t, sorted[t].corners, sizeof sorted[t].corners);
+	memcpy(indices, sorted, index_count * sizeof *indices);
 	return true;
 }
 
@@ -297,8 +271,9 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 		return true;
 	}
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
-							 part->index_count, &b->measuring, b->scratch, &full, b->err) ||
-		!hob_lod_error_measure(&full, a->indices, a->count, a->estimate, &b->measuring, distance, b->err))
+							 part->index_count, &b->measuring, &full, b->err) ||
+		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, &b->measuring, distance,
+							   b->err))
 		return false;
 	if (*distance > (double)FLT_MAX)
 		a->count = 0;

@@ -5,11 +5,13 @@ enum {
 	PEAKS = 16,
 	STRIDE = 17,
 	MIN_POINTS = 2000,
+	MIN_LOST = 32768,
 	MAX_DEPTH = 4,
 	CLIMBS = 6,
 	MAX_AROUND = 32,
 	FEW = 256,
-	MANY = 1000
+	MANY = 1000,
+	SMALL = 20000
 };
 /* Points that are this much of the farthest away are climbed from: their triangles may have the highest ridge. */
 static const double peak_share = 0.8;
@@ -182,10 +184,10 @@ static double area_of(const hob_surface *surface)
 	return area;
 }
 
-/* Begins the search at a vertex of the other surface. A level may use places that only hidden triangles of the full mesh have. */
+/* Begins the search at a place of the other surface. A level may use places that only hidden triangles of the full mesh have. */
 static void begin_at(sweep_t *s, uint32_t vertex)
 {
-	if (vertex < s->to->vertex_count)
+	if (hob_surface_has(s->to, vertex))
 		s->hint = s->to->fan[s->to->fan_first[vertex]];
 }
 
@@ -193,7 +195,7 @@ static void look_from_level_triangle(sweep_t *s, const hob_surface *level, uint3
 									 double typical, uint32_t least)
 {
 	const uint32_t *corner = level->corners + 3 * (size_t)t;
-	begin_at(s, level->vertex[corner[0]]);
+	begin_at(s, corner[0]);
 	look_from_triangle(s, corner, spacing, typical, least);
 }
 
@@ -208,17 +210,13 @@ static void look_from_level(sweep_t *s, const hob_surface *level, double spacing
 			look_from_level_triangle(s, level, t, spacing, typical, least);
 }
 
-static bool is_kept(const hob_surface *level, uint32_t place)
-{
-	return level->number[place] != HOB_NONE;
-}
-
 static void look_from_wide(sweep_t *s, const hob_lod_full *full)
 {
 	for (uint32_t i = 0; i < full->wide_count; i++) {
 		const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
 		/* Collapses change the triangles around a lost vertex and no others. */
-		if (!is_kept(s->to, corner[0]) || !is_kept(s->to, corner[1]) || !is_kept(s->to, corner[2]))
+		if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
+			!hob_surface_has(s->to, corner[2]))
 			look_from_triangle(s, corner, full->spacing, full->spacing, 0);
 	}
 }
@@ -227,18 +225,29 @@ static void look_from_wide(sweep_t *s, const hob_lod_full *full)
 static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 {
 	for (uint32_t f = full->fan_first[vertex]; f < full->fan_first[vertex + 1]; f++)
-		if (is_kept(s->to, full->ring[f])) {
-			begin_at(s, s->to->number[full->ring[f]]);
+		if (hob_surface_has(s->to, full->ring[f])) {
+			begin_at(s, full->ring[f]);
 			return;
 		}
 }
 
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full)
+/* Of what an earlier level lost, so many points suffice as the level has triangles twice: a limb was met by the level that lost it. */
+static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level)
 {
-	uint32_t count = full->surface.vertex_count;
+	uint32_t points = 2 * level->triangle_count;
+	points = points > MIN_LOST ? points : MIN_LOST;
+	return full->seen_count > points ? full->seen_count / points : 1;
+}
+
+/* before   by place: whether the level before has it; NULL: all have */
+static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before)
+{
+	uint32_t count = full->seen_count, old = before ? stride_of_old(full, s->to) : 1;
 	for (uint32_t stride = STRIDE; stride > 0; stride = stride > 1 ? 1 : 0)
 		for (uint32_t v = 0; v < count; v += stride) {
-			if (is_kept(s->to, v) || (stride == 1 && v % STRIDE == 0))
+			if (hob_surface_has(s->to, v) || (stride == 1 && v % STRIDE == 0))
+				continue;
+			if (stride == 1 && old > 1 && !before[v] && v % old != 0)
 				continue;
 			const uint32_t alone[3] = {v, v, v};
 			begin_beside(s, &full->surface, v);
@@ -272,71 +281,79 @@ static bool spread_points(hob_lod_full *full, hob_arena *arena)
 {
 	float largest = 0;
 	const hob_surface *surface = &full->surface;
-	for (size_t i = 0; i < 3 * (size_t)surface->vertex_count; i++)
+	for (size_t i = 0; i < 3 * (size_t)full->seen_count; i++)
 		largest = fabsf(surface->positions[i]) > largest ? fabsf(surface->positions[i]) : largest;
 	full->least = (double)largest / (1 << 22);
 	full->spacing = spacing_of(area_of(surface), surface->triangle_count / 4 * 3);
 	full->wide = HOB_NEW(arena, uint32_t, surface->triangle_count);
 	for (uint32_t t = 0; full->wide && t < surface->triangle_count; t++) {
 		double longest, area = triangle_area(surface->positions, surface->corners + 3 * (size_t)t, &longest);
-		if (depth_of(area, longest, full->spacing) > 0)
+		if (surface->triangle_count < SMALL || depth_of(area, longest, full->spacing) > 0)
 			full->wide[full->wide_count++] = t;
 	}
 	return full->wide != NULL;
 }
 
-/* From the first vertex at the same place to places, numbered as the surface numbers its vertices. */
-static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count, hob_arena *arena)
+/* Numbers the places of those triangles that are seen by first use, then the others.
+ * first    as above; seen: [count] */
+static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count,
+						  const uint32_t *first, uint32_t *seen, uint32_t count, hob_arena *arena)
 {
-	uint32_t *number = full->surface.number, seen = full->surface.vertex_count;
-	full->place_count = seen;
+	uint32_t places = 0;
 	for (uint32_t v = 0; v < vertex_count; v++)
-		if (number[full->place[v]] == HOB_NONE)
-			number[full->place[v]] = full->place_count++;
-	full->positions = full->surface.positions;
-	if (full->place_count > seen) {
-		full->positions = HOB_NEW(arena, float, 3 * (size_t)full->place_count);
-		if (!full->positions)
-			return false;
-		memcpy(full->positions, full->surface.positions, 12 * (size_t)seen);
+		places += first[v] == v;
+	full->vertex = HOB_NEW(arena, uint32_t, places);
+	full->positions = HOB_NEW(arena, float, 3 * (size_t)places);
+	if (!full->vertex || !full->positions)
+		return false;
+	memset(full->place, 0xFF, vertex_count * sizeof *full->place);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t v = seen[i];
+		if (full->place[v] == HOB_NONE) {
+			full->vertex[full->seen_count] = v;
+			full->place[v] = full->seen_count++;
+		}
+		seen[i] = full->place[v];
 	}
-	for (uint32_t v = 0; v < vertex_count; v++) {
-		uint32_t first = full->place[v];
-		if (first == v && number[v] >= seen)
-			memcpy(full->positions + 3 * (size_t)number[v], positions + 3 * (size_t)v, 12);
-		full->place[v] = number[first];
-	}
+	full->place_count = full->seen_count;
+	for (uint32_t v = 0; v < vertex_count; v++)
+		if (first[v] != v) {
+			full->place[v] = full->place[first[v]];
+		} else if (full->place[v] == HOB_NONE) {
+			full->vertex[full->place_count] = v;
+			full->place[v] = full->place_count++;
+		}
+	for (uint32_t p = 0; p < places; p++)
+		memcpy(full->positions + 3 * (size_t)p, positions + 3 * (size_t)full->vertex[p], 12);
 	return true;
 }
 
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_arena *scratch,
-						 hob_lod_full *out, hob_error *err)
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_full *out,
+						 hob_error *err)
 {
 	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count)};
-	hob_arena_mark mark = hob_arena_save(scratch);
-	uint32_t *seen = HOB_NEW(scratch, uint32_t, index_count);
+	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
 	if (!full.place || !seen)
 		return hob_fail_memory(err, arena, "the error of levels of detail");
-	memcpy(full.place, first, vertex_count * sizeof *first);
 	uint32_t count = hob_weld_triangles(indices, index_count, first, seen);
+	if (!number_places(&full, positions, vertex_count, first, seen, count, arena))
+		return hob_fail_memory(err, arena, "the error of levels of detail");
 	if (count > 0) {
-		if (!hob_surface_build(positions, vertex_count, seen, count, arena, &full.surface, err))
+		if (!hob_surface_build(full.positions, full.place_count, seen, count, arena, &full.surface, err))
 			return false;
-		hob_arena_restore(scratch, mark);
-		if (!number_places(&full, positions, vertex_count, arena) || !spread_points(&full, arena))
+		if (!spread_points(&full, arena))
 			return hob_fail_memory(err, arena, "the error of levels of detail");
 	}
-	hob_arena_restore(scratch, mark);
 	*out = full;
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_surface *level, double known)
+static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known)
 {
 	sweep_t from_full = {
 		.positions = full->positions, .to = level, .farthest = known > full->least ? known : full->least};
-	look_from_lost_vertices(&from_full, full);
+	look_from_lost_vertices(&from_full, full, before);
 	look_around_lost_vertices(&from_full, &full->surface);
 	look_from_wide(&from_full, full);
 	climb_all(&from_full);
@@ -361,8 +378,19 @@ static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint3
 	return count == 0 || hob_surface_build(full->positions, full->place_count, seen, count, arena, out, err);
 }
 
+/* By place: whether the triangles have it. */
+static uint8_t *mark_places(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+							hob_arena *arena)
+{
+	uint8_t *marks = HOB_NEW(arena, uint8_t, full->place_count);
+	for (uint32_t i = 0; marks && i < index_count; i++)
+		marks[full->place[indices[i]]] = 1;
+	return marks;
+}
+
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   double known, hob_arena *arena, double *distance, hob_error *err)
+						   const uint32_t *before, uint32_t before_count, double known, hob_arena *arena,
+						   double *distance, hob_error *err)
 {
 	if (full->surface.triangle_count == 0) {
 		*distance = known;
@@ -370,9 +398,12 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
 	hob_surface level;
+	uint8_t *marks = before ? mark_places(full, before, before_count, arena) : NULL;
+	if (before && !marks)
+		return hob_fail_memory(err, arena, "the error of a level of detail");
 	bool ok = build_level(full, indices, index_count, arena, &level, err);
 	if (ok)
-		*distance = level.triangle_count > 0 ? measure(full, &level, known) : HUGE_VAL;
+		*distance = level.triangle_count > 0 ? measure(full, &level, marks, known) : HUGE_VAL;
 	hob_arena_restore(arena, mark);
 	return ok;
 }
@@ -397,8 +428,8 @@ static void add_place(found_t *found, uint32_t place)
 static void find_lost(const hob_lod_full *full, const hob_surface *level, double limit, found_t *found)
 {
 	sweep_t there = {.to = level}, back = {.to = &full->surface};
-	for (uint32_t v = 0; v < full->surface.vertex_count; v++) {
-		if (is_kept(level, v))
+	for (uint32_t v = 0; v < full->seen_count; v++) {
+		if (hob_surface_has(level, v))
 			continue;
 		begin_beside(&there, &full->surface, v);
 		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)v);
@@ -407,7 +438,7 @@ static void find_lost(const hob_lod_full *full, const hob_surface *level, double
 	}
 	for (uint32_t t = 0; t < level->triangle_count; t++) {
 		const uint32_t *corner = level->corners + 3 * (size_t)t;
-		begin_at(&back, level->vertex[corner[0]]);
+		begin_at(&back, corner[0]);
 		hob_vec3 p = point_of(level->positions, corner, 1.0 / 3, 1.0 / 3);
 		bool far = hob_surface_distance(&full->surface, p, limit, limit, &back.hint) > limit;
 		for (uint32_t k = 0; far && k < 3; k++)
@@ -419,7 +450,7 @@ bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint3
 						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
-	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->surface.vertex, places, room, 0};
+	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->vertex, places, room, 0};
 	hob_surface level;
 	bool ok = found.taken ? build_level(full, indices, index_count, arena, &level, err)
 						  : hob_fail_memory(err, arena, "the error of a level of detail");

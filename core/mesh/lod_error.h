@@ -1,8 +1,8 @@
 /* lod_error.h - how far a level of detail is from the full mesh: measured, not estimated.
  *
  * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the largest
- * distance to the other. It is measured at points of both: every vertex that the level lost, the centre of every triangle of the
- * level and of the large ones of the full mesh, and, where the distance of a centre leaves room for more beside it, at the centres
+ * distance to the other. It is measured at points of both: the vertices that the level lost, the centre of every triangle of the
+ * level and of those of the full mesh that are large, or any where it has less than 20,000, and, where the distance of a centre leaves room for more beside it, at the centres
  * of the triangle's quarters, and so on, and in the middles of its sides; from the farthest points it climbs to the top of their
  * triangle. A ridge between all those points can be higher: the margin is for that. */
 #ifndef HOB_LOD_ERROR_H
@@ -14,10 +14,12 @@
 
 typedef struct hob_lod_full {
 	uint32_t *place;  /* [vertex_count] which place a vertex is at */
-	float *positions; /* [place_count][3] those of the surface first, in its order */
-	uint32_t place_count;
+	uint32_t *vertex; /* [place_count] the first vertex there */
+	float *positions; /* [place_count][3] those of the surface first, by first use */
+	uint32_t place_count, seen_count;
 	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
-	uint32_t *wide;		 /* [wide_count] triangles of the surface that are looked from within */
+	uint32_t *
+		wide; /* [wide_count] triangles of the surface that are looked from within: large ones, all of a small mesh */
 	uint32_t wide_count;
 	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
@@ -26,17 +28,19 @@ typedef struct hob_lod_full {
  *
  * positions    [vertex_count][3] finite
  * first        [vertex_count] the first vertex at the same place
- * indices      [index_count] the full mesh; index_count a multiple of 3. Triangles with two corners at one place are not seen and
- *              count for nothing, here and below.
- * out          its arrays are in `arena`; `scratch` is another one and restored
+ * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a multiple of 3. Triangles with
+ *              two corners at one place are not seen and count for nothing, here and below.
+ * out          its arrays are in `arena`
  * Errors       MEMORY. */
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_arena *scratch,
-						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
+						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_full *out,
+						 hob_error *err) HOB_MUST_CHECK;
 
 /* Measures a level.
  *
- * indices      [index_count] of the level, over the same positions; index_count a multiple of 3
+ * indices      [index_count] of the level, over the same positions and in the same order; index_count a multiple of 3
+ * before       [before_count] indices of the level that it was made from, measured before; NULL: the full mesh. What that one has lost
+ *              is asked at fewer places
  * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is to be stated anyway.
  *              Points nearer than that are not measured any closer, so it saves time.
  * arena        restored before returning
@@ -45,7 +49,8 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
  * Errors       MEMORY.
  * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   double known, hob_arena *arena, double *distance, hob_error *err) HOB_MUST_CHECK;
+						   const uint32_t *before, uint32_t before_count, double known, hob_arena *arena,
+						   double *distance, hob_error *err) HOB_MUST_CHECK;
 
 /* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
  *

@@ -21,7 +21,7 @@ typedef struct chain {
 	bool united;			 /* indices name one member of each family */
 	const uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
-	uint32_t *reached;		 /* room for those behind level 0 */
+	uint32_t *reached;		 /* the same, to be written */
 	hob_vertex_array *place; /* what says where a vertex is */
 	uint32_t place_count;
 	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
@@ -178,11 +178,11 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 {
 	if (!c->prepared && !hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices,
-											 c->index_count, &c->lasting, c->arena, &c->full, c->err))
+											 c->index_count, &c->lasting, &c->full, c->err))
 		return false;
 	c->prepared = true;
 	double known = estimate_share * (c->estimate + attempt->error);
-	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count,
+	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count, c->indices, c->index_count,
 								 known > c->distance ? known : c->distance, c->arena, distance, c->err);
 }
 
@@ -249,7 +249,6 @@ static bool step(chain_t *c, hob_lod_end *end)
 		return true;
 	*end = HOB_LOD_END_MAX;
 	memcpy(c->reached, best.indices, best.index_count * sizeof *best.indices);
-	c->indices = c->reached;
 	c->index_count = best.index_count;
 	c->estimate += best.error;
 	c->distance = distance;
@@ -298,13 +297,13 @@ static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 static bool begin(chain_t *c, const hob_lod_level *level)
 {
 	const hob_mesh *mesh = c->mesh;
-	c->indices = level->indices;
 	c->index_count = level->index_count;
-	c->reached = HOB_NEW(c->arena, uint32_t, level->index_count);
+	c->indices = c->reached = HOB_NEW(c->arena, uint32_t, level->index_count);
 	c->first = HOB_NEW(c->arena, uint32_t, mesh->vertex_count);
 	c->place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(mesh));
 	c->held = HOB_NEW(c->arena, uint8_t, mesh->vertex_count);
 	if (!c->reached || !c->first || !c->place || !c->held ||
+		!hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, c->reached) ||
 		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	c->place_count = hob_vertex_arrays_place(mesh, c->place);

@@ -3,11 +3,9 @@
 #include <assert.h>
 #include <float.h>
 
-enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 64, MAX_FAN = 24 };
-
-typedef struct keyed {
-	uint32_t key, triangle;
-} keyed_t;
+enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24 };
+/* Where a triangle is nearest to a point: on side k, from corner k to the next; at corner k; inside. */
+enum { SIDE = 0, CORNER = 3, INSIDE = 6 };
 
 /* ---- building */
 
@@ -22,43 +20,6 @@ static void box_of(const float *positions, const uint32_t *corners, uint32_t cou
 			low[k] = x < low[k] ? x : low[k];
 			high[k] = x > high[k] ? x : high[k];
 		}
-}
-
-static void key_triangles(const float *positions, const uint32_t *indices, uint32_t count, keyed_t *out)
-{
-	float low[3], high[3];
-	box_of(positions, indices, 3 * count, low, high);
-	double scale[3];
-	for (int k = 0; k < 3; k++)
-		scale[k] = high[k] > low[k] ? 1023 / (3 * ((double)high[k] - (double)low[k])) : 0;
-	for (uint32_t t = 0; t < count; t++) {
-		uint32_t key = 0;
-		for (int k = 0; k < 3; k++) {
-			double sum = 0;
-			for (int c = 0; c < 3; c++)
-				sum += (double)positions[3 * (size_t)indices[3 * (size_t)t + (size_t)c] + (size_t)k] -
-					   (double)low[k];
-			key |= hob_spread_bits((uint32_t)(sum * scale[k])) << k;
-		}
-		out[t] = (keyed_t){key, t};
-	}
-}
-
-/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes it. */
-static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
-{
-	for (uint32_t shift = 0; shift < 30; shift += 10) {
-		uint32_t first[1025] = {0};
-		for (uint32_t i = 0; i < count; i++)
-			first[(keys[i].key >> shift & 1023) + 1]++;
-		for (uint32_t d = 0; d < 1024; d++)
-			first[d + 1] += first[d];
-		for (uint32_t i = 0; i < count; i++)
-			other[first[keys[i].key >> shift & 1023]++] = keys[i];
-		keyed_t *swap = keys;
-		keys = other, other = swap;
-	}
-	return keys;
 }
 
 static uint32_t divide_up(uint32_t count, uint32_t by)
@@ -107,28 +68,6 @@ static void fill_nodes(hob_surface *s)
 	}
 }
 
-/* Numbers vertices by first use. */
-static bool take_vertices(hob_surface *s, const float *positions, uint32_t vertex_count, hob_arena *arena)
-{
-	size_t most = 3 * (size_t)s->triangle_count;
-	uint32_t *used = HOB_NEW(arena, uint32_t, most < vertex_count ? most : vertex_count);
-	s->number = HOB_NEW(arena, uint32_t, vertex_count);
-	if (!used || !s->number)
-		return false;
-	memset(s->number, 0xFF, vertex_count * sizeof *s->number);
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
-		uint32_t v = s->corners[i];
-		if (s->number[v] == HOB_NONE)
-			used[s->vertex_count] = v, s->number[v] = s->vertex_count++;
-		s->corners[i] = s->number[v];
-	}
-	s->positions = HOB_NEW(arena, float, 3 * (size_t)s->vertex_count);
-	for (size_t v = 0; s->positions && v < s->vertex_count; v++)
-		memcpy(s->positions + 3 * v, positions + 3 * (size_t)used[v], 12);
-	s->vertex = used;
-	return s->positions != NULL;
-}
-
 static bool build_fans(hob_surface *s, hob_arena *arena)
 {
 	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
@@ -153,26 +92,18 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
 {
 	assert(index_count >= 3 && index_count % 3 == 0);
-	hob_surface s = {.triangle_count = index_count / 3};
+	hob_surface s = {.positions = positions,
+					 .vertex_count = vertex_count,
+					 .corners = indices,
+					 .triangle_count = index_count / 3};
 	uint32_t node_count = 0, below = s.triangle_count;
 	do {
 		below = divide_up(below, 4);
 		s.level_first[s.level_count++] = node_count;
 		node_count += below;
 	} while (below > 1);
-	s.corners = HOB_NEW(arena, uint32_t, index_count);
 	s.nodes = HOB_NEW(arena, hob_surface_node, node_count);
-	hob_arena_mark mark = hob_arena_save(arena);
-	keyed_t *keys = HOB_NEW(arena, keyed_t, s.triangle_count);
-	keyed_t *other = HOB_NEW(arena, keyed_t, s.triangle_count);
-	if (!s.corners || !s.nodes || !keys || !other)
-		return hob_fail_memory(err, arena, "the surface of a mesh");
-	key_triangles(positions, indices, s.triangle_count, keys);
-	keys = sort_keys(keys, other, s.triangle_count);
-	for (uint32_t t = 0; t < s.triangle_count; t++)
-		memcpy(s.corners + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
-	hob_arena_restore(arena, mark);
-	if (!take_vertices(&s, positions, vertex_count, arena) || !build_fans(&s, arena))
+	if (!s.nodes || !build_fans(&s, arena))
 		return hob_fail_memory(err, arena, "the surface of a mesh");
 	fill_nodes(&s);
 	*out = s;
@@ -194,15 +125,29 @@ static double to_segment(hob_vec3 p, hob_vec3 edge)
 	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along)));
 }
 
-static double to_line(hob_vec3 ap, hob_vec3 bp, hob_vec3 ab, hob_vec3 ac)
+/* A sliver: its nearest side. */
+static double to_line(hob_vec3 ap, hob_vec3 bp, hob_vec3 ab, hob_vec3 ac, int *where)
 {
 	double to_ab = to_segment(ap, ab), to_ac = to_segment(ap, ac),
 		   to_bc = to_segment(bp, hob_vec3_sub(ac, ab));
 	double least = to_ab < to_ac ? to_ab : to_ac;
-	return least < to_bc ? least : to_bc;
+	*where = to_bc < least ? SIDE + 1 : to_ab < to_ac ? SIDE : SIDE + 2;
+	return to_bc < least ? to_bc : least;
 }
 
-static double to_triangle(const hob_surface *s, uint32_t triangle, hob_vec3 p)
+static double at_corner(int corner, hob_vec3 from, int *where)
+{
+	*where = CORNER + corner;
+	return square(from);
+}
+
+static double at_side(int side, hob_vec3 from, hob_vec3 edge, int *where)
+{
+	*where = SIDE + side;
+	return to_segment(from, edge);
+}
+
+static double to_triangle(const hob_surface *s, uint32_t triangle, hob_vec3 p, int *where)
 {
 	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
 	hob_vec3 a = hob_vec3_load(s->positions + 3 * (size_t)corner[0]);
@@ -212,26 +157,27 @@ static double to_triangle(const hob_surface *s, uint32_t triangle, hob_vec3 p)
 	hob_vec3 normal = hob_vec3_cross(ab, ac);
 	double area = square(normal);
 	if (area <= 1e-24 * square(ab) * square(ac))
-		return to_line(ap, bp, ab, ac);
+		return to_line(ap, bp, ab, ac, where);
 	double d1 = hob_vec3_dot(ab, ap), d2 = hob_vec3_dot(ac, ap);
 	if (d1 <= 0 && d2 <= 0)
-		return square(ap);
+		return at_corner(0, ap, where);
 	double d3 = hob_vec3_dot(ab, bp), d4 = hob_vec3_dot(ac, bp);
 	if (d3 >= 0 && d4 <= d3)
-		return square(bp);
+		return at_corner(1, bp, where);
 	double vc = d1 * d4 - d3 * d2;
 	if (vc <= 0 && d1 >= 0 && d3 <= 0)
-		return to_segment(ap, ab);
+		return at_side(0, ap, ab, where);
 	double d5 = hob_vec3_dot(ab, cp), d6 = hob_vec3_dot(ac, cp);
 	if (d6 >= 0 && d5 <= d6)
-		return square(cp);
+		return at_corner(2, cp, where);
 	double vb = d5 * d2 - d1 * d6;
 	if (vb <= 0 && d2 >= 0 && d6 <= 0)
-		return to_segment(ap, ac);
+		return at_side(2, ap, ac, where);
 	double va = d3 * d6 - d5 * d4;
 	if (va <= 0 && d4 >= d3 && d5 >= d6)
-		return to_segment(bp, hob_vec3_sub(ac, ab));
+		return at_side(1, bp, hob_vec3_sub(ac, ab), where);
 	double height = hob_vec3_dot(normal, ap);
+	*where = INSIDE;
 	return height * height / area;
 }
 
@@ -261,6 +207,7 @@ typedef struct search {
 	float at[3];
 	double best, stop; /* squared */
 	uint32_t nearest;
+	int where; /* on it */
 	visit_t stack[STACK];
 	uint32_t depth;
 } search_t;
@@ -288,9 +235,10 @@ static void push_children(search_t *q, uint32_t level, uint32_t index)
 
 static void try_triangle(search_t *q, uint32_t triangle)
 {
-	double d = to_triangle(q->surface, triangle, q->point);
+	int where;
+	double d = to_triangle(q->surface, triangle, q->point, &where);
 	if (d < q->best)
-		q->best = d, q->nearest = triangle;
+		q->best = d, q->nearest = triangle, q->where = where;
 }
 
 static void empty_stack(search_t *q)
@@ -306,6 +254,19 @@ static void empty_stack(search_t *q)
 	}
 }
 
+/* The triangle on the other side of a side; HOB_NONE: none is, or it is too dear to find. */
+static uint32_t across(const hob_surface *s, uint32_t triangle, int side)
+{
+	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
+	uint32_t from = corner[side], to = corner[side == 2 ? 0 : side + 1];
+	if (s->fan_first[to + 1] - s->fan_first[to] > MAX_FAN)
+		return HOB_NONE;
+	for (uint32_t f = s->fan_first[to]; f < s->fan_first[to + 1]; f++)
+		if (s->ring[f] == from)
+			return s->fan[f] / 3;
+	return HOB_NONE;
+}
+
 static float to_vertex(const search_t *q, uint32_t vertex)
 {
 	const float *p = q->surface->positions + 3 * (size_t)vertex;
@@ -313,27 +274,39 @@ static float to_vertex(const search_t *q, uint32_t vertex)
 	return x * x + y * y + z * z;
 }
 
-/* From vertex to vertex towards the point, then once around the one where that ends. A vertex that is near enough ends it. */
-static void walk(search_t *q, uint32_t vertex)
+/* Tries the triangle beside the nearest neighbour of a vertex, and all around it if that is no nearer. */
+static void try_around(search_t *q, uint32_t vertex)
 {
 	const hob_surface *s = q->surface;
-	float best = to_vertex(q, vertex), stop = (float)(q->stop * (1 - 1e-6));
-	for (uint32_t from = HOB_NONE, step = 0; from != vertex && step < MAX_STEPS; step++) {
-		from = vertex;
-		if (s->fan_first[from + 1] - s->fan_first[from] > MAX_FAN)
-			return;
-		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++) {
-			float d = to_vertex(q, s->ring[f]);
-			if (d < best)
-				best = d, vertex = s->ring[f];
-			if (d < stop) {
-				q->best = (double)d * (1 + 1e-6), q->nearest = s->fan[f] / 3;
-				return;
-			}
+	uint32_t first = s->fan_first[vertex], end = s->fan_first[vertex + 1], at = first;
+	float least = FLT_MAX;
+	double before = q->best;
+	if (end - first > MAX_FAN)
+		return;
+	for (uint32_t f = first; f < end; f++) {
+		float d = to_vertex(q, s->ring[f]);
+		if (d < least)
+			least = d, at = f;
+	}
+	try_triangle(q, s->fan[at] / 3);
+	for (uint32_t f = first; f < end && q->best >= before && q->best > q->stop; f++)
+		try_triangle(q, s->fan[f] / 3);
+}
+
+/* From triangle to triangle, each nearer than the one before. */
+static void walk(search_t *q)
+{
+	uint32_t from = HOB_NONE;
+	for (uint32_t step = 0; q->best > q->stop && q->nearest != from && step < MAX_STEPS; step++) {
+		from = q->nearest;
+		if (q->where >= CORNER && q->where < INSIDE) {
+			try_around(q, q->surface->corners[3 * (size_t)from + (size_t)(q->where - CORNER)]);
+		} else if (q->where < CORNER) {
+			uint32_t next = across(q->surface, from, q->where - SIDE);
+			if (next != HOB_NONE)
+				try_triangle(q, next);
 		}
 	}
-	for (uint32_t f = s->fan_first[vertex]; f < s->fan_first[vertex + 1] && q->best > q->stop; f++)
-		try_triangle(q, s->fan[f] / 3);
 }
 
 double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, double limit, uint32_t *hint)
@@ -342,10 +315,8 @@ double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, dou
 	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0;
 	hob_vec3_store(q.at, p);
 	q.best = HUGE_VAL, q.nearest = 0;
-	uint32_t corner = *hint / 3 < s->triangle_count ? *hint : 0;
-	try_triangle(&q, corner / 3);
-	if (q.best > q.stop)
-		walk(&q, s->corners[corner]);
+	try_triangle(&q, *hint / 3 < s->triangle_count ? *hint / 3 : 0);
+	walk(&q);
 	q.stop = limit * limit;
 	if (q.best > q.stop) {
 		push_children(&q, s->level_count - 1, 0);

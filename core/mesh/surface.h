@@ -1,7 +1,7 @@
 /* surface.h - how far points are from a set of triangles.
  *
- * A tree of boxes, four to a node, over the triangles in Morton order: what lies side by side in space lies side by side in
- * memory, so no child is named anywhere. */
+ * A tree of boxes, four to a node, over the triangles in the order they are given in: what lies side by side in space should lie
+ * side by side there, so no child is named anywhere. */
 #ifndef HOB_SURFACE_H
 #define HOB_SURFACE_H
 
@@ -16,11 +16,9 @@ typedef struct hob_surface_node {
 } hob_surface_node;
 
 typedef struct hob_surface {
-	float *positions; /* [vertex_count][3] of those vertices that triangles use, in the order of the tree */
+	const float *positions; /* [vertex_count][3] */
 	uint32_t vertex_count;
-	uint32_t *number;  /* by the caller's number of a vertex: its own here; HOB_NONE: no triangle uses it */
-	uint32_t *vertex;  /* [vertex_count] the caller's numbers */
-	uint32_t *corners; /* [triangle_count][3] in the order of the tree */
+	const uint32_t *corners; /* [triangle_count][3] */
 	uint32_t triangle_count;
 	hob_surface_node *nodes; /* lowest level first; the children of its nodes are triangles */
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
@@ -31,14 +29,21 @@ typedef struct hob_surface {
 
 /* Builds the tree.
  *
- * positions    [vertex_count][3] finite
- * indices      [index_count] into positions; index_count a multiple of 3, at least 3
- * out          its arrays are in `arena`. Vertices have numbers of their own: neighbours lie side by side in memory.
+ * positions    [vertex_count][3] finite; referred to afterwards, as are
+ * indices      [index_count] into positions; index_count a multiple of 3, at least 3. hob_order_by_place gives an order that makes
+ *              good trees; any other only costs time
+ * out          its arrays are in `arena`
  * Errors       MEMORY.
- * Cost         about 80 ns and 30 bytes a triangle. */
+ * Cost         about 40 ns and 50 bytes a triangle, and 4 bytes a vertex. */
 bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
 					   uint32_t index_count, hob_arena *arena, hob_surface *out,
 					   hob_error *err) HOB_MUST_CHECK;
+
+/* Whether a triangle has the vertex. */
+static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)
+{
+	return s->fan_first[vertex] < s->fan_first[vertex + 1];
+}
 
 /* The distance from `p` to the nearest triangle, or to some triangle that is near enough.
  *
@@ -50,9 +55,9 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
  * cost no precision. Boxes are compared in single precision: the answer may be the distance to a triangle that is farther
  * than the nearest by 1e-6 of the coordinates, never a distance that is too small.
  *
- * hint         in and out: an index into `corners`: the search begins at that triangle and that corner of it. Out: of the answer's
- *              triangle, which suits the next point; 0 to begin with
- * Cost         30 ns where the hint is near enough, 100 to 500 ns otherwise.
+ * hint         in and out: an index into `corners`: the search begins at that triangle and goes from one to the next across the side
+ *              that the point is nearest to. Out: of the answer's triangle, which suits the next point; 0 to begin with
+ * Cost         30 ns a triangle on that way, 100 to 500 ns where the tree has to be asked.
  * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi regions). */
 double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
 							uint32_t *hint);

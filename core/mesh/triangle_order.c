@@ -1,6 +1,8 @@
 #include "triangle_order.h"
+#include "vec3.h"
 
 #include <assert.h>
+#include <float.h>
 #include <meshoptimizer.h>
 
 enum { FIFO_SIZE = 16 };
@@ -19,6 +21,69 @@ void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *p
 	if (effort == HOB_ORDER_BEST)
 		meshopt_optimizeOverdraw(indices, indices, index_count, positions, vertex_count, 12,
 								 overdraw_threshold);
+}
+
+typedef struct keyed {
+	uint32_t key, triangle;
+} keyed_t;
+
+static void key_triangles(const uint32_t *indices, uint32_t count, const float *positions, keyed_t *out)
+{
+	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
+	double scale[3];
+	for (size_t i = 0; i < 3 * (size_t)count; i++)
+		for (size_t k = 0; k < 3; k++) {
+			float x = positions[3 * (size_t)indices[i] + k];
+			low[k] = x < low[k] ? x : low[k];
+			high[k] = x > high[k] ? x : high[k];
+		}
+	for (int k = 0; k < 3; k++)
+		scale[k] = high[k] > low[k] ? 1023 / (3 * ((double)high[k] - (double)low[k])) : 0;
+	for (uint32_t t = 0; t < count; t++) {
+		const uint32_t *corner = indices + 3 * (size_t)t;
+		uint32_t key = 0;
+		for (size_t k = 0; k < 3; k++) {
+			double sum = 0;
+			for (int c = 0; c < 3; c++)
+				sum += (double)positions[3 * (size_t)corner[c] + k] - (double)low[k];
+			key |= hob_spread_bits((uint32_t)(sum * scale[k])) << k;
+		}
+		out[t] = (keyed_t){key, t};
+	}
+}
+
+/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes it. */
+static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
+{
+	for (uint32_t shift = 0; shift < 30; shift += 10) {
+		uint32_t first[1025] = {0};
+		for (uint32_t i = 0; i < count; i++)
+			first[(keys[i].key >> shift & 1023) + 1]++;
+		for (uint32_t d = 0; d < 1024; d++)
+			first[d + 1] += first[d];
+		for (uint32_t i = 0; i < count; i++)
+			other[first[keys[i].key >> shift & 1023]++] = keys[i];
+		keyed_t *swap = keys;
+		keys = other, other = swap;
+	}
+	return keys;
+}
+
+bool hob_order_by_place(const uint32_t *indices, uint32_t index_count, const float *positions,
+						hob_arena *scratch, uint32_t *out)
+{
+	uint32_t count = index_count / 3;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	keyed_t *keys = HOB_NEW(scratch, keyed_t, count), *other = HOB_NEW(scratch, keyed_t, count);
+	bool ok = keys && other;
+	if (ok) {
+		key_triangles(indices, count, positions, keys);
+		keys = sort_keys(keys, other, count);
+		for (uint32_t t = 0; t < count; t++)
+			memcpy(out + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
+	}
+	hob_arena_restore(scratch, mark);
+	return ok;
 }
 
 uint32_t hob_order_vertices(uint32_t *const *levels, const uint32_t *counts, uint32_t level_count,
