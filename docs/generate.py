@@ -53,9 +53,9 @@ def settings():
             + table(("setting", "values", "default", "what it does"), rows)
             + "\n## How the daemon runs\nThese are the keys of `hob.json`, each with its option of `hob serve` and its environment variable. An option "
             "overrides the\nvariable, which overrides `hob.json`. Hob looks for `hob.json` in the current folder and its parents, then in "
-            "`~/.config/hob`\nand `/etc/hob`. `hob init art/` writes a commented file, `hob config` shows each value and its origin, `hob\nconfig "
-            "--check` finds mistakes, and `hob config --schema` prints a JSON schema for editors. SIGHUP makes a running daemon read the\nfile "
-            "again.\n\n"
+            "`~/.config/hob`.\nThe service of the Debian package reads `/etc/hob/hob.json`; no other command does.\n\n`hob init art/` writes a commented file, "
+            "`hob config` shows each value and its origin, `hob config --check`\nfinds mistakes, and `hob config --schema` prints a JSON schema for "
+            "editors. SIGHUP makes a running daemon read the file again.\n\n"
             "```json\n{ \"server\": { \"listen\": \"127.0.0.1:7780\" }, \"cache\": { \"max_size\": \"20 GiB\" }, \"log\": { \"format\": \"json\" } }\n```\n\n"
             + table(("key", "option", "variable", "default", "what it does"), keys)
             + "\nThe Debian packages' `/etc/hob/hob.json` and the pages about [operations](operations.md) and [farms](farm.md) have examples.\n\n"

@@ -60,7 +60,7 @@ stop
 echo '{"sources": [{"name": "art", "path": "/var/lib/hob/art"}], "cache": {"dir": "/var/cache/hob"}, "cook": {"jobs": 1}}' \
 	>"$root/etc/hob/hob.json"
 inside "apt-get install -y -qq --no-install-recommends ./new/hob_*.deb ./new/hob-dev_*.deb ./new/hob-tools_*.deb >/tmp/apt 2>&1 || { tail /tmp/apt; exit 1; }; tail -n 3 /tmp/apt"
-inside "hob --version; cat /etc/hob/hob.json; hob config | grep cook.jobs"
+inside "hob --version; cat /etc/hob/hob.json; hob config --config /etc/hob/hob.json | grep cook.jobs; hob config | grep cook.jobs"
 start
 inside "hob get art/spot.obj meshes --wait 60 -o /tmp/again.meshes && cmp /tmp/spot.meshes /tmp/again.meshes && echo same bytes"
 inside "hob why art/spot.obj | head -n 3"

@@ -138,7 +138,8 @@ static int run_config(int argc, char **argv)
 const cli_command srv_cli_config = {
 	"config", "", "show each setting and where its value comes from",
 	"Later sources win: default, hob.json, environment, option of 'hob serve'. Hob looks for hob.json in the "
-	"current folder, its parents, ~/.config/hob and /etc/hob.\n"
+	"current folder, its parents and ~/.config/hob. The service of the Debian package reads\n"
+	"/etc/hob/hob.json: 'hob config --config /etc/hob/hob.json' shows it.\n"
 	"\n"
 	"Examples:\n"
 	"  hob config\n"

@@ -139,10 +139,13 @@ Log what the daemon is doing: counts by state, folders, queue, running cooks.
 .SH FILES
 .TP
 .I hob.json
-The configuration, in the current folder or one above it,
-.IR ~/.config/hob/ ,
-or
-.IR /etc/hob/ .
+The configuration, in the current folder or one above it, or in
+.IR ~/.config/hob/ .
+.TP
+.I /etc/hob/hob.json
+The configuration of the service
+.BR hob.service ,
+and of no other command.
 .TP
 .I .hob/
 The cache: blobs by their SHA\-256, records of cooks, and an index, which is rebuilt from them if it is damaged. Only one daemon

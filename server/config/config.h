@@ -1,8 +1,9 @@
 /* config.h - the daemon's configuration: schema/config.def from hob.json, the environment and the command line, with the
  * origin of each value; the watched folders and their cook settings in hob.json.
  *
- * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the nearest one above it,
- * $XDG_CONFIG_HOME/hob/hob.json (~/.config) and /etc/hob/hob.json; there may be none. Keys that begin with "//" are comments.
+ * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the nearest one above it, and
+ * $XDG_CONFIG_HOME/hob/hob.json (~/.config); there may be none. /etc/hob/hob.json belongs to the machine's service, whose unit
+ * names it: nobody else writes to that cache. Keys that begin with "//" are comments.
  * Unknown keys, wrong types and values out of range are CONFIG errors that name file, key and the nearest known key. */
 #ifndef SRV_CONFIG_H
 #define SRV_CONFIG_H

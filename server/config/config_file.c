@@ -46,9 +46,7 @@ static const char *find_file(srv_config *config)
 		snprintf(path, sizeof path, "%.4000s/hob/hob.json", xdg);
 	else
 		snprintf(path, sizeof path, "%.4000s/.config/hob/hob.json", home ? home : "");
-	if (is_file(path))
-		return hob_arena_str(&config->arena, hob_str_of(path)).data;
-	return is_file("/etc/hob/hob.json") ? "/etc/hob/hob.json" : NULL;
+	return is_file(path) ? hob_arena_str(&config->arena, hob_str_of(path)).data : NULL;
 }
 
 /* ---- keys */
