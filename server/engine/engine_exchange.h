@@ -13,6 +13,7 @@ struct engine_exchange {
 	uint32_t unclaimed_count, claiming;
 	bool claims_filling;
 	uint64_t claim_chance;
+	uint32_t most_changed; /* jobs of changed sources at once, in the burst that is under way; 0: none is */
 	struct promise *promises; /* promised records, in a ring; NULL: none yet */
 	uint32_t promised;
 };

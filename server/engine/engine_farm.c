@@ -129,6 +129,14 @@ static engine_job *pick(srv_engine *engine)
 	return job;
 }
 
+static uint32_t count_changed(const srv_engine *engine)
+{
+	uint32_t changed = srv_queue_count_of(engine->jobs->queue, SRV_PRIORITY_CHANGED);
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
+		changed += engine->jobs->active[i]->order.priority == SRV_PRIORITY_CHANGED;
+	return changed;
+}
+
 /* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the others. Jobs that
  * another machine cooks do not count. */
 void srv_engine_claim_more(srv_engine *engine)
@@ -136,6 +144,8 @@ void srv_engine_claim_more(srv_engine *engine)
 	if (engine->exchange->claims_filling)
 		return;
 	engine->exchange->claims_filling = true;
+	if (count_changed(engine) == 0)
+		engine->exchange->most_changed = 0;
 	while (!engine->closing && engine->exchange->unclaimed && engine->jobs->pool) {
 		srv_upstream_facts facts;
 		srv_upstream_look(engine->exchange->upstream, &facts);
@@ -168,11 +178,12 @@ void srv_engine_claim_more(srv_engine *engine)
 static bool is_urgent(const engine_job *job)
 {
 	const srv_engine *engine = job->engine;
-	uint32_t changed = srv_queue_count_of(engine->jobs->queue, SRV_PRIORITY_CHANGED);
-	for (uint32_t i = 0; i < engine->jobs->active_count && changed <= BY_HAND; i++)
-		changed += engine->jobs->active[i]->order.priority == SRV_PRIORITY_CHANGED;
+	uint32_t changed = count_changed(engine);
+	/* The last jobs of a checkout are few, but still of a checkout. */
+	if (changed <= 1 || changed > engine->exchange->most_changed)
+		engine->exchange->most_changed = changed;
 	return job->order.priority < SRV_PRIORITY_CHANGED ||
-		   (job->order.priority == SRV_PRIORITY_CHANGED && changed <= BY_HAND);
+		   (job->order.priority == SRV_PRIORITY_CHANGED && engine->exchange->most_changed <= BY_HAND);
 }
 
 bool srv_engine_claim(engine_job *job)

@@ -12,12 +12,13 @@
  *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep it, as a hit
  *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as without an upstream */
 
-/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a short bound. */
+/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a short bound. A claim
+ * that was answered with 'another machine has cooked it' is worth waiting for. 0: as long as it takes. */
 static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };
 	const srv_engine *engine = job->engine;
-	if (job->order.priority == SRV_PRIORITY_BACKGROUND)
+	if (job->order.priority == SRV_PRIORITY_BACKGROUND || job->claim.tries > 0)
 		return 0;
 	uint64_t tenth = srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)) / 10000000;
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;

@@ -56,7 +56,8 @@ class Farm(FarmScenario):
             (self.folder / "new").rename(self.art / "new")
             until(lambda: len(one.assets("&state=fresh")) == len(two.assets("&state=fresh")) == count, "all models on both")
             print(f"{count} models change: cooked {one.cooked()} + {two.cooked()}", flush=True)
-            self.assertLess(one.cooked() + two.cooked() - count, 30)
+            # The first eight of each may be taken for saves by hand.
+            self.assertLessEqual(one.cooked() + two.cooked() - count, 16)
             self.put("by-hand.obj", obj_text(70))
             one.wait_asset("art/by-hand.obj", "fresh")
 
@@ -95,6 +96,7 @@ class Farm(FarmScenario):
             two.sync()
             (self.folder / "large.obj").rename(self.art / "large.obj")
             until(lambda: two.cooked() + self.facts(two)["fetched"] == 7, "the final version of each")
+            two.sync()
             facts = self.given(two)
             self.assertEqual((two.cooked(), facts["fetched"], facts["slower"]), (0, 7, 0))
             self.assertEqual(self.outputs(two), outputs)
