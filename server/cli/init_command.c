@@ -299,7 +299,8 @@ static int run_init(int argc, char **argv)
 			fprintf(stderr, "hob init: the folder '%s' is not there yet; make it before 'hob serve'\n",
 					argv[i]);
 	printf("%s is written; 'hob serve' in this folder uses it, 'hob config' shows it.\n"
-		   "  Its values are the defaults, except cache.max_size: 20 GiB keeps the cache from filling the disk.\n",
+		   "  Its values are the defaults, except cache.max_size: 20 GiB keeps the cache from filling the "
+		   "disk.\n",
 		   path);
 	if (from)
 		tell(&c);
