@@ -64,7 +64,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 		await shot('After').waitFor();
 		const rest = await shot('Before').screenshot();
 		await page.getByLabel('Pose').selectOption('Wave');
-		await page.getByText("At the time of the clip 'Wave' at which the two differ most").waitFor();
+		await page.getByText("At the time in the clip 'Wave' where the two differ most").waitFor();
 		await shot('Before').waitFor();
 		assert.notDeepEqual(await shot('Before').screenshot(), rest, 'the arm is turned');
 		await assertAccessible(page);
