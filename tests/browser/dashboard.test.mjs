@@ -198,7 +198,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	});
 
 	test('what a setting saved is told of the final cook, not of the preview before it', async () => {
-		studio.save('surface.obj', surface(150));
+		studio.save('surface.obj', surface(200));
 		await studio.sync();
 		await go('/ui/asset/art/surface.obj?tab=settings');
 		await page.getByLabel('Maximum levels').selectOption('3');

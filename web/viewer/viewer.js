@@ -277,13 +277,14 @@ class Viewer {
 		const { model } = this;
 		const byDistance = Boolean(this.byDistance);
 		this.byDistance = null; /* its geometries went with the model before */
-		this.levels = measureLevels(model);
+		const levels = measureLevels(model);
 		this.morphs = morphsOf(model);
-		this.lod = Math.min(this.lod, Math.max(0, this.levels.length - 1));
+		this.lod = Math.min(this.lod, Math.max(0, levels.length - 1));
 		if (this.lod) selectLod(model, this.lod);
 		if (model.userData.variants?.includes(this.variant)) selectVariant(model, this.variant);
 		else this.variant = '';
 		this.box = boxOf(model);
+		this.levels = levels; /* the panels show from now on */
 		this.cameras = [];
 		model.traverse((object) => object.isCamera && this.cameras.push(object));
 		this.clips.setModel(model);
