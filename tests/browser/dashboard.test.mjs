@@ -5,7 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { missing, patience, project, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio } from './studio.mjs';
+import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const files = {
@@ -122,7 +122,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		const tar = readFileSync(await bundle.path(), 'latin1');
 		assert.ok(tar.startsWith('bundle.json\0') && tar.includes('files/dungeon/dungeon_texture.png'), 'the bundle has the sources');
 		await page.locator('.snippet').getByRole('button', { name: 'Copy' }).first().click();
-		await page.waitForFunction(async () => /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/.test(await navigator.clipboard.readText()));
+		await waitForClipboard(page, /^curl -f 'http:.*chest_gold\.obj\?output=meshes'/);
 		for (const [tab, words] of [['Dependencies', 'dungeon_texture.png'], ['History', 'All cooks'], ['Why', 'Cooked for the first time'], ['Log', /Log of the last cook|Notes of the cook/], ['Settings', 'Maximum texture size']]) {
 			await page.getByRole('navigation', { name: 'About this asset' }).getByRole('link', { name: tab, exact: true }).click();
 			await says(words);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { missing, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio } from './studio.mjs';
+import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 
@@ -39,7 +39,7 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByText('2 selected').waitFor();
 		assert.match(page.url(), /\/ui\/assets$/);
 		await bar().getByRole('button', { name: 'Copy names' }).click();
-		await page.waitForFunction(async () => (await navigator.clipboard.readText()) === 'art/b.obj\nart/d.obj');
+		await waitForClipboard(page, /^art\/b\.obj\nart\/d\.obj$/);
 		await assertAccessible(page);
 		await page.getByRole('searchbox').fill('d.obj');
 		await row('b').waitFor({ state: 'detached' });

@@ -67,6 +67,15 @@ export async function assertAccessible(page) {
 	assert.deepEqual(found, [], page.url());
 }
 
+/** What the page copies comes to match `wanted`. (waitForFunction takes a promise for true.) */
+export async function waitForClipboard(page, wanted) {
+	const handle = await page.evaluateHandle(() => ({ text: '' }));
+	await page.waitForFunction(({ read, source }) => {
+		navigator.clipboard.readText().then((text) => (read.text = text));
+		return new RegExp(source).test(read.text);
+	}, { read: handle, source: wanted.source });
+}
+
 /** A strip of triangles as an OBJ. */
 export function objText(triangles = 1, shift = 0) {
 	const lines = [];

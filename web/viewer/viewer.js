@@ -241,7 +241,8 @@ class Viewer {
 			this.model = model;
 			this.stage.models.add(model);
 			this.surround();
-			this.stage.fit(model, boxOf(model));
+			this.box = boxOf(model);
+			this.stage.fit(model, this.box);
 			const place = readPlace(new URLSearchParams(location.search).get('view'));
 			this.tell('');
 			if (!place) await this.drawFirst();
