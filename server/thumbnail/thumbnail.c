@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FDS = 2 * (4 + SRV_THUMBNAIL_TEXTURES), DEADLINE_MS = 30000, PNG_MAX = 8 << 20, LOOK_MS = 100 };
+enum { FDS = 2 * (4 + SRV_THUMBNAIL_TEXTURES), CPU_MS = 30000, WALL_MS = 180000, PNG_MAX = 8 << 20, LOOK_MS = 100 };
 
 static const srv_thumbnail_view views[] = {{"corner", 29, 18}, {"front", 0, 0},	 {"back", 180, 0},
 										   {"left", -90, 0},   {"right", 90, 0}, {"top", 0, 89},
@@ -135,22 +135,31 @@ static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, c
 	return ok;
 }
 
-static int64_t now_ms(void)
+static int64_t read_ms(clockid_t clock)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	struct timespec now = {0};
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool collect(int from, const atomic_bool *stop, hob_buf *png, hob_error *err)
+/* Drawing is counted, not waiting for a core: whoever draws behind cooks and compilers is not to blame. */
+static bool is_late(clockid_t drawing, int64_t begun)
 {
-	int64_t deadline = now_ms() + DEADLINE_MS;
+	return read_ms(drawing) > CPU_MS || read_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
+}
+
+static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, hob_error *err)
+{
+	int64_t begun = read_ms(CLOCK_MONOTONIC);
+	clockid_t drawing = CLOCK_MONOTONIC;
+	if (clock_getcpuclockid(pid, &drawing) != 0)
+		return hob_fail(err, CRASHED, "the picture's process ended before it drew");
 	uint8_t piece[16384];
 	for (;;) {
 		struct pollfd wait = {.fd = from, .events = POLLIN};
 		int ready = poll(&wait, 1, LOOK_MS);
-		if (atomic_load(stop) || now_ms() > deadline)
-			return hob_fail(err, TIMEOUT, "the picture took longer than %d s", DEADLINE_MS / 1000);
+		if (atomic_load(stop) || is_late(drawing, begun))
+			return hob_fail(err, TIMEOUT, "the picture took longer than %d s", CPU_MS / 1000);
 		if (ready <= 0)
 			continue;
 		ssize_t got = read(from, piece, sizeof piece);
@@ -195,7 +204,7 @@ static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 	if (ends[1] >= 0)
 		close(ends[1]);
 	close_all(&blobs);
-	bool whole = ok && collect(ends[0], stop, png, err);
+	bool whole = ok && collect(ends[0], pid, stop, png, err);
 	if (ends[0] >= 0)
 		close(ends[0]);
 	if (!ok)
