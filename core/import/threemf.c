@@ -287,7 +287,7 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 					 "line %u: object %u does not exist; it is left out", use->line, id);
 		return true;
 	}
-	if (owner != HOB_NONE && hob_threemf_helper(t, owner, id))
+	if ((owner != HOB_NONE && hob_threemf_helper(t, owner, id)) || hob_threemf_steers(t, object->element))
 		return true;
 	hob_str name = hob_xml_attr(object->element, HOB_STR("name"));
 	if (name.len == 0 && (owner != HOB_NONE || target == 0))
@@ -398,7 +398,7 @@ static const char *const extensions[] = {"3mf", NULL};
 
 const hob_importer hob_threemf_importer = {
 	.name = "3mf",
-	.version = 4,
+	.version = 5,
 	.extensions = extensions,
 	.import = threemf_import,
 	.library_version = hob_xml_version,

@@ -4,7 +4,7 @@
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
  *   threemf_filament.c  colours of filaments, in files of the same slicers
- *   threemf_slicer.c    files of Bambu Studio, OrcaSlicer and PrusaSlicer beside the model: names, what is no part of the shape
+ *   threemf_slicer.c    what slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura) say beside the model: names, what is no shape
  *
  * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF Consortium). */
 #ifndef HOB_THREEMF_PRIVATE_H
@@ -110,6 +110,8 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
 /* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing is said. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
+/* Whether Cura's metadata of an object say that it only steers the slicer; noted. */
+bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object);
 /* What prints it, from 1; 0 when nothing is said. */
 uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Sets HOB_NONE for triangles of an object of the start part that are such helpers. */

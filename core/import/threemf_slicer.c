@@ -118,6 +118,25 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 	return true;
 }
 
+/* Source: Cura 5, ThreeMFWriter: settings of an object as metadata of its own names, booleans as Python writes them. */
+bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
+{
+	static const char *const kinds[] = {"cura:infill_mesh", "cura:cutting_mesh", "cura:support_mesh",
+										"cura:anti_overhang_mesh"};
+	const hob_xml_element *group = hob_xml_child(object, HOB_STR("metadatagroup"));
+	for (const hob_xml_element *e = hob_xml_child(group, HOB_STR("metadata")); e;
+		 e = hob_xml_next(e, HOB_STR("metadata")))
+		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+			if (hob_str_equal(hob_xml_attr(e, HOB_STR("name")), hob_str_of(kinds[i])) &&
+				hob_str_equal_nocase(hob_xml_text(e), HOB_STR("true"))) {
+				hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.helpers",
+							 "line %u: object '%.*s' is no shape but a %s; it is left out", object->line,
+							 HOB_FMT(hob_xml_attr(object, HOB_STR("name"))), kinds[i]);
+				return true;
+			}
+	return false;
+}
+
 static const setting *find(const hob_threemf *t, uint32_t object, uint32_t component)
 {
 	uint32_t at = hob_threemf_kept(&t->setting_ids, object, component);

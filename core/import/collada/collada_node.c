@@ -292,6 +292,16 @@ static void note_order(hob_collada *c, hob_xml_ptr element)
 			element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
 }
 
+/* As FCOLLADA and OpenCOLLADA say it, which 3ds Max and Maya use. */
+static bool is_hidden(hob_xml_ptr element)
+{
+	hob_xml_ptr visibility = hob_collada_extra(element, HOB_STR("visibility"));
+	float value = 1;
+	if (visibility)
+		hob_xml_floats(visibility->text, &value, 1);
+	return !(value > 0) || (visibility && hob_str_equal_nocase(hob_xml_text(visibility), HOB_STR("false")));
+}
+
 static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth, hob_error *err)
 {
 	uint32_t id;
@@ -306,6 +316,7 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
 	node_at(c, id)->source = element->number;
 	note_order(c, element);
+	c->hidden += is_hidden(element);
 	if (!attach_meshes(c, element, id, err))
 		return false;
 	for (hob_xml_ptr e = element->first; e; e = e->next) {

@@ -109,7 +109,7 @@ typedef struct hob_collada {
 	hob_buf sources, shapes, parts, placed, places, pending, effects, variants, clips;
 	hob_polygon polygon;
 	hob_name_map embedded; /* members of the archive -> picture */
-	uint32_t bad_indices;
+	uint32_t bad_indices, hidden;
 } hob_collada;
 
 /* Counts what the file holds into request->seen (collada_census.c). */

@@ -181,12 +181,39 @@ static void blenders_order_of_transforms_is_told(void **state)
 	}
 }
 
+/* FCOLLADA, OpenCOLLADA. */
+static void hidden_nodes_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *extra;
+		bool told;
+	} cases[] = {
+		{"<technique profile='FCOLLADA'><visibility>0</visibility></technique>", true},
+		{"<technique profile='OpenCOLLADAMaya'><visibility sid='visibility'>false</visibility></technique>",
+		 true},
+		{"<technique profile='FCOLLADA'><visibility>1</visibility></technique>", false},
+		{"<technique profile='FCOLLADA'><visibility>true</visibility></technique>", false},
+		{"<technique profile='XSI'><SI_Visibility/></technique>", false},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char body[2048];
+		snprintf(body, sizeof body,
+				 PLAIN SCENE("<node><instance_geometry url='#g'/><extra>%s</extra></node>"), cases[i].extra);
+		reader *r = collada("", body);
+		assert_int_equal(reader_model(r)->mesh_ref_count, 1);
+		assert_int_equal(reader_noted(r, "collada.hidden"), cases[i].told);
+		reader_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_array_may_stand_in_another_source),
 		cmocka_unit_test(an_accessor_knows_better_than_the_count_of_an_array),
 		cmocka_unit_test(what_is_not_made_is_said),
+		cmocka_unit_test(hidden_nodes_are_told),
 		cmocka_unit_test(constants_have_the_colour_that_they_emit),
 		cmocka_unit_test(channels_may_use_ids_for_sids),
 		cmocka_unit_test(lists_may_be_interrupted),

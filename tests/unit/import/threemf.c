@@ -88,7 +88,7 @@ static void colours_and_textures_reach_the_corners(void **state)
 	(void)state;
 	hob_buf zip;
 	reader *r = package(
-		MODEL("<m:colorgroup id='5'><m:color color='#FF0000'/><m:color color='#808080'/></m:colorgroup>"
+		MODEL("<m:colorgroup id='5'><m:color color='#FF0000'/><m:color color='#80808080'/></m:colorgroup>"
 			  "<m:texture2d id='6' path='/3D/Textures/t.png' contenttype='image/png' tilestyleu='clamp'/>"
 			  "<m:texture2dgroup id='7' texid='6'><m:tex2coord u='0' v='0'/><m:tex2coord u='1' "
 			  "v='0.25'/></m:texture2dgroup>" OBJECT(
@@ -100,6 +100,8 @@ static void colours_and_textures_reach_the_corners(void **state)
 	assert_int_equal(m->mesh_count, 2);
 	assert_vector(m->meshes[0].color[0], 1, 0, 0);
 	assert_near(m->meshes[0].color[0][4], 0.21586052f);
+	assert_near(m->meshes[0].color[0][7], 128.0f / 255);
+	assert_int_equal(m->materials[m->meshes[0].material].alpha_mode, HOB_ALPHA_BLEND);
 	assert_near(m->meshes[1].uv[0][3], 0.75f);
 	const hob_texture_ref *ref = &m->materials[m->meshes[1].material].slots[HOB_SLOT_BASE_COLOR];
 	assert_int_equal(m->images[ref->image].bytes.size, 10);
@@ -254,6 +256,42 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	done(r, &zip);
 }
 
+/* As Savitar, Cura's own library, writes them. */
+static void helpers_of_cura_are_no_shape(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *metadata;
+		uint32_t meshes;
+	} cases[] = {
+		{"<metadata name='cura:anti_overhang_mesh'>True</metadata>", 1},
+		{"<metadata name='cura:support_mesh'>False</metadata><metadata "
+		 "name='cura:infill_mesh'>True</metadata>",
+		 1},
+		{"<metadata name='cura:support_mesh'>False</metadata>", 2},
+		{"<metadata name='cura:wall_line_count'>True</metadata>", 2},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[2048];
+		hob_buf zip;
+		snprintf(
+			text, sizeof text,
+			MODEL(OBJECT("", "<triangle v1='0' v2='1' v3='2'/>") "<object id='2' name='blocker'>"
+																 "<metadatagroup>%s</metadatagroup><mesh>"
+																 "<vertices><vertex x='0' y='0' z='0'/>"
+																 "<vertex x='1' y='0' z='0'/><vertex x='1' "
+																 "y='1' z='0'/></vertices><triangles>"
+																 "<triangle v1='0' v2='1' v3='2'/>"
+																 "</triangles></mesh></object>",
+				  ITEM "<item objectid='2'/>"),
+			cases[i].metadata);
+		reader *r = package(text, "", &zip);
+		assert_int_equal(reader_model(r)->mesh_count, cases[i].meshes);
+		assert_int_equal(reader_noted(r, "3mf.helpers"), cases[i].meshes == 1);
+		done(r, &zip);
+	}
+}
+
 static void what_would_run_away_is_refused(void **state)
 {
 	(void)state;
@@ -351,6 +389,7 @@ int main(void)
 		cmocka_unit_test(shapes_that_are_no_triangles_are_told),
 		cmocka_unit_test(names_of_parts_are_uris),
 		cmocka_unit_test(helpers_of_slicers_are_no_shape),
+		cmocka_unit_test(helpers_of_cura_are_no_shape),
 		cmocka_unit_test(what_would_run_away_is_refused),
 		cmocka_unit_test(damage_and_want_are_survived),
 		cmocka_unit_test(lengths_of_3mf_are_metres),

@@ -349,6 +349,27 @@ static void levels_lights_and_viewpoints(void **state)
 	reader_free(r);
 }
 
+static void what_is_no_shape_is_told_by_its_name(void **state)
+{
+	(void)state;
+	static const char *const scenes[][2] = {
+		{"<Shape><Text string='\"hi\"'/></Shape>", "<Text>"},
+		{"<Shape><NurbsPatchSurface/></Shape>", "<NurbsPatchSurface>"},
+		{"<TimeSensor/>", "<TimeSensor>"},
+		{"<Inline url='other.x3d'/>", "<Inline>"},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(scenes); i++) {
+		char text[512];
+		snprintf(text, sizeof text, X3D("%s<Shape><Box/></Shape>"), scenes[i][0]);
+		reader *r = read_xml(text);
+		assert_int_equal(r->model.mesh_count, 1);
+		assert_int_equal(r->notes.count, 1);
+		assert_true(reader_noted(r, "x3d.ignored"));
+		assert_true(hob_str_starts(r->notes.items[0].text, hob_str_of(scenes[i][1])));
+		reader_free(r);
+	}
+}
+
 static void units_headers_and_compression(void **state)
 {
 	(void)state;
@@ -460,6 +481,7 @@ int main(void)
 		cmocka_unit_test(the_crease_angle_decides_what_is_smooth),
 		cmocka_unit_test(a_texture_transform_moves_the_coordinates),
 		cmocka_unit_test(levels_lights_and_viewpoints),
+		cmocka_unit_test(what_is_no_shape_is_told_by_its_name),
 		cmocka_unit_test(units_headers_and_compression),
 		cmocka_unit_test(what_cannot_be_read_is_refused_in_words),
 		cmocka_unit_test(prototypes_are_left_out_with_a_note),
