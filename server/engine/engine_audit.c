@@ -197,6 +197,7 @@ static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome 
 	case HOB_ERR_MEMORY:
 	case HOB_ERR_TIMEOUT:
 	case HOB_ERR_NO_WORKER:
+	case HOB_ERR_INTERRUPTED:
 	case HOB_ERR_INTERNAL:
 		return false;
 	default:

@@ -1,8 +1,9 @@
 """When it is quiet the daemon cooks one asset after the other again, unseen, and says where other outputs come of it."""
 import os
+import signal
 import subprocess
 
-from hobtest import HOB, Daemon, Scenario, bumpy_grid, kept_blobs, main, obj_text, png, record_text
+from hobtest import HOB, Daemon, Scenario, bumpy_grid, children, kept_blobs, main, obj_text, png, record_text
 
 ART = {"a.obj": obj_text(3), "b.obj": obj_text(5, mtl="b.mtl"), "b.mtl": "newmtl m\nmap_Kd t.png\n", "t.png": png(9, 99, 200)}
 
@@ -130,6 +131,18 @@ class Reproducibility(Scenario):
             daemon.wait_log("art/large.obj  gave way")
             self.assertEqual(self.checks(daemon), [0, 0])
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="cancelled"}'], 0)
+
+    def test_a_death_from_outside_proves_nothing(self):
+        self.put("large.obj", bumpy_grid(160))
+        with self.serve("--reproducibility-interval", "0", "--jobs", "1") as daemon:
+            daemon.sync()
+        with self.serve("--reproducibility-interval", "1", "--jobs", "1", "--log-level", "debug") as daemon:
+            daemon.sync()
+            daemon.wait_log("is cooked again")
+            for pid in children(daemon.process.pid):
+                os.kill(pid, signal.SIGKILL)
+            daemon.wait_log("art/large.obj  cannot be compared now")
+            self.assertEqual(self.checks(daemon)[1], 0)
 
 
 if __name__ == "__main__":
