@@ -32,6 +32,8 @@ install(FILES ${CMAKE_BINARY_DIR}/hob.service ${docker}/hob.socket DESTINATION l
 install(FILES ${docker}/hob.sysusers DESTINATION lib/sysusers.d RENAME hob.conf COMPONENT hob)
 install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md
   ${docker}/debian/copyright DESTINATION ${doc} COMPONENT hob)
+# The model that the pages of the documentation are about.
+install(FILES ${CMAKE_SOURCE_DIR}/tests/data/models/simple/spot.obj DESTINATION ${doc}/examples/art COMPONENT hob)
 
 if(TARGET hob-thumbnail)
   install(TARGETS hob-thumbnail RUNTIME COMPONENT tools)

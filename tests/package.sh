@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # package.sh OLD NEW [ROOT.tar]: the packages in the folder NEW as an administrator meets them, in a Debian 12 that holds nothing
 # else: install OLD, start the daemon as the unit does, cook and fetch a first model, upgrade to NEW over an edited
-# configuration, fetch it again without a cook, purge. Prints what it types and what came; ends at the first surprise.
-# Needs root, mmdebstrap (unless ROOT.tar is given) and a Debian mirror. OLD may be the same folder as NEW.
+# configuration, fetch it again (without a cook if both versions cook alike), fetch the old bytes from the cache by their hash,
+# purge. Prints what it types and what came; ends at the first surprise. Needs root, mmdebstrap (unless ROOT.tar is given) and a
+# Debian mirror. OLD may be the same folder as NEW.
 set -euo pipefail
 old=$(cd "$1" && pwd) new=$(cd "$2" && pwd)
 models=$(cd "$(dirname "$0")/data/models/simple" && pwd)
@@ -52,7 +53,7 @@ stop() {
 
 inside "apt-get update -qq"
 inside "apt-get install -y -qq --no-install-recommends ./old/hob_*.deb >/tmp/apt 2>&1 || { tail /tmp/apt; exit 1; }; tail -n 2 /tmp/apt"
-inside "hob --version; id hob; ls -ld /var/lib/hob/art /var/cache/hob /etc/hob/hob.json"
+inside "hob --version --json | tee -a /tmp/versions; dpkg-query -W hob; id hob; ls -ld /var/lib/hob/art /var/cache/hob /etc/hob/hob.json"
 start
 cp "$models"/spot.* "$root/var/lib/hob/art/"
 inside "hob get art/spot.obj meshes --wait 60 -o /tmp/spot.meshes && hob inspect --validate /tmp/spot.meshes && hob status"
@@ -60,11 +61,16 @@ stop
 echo '{"sources": [{"name": "art", "path": "/var/lib/hob/art"}], "cache": {"dir": "/var/cache/hob"}, "cook": {"jobs": 1}}' \
 	>"$root/etc/hob/hob.json"
 inside "apt-get install -y -qq --no-install-recommends ./new/hob_*.deb ./new/hob-dev_*.deb ./new/hob-tools_*.deb >/tmp/apt 2>&1 || { tail /tmp/apt; exit 1; }; tail -n 3 /tmp/apt"
-inside "hob --version; cat /etc/hob/hob.json; hob config --config /etc/hob/hob.json | grep cook.jobs; hob config | grep cook.jobs"
+inside "hob --version --json | tee -a /tmp/versions; dpkg-query -W 'hob*'; cat /etc/hob/hob.json; hob config --config /etc/hob/hob.json | grep cook.jobs; hob config | grep cook.jobs"
 start
-inside "hob get art/spot.obj meshes --wait 60 -o /tmp/again.meshes && cmp /tmp/spot.meshes /tmp/again.meshes && echo same bytes"
+inside "hob get art/spot.obj meshes --wait 60 -o /tmp/again.meshes && hob inspect --validate /tmp/again.meshes"
+cook_of() { sed -n "$1"'s/.*"cook":\([0-9]*\).*/\1/p' "$root/tmp/versions"; }
+if [ "$(cook_of 1)" = "$(cook_of 2)" ]; then inside "cmp /tmp/spot.meshes /tmp/again.meshes && echo same bytes"; fi
 inside "hob why art/spot.obj | head -n 3"
-# The network is that of the host, which has curl.
+# The network is that of the host, which has curl. What the old version cooked is still in the cache.
+hash=$(sha256sum "$root/tmp/spot.meshes" | cut -d' ' -f1)
+curl -sf "127.0.0.1:7780/blobs/$hash" | cmp - "$root/tmp/spot.meshes"
+printf '# curl .../blobs/%s\nthe bytes of the old version\n' "$hash"
 id=$(curl -sf 127.0.0.1:7780/api/v1/assets | grep -o '"id":"[^"]*' | head -n 1 | cut -d'"' -f4)
 for _ in $(seq 100); do
 	picture=$(curl -sf -o /dev/null -w '%{content_type}' "127.0.0.1:7780/api/v1/assets/$id/thumbnail?size=128")

@@ -44,7 +44,8 @@ class Bundlers(Scenario):
         self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
         return fresh
 
-    def assert_shows(self, folder):
+    def assert_shows(self, folder, page=None):
+        """A page that asks the daemon which its query names; or `page`, in which that of the documentation is replaced."""
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not browser:
             self.skipTest("there is no Chromium")
@@ -56,6 +57,8 @@ class Bundlers(Scenario):
             origin = f"http://127.0.0.1:{pages.server_port}"
             with self.serve("--cors-origin", origin) as daemon:
                 daemon.sync()
+                if page:
+                    (folder / "index.html").write_text(page.replace("127.0.0.1:7780", f"127.0.0.1:{daemon.port}"))
                 shown = self.run_in(self.folder, browser, *FLAGS, f"--user-data-dir={self.folder}/profile",
                                     f"{origin}/?hob=127.0.0.1:{daemon.port}&asset=art/spot.obj")
             self.assertIn('data-shown="art/spot.obj"', shown.stdout, shown.stderr[-2000:])
@@ -84,6 +87,21 @@ class Bundlers(Scenario):
             document.body.dataset.shown = model.isObject3D && scene.children.includes(model) && 'art/spot.obj';
         </script><body></body>""")
         self.assert_shows(fresh)
+
+    def test_the_page_without_a_build_step(self):
+        """The page of docs/start-threejs.md to the letter, but for its addresses: three.js comes from npm, the loader from the daemon."""
+        if not shutil.which("npm"):
+            self.skipTest("there is no npm")
+        fresh = self.folder / "plain"
+        fresh.mkdir()
+        (page,) = re.findall(r"^```html\n(.*?)^```$", (PROJECT / "docs/start-threejs.md").read_text(), re.M | re.S)
+        (mirror, package), *_ = re.findall(r"(https://\S+?/(three@[\d.]+)/)", page)
+        (fresh / "package.json").write_text("{}")
+        self.install(fresh, package)
+        self.assertIn("\n\tloader.watch(model", page)
+        page = page.replace(mirror, "/node_modules/three/").replace("\n\tloader.watch(model", "\n\tdocument.body.dataset.shown = "
+                            "model.isObject3D && scene.children.includes(model) && 'art/spot.obj'; loader.watch(model")
+        self.assert_shows(fresh, page)
 
     def test_vite_and_three(self):
         fresh = self.build("vite")
