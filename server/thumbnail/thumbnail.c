@@ -12,7 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FDS = 2 * (4 + SRV_THUMBNAIL_TEXTURES), CPU_MS = 30000, WALL_MS = 180000, PNG_MAX = 8 << 20, LOOK_MS = 100 };
+enum {
+	FDS = 2 * (4 + SRV_THUMBNAIL_TEXTURES),
+	CPU_MS = 30000,
+	WALL_MS = 180000,
+	PNG_MAX = 8 << 20,
+	LOOK_MS = 100
+};
 
 static const srv_thumbnail_view views[] = {{"corner", 29, 18}, {"front", 0, 0},	 {"back", 180, 0},
 										   {"left", -90, 0},   {"right", 90, 0}, {"top", 0, 89},
