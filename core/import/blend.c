@@ -50,8 +50,8 @@ static bool without_blender(const hob_import_request *request, hob_str head, hob
 			"setting blender.program, or export glTF");
 	hob_note_add(
 		request->notes, HOB_NOTE_WARNING, "blender.none",
-		"read without Blender: clips, skins, modifiers and shader nodes are lost; install Blender, or "
-		"export glTF");
+		"read without Blender: clips, skins, shape keys, modifiers and shader nodes are lost, hidden "
+		"objects show; install Blender, or export glTF");
 	return hob_fail(err, OLD_VERSION, "a file of a Blender before 3.0");
 }
 
@@ -88,7 +88,7 @@ static const char *const extensions[] = {"blend", NULL};
 
 const hob_importer hob_blend_importer = {
 	.name = "blend",
-	.version = 1,
+	.version = 2,
 	.extensions = extensions,
 	.import = import_blend,
 	.library_version = library_version,

@@ -76,6 +76,14 @@ def choose_collection():
     bpy.context.view_layer.active_layer_collection = layer
 
 
+def tell_hidden():
+    hidden = [thing.name for thing in bpy.context.scene.objects
+              if thing.type in {"MESH", "CURVE", "SURFACE", "META", "FONT"} and (thing.hide_render or not thing.visible_get())]
+    if hidden:
+        note("blender.hidden", f"{len(hidden)} objects are hidden in the view or in renders ('{hidden[0]}'...); a scene of Hob has no hidden "
+             "nodes, so they show; the setting blender.collection can leave them out")
+
+
 def export(path):
     apply = MODIFIERS == "1"
     if apply and any(thing.type == "MESH" and thing.data.shape_keys for thing in bpy.context.scene.objects):
@@ -120,6 +128,7 @@ def main():
         if not hasattr(bpy.ops.export_scene, "gltf") or "gltf" not in dir(bpy.ops.export_scene):
             raise ValueError("this Blender has no glTF exporter (add-on io_scene_gltf2)")
         model = os.path.join(PRIVATE, "model.glb")
+        tell_hidden()
         export(model)
         with open(model, "rb") as made:
             answer(facts, made.read())

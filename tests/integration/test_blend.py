@@ -109,7 +109,7 @@ class Skipped(Scenario):
             self.skipTest("no corpus")
         self.put("old.blend", old.read_bytes())
         done = subprocess.run([HOB, "cook", str(self.art), "--check", "--blender", "none"], capture_output=True, text=True, check=False)
-        self.assertIn("read without Blender: clips, skins, modifiers and shader nodes are lost", done.stderr)
+        self.assertIn("read without Blender: clips, skins, shape keys, modifiers and shader nodes are lost, hidden objects show", done.stderr)
         self.assertEqual(done.returncode, 0)
 
 
@@ -279,6 +279,31 @@ bpy.context.object.modifiers["Subdivision"].subdivision_type = "SIMPLE"
         meshes = json.loads(done.stdout.split("\n")[0])["records"]
         self.assertEqual([morph["name"] for morph in meshes["MRPH"]], ["Smile"])
         self.assertEqual([lod["index_count"] // 3 for lod in meshes["LODS"]], [12, 8])
+
+    def test_hidden_objects_are_told_and_materials_are_what_they_were(self):
+        self.blender(f"""
+bpy.ops.mesh.primitive_cube_add()
+gold = bpy.data.materials.new("Gold")
+gold.use_nodes = True
+surface = gold.node_tree.nodes["Principled BSDF"].inputs
+surface["Base Color"].default_value = (1, 0.75, 0.25, 1)
+surface["Roughness"].default_value = 0.25
+surface["Metallic"].default_value = 1
+bpy.context.object.data.materials.append(gold)
+bpy.ops.mesh.primitive_plane_add()
+bpy.context.object.hide_render = True
+bpy.ops.mesh.primitive_circle_add(fill_type="NGON")
+bpy.context.object.hide_viewport = True
+{self.save("hidden.blend")}""")
+        done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--report", str(self.folder / "report.json")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 objects are hidden in the view or in renders", done.stderr)
+        made = json.loads((self.folder / "report.json").read_text())["assets"][0]
+        self.assertEqual((made["meshes"], made["materials"]), (3, 1))
+        done = subprocess.run([HOB, "inspect", str(self.folder / "out/hidden.blend.materials"), "--json"], capture_output=True, text=True, check=False)
+        material = json.loads(done.stdout.split("\n")[0])["records"]["MATL"][0]
+        self.assertEqual((material["base_color"], material["metallic"], material["roughness"]), ([1, 0.75, 0.25, 1], 1, 0.25))
 
     def test_a_collection_is_chosen_and_a_wrong_one_told(self):
         self.blender(f"""

@@ -1,4 +1,4 @@
-// Reads VRML, MD2 and 3MF with three.js and compares places and colours of all corners with what Hob makes of them.
+// Reads VRML, MD2, 3MF, OBJ, PLY and STL with three.js and compares places and colours of all corners with what Hob makes of them.
 // three_small.mjs HOB FILE...; "corpus:" stands for the model corpus.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -27,6 +27,9 @@ for (const kind of [sample, sample.documentElement].map(Object.getPrototypeOf)) 
 }
 const { ThreeMFLoader } = await import('three/addons/loaders/3MFLoader.js');
 const { MD2Loader } = await import('three/addons/loaders/MD2Loader.js');
+const { OBJLoader } = await import('three/addons/loaders/OBJLoader.js');
+const { PLYLoader } = await import('three/addons/loaders/PLYLoader.js');
+const { STLLoader } = await import('three/addons/loaders/STLLoader.js');
 const { loadThree, readDocument } = await import('./three_loading.mjs');
 
 const corpus = process.env.HOB_CORPUS ?? fileURLToPath(new URL('../../../shared/corpus', import.meta.url));
@@ -35,6 +38,9 @@ const corpus = process.env.HOB_CORPUS ?? fileURLToPath(new URL('../../../shared/
 const readers = {
 	'.wrl': { load: (path) => new VRMLLoader().parse(readFileSync(path, 'utf8'), dirname(path) + '/'), place: (p) => p },
 	'.md2': { load: (path) => new THREE.Mesh(new MD2Loader().parse(buffer(path))), place: (p) => new THREE.Vector3(p.x, p.y, -p.z) },
+	'.obj': { load: (path) => new OBJLoader().parse(readFileSync(path, 'utf8')), place: (p) => p },
+	'.ply': { load: (path) => new THREE.Mesh(new PLYLoader().parse(buffer(path))), place: (p) => p },
+	'.stl': { load: (path) => new THREE.Mesh(new STLLoader().parse(buffer(path))), place: (p) => p },
 	// Its 3MF loader keeps millimetres and Z up.
 	'.3mf': { load: (path) => new ThreeMFLoader().parse(buffer(path)), place: (p) => new THREE.Vector3(p.x, p.z, -p.y).divideScalar(1000) },
 };
@@ -72,7 +78,7 @@ function areaOf(list) {
 	return sum;
 }
 
-function check(path, hob, out) {
+async function check(path, hob, out) {
 	const kind = readers[extname(path).toLowerCase()];
 	const glb = join(out, 'ours.glb');
 	execFileSync(hob, ['export', path, '-o', glb, '--root', dirname(path), '-q'], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -85,8 +91,17 @@ function check(path, hob, out) {
 		// Faces that are not flat are cut along other diagonals.
 		if (Math.abs(areaOf(ours) - areaOf(theirs)) > 5e-3 * areaOf(theirs)) wrong.push(`area ${areaOf(ours)}, theirs ${areaOf(theirs)}`);
 		let lost = 0, colors = 0, colored = 0;
+		const step = 1e-3 * size, cell = (p) => [p.x, p.y, p.z].map((x) => Math.round(x / step)), table = new Map();
+		for (const corner of theirs) {
+			const key = cell(corner.p).join();
+			if (!table.has(key)) table.set(key, []);
+			table.get(key).push(corner);
+		}
 		for (const corner of ours) {
-			const near = theirs.filter((t) => t.p.distanceTo(corner.p) < 1e-4 * size);
+			const [x, y, z] = cell(corner.p), near = [];
+			for (let k = 0; k < 27; k++)
+				for (const t of table.get([x + k % 3 - 1, y + Math.floor(k / 3) % 3 - 1, z + Math.floor(k / 9) - 1].join()) ?? [])
+					if (t.p.distanceTo(corner.p) < 1e-4 * size) near.push(t);
 			lost += near.length === 0;
 			if (!near.some((t) => t.color)) continue;
 			colored++;
@@ -106,7 +121,10 @@ let failed = 0;
 for (const file of files) {
 	const path = file.replace(/^corpus:/, corpus + '/');
 	if (!existsSync(path)) console.log(`${file}: not here`);
-	else failed += await check(path, hob, out);
+	else failed += await check(path, hob, out).catch((error) => {
+		console.log(`${path}: ${String(error.stderr || error.message).trim().split('\n')[0]}`);
+		return 1;
+	});
 }
 rmSync(out, { recursive: true });
 process.exit(failed ? 1 : 0);
