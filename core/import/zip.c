@@ -9,12 +9,28 @@ enum {
 	COMMENT_MAX = 65535,
 	STORED = 0,
 	DEFLATED = 8,
-	ENCRYPTED = 1
+	ENCRYPTED = 1,
+	LOCATOR_SIZE = 20, /* of the end record with 64-bit numbers */
+	WIDE_END_SIZE = 56,
+	WIDE = 1 /* extra field with them */
 };
+
+static const uint32_t elsewhere = 0xFFFFFFFF; /* in the place of a number that stands there */
 
 static bool is_at(hob_bytes zip, size_t at, size_t size, const char *magic)
 {
 	return at <= zip.size && size <= zip.size - at && memcmp(zip.data + at, magic, 4) == 0;
+}
+
+static bool find_wide_end(size_t end, hob_zip *zip)
+{
+	if (end < LOCATOR_SIZE || !is_at(zip->bytes, end - LOCATOR_SIZE, LOCATOR_SIZE, "PK\006\007"))
+		return false;
+	uint64_t at = hob_load_u64(zip->bytes.data + end - LOCATOR_SIZE + 8);
+	if (!is_at(zip->bytes, at, WIDE_END_SIZE, "PK\006\006"))
+		return false;
+	zip->directory = hob_load_u64(zip->bytes.data + at + 48);
+	return true;
 }
 
 /* The record that says where the list is stands behind it, before a comment. */
@@ -25,9 +41,31 @@ bool hob_zip_open(hob_bytes file, hob_zip *out)
 		if (!is_at(file, end, END_SIZE, "PK\005\006"))
 			continue;
 		*out = (hob_zip){file, hob_load_u32(file.data + end + 16), hob_load_u16(file.data + end + 10)};
-		return true;
+		return out->directory != elsewhere || find_wide_end(end, out);
 	}
 	return false;
+}
+
+/* Reads those of the numbers that stand in the extra field; their order is fixed. */
+static bool read_wide(const uint8_t *entry, size_t *const numbers[3])
+{
+	const uint8_t *extra = entry + ENTRY_SIZE + hob_load_u16(entry + 28);
+	const uint8_t *end = extra + hob_load_u16(entry + 30);
+	bool all = true;
+	for (int i = 0; i < 3; i++)
+		all = all && *numbers[i] != elsewhere;
+	while (!all && end - extra >= 4 && hob_load_u16(extra + 2) <= end - extra - 4) {
+		const uint8_t *at = extra + 4;
+		bool wide = hob_load_u16(extra) == WIDE;
+		extra = at + hob_load_u16(extra + 2);
+		for (int i = 0; i < 3 && wide; i++)
+			if (*numbers[i] == elsewhere && extra - at >= 8) {
+				*numbers[i] = hob_load_u64(at);
+				at += 8;
+			}
+		all = wide;
+	}
+	return all;
 }
 
 static bool describe(const hob_zip *zip, const uint8_t *entry, hob_zip_member *out)
@@ -35,6 +73,7 @@ static bool describe(const hob_zip *zip, const uint8_t *entry, hob_zip_member *o
 	uint32_t flags = hob_load_u16(entry + 8), method = hob_load_u16(entry + 10);
 	size_t packed = hob_load_u32(entry + 20), size = hob_load_u32(entry + 24), at = hob_load_u32(entry + 42);
 	if ((flags & ENCRYPTED) || (method != STORED && method != DEFLATED) ||
+		!read_wide(entry, (size_t *const[]){&size, &packed, &at}) ||
 		!is_at(zip->bytes, at, LOCAL_SIZE, "PK\003\004"))
 		return false;
 	const uint8_t *local = zip->bytes.data + at;

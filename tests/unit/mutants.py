@@ -241,6 +241,8 @@ MISTAKES = [
     ("other formats: Text of X3D vanishes without a word", "import/x3d/x3d_node.c", "hob_x3d_unread(x, geometry);", ";", "import/x3d", "what_is_no_shape_is_told_by_its_name"),
     ("other formats: hidden nodes of COLLADA show without a word", "import/collada/collada_node.c", "c->hidden += is_hidden(element);", "(void)is_hidden;",
      "import/collada_odd", "hidden_nodes_are_told"),
+    ("other formats: 64-bit sizes of packages are not read", "import/zip.c", "bool wide = hob_load_u16(extra) == WIDE;", "bool wide = false;", "import/zip",
+     "numbers_of_64_bits_are_read"),
     ("other formats: a new .blend goes to Assimp where Blender is missing", "import/blend.c", "if (is_new(head))", "if (false)", "import/blend",
      "without_an_editor_new_files_are_skipped_and_old_ones_passed_on"),
     # the daemon's rules

@@ -54,6 +54,87 @@ static void members_are_walked_and_found_by_their_whole_name(void **state)
 	hob_buf_release(&file);
 }
 
+static void put_u64(hob_buf *buf, uint64_t value)
+{
+	put_u32(buf, (uint32_t)value);
+	put_u32(buf, (uint32_t)(value >> 32));
+}
+
+/* As lib3mf writes: every size and place of 64 bits, behind another extra field. */
+static hob_buf make_wide_zip(void)
+{
+	static const char name[] = "a.model", text[] = "what it holds";
+	const size_t length = sizeof name - 1, size = sizeof text - 1;
+	hob_buf zip = {0};
+	hob_buf_put(&zip, "PK\003\004\055\000\000\000\000\000\000\000\000\000\000\000\000\000", 18);
+	put_u32(&zip, 0xFFFFFFFF);
+	put_u32(&zip, 0xFFFFFFFF);
+	put_u16(&zip, (uint32_t)length);
+	put_u16(&zip, 20);
+	hob_buf_put(&zip, name, length);
+	put_u16(&zip, 1);
+	put_u16(&zip, 16);
+	put_u64(&zip, size);
+	put_u64(&zip, size);
+	hob_buf_put(&zip, text, size);
+	size_t directory = zip.size;
+	hob_buf_put(&zip, "PK\001\002\055\000\055\000\000\000\000\000\000\000\000\000\000\000\000\000", 20);
+	put_u32(&zip, 0xFFFFFFFF);
+	put_u32(&zip, 0xFFFFFFFF);
+	put_u16(&zip, (uint32_t)length);
+	put_u16(&zip, 5 + 28);
+	put_u16(&zip, 0);
+	put_u32(&zip, 0);
+	put_u32(&zip, 0);
+	put_u32(&zip, 0xFFFFFFFF);
+	hob_buf_put(&zip, name, length);
+	hob_buf_put(&zip, "\x55\x54\001\000\000", 5);
+	put_u16(&zip, 1);
+	put_u16(&zip, 24);
+	put_u64(&zip, size);
+	put_u64(&zip, size);
+	put_u64(&zip, 0);
+	size_t end = zip.size;
+	hob_buf_put(&zip, "PK\006\006", 4);
+	put_u64(&zip, 44);
+	put_u32(&zip, 0x002D002D);
+	put_u64(&zip, 0);
+	put_u64(&zip, 1);
+	put_u64(&zip, 1);
+	put_u64(&zip, end - directory);
+	put_u64(&zip, directory);
+	hob_buf_put(&zip, "PK\006\007\000\000\000\000", 8);
+	put_u64(&zip, end);
+	put_u32(&zip, 1);
+	hob_buf_put(&zip, "PK\005\006\000\000\000\000\001\000\001\000", 12);
+	put_u32(&zip, (uint32_t)(end - directory));
+	put_u32(&zip, 0xFFFFFFFF);
+	put_u16(&zip, 0);
+	return zip;
+}
+
+static void numbers_of_64_bits_are_read(void **state)
+{
+	(void)state;
+	hob_arena arena;
+	hob_arena_init(&arena, 1 << 20);
+	hob_buf zip = make_wide_zip();
+	hob_bytes out;
+	assert_true(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("a.model"), 100, &out));
+	assert_int_equal(out.size, 13);
+	assert_memory_equal(out.data, "what it holds", 13);
+	/* Whatever byte is wrong, nothing outside is read. */
+	for (size_t i = 0; i < zip.size; i++)
+		for (int bit = 0; bit < 8; bit++) {
+			zip.data[i] ^= (uint8_t)(1 << bit);
+			if (zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("a.model"), 100, &out))
+				assert_true(out.data >= zip.data && out.data + out.size <= zip.data + zip.size);
+			zip.data[i] ^= (uint8_t)(1 << bit);
+		}
+	hob_buf_release(&zip);
+	hob_arena_release(&arena);
+}
+
 static void damaged_archives_do_no_harm(void **state)
 {
 	(void)state;
@@ -85,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_are_found_stored_and_deflated),
 		cmocka_unit_test(members_are_walked_and_found_by_their_whole_name),
+		cmocka_unit_test(numbers_of_64_bits_are_read),
 		cmocka_unit_test(damaged_archives_do_no_harm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
