@@ -19,6 +19,7 @@ finish() {
 }
 trap finish EXIT
 
+if command -v lintian >/dev/null; then lintian --allow-root --fail-on error "$new"/*.deb; fi
 if [ -n "${3:-}" ]; then tar -xf "$3" -C "$root"; else mmdebstrap --variant=minbase --quiet bookworm "$root"; fi
 rm -f "$root/dev/null" && mknod -m 666 "$root/dev/null" c 1 3
 [ -e "$root/dev/urandom" ] || mknod -m 666 "$root/dev/urandom" c 1 9

@@ -31,6 +31,22 @@ class Usage(CommandLine):
         self.assertEqual(closed.returncode, 0)
         self.assertTrue((self.folder / "p/a.obj.meshes").exists())
 
+    def test_colours_follow_the_environment(self):
+        self.put("a.obj", obj_text(1))
+        own = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE", "CI")}
+        for terminal, environment, colours in ((True, {}, True), (False, {}, False), (True, {"TERM": "dumb"}, False),
+                                               (True, {"NO_COLOR": "1"}, False), (True, {"CI": "true"}, False),
+                                               (False, {"CLICOLOR_FORCE": "1"}, True), (False, {"CLICOLOR_FORCE": "0"}, False),
+                                               (False, {"CLICOLOR_FORCE": "1", "TERM": "dumb"}, True),
+                                               (True, {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False)):
+            ours, theirs = os.openpty() if terminal else os.pipe()
+            ran = subprocess.run([HOB, "cook", self.art, "-o", self.folder / "c"], env=own | {"TERM": "xterm"} | environment,
+                                 stderr=theirs, timeout=DEADLINE, check=False)
+            said = os.read(ours, 65536)
+            os.close(theirs)
+            os.close(ours)
+            self.assertEqual((ran.returncode, b"\x1b[3" in said), (0, colours), (terminal, environment, said))
+
     def commands(self):
         return re.findall(r"^  ([a-z]{2,})  ", self.hob("help")[0].split("Everyday")[1], re.M)
 

@@ -80,7 +80,11 @@ class Docs(unittest.TestCase):
             elif language == "c":
                 script.append(f"cat > program.c <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
             elif language == "python":
+                if ".watch(" in body:  # somebody who saves again and again until it is noticed
+                    script.append("for i in $(seq 500); do hob set art/spot.obj scale=1.$i; hob get art/spot.obj --wait 60 -o saved.meshes; done &")
                 script.append(f"python3 - <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
+                if ".watch(" in body:
+                    script.append("kill $!")
             elif language == "json":
                 json.loads(body)
                 is_file = page.name == "operations.md"

@@ -33,6 +33,11 @@ target_link_libraries(runtime hob::runtime)
 """
 
 
+def is_release():
+    cache = BUILD / "CMakeCache.txt"
+    return cache.exists() and "CMAKE_BUILD_TYPE:STRING=Release" in cache.read_text()
+
+
 @unittest.skipUnless((BUILD / "cmake_install.cmake").exists() and shutil.which("cmake"), "no build folder of CMake")
 class Install(Scenario):
     def run_in(self, *command, cwd=None, **environment):
@@ -139,6 +144,20 @@ class Install(Scenario):
         if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
             self.run_in(sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--target", str(self.folder / "site"), str(wheel))
             self.assertTrue((self.folder / "site/hob.py").exists())
+
+    @unittest.skipUnless(shutil.which("dpkg-shlibdeps") and shutil.which("npm") and is_release(), "packages are made of a release build: HOB=build/release/hob")
+    def test_packages_are_the_same_bytes_each_time(self):
+        sums = []
+        for number, mask in enumerate(("022", "077")):
+            out = self.folder / f"packages{number}"
+            self.run_in("sh", "-c", f'umask {mask} && exec "$0" "$@"', str(ROOT / "docker/package.sh"), str(BUILD), str(out),
+                        TZ=("UTC", "Asia/Tokyo")[number], LC_ALL=("C", "C.UTF-8")[number])
+            sums.append((out / "SHA256SUMS").read_text())
+        self.assertEqual(sums[0], sums[1])
+        self.assertEqual(len([line for line in sums[0].splitlines() if line.endswith(".deb")]), 4)
+        for program in ("hob", "hob-worker", "hob-exporter", "hob-thumbnail"):
+            self.run_in("strip", "-o", str(self.folder / program), str(BUILD / program))
+            self.assertNotIn(str(ROOT).encode(), (self.folder / program).read_bytes(), program)
 
     def complete(self, *words, **environment):
         script = ("source <(\"$HOB\" completion bash); hob() { \"$HOB\" \"$@\"; }; COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; _hob; "
