@@ -114,11 +114,15 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 					 HOB_FMT(image->uri), HOB_FMT(path));
 	if (!hob_str_equal(path, image->path)) {
 		bool only_case = hob_str_equal_nocase(path, image->path);
+		bool beside = hob_str_equal(hob_path_dir(path), hob_path_dir(image->path));
 		hob_note_add(
-			notes, HOB_NOTE_WARNING, only_case ? "texture.case" : "texture.elsewhere",
+			notes, HOB_NOTE_WARNING, only_case || beside ? "texture.case" : "texture.elsewhere",
 			only_case
 				? "picture '%.*s' is spelt '%.*s' on disk; that file is used. Correct the spelling: other "
 				  "tools will not find it"
+			: beside
+				? "picture '%.*s' is spelt '%.*s' on disk, with letters of another Unicode form or case; "
+				  "that file is used. Correct the spelling: other tools will not find it"
 				: "picture '%.*s' was found as '%.*s'; that file is used. Correct the reference",
 			HOB_FMT(source->label), HOB_FMT(path));
 	}

@@ -8,7 +8,6 @@
 #include "../config/ignore.h"
 #include "../settings/chain.h"
 #include "../settings/sidecar.h"
-#include "../worker/root_io.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 enum { HASH_ASIDE_BYTES = 1 << 20 };
 
@@ -207,6 +209,26 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 	return true;
 }
 
+/* For comparing alone: canonically decomposed, in one case; NULL where the bytes are no UTF-8. */
+static utf8proc_uint8_t *fold(hob_str name)
+{
+	utf8proc_uint8_t *out = NULL;
+	utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD;
+	return utf8proc_map((const utf8proc_uint8_t *)name.data, (utf8proc_ssize_t)name.len, &out, how) >= 0
+			   ? out
+			   : NULL;
+}
+
+static bool is_same_name(hob_str candidate, hob_str name, const utf8proc_uint8_t *folded)
+{
+	if (!folded)
+		return hob_str_equal_nocase(candidate, name);
+	utf8proc_uint8_t *other = fold(candidate);
+	bool same = other && strcmp((const char *)other, (const char *)folded) == 0;
+	free(other);
+	return same;
+}
+
 static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 {
 	srv_root_io *io = user;
@@ -221,13 +243,15 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	}
 	/* The first match in byte order, so that the answer does not depend on the folder's order. */
 	hob_str best = {0};
+	utf8proc_uint8_t *folded = fold(name);
 	for (struct dirent *entry; (entry = readdir(list));) {
 		hob_str candidate = hob_str_of(entry->d_name);
-		if (!hob_str_equal_nocase(candidate, name) || hob_str_equal(candidate, name))
+		if (hob_str_equal(candidate, name) || !is_same_name(candidate, name, folded))
 			continue;
 		if (!best.data || strcmp(candidate.data, best.data) < 0)
 			best = hob_arena_str(&io->arena, candidate);
 	}
+	free(folded);
 	closedir(list);
 	if (!best.data)
 		return false;

@@ -244,17 +244,20 @@ class Reference(Scenario):
     def test_healed_names_warn_and_may_fail(self):
         self.room()
         for name, text in (("case", "map_Kd pictures/GREY_30.png"), ("back", "map_Kd pictures\\grey_30.png"),
-                           ("absolute", "map_Kd /elsewhere/grey_30.png"), ("plain", "map_Kd pictures/grey_30.png")):
+                           ("absolute", "map_Kd /elsewhere/grey_30.png"), ("plain", "map_Kd pictures/grey_30.png"),
+                           ("form", "map_Kd pictures/caf\u00e9.png"), ("letter", "map_Kd pictures/CAF\u00c9.png")):
             self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
             self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\n{text}\n")
         self.put("grey_30.png", png(1, 2, 3))
+        self.put("pictures/cafe\u0301.png", png(3, 2, 1))  # as macOS spells it
         self.cook("art", "-o", "out", "--report", "report.json")
         assets = {a["path"]: [n["code"] for n in a["notes"] if n["level"] == "warning" and n["code"].startswith("texture.")] for a in
                   json.loads((self.folder / "report.json").read_text())["assets"]}
-        warned = {name for name in ("case", "back", "absolute", "plain") if assets[f"{name}.obj"]}
-        self.assertEqual(warned, {"case", "back", "absolute"})
+        self.assertEqual({name for name, codes in assets.items() if codes},
+                         {f"{name}.obj" for name in ("case", "back", "absolute", "form", "letter")})
+        self.assertEqual((assets["form.obj"], assets["letter.obj"]), (["texture.path-guessed"],) * 2)
         said = self.cook("art", "--check", "--settings", '{"portability": "fail"}', code=1)
-        self.assertIn("2 cooked, 3 failed", said)
+        self.assertIn("2 cooked, 5 failed", said)
         self.assertIn("(portability: fail)", said)
         self.assertIn("pictures/grey_30.png", said)
 

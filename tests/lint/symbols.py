@@ -53,7 +53,7 @@ PROGRAMS = {
     "hob-exporter": {"seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
-                   "astcenc", "stdc++", "expat"},
+                   "astcenc", "stdc++", "expat", "utf8proc"},
 }
 # The farm's drivers are modules: what each is linked with, and that it exports its table alone.
 MODULES = {"hob-farm-postgres.so": {"pq"}, "hob-farm-s3.so": {"curl"}}
