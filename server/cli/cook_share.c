@@ -51,8 +51,9 @@ static void end(question *q, bool there)
 	free(q);
 }
 
-static void on_fetched(void *user, bool ok)
+static void on_fetched(void *user, bool ok, const char *author)
 {
+	(void)author;
 	question *q = user;
 	hob_error ignored; /* it is cooked then */
 	end(q, ok && srv_cook_look_adopt(q->share->cache, q->look, &ignored));

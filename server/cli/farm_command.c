@@ -22,7 +22,12 @@ static int run_init(farm_tools *t)
 		   made ? "the tables are made" : "the tables are there");
 	if (srv_farm_blobs_of(t->farm)->init(t->blobs, &why) != SRV_FARM_OK)
 		return srv_farm_tools_fail(t, &why);
+	srv_farm_end owned = srv_farm_own(t->farm, t->blobs, t->adopt, &why);
+	if (owned != SRV_FARM_OK && owned != SRV_FARM_NONE)
+		return srv_farm_tools_fail(t, &why);
 	printf("blobs      %s (%s): can be written\n", t->upstream.farm.blobs, srv_farm_library(t->farm, true));
+	if (owned == SRV_FARM_NONE)
+		printf("           %s. Until then, 'hob farm gc' deletes nothing\n", why.text);
 	puts("\nThe farm is ready. Give every machine the same farm.metadata and farm.blobs in its hob.json.");
 	return EXIT_GOOD;
 }
@@ -59,13 +64,15 @@ static void on_node(void *user, const char *const *values, const size_t *sizes)
 
 static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *why)
 {
-	static const char totals[] = "select (select version from hob_farm), count(*), coalesce(sum(bytes), "
-								 "0)::bigint, count(*) filter (where "
-								 "suspect > 0), (select count(*) from hob_refused), (select count(*) from "
-								 "hob_lookup where until > now()) "
-								 "from hob_action";
+	static const char totals[] =
+		"select (select version from hob_farm), count(*), "
+		"least(coalesce(sum(bytes), 0), 1::bigint << 62)::bigint, count(*) filter (where "
+		"suspect > 0), (select count(*) from hob_refused), (select count(*) from "
+		"hob_lookup where until > now()) "
+		"from hob_action";
 	static const char nodes[] =
-		"select name, version, greatest(0, extract(epoch from now() - seen))::bigint, case when "
+		"select name, version, extract(epoch from now() - least(greatest(seen, now() - interval '1 year'), "
+		"now()))::bigint, case when "
 		"octet_length(state::text) < 4096 then "
 		"state::text else '{}' end, (select "
 		"coalesce(json_agg(what), '[]')::text from (select what from hob_lookup where owner = id and until > "
@@ -147,14 +154,15 @@ static int run_farm(int argc, char **argv)
 				 {"verify", srv_farm_tools_verify}};
 	const char *given[HOB_COUNT_OF(keys)] = {0}, *file = NULL;
 	farm_tools t = {.days = 30};
-	cli_option options[4 + HOB_COUNT_OF(keys)] = {
+	cli_option options[5 + HOB_COUNT_OF(keys)] = {
 		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
 		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: drop results unused for N days (30)"},
 		{"--dry-run", 'n', CLI_FLAG, &t.dry, NULL, "gc, verify: change nothing"},
-		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: as JSON"}};
+		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: as JSON"},
+		{"--adopt", 0, CLI_FLAG, &t.adopt, NULL, "init: take the blobs over from another database"}};
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
 		const srv_config_row *row = &srv_config_table[keys[i]];
-		options[4 + i] =
+		options[5 + i] =
 			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
 	}
 	int operands = srv_cli_parse(&srv_cli_farm, options, HOB_COUNT_OF(options), argc, argv);

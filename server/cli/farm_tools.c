@@ -156,11 +156,13 @@ int srv_farm_tools_gc(farm_tools *t)
 	uint64_t trimmed = 0;
 	snprintf(days, sizeof days, "%u", t->days);
 	const char *const params[] = {days};
-	srv_farm_end end =
-		srv_farm_query(t->farm,
-					   t->dry ? "select count(*) from hob_action where last_used < current_date - $1::int"
-							  : "select records from hob_trim($1::int)",
-					   params, 1, on_trimmed, &trimmed, &why);
+	srv_farm_end end = srv_farm_owns(t->farm, t->blobs, &why);
+	if (end == SRV_FARM_OK)
+		end =
+			srv_farm_query(t->farm,
+						   t->dry ? "select count(*) from hob_action where last_used < current_date - $1::int"
+								  : "select records from hob_trim($1::int)",
+						   params, 1, on_trimmed, &trimmed, &why);
 	walk w = {.tools = t};
 	sweep s = {.walk = &w};
 	srv_digest_map_init(&w.named, 1);

@@ -10,7 +10,7 @@ typedef struct farm_tools {
 	srv_farm *farm;
 	void *blobs; /* a handle of srv_farm_blobs_of(farm) */
 	uint32_t days;
-	bool dry, json;
+	bool dry, json, adopt;
 } farm_tools;
 
 /* Prints why; returns the exit code. */

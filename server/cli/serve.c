@@ -482,6 +482,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
+								.farm = srv_engine_farm,
 								.input_bytes = srv_engine_input_bytes,
 								.stats_user = d->engine,
 								.trouble = srv_engine_trouble,

@@ -234,7 +234,10 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	bool known = cached && strcmp(srv_cli_text(why, "verdict"), "failed") == 0;
 	printf("%s: %s%s%s%s\n", srv_cli_text(why, "asset"), srv_cli_text(why, "verdict"), known ? AS_KNOWN : "",
 		   against ? ", compared with rev " : "", against ? against : "");
-	if (srv_cli_text(why, "fetched_from")[0])
+	if (srv_cli_text(why, "cooked_by")[0])
+		printf("  from      %s, which gave it to the farm %s\n", srv_cli_text(why, "cooked_by"),
+			   srv_cli_text(why, "fetched_from"));
+	else if (srv_cli_text(why, "fetched_from")[0])
 		printf("  from      the upstream %s\n", srv_cli_text(why, "fetched_from"));
 	print_reasons(srv_cli_member(why, "reason"));
 	print_previous(why, against);

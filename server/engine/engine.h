@@ -140,6 +140,8 @@ srv_activity_run srv_engine_progress(srv_engine *engine);
 /* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */
 void srv_engine_metrics(void *engine, hob_buf *out);
 void srv_engine_stats(void *engine, hob_buf *out);
+/* The members of /api/v1/farm; any thread. */
+void srv_engine_farm(void *engine, hob_buf *out);
 /* Bytes of all sources and dependencies, each file once; at most a second old. */
 uint64_t srv_engine_input_bytes(void *engine);
 /* If no worker can start: appends why, and what to do. Any thread. */

@@ -129,8 +129,9 @@ static void keeping_free(keeping *k)
 	free(k);
 }
 
-static void on_validated(void *user, bool ok)
+static void on_validated(void *user, bool ok, const char *author)
 {
+	(void)author;
 	keeping *k = user;
 	hob_error error;
 	if (ok && !k->engine->closing) {
@@ -157,8 +158,9 @@ static void keep_if_whole(srv_engine *engine, promise *p)
 		keeping_free(k);
 }
 
-static void on_pulled(void *user, bool ok)
+static void on_pulled(void *user, bool ok, const char *author)
 {
+	(void)author;
 	pull *p = user;
 	srv_engine *engine = p->engine;
 	for (uint32_t i = 0; ok && !engine->closing && i < PROMISES_MAX; i++)

@@ -82,8 +82,12 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 		note_time(&engine->counters.times.cook, row.cook_ns);
 		note_time(&engine->counters.times.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
-	if (job->abroad.fetched)
-		row.log = hob_str_of(engine->options.upstream);
+	hob_buf origin = {0}; /* server/query/why_cooked.c reads it */
+	if (job->abroad.fetched) {
+		hob_buf_printf(&origin, "%s%s%s", engine->options.upstream,
+					   job->abroad.author[0] ? SRV_STORE_COOKED_BY : "", job->abroad.author);
+		row.log = hob_buf_str(&origin);
+	}
 	hob_error failed;
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &failed), &failed);
 	engine->counters.jobs++;
@@ -93,6 +97,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 	srv_publish_job(job, result);
 	hob_buf_release(&reasons);
 	hob_buf_release(&text);
+	hob_buf_release(&origin);
 }
 
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order)

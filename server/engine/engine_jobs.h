@@ -49,10 +49,11 @@ typedef struct job_earlier {
 typedef struct job_abroad {
 	bool asked, asking; /* asked: only once */
 	bool fetched;
-	bool given;			/* or to be: a lease ends with that */
-	uint32_t seen;		/* number of records in the newest answer */
-	hob_arena found;	/* their memory */
-	srv_recipe *wanted; /* the record whose blobs are being fetched */
+	bool given;					/* or to be: a lease ends with that */
+	uint32_t seen;				/* number of records in the newest answer */
+	hob_arena found;			/* their memory */
+	srv_recipe *wanted;			/* the record whose blobs are being fetched */
+	char author[SRV_FARM_NAME]; /* the machine of a farm that cooked it; "": unknown */
 } job_abroad;
 
 /* The lease of the job's look-up on a farm. */

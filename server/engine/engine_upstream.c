@@ -44,7 +44,7 @@ static bool end_asking(engine_job *job)
 	return false;
 }
 
-static void on_fetched(void *user, bool ok)
+static void on_fetched(void *user, bool ok, const char *author)
 {
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
@@ -61,6 +61,7 @@ static void on_fetched(void *user, bool ok)
 	} else {
 		srv_publish_note_rows(&engine->publish);
 		job->abroad.fetched = true;
+		snprintf(job->abroad.author, sizeof job->abroad.author, "%s", author);
 		srv_job_take_recipe(job, record);
 	}
 	srv_engine_fill(engine);
@@ -179,6 +180,22 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 	hob_json_put_u64(out, "late", facts.late);
 	hob_json_put_u64(out, "nodes", facts.nodes);
 	hob_json_close(out, '}');
+}
+
+void srv_engine_farm(void *user, hob_buf *out)
+{
+	srv_engine *engine = user;
+	hob_buf list = {0};
+	srv_upstream *upstream = engine->exchange->upstream;
+	int64_t age = upstream ? srv_upstream_machines(upstream, &list) : -1;
+	hob_json_key(out, "age_ms");
+	if (age >= 0)
+		hob_json_u64(out, (uint64_t)age);
+	else
+		hob_json_null(out);
+	hob_json_key(out, "machines");
+	hob_json_raw(out, age >= 0 ? hob_buf_str(&list) : HOB_STR("[]"));
+	hob_buf_release(&list);
 }
 
 /* ---- life */

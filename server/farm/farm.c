@@ -1,5 +1,6 @@
 #include "farm.h"
 
+#include "../../core/base/json_write.h"
 #include "farm_schema.h"
 
 #include <pthread.h>
@@ -231,7 +232,8 @@ srv_farm_end srv_farm_probe(srv_farm *f, srv_farm_why *why)
 
 srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 {
-	static const char *const steps[SRV_FARM_SCHEMA] = {farm_schema_1, farm_schema_2, farm_schema_3};
+	static const char *const steps[SRV_FARM_SCHEMA] = {farm_schema_1, farm_schema_2, farm_schema_3,
+													   farm_schema_4};
 	versions v = {0};
 	*made = false;
 	srv_farm_end end = run(f, "select case when to_regclass('hob_farm') is null then 0 else 1 end, 0", NULL,
@@ -398,6 +400,50 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 	return end;
 }
 
+typedef struct machines {
+	srv_farm *farm;
+	hob_buf *out;
+} machines;
+
+static uint64_t number_of(const char *text)
+{
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void on_machine(void *user, const char *const *values, const size_t *sizes)
+{
+	static const char *const counts[] = {"cooking", "cooked", "fetched", "outbox"};
+	(void)sizes;
+	const machines *m = user;
+	hob_json_open(m->out, '{');
+	for (int i = 0; i < 3; i++)
+		hob_json_put_str(m->out, (const char *const[]){"name", "version", "role"}[i],
+						 hob_str_of(values[i] ? values[i] : ""));
+	hob_json_key(m->out, "here");
+	hob_json_bool(m->out, values[3] && strcmp(values[3], m->farm->owner) == 0);
+	hob_json_put_u64(m->out, "seen_seconds_ago", number_of(values[4]));
+	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++)
+		hob_json_put_u64(m->out, counts[i], number_of(values[5 + i]));
+	hob_json_close(m->out, '}');
+}
+
+srv_farm_end srv_farm_machines(srv_farm *f, hob_buf *out, srv_farm_why *why)
+{
+	/* Somebody may have written anything into these columns. */
+	static const char statement[] =
+		"select left(name, 64), left(version, 64), left(role, 16), id, extract(epoch from now() - "
+		"least(greatest(seen, now() - interval '1 year'), now()))::bigint, s->>'leases', s->>'given', "
+		"s->>'fetched', "
+		"s->>'outbox' from (select *, case when octet_length(state::text) < 4096 and json_typeof(state) = "
+		"'object' "
+		"then state else '{}' end as s from hob_node order by least(seen, now()) desc, name, id limit 100) n";
+	machines all = {f, out};
+	hob_json_open(out, '[');
+	srv_farm_end end = run(f, statement, NULL, 0, on_machine, &all, true, why);
+	hob_json_close(out, ']');
+	return end;
+}
+
 /* ---- results */
 
 static void on_taken(void *user, const char *const *values, const size_t *sizes)
@@ -449,16 +495,36 @@ srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *keys, uint32_t count
 	return end;
 }
 
-srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, srv_farm_why *why)
+typedef struct text_out {
+	char *text;
+	size_t room;
+} text_out;
+
+static void on_text(void *user, const char *const *values, const size_t *sizes)
 {
-	char text[HOB_SHA256_TEXT + 1];
+	(void)sizes;
+	const text_out *out = user;
+	snprintf(out->text, out->room, "%s", values[0] ? values[0] : "");
+}
+
+srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, bool mark, char author[SRV_FARM_NAME],
+						   srv_farm_why *why)
+{
+	static const char look[] =
+		"select left(node, 64) from (select node from hob_action where key = decode($1, 'hex') "
+		"union all select node from hob_failure where key = decode($1, 'hex')) a limit 1";
+	static const char marks[] = "with a as (update hob_action set last_used = current_date where key = "
+								"decode($1, 'hex') and last_used < "
+								"current_date), b as (update hob_failure set last_used = current_date where "
+								"key = decode($1, 'hex') and "
+								"last_used < current_date) ";
+	char text[HOB_SHA256_TEXT + 1], statement[sizeof look + sizeof marks];
+	text_out out = {author, SRV_FARM_NAME};
+	author[0] = 0;
 	hob_sha256_text(key, text);
+	snprintf(statement, sizeof statement, "%s%s", mark ? marks : "", look);
 	const char *const params[] = {text};
-	return run(f,
-			   "with a as (update hob_action set last_used = current_date where key = decode($1, 'hex') and "
-			   "last_used < current_date) update hob_failure set last_used = current_date where key = "
-			   "decode($1, 'hex') and last_used < current_date",
-			   params, 1, NULL, NULL, true, why);
+	return run(f, statement, params, 1, on_text, &out, true, why);
 }
 
 /* ---- offers */

@@ -14,7 +14,8 @@
 #include "driver.h"
 
 enum {
-	SRV_FARM_SCHEMA = 3,
+	SRV_FARM_SCHEMA = 4,
+	SRV_FARM_NAME = 264, /* room for a machine's name */
 	SRV_FARM_BLOB_NAME = 80,
 	SRV_FARM_RECORD_MAX = 8 << 20 /* bytes; a longer text in the database is ignored */
 };
@@ -101,8 +102,13 @@ srv_farm_end srv_farm_withdraw(srv_farm *farm, srv_farm_why *why); /* all offers
 /* The oldest good offer after number *id, which becomes its own. NONE: there is none. */
 srv_farm_end srv_farm_next_offer(srv_farm *farm, uint64_t *id, hob_sha256 *list, srv_farm_why *why);
 
-/* Marks it as used today. */
-srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, srv_farm_why *why);
+/* Appends a JSON array of the machines that were seen last, at most 100: name, version, role ("cook", "worker"), here (it is this
+ * machine), seen_seconds_ago, and the counts of its own last heartbeat: cooking, cooked, fetched, outbox. */
+srv_farm_end srv_farm_machines(srv_farm *farm, hob_buf *out, srv_farm_why *why);
+
+/* author: the machine that gave this record, "" if there is none. mark: also marks the record as used today. */
+srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, bool mark, char author[SRV_FARM_NAME],
+						   srv_farm_why *why);
 /* Any statement without user input in it; for commands. */
 srv_farm_end srv_farm_query(srv_farm *farm, const char *sql, const char *const *params, int count,
 							srv_farm_row *each, void *user, srv_farm_why *why);
@@ -118,6 +124,13 @@ srv_farm_end srv_farm_listen(srv_farm *farm, int ms, void (*heard)(void *user, c
 /* ---- blobs; only one thread may use a handle */
 
 void *srv_farm_blobs_open(srv_farm *farm, srv_farm_why *why);
+
+/* farm_mark.c: a blob store carries the id of the farm that it belongs to, as the object "blobs/.farm". Only a program with the
+ * database of that id may delete blobs because no record names them. blobs: of srv_farm_blobs_open. */
+/* REFUSED: it carries another id; NONE: it carries none. */
+srv_farm_end srv_farm_owns(srv_farm *farm, void *blobs, srv_farm_why *why);
+/* Writes the id of this farm into an empty store. adopt: into any. Ends as srv_farm_owns. */
+srv_farm_end srv_farm_own(srv_farm *farm, void *blobs, bool adopt, srv_farm_why *why);
 const srv_farm_blobs *srv_farm_blobs_of(const srv_farm *farm);
 void srv_farm_blob_name(const hob_sha256 *digest, char out[SRV_FARM_BLOB_NAME]);
 

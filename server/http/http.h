@@ -52,6 +52,7 @@ typedef struct srv_http_sources {
 	void (*stats)(void *user, hob_buf *out);
 	uint64_t (*input_bytes)(
 		void *user); /* of all files that assets are made from, each counted once; optional */
+	void (*farm)(void *stats_user, hob_buf *out); /* the same for /api/v1/farm */
 	void *stats_user;
 	/* Appends the reason why cooking cannot continue, or nothing: /readyz. The same rule; may be NULL. */
 	void (*trouble)(void *user, hob_buf *out);

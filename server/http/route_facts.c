@@ -295,3 +295,14 @@ enum MHD_Result srv_route_problem(request *r)
 	return srv_reply_problem(r, PROBLEM_NOT_FOUND, "see the 'type' of a problem",
 							 "there is no problem '%.*s'", HOB_FMT(r->args[0]));
 }
+
+enum MHD_Result srv_route_farm(request *r)
+{
+	const srv_http_sources *from = &r->http->sources;
+	hob_buf body = {0};
+	hob_json_open(&body, '{');
+	if (from->farm)
+		from->farm(from->stats_user, &body);
+	hob_json_close(&body, '}');
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
+}

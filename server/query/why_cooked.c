@@ -170,15 +170,24 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 	hob_json_close(out, '}');
 }
 
-/* The cache that a result came from, as srv_record_job stored it; null: it was cooked here, or found in our own cache. */
+static void put_text(hob_buf *out, const char *name, hob_str text)
+{
+	hob_json_key(out, name);
+	if (text.len > 0)
+		hob_json_str(out, text);
+	else
+		hob_json_null(out);
+}
+
+/* The cache that a result came from, and the machine that cooked it, as srv_record_job stored them; null: it was cooked here, or
+ * found in our own cache. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
-	hob_json_key(out, "fetched_from");
-	if (fetched)
-		hob_json_str(out, newest->log);
-	else
-		hob_json_null(out);
+	hob_str from = fetched ? newest->log : (hob_str){0}, by = HOB_STR(SRV_STORE_COOKED_BY);
+	size_t at = hob_str_find(from, by, 0);
+	put_text(out, "fetched_from", at == SIZE_MAX ? from : hob_str_sub(from, 0, at));
+	put_text(out, "cooked_by", at == SIZE_MAX ? (hob_str){0} : hob_str_sub(from, at + by.len, from.len));
 }
 
 static const char *verdict_of(const srv_job_row *newest, bool has_before)

@@ -232,6 +232,8 @@ bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob);
 
 /* ---- jobs and changes: history ---------------------------------------------------------------------------------- */
 
+#define SRV_STORE_COOKED_BY "\ncooked by "
+
 typedef struct srv_job_row {
 	uint64_t id;
 	hob_str asset;	/* "root/path" */
@@ -241,7 +243,9 @@ typedef struct srv_job_row {
 	int64_t queued_at_ms, started_at_ms, finished_at_ms;
 	uint64_t cook_ns, peak_bytes;
 	hob_str error; /* JSON or empty */
-	hob_str log;   /* what the worker printed, capped by the caller */
+	hob_str
+		log; /* what the worker printed, capped by the caller; of a fetched result the address of the other cache,
+					* SRV_STORE_COOKED_BY and the machine's name, as far as known */
 } srv_job_row;
 
 /* An id again replaces the row. Rows older than the newest 20,000 ids are trimmed. */

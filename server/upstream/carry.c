@@ -281,8 +281,8 @@ static void fetch(carrier *c, order *o)
 	srv_farm_why why;
 	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH && is_certain(u, &c->exchange.error))
 		tell_refused(u, &o->record->key, c->exchange.error.context);
-	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm && u->options.give)
-		(void)srv_farm_used(u->farm, &o->record->key, &why);
+	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm)
+		(void)srv_farm_used(u->farm, &o->record->key, u->options.give, o->author, &why);
 	pthread_mutex_lock(&u->lock);
 	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)

@@ -30,6 +30,7 @@ typedef struct order {
 	/* fetch */
 	srv_upstream_fetched *fetched;
 	const srv_recipe *record;
+	char author[SRV_FARM_NAME];
 	/* claim: of `lookup`; NULL if nobody waits for the answer */
 	srv_upstream_claimed *claimed;
 	srv_upstream_verdict verdict;
@@ -80,6 +81,9 @@ struct srv_upstream {
 	digest_map leases;
 	srv_outbox outbox;
 	srv_upstream_facts facts;
+	hob_buf machines; /* the newest list; empty: none yet */
+	int64_t machines_at;
+	bool machines_wanted;
 	bool closing, finding, giving, probing;
 	int64_t away_at;
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */

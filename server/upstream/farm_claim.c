@@ -259,6 +259,23 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 	return end;
 }
 
+static srv_farm_end list_machines(srv_upstream *u, srv_farm_why *why)
+{
+	hob_buf list = {0};
+	pthread_mutex_unlock(&u->lock);
+	srv_farm_end end = srv_farm_machines(u->farm, &list, why);
+	pthread_mutex_lock(&u->lock);
+	if (end == SRV_FARM_OK && !list.failed) {
+		hob_buf old = u->machines;
+		u->machines = list;
+		list = old;
+		u->machines_at = now_ms();
+		u->machines_wanted = false;
+	}
+	hob_buf_release(&list);
+	return end;
+}
+
 static void note(srv_upstream *u, srv_farm_end end, const srv_farm_why *why)
 {
 	hob_error error;
@@ -289,6 +306,8 @@ void *srv_carry_keep(void *user)
 			end = beat(u, &why);
 			beat_at = now_ms() + (beats++ < EARLY_BEATS ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);
 		}
+		if (end == SRV_FARM_OK && !u->closing && u->machines_wanted)
+			end = list_machines(u, &why);
 		if (end == SRV_FARM_OK && !u->closing) {
 			pthread_mutex_unlock(&u->lock);
 			end = srv_farm_listen(u->farm, LISTEN_MS, on_heard, u, &why);

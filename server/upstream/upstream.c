@@ -33,7 +33,7 @@ static void tell(order *o)
 	else if (o->kind == ORDER_CLAIM && o->claimed)
 		o->claimed(o->user, o->verdict);
 	else if (o->kind != ORDER_CLAIM)
-		o->fetched(o->user, o->reached);
+		o->fetched(o->user, o->reached, o->author);
 }
 
 static void deliver(srv_upstream *u)
@@ -289,6 +289,17 @@ void srv_upstream_look(srv_upstream *u, srv_upstream_facts *out)
 	pthread_mutex_unlock(&u->lock);
 }
 
+int64_t srv_upstream_machines(srv_upstream *u, hob_buf *out)
+{
+	enum { OLD_MS = 5000 };
+	pthread_mutex_lock(&u->lock);
+	int64_t age = u->machines.size > 0 ? srv_carry_clock(CLOCK_MONOTONIC) - u->machines_at : -1;
+	u->machines_wanted = u->machines_wanted || age < 0 || age > OLD_MS;
+	hob_buf_put_str(out, hob_buf_str(&u->machines));
+	pthread_mutex_unlock(&u->lock);
+	return age;
+}
+
 const char *srv_upstream_state_name(srv_upstream_state state)
 {
 	static const char *const names[] = {"up", "degraded", "barred"};
@@ -302,6 +313,7 @@ void srv_upstream_free(srv_upstream *u)
 	if (!u)
 		return;
 	srv_outbox_release(&u->outbox);
+	hob_buf_release(&u->machines);
 	srv_farm_close(u->farm);
 	srv_digest_map_release(&u->leases);
 	pthread_mutex_destroy(&u->lock);

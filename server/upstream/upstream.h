@@ -62,8 +62,9 @@ typedef void srv_upstream_found(void *user, hob_arena *arena, srv_recipe *record
 bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found,
 					   void *user);
 
-/* ok: every output is in the store and valid. `record` is valid until then. */
-typedef void srv_upstream_fetched(void *user, bool ok);
+/* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown; valid during the call. */
+typedef void srv_upstream_fetched(void *user, bool ok, const char *author);
+/* `record` is valid until then. */
 bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_upstream_fetched *fetched,
 						void *user);
 /* One blob, for a client of this daemon. */
@@ -135,6 +136,9 @@ typedef struct srv_upstream_facts {
 
 /* Any thread. */
 void srv_upstream_look(srv_upstream *upstream, srv_upstream_facts *out);
+/* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and has it made again if it is older than a few
+ * seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
+int64_t srv_upstream_machines(srv_upstream *upstream, hob_buf *out);
 const char *srv_upstream_state_name(srv_upstream_state state); /* "up", "degraded", "barred" */
 
 #endif

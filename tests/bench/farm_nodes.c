@@ -119,7 +119,8 @@ static void fetch(node *n, uint32_t which)
 	srv_farm_blob_name(&all.blob, name);
 	if (!found || srv_farm_blobs_of(n->farm)->get(n->blobs, name, drop_bytes, NULL, &why) != SRV_FARM_OK)
 		return;
-	n->done[which] = said(n, srv_farm_used(n->farm, &key, &why));
+	char author[SRV_FARM_NAME];
+	n->done[which] = said(n, srv_farm_used(n->farm, &key, true, author, &why));
 	all.fetched += n->done[which];
 }
 

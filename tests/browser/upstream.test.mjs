@@ -89,6 +89,20 @@ describe('a farm on the overview', { skip: missing() ?? withoutDashboard() ?? fa
 		rmSync(folder, { recursive: true, force: true });
 	});
 
+	test('the cache page lists the machines', async (t) => {
+		if (url.startsWith('!')) return t.skip(url.slice(1));
+		const page = await studio.newPage('/ui/cache');
+		const row = page.locator('section[aria-labelledby=machines] tbody tr');
+		await row.getByText('this one').waitFor();
+		assert.equal(await row.count(), 1);
+		await assertAccessible(page);
+		if (process.env.HOB_SHOTS) for (const colorScheme of ['light', 'dark']) {
+			await page.emulateMedia({ colorScheme });
+			await page.screenshot({ path: join(process.env.HOB_SHOTS, `farm-${colorScheme}.png`), fullPage: true });
+		}
+		assert.deepEqual(studio.complaints, []);
+	});
+
 	test('a database that stands still is told beside what is well, and no more when it goes on', async (t) => {
 		if (url.startsWith('!')) return t.skip(url.slice(1));
 		const page = await studio.newPage('/');

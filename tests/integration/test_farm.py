@@ -214,8 +214,8 @@ class Farm(FarmScenario):
             facts = until(lambda: (facts := self.facts(one))["state"] == "barred" and facts, "a refusal")
             self.assertIn("'hob farm init' brings it up to date", facts["reason"])
             self.assertEqual((one.cooked(), facts["outbox"]), (2, 2))
-        self.assertIn("the tables are made", self.hob("farm", "init", *self.options))
-        self.assertEqual(self.postgres.sql("select version, oldest from hob_farm"), [["3", "1"]])
+        self.assertIn("the tables are made", self.hob("farm", "init", "--adopt", *self.options))
+        self.assertEqual(self.postgres.sql("select version, oldest from hob_farm"), [["4", "1"]])
         with self.machine("one") as one:
             one.sync()
             self.given(one)
@@ -237,7 +237,7 @@ class Farm(FarmScenario):
                 new.sync()
                 facts = until(lambda: (facts := self.facts(new))["state"] == "barred" and facts, "a refusal")
                 print(f"schema {before}, the newer one: {facts['reason']}; cooked {new.cooked()} by itself")
-            self.hob("farm", "init", *self.options)
+            self.hob("farm", "init", "--adopt", *self.options)
             print(f"schema {self.postgres.sql('select version from hob_farm')[0][0]} after the newer one's init, {self.rows()} keys kept")
             shutil.rmtree(self.folder / "new")
             with self.machine("new") as new:
@@ -265,7 +265,7 @@ class Farm(FarmScenario):
             one.sync()
             self.given(one)
             status = until(lambda: (found := json.loads(self.hob("farm", "status", "--json", *self.options)))["nodes"] and found, "a heartbeat")
-            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (3, 3, "one"))
+            self.assertEqual((status["schema"], status["records"], status["nodes"][0]["name"]), (4, 3, "one"))
             self.assertIn("the tables are there", self.hob("farm", "init", *self.options))
             self.assertIn("3 results", self.hob("farm", "status", *self.options))
         stray = self.blobs / "blobs/00" / ("00" * 32)
@@ -284,6 +284,28 @@ class Farm(FarmScenario):
             message = self.hob("farm", "status", *self.options, *wrong, code=2)
             self.assertIn(said, message)
             self.assertNotIn("secret", message)
+
+    def test_who_is_there_and_who_cooked(self):
+        """A list of the machines, and the name of the one that cooked what was fetched."""
+        self.models(2)
+        with self.machine("one") as one, self.machine("two", wait_ready=False) as two:
+            two.wait_banner()
+            one.sync()
+            two.sync()
+            self.given(one)
+            self.given(two)
+            farm = until(lambda: (found := one.get("/api/v1/farm").json())["age_ms"] is not None and len(found["machines"]) == 2
+                         and sum(machine["cooked"] for machine in found["machines"]) == 2 and found, "a list with both")
+            self.assertEqual({(machine["name"], machine["here"], machine["role"]) for machine in farm["machines"]},
+                             {("one", True, "cook"), ("two", False, "cook")})
+            self.assertEqual({machine["name"]: machine["cooked"] for machine in farm["machines"]}, {"one": one.cooked(), "two": two.cooked()})
+        with self.machine("three") as three:
+            three.sync()
+            by = dict(self.postgres.sql("select what, node from hob_lookup join hob_action using (lookup)"))
+            for name, item in three.assets().items():
+                why = three.get(f"/api/v1/assets/{item['id']}/why").json()
+                self.assertEqual((why["fetched_from"], why["cooked_by"]), (self.postgres.url, by[name]))
+                self.assertIn(f"from      {by[name]}, which gave it to the farm", self.hob("why", name, "--url", f"http://127.0.0.1:{three.port}"))
 
     def test_a_bucket(self):
         """Signed as an independent implementation signs; large blobs in parts; listed in pages."""
@@ -307,11 +329,16 @@ class Farm(FarmScenario):
                 self.assertEqual((two.cooked(), meshes(two)), (0, meshes(one)))
         self.assertEqual((bucket.wrong, bucket.uploads), ([], {}))
         self.assertGreater(len([1 for method, _ in bucket.asked if method == "POST"]), 1)
+        self.assertEqual(bucket.objects.pop("blobs/.farm").decode(), self.postgres.sql("select id from hob_farm")[0][0] + "\n")
         for name, data in bucket.objects.items():
             self.assertEqual(name, f"blobs/{(digest := hashlib.sha256(data).hexdigest())[:2]}/{digest}")
         self.assertIn(f"{len(bucket.objects)} blobs checked: 0 damaged", self.hob("farm", "verify", *self.options))
         bucket.objects["blobs/00/" + "00" * 32] = b"stray"
+        self.assertIn("run 'hob farm init --adopt'", self.hob("farm", "gc", *self.options, code=3))
+        self.assertIn("run 'hob farm init --adopt'", self.hob("farm", "init", *self.options))
+        self.assertNotIn("--adopt", self.hob("farm", "init", "--adopt", *self.options))
         self.assertIn("deleted 1 blob (5 B)", self.hob("farm", "gc", *self.options))
+        self.assertIn("blobs/.farm", bucket.objects)
 
     def test_a_bucket_of_somebody_else(self):
         bucket = self.bucket(secret="wrong")

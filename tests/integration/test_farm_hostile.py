@@ -1,6 +1,7 @@
 """A bucket, a folder and a database that belong to somebody else: they end no machine, and a machine that is set up wrongly takes nothing
 from the others."""
 import os
+import shutil
 import unittest
 
 from farm_scenario import FarmScenario
@@ -67,7 +68,7 @@ class FarmHostile(FarmScenario):
 
     def test_a_list_without_end(self):
         bucket = self.bucket()
-        bucket.made = True
+        self.hob("farm", "init", *self.options)
         self.cooked_by_one()
         bucket.more = True
         self.assertIn("does not end", self.hob("farm", "verify", *self.options, code=3))
@@ -77,7 +78,7 @@ class FarmHostile(FarmScenario):
 
     def test_names_that_leave_the_bucket(self):
         bucket = self.bucket()
-        bucket.made = True
+        self.hob("farm", "init", *self.options)
         self.cooked_by_one()
         for name in ("blobs/../../other/secret", "blobs/%2e%2e/%2e%2e/other/secret", "blobs/readme.txt"):
             bucket.objects[name] = b"not yours"
@@ -110,12 +111,57 @@ class FarmHostile(FarmScenario):
         self.assertIn("12 no records", self.hob("farm", "verify", *self.options, code=1))
 
     def test_a_lease_for_a_hundred_years(self):
+        """Or without end, or of a time before all times: nobody waits for it, and the other leases of its batch are granted."""
         fine = self.cooked_by_one()
-        self.postgres.sql("delete from hob_action")
-        self.postgres.sql("update hob_lookup set records = 0, owner = 'evil', until = now() + interval '100 years'")
+        for number, ends in enumerate(("now() + interval '100 years'", "'infinity'", "'-infinity'")):
+            with self.subTest(ends):
+                self.postgres.sql("truncate hob_action, hob_node")
+                self.postgres.sql("update hob_lookup set records = 0, owner = 'evil', attempt = 2147483647, until = 'epoch'")
+                self.postgres.sql(f"update hob_lookup set until = {ends} where lookup = (select min(lookup::text)::bytea from hob_lookup)")
+                with self.machine(f"two{number}") as two:
+                    two.sync()
+                    self.assertEqual((meshes(two), two.cooked()), (fine, 3))
+                    facts = self.given(two)
+                    self.assertEqual((facts["claimed"], facts["pushed"], facts["late"]), (3, 3, 0))
+
+    def test_rows_out_of_time(self):
+        """Times without end and counts that no sum holds end no list."""
+        self.cooked_by_one()
+        self.postgres.sql("alter table hob_action drop constraint hob_action_bytes_check")
+        self.postgres.sql("update hob_action set made = 'infinity', last_used = 'infinity', bytes = 9223372036854775807")
+        self.postgres.sql("insert into hob_node(id, name, version, role, seen, state) values ('a', 'a', '', 'cook', 'infinity', '3'), "
+                          "('b', 'b', '', 'cook', '-infinity', '[]'), ('c', repeat('c', 9000), '', 'cook', now(), '{\"given\": \"x\", \"leases\": -1}')")
+        self.assertIn("3 results", self.hob("farm", "status", *self.options))
         with self.machine("two") as two:
             two.sync()
-            self.assertEqual((meshes(two), two.cooked()), (fine, 3))
+            found = until(lambda: (found := two.get("/api/v1/farm").json()["machines"]) and len(found) >= 4 and found, "a list")
+            self.assertEqual(max(len(machine["name"]) for machine in found), 64)
+
+    def test_gc_with_another_database(self):
+        """It would delete every blob of the farm whose bucket it is."""
+        for where in ("folder", "bucket"):
+            with self.subTest(where):
+                if where == "bucket":
+                    self.postgres.sql("truncate hob_action, hob_lookup")
+                    self.bucket()
+                    self.hob("farm", "init", *self.options)
+                fine = self.cooked_by_one()
+                self.postgres.sql(f"create database other_{where}")
+                other = ["--farm-metadata", self.postgres.url.replace("/postgres?", f"/other_{where}?")]
+                for blob in self.blobs.glob("blobs/??/*"):
+                    os.utime(blob, (0, 0))
+                self.assertIn("belong to the farm of another database", self.hob("farm", "init", *self.options, *other, code=3))
+                for verb in (("gc",), ("gc", "-n")):
+                    self.assertIn("belong to the farm of another database", self.hob("farm", *verb, *self.options, *other, code=3))
+                self.assertIn("deleted no blobs", self.hob("farm", "gc", *self.options))
+                with self.machine(f"new-{where}") as new:
+                    new.sync()
+                    self.assertEqual((new.cooked(), meshes(new)), (0, fine))
+                shutil.rmtree(self.folder / "one")
+                # A new database in the place of one that is lost.
+                self.hob("farm", "init", "--adopt", *self.options, *other)
+                self.assertIn("belong to the farm of another database", self.hob("farm", "gc", *self.options, code=3))
+                self.assertNotIn("deleted no blobs", self.hob("farm", "gc", *self.options, *other))
 
     def test_escapes_of_a_terminal(self):
         self.cooked_by_one()

@@ -159,7 +159,7 @@ export const text = {
 			failed: 'The last cook failed' },
 		unchanged: (count) => (count === 0 ? '' : `${count} ${count === 1 ? 'input' : 'inputs'} unchanged`),
 		sameAsBefore: 'Files and settings are the same as in the previous cook,',
-		otherThan: 'Compared with the one',
+		cookedBy: (name) => `Cooked by ${name}.`, otherThan: 'Compared with the one',
 		nothingChanged: 'No input has changed since the previous cook.',
 		firstCook: 'There is no earlier cook to compare with.',
 		noLog: 'The last cook reported nothing.', logTitle: 'Log of the last cook',
@@ -404,6 +404,8 @@ export const text = {
 			barred: 'Rejects this daemon; everything is cooked here. Since' }, foundThere: 'Hit rate',
 		fetched: 'Fetched', pushed: 'Pushed', readOnly: 'read-only: nothing is pushed',
 		outbox: 'Waiting to be pushed', refused: 'Rejected or conflicting', refusedNote: 'named in the log',
+		machines: 'Machines of the farm', machine: 'Machine', seen: 'Last seen', cooking: 'Cooking', cooked: 'Cooked',
+		version: 'Version', thisMachine: 'this one', worker: 'worker',
 		care: 'Maintenance',
 		careText: 'Verifying compares every cooked file with its hash; damaged ones are cooked again. ' +
 			'Trimming deletes files that nothing refers to, and the least recently used ones until the cache is ' +

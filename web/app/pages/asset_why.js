@@ -67,6 +67,7 @@ export function Why({ asset }) {
 				note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
 		${data.reason.length > 0 && html`<ul class="body bullets">
 				${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
+		${data.cooked_by && html`<p class="body anywhere">${words.cookedBy(data.cooked_by)}</p>`}
 		${data.previous?.same && html`<div class="body quiet">${words.sameAsBefore} <${Time} at=${data.previous.at} />
 				${data.compared && html`. ${words.otherThan} <${Time} at=${data.compared.at} />:`}</div>`}
 		${data.changed.length > 0 ? html`<${Changes} changed=${data.changed} />

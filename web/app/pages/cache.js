@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { get, post } from '../api.js';
-import { duration, limitSize, number, percent, size, sizeBeside } from '../format.js';
+import { ago, duration, limitSize, number, percent, size, sizeBeside } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { changesCounts } from '../shell.js';
 import { ActionButton, AssetName, Icon, Panel, Resource, Time } from '../ui.js';
@@ -50,6 +50,30 @@ function Upstream({ upstream }) {
 		${upstream.refused + upstream.conflicts > 0
 				&& html`<${Tile} value=${number(upstream.refused + upstream.conflicts)} label=${words.refused}
 					note=${words.refusedNote} />`}</div></${Panel}>`;
+}
+
+/* Machines that share the farm, as their last heartbeats told. */
+function Machines() {
+	const farm = useResource('/api/v1/farm', { every: 5000 });
+	const { machines = [], age_ms: age } = farm.data ?? {};
+	useEffect(() => {
+		if (!farm.data || age !== null) return undefined;
+		const again = setTimeout(farm.reload, 1000);
+		return () => clearTimeout(again);
+	}, [farm.data]);
+	return machines.length > 0 && html`<${Panel} id="machines" title=${words.machines}>
+		<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.machine}</th>
+			<th scope="col">${words.seen}</th><th scope="col" class="num">${words.cooking}</th>
+			<th scope="col" class="num">${words.cooked}</th><th scope="col" class="num">${words.fetched}</th>
+			<th scope="col" class="num">${words.outbox}</th>
+			<th scope="col" class="wide">${words.version}</th></tr></thead><tbody>
+		${machines.map((machine) => html`<tr><td class="anywhere">${machine.name}${machine.here
+				&& html` <small>${words.thisMachine}</small>`}${machine.role === 'worker'
+				&& html` <small>${words.worker}</small>`}</td>
+			<td>${ago(Date.now() - machine.seen_seconds_ago * 1000)}</td>
+			<td class="num">${number(machine.cooking)}</td><td class="num">${number(machine.cooked)}</td>
+			<td class="num">${number(machine.fetched)}</td><td class="num">${number(machine.outbox)}</td>
+			<td class="wide">${machine.version}</td></tr>`)}</tbody></table></div></${Panel}>`;
 }
 
 function Task({ id }) {
@@ -154,7 +178,8 @@ export function Cache() {
 		{ on: (event) => event.kind === 'asset' });
 	return html`<div class="head"><h1>${words.title}</h1></div><div class="stack">
 		<${Resource} from=${stats}>${(data) => html`<${Tiles} stats=${data} />`}</${Resource}>
-		${stats.data?.upstream && html`<${Upstream} upstream=${stats.data.upstream} />`}<${Care} />
+		${stats.data?.upstream && html`<${Upstream} upstream=${stats.data.upstream} />`}
+		${stats.data?.upstream?.farm && html`<${Machines} />`}<${Care} />
 		${stats.data && top.data && !top.data.items.length && !filled(stats.data.by_output).length
 				&& html`<p class="quiet">${words.nothing}</p>`}
 		<div class="grid">${filled(stats.data?.by_output).length > 0
