@@ -367,16 +367,24 @@ static void the_most_readable_picture_of_a_texture_is_taken(void **state)
 static void a_required_picture_is_preferred_to_its_fallback(void **state)
 {
 	(void)state;
-	gltf_fixture *f = fixture_new();
-	fixture_import(f, "'extensionsUsed':['EXT_texture_webp'],'extensionsRequired':['EXT_texture_webp'],"
-					  "'images':[{'uri':'a.png'},{'uri':'a.webp'}],'textures':[{'source':0,'extensions':"
-					  "{'EXT_texture_webp':{'source':1}}},{'source':0}],'materials':[{'pbrMetallicRoughness':"
-					  "{'baseColorTexture':{'index':0},'metallicRoughnessTexture':{'index':1}}}]");
-	assert_imported(f);
-	const hob_material *m = &f->model.materials[0];
-	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 1);
-	assert_int_equal(m->slots[HOB_SLOT_METAL_ROUGH].image, 0);
-	fixture_free(f);
+	static const char *const extensions[] = {"EXT_texture_webp", "EXT_texture_avif", "KHR_texture_basisu",
+											 "MSFT_texture_dds"};
+	for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++) {
+		gltf_fixture *f = fixture_new();
+		char text[512];
+		snprintf(text, sizeof text,
+				 "'extensionsUsed':['%s'],'extensionsRequired':['%s'],"
+				 "'images':[{'uri':'a.png'},{'uri':'a.other'}],'textures':[{'source':0,'extensions':"
+				 "{'%s':{'source':1}}},{'source':0}],'materials':[{'pbrMetallicRoughness':"
+				 "{'baseColorTexture':{'index':0},'metallicRoughnessTexture':{'index':1}}}]",
+				 extensions[i], extensions[i], extensions[i]);
+		fixture_import(f, text);
+		assert_imported(f);
+		const hob_material *m = &f->model.materials[0];
+		assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 1);
+		assert_int_equal(m->slots[HOB_SLOT_METAL_ROUGH].image, 0);
+		fixture_free(f);
+	}
 }
 
 static void broken_references_are_refused(void **state)
