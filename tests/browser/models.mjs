@@ -3,6 +3,7 @@ const k = (name, file = `glTF-Binary/${name}.glb`) => `gltf/khronos/${name}/${fi
 const g = (group, number) => `gltf/asset-generator-0.6/${group}/${group}_${number}.gltf`;
 
 export const always = [
+	{ name: 'material-balls', from: '../materials/balls.gltf' },
 	{ name: 'colours', from: 'simple/BoxVertexColors.glb' },
 	{ name: 'morph-rest', from: 'simple/AnimatedMorphCube.glb' },
 	{ name: 'morph-moving', from: 'simple/AnimatedMorphCube.glb', clip: 0, time: 0.7 },
