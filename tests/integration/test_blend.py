@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, png, until
+from hobtest import CORPUS, DEADLINE, HOB, PROJECT, Scenario, main, png, until
 
 MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
 NEW = b"BLENDER-v304RENDH" + bytes(64)
@@ -104,7 +104,7 @@ class Skipped(Scenario):
             until(lambda: "only Blender reads it" in why(daemon).get("thing.blend", ""), "both are to be cooked")
 
     def test_an_old_file_is_read_without_blender_and_says_what_is_lost(self):
-        old = PROJECT.parent / "shared/corpus/blend/assimp/CubeHierarchy_248.blend"
+        old = CORPUS / "blend/assimp/CubeHierarchy_248.blend"
         if not old.exists():
             self.skipTest("no corpus")
         self.put("old.blend", old.read_bytes())

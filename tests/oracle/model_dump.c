@@ -234,13 +234,17 @@ static void print_materials(const hob_model *model)
 			print_text(model->images[image].uri.len > 0 ? model->images[image].uri
 														: model->images[image].name);
 			const hob_texture_ref *ref = &m->slots[slot];
-			printf(",\"bytes\":%zu,\"uv\":%u,\"place\":[%.7g,%.7g,%.7g,%.7g,%.7g]}",
+			const hob_sampler *how = ref->sampler != HOB_NONE ? &model->samplers[ref->sampler] : NULL;
+			printf(",\"bytes\":%zu,\"uv\":%u,\"place\":[%.7g,%.7g,%.7g,%.7g,%.7g]",
 				   model->images[image].bytes.size, ref->uv_set, (double)ref->offset[0],
 				   (double)ref->offset[1], (double)ref->scale[0], (double)ref->scale[1],
 				   (double)ref->rotation);
+			printf(",\"wrap\":[%d,%d],\"channel\":%d}", how ? (int)how->wrap_u : (int)HOB_WRAP_REPEAT,
+				   how ? (int)how->wrap_v : (int)HOB_WRAP_REPEAT, (int)ref->channel);
 			first = false;
 		}
-		printf("}}");
+		printf("},\"alpha\":[%d,%.7g],\"ior\":%.7g,\"coat\":[%.7g,%.7g]}", (int)m->alpha_mode,
+			   (double)m->alpha_cutoff, (double)m->ior, (double)m->clearcoat, (double)m->clearcoat_roughness);
 	}
 }
 
@@ -290,7 +294,11 @@ static void print_draws(const hob_model *model, const pose *p)
 			printf("%s{\"node\":%u,\"material\":%d,\"topology\":%d", first ? "" : ",", n,
 				   mesh->material == HOB_NONE ? -1 : (int)mesh->material, (int)mesh->topology);
 			print_corners(mesh, "at", mesh->position, 3, 3, p->world[n]);
-			print_corners(mesh, "uv", mesh->uv[0], 2, 2, NULL);
+			for (int k = 0; k < HOB_UV_SETS; k++) {
+				const char name[] = {'u', 'v', (char)(k > 0 ? '0' + k : 0), 0};
+				if (k == 0 || mesh->uv[k])
+					print_corners(mesh, name, mesh->uv[k], 2, 2, NULL);
+			}
 			print_corners(mesh, "color", mesh->color[0], 4, 4, NULL);
 			printf("}");
 		}

@@ -23,6 +23,14 @@ const expressions = [
 	['conditions and functions', also(two(W('', `references = [${AT('if(and(eq(${N}, 3), not(${OFF})), "b.usda", "none.usda")')}, ${AT('if(contains(${L}, "y"), at(${L}, -1))')}, ${AT('if(defined(MISSING), "none.usda")')}, ${AT('if(lt(len(${L}), 2), "none.usda", "c.usda")')}]`), b, says('int N = 3\nbool OFF = false\nstring[] L = ["x", "y", "d.usda"]')), { ...other, ...d(W(square('D', 20))) }), ['stage.usda', 'N = 3', 'N = 4'], { expect: spans([2, 3], [9, 10], [20, 21]) }],
 	['an expression that cannot be read', two(W(square('N', 9), `references = ${AT('if("b.usda"')}`), b, says('int N = 3')), ['stage.usda', 'if("b.usda"', '"b.usda"'], { expect: spans([9, 10]) }],
 	['a picture by a variable', stage(W(bound('M', 0, '/W/L') + look('L', 'color3f inputs:diffuseColor.connect = </W/L/T.outputs:rgb>', `def Shader "T" { uniform token info:id = "UsdUVTexture"\nasset inputs:file = ${AT('"./${NAME}.png"')}\nfloat3 outputs:rgb }`)), says('string NAME = "wood"')), ['stage.usda', 'NAME = "wood"', 'NAME = "iron"'], { expect: ({ materials }) => (JSON.stringify(materials).includes('wood.png') ? null : JSON.stringify(materials)) }],
+	['OmniPBR', stage(W(bound('M', 0, '/W/L') + `def Material "L" { token outputs:mdl:surface.connect = </W/L/S.outputs:out>
+def Shader "S" { uniform token info:implementationSource = "sourceAsset"\nuniform asset info:mdl:sourceAsset = @OmniPBR.mdl@\nuniform token info:mdl:sourceAsset:subIdentifier = "OmniPBR"
+color3f inputs:diffuse_tint = (0.5, 1, 1)\nasset inputs:diffuse_texture = @./wood.png@\nfloat inputs:reflection_roughness_constant = 0.25\nfloat inputs:metallic_constant = 1
+bool inputs:enable_opacity = 1\nfloat inputs:opacity_constant = 0.75\nasset inputs:normalmap_texture = @./bumps.png@\ntoken outputs:out } }\n`)), ['stage.usda', '"OmniPBR"', '"OmniGlass"'], { expect: ({ materials }) => {
+		const { base, metallic, roughness, maps } = materials?.[0] ?? {};
+		const got = JSON.stringify([base, metallic, roughness, maps?.[0]?.file, maps?.[2]?.file]);
+		return got === '[[0.5,1,1,0.75],1,0.25,"./wood.png","./bumps.png"]' ? null : got;
+	} }],
 	['tiles of a picture: the first is drawn', { ...stage(W(bound('M', 0, '/W/L') + look('L', 'color3f inputs:diffuseColor.connect = </W/L/T.outputs:rgb>', 'def Shader "T" { uniform token info:id = "UsdUVTexture"\nasset inputs:file = @./skin.<UDIM>.png@\nfloat3 outputs:rgb }'))) }, ['stage.usda', '<UDIM>', '1002'], { expect: ({ notes }) => (notes.includes('usd.tiles') ? null : notes) }],
 ];
 

@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { below, chance, digit, next, one, seeded, some } from './usd_chance.mjs';
 import { installed, load } from './openusd.mjs';
 
 const [dump, ...rest] = process.argv.slice(2);
@@ -19,21 +20,6 @@ if (!installed) {
 	console.log('skipped: npm ci --prefix tests/oracle fetches OpenUSD');
 	process.exit(77);
 }
-
-/* ---- chance */
-
-let state = 1;
-function next() {
-	state = (state + 0x6d2b79f5) | 0;
-	let t = Math.imul(state ^ (state >>> 15), 1 | state);
-	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-const below = (n) => Math.floor(next() * n);
-const one = (list) => list[below(list.length)];
-const chance = (p) => next() < p;
-const some = (list, p) => list.filter(() => chance(p));
-const digit = () => 1 + below(9);
 
 /* ---- a stage as a tree: {specifier, name, type, meta: [], body: [], children: [], sets: {set: {choice: prim}}} */
 
@@ -108,7 +94,7 @@ function makeLayer(index, layers) {
 }
 
 function makeStage(seed) {
-	state = seed * 7919;
+	seeded(seed);
 	const layers = ['stage.usda', ...Array.from({ length: 1 + below(2) }, (_, i) => `l${i}.usda`)];
 	return new Map(layers.map((name, i) => [name, makeLayer(i, layers)]));
 }

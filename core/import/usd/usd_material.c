@@ -147,8 +147,10 @@ bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uin
 	}
 	if (source.shader == HOB_NONE || texture->ref.image != HOB_NONE)
 		return true;
+	static const char channels[] = "rgba";
+	const char *one = width == 1 && texture->channel ? strchr(channels, texture->channel) : NULL;
 	for (uint32_t i = 0; texture->has_fallback && i < width; i++)
-		out[i] = texture->fallback[i];
+		out[i] = texture->fallback[one ? (uint32_t)(one - channels) : i];
 	return true;
 }
 
@@ -363,7 +365,7 @@ static bool read_surface(hob_usd_surface *s)
 
 static bool find_surface(hob_usd *u, uint32_t material, uint32_t *out, hob_error *err)
 {
-	static const char *const outputs[] = {"outputs:surface", "outputs:mtlx:surface"};
+	static const char *const outputs[] = {"outputs:surface", "outputs:mtlx:surface", "outputs:mdl:surface"};
 	*out = HOB_NONE;
 	for (size_t i = 0; i < HOB_COUNT_OF(outputs) && *out == HOB_NONE; i++) {
 		hob_usd_source source;
@@ -392,6 +394,8 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 		return read_surface(&s);
 	bool known;
 	if (!hob_usd_mtlx_surface(&s, id, &known))
+		return false;
+	if (!known && !hob_usd_mdl_surface(&s, id, &known))
 		return false;
 	if (known)
 		return true;

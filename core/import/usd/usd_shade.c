@@ -6,7 +6,10 @@ enum { HOPS = 32 };
 
 hob_str hob_usd_shader_id(const hob_usd *u, uint32_t prim)
 {
-	return hob_usd_text(hob_usd_still(u, &u->prims[prim], HOB_STR("info:id")));
+	hob_str id = hob_usd_text(hob_usd_still(u, &u->prims[prim], HOB_STR("info:id")));
+	return id.len > 0 ? id
+					  : hob_usd_text(
+							hob_usd_still(u, &u->prims[prim], HOB_STR("info:mdl:sourceAsset:subIdentifier")));
 }
 
 const hob_usd_value *hob_usd_constant(const hob_usd_source *source)
@@ -26,7 +29,9 @@ bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_sou
 		if (!hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count, err))
 			return false;
 		if (count == 0) {
-			out->has_value = hob_usd_get(u, &u->prims[prim], name, &out->value);
+			/* What a graph writes on its own output counts for nothing. */
+			out->has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
+							 hob_usd_get(u, &u->prims[prim], name, &out->value);
 			return true;
 		}
 		size_t dot = hob_str_find(targets[0], HOB_STR("."), 0);
@@ -201,6 +206,17 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 		(picture.path.len > 0 && !hob_name_map_add(&b->images.by_path, picture.path, *out, NULL)))
 		return hob_fail_memory(err, b->u->scratch, "a picture");
 	return true;
+}
+
+bool hob_usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_ref *out)
+{
+	hob_usd_source file;
+	char property[64] = "inputs:";
+	memcpy(property + 7, name, strlen(name) + 1);
+	*out = (hob_texture_ref){.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
+	return hob_usd_follow(s->b->u, s->shader, property, &file, s->err) &&
+		   read_picture(s->b, &file, &out->image, s->err) &&
+		   (out->image == HOB_NONE || set_of(s->b, s->look, HOB_STR("st"), &out->uv_set, s->err));
 }
 
 /* ---- MaterialX: pictures, and the nodes that stand between them and a surface */

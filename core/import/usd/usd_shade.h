@@ -17,7 +17,7 @@ bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_sou
 					hob_error *err) HOB_MUST_CHECK;
 /* The value of an input without connection; NULL when there is none. */
 const hob_usd_value *hob_usd_constant(const hob_usd_source *source);
-/* A shader's "info:id". */
+/* A shader's "info:id", or the name that it has in its MDL module. */
 hob_str hob_usd_shader_id(const hob_usd *u, uint32_t prim);
 
 /* A picture, where it lies on the surface, and what is done to its values. */
@@ -33,6 +33,10 @@ typedef struct hob_usd_texture {
 /* The texture that an input's source is; ref.image == HOB_NONE when it is something else. `look` learns which primvar it reads. */
 bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
 						  hob_usd_texture *out, hob_error *err) HOB_MUST_CHECK;
+
+struct hob_usd_surface;
+/* The picture that an input of a surface names itself, on the texture coordinates "st"; ref.image == HOB_NONE without. */
+bool hob_usd_asset_input(struct hob_usd_surface *s, const char *name, hob_texture_ref *out) HOB_MUST_CHECK;
 
 /* A texture for one number: with the channel that is read. */
 hob_texture_ref hob_usd_scalar(const hob_usd_texture *texture);
@@ -59,5 +63,10 @@ float hob_usd_unit(float value);
 
 /* *known: whether `id` ("ND_standard_surface_surfaceshader") is one; the material is filled then. */
 bool hob_usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known) HOB_MUST_CHECK;
+
+/* ---- usd_mdl.c: NVIDIA's OmniPBR, whose pictures are inputs of the surface itself */
+
+/* *known: whether `id` ("OmniPBR", "OmniPBR_Opacity") is one; the material is filled then. */
+bool hob_usd_mdl_surface(hob_usd_surface *s, hob_str id, bool *known) HOB_MUST_CHECK;
 
 #endif
