@@ -107,6 +107,12 @@ static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream 
 		   (!p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err));
 }
 
+static void drop_one(hob_usd_stream *s)
+{
+	if (s->interpolation == HOB_USD_CONSTANT || (s->indices ? s->index_count : s->item_count) == 1)
+		s->items = NULL;
+}
+
 static bool open_streams(part_t *p, uint32_t material, bool bound)
 {
 	const hob_usd_polygons *g = p->polygons;
@@ -119,9 +125,9 @@ static bool open_streams(part_t *p, uint32_t material, bool bound)
 	if (!bound && (!open_stream(p, HOB_STR("displayColor"), 3, &p->colors) ||
 				   !open_stream(p, HOB_STR("displayOpacity"), 1, &p->opacities)))
 		return false;
-	/* One colour for all is the material's own. */
-	if (p->colors.interpolation == HOB_USD_CONSTANT)
-		p->colors.items = NULL;
+	/* One colour for all is the material's own, and so is one opacity. */
+	drop_one(&p->colors);
+	drop_one(&p->opacities);
 	if (bound && look->color_name.len > 0 && !open_stream(p, look->color_name, 3, &p->colors))
 		return false;
 	p->uv_count = look->uv_count;
