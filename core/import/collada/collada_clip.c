@@ -7,8 +7,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A node at a time. */
+typedef struct pose {
+	const hob_collada_binding *const *of;
+	uint64_t time; /* bits of a double */
+	bool left, sheared;
+	float parts[3][4]; /* translation, rotation, scale */
+} pose;
+
+enum { POSES = 1 << 10 };
+
 typedef struct clip_builder {
 	hob_collada *c;
+	pose *poses; /* [POSES]: three tracks ask for the same times */
 	hob_clip clip;
 	hob_buf channels, tracks; /* hob_channel, hob_track */
 	hob_buf bindings;		  /* hob_collada_binding, of this clip */
@@ -56,6 +67,7 @@ typedef struct animated {
 	hob_xml_ptr node;
 	const hob_collada_binding *const *list;
 	uint32_t count;
+	pose *poses;
 	int part;			 /* 0 translation, 1 rotation, 2 scale; of a whole matrix */
 	const char *element; /* for plain stacks: the only kind of elements that matters */
 	const double *rest;	 /* weights: default values */
@@ -149,12 +161,26 @@ static void local_at(const animated *a, double t, bool left, hob_node *node)
 	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 }
 
+static const pose *pose_at(const animated *a, double t, bool left)
+{
+	uint64_t bits;
+	memcpy(&bits, &t, sizeof bits);
+	pose *kept = &a->poses[((bits * 0x9E3779B97F4A7C15u) >> 54) ^ left];
+	if (kept->of != a->list || kept->time != bits || kept->left != left) {
+		hob_node node;
+		local_at(a, t, left, &node);
+		*kept = (pose){.of = a->list, .time = bits, .left = left, .sheared = node.has_matrix};
+		memcpy(kept->parts[0], node.translation, sizeof node.translation);
+		memcpy(kept->parts[1], node.rotation, sizeof node.rotation);
+		memcpy(kept->parts[2], node.scale, sizeof node.scale);
+	}
+	return kept;
+}
+
 static void matrix_at(void *user, double t, bool left, double *out, double *slope)
 {
 	const animated *a = user;
-	hob_node node;
-	local_at(a, t, left, &node);
-	const float *from = a->part == 0 ? node.translation : a->part == 1 ? node.rotation : node.scale;
+	const float *from = pose_at(a, t, left)->parts[a->part];
 	for (int i = 0; i < (a->part == 1 ? 4 : 3); i++)
 		out[i] = (double)from[i];
 	(void)slope;
@@ -305,10 +331,8 @@ static bool is_matrix_only(const animated *a)
 static void note_shear(clip_builder *b, const animated *a, uint32_t count)
 {
 	const double *times = (const double *)(const void *)b->times.data;
-	hob_node node;
 	for (uint32_t i = 0; i < count; i++) {
-		local_at(a, times[i], false, &node);
-		if (!node.has_matrix)
+		if (!pose_at(a, times[i], false)->sheared)
 			continue;
 		hob_note_add(
 			b->c->request->notes, HOB_NOTE_WARNING, "animation.shear",
@@ -415,7 +439,7 @@ static int by_node(const void *a, const void *b)
 static bool node_tracks(clip_builder *b, const hob_collada_binding *const *list, uint32_t count,
 						hob_error *err)
 {
-	animated a = {.c = b->c, .node = list[0]->node, .list = list, .count = count};
+	animated a = {.c = b->c, .poses = b->poses, .node = list[0]->node, .list = list, .count = count};
 	if (!list[0]->transform)
 		return weight_tracks(b, &a, err);
 	uint32_t place = hob_collada_place_of(b->c, a.node);
@@ -432,8 +456,10 @@ static bool make_tracks(clip_builder *b, hob_error *err)
 		return true;
 	hob_collada_binding *all = HOB_LISTS_AT(b->bindings, hob_collada_binding, 0);
 	const hob_collada_binding **list = HOB_NEW(b->c->request->scratch, const hob_collada_binding *, count);
-	if (!list)
+	b->poses = HOB_NEW(b->c->request->scratch, pose, POSES);
+	if (!list || !b->poses)
 		return hob_fail_memory(err, b->c->request->scratch, "animation");
+	memset(b->poses, 0, POSES * sizeof *b->poses);
 	qsort(all, count, sizeof *all, by_node);
 	for (uint32_t i = 0; i < count; i++)
 		list[i] = &all[i];
