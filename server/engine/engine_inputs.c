@@ -60,8 +60,8 @@ static const known_ingredients *print_ingredients(srv_engine *engine, const hob_
 	hob_fast_hash((hob_bytes){known->text.data, known->text.size}, known->hash);
 	bool fits = of->extension.len < sizeof known->extension && !known->text.failed;
 	memcpy(&known->of, of, sizeof *of);
-	known->of.extension = hob_str_of(known->extension);
 	snprintf(known->extension, sizeof known->extension, "%.*s", HOB_FMT(of->extension));
+	known->of.extension = hob_str_of(known->extension);
 	known->of.importer = fits ? of->importer : (hob_str){0};
 	return known;
 }

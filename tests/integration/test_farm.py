@@ -79,6 +79,21 @@ class Farm(FarmScenario):
             self.assertEqual(one.cooked() + two.cooked(), count)
             self.assertEqual(self.outputs(one), self.outputs(two))
 
+    def test_extensions_that_begin_alike(self):
+        """A record of a .usd beside .usda files says what it is of, so that nobody refuses it."""
+        for i in range(12):
+            for extension in ("usd", "usda"):
+                self.put(f"m{i}.{extension}", '#usda 1.0\ndef Mesh "m" {\n int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n'
+                         f" point3f[] points = [(0, 0, 0), (1, 0, 0), (0, {i + 1}, 0)]\n}}\n")
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            for name, item in one.assets().items():
+                self.assertEqual(one.get(f"/api/v1/assets/{item['id']}/why").json()["ingredients"]["extension"], name.rsplit(".", 1)[1])
+            with self.machine("two") as two:
+                two.sync()
+                self.assertEqual((two.cooked(), self.facts(two)["refused"], self.outputs(two)), (0, 0, self.outputs(one)))
+
     def test_a_slow_bucket_is_no_reason_to_cook(self):
         """Each request takes long, but bytes arrive quickly: a large result costs no more requests than a small one."""
         bucket = self.bucket()
