@@ -61,7 +61,7 @@ static int fail_unknown(const char *name)
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		size_t distance = hob_str_distance(hob_str_of(name), hob_str_of(table[i].command->name));
-		if (distance < nearest) {
+		if (distance < nearest && 2 * distance < strlen(name)) {
 			nearest = distance;
 			best = table[i].command->name;
 		}

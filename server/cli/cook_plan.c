@@ -388,7 +388,8 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 	bool inside = true;
 	for (uint32_t i = 0; i < count && inside; i++) {
 		if (!realpath(paths[i], full))
-			return hob_fail(err, USAGE, "'%s' cannot be opened: %s", paths[i], strerror(errno));
+			return hob_fail(err, USAGE, "'%s' cannot be opened: %s%s", paths[i], strerror(errno),
+							errno == ENOENT && i > 0 ? "; the folder for results is named with -o" : "");
 		inside =
 			strncmp(full, here, length) == 0 && (full[length] == '/' || full[length] == 0 || length == 1);
 	}

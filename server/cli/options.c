@@ -65,20 +65,34 @@ static void print_help(const cli_command *command, const cli_option *options, si
 	hob_buf_release(&out);
 }
 
-static size_t distance(const char *a, const char *b)
+/* What other programs call it. */
+static const char *own_name(const char *word)
 {
-	return hob_str_distance(hob_str_of(a), hob_str_of(b));
+	static const char *const others[][2] = {
+		{"--address", "--listen"}, {"--bind", "--listen"}, {"--host", "--listen"},
+		{"--output", "--out"},	   {"--port", "--listen"}, {"--threads", "--jobs"},
+		{"--workers", "--jobs"},   {"--server", "--url"},  {"--verbose", "--log-level"},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
+		if (strcmp(word, others[i][0]) == 0)
+			return others[i][1];
+	return word;
 }
 
+/* NULL: nothing is near. */
 static const char *suggest(const char *word, const cli_option *options, size_t count)
 {
-	const char *best = "--help";
-	size_t best_distance = SIZE_MAX;
-	for (size_t i = 0; i < count; i++)
-		if (distance(word, options[i].name) < best_distance) {
-			best_distance = distance(word, options[i].name);
-			best = options[i].name;
+	enum { FAR = 3 };
+	const char *best = NULL, *wanted = own_name(word);
+	size_t nearest = FAR;
+	for (size_t i = 0; i <= count; i++) {
+		const char *name = i < count ? options[i].name : "--help";
+		size_t here = hob_str_distance(hob_str_of(wanted), hob_str_of(name));
+		if (here < nearest) {
+			nearest = here;
+			best = name;
 		}
+	}
 	return best;
 }
 
@@ -176,7 +190,7 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 		}
 		if (!option) {
 			const char *near = suggest(name, options, option_count);
-			if (distance(name, near) <= 2)
+			if (near)
 				srv_cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
 			else
 				srv_cli_usage_error(command, "unknown option '%s'", name);
