@@ -511,7 +511,8 @@ srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, bool mark, char a
 						   srv_farm_why *why)
 {
 	static const char look[] =
-		"select left(node, 64) from (select node from hob_action where key = decode($1, 'hex') "
+		"select left(regexp_replace(node, '[[:cntrl:]]', '?', 'g'), 64) from (select node from hob_action "
+		"where key = decode($1, 'hex') "
 		"union all select node from hob_failure where key = decode($1, 'hex')) a limit 1";
 	static const char marks[] = "with a as (update hob_action set last_used = current_date where key = "
 								"decode($1, 'hex') and last_used < "

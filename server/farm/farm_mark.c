@@ -34,7 +34,7 @@ static srv_farm_end read_id(srv_farm *f, mark *out, srv_farm_why *why)
 	srv_farm_end end = srv_farm_query(f, "select id from hob_farm", NULL, 0, on_id, out, why);
 	if (end != SRV_FARM_OK || hob_sha256_parse(hob_str_of(out->text), &parsed))
 		return end;
-	snprintf(why->text, sizeof why->text, "the farm's database: the id in hob_farm is not one");
+	snprintf(why->text, sizeof why->text, "the farm's database: the id in hob_farm is invalid");
 	return SRV_FARM_REFUSED;
 }
 

@@ -314,9 +314,10 @@ class Farm(FarmScenario):
             self.assertEqual({(machine["name"], machine["here"], machine["role"]) for machine in farm["machines"]},
                              {("one", True, "cook"), ("two", False, "cook")})
             self.assertEqual({machine["name"]: machine["cooked"] for machine in farm["machines"]}, {"one": one.cooked(), "two": two.cooked()})
+        self.postgres.sql("update hob_action set node = node || chr(27) || '[2J'")  # a name that would clear a terminal
         with self.machine("three") as three:
             three.sync()
-            by = dict(self.postgres.sql("select what, node from hob_lookup join hob_action using (lookup)"))
+            by = dict(self.postgres.sql("select what, replace(node, chr(27), '?') from hob_lookup join hob_action using (lookup)"))
             for name, item in three.assets().items():
                 why = three.get(f"/api/v1/assets/{item['id']}/why").json()
                 self.assertEqual((why["fetched_from"], why["cooked_by"]), (self.postgres.url, by[name]))

@@ -104,7 +104,7 @@ let folder = work;
 const kinds = { '.js': 'text/javascript', '.png': 'image/png', '.jpg': 'image/jpeg', '.gif': 'image/gif' };
 const server = createServer((request, response) => {
 	const path = decodeURIComponent(new URL(request.url, 'http://here').pathname);
-	const file = path.startsWith('/three/') ? join(here, 'node_modules', path) : path.startsWith('/work/') ? join(work, path.slice(6)) : join(folder, path);
+	const file = path.startsWith('/three/') ? join(here, 'node_modules', path) : path.startsWith('/made/') ? join(work, path.slice(6)) : join(folder, path);
 	if (path !== '/' && !existsSync(file)) return response.writeHead(404).end();
 	response.setHeader('content-type', path === '/' ? 'text/html' : kinds[extname(file).toLowerCase()] ?? 'application/octet-stream');
 	response.end(path === '/' ? start : readFileSync(file));
@@ -127,7 +127,7 @@ for (const word of words) {
 		}
 		execFileSync(hob, ['export', path, '-o', join(work, 'ours.glb'), '--root', dirname(path), '--config', join(work, 'hob.json'), '-q'], { stdio: ['ignore', 'ignore', 'pipe'] });
 		await page.goto(`http://127.0.0.1:${server.address().port}/`);
-		const found = await page.evaluate(draw, { glb: '/work/ours.glb', dae: `/${document}`, seconds: time ? Number(time) : null, side: SIDE });
+		const found = await page.evaluate(draw, { glb: '/made/ours.glb', dae: `/${document}`, seconds: time ? Number(time) : null, side: SIDE });
 		save(`${name.replaceAll(' ', '_')}.png`, found.picture);
 		pairs.push({ name, picture: found.picture });
 		console.log(`${name}: ${found.triangles.join('/')} triangles, ${(found.differ * 100).toFixed(2)} % of the pixels differ`);
