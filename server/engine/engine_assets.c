@@ -35,20 +35,16 @@ uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
 	struct engine_assets *assets = engine->assets;
 	if (!HOB_ROOM(assets->items, assets->capacity, assets->count))
 		return HOB_NONE;
-	hob_buf full = {0};
-	hob_buf_put_str(&full, engine->roots->shown[f->root].name);
-	hob_buf_put(&full, "/", 1);
-	size_t path_at = full.size;
-	hob_buf_put_str(&full, f->path);
-	hob_buf_put(&full, "", 1);
-	if (full.failed) {
-		hob_buf_release(&full);
+	hob_str root = engine->roots->shown[f->root].name;
+	char *full = malloc(root.len + f->path.len + 2);
+	if (!full)
 		return HOB_NONE;
-	}
+	memcpy(full, root.data, root.len);
+	full[root.len] = '/';
+	memcpy(full + root.len + 1, f->path.data, f->path.len + 1);
 	uint32_t id = assets->count++;
 	asset *a = srv_asset_at(engine, id);
-	*a = (asset){.id = id, .file = file, .root = f->root, .full = (char *)full.data};
-	a->path = a->full + path_at;
+	*a = (asset){.id = id, .file = file, .root = f->root, .full = full, .path = full + root.len + 1};
 	a->move.row = srv_engine_move_of(engine, hob_str_of(a->full));
 	a->importer = engine->jobs->pool_ready ? srv_pool_importer_for(engine->jobs->pool, f->path) : NULL;
 	f->asset = id;

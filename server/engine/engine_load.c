@@ -88,7 +88,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recip
 	asset *a = srv_asset_at(engine, id);
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
 	uint32_t *files = HOB_NEW(arena, uint32_t, recipe->dep_count);
-	a->last.inputs = calloc(recipe->dep_count + 1, sizeof *a->last.inputs);
+	a->last.inputs = calloc(recipe->dep_count ? recipe->dep_count : 1, sizeof *a->last.inputs);
 	for (uint32_t i = 0; files && a->last.inputs && i < recipe->dep_count; i++) {
 		hob_str path;
 		if (!hob_path_join(arena, dir, recipe->deps[i].path, &path, NULL))
@@ -146,7 +146,8 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	srv_asset_event restored = {.kind = SRV_ASSET_RESTORED, .has_good = good != NULL, .error = error_of(row)};
 	a->shown.rev = row->rev;
 	a->shown.cooked_at_ms = row->cooked_at_ms;
-	hob_buf_put_str(&a->error, row->error);
+	if (row->error.len > 0)
+		hob_buf_put_str(&a->error, row->error);
 	if (good) {
 		a->shown.any = true;
 		a->shown.served = a->shown.good = row->good;

@@ -5,7 +5,8 @@
 #include "../../core/base/base.h"
 
 typedef struct srv_model_format {
-	const char *ending, *what, *remedy;
+	hob_str ending; /* lower case */
+	const char *what, *remedy;
 } srv_model_format;
 
 extern const srv_model_format srv_model_formats[];

@@ -13,22 +13,23 @@ void srv_digest_map_init(digest_map *map, size_t value_size)
 
 void srv_digest_map_release(digest_map *map)
 {
-	free(map->slots);
-	free(map->taken);
-	map->slots = map->taken = NULL;
-	map->capacity = map->count = 0;
+	free(map->entries);
+	free(map->table);
+	map->entries = NULL;
+	map->table = NULL;
+	map->capacity = map->count = map->room = 0;
 }
 
 void srv_digest_map_clear(digest_map *map)
 {
 	if (map->capacity > 0)
-		memset(map->taken, 0, map->capacity);
+		memset(map->table, 0, map->capacity * sizeof *map->table);
 	map->count = 0;
 }
 
-static uint8_t *slot(const digest_map *map, size_t i)
+static uint8_t *entry(const digest_map *map, size_t number)
 {
-	return map->slots + i * map->stride;
+	return map->entries + (number - 1) * map->stride;
 }
 
 static size_t home(const digest_map *map, const void *digest)
@@ -36,54 +37,65 @@ static size_t home(const digest_map *map, const void *digest)
 	return (size_t)hob_load_u64(digest) & (map->capacity - 1);
 }
 
+static size_t after(const digest_map *map, size_t slot)
+{
+	return (slot + 1) & (map->capacity - 1);
+}
+
 /* The slot of `digest`, or the free slot where it would go. */
 static size_t seek(const digest_map *map, const hob_sha256 *digest)
 {
-	size_t i = home(map, digest);
-	while (map->taken[i] && memcmp(slot(map, i), digest, sizeof *digest) != 0)
-		i = (i + 1) & (map->capacity - 1);
-	return i;
+	size_t slot = home(map, digest);
+	while (map->table[slot] && memcmp(entry(map, map->table[slot]), digest, sizeof *digest) != 0)
+		slot = after(map, slot);
+	return slot;
+}
+
+static size_t seek_number(const digest_map *map, size_t number)
+{
+	size_t slot = home(map, entry(map, number));
+	while (map->table[slot] != number)
+		slot = after(map, slot);
+	return slot;
 }
 
 void srv_digest_map_prefetch(const digest_map *map, const uint8_t *digest)
 {
-	size_t i = home(map, digest);
-	__builtin_prefetch(&map->taken[i], 1);
-	__builtin_prefetch(slot(map, i), 1);
-	__builtin_prefetch(slot(map, i) + 63, 1);
+	__builtin_prefetch(&map->table[home(map, digest)], 1);
 }
 
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest)
 {
 	if (map->count == 0)
 		return NULL;
-	size_t i = seek(map, digest);
-	return map->taken[i] ? slot(map, i) + sizeof *digest : NULL;
+	uint32_t number = map->table[seek(map, digest)];
+	return number ? entry(map, number) + sizeof *digest : NULL;
 }
 
-static bool grow(digest_map *map, size_t capacity)
+static bool grow_table(digest_map *map, size_t capacity)
 {
-	digest_map bigger = *map;
-	bigger.capacity = capacity;
-	bigger.slots = calloc(bigger.capacity, bigger.stride);
-	bigger.taken = calloc(bigger.capacity, 1);
-	if (!bigger.slots || !bigger.taken) {
-		free(bigger.slots);
-		free(bigger.taken);
+	uint32_t *table = calloc(capacity, sizeof *table);
+	if (!table)
 		return false;
+	free(map->table);
+	map->table = table;
+	map->capacity = capacity;
+	for (size_t number = 1; number <= map->count; number++) {
+		size_t slot = home(map, entry(map, number));
+		while (table[slot])
+			slot = after(map, slot);
+		table[slot] = (uint32_t)number;
 	}
-	for (size_t i = 0; i < map->capacity; i++) {
-		if (!map->taken[i])
-			continue;
-		hob_sha256 digest;
-		memcpy(&digest, slot(map, i), sizeof digest);
-		size_t to = seek(&bigger, &digest);
-		bigger.taken[to] = 1;
-		memcpy(slot(&bigger, to), slot(map, i), map->stride);
-	}
-	free(map->slots);
-	free(map->taken);
-	*map = bigger;
+	return true;
+}
+
+static bool grow_entries(digest_map *map, size_t room)
+{
+	uint8_t *entries = room < UINT32_MAX ? realloc(map->entries, room * map->stride) : NULL;
+	if (!entries)
+		return false;
+	map->entries = entries;
+	map->room = room;
 	return true;
 }
 
@@ -92,54 +104,57 @@ bool srv_digest_map_reserve(digest_map *map, size_t capacity)
 	size_t size = CAPACITY_MIN;
 	while (size < capacity)
 		size *= 2;
-	return map->capacity >= size || grow(map, size);
+	return (map->capacity >= size || grow_table(map, size)) &&
+		   (map->room >= size / 4 * 3 || grow_entries(map, size / 4 * 3));
 }
 
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
 {
 	assert(map->stride > 0);
-	if (map->count * 4 >= map->capacity * 3 && !grow(map, map->capacity ? map->capacity * 2 : CAPACITY_MIN))
+	if (map->count * 4 >= map->capacity * 3 &&
+		!srv_digest_map_reserve(map, map->capacity ? map->capacity * 2 : CAPACITY_MIN))
 		return NULL;
-	size_t i = seek(map, digest);
-	*fresh = !map->taken[i];
+	size_t slot = seek(map, digest);
+	*fresh = !map->table[slot];
 	if (*fresh) {
-		map->taken[i] = 1;
-		map->count++;
-		memset(slot(map, i), 0, map->stride);
-		memcpy(slot(map, i), digest, sizeof *digest);
+		map->table[slot] = (uint32_t)++map->count;
+		memset(entry(map, map->count), 0, map->stride);
+		memcpy(entry(map, map->count), digest, sizeof *digest);
 	}
-	return slot(map, i) + sizeof *digest;
+	return entry(map, map->table[slot]) + sizeof *digest;
 }
 
 bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest)
 {
 	if (map->count == 0)
 		return false;
-	size_t mask = map->capacity - 1, hole = seek(map, digest);
-	if (!map->taken[hole])
+	size_t mask = map->capacity - 1, hole = seek(map, digest), number = map->table[hole];
+	if (!number)
 		return false;
-	/* Move later entries of the run up, unless their home slot lies between the hole and them. */
-	for (size_t i = (hole + 1) & mask; map->taken[i]; i = (i + 1) & mask) {
-		size_t from_home = (i - home(map, slot(map, i))) & mask;
-		if (from_home >= ((i - hole) & mask)) {
-			memcpy(slot(map, hole), slot(map, i), map->stride);
-			hole = i;
+	/* Move later slots of the run up, unless their home lies between the hole and them. */
+	for (size_t slot = after(map, hole); map->table[slot]; slot = after(map, slot)) {
+		size_t from_home = (slot - home(map, entry(map, map->table[slot]))) & mask;
+		if (from_home >= ((slot - hole) & mask)) {
+			map->table[hole] = map->table[slot];
+			hole = slot;
 		}
 	}
-	map->taken[hole] = 0;
+	map->table[hole] = 0;
+	/* The last entry takes the place. */
+	if (number != map->count) {
+		map->table[seek_number(map, map->count)] = (uint32_t)number;
+		memcpy(entry(map, number), entry(map, map->count), map->stride);
+	}
 	map->count--;
 	return true;
 }
 
 void *srv_digest_map_next(const digest_map *map, size_t *at, hob_sha256 *digest)
 {
-	for (; *at < map->capacity; (*at)++) {
-		if (!map->taken[*at])
-			continue;
-		uint8_t *found = slot(map, (*at)++);
-		if (digest)
-			memcpy(digest, found, sizeof *digest);
-		return found + sizeof *digest;
-	}
-	return NULL;
+	if (*at >= map->count)
+		return NULL;
+	uint8_t *found = entry(map, ++*at);
+	if (digest)
+		memcpy(digest, found, sizeof *digest);
+	return found + sizeof *digest;
 }
