@@ -74,7 +74,15 @@ static size_t utf8_sequence(const uint8_t *p, size_t left)
 bool hob_utf8_valid(hob_str s)
 {
 	for (size_t i = 0; i < s.len;) {
-		if (s.len - i >= 8 && !(hob_load_u64(s.data + i) & 0x8080808080808080ull)) {
+		const uint64_t tops = 0x8080808080808080ull;
+		const char *at = s.data + i;
+		if (s.len - i >= 32 &&
+			!((hob_load_u64(at) | hob_load_u64(at + 8) | hob_load_u64(at + 16) | hob_load_u64(at + 24)) &
+			  tops)) {
+			i += 32;
+			continue;
+		}
+		if (s.len - i >= 8 && !(hob_load_u64(at) & tops)) {
 			i += 8;
 			continue;
 		}

@@ -56,10 +56,11 @@ static const char *read_word(const char *at, const char *end, bool negative, dou
 	return at;
 }
 
+static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
 /* Takes digits eight at a time while the mantissa has room for eight more; the rest is the caller's. */
 static inline const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *taken)
 {
-	static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 	uint32_t count = 8;
 	while (count == 8 && end - p >= 8 && *mantissa < 100000000000ull) {
 		uint32_t value = hob_number_digits(p, &count);
@@ -70,9 +71,41 @@ static inline const char *take_digits(const char *p, const char *end, uint64_t *
 	return p;
 }
 
-const char *hob_number_double(const char *at, const char *end, double *out)
+/* What most numbers are: at most 7 digits, a point, and 15 digits in all. NULL for all others. */
+static inline const char *read_plain(const char *p, const char *end, double *out)
 {
-	const char *p = at;
+	if (end - p < 32)
+		return NULL;
+	bool negative = *p == '-';
+	p += negative;
+	uint32_t count, fraction = 0, more = 0;
+	uint64_t mantissa = hob_number_digits(p, &count);
+	p += count;
+	if (count == 0 || count == 8)
+		return NULL;
+	if (*p == '.') {
+		uint32_t value = hob_number_digits(++p, &fraction);
+		mantissa = mantissa * powers[fraction] + value;
+		p += fraction;
+		if (fraction == 8) {
+			value = hob_number_digits(p, &more);
+			mantissa = mantissa * powers[more] + value;
+			p += more;
+		}
+	}
+	if ((*p | 0x20) == 'e' || *p == '#' || count + fraction + more > 15)
+		return NULL;
+	double value = (double)mantissa / exact_powers[fraction + more];
+	*out = negative ? -value : value;
+	return p;
+}
+
+static inline const char *read_double(const char *at, const char *end, double *out)
+{
+	const char *p = read_plain(at, end, out);
+	if (p)
+		return p;
+	p = at;
 	bool negative = false;
 	if (p < end && (*p == '-' || *p == '+'))
 		negative = *p++ == '-';
@@ -122,6 +155,11 @@ const char *hob_number_double(const char *at, const char *end, double *out)
 	return p;
 }
 
+const char *hob_number_double(const char *at, const char *end, double *out)
+{
+	return read_double(at, end, out);
+}
+
 float hob_number_to_float(double value)
 {
 	/* 0x1.ffffffp127 is half-way between FLT_MAX and the next float that there is not. */
@@ -135,7 +173,7 @@ float hob_number_to_float(double value)
 const char *hob_number_float(const char *at, const char *end, float *out)
 {
 	double value;
-	const char *behind = hob_number_double(at, end, &value);
+	const char *behind = read_double(at, end, &value);
 	if (behind)
 		*out = hob_number_to_float(value);
 	return behind;

@@ -6,8 +6,9 @@
 
 #include <expat.h>
 
-/* expat copies each piece, and walks through each but the last once more, to count its lines. */
-enum { PIECE = 256 << 20, NAMES = 1024 };
+/* expat copies each piece, and walks through each but the last once more, to count its lines.
+ * LONG_TEXT: shorter ones cost more to leave out than to parse. */
+enum { PIECE = 256 << 20, NAMES = 1024, LONG_TEXT = 256, MISSES_MAX = 8 };
 
 typedef struct open_element {
 	hob_xml_element *element, *last_child;
@@ -32,6 +33,9 @@ typedef struct builder {
 	bool failed;
 	size_t counted; /* bytes of the file whose lines are in `lines` */
 	uint32_t lines;
+	size_t fed, left_out; /* bytes of the file that expat has, and bytes before them that it never gets */
+	size_t tag_end;		  /* of the last tag, in the file */
+	uint32_t misses;
 } builder;
 
 static void stop(builder *b)
@@ -40,11 +44,23 @@ static void stop(builder *b)
 	XML_StopParser(b->parser, XML_FALSE);
 }
 
+/* Where the file holds what expat is at. */
+static size_t place(const builder *b)
+{
+	XML_Index index = XML_GetCurrentByteIndex(b->parser);
+	size_t rest = b->file.size - b->left_out;
+	return index >= 0 && (size_t)index < rest ? b->left_out + (size_t)index : b->file.size;
+}
+
+static void note_tag_end(builder *b)
+{
+	b->tag_end = place(b) + (size_t)XML_GetCurrentByteCount(b->parser);
+}
+
 /* expat counts byte by byte what memchr finds at once. */
 static uint32_t line_number(builder *b)
 {
-	XML_Index index = XML_GetCurrentByteIndex(b->parser);
-	size_t at = index >= 0 && (size_t)index < b->file.size ? (size_t)index : b->file.size;
+	size_t at = place(b);
 	const uint8_t *end = b->file.data + at, *from = b->file.data + b->counted;
 	while (from < end && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
 		b->lines++;
@@ -56,11 +72,19 @@ static uint32_t line_number(builder *b)
 
 static hob_str intern(builder *b, const char *name)
 {
-	const char *colon = strncmp(name, "xmlns", 5) == 0 ? NULL : strchr(name, ':');
-	hob_str wanted = hob_str_of(colon ? colon + 1 : name);
-	uint32_t hash = 2166136261u;
-	for (size_t i = 0; i < wanted.len; i++)
-		hash = (hash ^ (uint8_t)wanted.data[i]) * 16777619u;
+	const uint32_t start = 2166136261u;
+	bool whole = name[0] == 'x' && strncmp(name, "xmlns", 5) == 0;
+	const char *from = name, *at_end = name;
+	uint32_t hash = start;
+	for (; *at_end; at_end++)
+		if (*at_end == ':' && !whole) {
+			from = at_end + 1;
+			hash = start;
+			whole = true;
+		} else {
+			hash = (hash ^ (uint8_t)*at_end) * 16777619u;
+		}
+	hob_str wanted = {from, (size_t)(at_end - from)};
 	uint32_t at = (hash ^ hash >> 15) & (NAMES - 1);
 	while (b->names[at].data && !hob_str_equal(b->names[at], wanted))
 		at = (at + 1) & (NAMES - 1);
@@ -110,20 +134,20 @@ static bool end_text(builder *b)
 /* True when the piece stands in the file as it is, right behind what came before. */
 static bool follows(builder *b, const char *piece, size_t len)
 {
-	XML_Index at = XML_GetCurrentByteIndex(b->parser);
-	if (at < 0 || (size_t)at > b->file.size || len > b->file.size - (size_t)at || b->copied)
+	size_t at = place(b);
+	if (len > b->file.size - at || b->copied)
 		return false;
 	const uint8_t *source = b->file.data + at;
 	size_t taken = len;
 	if (len == 1 && piece[0] == '\n' && source[0] == '\r')
-		taken = (size_t)at + 1 < b->file.size && source[1] == '\n' ? 2 : 1;
+		taken = at + 1 < b->file.size && source[1] == '\n' ? 2 : 1;
 	else if (memcmp(source, piece, len) != 0)
 		return false;
 	if (b->text_to == 0)
-		b->text_from = (size_t)at;
-	else if (b->text_to != (size_t)at)
+		b->text_from = at;
+	else if (b->text_to != at)
 		return false;
-	b->text_to = (size_t)at + taken;
+	b->text_to = at + taken;
 	return true;
 }
 
@@ -226,6 +250,7 @@ static void XMLCALL on_begin(void *user, const XML_Char *name, const XML_Char **
 	builder *b = user;
 	if (b->failed)
 		return;
+	note_tag_end(b);
 	if (++b->depth > HOB_LIMIT_XML_DEPTH) {
 		hob_error_set(b->err, HOB_ERR_LIMIT, __FILE__, __LINE__, "XML elements are nested deeper than %llu",
 					  HOB_LIMIT_XML_DEPTH);
@@ -246,6 +271,7 @@ static void XMLCALL on_end(void *user, const XML_Char *name)
 	(void)name;
 	if (b->failed)
 		return;
+	note_tag_end(b);
 	b->depth--;
 	if (b->skipped > 0) {
 		b->skipped--;
@@ -271,8 +297,8 @@ static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter
 	if (b->failed)
 		return;
 	hob_error_set(b->err, HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
-				  "line %lu declares the XML entity '%.60s', which no model needs; remove the declaration",
-				  (unsigned long)XML_GetCurrentLineNumber(b->parser), name);
+				  "line %u declares the XML entity '%.60s', which no model needs; remove the declaration",
+				  line_number(b), name);
 	stop(b);
 }
 
@@ -302,13 +328,30 @@ static const char *encoding_of(hob_bytes file, bool decoded)
 
 /* ---- all */
 
-static bool feed(builder *b)
+/* Lines end as expat has it: with LF, CR or both. */
+static bool fail_syntax(builder *b, enum XML_Error code)
 {
-	for (size_t at = 0; at < b->file.size;) {
-		size_t piece = b->file.size - at < PIECE ? b->file.size - at : PIECE;
-		bool last = at + piece == b->file.size;
-		if (XML_Parse(b->parser, (const char *)b->file.data + at, (int)piece, last) == XML_STATUS_OK) {
-			at += piece;
+	size_t at = place(b), line = 1, column = 1;
+	for (size_t i = 0; i < at; i++) {
+		uint8_t c = b->file.data[i];
+		if (c == '\n' || (c == '\r' && (i + 1 == at || b->file.data[i + 1] != '\n'))) {
+			line++;
+			column = 1;
+		} else if (c != '\r' && (c & 0xC0) != 0x80) {
+			column++;
+		}
+	}
+	return hob_fail(b->err, CORRUPT, "line %zu, column %zu: %s", line, column, XML_ErrorString(code));
+}
+
+/* Up to `end` of the file. */
+static bool feed(builder *b, size_t end)
+{
+	while (b->fed < end) {
+		size_t piece = end - b->fed < PIECE ? end - b->fed : PIECE;
+		bool last = b->fed + piece == b->file.size;
+		if (XML_Parse(b->parser, (const char *)b->file.data + b->fed, (int)piece, last) == XML_STATUS_OK) {
+			b->fed += piece;
 			continue;
 		}
 		enum XML_Error code = XML_GetErrorCode(b->parser);
@@ -318,11 +361,71 @@ static bool feed(builder *b)
 			return hob_fail(b->err, MEMORY, "no memory left for XML");
 		if (code == XML_ERROR_NO_ELEMENTS && last && b->out->root)
 			return hob_fail(b->err, TRUNCATED, "the XML ends before its last element; copy the file again");
-		return hob_fail(b->err, CORRUPT, "line %lu, column %lu: %s",
-						(unsigned long)XML_GetCurrentLineNumber(b->parser),
-						(unsigned long)XML_GetCurrentColumnNumber(b->parser) + 1, XML_ErrorString(code));
+		return fail_syntax(b, code);
 	}
-	return b->out->root || hob_fail(b->err, EMPTY, "the file holds no XML element");
+	return true;
+}
+
+/* True when text of these bytes alone means what it says in any encoding, and is no error. */
+static bool is_plain(const uint8_t *at, const uint8_t *end)
+{
+	const uint64_t ones = 0x0101010101010101ull, tops = ones * 0x80;
+	for (; at < end; at++) {
+		for (; end - at >= 8; at += 8) {
+			/* Of each byte's top bit only whether any is set counts: a borrow comes from a byte that is found. */
+			uint64_t word = hob_load_u64(at), amp = word ^ ones * '&', close = word ^ ones * '>';
+			uint64_t found = word | (word - ones * ' ') | ((amp - ones) & ~amp) | ((close - ones) & ~close);
+			if (found & tops)
+				break;
+		}
+		if (at == end)
+			break;
+		uint8_t c = *at;
+		if (c > 0x7F || c == '&' || c == '>' || (c < ' ' && c != '\n' && c != '\r' && c != '\t'))
+			return false;
+	}
+	return true;
+}
+
+/* The first long text at or behind `from`. What looks like one may stand in a comment: expat knows. */
+static bool find_long_text(const builder *b, size_t from, size_t *begin, size_t *end)
+{
+	const uint8_t *const behind = b->file.data + b->file.size;
+	const uint8_t *tag = b->file.data + from, *next;
+	for (; (next = memchr(tag, '<', (size_t)(behind - tag))) != NULL; tag = next + 1) {
+		if (next - tag < LONG_TEXT)
+			continue;
+		const uint8_t *close = memchr(tag, '>', (size_t)(next - tag));
+		if (close && next - close > LONG_TEXT && is_plain(close + 1, next)) {
+			*begin = (size_t)(close + 1 - b->file.data);
+			*end = (size_t)(next - b->file.data);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Long texts, which are most of a large file, go from the file into the tree. expat sees what lies between them. */
+static bool feed_all(builder *b)
+{
+	size_t begin, end, from = 0;
+	while (b->misses < MISSES_MAX && find_long_text(b, from, &begin, &end)) {
+		if (!feed(b, begin))
+			return false;
+		from = end;
+		if (b->tag_end != begin || b->open.size == 0 || b->text_to > 0 || b->copied) {
+			b->misses++;
+			continue;
+		}
+		if (b->skipped == 0 && !b->closed) {
+			b->text_from = begin;
+			b->text_to = end;
+		}
+		b->left_out += end - begin;
+		b->fed = end;
+	}
+	return feed(b, b->file.size) &&
+		   (b->out->root || hob_fail(b->err, EMPTY, "the file holds no XML element"));
 }
 
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out, hob_error *err)
@@ -352,7 +455,7 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 	XML_SetCharacterDataHandler(b->parser, on_text);
 	XML_SetEntityDeclHandler(b->parser, on_entity);
 	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
-	bool done = feed(b);
+	bool done = feed_all(b);
 	XML_ParserFree(b->parser);
 	hob_buf_release(&b->open);
 	hob_buf_release(&b->text);

@@ -232,6 +232,8 @@ MISTAKES = [
     ("other formats: the setting of colours does nothing", "import/space.c", "if (differs(space->material_colors, override->colors))", "if (false)", "import/space",
      "colors_are_read_as_told"),
     ("other formats: XML entities are expanded", "import/xml.c", "XML_SetEntityDeclHandler(b->parser, on_entity);", "(void)on_entity;", "import/xml", "entities_are_refused"),
+    ("other formats: long texts of comments are text", "import/xml.c", "b->tag_end != begin || ", "", "import/xml",
+     "long_texts_are_text_where_they_stand_in_an_element"),
     ("other formats: XML has any depth", "import/xml.c", "if (++b->depth > HOB_LIMIT_XML_DEPTH)", "if (++b->depth > 900000)", "import/xml", "depth_has_a_limit"),
     ("other formats: alpha of 3MF colour groups is lost", "import/threemf_material.c", "bool blends = color[3] < 1;", "bool blends = false;", "import/threemf",
      "colours_and_textures_reach_the_corners"),

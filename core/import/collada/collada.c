@@ -98,12 +98,14 @@ static void note_rest(hob_collada *c)
 
 static void release(hob_collada *c)
 {
-	hob_buf *const lists[] = {&c->elements, &c->sources, &c->shapes,  &c->parts,   &c->placed,
-							  &c->places,	&c->pending, &c->effects, &c->variants};
+	hob_buf *const lists[] = {&c->elements, &c->sources,	  &c->shapes,	&c->parts,
+							  &c->placed,	&c->places,		  &c->pending,	&c->effects,
+							  &c->variants, &c->work_sources, &c->vertex_at};
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
 		hob_buf_release(lists[i]);
 	hob_lists_release(&c->lists);
 	hob_polygon_release(&c->polygon);
+	hob_arena_release(&c->work);
 }
 
 static bool read_document(hob_collada *c, hob_error *err)
@@ -141,6 +143,7 @@ static bool collada_import(const hob_import_request *request, hob_model *out, ho
 	if (!hob_xml_parse(request->scratch, document, NULL, &c->xml, err))
 		return false;
 	hob_lists_init(&c->lists, request);
+	hob_arena_init(&c->work, request->scratch->limit);
 	bool done = read_document(c, err);
 	release(c);
 	if (done)

@@ -156,7 +156,7 @@ static void note_modes(hob_collada *c, hob_xml_ptr element, hob_str mode)
 					 element->line, HOB_FMT(mode));
 }
 
-bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)
+static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)
 {
 	sampler s = {0};
 	memset(out, 0, sizeof *out);
@@ -170,9 +170,9 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_cur
 	if (!make_room(c, &s, out, err))
 		return false;
 	word_list words = {s.modes, HOB_STR("LINEAR")};
-	bool *cardinal = HOB_NEW(c->request->scratch, bool, s.input->count);
+	bool *cardinal = HOB_NEW(&c->work, bool, s.input->count);
 	if (!cardinal)
-		return hob_fail_memory(err, c->request->scratch, "animation keys");
+		return hob_fail_memory(err, &c->work, "animation keys");
 	for (uint32_t i = 0; i < s.input->count && i < s.output->count; i++) {
 		hob_str mode = next_mode(&words);
 		float time = 0;
@@ -201,6 +201,14 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_cur
 		if (out->modes[key] == HOB_COLLADA_BEZIER)
 			close_segment(out, key, cardinal[key]);
 	return true;
+}
+
+bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)
+{
+	hob_collada_pass(c);
+	bool done = read_curve(c, element, out, err);
+	hob_collada_passed(c);
+	return done;
 }
 
 static bool at_thirds(const hob_collada_curve *curve, uint32_t key)

@@ -18,6 +18,7 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 	hob_name_map_init(&c->ids, scratch);
 	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
+		c->has_controllers = c->has_controllers || hob_xml_is(e, HOB_STR("controller"));
 		if (id.len > 0) {
 			if (!hob_name_map_add(&c->ids, id, HOB_LISTS_COUNT(c->elements, hob_xml_ptr), NULL))
 				return hob_fail_memory(err, scratch, "ids");
@@ -159,6 +160,57 @@ static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
 	return needs > count ? needs : count;
 }
 
+void hob_collada_pass(hob_collada *c)
+{
+	c->passing = true;
+}
+
+void hob_collada_passed(hob_collada *c)
+{
+	uint32_t count = HOB_LISTS_COUNT(c->work_sources, uint32_t);
+	for (uint32_t i = 0; i < count; i++)
+		HOB_LISTS_AT(c->sources, hob_collada_source, *HOB_LISTS_AT(c->work_sources, uint32_t, i))->values =
+			NULL;
+	hob_buf_clear(&c->work_sources);
+	hob_arena_release(&c->work);
+	c->passing = false;
+}
+
+static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accessor, hob_collada_source *s,
+						size_t *bad, hob_error *err)
+{
+	/* Each number takes a digit and a blank at least. */
+	size_t room = array->text.len / 2 + 1;
+	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
+	uint64_t needs = promised(count, accessor);
+	if (count > 0 && needs < room)
+		room = needs;
+	if (room > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
+						HOB_LIMIT_INDICES);
+	float *values = HOB_NEW(arena, float, room);
+	if (!values)
+		return hob_fail_memory(err, arena, "numbers");
+	s->value_count = hob_xml_floats(array->text, values, (uint32_t)room);
+	s->values = values;
+	*bad = hob_shape_fix_floats(values, s->value_count, 0);
+	return true;
+}
+
+static void note_source(hob_collada *c, hob_xml_ptr source, hob_xml_ptr array, uint32_t held, size_t bad)
+{
+	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
+	if (count > 0 && held != count)
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
+					 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
+					 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, held);
+	if (bad > 0)
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
+			"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
+			array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+}
+
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
 {
 	*out = NULL;
@@ -166,44 +218,33 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 	if (!array)
 		return true;
 	uint32_t *slot = &c->slot[source->number];
-	if (*slot == HOB_NONE) {
-		hob_collada_source s = {0};
-		/* Each number takes a digit and a blank at least. */
-		size_t room = array->text.len / 2 + 1;
+	bool known = *slot != HOB_NONE;
+	hob_collada_source s =
+		known ? *HOB_LISTS_AT(c->sources, hob_collada_source, *slot) : (hob_collada_source){0};
+	if (!s.values) {
 		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
-		uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
-		uint64_t needs = promised(count, accessor);
-		if (count > 0 && needs < room)
-			room = needs;
-		if (room > HOB_LIMIT_INDICES)
-			return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
-							HOB_LIMIT_INDICES);
-		float *values = HOB_NEW(c->request->scratch, float, room);
-		if (!values)
-			return hob_fail_memory(err, c->request->scratch, "numbers");
-		s.value_count = hob_xml_floats(array->text, values, (uint32_t)room);
-		s.values = values;
-		if (count > 0 && s.value_count != count)
-			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
-						 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
-						 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, s.value_count);
-		size_t bad = hob_shape_fix_floats(values, s.value_count, 0);
-		if (bad > 0)
-			hob_note_add(
-				c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
-				"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
-				array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
-		if (accessor) {
-			read_accessor(&s, accessor);
+		bool passes = c->passing && !known;
+		size_t bad;
+		if (!read_values(passes ? &c->work : c->request->scratch, array, accessor, &s, &bad, err))
+			return false;
+		if (known) {
+			HOB_LISTS_AT(c->sources, hob_collada_source, *slot)->values = s.values;
 		} else {
-			s.stride = s.width = 1, s.count = s.value_count;
-			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
-						 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
-						 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+			note_source(c, source, array, s.value_count, bad);
+			if (accessor) {
+				read_accessor(&s, accessor);
+			} else {
+				s.stride = s.width = 1, s.count = s.value_count;
+				hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
+							 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
+							 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+			}
+			*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
+			hob_buf_put(&c->sources, &s, sizeof s);
 		}
-		*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
-		hob_buf_put(&c->sources, &s, sizeof s);
-		if (c->sources.failed)
+		if (passes)
+			hob_buf_put(&c->work_sources, slot, sizeof *slot);
+		if (c->sources.failed || c->work_sources.failed)
 			return hob_fail(err, MEMORY, "no memory left for sources");
 	}
 	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);

@@ -98,19 +98,28 @@ static bool same_tuple(const part_builder *b, const uint32_t *x, const uint32_t 
 	return true;
 }
 
+/* First vertices of the points: HOB_NONE each. NULL when memory is short. */
+static uint32_t *vertices_at(hob_collada *c, uint32_t points)
+{
+	uint32_t have = HOB_LISTS_COUNT(c->vertex_at, uint32_t);
+	uint8_t *more = points > have ? hob_buf_grow(&c->vertex_at, (points - have) * sizeof(uint32_t)) : NULL;
+	if (more)
+		memset(more, 0xFF, (points - have) * sizeof(uint32_t));
+	return c->vertex_at.failed ? NULL : (uint32_t *)(void *)c->vertex_at.data;
+}
+
 static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
 {
-	hob_arena *scratch = b->c->request->scratch;
+	hob_arena *work = &b->c->work, *keep = b->c->has_controllers ? b->c->request->scratch : work;
 	const hob_collada_faces *f = &b->faces;
 	const uint32_t *tuples = (const uint32_t *)(const void *)f->tuples.data;
 	uint32_t points = b->position->count, count = 0;
-	b->vertex_of = HOB_NEW(scratch, uint32_t, f->corner_count);
-	uint32_t *corner = HOB_NEW(scratch, uint32_t, f->corner_count);
-	uint32_t *next = HOB_NEW(scratch, uint32_t, f->corner_count);
-	uint32_t *head = HOB_NEW(scratch, uint32_t, points);
-	if (!b->vertex_of || !corner || !next || !head)
-		return hob_fail_memory(err, scratch, "vertices");
-	memset(head, 0xFF, points * sizeof *head);
+	b->vertex_of = HOB_NEW(work, uint32_t, f->corner_count);
+	uint32_t *corner = HOB_NEW(work, uint32_t, f->corner_count);
+	uint32_t *next = HOB_NEW(work, uint32_t, f->corner_count);
+	uint32_t *head = vertices_at(b->c, points);
+	if (!b->vertex_of || !corner || !next || (!head && points > 0))
+		return hob_fail_memory(err, work, "vertices");
 	for (uint32_t i = 0; i < f->corner_count; i++) {
 		const uint32_t *tuple = tuples + (size_t)i * f->stride;
 		uint32_t point = tuple[b->used[0]];
@@ -128,12 +137,18 @@ static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
 		}
 		b->vertex_of[i] = v;
 	}
-	part->corner = corner;
 	part->mesh.vertex_count = count;
-	part->point = next; /* its job is done */
-	for (uint32_t v = 0; v < count; v++)
-		part->point[v] = tuples[(size_t)corner[v] * f->stride + b->used[0]];
-	return true;
+	part->corner = HOB_NEW(keep, uint32_t, count);
+	part->point = HOB_NEW(keep, uint32_t, count);
+	for (uint32_t v = 0; v < count; v++) {
+		uint32_t point = tuples[(size_t)corner[v] * f->stride + b->used[0]];
+		head[point] = HOB_NONE;
+		if (part->corner && part->point) {
+			part->corner[v] = corner[v];
+			part->point[v] = point;
+		}
+	}
+	return (part->corner && part->point) || hob_fail_memory(err, keep, "vertices");
 }
 
 /* ---- attributes */
@@ -389,10 +404,10 @@ static bool is_primitive(hob_xml_ptr e)
 static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_collada_shape *shape,
 					 hob_error *err)
 {
-	part_builder *b = HOB_NEW(c->request->scratch, part_builder, 1);
+	part_builder *b = HOB_NEW(&c->work, part_builder, 1);
 	hob_collada_part part = {0};
 	if (!b)
-		return hob_fail_memory(err, c->request->scratch, "a mesh");
+		return hob_fail_memory(err, &c->work, "a mesh");
 	b->c = c;
 	part.mesh.name = name;
 	part.mesh.source_mesh = shape->element->number;
@@ -403,6 +418,8 @@ static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 		return hob_fail_in(err, "line %u, geometry '%.*s'", primitive->line, HOB_FMT(name));
 	if (part.mesh.index_count == 0)
 		return true;
+	if (!c->has_controllers)
+		part.corner = part.point = NULL;
 	hob_buf_put(&c->parts, &part, sizeof part);
 	shape->part_count++;
 	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
@@ -494,13 +511,20 @@ bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, ho
 	if (!geometry && !controller)
 		return true;
 	if (*slot == HOB_NONE) {
+		bool done;
 		*slot = HOB_LISTS_COUNT(c->shapes, hob_collada_shape);
 		hob_collada_shape shape = {.element = element, .placed = HOB_NONE, .failed = true};
 		hob_buf_put(&c->shapes, &shape, sizeof shape);
 		if (c->shapes.failed)
 			return hob_fail(err, MEMORY, "no memory left for meshes");
-		if (!(geometry ? shape_of_geometry(c, element, &shape, err)
-					   : shape_of_controller(c, element, &shape, err)))
+		if (geometry) {
+			hob_collada_pass(c);
+			done = shape_of_geometry(c, element, &shape, err);
+			hob_collada_passed(c);
+		} else {
+			done = shape_of_controller(c, element, &shape, err);
+		}
+		if (!done)
 			return false;
 		shape.failed = false;
 		*HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot) = shape;

@@ -31,7 +31,7 @@ typedef const hob_xml_element *hob_xml_ptr;
 
 /* Numbers of a <source>. Missing ones at the end are zero. */
 typedef struct hob_collada_source {
-	const float *values;
+	const float *values; /* NULL when they are forgotten */
 	uint32_t value_count;
 	uint32_t count, stride, offset; /* of the accessor; count items fit into the values */
 	uint32_t width;					/* components of an item */
@@ -64,8 +64,8 @@ typedef struct hob_collada_part {
 	hob_str symbol;
 	uint32_t uv_set[HOB_UV_SETS]; /* number that the file gives each UV set */
 	uint32_t uv_count;
-	uint32_t *point;  /* [vertex_count] position each vertex was made of */
-	uint32_t *corner; /* [vertex_count] corner that made it */
+	uint32_t *point;  /* [vertex_count] position each vertex was made of; NULL without controllers */
+	uint32_t *corner; /* [vertex_count] corner that made it; the same */
 	hob_xml_ptr primitive;
 } hob_collada_part;
 
@@ -107,6 +107,12 @@ typedef struct hob_collada {
 	uint32_t *slot;	  /* [element_count] HOB_NONE at first */
 	hob_lists lists;
 	hob_buf sources, shapes, parts, placed, places, pending, effects, variants, clips;
+	bool has_controllers;
+	/* While a shape is made: what the finished shape does without. */
+	bool passing;
+	hob_arena work;
+	hob_buf work_sources; /* slots of the sources whose numbers are there */
+	hob_buf vertex_at;	  /* u32 per point, for unifying vertices; HOB_NONE in between */
 	hob_polygon polygon;
 	hob_name_map embedded; /* members of the archive -> picture */
 	uint32_t bad_indices, hidden;
@@ -132,10 +138,13 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url);
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id);
 /* First element below `root` (or itself) with this sid, nearest first by depth. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
-/* The numbers of <source>, read once. False only when memory is short; *out is NULL when it holds no numbers. The pointer is valid
- * until the next call. */
+/* The numbers of <source>, read once; those that a shape is made of, which few others ask for, at most twice. False only when memory
+ * is short; *out is NULL when it holds no numbers. The pointer is valid until the next call. */
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out,
 						hob_error *err) HOB_MUST_CHECK;
+/* Between the two, numbers that are read for the first time are kept in c->work. The second frees it. */
+void hob_collada_pass(hob_collada *c);
+void hob_collada_passed(hob_collada *c);
 /* The list of names of <source>: its Name_array or IDREF_array; empty when there is none. */
 hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids);
 /* Item `index`, up to `width` numbers; the rest of `out` stays. */

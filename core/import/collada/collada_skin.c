@@ -61,7 +61,7 @@ static float weight_of(const weight_list *list, const uint32_t *pair)
 static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, uint32_t point_count,
 				   point_weights *out, hob_error *err)
 {
-	hob_arena *scratch = c->request->scratch;
+	hob_arena *work = &c->work;
 	const uint32_t *counts = (const uint32_t *)(const void *)list->counts.data;
 	const uint32_t *pairs = (const uint32_t *)(const void *)list->pairs.data;
 	uint32_t listed = HOB_LISTS_COUNT(list->counts, uint32_t), most = 0, lost = 0;
@@ -76,10 +76,10 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 		most = INFLUENCES_MAX;
 	}
 	out->width = most > 0 ? (most + 3) / 4 * 4 : 4;
-	out->joints = HOB_NEW(scratch, uint16_t, (size_t)point_count * out->width);
-	out->weights = HOB_NEW(scratch, float, (size_t)point_count * out->width);
+	out->joints = HOB_NEW(work, uint16_t, (size_t)point_count * out->width);
+	out->weights = HOB_NEW(work, float, (size_t)point_count * out->width);
 	if (!out->joints || !out->weights)
-		return hob_fail_memory(err, scratch, "joint weights");
+		return hob_fail_memory(err, work, "joint weights");
 	for (uint32_t i = 0; i < listed && i < point_count && have > 0; i++)
 		for (uint32_t k = 0; k < counts[i] && have > 0; k++, have--, pairs += list->stride) {
 			uint32_t joint = pairs[list->joint_offset];
@@ -135,8 +135,8 @@ static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count,
 	return done;
 }
 
-bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
-					   uint32_t point_count, hob_error *err)
+static bool weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
+				  uint32_t point_count, hob_error *err)
 {
 	point_weights from;
 	hob_arena *arena = c->request->result;
@@ -159,6 +159,15 @@ bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts
 			}
 	}
 	return true;
+}
+
+bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
+					   uint32_t point_count, hob_error *err)
+{
+	hob_collada_pass(c);
+	bool done = weigh(c, skin, parts, part_count, point_count, err);
+	hob_collada_passed(c);
+	return done;
 }
 
 /* ---- skins: joints become nodes */

@@ -7,16 +7,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool parse(const char *text, float *value, size_t *used)
+static bool parse_range(const char *text, size_t len, float *value, size_t *used)
 {
 	/* A heap copy without a terminator: reads behind the end are seen by the sanitizer. */
-	size_t len = strlen(text);
 	char *copy = calloc(1, len ? len : 1);
 	memcpy(copy, text, len);
 	const char *behind = hob_number_float(copy, copy + len, value);
 	*used = behind ? (size_t)(behind - copy) : 0;
 	free(copy);
 	return behind != NULL;
+}
+
+/* What stands behind the number, where there is room for reading several digits at once, changes nothing. */
+static bool parse(const char *text, float *value, size_t *used)
+{
+	char followed[256];
+	float other;
+	size_t other_used;
+	snprintf(followed, sizeof followed, "%s %s", text, "1234567.890123456789e1 -1.5 2.25");
+	bool done = parse_range(text, strlen(text), value, used);
+	assert_int_equal(parse_range(followed, strlen(followed), &other, &other_used), done);
+	if (done) {
+		assert_memory_equal(value, &other, sizeof other);
+		assert_int_equal(*used, other_used);
+	}
+	return done;
 }
 
 static float value_of(const char *text)
@@ -44,6 +59,9 @@ static void floats_of_all_spellings(void **state)
 	assert_true(value_of("0.000000000000000000000000000000000001") == 1e-36f);
 	assert_true(value_of("123456789012345678901234567890") == 123456789012345678901234567890.0f);
 	assert_true(value_of("1.17549435e-38") == 1.17549435e-38f);
+	assert_true(value_of("9592344.00354986264475") == 9592344.0f);
+	assert_true(value_of("1234567.12345678") == 1234567.125f);
+	assert_true(value_of("0.12345678901234567890") == 0.12345679f);
 }
 
 static void out_of_range_is_infinity_or_zero(void **state)

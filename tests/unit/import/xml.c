@@ -1,4 +1,5 @@
 /* What all readers of XML owe: nothing outside the file is read, and nothing in it runs away. */
+#include "core/import/xml.h"
 #include "tests/unit/import/zip_fixture.h"
 
 #define RELATIONS                                                                                            \
@@ -121,12 +122,92 @@ static void depth_has_a_limit(void **state)
 	hob_buf_release(&zip);
 }
 
+static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
+				 hob_error *err)
+{
+	(void)user, (void)parent, (void)failed, (void)err;
+	return hob_xml_is(element, HOB_STR("taken"));
+}
+
+/* Long texts go around expat: into the tree where they are text, and nowhere else. */
+static void long_texts_are_text_where_they_stand_in_an_element(void **state)
+{
+	(void)state;
+	enum { LONG = 3000, LINES = LONG / 10 };
+	char text[LONG + 1], spaced[LONG + 1];
+	for (size_t i = 0; i < LONG; i++) {
+		text[i] = "1.5 -0.25\n"[i % 10];
+		spaced[i] = text[i] == '\n' ? ' ' : text[i];
+	}
+	text[LONG] = spaced[LONG] = 0;
+	/* @ stands for the text, of `lines` lines altogether before the last element. */
+	static const struct {
+		const char *document, *text_of_last, *attribute;
+		hob_err_code code;
+		unsigned times; /* the text stands before the last element */
+	} cases[] = {
+		{"<a><b>@</b><c>@</c></a>", "@", NULL, HOB_ERR_OK, 1},
+		{"<a>@<b/><c>@<d/>@</c>@</a>", "", NULL, HOB_ERR_OK, 2},
+		{"<a>@<taken>@<x/>@</taken>@</a>", "@@", NULL, HOB_ERR_OK, 0},
+		{"<a><!-- <x>@<y> --><b>@</b></a>", "@", NULL, HOB_ERR_OK, 1},
+		{"<a><b>1<!-- <x>@<y> -->2</b></a>", "12", NULL, HOB_ERR_OK, 0},
+		{"<a><b><?p <x>@<y> ?>@</b></a>", "@", NULL, HOB_ERR_OK, 0},
+		{"<a><b><![CDATA[<x>@<y>]]></b></a>", "<x>@<y>", NULL, HOB_ERR_OK, 0},
+		{"<a><b>&lt;@</b></a>", "<@", NULL, HOB_ERR_OK, 0},
+		{"<a><b>@&lt;</b></a>", "@<", NULL, HOB_ERR_OK, 0},
+		{"<a><b k='1>@'>@</b></a>", "@", "1>@", HOB_ERR_OK, 0},
+		{"<a>@</a>\n<!-- <x>@<y> -->", "@", NULL, HOB_ERR_OK, 0},
+		{"<!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> -->"
+		 "<!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> --><!-- <x>@<y> --><a>@</a>",
+		 "@", NULL, HOB_ERR_OK, 10},
+		{"<a>@</a>@", NULL, NULL, HOB_ERR_CORRUPT, 1},
+		{"<a>@</a>@<b/>", NULL, NULL, HOB_ERR_CORRUPT, 1},
+		{"<a>@@</b></a>", NULL, NULL, HOB_ERR_CORRUPT, 2},
+		{"<a><b>@</b>", NULL, NULL, HOB_ERR_TRUNCATED, 0},
+		{"<a>@\x01@</a>", NULL, NULL, HOB_ERR_CORRUPT, 1},
+		{"@<a/>", NULL, NULL, HOB_ERR_CORRUPT, 0},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		hob_buf parts[3] = {0};
+		const char *const from[] = {cases[i].document, cases[i].text_of_last, cases[i].attribute};
+		for (size_t k = 0; k < 3; k++)
+			for (const char *c = from[k] ? from[k] : ""; *c; c++)
+				hob_buf_put_str(&parts[k], *c != '@' ? (hob_str){c, 1} : hob_str_of(k == 2 ? spaced : text));
+		hob_arena arena;
+		hob_xml xml;
+		hob_error error = {0};
+		hob_arena_init(&arena, 1 << 20);
+		bool done =
+			hob_xml_parse(&arena, hob_buf_bytes(&parts[0]), &(hob_xml_taker){NULL, take}, &xml, &error);
+		if (error.code != cases[i].code || done != (error.code == HOB_ERR_OK))
+			fail_msg("%s: %s (%s)", cases[i].document, hob_err_name(error.code), error.context);
+		const hob_xml_element *last = done ? xml.root : NULL;
+		for (const hob_xml_element *e = last; e; e = hob_xml_after(e, xml.root))
+			last = e;
+		unsigned line = cases[i].times * LINES + 1;
+		if (done) {
+			assert_true(hob_str_equal(last->text, hob_buf_str(&parts[1])));
+			assert_int_equal(last->line, line);
+			assert_true(hob_str_equal(hob_xml_attr(last, HOB_STR("k")), hob_buf_str(&parts[2])));
+		} else if (error.code == HOB_ERR_CORRUPT) {
+			char place[32];
+			snprintf(place, sizeof place, "line %u, column ", line);
+			if (!strstr(error.context, place))
+				fail_msg("%s: %s, not in %s", cases[i].document, error.context, place);
+		}
+		hob_arena_release(&arena);
+		for (size_t k = 0; k < 3; k++)
+			hob_buf_release(&parts[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entities_are_refused),
 		cmocka_unit_test(definitions_elsewhere_are_not_fetched),
 		cmocka_unit_test(depth_has_a_limit),
+		cmocka_unit_test(long_texts_are_text_where_they_stand_in_an_element),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
