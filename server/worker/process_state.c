@@ -1,4 +1,5 @@
 #include "process_state.h"
+#include "protocol.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -81,7 +82,14 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 		describe_signal(WTERMSIG(status), peak_bytes, oom, error);
 		return;
 	}
-	hob_fail(error, CRASHED, "the cook process exited with code %d", WEXITSTATUS(status));
+	if (WEXITSTATUS(status) == SRV_WORKER_CUT_OFF)
+		hob_fail(error, INTERRUPTED, "the cook process lost its connection to hob");
+	else if (WEXITSTATUS(status) == SRV_WORKER_HELD_UP)
+		hob_fail(error, INTERRUPTED,
+				 "the kernel did not let the cook process hand over its result: programs of this user have "
+				 "too many open files on their way between processes");
+	else
+		hob_fail(error, CRASHED, "the cook process exited with code %d", WEXITSTATUS(status));
 }
 
 void srv_process_goes_first(pid_t pid)

@@ -28,7 +28,12 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 	do
 		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
-	return sent >= 0 || hob_fail(err, IO, "sending frame %u failed: %s", frame->type, strerror(errno));
+	if (sent >= 0)
+		return true;
+	int code = errno;
+	hob_fail(err, IO, "sending frame %u failed: %s", frame->type, strerror(code));
+	errno = code;
+	return false;
 }
 
 /* The kernel drops a descriptor if this process has none left for it, or if more than one arrive. */

@@ -82,7 +82,14 @@ typedef struct srv_job_head {
 	/* followed by the path, and then by the text that replaces the file, if any */
 } srv_job_head;
 
-/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). */
+/* With what hob-worker ends when it cannot go on; neither is the model's fault. */
+enum {
+	SRV_WORKER_CUT_OFF = 3, /* the socket does not work */
+	SRV_WORKER_HELD_UP		/* the kernel refuses to pass a descriptor: see srv_frame_send */
+};
+
+/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). A descriptor fails with errno
+ * ETOOMANYREFS while more of them are on their way in sockets of this user, of any program, than this process may open. */
 bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
 /* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 if nothing is there (EAGAIN), -2
  * for a malformed frame, -3 if this process has no free descriptor for the one that arrived. *fd is -1 or a descriptor that

@@ -39,6 +39,7 @@ typedef struct worker {
 	uint32_t part_count, part_capacity;
 	pthread_mutex_t talk; /* every thread of a cook can ask for parts */
 	bool broken;		  /* the daemon is gone or sends garbage */
+	bool held_up;		  /* broken because the kernel passes no descriptor */
 	int peak_reset;		  /* the kernel's file that resets the peak of this process; -1: there is none */
 } worker;
 
@@ -67,6 +68,36 @@ static void send_touched(void *user, hob_str path)
 	srv_frame frame = {.type = SRV_FRAME_DEP, .payload_size = (uint32_t)path.len};
 	if (path.len < SRV_FRAME_PAYLOAD && !srv_frame_send(SRV_WORKER_SOCKET, &frame, path.data, -1, NULL))
 		w->broken = true;
+}
+
+static void pause_ms(uint32_t ms)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec end;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_nsec += (long)ms * 1000000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&lock);
+	while (pthread_cond_timedwait(&never, &lock, &end) == 0)
+		;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Descriptors of others that are on their way arrive sooner or later. */
+static void hand_over(worker *w, const srv_frame *frame, int fd)
+{
+	enum { PAUSE_MS = 5, PATIENCE_MS = 5000 };
+	bool sent = srv_frame_send(SRV_WORKER_SOCKET, frame, NULL, fd, NULL);
+	for (uint32_t ms = 0; !sent && errno == ETOOMANYREFS && ms < PATIENCE_MS; ms += PAUSE_MS) {
+		pause_ms(PAUSE_MS);
+		sent = srv_frame_send(SRV_WORKER_SOCKET, frame, NULL, fd, NULL);
+	}
+	if (!sent) {
+		w->held_up = errno == ETOOMANYREFS;
+		w->broken = true;
+	}
 }
 
 /* ---- parts */
@@ -181,8 +212,8 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 	memcpy(frame.key, key, sizeof frame.key);
 	if (fd >= 0)
 		seal(fd);
-	if (fd >= 0 && wrote == bytes.size && !srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL))
-		w->broken = true;
+	if (fd >= 0 && wrote == bytes.size)
+		hand_over(w, &frame, fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -284,8 +315,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	}
 	if (fd >= 0)
 		seal(fd);
-	if (!srv_frame_send(SRV_WORKER_SOCKET, &done, NULL, fd, NULL))
-		w->broken = true;
+	hand_over(w, &done, fd);
 	if (fd >= 0)
 		close(fd);
 	hob_cook_result_release(&cooked);
@@ -403,5 +433,5 @@ int main(void)
 			break;
 		run_job(&w, &frame);
 	}
-	_exit(0);
+	_exit(w.held_up ? SRV_WORKER_HELD_UP : w.broken ? SRV_WORKER_CUT_OFF : 0);
 }

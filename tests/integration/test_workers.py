@@ -36,6 +36,19 @@ def open_files(daemon):
 
 
 @unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
+@contextlib.contextmanager
+def descriptors_on_their_way(count):
+    """So many of this user's, sent and not received."""
+    with contextlib.ExitStack() as stack:
+        null = stack.enter_context(open(os.devnull, "rb"))
+        for first in range(0, count, 200):
+            left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            stack.callback(left.close)
+            stack.callback(right.close)
+            socket.send_fds(left, [b"x"], [null.fileno()] * min(200, count - first))
+        yield
+
+
 class Workers(Scenario):
     def setUp(self):
         super().setUp()
@@ -197,6 +210,19 @@ class Workers(Scenario):
                 daemon.sync()
                 self.assertEqual(daemon.assets()["art/" + name]["state"], "fresh")
                 (self.art / name).unlink()
+
+    def test_open_files_of_others_condemn_nothing(self):
+        """The kernel counts the descriptors of a user that are on their way in sockets, of whatever program. While there are more of
+        them than a cook process may open, it cannot hand over its result."""
+        with self.real() as daemon:
+            daemon.sync()
+            with descriptors_on_their_way(400):
+                self.put("one.obj", obj_text(2))
+                item = daemon.wait_asset("art/one.obj", "interrupted")
+                self.assertEqual(item["error"]["code"], "cook.interrupted")
+                self.assertIn("open files on their way", item["error"]["message"])
+            self.assertEqual(daemon.wait_asset("art/one.obj", "fresh")["state"], "fresh")
+            self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
 
     def test_a_restart_forgets_an_interruption(self):
         with self.real() as daemon:
