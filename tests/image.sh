@@ -1,34 +1,69 @@
 #!/usr/bin/env bash
-# image.sh PACKAGES [ROOT.tar]: the second stage of docker/Dockerfile in an empty Debian 12, without a container engine: its RUN
-# lines, then what its CMD starts, as its user: health check, tokens, a first model, a thumbnail, the dashboard, the bill of
-# materials. Ends at the first surprise. Needs root, curl, mmdebstrap (unless ROOT.tar is given) and a Debian mirror.
+# image.sh [PACKAGES [ROOT.tar]]: docker/Dockerfile in an empty Debian 12, without a container engine. Without PACKAGES (or with '')
+# its first stage, with the files that docker would send, and the packages once more from another folder, umask and time zone:
+# they must be the same bytes. Then its second stage, and what its CMD starts, as its user: health check, tokens, a first model, a
+# thumbnail, the dashboard, the bill of materials. Ends at the first surprise. Needs root, curl, python3, a Debian mirror, for the
+# first stage npm's registry, and mmdebstrap unless ROOT.tar, a Debian 12, is given.
 set -euo pipefail
-packages=$(cd "$1" && pwd)
+packages=${1:+$(cd "$1" && pwd)}
+empty=${2:-}
 project=$(cd "$(dirname "$0")/.." && pwd)
-root=$(mktemp -d)
+work=$(mktemp -d)
 daemon=
 finish() {
 	[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
-	umount -l "$root/proc" 2>/dev/null || true
-	rm -rf --one-file-system "$root"
+	umount -l "$work"/*/proc 2>/dev/null || true
+	rm -rf --one-file-system "$work"
 }
 trap finish EXIT
 
-if [ -n "${2:-}" ]; then tar -xf "$2" -C "$root"; else mmdebstrap --variant=minbase --quiet bookworm "$root"; fi
-rm -f "$root/dev/null" && mknod -m 666 "$root/dev/null" c 1 3
-[ -e "$root/dev/urandom" ] || mknod -m 666 "$root/dev/urandom" c 1 9
-cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
-mount -t proc proc "$root/proc"
+# new_root ROOT: an empty Debian there.
+new_root() {
+	mkdir "$1"
+	if [ -n "$empty" ]; then tar -xf "$empty" -C "$1"; else mmdebstrap --variant=minbase --quiet bookworm "$1"; fi
+	rm -f "$1/dev/null" && mknod -m 666 "$1/dev/null" c 1 3
+	[ -e "$1/dev/urandom" ] || mknod -m 666 "$1/dev/urandom" c 1 9
+	cp /etc/resolv.conf "$1/etc/" 2>/dev/null || true
+	# The certificate of a machine whose way out needs one of its own.
+	[ -z "${NODE_EXTRA_CA_CERTS:-}" ] || cp "$NODE_EXTRA_CA_CERTS" "$1/etc/machine.pem"
+	mount -t proc proc "$1/proc"
+}
+# within ROOT FOLDER LINE: runs it there, as RUN does; shows what it said only if it fails.
+within() {
+	printf '# %.100s\n' "$3"
+	chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS=/etc/machine.pem} \
+		sh -c "cd $2 && $3" >"$1/tmp/said" 2>&1 </dev/null || { tail -n 30 "$1/tmp/said" && exit 1; }
+}
+# stage N: the lines of the Dockerfile's stage, each whole.
+stage() { sed -e ':a;/\\$/{N;s/\\\n//;ba}' "$project/docker/Dockerfile" | awk -v n="$1" '/^FROM /{ s++ } s == n'; }
+
+if [ -z "$packages" ]; then
+	first=$work/first folder=/
+	new_root "$first"
+	while read -r word line; do
+		case $word in
+		WORKDIR) folder=$line && mkdir -p "$first$line" ;;
+		# '.' is everything that docker sends.
+		COPY) (cd "$project" && python3 tests/integration/docker_context.py | tar --null -T - -c) |
+			tar -x -C "$first$folder" $([ "${line%% *}" = . ] || echo "${line%% *}") ;;
+		RUN) within "$first" "$folder" "$line" ;;
+		esac
+	done < <(stage 1)
+	within "$first" / "cp -r $folder /again && rm -rf /again/build && cd /again && umask 027 && TZ=Asia/Tokyo ./dev package /packages-again"
+	grep -c . "$first/packages/SHA256SUMS"
+	diff "$first/packages/SHA256SUMS" "$first/packages-again/SHA256SUMS"
+	echo "image.sh: the same packages from another folder"
+	packages=$first/packages
+	umount -l "$first/proc"
+fi
+
+root=$work/second
+new_root "$root"
 mkdir "$root/packages"
 cp "$packages"/hob_*.deb "$packages"/hob-tools_*.deb "$packages"/hob-farm_*.deb "$project/docker/sbom.sh" "$root/packages"
-sh "$project/docker/sbom.sh" embedded >"$root/packages/embedded"
-
-stage=$(sed -e ':a;/\\$/{N;s/\\\n//;ba}' "$project/docker/Dockerfile" | sed -n '/^FROM \${BASE}$/,$p')
-user=$(sed -n 's/^USER //p' <<<"$stage")
-while read -r line; do
-	printf '# %.100s\n' "$line"
-	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c "$line" >"$root/tmp/said" 2>&1 </dev/null || { tail "$root/tmp/said" && exit 1; }
-done < <(sed -n 's/^RUN //p' <<<"$stage")
+if [ -f "$packages/embedded" ]; then cp "$packages/embedded" "$root/packages"; else sh "$project/docker/sbom.sh" embedded >"$root/packages/embedded"; fi
+user=$(stage 2 | sed -n 's/^USER //p')
+while read -r line; do within "$root" / "$line"; done < <(stage 2 | sed -n 's/^RUN //p')
 
 as_user=(chroot "$root" setpriv --reuid="$user" --regid="$user" --clear-groups --no-new-privs env -i PATH=/usr/bin:/bin HOME=/var/lib/hob)
 wanted() {
@@ -49,10 +84,10 @@ until_is() {
 
 cp "$project/tests/data/models/simple/spot.obj" "$root/art/"
 token=$("${as_user[@]}" hob token create me --write --token-file /var/lib/hob/tokens 2>/dev/null | grep -oE '[A-Za-z0-9_-]{20,}' | head -n 1)
-mapfile -t command < <(sed -n 's/^CMD //p' <<<"$stage" | tr -d '[]"' | tr ',' '\n' | sed -e 's/^ //' -e 's/0\.0\.0\.0/127.0.0.1/')
+mapfile -t command < <(stage 2 | sed -n 's/^CMD //p' | tr -d '[]"' | tr ',' '\n' | sed -e 's/^ //' -e 's/0\.0\.0\.0/127.0.0.1/')
 "${as_user[@]}" hob "${command[@]}" >"$root/tmp/log" 2>&1 &
 daemon=$!
-check=$(sed -n 's/^HEALTHCHECK .*CMD //p' <<<"$stage" | tr -d '[]",')
+check=$(stage 2 | sed -n 's/^HEALTHCHECK .*CMD //p' | tr -d '[]",')
 wanted "$(until_is 0 "${as_user[@]}" sh -c "$check >/dev/null 2>&1; echo \$?")" 0 "health check"
 ask() { curl -s -o /dev/null -H "Authorization: Bearer ${token_of_request-$token}" -w "$@"; }
 wanted "$(token_of_request='' ask '%{http_code}' 127.0.0.1:7780/api/v1/assets)" 401 "without a token"

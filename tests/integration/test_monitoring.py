@@ -1,11 +1,18 @@
 """What docker/monitoring offers, against a daemon's own metrics and promtool."""
 import json
+import os
 import re
 import shutil
+import socket
 import subprocess
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
-from hobtest import DEADLINE, PROJECT, Scenario, main, obj_text
+from hobtest import DEADLINE, PROJECT, Daemon, Scenario, main, obj_text, until
+
+os.environ["PATH"] += os.pathsep + "/usr/sbin"
 
 FOLDER = PROJECT / "docker/monitoring"
 # The ready queries of the documentation.
@@ -57,6 +64,63 @@ class Monitoring(Scenario):
                                                                              for i, expr in enumerate(exprs)]}]}))
         ran = subprocess.run(["promtool", "check", "rules", "--lint=none", str(rules)], capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+    def scraped(self, daemon):
+        """A Prometheus that looks at the daemon twice a second; returns how to ask it."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        config = self.folder / "prometheus.yml"
+        config.write_text(json.dumps({"global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"}, "scrape_configs": [
+            {"job_name": "hob", "static_configs": [{"targets": [f"127.0.0.1:{daemon.port}"]}]}]}))
+        with open(self.folder / "prometheus.log", "wb") as log:
+            prometheus = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.folder / 'tsdb'}",
+                                           f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+        self.addCleanup(prometheus.wait)
+        self.addCleanup(prometheus.kill)
+
+        def ask(query):
+            self.assertIsNone(prometheus.poll(), "Prometheus ended")
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(query)}", timeout=DEADLINE) as answer:
+                    return json.load(answer)["data"]["result"]
+            except (ConnectionError, urllib.error.URLError):
+                return []
+        return ask
+
+    @unittest.skipUnless(shutil.which("prometheus"), "there is no prometheus")
+    def test_every_panel_shows_what_the_daemon_did(self):
+        """Each query of the dashboard, with all daemons chosen as Grafana does it, and each recording rule brings back numbers."""
+        self.put("a.obj", obj_text(2))
+        above = self.folder / "above"
+        above.mkdir()
+        with Daemon([above], self.folder / "above-cache") as upstream, self.serve("--upstream", f"http://127.0.0.1:{upstream.port}") as daemon:
+            daemon.sync()
+            ask = self.scraped(daemon)
+            until(lambda: ask("hob_assets"), "the first look")
+            # Between two looks: a cook, a hit, a failure, requests.
+            self.put("b.obj", obj_text(3))
+            self.put("c.obj", obj_text(2))
+            self.put("d.obj", "v 1\nf 1 2 3\n")
+            daemon.sync()
+            daemon.blob("art/b.obj")
+            until(lambda: any(float(row["value"][1]) > 0 for row in ask('increase(hob_cache_requests_total{result="hit"}[1h])')), "a hit")
+            board = json.loads((FOLDER / "grafana.json").read_text())
+            without = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel["targets"]
+                       if not ask(target["expr"].replace("$instance", ".*"))]
+            # Without a farm its panel alone is empty.
+            self.assertEqual([(title, expr) for title, expr in without if "hob_farm_" not in expr], [])
+            self.assertEqual({title for title, _ in without}, {"Shared out by the farm"})
+            for query in QUERIES + [rule["expr"] for rule in self.recorded()]:
+                self.assertRegex(str([row["value"][1] for row in ask(query)]), r"^\['[0-9.e+-]+'\]$", query)
+            shown = {row["metric"]["state"]: row["value"][1] for row in ask(board["panels"][0]["targets"][0]["expr"].replace("$instance", ".*"))}
+            self.assertEqual((shown["fresh"], shown["failed"]), ("3", "1"))
+
+    def recorded(self):
+        text = (FOLDER / "alerts.yml").read_text().split("name: hob-alerts")[0]
+        rules = re.findall(r"record: (\S+)\n +expr: (?:>-\n)?((?:.*\n)(?: {10}.*\n)*)", text)
+        self.assertEqual(len(rules), 2)
+        return [{"record": name, "expr": " ".join(expr.split())} for name, expr in rules]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""The files of the project that 'docker build' sends: what is in git, without what .dockerignore leaves out. Prints their names, each with a zero
+byte after it, for tar --null -T -."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def as_expression(pattern):
+    """Docker's patterns: '**/' is any depth, '*' and '?' stay within a name; what lies below a match belongs to it."""
+    parts = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    text = "".join(parts.get(piece, re.escape(piece)) for piece in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern.strip("/")))
+    return re.compile(text + "(/.*)?")
+
+
+def rules():
+    lines = [line.strip() for line in (ROOT / ".dockerignore").read_text().splitlines()]
+    return [(line.startswith("!"), as_expression(line.lstrip("!"))) for line in lines if line and not line.startswith("#")]
+
+
+def is_sent(name, of=None):
+    sent = True
+    for comes_back, expression in of or rules():
+        if expression.fullmatch(name):
+            sent = comes_back
+    return sent
+
+
+def files():
+    tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True).stdout.split("\0")
+    of = rules()
+    return [name for name in tracked if name and is_sent(name, of)]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(name + "\0" for name in files()))
