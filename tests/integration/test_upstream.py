@@ -120,6 +120,25 @@ class Upstream(Scenario):
                 alone.sync()
                 self.assertEqual((alone.cooked(), meshes(alone)), (0, mine))
 
+    def test_names_that_are_no_text_travel(self):
+        """A library whose name is not UTF-8: the record has its bytes, another cache accepts it, and a bundle is cooked again to the same."""
+        library = b"m\xff.mtl"
+        (self.art / os.fsdecode(library)).write_text("newmtl m\nKd 1 0 0\n")
+        (self.art / "a.obj").write_bytes(obj_text(3, mtl="LIBRARY").encode().replace(b"LIBRARY", library))
+        with self.serve() as first:
+            first.sync()
+            key = first.get(f"/api/v1/assets/{first.assets()['art/a.obj']['id']}").json()["recipe"]
+            record = first.get(f"/actions/{key}")
+            self.assertIn({"hex": library.hex()}, [dep["path"] for dep in record.json()["deps"]])
+            self.assertEqual(first.request("PUT", f"/actions/{key}", record.body.decode()).status, 200)
+            with self.below(self.url(first)) as second:
+                second.sync()
+                self.assertEqual((second.cooked(), meshes(second)), (0, meshes(first)))
+                self.assertEqual((self.facts(second)["fetched"], self.facts(second)["refused"]), (1, 0))
+            bundle = self.folder / "a.tar"
+            subprocess.run([HOB, "bundle", "art/a.obj", "-o", bundle, "--url", self.url(first)], check=True, timeout=DEADLINE)
+        self.assertIn("the same: all", subprocess.run([HOB, "replay", bundle], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout)
+
     def test_only_what_fits_is_taken(self):
         """The same model with another texture beside it is another result."""
         self.models(1)

@@ -3,7 +3,7 @@
 broken rules of the daemon, put into server: the test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
 tests.
 
-    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a configured build, for its libraries; only mistakes with this word"""
+    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a build without sanitizers, for its libraries; only mistakes with this word"""
 import pathlib
 import subprocess
 import sys
@@ -267,6 +267,29 @@ MISTAKES = [
      "[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           {IDLE, P},", "srv_cook/asset", "every_cell_is_as_the_table_says"),
     ("rules: a waiter is answered twice", "server/cook/waiter.c", "\t\t\tend(w, SRV_WAITER_DONE, calls);\n",
      "\t\t\tend(w, SRV_WAITER_DONE, calls), waiters->items[kept++] = *w;\n", "srv_cook/waiter", "each_is_answered_once"),
+    ("rules: a result of older bytes is fresh", "server/cook/asset.c", "return srv_asset_shows_preview(a) ? SRV_FRESH : SRV_STALE;", "return SRV_FRESH;",
+     "srv_cook/asset", "a_result_of_older_bytes_is_stale"),
+    ("rules: settings are read through a link that leaves the root", "server/settings/chain.c", "int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);",
+     "int fd = openat(root_fd, path, O_RDONLY);", "srv_settings/chain", "nothing_outside_the_root_is_read"),
+    ("rules: a second crash is tried again", "server/cook/judge.c", "tries->crashes == 1", "tries->crashes <= 2", "srv_cook/judge", "the_second_crash_is_the_files"),
+    ("rules: a deleted asset keeps its good version", "server/cook/asset.c", "\tcase SRV_ASSET_GONE:\n\t\ta->has_good", "\t\ta->has_good", "srv_cook/asset",
+     "what_is_deleted_is_forgotten"),
+    ("rules: what waits is blocked when its culprit fails", "server/cook/asset.c",
+     "[SRV_ASSET_ROOT_CAUSE]   = {SKIP,           SKIP,            {IDLE, P},       {BACKOFF, P},    SKIP,            SKIP,",
+     "[SRV_ASSET_ROOT_CAUSE]   = {SKIP,           SKIP,            {IDLE, P},       {BACKOFF, P},    SKIP,            {QUEUED, P},", "srv_cook/asset",
+     "what_waits_is_not_blocked_by_another"),
+    ("rules: an event leaves before its row", "server/cook/publish.c", "\tif (p->rows && !srv_store_commit", "\tsend_some(p, events);\n\tif (p->rows && !srv_store_commit",
+     "srv_cook/publish", "rows_then_view_then_events"),
+    ("rules: a plain request takes the place of a forced one", "server/cook/asset.c", "next->force = next->force || e->force;", "next->force = e->force;", "srv_cook/asset",
+     "who_asks_by_force_gets_it_whatever_others_ask"),
+    ("rules: names that are not UTF-8 are written as text", "server/store/record.c", "if (value.len == 0 || (hob_utf8_valid(value) && !memchr(value.data, 0, value.len))) {",
+     "if (true) {", "srv_store/record", "order_does_not_matter_and_every_text_comes_back"),
+    ("rules: 'retry' is added to what is queued", "server/cook/asset.c",
+     "[SRV_ASSET_CLOCK]        = {NEVER,          NEVER,           NEVER,           {QUEUED, N | T}, {QUEUED, N | T}, NEVER,",
+     "[SRV_ASSET_CLOCK]        = {NEVER,          NEVER,           NEVER,           {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N},", "srv_cook/asset",
+     "every_cell_is_as_the_table_says"),
+    ("rules: after one whole cook the next save cuts nothing", "server/cook/asset.c", "\ta->next = (srv_asset_next){0};\n}",
+     "\ta->next = (srv_asset_next){.keep = a->next.keep};\n}", "srv_cook/asset", "of_two_saves_in_a_row_the_second_cook_finishes"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']

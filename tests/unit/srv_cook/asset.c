@@ -380,6 +380,21 @@ static void what_is_deleted_is_forgotten(void **unused)
 	srv_asset_release(&a);
 }
 
+static void what_waits_is_not_blocked_by_another(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	srv_asset_event bad = event(SRV_ASSET_BAD);
+	bad.error = SRV_ASSET_FAILED;
+	apply(&a, bad);
+	assert_true(send(&a, SRV_ASSET_ROOT_CAUSE).publish);
+	assert_int_equal(srv_asset_public(&a), SRV_BLOCKED);
+	send(&a, SRV_ASSET_DIRTY);
+	assert_false(send(&a, SRV_ASSET_ROOT_CAUSE).publish); /* its own cook will say */
+	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
+	srv_asset_release(&a);
+}
+
 static void a_raise_never_lowers(void **unused)
 {
 	(void)unused;
@@ -420,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
 		cmocka_unit_test(who_asks_by_force_gets_it_whatever_others_ask),
 		cmocka_unit_test(what_is_deleted_is_forgotten),
+		cmocka_unit_test(what_waits_is_not_blocked_by_another),
 		cmocka_unit_test(a_raise_never_lowers),
 		cmocka_unit_test(the_error_makes_the_settled_state),
 	};

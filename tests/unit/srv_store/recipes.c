@@ -1,3 +1,4 @@
+#include "server/store/reader.h"
 #include "server/store/record.h"
 #include "server/store/store_internal.h"
 #include "store_support.h"
@@ -416,6 +417,34 @@ static void use_makes_young_again(void **state)
 	srv_store_close(store);
 }
 
+/* Questions are answered by readers: who asks why something was cooked keeps nothing from going. */
+static void a_look_by_a_reader_is_no_use(void **state)
+{
+	enum { DAY_S = 86400 };
+	srv_store *store = open_store(*state, 150000), *reader;
+	hob_error err;
+	for (uint32_t i = 0; i < RECIPES; i++) {
+		put_numbered_recipe(store, i);
+		pass_seconds(store, DAY_S);
+	}
+	assert_ok(srv_store_commit(store, &err), &err);
+	hob_sha256 asked = key_of(0), used = key_of(1);
+	srv_recipe recipe;
+	hob_arena arena;
+	hob_arena_init(&arena, 1 << 20);
+	assert_ok(srv_reader_open(store, &reader, &err), &err);
+	assert_ok(srv_reader_begin(reader, 60000, &err), &err);
+	assert_ok(srv_store_recipe(reader, &asked, &arena, &recipe, &err), &err);
+	srv_reader_end(reader);
+	srv_reader_close(reader);
+	assert_ok(srv_store_recipe(store, &used, &arena, &recipe, &err), &err);
+	hob_arena_release(&arena);
+	srv_store_trim(store, NULL, NULL);
+	assert_false(has(store, 0));
+	assert_true(has(store, 1));
+	srv_store_close(store);
+}
+
 static void shared_blob_stays_until_its_last_name_goes(void **state)
 {
 	srv_store *store = open_store(*state, 15000);
@@ -514,6 +543,7 @@ int main(void)
 		store_test(damaged_copy_is_never_read),
 		store_test(eviction_takes_the_oldest_and_never_what_is_live),
 		store_test(use_makes_young_again),
+		store_test(a_look_by_a_reader_is_no_use),
 		store_test(shared_blob_stays_until_its_last_name_goes),
 		store_test(unnamed_blob_goes_after_ten_minutes),
 		store_test(orphans_are_found_beside_the_loop),
