@@ -298,6 +298,7 @@ static uint64_t next_head(const uint8_t *data, uint64_t size, uint64_t at, pack_
 
 typedef struct scan_end {
 	bool more;
+	bool torn;	  /* before a complete record, the end of another one is missing */
 	uint64_t end; /* after the last complete record */
 } scan_end;
 
@@ -305,16 +306,19 @@ static scan_end scan_data(uint32_t number, const uint8_t *data, uint64_t size,
 						  bool (*each)(void *user, const srv_pack_record *record), void *user)
 {
 	pack_head head;
-	scan_end result = {true, 0};
+	scan_end result = {true, false, 0};
+	bool cut = false;
 	for (uint64_t at = 0; result.more && (at = next_head(data, size, at, &head)) < size;) {
 		if (srv_pack_room(head.size) > size - at) {
 			at += 8; /* its end is missing */
+			cut = true;
 			continue;
 		}
 		srv_pack_record record = {head.kind, head.size, head.name, {number, (uint32_t)at}};
 		result.more = each(user, &record);
 		at += srv_pack_room(head.size);
 		result.end = at;
+		result.torn = cut;
 	}
 	return result;
 }
@@ -325,7 +329,7 @@ static bool scan_file(srv_pack_file *file, bool mend, bool *more,
 	uint64_t size;
 	if (!is_linked(file, &size))
 		return true;
-	scan_end result = {true, 0};
+	scan_end result = {true, false, 0};
 	if (size > 0) {
 		uint8_t *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file->fd, 0);
 		if (data == MAP_FAILED)
@@ -334,10 +338,11 @@ static bool scan_file(srv_pack_file *file, bool mend, bool *more,
 		munmap(data, size);
 	}
 	*more = result.more;
+	/* A record without its end would be complete with what is appended, and the records behind its head would be lost. */
 	if (mend && result.more && result.end != size && ftruncate(file->fd, (off_t)result.end) != 0)
-		result.end = SRV_PACK_BYTES_MAX;
+		result.torn = true;
 	if (mend && result.more)
-		file->size = result.end;
+		file->size = result.torn ? SRV_PACK_BYTES_MAX : result.end;
 	return true;
 }
 

@@ -82,7 +82,8 @@ typedef struct srv_pack_record {
 	srv_pack_place place;
 } srv_pack_record;
 /* Calls `each` for every record of pack `only` (0: of all packs that are not retired), in the order of appending.
- * mend: cuts off what follows the last complete record of the newest pack. `each` returns false to stop, and must not call
+ * mend: cuts off what follows the last complete record of the newest pack, and appends to another pack if a record in between has
+ * lost its end. `each` returns false to stop, and must not call
  * this module. False, with errno, on failure. */
 bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 					bool (*each)(void *user, const srv_pack_record *record), void *user) HOB_MUST_CHECK;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { RECORDS_MAX = 256, INPUT_MAX = 64 << 10, CHECKED = 48 };
-static const char file_name[] = "00000001.pack";
+static const char file_name[] = "00000001.pack", next_name[] = "00000002.pack";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,6 +24,7 @@ static int dir_fd = -1;
 static void leave(void)
 {
 	unlinkat(dir_fd, file_name, 0);
+	unlinkat(dir_fd, next_name, 0);
 	close(dir_fd);
 	rmdir(folder);
 }
@@ -52,17 +53,21 @@ static void write_pack(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		abort();
 	close(fd);
+	unlinkat(dir_fd, next_name, 0);
 }
 
 typedef struct found {
 	srv_pack_record items[RECORDS_MAX];
-	uint32_t count;
+	uint32_t count, pack;
 	uint64_t end;
 } found;
 
 static bool each(void *user, const srv_pack_record *record)
 {
 	found *f = user;
+	if (record->place.pack != f->pack)
+		f->end = 0;
+	f->pack = record->place.pack;
 	if (record->place.offset < f->end || record->place.offset % 8 != 0)
 		abort();
 	f->end = record->place.offset + srv_pack_room(record->size);
@@ -73,7 +78,7 @@ static bool each(void *user, const srv_pack_record *record)
 
 static void scan(srv_packs *packs, bool mend, found *out)
 {
-	out->count = 0;
+	out->count = out->pack = 0;
 	out->end = 0;
 	if (!srv_packs_scan(packs, 0, mend, each, out))
 		abort();
@@ -116,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool full = before.count == RECORDS_MAX;
 	if (!full && (after.count != before.count + 1 ||
 				  memcmp(after.items, before.items, before.count * sizeof before.items[0]) != 0 ||
-				  after.items[before.count].place.offset != place.offset))
+				  memcmp(&after.items[before.count].place, &place, sizeof place) != 0))
 		abort();
 	read_all(&packs, &after, size + 64);
 	srv_packs_release(&packs);

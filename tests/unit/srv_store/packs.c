@@ -325,6 +325,44 @@ static void records_of_cooks_are_packed_and_shrink(void **state)
 	srv_store_close(store);
 }
 
+static bool count_named(void *user, const srv_pack_record *record)
+{
+	uint32_t *found = user;
+	found[record->name.bytes[0]]++;
+	return true;
+}
+
+/* Where a record lost its end, its head says that it reaches into what comes next. */
+static void cut_record_swallows_no_later_one(void **state)
+{
+	enum { CUT = 1, GOOD, NEW, DATA = 88, HEAD = 64, WHOLE = 144 };
+	const hob_sha256 names[] = {{{0}}, {{CUT}}, {{GOOD}}, {{NEW}}};
+	uint8_t data[DATA] = {0}, bytes[2 * WHOLE] = {0};
+	uint32_t found[4] = {0};
+	srv_packs packs;
+	srv_pack_place place;
+	assert_int_equal(mkdir(folder_at(*state, "packs"), 0700), 0);
+	int dir = open(folder_at(*state, "packs"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	srv_packs_init(&packs);
+	assert_true(srv_packs_open(&packs, dir));
+	assert_true(srv_packs_append(&packs, 0, &names[CUT], (hob_bytes){data, DATA}, &place));
+	assert_true(srv_packs_append(&packs, 0, &names[GOOD], (hob_bytes){data, 1}, &place));
+	int file = openat(dir, "00000001.pack", O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(file, bytes, sizeof bytes, 0), WHOLE + HEAD);
+	assert_int_equal(pwrite(file, bytes + WHOLE, HEAD, HEAD), HEAD);
+	assert_int_equal(ftruncate(file, 2 * HEAD), 0);
+	close(file);
+	assert_true(srv_packs_open(&packs, dir));
+	assert_true(srv_packs_scan(&packs, 0, true, count_named, found));
+	assert_true(srv_packs_append(&packs, 0, &names[NEW], (hob_bytes){data, DATA}, &place));
+	assert_true(srv_packs_scan(&packs, 0, false, count_named, found));
+	assert_int_equal(found[CUT], 0);
+	assert_int_equal(found[GOOD], 2);
+	assert_int_equal(found[NEW], 1);
+	srv_packs_release(&packs);
+	close(dir);
+}
+
 int main(void)
 {
 	test_pack_max = 4096;
@@ -334,6 +372,7 @@ int main(void)
 		store_test(writer_decides_by_what_came),
 		store_test(unclean_stop_finds_all_whole_records),
 		store_test(lost_record_is_reported),
+		store_test(cut_record_swallows_no_later_one),
 		store_test(damage_of_any_byte_costs_what_it_hits),
 		store_test(removed_pack_is_missed_at_once),
 		store_test(changed_byte_is_found_at_the_next_open),
