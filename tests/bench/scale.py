@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """How each cost grows with the tree: one line of figures a size, and a picture of the lines.
 
-    ./dev bench scale [--models 500,5000,50000] [--per-folder 10] [--rounds 5] [--svg FILE] [--without-packs]
+    ./dev bench scale [--models 500,5000,50000] [--per-folder 10] [--others 0] [--roots 1] [--rounds 5] [--svg FILE] [--without-packs]
 
-Each model is a small OBJ of its own; each folder has one material file, so that 50,000 models are 55,000 files in 5,000 folders. The
-first cook is cold. Then, in turns within each round: a start without changes beside `git status` with a warm index; a first page of
+Each model is a small OBJ of its own; each folder has one material file, so that 50,000 models are 55,000 files in 5,000 folders, and
+with --others 4 four more for each model, which are no assets. With --roots the models are dealt out to so many roots. The first cook is cold. Then, in turns within each round: a start without changes beside `git status` with a warm index; a first page of
 assets and a search; a sync by events beside one that scans; a save of one file and of three together, beside the cook's own time.
 Medians; CPU of the daemon where it says so. Disk is what the file system gave (blocks), beside the blobs' own bytes. With
 --without-packs a second cache with `--pack-below 0` is cooked for the disk and the first cook alone.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -26,17 +27,27 @@ from hobtest import Daemon, obj_text  # noqa: E402
 from start import git_index, start_hob, timed  # noqa: E402
 
 
-def make_tree(art, models, per_folder):
+def roots_of(base, count):
+    return [base / ("art" if count == 1 else f"art{i}") for i in range(count)]
+
+
+GIT_MOST = 300_000  # files; its first `add` writes one for each
+
+
+def make_tree(roots, models, per_folder, others):
     for i in range(models):
-        folder = art / f"set{i // per_folder // 100}" / f"f{i // per_folder}"
+        folder = roots[i // per_folder % len(roots)] / f"set{i // per_folder // 100}" / f"f{i // per_folder}"
         if i % per_folder == 0:
             folder.mkdir(parents=True)
             (folder / "look.mtl").write_text(f"newmtl m\nKd 1 0 {i % 7 / 7}\n")
         (folder / f"m{i}.obj").write_text(obj_text(2, shift=i, mtl="look.mtl"))
+        for n in range(others):
+            (folder / f"m{i}.{n}.txt").write_text(f"{i} {n}\n")
 
 
-def model_at(i, per_folder):
-    return f"set{i // per_folder // 100}/f{i // per_folder}/m{i}.obj"
+def model_at(i, per_folder, roots):
+    root = roots[i // per_folder % len(roots)].name
+    return f"{root}/set{i // per_folder // 100}/f{i // per_folder}/m{i}.obj"
 
 
 def cpu_of(pid):
@@ -50,10 +61,11 @@ def ms(call):
     return (time.perf_counter() - began) * 1e3
 
 
-def first_cook(art, cache, *options):
+def first_cook(roots, cache, *options):
     began = time.perf_counter()
-    with Daemon([art], cache, *options) as daemon:
-        daemon.sync()
+    with Daemon(roots, cache, *options) as daemon:
+        while daemon.post("/api/v1/sync", {"timeout_ms": 500000}).status != 200:
+            pass
         took, cpu = time.perf_counter() - began, cpu_of(daemon.process.pid)
         blobs = daemon.get("/api/v1/stats").json()["cache"]["bytes"]
         assert daemon.cooked() > 0
@@ -67,17 +79,17 @@ def disk(cache):
     return blocks, len(files), index
 
 
-def save(daemon, art, names, turn):
+def save(daemon, base, names, turn):
     """From the last rename to the last of their events, and the sum of their cooks."""
     temps = []
     for name in names:
-        temp = (art / name).with_name(f".save{len(temps)}")
+        temp = (base / name).with_name(f".save{len(temps)}")
         temp.write_text(obj_text(3 + turn % 3, shift=turn * 10 + len(temps) + 0.5, mtl="look.mtl"))
-        temps.append((temp, art / name))
+        temps.append((temp, base / name))
     for temp, target in temps:
         temp.rename(target)
     began = time.perf_counter()
-    missing, cook = {f"art/{name}" for name in names}, 0
+    missing, cook = set(names), 0
     while missing:
         event = daemon.wait_event("asset", lambda data: data["asset"] in missing and data["state"] == "fresh")
         missing.discard(event["asset"])
@@ -85,30 +97,34 @@ def save(daemon, art, names, turn):
     return (time.perf_counter() - began) * 1e3, cook
 
 
-def measure(base, models, per_folder, rounds, without_packs):
-    art, cache = base / "art", base / "cache"
-    make_tree(art, models, per_folder)
-    took, cpu, blobs = first_cook(art, cache)
+def measure(base, models, options):
+    per_folder, rounds = options.per_folder or models, options.rounds
+    roots, cache = roots_of(base, options.roots), base / "cache"
+    make_tree(roots, models, per_folder, options.others)
+    took, cpu, blobs = first_cook(roots, cache)
     blocks, files, index = disk(cache)
-    row = {"models": models, "cook_ms": took * 1e3 / models, "cook_daemon_cpu_ms": cpu * 1e3 / models,
+    row = {"models": models, "files": models * (1 + options.others) + -(-models // per_folder), "cook_ms": took * 1e3 / models, "cook_daemon_cpu_ms": cpu * 1e3 / models,
            "disk_of_blobs": blocks / blobs, "files_each": files / models, "index_each": index / models, "blob_bytes_each": blobs / models}
-    if without_packs:
+    if options.without_packs:
         other = base / "other"
-        took, cpu, blobs = first_cook(art, other, "--pack-below", "0")
+        took, cpu, blobs = first_cook(roots, other, "--pack-below", "0")
         blocks, files, index = disk(other)
         row.update(unpacked_cook_ms=took * 1e3 / models, unpacked_daemon_cpu_ms=cpu * 1e3 / models,
                    unpacked_disk_of_blobs=blocks / blobs, unpacked_files_each=files / models)
         shutil.rmtree(other)
-    git_index(art)
+    with_git = row["files"] <= GIT_MOST
+    for root in roots if with_git else ():
+        git_index(root)
     starts, gits = [], []
     for _ in range(rounds):
-        (wall, used), rss = start_hob(art, cache)
+        (wall, used), rss = start_hob(roots, cache)
         starts.append((wall * 1e3, used * 1e3))
-        gits.append(timed(["git", "-C", str(art), "status", "--porcelain"])[0] * 1e3)
+        if with_git:
+            gits.append(sum(timed(["git", "-C", str(root), "status", "--porcelain"])[0] for root in roots) * 1e3)
     row.update(start_ms=statistics.median(s for s, _ in starts), start_cpu_ms=statistics.median(c for _, c in starts),
-               git_ms=statistics.median(gits), memory_mb=rss / 1e6)
+               git_ms=statistics.median(gits) if gits else math.nan, memory_mb=rss / 1e6)
     took = {name: [] for name in ("page", "search", "sync", "scan", "save", "save_cook", "three", "three_cook")}
-    with Daemon([art], cache) as daemon:
+    with Daemon(roots, cache) as daemon:
         daemon.sync()
         for turn in range(rounds * 3):
             took["page"].append(ms(lambda: daemon.get("/api/v1/assets?limit=100")))
@@ -116,19 +132,22 @@ def measure(base, models, per_folder, rounds, without_packs):
             took["sync"].append(ms(daemon.sync))
             if turn < rounds:
                 took["scan"].append(ms(lambda: daemon.sync(scan=True)))
-            wall, cook = save(daemon, art, [model_at(turn % models, per_folder)], turn)
+            wall, cook = save(daemon, base, [model_at(turn % models, per_folder, roots)], turn)
             took["save"].append(wall)
             took["save_cook"].append(cook)
-            wall, cook = save(daemon, art, [model_at((turn + n) % models, per_folder) for n in range(1, 4)], turn + 1000)
+            wall, cook = save(daemon, base, [model_at((turn + n) % models, per_folder, roots) for n in range(1, 4)], turn + 1000)
             took["three"].append(wall)
             took["three_cook"].append(cook)
     row.update({name + "_ms": statistics.median(values) for name, values in took.items()})
     return row
 
 
+def newest(rows, name):
+    return next((row[name] for row in reversed(rows) if not math.isnan(row[name])), 0)
+
+
 def draw(rows, path):
     """Each cost over the number of models, both logarithmic."""
-    import math
     names = [("start_ms", "start"), ("git_ms", "git status"), ("sync_ms", "sync"), ("scan_ms", "sync that scans"), ("save_ms", "save"),
              ("page_ms", "first page"), ("search_ms", "search"), ("memory_mb", "memory, MB")]
     colors = ["#1b6", "#888", "#06c", "#9bd", "#c30", "#a5a", "#e90", "#444"]
@@ -146,10 +165,10 @@ def draw(rows, path):
         x = place(row["models"], 1)[0]
         lines.append(f'<text x="{x:.0f}" y="400" text-anchor="middle">{row["models"]:,}</text>')
     for (name, title), color in zip(names, colors):
-        points = [place(row["models"], row[name]) for row in rows]
+        points = [place(row["models"], row[name]) for row in rows if not math.isnan(row[name])]
         lines.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in points)}"/>')
-    for at, ((name, title), color) in enumerate(sorted(zip(names, colors), key=lambda item: -rows[-1][item[0][0]])):
-        lines.append(f'<text x="630" y="{40 + 18 * at}" fill="{color}">{title}: {rows[-1][name]:.3g}</text>')
+    for at, ((name, title), color) in enumerate(sorted(zip(names, colors), key=lambda item: -newest(rows, item[0][0]))):
+        lines.append(f'<text x="630" y="{40 + 18 * at}" fill="{color}">{title}: {newest(rows, name):.3g}</text>')
     lines.append('<text x="340" y="416" text-anchor="middle">models; milliseconds (memory: MB)</text></svg>')
     path.write_text("\n".join(lines) + "\n")
 
@@ -157,7 +176,9 @@ def draw(rows, path):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--models", default="500,5000,50000")
-    options.add_argument("--per-folder", type=int, default=10)
+    options.add_argument("--per-folder", type=int, default=10, help="0: all in one")
+    options.add_argument("--others", type=int, default=0, help="further files for each model")
+    options.add_argument("--roots", type=int, default=1)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--svg", type=pathlib.Path)
     options.add_argument("--without-packs", action="store_true")
@@ -166,13 +187,13 @@ def main():
     for models in map(int, options.models.split(",")):
         base = pathlib.Path(tempfile.mkdtemp(prefix="hob-bench-"))
         try:
-            rows.append(measure(base, models, options.per_folder, options.rounds, options.without_packs))
+            rows.append(measure(base, models, options))
         finally:
             shutil.rmtree(base)
         print(json.dumps({name: round(value, 3) for name, value in rows[-1].items()}), flush=True)
     print("\n| | " + " | ".join(f"{row['models']:,}" for row in rows) + " |\n|---|" + "---|" * len(rows))
     for name in rows[0]:
-        if name != "models":
+        if name not in ("models", "files"):
             print(f"| {name} | " + " | ".join(f"{row[name]:.3g}" for row in rows) + " |")
     if options.svg:
         draw(rows, options.svg)
