@@ -71,11 +71,22 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	return add_site(u, out, &site, &id, err);
 }
 
+/* An arc to this place would bring a site of the chain in below itself, or what lies around it. */
+static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
+{
+	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
+		if (tree->sites[i].stack == stack &&
+			(hob_usd_path_below(tree->sites[i].path, path) || hob_usd_path_below(path, tree->sites[i].path)))
+			return true;
+	return false;
+}
+
 /* What counts: all, or what arcs of the prim bring; when a prim is moved, also where it is moved from. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
 /* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
- * unless others hang on them or a prim is moved to them; so do those at a place that a prim is moved from. */
+ * unless others hang on them or a prim is moved to them; so do those at a place that a prim is moved from, and those that would
+ * bring in what they hang on. */
 static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
 				   const hob_usd_site *root, hob_error *err)
 {
@@ -90,14 +101,20 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
 			return false;
 		const hob_usd_stack *stack = &u->stacks[next[i].stack];
-		if (stack->move_count > 0) {
-			hob_str path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
-			if (!path.data)
+		bool below_chain =
+			i > 0 && root && next[i].arc != HOB_USD_VARIANT_ARC && next[i].arc != HOB_USD_CLIPS;
+		if (stack->move_count > 0 || below_chain) {
+			next[i].path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+			if (!next[i].path.data)
 				return hob_fail_memory(err, u->scratch, "composition");
+		}
+		if (stack->move_count > 0) {
+			hob_str path = next[i].path;
 			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
 			wanted[i] = hob_usd_move_to(stack, path) != HOB_NONE;
 		}
-		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]);
+		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]) ||
+				  (below_chain && is_cycle(to, root->parent, next[i].stack, next[i].path));
 		if (gone[i] || (i == 0 && local == MOVED) || (local == FOREIGN && !hob_usd_is_direct(from->sites, i)))
 			memset(next[i].specs, 0xFF, stack->layer_count * sizeof *next[i].specs);
 		next[i].arcs_done = next[i].variants_done = false;
@@ -114,7 +131,8 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 			continue;
 		hob_usd_site site = next[i];
 		uint32_t layers = u->stacks[site.stack].layer_count;
-		site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
+		if (site.path.data == from->sites[i].path.data)
+			site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
 		site.specs = HOB_NEW(u->scratch, uint32_t, layers);
 		if (!site.path.data || !site.specs)
 			return hob_fail_memory(err, u->scratch, "composition");
@@ -138,15 +156,6 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 }
 
 /* ---- arcs */
-
-static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
-{
-	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
-		if (tree->sites[i].stack == stack &&
-			(hob_usd_path_below(tree->sites[i].path, path) || hob_usd_path_below(path, tree->sites[i].path)))
-			return true;
-	return false;
-}
 
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
@@ -349,8 +358,9 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	site.map_from = path;
 	site.map_to = parent.path;
 	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
-	site.scale = item->scale * u->stacks[parent.stack].scale[from] * hob_usd_rate(u, from_layer) /
-				 u->stacks[site.stack].rate;
+	site.scale = item->scale * u->stacks[parent.stack].scale[from];
+	if (item->asset.len > 0)
+		site.scale *= hob_usd_rate(u, from_layer) / u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
 		return false;
 	if (added != HOB_NONE && !hob_usd_has_specs(u, &tree->sites[added]) &&
