@@ -214,9 +214,9 @@ static void rest_run(uv_work_t *work)
 	srv_engine *engine = work->data;
 	uint64_t free_bytes = mallinfo2().fordblks;
 	bool more_free = free_bytes > engine->upkeep->rest.free_bytes + GROWN_BYTES;
-	if (more_free || srv_resident_bytes(getpid()) > engine->upkeep->rest.bytes + GROWN_BYTES) {
+	if (more_free || srv_own_bytes(getpid()) > engine->upkeep->rest.bytes + GROWN_BYTES) {
 		malloc_trim(0);
-		engine->upkeep->rest.bytes = srv_resident_bytes(getpid());
+		engine->upkeep->rest.bytes = srv_own_bytes(getpid());
 		engine->upkeep->rest.free_bytes = free_bytes;
 	} else if (free_bytes < engine->upkeep->rest.free_bytes) {
 		engine->upkeep->rest.free_bytes = free_bytes;

@@ -16,10 +16,16 @@
 
 enum { ENOUGH_FILES = 64 };
 
+static bool is_cut_off(int status)
+{
+	return WEXITSTATUS(status) == SRV_WORKER_CUT_OFF || WEXITSTATUS(status) == SRV_WORKER_HELD_UP;
+}
+
 /* Libraries react to a refused allocation in different ways: they abort, use the null pointer, or exit. */
 static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
 {
-	bool own = WIFEXITED(status) || WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
+	bool own =
+		WIFEXITED(status) ? !is_cut_off(status) : WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGSEGV;
 	return own && peak_bytes > memory_limit / 10 * 8;
 }
 
@@ -170,17 +176,33 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 	return true;
 }
 
-uint64_t srv_resident_bytes(pid_t pid)
+/* The first numbers of statm: all pages, those in memory, and of these the ones of files. */
+static bool read_pages(pid_t pid, uint64_t pages[3])
 {
 	char path[64], text[128] = "";
 	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	ssize_t got = read(fd, text, sizeof text - 1);
 	close(fd);
-	char *space = got > 0 ? strchr(text, ' ') : NULL;
-	return space ? strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	char *at = text;
+	for (int i = 0; i < 3; i++)
+		pages[i] = strtoull(at, &at, 10);
+	return got > 0;
+}
+
+uint64_t srv_resident_bytes(pid_t pid)
+{
+	uint64_t pages[3];
+	return read_pages(pid, pages) ? pages[1] * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+uint64_t srv_own_bytes(pid_t pid)
+{
+	uint64_t pages[3];
+	bool known = read_pages(pid, pages) && pages[1] > pages[2];
+	return known ? (pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* The effect of so few descriptors on a program and its libraries depends on the moment. */

@@ -14,7 +14,8 @@
  *   CRASHED      a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL), a failed assertion (SIGABRT), a forbidden system call (SIGSYS), or
  *                an end of its own accord
  *
- * and INTERRUPTED: any other signal came from outside; `oom`: SIGKILL by the kernel, which had no memory left. */
+ * and INTERRUPTED: any other signal came from outside; `oom`: SIGKILL by the kernel, which had no memory left; or the process
+ * could not hand over its result (SRV_WORKER_CUT_OFF, SRV_WORKER_HELD_UP). */
 void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, bool oom, hob_error *error);
 
 /* What a running process does now, and what delayed it. */
@@ -35,6 +36,8 @@ void srv_process_goes_first(pid_t pid);
 bool srv_process_cpu_ns(pid_t pid, uint64_t *out);
 /* Resident memory now; 0 if unknown. */
 uint64_t srv_resident_bytes(pid_t pid);
+/* Of these, what is not of files, whose pages the kernel takes and gives as it likes. */
+uint64_t srv_own_bytes(pid_t pid);
 /* Error NO_WORKER for a program that ended while starting. `said`: its output; `why` (may be NULL): why the daemon itself
  * ended it, used if it printed nothing. */
 void srv_describe_bad_start(const char *program, int status, const char *why, hob_str said, hob_error *out);

@@ -35,7 +35,6 @@ def open_files(daemon):
     return sorted(os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder))
 
 
-@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
 @contextlib.contextmanager
 def descriptors_on_their_way(count):
     """So many of this user's, sent and not received."""
@@ -49,6 +48,7 @@ def descriptors_on_their_way(count):
         yield
 
 
+@unittest.skipUnless(ROGUE.exists(), f"there is no {ROGUE}: it belongs to builds with tests")
 class Workers(Scenario):
     def setUp(self):
         super().setUp()

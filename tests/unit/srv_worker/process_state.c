@@ -1,9 +1,11 @@
 #include "tests/unit/support.h"
 
 #include "server/worker/process_state.h"
+#include "server/worker/protocol.h"
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,36 @@ static void every_other_signal_came_from_outside(void **state)
 	}
 	assert_int_equal(death(SIGKILL, 99 * MIB, true, "the kernel ended"), HOB_ERR_INTERRUPTED);
 	assert_int_equal(death(SIGTERM, 99 * MIB, true, "from outside"), HOB_ERR_INTERRUPTED);
+}
+
+static void a_result_that_could_not_be_sent_is_not_the_models(void **state)
+{
+	(void)state;
+	assert_int_equal(death(SRV_WORKER_CUT_OFF << 8, MIB, false, "connection"), HOB_ERR_INTERRUPTED);
+	assert_int_equal(death(SRV_WORKER_HELD_UP << 8, MIB, false, "too many open files"), HOB_ERR_INTERRUPTED);
+	assert_int_equal(death(SRV_WORKER_HELD_UP << 8, 99 * MIB, false, "too many open files"),
+					 HOB_ERR_INTERRUPTED);
+}
+
+static void pages_of_files_are_not_a_processs_own(void **state)
+{
+	(void)state;
+	enum { SIZE = 32 * MIB };
+	int file = memfd_create("pages", MFD_CLOEXEC);
+	assert_true(file >= 0 && ftruncate(file, SIZE) == 0);
+	uint64_t all = srv_resident_bytes(getpid()), own = srv_own_bytes(getpid());
+	char *mapped = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(mapped != MAP_FAILED);
+	memset(mapped, 1, SIZE);
+	assert_true(srv_resident_bytes(getpid()) > all + SIZE / 2);
+	assert_true(srv_own_bytes(getpid()) < own + SIZE / 2);
+	char *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	memset(memory, 1, SIZE);
+	assert_true(srv_own_bytes(getpid()) > own + SIZE / 2);
+	munmap(memory, SIZE);
+	munmap(mapped, SIZE);
+	close(file);
 }
 
 static void wait_for(pid_t pid, bool (*is)(const srv_process_now *now))
@@ -102,6 +134,8 @@ int main(void)
 		cmocka_unit_test(faults_assertions_and_the_filter_are_the_models),
 		cmocka_unit_test(its_own_limits_are_named),
 		cmocka_unit_test(every_other_signal_came_from_outside),
+		cmocka_unit_test(a_result_that_could_not_be_sent_is_not_the_models),
+		cmocka_unit_test(pages_of_files_are_not_a_processs_own),
 		cmocka_unit_test(a_process_is_told_by_what_it_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
