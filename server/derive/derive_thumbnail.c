@@ -92,6 +92,13 @@ static void publish_drawn(srv_derive *derive, const srv_derive_asset *a, uint32_
 	hob_buf_release(&data);
 }
 
+/* What says nothing about the model: it is drawn when it is asked for again. */
+static bool is_passing(hob_err_code code)
+{
+	return code == HOB_ERR_IO || code == HOB_ERR_INTERRUPTED || code == HOB_ERR_MEMORY ||
+		   code == HOB_ERR_DISK_FULL;
+}
+
 static void draw_done(uv_work_t *work, int status)
 {
 	(void)status;
@@ -109,7 +116,8 @@ static void draw_done(uv_work_t *work, int status)
 		if (alive)
 			publish_drawn(derive, &a, d->input.size);
 	} else if (!closing) {
-		t->hopeless[t->hopeless_count++ % HOPELESS_MAX] = d->key;
+		if (!is_passing(error.code))
+			t->hopeless[t->hopeless_count++ % HOPELESS_MAX] = d->key;
 		srv_log(SRV_LOG_DEBUG, "thumbnail", "%s: %s", alive ? a.full : "a deleted asset", error.context);
 	}
 	free(d);

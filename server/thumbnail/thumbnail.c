@@ -1,5 +1,6 @@
 #include "thumbnail.h"
 
+#include "../worker/process_state.h"
 #include "../worker/spawn.h"
 
 #include <errno.h>
@@ -223,8 +224,14 @@ static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 		continue;
 	if (!whole)
 		return false;
-	if (WIFSIGNALED(status))
-		return hob_fail(err, CRASHED, "drawing the model ended with signal %d", WTERMSIG(status));
+	if (WIFSIGNALED(status)) {
+		hob_error death = {0};
+		srv_describe_death(status, 0, UINT64_MAX, false, &death);
+		return death.code == HOB_ERR_INTERRUPTED
+				   ? hob_fail(err, INTERRUPTED, "drawing was ended from outside (signal %d)",
+							  WTERMSIG(status))
+				   : hob_fail(err, CRASHED, "drawing the model ended with signal %d", WTERMSIG(status));
+	}
 	if (WEXITSTATUS(status) != 0)
 		return hob_fail(err, UNSUPPORTED, "the picture of this model failed (status %d)",
 						WEXITSTATUS(status));

@@ -43,8 +43,8 @@ hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 bool srv_thumbnail_find(char *path);
 
 /* Blocks until the picture is drawn; any thread. `stop` (read regularly) ends it early. The picture is a complete PNG of the
- * requested size in *png. Errors: IO (cannot be started, a blob is gone), TIMEOUT, CRASHED, UNSUPPORTED (no OpenGL ES here, or
- * nothing in this model to draw). */
+ * requested size in *png. Errors: IO (cannot be started, a blob is gone), INTERRUPTED (ended from outside), TIMEOUT, CRASHED,
+ * UNSUPPORTED (no OpenGL ES here, or nothing in this model to draw). */
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;

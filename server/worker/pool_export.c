@@ -1,5 +1,6 @@
 #include "exporter.h"
 #include "pool_private.h"
+#include "process_state.h"
 #include "spawn.h"
 
 #include "../fs/remove_tree.h"
@@ -211,8 +212,11 @@ static void ended(worker *w, int status)
 	}
 	if (fd < 0)
 		explain(status, folder, reason);
+	hob_error death = {0};
+	if (WIFSIGNALED(status))
+		srv_describe_death(status, 0, UINT64_MAX, false, &death);
 	if (w->export.wanted)
-		answer(w, fd, HOB_ERR_UNSUPPORTED, reason);
+		answer(w, fd, death.code == HOB_ERR_INTERRUPTED ? death.code : HOB_ERR_UNSUPPORTED, reason);
 	w->export.wanted = false;
 	if (fd >= 0)
 		close(fd);

@@ -220,6 +220,13 @@ static bool enter_seccomp(bool makes_code)
 	return ok;
 }
 
+/* SIGXCPU, which is its own doing, comes before SIGKILL, which is not. */
+static bool limit_time(uint32_t seconds)
+{
+	struct rlimit bound = {seconds, (rlim_t)seconds + 5};
+	return setrlimit(RLIMIT_CPU, &bound) == 0;
+}
+
 static bool limit(unsigned resource, rlim_t value)
 {
 	struct rlimit bound = {value, value};
@@ -365,7 +372,7 @@ bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit,
 							   const srv_sandbox_place *places, uint32_t place_count, hob_error *err)
 {
 	bool limits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) &&
-				  limit(RLIMIT_FSIZE, HOB_LIMIT_SOURCE_BYTES) && limit(RLIMIT_CPU, cpu_seconds) &&
+				  limit(RLIMIT_FSIZE, HOB_LIMIT_SOURCE_BYTES) && limit_time(cpu_seconds) &&
 				  limit_memory(memory_limit);
 	if (policy == SRV_SANDBOX_OFF)
 		return true;

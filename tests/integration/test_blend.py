@@ -42,6 +42,8 @@ def version(name):
 files = [[name, version(name)] for name in (os.path.relpath(source, root), "library.blend", "missing.png")]
 facts = json.dumps({{"blender": "stand-in", "files": files, "notes": [["blender.scripts", "did " + " ".join(done)]] if done else []}}).encode()
 what = open(source, "rb").read()
+if os.path.exists(root + "/killer"):
+    os.kill(os.getpid(), signal.SIGKILL)
 if b"CRASH" in what:
     os.kill(os.getpid(), signal.SIGSEGV)
 if b"HANG" in what:
@@ -153,6 +155,16 @@ class StandIn(Scenario):
     def test_one_that_hangs_is_ended(self):
         done = self.cook(b"HANG", "--timeout", "2")
         self.assertRegex(done.stderr, "Blender was not done with it after 2 s|ended by signal")
+
+    def test_one_that_is_killed_from_outside_is_asked_again(self):
+        self.put("killer", "no model")
+        self.put("thing.blend", NEW)
+        with self.serve("--blender", str(self.program)) as daemon:
+            item = daemon.wait_asset("art/thing.blend", "interrupted", "failed", "fresh")
+            self.assertEqual((item["state"], item["error"]["code"]), ("interrupted", "cook.interrupted"), item)
+            self.assertIn("Blender was ended by signal 9", item["error"]["message"])
+            (self.art / "killer").unlink()
+            self.assertEqual(daemon.wait_asset("art/thing.blend", "fresh")["state"], "fresh")
 
     def test_what_it_read_is_a_dependency(self):
         self.put("library.blend", NEW)

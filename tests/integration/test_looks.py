@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import unittest
 
-from hobtest import HOB, MODELS, Scenario, main, png_pixels
+from hobtest import HOB, MODELS, Daemon, Scenario, main, png_pixels, until
 
 THUMBNAIL = pathlib.Path(HOB).parent / "hob-thumbnail"
 SIMPLE = MODELS / "simple"
@@ -73,6 +73,22 @@ class Thumbnails(Scenario):
             self.assertEqual((answer.status, answer.headers["content-type"]), (200, "image/svg+xml"))
             self.assertEqual(daemon.get("/api/v1/assets/000000000000/thumbnail").status, 404)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 0)
+
+    def test_a_picture_whose_process_is_killed_is_drawn_when_it_is_asked_for_again(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in ("hob", "hob-worker"):
+            shutil.copy(pathlib.Path(HOB).with_name(name), programs / name)
+        killed = programs / "killed"
+        fake = programs / "hob-thumbnail"
+        fake.write_text(f"#!/bin/sh\nmkdir '{killed}' 2>/dev/null && kill -9 $$\nexec '{THUMBNAIL}' \"$@\"\n")
+        fake.chmod(0o755)
+        self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
+        with Daemon([self.art], self.cache, program=[str(programs / "hob")]) as daemon:
+            daemon.sync()
+            self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
+            until(killed.exists, "the first picture's end")
+            until(lambda: self.ask(daemon, "art/box.glb").headers["content-type"] == "image/png", "a picture")
 
     def test_skinned_compressed_and_textured_models(self):
         self.put("cook.json", '{"encode":"meshopt","vertices":"quantized"}')
