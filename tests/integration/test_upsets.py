@@ -1,6 +1,7 @@
 """What upsets a daemon from outside while it works: a clock that jumps, another daemon on its folder or its cache, a file system
-without inodes, a new version under connected clients, and the order to stop amid all its work. Nothing is lost."""
+without inodes or one that takes no change any more, a new version under connected clients, and the order to stop amid all its work. Nothing is lost."""
 import concurrent.futures
+import errno
 import http.client
 import json
 import os
@@ -8,8 +9,10 @@ import pathlib
 import signal
 import subprocess
 import time
+import unittest
 
-from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, bumpy_grid, main, meshes, obj_text, until
+from faulty import Faults
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, built_with, bumpy_grid, main, meshes, obj_text, until
 
 SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
 YEAR = 365 * 86400
@@ -87,6 +90,38 @@ class Upsets(Scenario):
             self.assertEqual(one.get("/readyz").status, 200)
             told["art/m1.obj"] = meshes(one)["art/m1.obj"]
             self.assertEqual(meshes(one), told)
+
+    # ---- a disk that refuses
+
+    @unittest.skipIf(built_with("tsan"), "its runtime wants the functions that are replaced here for itself")
+    def test_a_disk_that_becomes_read_only_and_writable_again(self):
+        """As a file system that met an error does it: what is open for writing stays open, and every change is refused."""
+        faults = Faults(self.folder)
+        self.models()
+        with faults.serve([self.art], self.cache) as daemon:
+            daemon.sync()
+            told = {name: daemon.blob(name) for name in daemon.assets()}
+            with faults.fail("create write name sync mkdir unlink", errno.EROFS, self.cache):
+                self.put("second.obj", obj_text(3000))
+                self.put("m0.obj", obj_text(70))
+                reasons = {}
+                while len(reasons) < 2:
+                    item = daemon.wait_event("asset", lambda data: data["state"] not in ("queued", "cooking", "fresh"))
+                    reasons[item["asset"]] = (item["state"], item["error"]["message"])
+                self.assertEqual(reasons["art/m0.obj"][0], "stale")
+                for _, text in reasons.values():
+                    self.assertIn("Read-only file system", text)
+                self.assertEqual({name: daemon.blob(name) for name in told}, told)
+            left = {"art/m0.obj", "art/second.obj"}
+            while left:
+                left.discard(daemon.wait_event("asset", lambda data: data["state"] == "fresh")["asset"])
+            self.assertEqual(daemon.assets()["art/m0.obj"]["stats"]["triangles"], 70)
+            self.assertEqual(daemon.get("/readyz").status, 200)
+            told = meshes(daemon)
+            self.assertNotIn(None, told.values())
+        with self.serve() as daemon:
+            daemon.sync()
+            self.assertEqual((meshes(daemon), daemon.cooked()), (told, 0))
 
     # ---- no inode left
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
+NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "outside", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
          "soak", "farm", "farm_down")
 
 
