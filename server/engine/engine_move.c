@@ -21,7 +21,7 @@
  *
  * Both must have the same profile, and of two roots only bytes and untouched files count. */
 
-enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000 };
+enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000, TRACES_FEW = 1024 };
 
 typedef enum direction { GONE, CAME, DIRECTIONS } direction;
 
@@ -29,6 +29,7 @@ typedef struct trace {
 	uint32_t asset, next_file, next_bytes; /* the next trace: 1 + its number; 0: none */
 	direction side;
 	bool over, has_bytes;
+	uint64_t at_ms;
 	srv_stat stat;
 	hob_sha256 bytes;
 } trace;
@@ -52,7 +53,6 @@ struct engine_moves {
 	trace *traces;
 	uint32_t trace_count, trace_room;
 	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
-	uint64_t traced_at;
 	left_settings *settings;
 	uint32_t settings_count, settings_room;
 };
@@ -322,7 +322,18 @@ static void match(srv_engine *engine, trace *t)
 	move(engine, gone ? t->asset : other->asset, gone ? other->asset : t->asset);
 }
 
-static void forget_traces(srv_engine *engine)
+static void put_in_maps(struct engine_moves *moves, uint32_t number)
+{
+	trace *t = &moves->traces[number - 1];
+	hob_sha256 file = key_of_file(t->stat.inode);
+	if (t->has_bytes)
+		put_trace(&moves->bytes[t->side], &t->bytes, number, &t->next_bytes);
+	if (t->stat.inode != 0)
+		put_trace(&moves->files[t->side], &file, number, &t->next_file);
+}
+
+/* The oldest ones; the others get new numbers. */
+static void forget_traces(srv_engine *engine, uint32_t count)
 {
 	struct engine_moves *moves = engine->moves;
 	for (uint32_t i = 0; i < moves->trace_count; i++)
@@ -333,9 +344,20 @@ static void forget_traces(srv_engine *engine)
 		srv_digest_map_init(&moves->files[i], sizeof(uint32_t));
 		srv_digest_map_init(&moves->bytes[i], sizeof(uint32_t));
 	}
-	free(moves->traces);
-	moves->traces = NULL;
-	moves->trace_count = moves->trace_room = 0;
+	moves->trace_count -= count;
+	if (moves->trace_count == 0) {
+		free(moves->traces);
+		moves->traces = NULL;
+		moves->trace_room = 0;
+		return;
+	}
+	memmove(moves->traces, moves->traces + count, moves->trace_count * sizeof *moves->traces);
+	for (uint32_t number = 1; number <= moves->trace_count; number++) {
+		trace *t = &moves->traces[number - 1];
+		t->next_file = t->next_bytes = 0;
+		srv_asset_at(engine, t->asset)->move.trace = number;
+		put_in_maps(moves, number);
+	}
 }
 
 static void add_trace(srv_engine *engine, direction side, uint32_t id, const srv_stat *stat,
@@ -343,20 +365,15 @@ static void add_trace(srv_engine *engine, direction side, uint32_t id, const srv
 {
 	struct engine_moves *moves = engine->moves;
 	if (moves->trace_count >= TRACES_MAX)
-		forget_traces(engine);
+		forget_traces(engine, moves->trace_count);
 	if (!HOB_ROOM(moves->traces, moves->trace_room, moves->trace_count))
 		return;
 	trace *t = &moves->traces[moves->trace_count++];
-	*t = (trace){.asset = id, .side = side, .stat = *stat, .has_bytes = bytes};
-	moves->traced_at = uv_now(engine->loop);
+	*t = (trace){.asset = id, .side = side, .stat = *stat, .has_bytes = bytes, .at_ms = uv_now(engine->loop)};
 	srv_asset_at(engine, id)->move.trace = moves->trace_count;
-	if (bytes) {
+	if (bytes)
 		t->bytes = *bytes;
-		put_trace(&moves->bytes[side], bytes, moves->trace_count, &t->next_bytes);
-	}
-	hob_sha256 file = key_of_file(stat->inode);
-	if (stat->inode != 0)
-		put_trace(&moves->files[side], &file, moves->trace_count, &t->next_file);
+	put_in_maps(moves, moves->trace_count);
 	match(engine, t);
 }
 
@@ -414,8 +431,11 @@ void srv_engine_keep_moves(srv_engine *engine)
 	if (done > 0)
 		memmove(moves->settings, moves->settings + done,
 				(moves->settings_count -= done) * sizeof *moves->settings);
-	if (moves->trace_count > 0 && now - moves->traced_at >= WINDOW_MS)
-		forget_traces(engine);
+	uint32_t all = moves->trace_count, half = all / 2;
+	if (all > 0 && now - moves->traces[all - 1].at_ms >= WINDOW_MS)
+		forget_traces(engine, all);
+	else if (all > TRACES_FEW && now - moves->traces[half - 1].at_ms >= WINDOW_MS)
+		forget_traces(engine, half);
 }
 
 /* ---- life */
