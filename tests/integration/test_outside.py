@@ -122,6 +122,7 @@ class Outside(Scenario):
             names = {f"art/good-{i % MODELS}.obj" for i in range(ROUNDS)}
             states = lambda: {daemon.assets().get(name, {}).get("state") for name in names}
             until(lambda: states() == {"fresh"}, "every model fresh")
+            daemon.sync()  # a preview is fresh, too
             self.watch(daemon)
             interrupted, _ = self.interrupted(daemon)
             self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)

@@ -53,11 +53,13 @@ static void spin(void)
 
 static void allocate(void)
 {
+	static char *volatile last; /* so that no compiler leaves all of it out */
 	for (size_t size = 4 << 20;;) {
 		char *bytes = malloc(size);
 		if (!bytes)
 			abort();
 		memset(bytes, 1, size);
+		last = bytes;
 	}
 }
 
