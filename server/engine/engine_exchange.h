@@ -30,7 +30,7 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for 
 bool srv_engine_claim(engine_job *job);		  /* true: the job waits for its turn, or for another machine */
 bool srv_engine_hurry_claim(engine_job *job); /* the job was raised; false: it waits for no claim */
 void srv_engine_claim_more(srv_engine *engine);
-/* Jobs that wait because the farm is away and another machine cooks them. */
+/* Jobs that wait and are in the share of another machine. */
 uint32_t srv_engine_left_to_others(const srv_engine *engine);
 void srv_engine_end_claim(engine_job *job); /* before it is freed */
 void srv_engine_close_claims(srv_engine *engine);

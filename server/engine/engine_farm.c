@@ -12,8 +12,8 @@
  * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the others learn of
  * it; but more changes than BY_HAND are a checkout, or a file that many models use, and every machine has them.
  *
- * While the farm is degraded, each machine cooks its share of them: which machine that is follows from the lookup and from the
- * machines of the last heartbeat. Only when a lease's time is over does it cook the shares of the others. */
+ * Each machine begins with its share of them: which machine that is follows from the lookup and from the machines of the last
+ * heartbeat. It helps the others when it has no more of its own; while the farm is degraded, only when a lease's time is over. */
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
@@ -46,29 +46,30 @@ static bool has_only_its_share(const srv_upstream_facts *facts)
 	return facts->state != SRV_UPSTREAM_BARRED && facts->nodes > 1 && since >= 0 && since < most;
 }
 
+/* The others have the same list and another share of it. */
+static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
+{
+	uint64_t number;
+	memcpy(&number, job->lookup.bytes, sizeof number);
+	return facts->nodes <= 1 || number % facts->nodes == facts->place ||
+		   job->order.priority < SRV_PRIORITY_BACKGROUND;
+}
+
+static uint32_t count_of_share(const srv_engine *engine, const srv_upstream_facts *facts)
+{
+	uint32_t count = 0;
+	for (const engine_job *job = engine->exchange->unclaimed; job; job = job->list_next)
+		count += is_in_share(job, facts);
+	return count;
+}
+
 uint32_t srv_engine_left_to_others(const srv_engine *engine)
 {
 	srv_upstream_facts facts;
 	if (!engine->exchange->unclaimed)
 		return 0;
 	srv_upstream_look(engine->exchange->upstream, &facts);
-	return has_only_its_share(&facts) ? engine->exchange->unclaimed_count : 0;
-}
-
-static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
-{
-	uint64_t number;
-	memcpy(&number, job->lookup.bytes, sizeof number);
-	return number % facts->nodes == facts->place || job->order.priority < SRV_PRIORITY_BACKGROUND;
-}
-
-/* NULL: none of these jobs is in this machine's share. */
-static engine_job *pick_of_share(srv_engine *engine, const srv_upstream_facts *facts)
-{
-	engine_job *job = engine->exchange->unclaimed;
-	while (job && !is_in_share(job, facts))
-		job = job->list_next;
-	return job;
+	return engine->exchange->unclaimed_count - count_of_share(engine, &facts);
 }
 
 static void put_back(engine_job *job)
@@ -117,16 +118,22 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	srv_engine_claim_more(engine);
 }
 
-/* Picks any waiting job, so that machines with the same list claim different ones. */
-static engine_job *pick(srv_engine *engine)
+/* Any waiting job of this machine's share; of another's when there is none, unless it is left to that machine. Machines with the
+ * same list claim different ones, and what is not given yet when the farm goes away is hardly in a share of somebody else, who
+ * would cook it again. NULL: none. */
+static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
-	engine->exchange->claim_chance =
-		engine->exchange->claim_chance * 6364136223846793005u + 1442695040888963407u;
-	uint32_t place = (uint32_t)((engine->exchange->claim_chance >> 33) % engine->exchange->unclaimed_count);
-	engine_job *job = engine->exchange->unclaimed;
-	while (place-- > 0)
-		job = job->list_next;
-	return job;
+	struct engine_exchange *x = engine->exchange;
+	uint32_t own = count_of_share(engine, facts);
+	uint32_t count = own > 0 || has_only_its_share(facts) ? own : x->unclaimed_count;
+	if (count == 0)
+		return NULL;
+	x->claim_chance = x->claim_chance * 6364136223846793005u + 1442695040888963407u;
+	uint32_t place = (uint32_t)((x->claim_chance >> 33) % count);
+	for (engine_job *job = x->unclaimed; job; job = job->list_next)
+		if ((own == 0 || is_in_share(job, facts)) && place-- == 0)
+			return job;
+	return NULL;
 }
 
 static uint32_t count_changed(const srv_engine *engine)
@@ -157,7 +164,7 @@ void srv_engine_claim_more(srv_engine *engine)
 			engine->exchange->claiming > facts.waits ? engine->exchange->claiming - (uint32_t)facts.waits : 0;
 		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->jobs->pool))
 			break;
-		engine_job *job = has_only_its_share(&facts) ? pick_of_share(engine, &facts) : pick(engine);
+		engine_job *job = pick(engine, &facts);
 		if (!job)
 			break;
 		take_out(job);

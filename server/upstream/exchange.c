@@ -82,6 +82,20 @@ static bool is_wanted(const srv_recipe_output *output)
 	return !hob_str_starts(output->name, HOB_STR("classic."));
 }
 
+/* Of a blob that was here already, so that nobody has compared it. */
+static bool lies_about_a_size(srv_store *store, const srv_recipe *record)
+{
+	bool lies = false;
+	for (uint32_t i = 0; i < record->output_count && !lies; i++) {
+		uint64_t size;
+		int fd = srv_blob_open(store, &record->outputs[i].digest, &size);
+		lies = fd >= 0 && size != record->outputs[i].size;
+		if (fd >= 0)
+			close(fd);
+	}
+	return lies;
+}
+
 /* Checks it like the answer of a cook process. */
 static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
 {
@@ -94,14 +108,19 @@ static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
 			here = read_output(x->store, &record->outputs[i], &output->bytes);
 		}
 	bool right = here && srv_check_outputs(&result, &x->error);
-	if (!here)
-		(void)hob_fail(&x->error, IO, "a blob that was fetched cannot be read here");
 	for (uint32_t i = 0; i < result.output_count; i++)
 		free((void *)(uintptr_t)result.outputs[i].bytes.data);
 	free(result.outputs);
-	return right									 ? SRV_EXCHANGE_OK
-		   : here && x->error.code != HOB_ERR_MEMORY ? SRV_EXCHANGE_REFUSED
-													 : SRV_EXCHANGE_HERE;
+	if (here)
+		return right							 ? SRV_EXCHANGE_OK
+			   : x->error.code != HOB_ERR_MEMORY ? SRV_EXCHANGE_REFUSED
+												 : SRV_EXCHANGE_HERE;
+	if (lies_about_a_size(x->store, record)) {
+		(void)hob_fail(&x->error, CORRUPT, "the record says another size of a blob than it has");
+		return SRV_EXCHANGE_REFUSED;
+	}
+	(void)hob_fail(&x->error, IO, "a blob that was fetched cannot be read here");
+	return SRV_EXCHANGE_HERE;
 }
 
 srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)

@@ -78,43 +78,60 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. */
-static srv_exchange_end refuse_blob(srv_exchange *x, const char *name)
+/* size: UINT64_MAX: any. got: bytes that came. wrong: they are not those of the name, or not that many. */
+static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, const char *name,
+								   uint64_t *got, bool *wrong)
 {
-	srv_farm_why why;
-	(void)srv_farm_blobs_of(x->farm)->remove(x->blobs, name, &why);
-	(void)hob_fail(&x->error, CORRUPT, "the farm has other bytes than those of '%.90s'", name);
-	return SRV_EXCHANGE_REFUSED;
-}
-
-static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
-{
-	char name[SRV_FARM_BLOB_NAME];
 	srv_farm_why why = {""};
 	uint64_t most = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	reception r = {.x = x, .size = size == UINT64_MAX ? most : size, .written = true};
-	srv_farm_blob_name(digest, name);
+	*wrong = false;
 	if (!srv_blob_begin(x->store, digest, &r.writer, &x->error))
 		return SRV_EXCHANGE_HERE;
 	srv_farm_end end = srv_farm_blobs_of(x->farm)->get(x->blobs, name, take_piece, &r, &why);
 	x->bytes += r.total;
-	bool right = end == SRV_FARM_OK && (size == UINT64_MAX || r.total == size);
-	if (right) {
+	*got = r.total;
+	if (end == SRV_FARM_OK && (size == UINT64_MAX || r.total == size)) {
 		if (srv_blob_finish(r.writer, &x->error))
 			return SRV_EXCHANGE_OK;
-		return x->error.code == HOB_ERR_CORRUPT ? refuse_blob(x, name) : SRV_EXCHANGE_HERE;
+		*wrong = x->error.code == HOB_ERR_CORRUPT;
+		return SRV_EXCHANGE_HERE;
 	}
 	srv_blob_abort(r.writer);
 	if (!r.written)
 		return SRV_EXCHANGE_HERE;
-	if (end == SRV_FARM_OK || r.total > r.size)
-		return refuse_blob(x, name);
+	*wrong = end == SRV_FARM_OK || r.total > r.size;
 	if (end == SRV_FARM_NONE) {
 		(void)hob_fail(&x->error, NOT_FOUND, "the farm's record names a blob that is not there: '%.90s'",
 					   name);
 		return SRV_EXCHANGE_REFUSED;
 	}
 	return end_of(x, end, &why);
+}
+
+/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. Not before it came
+ * twice, the second time whatever size the record says: another thread or machine may have mended it meanwhile, a transfer can
+ * be damaged, and the record can be what is wrong. */
+static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
+{
+	char name[SRV_FARM_BLOB_NAME];
+	srv_farm_why why;
+	uint64_t got;
+	bool wrong;
+	srv_farm_blob_name(digest, name);
+	srv_exchange_end end = fetch_once(x, digest, size, name, &got, &wrong);
+	if (!wrong)
+		return end;
+	end = fetch_once(x, digest, UINT64_MAX, name, &got, &wrong);
+	if (wrong) {
+		(void)srv_farm_blobs_of(x->farm)->remove(x->blobs, name, &why);
+		(void)hob_fail(&x->error, CORRUPT, "the farm has other bytes than those of '%.90s'", name);
+		return SRV_EXCHANGE_REFUSED;
+	}
+	if (end != SRV_EXCHANGE_OK || size == UINT64_MAX || got == size)
+		return end;
+	(void)hob_fail(&x->error, CORRUPT, "the farm's record says another size than '%.90s' has", name);
+	return SRV_EXCHANGE_REFUSED;
 }
 
 /* ---- giving */

@@ -147,7 +147,7 @@ class Wire:
 
 class Bucket:
     """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, the code of a 403, (status, code),
-    "cut" or "endless STATUS|head". `more`: every list says that there is more."""
+    "cut", "half", "endless STATUS|head", or the bytes of another body. `more`: every list says that there is more."""
 
     ACCESS, SECRET, REGION = "hob-access", "hob/secret+key=", "eu-test-1"
 
@@ -175,6 +175,13 @@ class Bucket:
             def problem(self, status, code):
                 self.answer(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>said the bucket</Message></Error>".encode())
 
+            def answer_half(self, body):
+                """The right head, half of the body, and the end of the connection."""
+                self.close_connection = True
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+                if self.command == "GET":
+                    self.wfile.write(body[:len(body) // 2])
+
             def answer_endlessly(self, what):
                 self.close_connection = True
                 end = time.monotonic() + DEADLINE
@@ -197,6 +204,10 @@ class Bucket:
                 if fault == "cut":
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
+                elif fault == "half":
+                    self.answer_half(bucket.objects.get(name, b""))
+                elif isinstance(fault, bytes):
+                    self.answer(200, fault)
                 elif isinstance(fault, str) and fault.startswith("endless"):
                     self.answer_endlessly(fault.split()[1])
                 elif isinstance(fault, tuple):

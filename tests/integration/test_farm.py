@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -163,7 +164,64 @@ class Farm(FarmScenario):
         self.assertIn("0 damaged, 0 named and not there, 0 no records", said)
         with self.machine("three") as three:
             three.sync()
-            self.assertEqual((three.cooked(), meshes(three)), (0, fine))
+            facts = self.facts(three)
+            self.assertEqual((three.cooked(), meshes(three)), (0, fine), facts)
+
+    def test_a_blob_that_is_mended_meanwhile(self):
+        """Two threads read wrong bytes; before the second says so, the first has put the right ones there. And a record that lies about
+        the size of a blob takes no blob from the others."""
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            fine = self.outputs(one)
+        records = [json.loads(row[0]) for row in self.postgres.sql("select rtrim(record, chr(10)) from hob_action order by key")]
+        (shared,) = set.intersection(*({output["sha256"] for output in record["outputs"]} for record in records))
+        shared, both, put = f"blobs/{shared[:2]}/{shared}", threading.Event(), threading.Event()
+        right = bucket.objects[shared]
+        wrong, asked = bytes(len(right)), []
+
+        def fault(method, name):
+            if name == shared and method == "PUT":
+                put.set()
+            elif name == shared and method == "GET" and not put.is_set():
+                asked.append(name)
+                if len(asked) == 1:
+                    both.wait(10)
+                    return wrong
+                both.set()
+                if len(asked) == 2:
+                    until(lambda: bucket.objects.get(shared) == right and put.is_set(), "the right bytes")
+                return wrong
+            return None
+
+        bucket.objects[shared] = wrong
+        bucket.fault = fault
+        with self.machine("two") as two:
+            two.sync()
+            self.given(two)
+            self.assertEqual((two.cooked(), self.outputs(two), bucket.objects.get(shared)), (1, fine, right))
+        bucket.fault = lambda method, name: None
+        self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
+        # Of all blobs; then of one that is here already.
+        for liar, there in ((records[0], ()), (records[1], ("d0", "d1"))):
+            for output in liar["outputs"]:
+                output["size"] += not there or output["sha256"] in shared
+            self.postgres.sql(f"update hob_action set record = $${record_text(liar)}$$ where encode(key, 'hex') = '{liar['key']}'")
+            name = f"three{len(there)}"
+            if there:
+                (what,) = self.postgres.sql(f"select what from hob_lookup where encode(lookup, 'hex') = '{liar['lookup']}'")[0]
+                (self.folder / what).rename(self.folder / "away")
+                with self.machine(name) as three:
+                    three.sync()
+                (self.folder / "away").rename(self.folder / what)
+            with self.machine(name) as three:
+                three.sync()
+                self.given(three)
+                self.assertEqual((three.cooked(), self.facts(three)["refused"], self.outputs(three)), (1, 1, fine), name)
+        self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
 
     def test_rows_of_garbage(self):
         """Under foreign lookups and, newer than the real one, under a real one: what they hide is cooked, and nobody is slowed down."""
@@ -407,7 +465,17 @@ class Farm(FarmScenario):
         self.hob("cook", self.art, "-o", "alone", code=1)
         workers = [self.worker(name) for name in ("w1", "w2")]
         until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["2"]], "two workers")
-        said = self.hob("cook", self.art, "-o", "out", "--jobs", "1", "--farm", "--report", "report.json", *self.options, code=1)
+        run = subprocess.Popen([HOB, "cook", str(self.art), "-o", "out", "--jobs", "1", "--farm", "--report", "report.json", *self.options],
+                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # It rests until a worker has begun: a quick machine cooks all of them before a worker asks for offers.
+        until(lambda: run.poll() is not None or self.postgres.sql("select count(*) from hob_offer") != [["0"]], "an offer")
+        run.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: run.poll() is not None or self.postgres.sql("select count(*) from hob_action where node in ('w1', 'w2')") != [["0"]], "a worker's result")
+        finally:
+            run.send_signal(signal.SIGCONT)
+        said = run.communicate(timeout=DEADLINE)[0]
+        self.assertEqual(run.returncode, 1, said)
         self.assertIn("offered to the workers of the farm", said)
         report = json.loads((self.folder / "report.json").read_text())
         self.assertEqual((report["cooked"] + report["cached"], report["failed"], self.rows()), (count + 4, 1, count + 2), said)

@@ -4,10 +4,13 @@ import pathlib
 import shutil
 import signal
 import time
+import unittest
 
 from farm_scenario import FarmScenario
 from farm_servers import Wire
 from hobtest import HOB, amount, main, meshes, obj_text, until
+
+CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
 
 
 class FarmDown(FarmScenario):
@@ -111,8 +114,8 @@ class FarmDown(FarmScenario):
             self.assert_whole(count, one, two)
             twice = one.cooked() + two.cooked() - count
             print(f"{count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice", flush=True)
-            # Those that were cooked and not yet given, or under way, when the database stopped; without shares, nearly all.
-            self.assertLessEqual(twice, count // 3)
+            # Those of others' shares that were cooked and not yet given, or under way, when the database stopped; without shares, nearly all.
+            self.assertLessEqual(twice, count // 6)
 
     def test_a_database_that_became_a_standby(self):
         """It can be read; what is cooked meanwhile waits."""
@@ -196,6 +199,25 @@ class FarmDown(FarmScenario):
             facts = until(lambda: (facts := self.facts(one))["push"] is False and facts, "the end of giving")
             self.assertEqual((facts["state"], facts["outbox"], self.rows()), ("up", 0, 4))
 
+    def test_half_a_body(self):
+        """A body that ends too early is an outage, and no proof that the bucket holds other bytes."""
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(3)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            fine, objects = self.outputs(one), dict(bucket.objects)
+        bucket.fault = lambda method, name: "half" if method == "GET" and name in objects else None
+        with self.machine("two") as two:
+            two.sync()
+            two.wait_log("partial file")
+            bucket.fault = lambda method, name: None
+            facts = self.given(two)
+            self.assertEqual((facts["refused"], self.outputs(two), self.rows()), (0, fine, 3))
+        self.assertEqual(self.postgres.sql("select count(*) from hob_refused"), [["0"]])
+        self.assertEqual({name: bucket.objects.get(name) for name in objects}, objects)
+
     def test_a_bucket_in_trouble_amid_cooks(self):
         """503, cut connections and a quota come in the middle of a cold start of two machines, and go."""
         count = amount(24, 200)
@@ -225,15 +247,15 @@ class FarmDown(FarmScenario):
                 print(f"a bucket that says {fault}: {count} keys, cooked {one.cooked()} + {two.cooked()}", flush=True)
         self.assertIn("0 damaged, 0 named and not there, 0 no records", self.hob("farm", "verify", *self.options))
 
+    @unittest.skipUnless(CLOCK.exists(), f"there is no {CLOCK}: only a build with tests makes it")
     def test_clocks_that_differ(self):
         """By ten minutes to both sides: leases run by the database's clock."""
         count = amount(30, 200)
         self.models(count)
-        library = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
         machines = []
         try:
             for name, shift in (("early", -600), ("right", 0), ("late", 600)):
-                program = ["env", f"LD_PRELOAD={library}", f"HOB_TEST_CLOCK_SHIFT={shift}", "ASAN_OPTIONS=verify_asan_link_order=0", HOB]
+                program = ["env", f"LD_PRELOAD={CLOCK}", f"HOB_TEST_CLOCK_SHIFT={shift}", "ASAN_OPTIONS=verify_asan_link_order=0", HOB]
                 machines.append(self.machine(name, "--farm-lease-seconds", "60", wait_ready=False, program=program))
             for daemon in machines:
                 daemon.wait_banner()
