@@ -74,7 +74,9 @@ bool srv_farm_open(const srv_farm_options *options, const char *owner, srv_farm 
 	f->secret = copy(options->secret);
 	f->node = copy(options->node ? options->node : "?");
 	f->lease_s = options->lease_s > 0 ? options->lease_s : LEASE_S;
-	snprintf(f->owner, sizeof f->owner, "%s", owner);
+	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)f->node, f->node ? strlen(f->node) : 0});
+	snprintf(f->owner, sizeof f->owner, "%s-%02x%02x%02x%02x", owner, name.bytes[0], name.bytes[1],
+			 name.bytes[2], name.bytes[3]);
 	bool ok = (f->metadata && f->blobs && f->node) || hob_fail(err, MEMORY, "no memory left for the farm");
 	ok = ok && load_drivers(f, err);
 	if (ok) {

@@ -62,6 +62,25 @@ class Farm(FarmScenario):
             self.put("by-hand.obj", obj_text(70))
             one.wait_asset("art/by-hand.obj", "fresh")
 
+    def test_machines_that_look_alike(self):
+        """Three with one name, and one that is a copy of another, with its cache."""
+        count = amount(24, 200)
+        with self.machine("one"):
+            pass
+        shutil.copytree(self.folder / "one", self.folder / "copy")
+        self.models(count)
+        machines = [self.machine(name, *options, wait_ready=False)
+                    for name, options in (("one", ()), ("copy", ()), ("two", ("--farm-node", "one")), ("three", ("--farm-node", "one")))]
+        try:
+            for daemon in machines:
+                daemon.wait_banner()
+            self.assert_whole(count, *machines)
+            cooked = [daemon.cooked() for daemon in machines]
+            self.assertEqual((sum(cooked), self.postgres.sql("select max(attempt) from hob_lookup")), (count, [["1"]]), cooked)
+        finally:
+            for daemon in machines:
+                daemon.stop()
+
     def test_models_with_one_source(self):
         """Their lookup is the same, and so is their lease; what lies beside them differs. The bucket is slow."""
         count = amount(8, 60)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 
+from farm_servers import Wire
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, meshes, obj_text, png, record_text, until
 
 
@@ -432,6 +433,19 @@ class Upstream(Scenario):
             self.assertEqual((daemon.cooked(), self.facts(daemon)["state"]), (1, "barred"))
             self.assertIn("in a circle", self.facts(daemon)["reason"])
             self.assertIn(epoch, self.facts(daemon)["reason"])
+
+    def test_a_circle_through_a_proxy(self):
+        """Its address is not the daemon's own, and it passes on what it does not know."""
+        self.models(1)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        wire = Wire(port)
+        self.addCleanup(wire.stop)
+        with self.below(f"http://127.0.0.1:{wire.port}", listen=f"127.0.0.1:{port}") as daemon:
+            daemon.sync()
+            self.assertEqual((daemon.cooked(), self.facts(daemon)["state"]), (1, "barred"))
+            self.assertIn("in a circle", self.facts(daemon)["reason"])
 
 
 if __name__ == "__main__":
