@@ -19,6 +19,13 @@ class ControlGroup:
         own = {controller: path for _, controllers, path in lines for controller in controllers.split(",")}
         self.version = 1 if (MOUNTS / "memory").is_dir() else 2
         self.folders = {}
+        try:
+            self._make(own, name)
+        except OSError:
+            self.close()
+            raise
+
+    def _make(self, own, name):
         for controller in NAMES[self.version]:
             if self.version == 1:
                 folder = MOUNTS / controller / own.get(controller, "/").lstrip("/") / name
@@ -27,11 +34,10 @@ class ControlGroup:
             folder.mkdir(exist_ok=self.version == 2)
             self.folders[controller] = folder
             if not (folder / NAMES[self.version][controller][0]).exists():
-                self.close()
                 raise OSError(f"{folder} has no controller {controller}")
 
     def close(self):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, KeyError):
             self.freeze(False)
         for folder in set(self.folders.values()):
             until(lambda folder=folder: self._is_gone(folder), f"an empty {folder}")

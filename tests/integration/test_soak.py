@@ -76,6 +76,7 @@ class Soak(Scenario):
                         warm_bytes = seen[-1]["own"]
                     elif turn >= WARM and not built_with("asan") and not built_with("tsan"):
                         self.stays_flat(daemon, warm_bytes)
+                        seen[-1]["own"] = self.own(daemon)
                     if EDITS > 1000:
                         print(f"soak: {turn:6} edits, {seen[-1]['own'] / 1e6:.1f} MB of {seen[-1]['rss'] / 1e6:.1f}, {seen[-1]['fds']:.0f} descriptors, "
                               f"log {seen[-1]['wal'] / 1e6:.1f} MB, {daemon.cooked()} cooked", flush=True)
