@@ -98,3 +98,17 @@ float srv_difference_strip(const unsigned char *before, const unsigned char *aft
 	free(map);
 	return covered > 0 ? (float)other / (float)covered : 0;
 }
+
+void srv_difference_rename(const unsigned char *renamed, int size, unsigned char *strip)
+{
+	for (int y = 0; y < size; y++)
+		for (int x = 0; x < size; x++) {
+			unsigned char *out = strip + ((size_t)y * (size_t)size * 3 + (size_t)size * 2 + (size_t)x) * 4;
+			if (renamed[((size_t)y * (size_t)size + (size_t)x) * 4 + 3] < 128 || out[3] == 255)
+				continue;
+			out[0] = (unsigned char)(out[0] / 2);
+			out[1] = (unsigned char)(out[1] / 2 + 40);
+			out[2] = 235;
+			out[3] = 255;
+		}
+}

@@ -10,5 +10,7 @@ enum { SRV_DIFFERENCE_SEEN = 12 };
  * of those that either picture covers. */
 float srv_difference_strip(const unsigned char *before, const unsigned char *after, int size,
 						   unsigned char *strip);
+/* Tints blue what does not differ in the strip and is covered by `renamed`, [size][size][4]. */
+void srv_difference_rename(const unsigned char *renamed, int size, unsigned char *strip);
 
 #endif

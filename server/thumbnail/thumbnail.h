@@ -6,8 +6,9 @@
  *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
  *
  * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, and the picture is three times
- * as wide: before, after, and the differences, with a ring around the largest. CLIP: the name of the clip in whose pose they are
- * drawn, at the time at which they differ most (posed.h); empty: at rest.
+ * as wide: before, after, and the differences, with a ring around the largest. Where the finest levels of detail look the same,
+ * the coarsest are drawn; what is the same under another name is blue in the differences (renamed.h). CLIP: the name of the clip
+ * in whose pose they are drawn, at the time at which they differ most (posed.h); empty: at rest.
  *
  * The program is found beside this one or in libexec, as hob-worker is. */
 #ifndef SRV_THUMBNAIL_H

@@ -4,6 +4,7 @@
 #include "../worker/sandbox.h"
 #include "difference.h"
 #include "posed.h"
+#include "renamed.h"
 
 #include "../../core/runtime/draw/draw_model.h"
 #include "../../core/runtime/draw/draw_surface.h"
@@ -23,6 +24,8 @@
 #include <unistd.h>
 
 enum { FIRST_FD = 3, FINER = 2, SIZE_MAX_PIXELS = 512, BAD_CALL = 2, NO_GRAPHICS = 3, NOTHING = 4 };
+/* Of draw_view.pixels. */
+static const float FINEST = 1, COARSEST = 1e9f;
 
 typedef struct textures {
 	char **names;
@@ -167,12 +170,54 @@ static unsigned char *draw_one(draw_surface *surface, const given *g, const draw
 	return small;
 }
 
+/* Returns the share of pixels that differ, below 0 without memory. */
+static float draw_pair(draw_surface *surface, const given g[2], const draw_view *view, int size,
+					   unsigned *draws, unsigned char *strip)
+{
+	unsigned char *before = draw_one(surface, &g[0], view, size, draws),
+				  *after = draw_one(surface, &g[1], view, size, draws);
+	float share = before && after ? srv_difference_strip(before, after, size, strip) : -1;
+	free(before);
+	free(after);
+	return share;
+}
+
+/* Two cooks whose finest levels of detail look the same are shown at their coarsest, if those do not. */
+static bool compare(draw_surface *surface, const given g[2], draw_view *view, int size, unsigned *draws,
+					unsigned char *strip)
+{
+	size_t bytes = (size_t)size * (size_t)size * 12;
+	unsigned char *other = malloc(bytes);
+	float share = draw_pair(surface, g, view, size, draws, strip);
+	view->pixels = COARSEST;
+	if (share == 0 && other && draw_pair(surface, g, view, size, draws, other) > 0)
+		memcpy(strip, other, bytes);
+	free(other);
+	return share >= 0;
+}
+
+static void mark_renamed(draw_surface *surface, const given g[2], draw_view *view, int size,
+						 unsigned char *strip)
+{
+	unsigned draws = 0;
+	unsigned char *only = srv_renamed_draws(g[0].asset, g[1].asset), *picture = NULL;
+	if (only) {
+		view->pixels = FINEST;
+		hob_draw_model_only(g[1].model, only);
+		picture = draw_one(surface, &g[1], view, size, &draws);
+		hob_draw_model_only(g[1].model, NULL);
+	}
+	if (picture)
+		srv_difference_rename(picture, size, strip);
+	free(picture);
+	free(only);
+}
+
 static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 {
 	const hob_rt_instance *instances[2];
-	unsigned char *pictures[2] = {NULL, NULL};
 	unsigned draws = 0;
-	draw_view view = {.pixels = 1};
+	draw_view view = {.pixels = FINEST};
 	int size = from->size;
 	for (int i = 0; i < count; i++) {
 		if (!open_given(&g[i]))
@@ -186,17 +231,15 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 			return false;
 	}
 	hob_draw_view_around(instances, count, from->yaw, from->pitch, size * FINER, size * FINER, &view);
-	for (int i = 0; i < count; i++)
-		pictures[i] = draw_one(surface, &g[i], &view, size, &draws);
-	if (draws == 0 || !pictures[0])
-		return false;
-	if (count == 1)
-		return save(pictures[0], size, size);
-	unsigned char *strip = pictures[1] ? malloc((size_t)size * (size_t)size * 12) : NULL;
-	if (!strip)
-		return false;
-	srv_difference_strip(pictures[0], pictures[1], size, strip);
-	return save(strip, size * 3, size);
+	if (count == 2) {
+		unsigned char *strip = malloc((size_t)size * (size_t)size * 12);
+		if (!strip || !compare(surface, g, &view, size, &draws, strip) || draws == 0)
+			return false;
+		mark_renamed(surface, g, &view, size, strip);
+		return save(strip, size * 3, size);
+	}
+	unsigned char *picture = draw_one(surface, &g[0], &view, size, &draws);
+	return picture && draws > 0 && save(picture, size, size);
 }
 
 /* Reads {SKINS COUNT SHA256...} once or twice; 0 when they are invalid. */

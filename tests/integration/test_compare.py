@@ -39,6 +39,10 @@ def renamed_node(made):
     made["nodes"][3]["name"] = "claw"
 
 
+def renamed_group(made):
+    made["nodes"][0]["name"] = "machine"
+
+
 def lost_node(made):
     made["nodes"][0]["children"] = [1, 2]
     del made["nodes"][3]
@@ -83,6 +87,18 @@ PLANTED = {
     "longer": (longer_clip, [("warn", "clip", "changed", "'Walk' lasts 3 s, was 1 s")],
                {"animation_seconds": ("note", True)}),
 }
+
+
+def differs(pixel):
+    return pixel[3] == 255 and pixel[0] > 200 and pixel[2] < 60
+
+
+def ring(pixel):
+    return pixel == (20, 90, 220, 255)
+
+
+def blue(pixel):
+    return pixel[3] == 255 and pixel[2] == 235
 
 
 class Compare(Scenario):
@@ -200,8 +216,6 @@ class Compare(Scenario):
             self.put("flipped/normal.png", png(128, 206, 220))
             (self.art / "missing/color.png").unlink()
             self.daemon.sync()
-            differs = lambda pixel: pixel[3] == 255 and pixel[0] > 200 and pixel[2] < 60
-            ring = lambda pixel: pixel == (20, 90, 220, 255)
             before, after, difference = self.picture("moved", view="top")
             self.assertNotEqual(before, after)
             places = [x for row in difference for x, pixel in enumerate(row) if differs(pixel)]
@@ -226,6 +240,32 @@ class Compare(Scenario):
             before, after, difference = self.picture("same", **{"from": "latest"})
             self.assertEqual(before, after)
             self.assertFalse(any(differs(pixel) or ring(pixel) for row in difference for pixel in row))
+
+    def test_pictures_show_other_names_and_coarser_levels(self):
+        renamed = {"material": renamed_material, "group": renamed_group}
+        for name in (*renamed, "coarser"):
+            self.plant(name, robot.model())
+        with self.serve() as self.daemon:
+            self.daemon.sync()
+            for name, change in renamed.items():
+                made = robot.model()
+                change(made)
+                self.put(f"{name}/robot.gltf", robot.text(made))
+            self.put("coarser/robot.gltf.cook.json", json.dumps({"lods": {"ratio": 0.2}}))
+            self.daemon.sync()
+            tinted = []
+            for name in renamed:
+                before, after, marked = self.picture(name, view="top")
+                self.assertEqual(before, after, "a name is not seen")
+                pixels = [pixel for row in marked for pixel in row]
+                self.assertFalse(any(differs(pixel) or ring(pixel) for pixel in pixels))
+                tinted.append(sum(map(blue, pixels)))
+            self.assertGreater(tinted[0], 100)
+            self.assertLess(1.5 * tinted[0], tinted[1], "the material is that of the body, the group has the arm, too")
+            before, after, marked = self.picture("coarser", view="corner")
+            self.assertNotEqual(before, after)
+            self.assertTrue(any(differs(pixel) for row in marked for pixel in row))
+            self.assertFalse(any(blue(pixel) for row in marked for pixel in row))
 
     def hob(self, *arguments, code):
         done = subprocess.run([HOB, "diff", *arguments, "--url", f"http://127.0.0.1:{self.daemon.port}"], text=True,

@@ -220,7 +220,8 @@ export const text = {
 			'A cook without the clip is shown at rest.',
 		squares: { before: 'Before', after: 'After', difference: 'Difference' },
 		switchTo: { before: 'Show after', after: 'Show before' },
-		differenceMeaning: 'Grey: the same. Yellow to red: different. The ring marks the largest difference.',
+		differenceMeaning: 'Grey: the same. Yellow to red: different. Blue: the same under another name. ' +
+			'The ring marks the largest difference. Where the finest levels look the same, the coarsest are drawn.',
 	},
 	settings: {
 		intro: 'Changes are saved beside the model, in', introFolder: 'Changes apply to every model in this ' +

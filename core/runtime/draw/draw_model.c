@@ -42,6 +42,7 @@ struct draw_model {
 	GLint view_projection, model, normal_matrix, position_scale, uv_scale, octahedral, influences, base_color,
 		emissive, eye, factors, alpha, has, uv_matrices, irradiance, blurs;
 	draw_environment light; /* all zero: a lamp and a sky */
+	const unsigned char *only;
 };
 
 /* ---- shaders */
@@ -509,6 +510,11 @@ void hob_draw_model_light(draw_model *m, const draw_environment *environment)
 		m->light = *environment;
 }
 
+void hob_draw_model_only(draw_model *m, const unsigned char *draws)
+{
+	m->only = draws;
+}
+
 static void bind_light(const draw_model *m)
 {
 	glActiveTexture(GL_TEXTURE0 + CUBE_UNIT);
@@ -535,6 +541,8 @@ draw_counts hob_draw_model_draw(draw_model *m, hob_rt_instance *instance, const 
 	glDepthMask(GL_TRUE);
 	glDisable(GL_BLEND);
 	for (uint32_t i = 0; i < visible; i++) {
+		if (m->only && !m->only[m->visible[i]])
+			continue;
 		if (is_blended(m, m->visible[i]))
 			m->visible[blended++] = m->visible[i];
 		else
