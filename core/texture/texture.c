@@ -98,6 +98,11 @@ const char *hob_textures_libraries(void)
 #ifdef HOB_ASTC
 												   ", astcenc " HOB_ASTC
 #endif
+#if defined __aarch64__
+												   ", arm64"
+#elif !defined __x86_64__
+												   ", another processor"
+#endif
 		;
 }
 

@@ -72,7 +72,8 @@ bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, ho
 					   hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 					   hob_baked_materials *out, hob_error *err) HOB_MUST_CHECK;
 
-/* "textures 2, zstd 1.5.4, libdeflate 1.14, ...": the versions that decide output bytes, ours and the libraries'. */
+/* "textures 2, zstd 1.5.4, libdeflate 1.14, ...": the versions that decide output bytes, ours and the libraries'. Other processors
+ * than x86-64 are named, too: libraries are compiled for each, and meshoptimizer's levels of detail may then differ a little. */
 const char *hob_textures_libraries(void);
 
 #endif
