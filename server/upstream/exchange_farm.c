@@ -78,12 +78,11 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* size: UINT64_MAX: any. got: bytes that came. wrong: they are not those of the name, or not that many. */
-static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, const char *name,
-								   uint64_t *got, bool *wrong)
+/* size: UINT64_MAX: any up to `most`. got: bytes that came. wrong: they are not those of the name, or not that many. */
+static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, uint64_t most,
+								   const char *name, uint64_t *got, bool *wrong)
 {
 	srv_farm_why why = {""};
-	uint64_t most = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	reception r = {.x = x, .size = size == UINT64_MAX ? most : size, .written = true};
 	*wrong = false;
 	if (!srv_blob_begin(x->store, digest, &r.writer, &x->error))
@@ -116,13 +115,16 @@ static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, ui
 {
 	char name[SRV_FARM_BLOB_NAME];
 	srv_farm_why why;
-	uint64_t got;
+	uint64_t got, least = 64 << 20, most = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	bool wrong;
 	srv_farm_blob_name(digest, name);
-	srv_exchange_end end = fetch_once(x, digest, size, name, &got, &wrong);
+	srv_exchange_end end = fetch_once(x, digest, size, most, name, &got, &wrong);
 	if (!wrong)
 		return end;
-	end = fetch_once(x, digest, UINT64_MAX, name, &got, &wrong);
+	/* A body without end must not cost much. */
+	if (size != UINT64_MAX)
+		most = size > least ? size : least;
+	end = fetch_once(x, digest, UINT64_MAX, most, name, &got, &wrong);
 	if (wrong) {
 		(void)srv_farm_blobs_of(x->farm)->remove(x->blobs, name, &why);
 		(void)hob_fail(&x->error, CORRUPT, "the farm has other bytes than those of '%.90s'", name);
