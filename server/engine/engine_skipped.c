@@ -200,7 +200,7 @@ static void describe(srv_engine *engine, uint32_t root)
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
 		if (s->counts[i] > 0)
 			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i],
-						   (const char *)srv_model_formats[i].ending.data);
+						   srv_model_formats[i].ending.data);
 		files += s->counts[i];
 	}
 	if (files > 0)
