@@ -116,7 +116,7 @@ describe('a farm on the overview', { skip: missing() ?? withoutDashboard() ?? fa
 			await banner.getByText('Until it is back, everything is cooked on this machine. 1 result is waiting to be uploaded.').waitFor();
 			await assertAccessible(page);
 			await banner.getByRole('link', { name: 'More' }).click();
-			await page.getByRole('heading', { name: 'Farm' }).waitFor();
+			await page.getByRole('heading', { name: 'Farm', exact: true }).waitFor();
 			await page.goBack();
 		} finally {
 			await tell('thaw');

@@ -40,6 +40,16 @@ class FarmHostile(FarmScenario):
             two.sync()
             self.assertEqual((two.cooked(), meshes(two)), (0, fine))
 
+    def test_a_refusal_without_a_reason(self):
+        """As buckets answer HEAD from another region."""
+        bucket = self.bucket()
+        bucket.made = True
+        bucket.fault = lambda method, name: 400 if method == "HEAD" else None
+        with self.machine("wrong") as wrong:
+            wrong.sync()
+            facts = until(lambda: (facts := self.facts(wrong))["state"] == "barred" and facts, "a refusal")
+            self.assertIn("HEAD with 400; check region=", facts["reason"])
+
     def test_a_machine_with_another_folder(self):
         fine = self.cooked_by_one()
         (self.folder / "other/blobs").mkdir(parents=True)

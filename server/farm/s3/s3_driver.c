@@ -148,9 +148,11 @@ static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 	find_tag(a->told, "Code", code, sizeof code);
 	find_tag(a->told, "Message", message, sizeof message);
 	bool skewed = strcmp(code, "RequestTimeTooSkewed") == 0;
+	bool head = strcmp(a->asked->method, "HEAD") == 0; /* its answer has no reason */
 	/* Another region or place. It says nothing about a blob. */
-	bool elsewhere = a->status / 100 == 3 || strcmp(code, "AuthorizationHeaderMalformed") == 0;
-	if (!code[0] && (a->status == 401 || a->status == 403)) /* an answer to HEAD has no reason */
+	bool elsewhere = a->status / 100 == 3 || strcmp(code, "AuthorizationHeaderMalformed") == 0 ||
+					 (head && a->status == 400);
+	if (!code[0] && (a->status == 401 || a->status == 403))
 		snprintf(message, sizeof message, "check access_key, secret_key and this machine's clock");
 	snprintf(why->text, sizeof why->text, "the farm's bucket answered %s with %ld%s%s%s%s%s",
 			 a->asked->method, a->status, code[0] ? " " : "", code, message[0] ? ": " : "", message,
@@ -163,7 +165,7 @@ static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 		return SRV_FARM_FULL;
 	if (a->status == 404)
 		return strcmp(code, "NoSuchBucket") == 0 ? SRV_FARM_DOWN : SRV_FARM_NONE;
-	bool reads = strcmp(a->asked->method, "GET") == 0 || strcmp(a->asked->method, "HEAD") == 0;
+	bool reads = head || strcmp(a->asked->method, "GET") == 0;
 	elsewhere = elsewhere || (reads && a->status < 500 && a->status != 429);
 	if (a->status == 403 && !reads && strcmp(code, "AccessDenied") == 0)
 		return SRV_FARM_READ_ONLY;
