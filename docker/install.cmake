@@ -61,6 +61,8 @@ foreach(part client runtime)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hob-${part} COMPONENT dev)
 endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/core/client/examples/hob_fetch.c DESTINATION ${doc}/examples COMPONENT dev)
+# The documents that the headers name.
+install(FILES ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md DESTINATION ${doc} COMPONENT dev)
 
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
   -DCONFIGURATION=${docker}/hob.json -P ${docker}/uninstall.cmake VERBATIM)

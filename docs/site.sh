@@ -37,6 +37,7 @@ nav:
       - Settings: settings.md
       - Source formats: formats.md
       - HTTP API: http.md
+      - Metrics: metrics.md
       - Cooked file formats: FORMATS.md
       - Runtime: runtime.md
       - Comparison: comparison.md

@@ -12,7 +12,10 @@
  *     hobc_get(client, "art/props/duck.glb", "meshes", on_blob, app, NULL);
  *     for (;;) { hobc_update(client, 0); draw(); }
  *
- * A reload is a proposal: on_event says that there is something newer; when to fetch and to swap is the program's choice. */
+ * A reload is a proposal: on_event says that there is something newer; when to fetch and to swap is the program's choice.
+ *
+ * The daemon's interface is in openapi.json: share/doc/hob where Hob is installed, /usr/share/doc/hob-dev from Debian packages,
+ * schema in the sources. */
 #ifndef HOB_CLIENT_H
 #define HOB_CLIENT_H
 
@@ -103,10 +106,9 @@ typedef enum hobc_event_kind {
 /* Valid during the callback. Strings are "" if the daemon did not send them. */
 typedef struct hobc_event {
 	hobc_event_kind kind;
-	const char *asset; /* root/path */
-	const char
-		*change; /* cooked, recovered, previewed, failed, removed ...: schema/openapi.json, AssetEvent */
-	const char *state; /* fresh, stale, failed, ... */
+	const char *asset;	/* root/path */
+	const char *change; /* cooked, recovered, previewed, failed, removed ...: openapi.json, AssetEvent */
+	const char *state;	/* fresh, stale, failed, ... */
 	uint64_t rev;
 	/* 1: outputs were published, as after every cook, recovery, preview and return of a file: fetch those whose hash differs
 	 * from what is shown. 0: the outputs are unchanged, and only the state differs. */

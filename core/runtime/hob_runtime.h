@@ -24,7 +24,10 @@
  * Conventions: metres, seconds, radians; right-handed, Y up. Matrices are 16 floats, column-major, for column
  * vectors (m[12..14] is the translation). Quaternions are x y z w. Ids are u32; HOB_RT_NONE is no id. A node's
  * world transform ("global") is the product of the locals from its root down. Calls that may fail return false
- * and fill *error (which may be NULL); passing an id out of range or a NULL object is a bug and asserts. */
+ * and fill *error (which may be NULL); passing an id out of range or a NULL object is a bug and asserts.
+ *
+ * The file formats are in FORMATS.md: share/doc/hob where Hob is installed, /usr/share/doc/hob-dev from Debian packages, schema in
+ * the sources. */
 #ifndef HOB_RUNTIME_H
 #define HOB_RUNTIME_H
 
@@ -194,8 +197,8 @@ uint32_t hob_rt_parent(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE
 const uint32_t *hob_rt_scene_roots(const hob_rt_asset *asset, uint32_t scene, uint32_t *count);
 const char *hob_rt_scene_name(const hob_rt_asset *asset, uint32_t scene);
 
-/* Records of the packed format (schema/formats/FORMATS.md describes each field); a classic file's are made on
- * opening. Their `name` fields are offsets: the functions below give the text. */
+/* Records of the packed format (FORMATS.md describes each field); a classic file's are made on opening. Their `name` fields are
+ * offsets: the functions below give the text. */
 const hob_pk_material *hob_rt_material(const hob_rt_asset *asset, uint32_t material);
 const char *hob_rt_material_name(const hob_rt_asset *asset, uint32_t material);
 const hob_pk_texref *hob_rt_texref(const hob_rt_asset *asset, uint32_t texref);
@@ -226,7 +229,7 @@ const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *cou
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
 /* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be drawn as fine as it
- * needs, without cracks (schema/formats/FORMATS.md, cluster_set). */
+ * needs, without cracks (FORMATS.md, cluster_set). */
 typedef struct hob_rt_clusters {
 	const hob_pk_cluster_group *groups; /* [group_count] coarsest first; cluster_first counts from 0 */
 	const uint32_t *sources;			/* [cluster_count] group, or HOB_RT_NONE */
@@ -439,8 +442,7 @@ uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], cons
  * good              [group_count] room for the function
  * out               [cluster_count] out: clusters in ascending order
  * Returns           how many.
- * Cost              at most 1 ns a cluster, less where groups are good enough; no tree, no state. tests/bench/RESULTS.md has 10
- *                   million triangles. */
+ * Cost              at most 1 ns a cluster, less where groups are good enough; no tree, no state. */
 uint32_t hob_rt_choose_clusters(const hob_rt_clusters *clusters, const float global[16], const float eye[3],
 								float pixels_per_radian, float pixels, uint8_t *good, uint32_t *out);
 /* Writes a cluster's triangles as indices like those of a level, at most 3 * 255. Returns how many. */

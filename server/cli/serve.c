@@ -300,10 +300,12 @@ static bool logs_json(const daemon_state *d)
 static void begin_to_serve(daemon_state *d, const paint *p)
 {
 	const char *url = srv_http_url(d->http);
-	if (srv_serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d))
+	bool keys = srv_serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d),
+		 banner = !logs_json(d);
+	if (keys && banner)
 		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", p->accent, p->off, p->dim,
 			   p->off);
-	if (!logs_json(d))
+	if (banner)
 		printf("\n");
 	fflush(stdout);
 	srv_serve_notify_ready(&d->notify);

@@ -1,10 +1,11 @@
-"""From a save in real Blender to the picture: the sample renderer shows what was saved, and keeps the last good picture."""
+"""From a save in real Blender to the picture: the sample renderer shows what was saved, and keeps the last good picture. And from
+what is on screen there, without a save."""
 import os
 import subprocess
 import time
 import unittest
 
-from hobtest import main, until
+from hobtest import PROJECT, main, until
 from test_blend import HAS_BLENDER, BlenderScenario
 from test_draw import difference
 from test_live_draw import LIVE, Live, shown
@@ -25,6 +26,23 @@ begin = time.monotonic()
 bpy.ops.wm.open_mainfile(filepath={path!r})
 bpy.ops.export_scene.gltf(filepath={out!r})
 print("export took", time.monotonic() - begin)
+"""
+# The add-on: a save, an edit that is not saved, and the end of it.
+ADD_ON = """
+import sys
+sys.path.insert(0, {folder!r})
+import addon_utils, bpy
+for name in ("io_scene_gltf2", "hob_link"):
+    addon_utils.enable(name, default_set=True, handle_error=lambda error: sys.exit(repr(error)))
+settings = bpy.context.preferences.addons["hob_link"].preferences
+settings.url, settings.folder, settings.user = {url!r}, {art!r}, "ann"
+bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False)
+""" + SCENE + """
+bpy.ops.wm.save_as_mainfile(filepath={blend!r})
+cube.scale = (1, 1, 0.2)
+bpy.ops.hob.live()
+input()
+bpy.ops.hob.live()
 """
 
 
@@ -53,6 +71,30 @@ class BlendDraw(BlenderScenario):
             self.put("scene.blend", whole)
             self.assertEqual(live.settled(daemon, "art/scene.blend"), pictures[-1])
             self.assertEqual(live.end(), 0)
+
+    def test_what_is_on_screen_in_blender_is_drawn_without_a_save(self):
+        with self.serve("--live") as daemon:
+            script = self.folder / "drive.py"
+            script.write_text(ADD_ON.format(folder=str(PROJECT / "web/blender"), url=f"http://127.0.0.1:{daemon.port}", art=str(self.art),
+                                            blend=str(self.folder / "thing.blend"), color=(0.8, 0.1, 0.1, 1), scale=(1, 1, 1)))
+            home = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder)}
+            with subprocess.Popen(["blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", "3", "--python", str(script)],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=home) as blender:
+                self.addCleanup(blender.kill)
+                said = []
+                for line in blender.stdout:
+                    said.append(line)
+                    if line.startswith("hob: ") and "live/ann" in line:
+                        break
+                self.assertRegex(said[-1], r"^hob: cooked live/ann/art/thing\.glb\.glb: 12 triangles", "".join(said))
+                saved = Live(daemon.port, "art/thing.glb", self.folder / "saved.png")
+                shown_live = Live(daemon.port, "live/ann/art/thing.glb.glb", self.folder / "live.png")
+                pictures = [saved.settled(daemon, "art/thing.glb"), shown_live.settled(daemon, "live/ann/art/thing.glb.glb")]
+                self.assertGreater(difference(*pictures), 0.5)
+                blender.communicate("\n")
+            self.assertEqual(blender.returncode, 0)
+            until(lambda: list(daemon.assets()) == ["art/thing.glb"], "what was shown live is gone")
+            self.assertEqual((saved.end(), shown_live.end()), (0, 0))
 
     def test_times_beside_blenders_own_export(self):
         """Prints how long a save takes to become a blob, and a process of Blender to export the same file. No limit: for people."""

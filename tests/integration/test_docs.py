@@ -121,6 +121,19 @@ class Docs(unittest.TestCase):
         self.assertEqual(set(re.findall(r"`hob ([a-z]+)", text)) - commands - {"help"}, set(), "commands that do not exist")
         self.assertEqual({name for name in commands if f"`hob {name}" not in text}, set(), "commands that the page leaves out")
 
+    def test_each_page_says_what_its_readers_look_for(self):
+        def text(name):
+            return (DOCS / name).read_text()
+
+        for name in ("start-artists.md", "start-c.md", "start-threejs.md", "start-python.md", "start-ci.md", "concepts.md"):
+            self.assertLessEqual(len(text(name).splitlines()), 150, f"{name} is longer than a page")
+        for name, words in (("concepts.md", ["─►"]), ("start-ci.md", ["## GitHub", "## GitLab", "## Jenkins"]),
+                            ("operations.md", ["systemctl", "## Docker", "proxy_pass", "hob token create", "## Backup", "## Monitoring", "## Sizing"]),
+                            ("comparison.md", ["gltfpack", "glTF-Transform", "sccache"]), ("runtime.md", ["hob_runtime.h"])):
+            self.assertEqual([word for word in words if word not in text(name)], [], name)
+        head = (PROJECT / "CHANGELOG.md").read_text().partition("\n## ")[0]
+        self.assertEqual([word for word in ("HTTP", "Cooked files", "cache", "Settings") if word not in head], [])
+
     @unittest.skipUnless(shutil.which("git") and shutil.which("curl"), "there is no git or no curl")
     def test_the_report_of_a_pull_request(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-branch-"))
@@ -182,7 +195,7 @@ class Docs(unittest.TestCase):
     def test_files_that_are_named_exist(self):
         lost = []
         for page in DOCS.glob("*.md"):
-            if page.name in ("http.md", "settings.md", "formats.md"):
+            if page.name in ("http.md", "settings.md", "formats.md", "metrics.md"):
                 continue
             for name in re.findall(r"`((?:core|docker|schema|server|tests|web)/[\w./-]+)`", page.read_text()):
                 if not (PROJECT / name).exists():

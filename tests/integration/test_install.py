@@ -105,6 +105,15 @@ class Install(Scenario):
         self.run_in("cmake", "--build", "b")
         self.run_in(str(self.folder / "b/client"))
 
+    def test_documents_that_the_headers_name_come_with_them(self):
+        prefix = self.folder / "dev"
+        self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix), "--component", "dev")
+        headers = list((prefix / "include/hob").rglob("hob_*.h"))
+        self.assertEqual(len(headers), 2)
+        named = {name for header in headers for name in re.findall(r"[\w./-]+\.(?:md|json)\b", header.read_text())}
+        self.assertEqual(named, {"FORMATS.md", "openapi.json"})
+        self.assertEqual({name for name in named if not (prefix / "share/doc/hob" / name).exists()}, set())
+
     def test_uninstalled_without_a_trace_but_for_what_was_edited(self):
         prefix = self.folder / "prefix"
         uninstall = ("cmake", f"-DMANIFEST={self.folder}/manifest", f"-DCONFIGURATION={ROOT}/docker/hob.json",

@@ -38,6 +38,8 @@ class Monitoring(Scenario):
         names = metrics_in("\n".join([*asked, *QUERIES]))
         self.assertGreater(len(names), 20)
         self.assertEqual(names - served, set())
+        documented = set(re.findall(r"^\| `(\w+)` \|", (PROJECT / "docs/metrics.md").read_text(), re.M))
+        self.assertEqual(served - documented, set())
 
     def test_the_dashboard_is_one(self):
         board = json.loads((FOLDER / "grafana.json").read_text())

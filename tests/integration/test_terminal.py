@@ -246,6 +246,16 @@ class Terminal(Scenario):
         self.assertEqual(job.hear(), "ended 0\n")
         self.assertNotIn("Keys", job.text)
 
+    def test_a_log_of_json_is_nothing_else_in_a_terminal(self):
+        job = Job(HOB, "serve", self.art, "--listen", "127.0.0.1:0", "--cache", self.cache, "--log", "json")
+        self.addCleanup(job.close)
+        shown = job.wait(r"(?s).*\"ready\".*?\n").group()
+        job.wait_modes(True)
+        job.press("q")
+        self.assertEqual(job.hear(), "ended 0\n")
+        shown += job.wait(r"(?s).*\"stopped\".*?\n").group()
+        self.assertEqual([line for line in shown.splitlines() if not line.startswith("{")], [])
+
     def fifo(self):
         os.mkfifo(self.folder / "fifo")
         fd = os.open(self.folder / "fifo", os.O_RDWR)
