@@ -79,7 +79,7 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 {
 	hobc_client *client = (hobc_client *)user;
 	struct addrinfo hints;
-	char service[8];
+	char service[24]; /* room for any number */
 	plain *p = (plain *)hobc_alloc(client, sizeof *p);
 	(void)tls;
 	if (!p)
