@@ -14,7 +14,7 @@ from hobtest import HOB, Scenario, amount, built_with, main, meshes, obj_text, u
 
 WORKER = str(pathlib.Path(HOB).resolve().with_name("hob-worker"))
 ROUNDS = int(os.environ.get("HOB_ROUNDS", amount(12, 200)))
-MODELS, TRIANGLES = 20, 20000
+MODELS, TRIANGLES, LARGE = 20, 20000, 100000
 BLAME = {"failed", "quarantined"}
 
 
@@ -35,7 +35,7 @@ class Outside(Scenario):
         self.done, self.blamed = dict.fromkeys(self.evils, 0), []
 
         # Seconds of a cook: long for this machine as it is now.
-        self.put("good-0.obj", obj_text(TRIANGLES))
+        self.put("good-0.obj", obj_text(LARGE))
         began = time.monotonic()
         with self.serve("--jobs", "1") as daemon:
             daemon.sync()
@@ -78,7 +78,7 @@ class Outside(Scenario):
 
     def no_memory(self, daemon, before):
         self.group.leave_memory(8 << 20)
-        self.put("good-0.obj", obj_text(5 * TRIANGLES, shift=self.chance.random()))
+        self.put("good-0.obj", obj_text(LARGE, shift=self.chance.random()))
         self.hurts(daemon, before)
         self.group.leave_memory(None)
 
