@@ -216,6 +216,8 @@ static void drop_unused_uvs(hob_model *model)
 
 /* ---- meshes: each on its own, largest first */
 
+enum { ALONE = 3 << 16 }; /* indices: smaller meshes are not worth several threads */
+
 typedef struct mesh_job {
 	cook *c;
 	hob_mesh_options options;
@@ -223,6 +225,7 @@ typedef struct mesh_job {
 	hob_notes **notes; /* by mesh; NULL: it has no notes */
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
 	uint32_t *failed;  /* by thread, HOB_NONE = none */
+	uint32_t done;	   /* of `order` */
 } mesh_job;
 
 static bool has_picture(const hob_material *material, hob_slot slot)
@@ -248,7 +251,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 {
 	mesh_job *job = context;
 	cook *c = job->c;
-	uint32_t id = job->order[index];
+	uint32_t id = job->order[job->done + index];
 	if (job->twin[id] != id)
 		return;
 	hob_arena *result = &c->memory->mesh_result[thread];
@@ -300,6 +303,27 @@ static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
 		order[i] = keys[i].id;
 	*out = order;
 	return true;
+}
+
+/* Bakes meshes that are larger than all that follow together one after the other, each with all threads; then the rest, a
+ * thread for each. */
+static void bake_in_order(mesh_job *job)
+{
+	const hob_model *model = &job->c->model;
+	const hob_parallel *parallel = job->c->request->parallel;
+	uint64_t rest = 0;
+	for (uint32_t i = 0; i < model->mesh_count; i++)
+		rest += model->meshes[i].index_count;
+	job->options.parallel = parallel;
+	for (; job->done < model->mesh_count; job->done++) {
+		uint32_t size = model->meshes[job->order[job->done]].index_count;
+		rest -= size;
+		if (size < ALONE || size <= rest)
+			break;
+		bake_mesh(job, 0, 0);
+	}
+	job->options.parallel = NULL;
+	hob_parallel_for(parallel, model->mesh_count - job->done, bake_mesh, job);
 }
 
 static bool find_twins(cook *c, uint32_t **out, hob_error *err)
@@ -373,7 +397,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 	memset(job.failed, 0xFF, threads * sizeof *job.failed);
 	if (!order_by_size(c, &job.order, err) || !find_twins(c, &job.twin, err))
 		return false;
-	hob_parallel_for(c->request->parallel, count, bake_mesh, &job);
+	bake_in_order(&job);
 	uint32_t worst = HOB_NONE;
 	for (uint32_t t = 0; t < threads; t++)
 		if (job.failed[t] < worst) {

@@ -350,7 +350,8 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 						   .ratio = o->lod_ratio,
 						   .error = o->lod_error,
 						   .lock_border = o->lod_lock_border,
-						   .encoded = o->encoded};
+						   .encoded = o->encoded,
+						   .parallel = o->parallel};
 	hob_lod_end end;
 	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, passing, b->err))
 		return false;

@@ -32,6 +32,7 @@ typedef struct hob_mesh_options {
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
 	bool
 		only_streams; /* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
+	const hob_parallel *parallel; /* threads within a large mesh; NULL: the calling one */
 } hob_mesh_options;
 
 /* Bakes one mesh.
@@ -44,7 +45,8 @@ typedef struct hob_mesh_options {
  *           corners at one place are gone, as are vertices that nothing uses; a mesh without indices keeps its vertices, for
  *           its bounds, and has one empty level.
  * Errors    MEMORY. *out is then untouched.
- * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first.
+ * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first. A mesh that is larger than all
+ *           others together is better run alone with `parallel`. The result is the same.
  * Cost      2 to 4 microseconds a triangle with levels, most of it for measuring their errors; 0.2 without.
  * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets built;
  *           meshoptimizer allocates up to 170 bytes a vertex of its own beside. */

@@ -272,8 +272,8 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 	}
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
 							 part->index_count, &b->measuring, &full, b->err) ||
-		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, &b->measuring, distance,
-							   b->err))
+		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, NULL, &b->measuring,
+							   distance, b->err))
 		return false;
 	if (*distance > (double)FLT_MAX)
 		a->count = 0;

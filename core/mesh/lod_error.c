@@ -11,7 +11,9 @@ enum {
 	MAX_AROUND = 32,
 	FEW = 256,
 	MANY = 1000,
-	SMALL = 20000
+	SMALL = 20000,
+	SLICED = 1 << 16,
+	SLICES = 32
 };
 /* Points that are this much of the farthest away are climbed from: their triangles may have the highest ridge. */
 static const double peak_share = 0.8;
@@ -34,6 +36,18 @@ typedef struct sweep {
 	peak_t peaks[PEAKS];
 	uint32_t peak_count;
 } sweep_t;
+
+/* Looks for number i of what there is to look for. */
+typedef void (*look_fn)(sweep_t *s, const void *context, uint32_t i);
+
+/* A long loop in parts that do not depend on the number of threads. */
+typedef struct sliced {
+	const sweep_t *from; /* as each slice begins, but without its peaks */
+	look_fn each;
+	const void *context;
+	uint32_t count;
+	sweep_t slices[SLICES];
+} sliced_t;
 
 static hob_vec3 point_of(const float *positions, const uint32_t corner[3], double v, double w)
 {
@@ -68,6 +82,37 @@ static double look(sweep_t *s, const uint32_t corner[3], double v, double w, dou
 		keep_peak(s, corner, v, w, distance);
 	s->farthest = distance > s->farthest ? distance : s->farthest;
 	return distance;
+}
+
+static void run_slice(void *context, uint32_t index, uint32_t thread)
+{
+	sliced_t *sliced = context;
+	sweep_t *s = &sliced->slices[index];
+	(void)thread;
+	*s = *sliced->from;
+	s->peak_count = 0;
+	uint32_t end = (uint32_t)((uint64_t)sliced->count * (index + 1) / SLICES);
+	for (uint32_t i = (uint32_t)((uint64_t)sliced->count * index / SLICES); i < end; i++)
+		sliced->each(s, sliced->context, i);
+}
+
+static void look_at_all(sweep_t *s, look_fn each, const void *context, uint32_t count,
+						const hob_parallel *parallel)
+{
+	if (count < SLICED) {
+		for (uint32_t i = 0; i < count; i++)
+			each(s, context, i);
+		return;
+	}
+	sliced_t sliced = {.from = s, .each = each, .context = context, .count = count};
+	hob_parallel_for(parallel, SLICES, run_slice, &sliced);
+	for (uint32_t i = 0; i < SLICES; i++) {
+		const sweep_t *slice = &sliced.slices[i];
+		for (uint32_t k = 0; k < slice->peak_count; k++)
+			keep_peak(s, slice->peaks[k].corner, slice->peaks[k].v, slice->peaks[k].w,
+					  slice->peaks[k].distance);
+		s->farthest = slice->farthest > s->farthest ? slice->farthest : s->farthest;
+	}
 }
 
 /* Goes uphill from a point within its triangle, by steps that halve. */
@@ -191,34 +236,48 @@ static void begin_at(sweep_t *s, uint32_t vertex)
 		s->hint = s->to->fan[s->to->fan_first[vertex]];
 }
 
-static void look_from_level_triangle(sweep_t *s, const hob_surface *level, uint32_t t, double spacing,
-									 double typical, uint32_t least)
+/* The triangles of a level, looked from. */
+typedef struct level_look {
+	const hob_surface *level;
+	double spacing, typical;
+	uint32_t least;
+} level_look_t;
+
+static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t)
 {
-	const uint32_t *corner = level->corners + 3 * (size_t)t;
+	const level_look_t *l = context;
+	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
 	begin_at(s, corner[0]);
-	look_from_triangle(s, corner, spacing, typical, least);
+	look_from_triangle(s, corner, l->spacing, l->typical, l->least);
 }
 
-static void look_from_level(sweep_t *s, const hob_surface *level, double spacing)
+static void look_from_other_level_triangles(sweep_t *s, const void *context, uint32_t t)
 {
-	uint32_t count = level->triangle_count, least = count < FEW ? 2 : count < MANY ? 1 : 0;
-	double typical = sqrt(2 * area_of(level) / count);
+	if (t % STRIDE != 0)
+		look_from_level_triangle(s, context, t);
+}
+
+static void look_from_level(sweep_t *s, const hob_surface *level, double spacing,
+							const hob_parallel *parallel)
+{
+	uint32_t count = level->triangle_count;
+	level_look_t from = {level, spacing, sqrt(2 * area_of(level) / count),
+						 count < FEW	? 2
+						 : count < MANY ? 1
+										: 0};
 	for (uint32_t t = 0; t < count; t += STRIDE)
-		look_from_level_triangle(s, level, t, spacing, typical, least);
-	for (uint32_t t = 0; t < count; t++)
-		if (t % STRIDE != 0)
-			look_from_level_triangle(s, level, t, spacing, typical, least);
+		look_from_level_triangle(s, &from, t);
+	look_at_all(s, look_from_other_level_triangles, &from, count, parallel);
 }
 
-static void look_from_wide(sweep_t *s, const hob_lod_full *full)
+static void look_from_wide(sweep_t *s, const void *context, uint32_t i)
 {
-	for (uint32_t i = 0; i < full->wide_count; i++) {
-		const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
-		/* Collapses change the triangles around a lost vertex and no others. */
-		if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
-			!hob_surface_has(s->to, corner[2]))
-			look_from_triangle(s, corner, full->spacing, full->spacing, 0);
-	}
+	const hob_lod_full *full = context;
+	const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
+	/* Collapses change the triangles around a lost vertex and no others. */
+	if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
+		!hob_surface_has(s->to, corner[2]))
+		look_from_triangle(s, corner, full->spacing, full->spacing, 0);
 }
 
 /* A neighbour that is left is where a lost vertex went, or near that. */
@@ -239,20 +298,37 @@ static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level
 	return full->seen_count > points ? full->seen_count / points : 1;
 }
 
-/* before   by place: whether the level before has it; NULL: all have */
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before)
+/* The lost vertices, looked from. */
+typedef struct lost_look {
+	const hob_lod_full *full;
+	const uint8_t *before; /* by place: whether the level before has it; NULL: all have */
+	uint32_t old;		   /* stride */
+} lost_look_t;
+
+static void look_from_lost_vertex(sweep_t *s, const void *context, uint32_t v)
 {
-	uint32_t count = full->seen_count, old = before ? stride_of_old(full, s->to) : 1;
-	for (uint32_t stride = STRIDE; stride > 0; stride = stride > 1 ? 1 : 0)
-		for (uint32_t v = 0; v < count; v += stride) {
-			if (hob_surface_has(s->to, v) || (stride == 1 && v % STRIDE == 0))
-				continue;
-			if (stride == 1 && old > 1 && !before[v] && v % old != 0)
-				continue;
-			const uint32_t alone[3] = {v, v, v};
-			begin_beside(s, &full->surface, v);
-			look(s, alone, 0, 0, peak_share * s->farthest);
-		}
+	const lost_look_t *l = context;
+	if (hob_surface_has(s->to, v))
+		return;
+	const uint32_t alone[3] = {v, v, v};
+	begin_beside(s, &l->full->surface, v);
+	look(s, alone, 0, 0, peak_share * s->farthest);
+}
+
+static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint32_t v)
+{
+	const lost_look_t *l = context;
+	if (v % STRIDE != 0 && (l->old == 1 || l->before[v] || v % l->old == 0))
+		look_from_lost_vertex(s, context, v);
+}
+
+static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before,
+									const hob_parallel *parallel)
+{
+	lost_look_t lost = {full, before, before ? stride_of_old(full, s->to) : 1};
+	for (uint32_t v = 0; v < full->seen_count; v += STRIDE)
+		look_from_lost_vertex(s, &lost, v);
+	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
 }
 
 /* Where a whole limb is gone, it is farthest away somewhere inside the triangles around the farthest vertices. */
@@ -349,19 +425,20 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known)
+static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known,
+					  const hob_parallel *parallel)
 {
 	sweep_t from_full = {
 		.positions = full->positions, .to = level, .farthest = known > full->least ? known : full->least};
-	look_from_lost_vertices(&from_full, full, before);
+	look_from_lost_vertices(&from_full, full, before, parallel);
 	look_around_lost_vertices(&from_full, &full->surface);
-	look_from_wide(&from_full, full);
+	look_at_all(&from_full, look_from_wide, full, full->wide_count, parallel);
 	climb_all(&from_full);
 	sweep_t from_level = {.positions = level->positions,
 						  .to = &full->surface,
 						  .corners_are_near = true,
 						  .farthest = from_full.farthest};
-	look_from_level(&from_level, level, full->spacing);
+	look_from_level(&from_level, level, full->spacing, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
 }
@@ -389,8 +466,8 @@ static uint8_t *mark_places(const hob_lod_full *full, const uint32_t *indices, u
 }
 
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known, hob_arena *arena,
-						   double *distance, hob_error *err)
+						   const uint32_t *before, uint32_t before_count, double known,
+						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_error *err)
 {
 	if (full->surface.triangle_count == 0) {
 		*distance = known;
@@ -403,7 +480,7 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 		return hob_fail_memory(err, arena, "the error of a level of detail");
 	bool ok = build_level(full, indices, index_count, arena, &level, err);
 	if (ok)
-		*distance = level.triangle_count > 0 ? measure(full, &level, marks, known) : HUGE_VAL;
+		*distance = level.triangle_count > 0 ? measure(full, &level, marks, known, parallel) : HUGE_VAL;
 	hob_arena_restore(arena, mark);
 	return ok;
 }
@@ -425,37 +502,64 @@ static void add_place(found_t *found, uint32_t place)
 	found->count++;
 }
 
-static void find_lost(const hob_lod_full *full, const hob_surface *level, double limit, found_t *found)
+/* By place and by triangle of the level: far from the other surface. Each number is looked at by one slice alone. */
+typedef struct far_look {
+	const hob_lod_full *full;
+	const hob_surface *level;
+	double limit;
+	uint8_t *far; /* [full->seen_count] */
+	uint32_t *
+		blame; /* [level->triangle_count] the nearest triangle of the full mesh, as a hint; HOB_NONE: not far */
+} far_look_t;
+
+static void look_whether_far(sweep_t *s, const void *context, uint32_t v)
 {
-	sweep_t there = {.to = level}, back = {.to = &full->surface};
-	for (uint32_t v = 0; v < full->seen_count; v++) {
-		if (hob_surface_has(level, v))
-			continue;
-		begin_beside(&there, &full->surface, v);
-		hob_vec3 p = hob_vec3_load(full->positions + 3 * (size_t)v);
-		if (hob_surface_distance(level, p, limit, limit, &there.hint) > limit)
+	const far_look_t *l = context;
+	if (hob_surface_has(l->level, v))
+		return;
+	begin_beside(s, &l->full->surface, v);
+	hob_vec3 p = hob_vec3_load(l->full->positions + 3 * (size_t)v);
+	l->far[v] = hob_surface_distance(l->level, p, l->limit, l->limit, &s->hint) > l->limit;
+}
+
+static void look_whether_level_is_far(sweep_t *s, const void *context, uint32_t t)
+{
+	const far_look_t *l = context;
+	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
+	begin_at(s, corner[0]);
+	hob_vec3 p = point_of(l->level->positions, corner, 1.0 / 3, 1.0 / 3);
+	bool far = hob_surface_distance(&l->full->surface, p, l->limit, l->limit, &s->hint) > l->limit;
+	l->blame[t] = far ? s->hint : HOB_NONE;
+}
+
+static void find_lost(const far_look_t *l, const hob_parallel *parallel, found_t *found)
+{
+	const hob_lod_full *full = l->full;
+	sweep_t there = {.to = l->level}, back = {.to = &full->surface};
+	look_at_all(&there, look_whether_far, l, full->seen_count, parallel);
+	look_at_all(&back, look_whether_level_is_far, l, l->level->triangle_count, parallel);
+	for (uint32_t v = 0; v < full->seen_count; v++)
+		if (l->far[v])
 			add_place(found, v);
-	}
-	for (uint32_t t = 0; t < level->triangle_count; t++) {
-		const uint32_t *corner = level->corners + 3 * (size_t)t;
-		begin_at(&back, corner[0]);
-		hob_vec3 p = point_of(level->positions, corner, 1.0 / 3, 1.0 / 3);
-		bool far = hob_surface_distance(&full->surface, p, limit, limit, &back.hint) > limit;
-		for (uint32_t k = 0; far && k < 3; k++)
-			add_place(found, full->surface.corners[back.hint + k]);
-	}
+	for (uint32_t t = 0; t < l->level->triangle_count; t++)
+		for (uint32_t k = 0; l->blame[t] != HOB_NONE && k < 3; k++)
+			add_place(found, full->surface.corners[l->blame[t] + k]);
 }
 
 bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
-						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena, hob_error *err)
+						uint32_t *places, uint32_t room, uint32_t *count, const hob_parallel *parallel,
+						hob_arena *arena, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
 	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->vertex, places, room, 0};
+	far_look_t l = {full, NULL, limit, HOB_NEW(arena, uint8_t, full->seen_count),
+					HOB_NEW(arena, uint32_t, index_count / 3)};
 	hob_surface level;
-	bool ok = found.taken ? build_level(full, indices, index_count, arena, &level, err)
-						  : hob_fail_memory(err, arena, "the error of a level of detail");
+	bool ok = found.taken && l.far && l.blame ? build_level(full, indices, index_count, arena, &level, err)
+											  : hob_fail_memory(err, arena, "the error of a level of detail");
+	l.level = &level;
 	if (ok && level.triangle_count > 0)
-		find_lost(full, &level, limit, &found);
+		find_lost(&l, parallel, &found);
 	*count = found.count;
 	hob_arena_restore(arena, mark);
 	return ok;

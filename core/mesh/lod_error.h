@@ -43,14 +43,16 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
  *              is asked at fewer places
  * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is to be stated anyway.
  *              Points nearer than that are not measured any closer, so it saves time.
+ * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there are
  * arena        restored before returning
  * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen and nothing of the
  *              level. What is stated is HOB_LOD_ERROR_MARGIN times that.
  * Errors       MEMORY.
  * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known, hob_arena *arena,
-						   double *distance, hob_error *err) HOB_MUST_CHECK;
+						   const uint32_t *before, uint32_t before_count, double known,
+						   const hob_parallel *parallel, hob_arena *arena, double *distance,
+						   hob_error *err) HOB_MUST_CHECK;
 
 /* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
  *
@@ -59,7 +61,7 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
  * count        out: how many; room + 1 when there are more
  * Errors       MEMORY. */
 bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
-						uint32_t *places, uint32_t room, uint32_t *count, hob_arena *arena,
-						hob_error *err) HOB_MUST_CHECK;
+						uint32_t *places, uint32_t room, uint32_t *count, const hob_parallel *parallel,
+						hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 
 #endif

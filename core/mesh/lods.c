@@ -13,6 +13,8 @@ static const double estimate_share = 0.7;
 /* What is farther off than this share of the farthest is to blame for it. */
 static const double limb_share = 0.4;
 
+enum { PART = 1 << 17, MAX_PARTS = 32, SHARED = 255 }; /* triangles */
+
 typedef struct chain {
 	const hob_mesh *mesh;
 	const hob_lod_options *options;
@@ -97,43 +99,123 @@ static double room_left(const chain_t *c)
 }
 
 /* The simplifier leaves alone what has three or more vertices at one place. So a held vertex gets two more there, which no
- * triangle names. Returns the number of vertices. */
-static uint32_t hold(const chain_t *c, part_t *part)
+ * triangle names. Returns the number of vertices.
+ * shared   [vertex_count] by first vertex at a place: held as well; NULL: none */
+static uint32_t hold(const chain_t *c, const uint8_t *shared, part_t *part)
 {
 	uint32_t count = part->vertex_count;
-	for (uint32_t v = 0; c->held_count > 0 && v < part->vertex_count; v++)
-		for (uint32_t copy = 0; copy < 2 && c->held[c->first[part->vertex[v]]]; copy++)
+	for (uint32_t v = 0; (c->held_count > 0 || shared) && v < part->vertex_count; v++) {
+		uint32_t place = c->first[part->vertex[v]];
+		for (uint32_t copy = 0; copy < 2 && (c->held[place] || (shared && shared[place] == SHARED)); copy++)
 			memcpy(part->positions + 3 * (size_t)count++, part->positions + 3 * (size_t)v, 12);
+	}
 	return count;
+}
+
+/* out->indices: [index_count], to be written */
+static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
+						  const uint8_t *shared, hob_arena *arena, attempt_t *out, hob_error *err)
+{
+	part_t part = {0};
+	hob_arena_mark mark = hob_arena_save(arena);
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count,
+				   c->held_count > 0 || shared ? 3 : 1, arena, &part, err))
+		return false;
+	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
+	out->index_count = 0;
+	if (scale > 0) {
+		float error = 0;
+		out->index_count = (uint32_t)meshopt_simplify(
+			out->indices, part.indices, index_count, part.positions, hold(c, shared, &part), 12,
+			3 * (size_t)target, (float)(room_left(c) / scale),
+			c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
+		out->error = (double)error * scale;
+		for (uint32_t i = 0; i < out->index_count; i++)
+			out->indices[i] = part.vertex[out->indices[i]];
+	}
+	hob_arena_restore(arena, mark);
+	return true;
+}
+
+/* A large step in parts that do not depend on the number of threads. */
+typedef struct parts {
+	const chain_t *chain;
+	const uint32_t *indices;
+	uint32_t index_count, target, count;
+	uint8_t *shared; /* [vertex_count] by first vertex at a place: 1 + the part that has it, or SHARED */
+	attempt_t attempts[MAX_PARTS];
+	bool failed[MAX_PARTS];
+	hob_error errors[MAX_PARTS];
+} parts_t;
+
+static uint32_t first_of_part(const parts_t *p, uint32_t part)
+{
+	return (uint32_t)((uint64_t)(p->index_count / 3) * part / p->count) * 3;
+}
+
+static void run_part(void *context, uint32_t index, uint32_t thread)
+{
+	parts_t *p = context;
+	hob_arena arena;
+	(void)thread;
+	uint32_t begin = first_of_part(p, index), count = first_of_part(p, index + 1) - begin;
+	hob_arena_init(&arena, p->chain->arena->limit);
+	p->failed[index] = !simplify_part(p->chain, p->indices + begin, count,
+									  (uint32_t)((uint64_t)p->target * count / p->index_count), p->shared,
+									  &arena, &p->attempts[index], &p->errors[index]);
+	hob_arena_release(&arena);
+}
+
+static void find_shared(parts_t *p)
+{
+	for (uint32_t part = 0; part < p->count; part++)
+		for (uint32_t i = first_of_part(p, part); i < first_of_part(p, part + 1); i++) {
+			uint8_t *owner = &p->shared[p->chain->first[p->indices[i]]], own = (uint8_t)(part + 1);
+			*owner = *owner == 0 || *owner == own ? own : SHARED;
+		}
+}
+
+/* Places where parts meet stay, for this step: the next one is cut elsewhere. */
+static bool simplify_parts(const chain_t *c, parts_t *p, attempt_t *out)
+{
+	p->shared = HOB_NEW(c->arena, uint8_t, c->mesh->vertex_count);
+	if (!p->shared)
+		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	find_shared(p);
+	for (uint32_t part = 0; part < p->count; part++)
+		p->attempts[part].indices = out->indices + first_of_part(p, part);
+	hob_parallel_for(c->options->parallel, p->count, run_part, p);
+	out->index_count = 0;
+	for (uint32_t part = 0; part < p->count; part++) {
+		const attempt_t *attempt = &p->attempts[part];
+		if (p->failed[part]) {
+			*c->err = p->errors[part];
+			return false;
+		}
+		memmove(out->indices + out->index_count, attempt->indices, attempt->index_count * sizeof(uint32_t));
+		out->index_count += attempt->index_count;
+		out->error = attempt->error > out->error ? attempt->error : out->error;
+	}
+	return true;
 }
 
 /* Simplifies as far as target and error allow; maybe not at all. */
 static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 					 attempt_t *out)
 {
-	part_t part = {0};
 	assert(target <= index_count / 3);
-	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count), .index_count = index_count};
+	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count)};
 	if (!attempt.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	parts_t parts = {.chain = c, .indices = indices, .index_count = index_count, .target = target};
+	parts.count = index_count / 3 / PART < MAX_PARTS ? index_count / 3 / PART : MAX_PARTS;
 	hob_arena_mark mark = hob_arena_save(c->arena);
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count, c->held_count > 0 ? 3 : 1,
-				   c->arena, &part, c->err))
-		return false;
-	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
-	if (scale > 0) {
-		float error = 0;
-		attempt.index_count =
-			(uint32_t)meshopt_simplify(attempt.indices, part.indices, index_count, part.positions,
-									   hold(c, &part), 12, 3 * (size_t)target, (float)(room_left(c) / scale),
-									   c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
-		attempt.error = (double)error * scale;
-		for (uint32_t i = 0; i < attempt.index_count; i++)
-			attempt.indices[i] = part.vertex[attempt.indices[i]];
-	}
+	bool ok = parts.count < 2
+				  ? simplify_part(c, indices, index_count, target, NULL, c->arena, &attempt, c->err)
+				  : simplify_parts(c, &parts, &attempt);
 	hob_arena_restore(c->arena, mark);
 	*out = attempt;
-	return true;
+	return ok;
 }
 
 static bool misses(const attempt_t *attempt, uint32_t target)
@@ -183,7 +265,8 @@ static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 	c->prepared = true;
 	double known = estimate_share * (c->estimate + attempt->error);
 	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count, c->indices, c->index_count,
-								 known > c->distance ? known : c->distance, c->arena, distance, c->err);
+								 known > c->distance ? known : c->distance, c->options->parallel, c->arena,
+								 distance, c->err);
 }
 
 /* Where a step is far worse than the simplifier thinks, and few places are to blame, simplifies again without losing those. */
@@ -197,8 +280,8 @@ static bool keep_limbs(chain_t *c, uint32_t target, attempt_t *best, double *dis
 	uint32_t *places = HOB_NEW(c->arena, uint32_t, room);
 	if (!places)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
-	if (!hob_lod_error_lost(&c->full, best->indices, best->index_count, limit, places, room, &count, c->arena,
-							c->err))
+	if (!hob_lod_error_lost(&c->full, best->indices, best->index_count, limit, places, room, &count,
+							c->options->parallel, c->arena, c->err))
 		return false;
 	if (count == 0 || count > room)
 		return true;
@@ -256,16 +339,45 @@ static bool step(chain_t *c, hob_lod_end *end)
 }
 
 /* Orders the triangles of a level for the caches. */
-static bool order(const chain_t *c, hob_lod_level *level)
+static bool order(const chain_t *c, hob_lod_level *level, hob_arena *arena, hob_error *err)
 {
 	part_t part = {0};
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, 1, c->arena,
-				   &part, c->err))
+	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, 1, arena,
+				   &part, err))
 		return false;
 	hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
 						c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST);
 	for (uint32_t i = 0; i < level->index_count; i++)
 		level->indices[i] = part.vertex[part.indices[i]];
+	return true;
+}
+
+typedef struct ordering {
+	const chain_t *chain;
+	hob_lod_level *levels;
+	bool failed[HOB_MAX_LODS];
+	hob_error errors[HOB_MAX_LODS];
+} ordering_t;
+
+static void order_level(void *context, uint32_t index, uint32_t thread)
+{
+	ordering_t *o = context;
+	hob_arena arena;
+	(void)thread;
+	hob_arena_init(&arena, o->chain->arena->limit);
+	o->failed[index] = !order(o->chain, &o->levels[index], &arena, &o->errors[index]);
+	hob_arena_release(&arena);
+}
+
+static bool order_all(chain_t *c, hob_lod_level *levels, uint32_t count)
+{
+	ordering_t ordering = {.chain = c, .levels = levels};
+	hob_parallel_for(c->options->parallel, count, order_level, &ordering);
+	for (uint32_t l = 0; l < count; l++)
+		if (ordering.failed[l]) {
+			*c->err = ordering.errors[l];
+			return false;
+		}
 	return true;
 }
 
@@ -288,10 +400,9 @@ static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 		level.index_count = 0;
 	if (c->united)
 		hob_siblings_choose(&c->siblings, c->mesh, level.indices, level.index_count);
-	bool ok = level.index_count == 0 || order(c, &level);
 	hob_arena_restore(c->arena, mark);
 	*out = level;
-	return ok;
+	return true;
 }
 
 static bool begin(chain_t *c, const hob_lod_level *level)
@@ -355,7 +466,7 @@ static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 			shown = levels[count++].index_count;
 	}
 	*level_count = count;
-	return true;
+	return order_all(c, levels + 1, count - 1);
 }
 
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,

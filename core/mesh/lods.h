@@ -2,7 +2,7 @@
 #ifndef HOB_LODS_H
 #define HOB_LODS_H
 
-#include "../model/model.h"
+#include "../model/baked.h"
 
 typedef struct hob_lod_options {
 	uint32_t max;		   /* levels at most, the full one included; 0 and 1: no further ones */
@@ -12,6 +12,7 @@ typedef struct hob_lod_options {
 	const uint8_t *locked; /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
 	bool lock_border;	   /* open borders never move */
 	bool encoded;		   /* order of each level as in bake.h */
+	const hob_parallel *parallel; /* threads; NULL: the calling one */
 } hob_lod_options;
 
 /* A level: indices into the mesh's vertices, ordered for the vertex cache and against overdraw. */
@@ -58,6 +59,8 @@ enum { HOB_LOD_SMALL = 64 };
  * end            out: why it ended
  * The levels' indices and what is needed to make them stay in `arena`. Errors: MEMORY.
  * Cost           about 2.5 microseconds a triangle of level 0 for the whole chain, more than half of it for measuring errors.
+ * Threads        options->parallel simplifies large steps in parts, measures errors and orders levels. The result does not depend on
+ *                the number of threads.
  * Memory         meshoptimizer allocates about 170 bytes per vertex and 60 per triangle of its own meanwhile. What measuring errors
  *                needs, about 90 bytes a triangle, comes after the first step.
  * Source         Garland and Heckbert 1997 (quadric error metrics) in meshopt_simplify; a chain of steps as

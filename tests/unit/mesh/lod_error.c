@@ -185,10 +185,10 @@ static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
 									&arena, &full, &err));
 	double all = 0, some = 0;
-	assert_true(hob_lod_error_measure(&full, levels[4].indices, levels[4].index_count, NULL, 0, 0, &arena,
-									  &all, &err));
+	assert_true(hob_lod_error_measure(&full, levels[4].indices, levels[4].index_count, NULL, 0, 0, NULL,
+									  &arena, &all, &err));
 	assert_true(hob_lod_error_measure(&full, levels[4].indices, levels[4].index_count, levels[3].indices,
-									  levels[3].index_count, 0, &arena, &some, &err));
+									  levels[3].index_count, 0, NULL, &arena, &some, &err));
 	assert_true(some >= 0.97 * all && some <= 1.03 * all);
 }
 
@@ -204,14 +204,14 @@ static void nothing_seen_is_no_error(void **state)
 	assert_true(hob_weld_places(place.position, place.vertex_count, &arena, first));
 	assert_true(hob_lod_error_begin(place.position, place.vertex_count, first, place.indices,
 									place.index_count, &arena, &full, &err));
-	assert_true(hob_lod_error_measure(&full, place.indices, 30, NULL, 0, 0.5, &arena, &distance, &err));
+	assert_true(hob_lod_error_measure(&full, place.indices, 30, NULL, 0, 0.5, NULL, &arena, &distance, &err));
 	assert_true(distance >= 0.5 && distance <= 0.5);
 	hob_mesh grid = shape_grid(&arena, 20, 0.1f, false, false);
 	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
 	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
 									&arena, &full, &err));
 	const uint32_t collapsed[3] = {4, 4, 5};
-	assert_true(hob_lod_error_measure(&full, collapsed, 3, NULL, 0, 0, &arena, &distance, &err));
+	assert_true(hob_lod_error_measure(&full, collapsed, 3, NULL, 0, 0, NULL, &arena, &distance, &err));
 	assert_true(isinf(distance));
 }
 

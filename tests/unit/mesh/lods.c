@@ -2,6 +2,8 @@
 #include "core/mesh/bake.h"
 #include "core/mesh/lods.h"
 
+#include <stdlib.h>
+
 static hob_arena arena, scratch;
 
 static int begin(void **state)
@@ -171,6 +173,64 @@ static void a_level_as_far_off_as_a_coarser_one_is_left_out(void **state)
 	assert_int_equal(hob_lods_drop_dominated(levels, 1), 1);
 }
 
+/* Tasks from the last to the first, by two threads: what a pool may do at worst. */
+static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
+{
+	*(uint32_t *)user += 1;
+	for (uint32_t i = count; i-- > 0;)
+		task(context, i, i % 2);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Marks the vertices of sides that one triangle alone has, and counts these sides where not both vertices were in `known`. */
+static uint32_t find_open(const uint32_t *indices, uint32_t count, const uint8_t *known, uint8_t *marks)
+{
+	uint64_t *sides = malloc(count * sizeof *sides);
+	uint32_t new_ones = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t a = indices[i], b = indices[i / 3 * 3 + (i + 1) % 3];
+		sides[i] = a < b ? a << 32 | b : b << 32 | a;
+	}
+	qsort(sides, count, sizeof *sides, by_value);
+	for (uint32_t i = 0; i < count; i++) {
+		bool alone = (i == 0 || sides[i - 1] != sides[i]) && (i + 1 == count || sides[i + 1] != sides[i]);
+		uint32_t a = (uint32_t)(sides[i] >> 32), b = (uint32_t)sides[i];
+		if (alone && known)
+			new_ones += !known[a] || !known[b];
+		else if (alone)
+			marks[a] = marks[b] = 1;
+	}
+	free(sides);
+	return new_ones;
+}
+
+static void parts_and_threads_do_not_show(void **state)
+{
+	(void)state;
+	uint32_t loops = 0;
+	hob_parallel backwards = {&loops, 2, run_backwards};
+	hob_mesh grid = shape_grid(&arena, 370, 0.1f, false, false);
+	grid.position[3 * 30000 + 2] += 3; /* a spike: the first step is taken again */
+	hob_lod_options options = {.max = 5, .ratio = 0.5f, .error = 1};
+	hob_lod_level alone[5], together[5];
+	uint32_t count = build(&grid, options, alone);
+	options.parallel = &backwards;
+	assert_int_equal(build(&grid, options, together), count);
+	assert_true(count == 5 && loops > 10);
+	uint8_t *open = HOB_NEW(&arena, uint8_t, grid.vertex_count);
+	find_open(grid.indices, grid.index_count, NULL, open);
+	for (uint32_t l = 0; l < count; l++) {
+		assert_true(alone[l].error == together[l].error && alone[l].index_count == together[l].index_count);
+		assert_memory_equal(alone[l].indices, together[l].indices, 4 * (size_t)alone[l].index_count);
+		assert_int_equal(find_open(alone[l].indices, alone[l].index_count, open, NULL), 0);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -180,6 +240,7 @@ int main(void)
 		TEST(triangles_that_open_in_motion_stay),
 		TEST(odd_meshes_end_the_chain_quietly),
 		TEST(a_level_as_far_off_as_a_coarser_one_is_left_out),
+		TEST(parts_and_threads_do_not_show),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
