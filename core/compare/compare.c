@@ -46,6 +46,14 @@ void hob_compare_say(comparison *c, compare_tone tone, const char *part, const c
 	hob_buf_printf(out, "}");
 }
 
+uint32_t hob_compare_said(const comparison *c)
+{
+	uint32_t said = 0;
+	for (int i = 0; i < TONE_COUNT; i++)
+		said += c->counts[i];
+	return said;
+}
+
 /* ---- opening */
 
 static bool open_one(hob_bytes bytes, uint32_t kind, hob_pack *out, hob_error *err)

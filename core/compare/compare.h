@@ -7,7 +7,10 @@
  *     "changes": [{"tone": "bad", "part": "clip", "change": "gone", "name": "Walk", "was": "Run", "text": "..."}...],
  *     "left_out": n }                         changes beyond the limit of a tone
  *
- * numbers: all that either side has, also those that are the same, whose tone is "same". unit: count, bytes, metres, seconds.
+ * numbers: all that either side has, also those that are the same, whose tone is "same". unit: count, bytes, metres, seconds,
+ * degrees. The last ones tell how far the two are apart and begin at 0: renamed_parts; differing_clips, _skins, _textures,
+ * _materials, _meshes, _nodes, _cameras, _lights, found again with other content; largest_move and largest_turn of a node. So
+ * each change changes a number.
  * changes: the worst first, and of one tone in the order clips and skins, textures, materials, meshes, nodes, the rest. `text` is
  * a sentence without a full stop. change: added, gone, renamed, changed; `was` is the earlier name of what was renamed.
  * part: clip, skin, texture, material, variant, mesh, node, camera, light.

@@ -99,7 +99,8 @@ bool hob_compare_clips(comparison *c)
 								.gone = TONE_BAD,
 								.added = TONE_NOTE,
 								.alike = alike_clips,
-								.changed = changed_clip};
+								.changed = changed_clip,
+								.differing = &c->tally.clips};
 	const compare_kind skins = {.part = "skin",
 								.a = c->a.skin,
 								.b = c->b.skin,
@@ -108,6 +109,7 @@ bool hob_compare_clips(comparison *c)
 								.gone = TONE_BAD,
 								.added = TONE_NOTE,
 								.alike = same_binds,
-								.changed = changed_skin};
+								.changed = changed_skin,
+								.differing = &c->tally.skins};
 	return hob_compare_kind(c, &clips) && hob_compare_kind(c, &skins);
 }

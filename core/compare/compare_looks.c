@@ -188,7 +188,8 @@ bool hob_compare_looks(comparison *c)
 								   .gone = TONE_WARN,
 								   .added = TONE_NOTE,
 								   .alike = same_picture,
-								   .changed = changed_picture};
+								   .changed = changed_picture,
+								   .differing = &c->tally.textures};
 	const compare_kind materials = {.part = "material",
 									.a = c->a.material,
 									.b = c->b.material,
@@ -196,7 +197,8 @@ bool hob_compare_looks(comparison *c)
 									.gone = TONE_WARN,
 									.added = TONE_NOTE,
 									.alike = same_looks,
-									.changed = changed_material};
+									.changed = changed_material,
+									.differing = &c->tally.materials};
 	const compare_kind variants = {
 		.part = "variant", .a = c->a.variants, .b = c->b.variants, .gone = TONE_BAD, .added = TONE_NOTE};
 	return hob_compare_kind(c, &pictures) && hob_compare_kind(c, &materials) &&

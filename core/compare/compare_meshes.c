@@ -164,6 +164,7 @@ bool hob_compare_meshes(comparison *c)
 								 .gone = TONE_WARN,
 								 .added = TONE_NOTE,
 								 .alike = alike_meshes,
-								 .changed = changed_mesh};
+								 .changed = changed_mesh,
+								 .differing = &c->tally.meshes};
 	return hob_compare_kind(c, &meshes);
 }

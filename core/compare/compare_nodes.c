@@ -90,11 +90,15 @@ static void moved(comparison *c, uint32_t a, uint32_t b, const char *called, hob
 		dot += (double)one->r[k] * (double)other->r[k];
 	way = sqrt(way);
 	double angle = 2 * acos(fmin(1, fabs(dot))) * 57.29577951;
-	if (way > 1e-5 + 1e-5 * size)
+	if (way > 1e-5 + 1e-5 * size) {
 		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none, "%s is moved by %.3g m", called, way);
-	if (angle > 0.1)
+		c->tally.move = fmax(c->tally.move, way);
+	}
+	if (angle > 0.1) {
 		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none, "%s is turned by %.3g degrees", called,
 						angle);
+		c->tally.turn = fmax(c->tally.turn, angle);
+	}
 	if (scaled)
 		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none,
 						"%s is scaled by %.4g %.4g %.4g, was %.4g %.4g %.4g", called, (double)other->s[0],
@@ -155,13 +159,17 @@ static bool compare_children(comparison *c, step at, step *stack, uint32_t *dept
 		}
 		uint32_t one = a_ids[i], other = b_ids[pairs.b_of[i]];
 		hob_str name = name_of(&c->b, other), was = name_of(&c->a, one);
-		if (!hob_str_equal(name, was))
+		bool renamed = !hob_str_equal(name, was);
+		if (renamed)
 			hob_compare_say(c, TONE_WARN, "node", "renamed", name, was, "%s is called %s now",
 							hob_compare_called(c, "node", was, one),
 							hob_compare_called(c, "node", name, other));
 		const char *called = hob_compare_called(c, "node", name, other);
+		c->tally.renamed += renamed;
+		uint32_t said = hob_compare_said(c);
 		moved(c, one, other, called, name);
 		other_things(c, one, other, called, name);
+		c->tally.nodes += hob_compare_said(c) > said;
 		if (place_of(&c->a, one)->first_child >= 0 || place_of(&c->b, other)->first_child >= 0)
 			stack[(*depth)++] = (step){one, other};
 	}
@@ -224,7 +232,8 @@ bool hob_compare_nodes(comparison *c)
 								  .in_scene = true,
 								  .gone = TONE_WARN,
 								  .added = TONE_NOTE,
-								  .changed = changed_camera};
+								  .changed = changed_camera,
+								  .differing = &c->tally.cameras};
 	const compare_kind lights = {.part = "light",
 								 .a = c->a.lights,
 								 .b = c->b.lights,
@@ -232,6 +241,7 @@ bool hob_compare_nodes(comparison *c)
 								 .in_scene = true,
 								 .gone = TONE_WARN,
 								 .added = TONE_NOTE,
-								 .changed = changed_light};
+								 .changed = changed_light,
+								 .differing = &c->tally.lights};
 	return hob_compare_kind(c, &cameras) && hob_compare_kind(c, &lights);
 }

@@ -3,13 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-/* What it means if a number goes up. COST: more expensive (and 0 is a loss), ERROR: worse, CONTENT: more of what the model is
- * made of, PLAIN: neither. */
-typedef enum meaning { COST, ERROR, CONTENT, PLAIN } meaning;
+/* What it means if a number goes up. COST: more expensive (and 0 is a loss), ERROR: worse, LOSS: something is lost, CONTENT: more
+ * of what the model is made of, PLAIN: neither. */
+typedef enum meaning { COST, ERROR, LOSS, CONTENT, PLAIN } meaning;
 
 typedef struct totals {
 	double bytes, texture_bytes, geometry_bytes, triangles, drawn, vertices, draws, meshes, materials,
-		textures, nodes, levels, error, clips, seconds, skins, joints, morphs, cameras, lights, size[3];
+		textures, missing, nodes, levels, error, clips, seconds, skins, joints, morphs, cameras, lights,
+		size[3];
 } totals;
 
 static void count_meshes(const compare_files *f, totals *t)
@@ -63,8 +64,11 @@ static totals count(const compare_files *f)
 				.joints = f->joints.count,
 				.cameras = f->cameras.count,
 				.lights = f->lights.count};
-	for (uint32_t i = 0; i < f->image.count; i++)
-		t.texture_bytes += (double)HOB_PACK_AT(hob_pk_image, f->image, i)->bytes;
+	for (uint32_t i = 0; i < f->image.count; i++) {
+		const hob_pk_image *image = HOB_PACK_AT(hob_pk_image, f->image, i);
+		t.texture_bytes += (double)image->bytes;
+		t.missing += image->flags & HOB_PK_IMAGE_PLACEHOLDER ? 1 : 0;
+	}
 	t.bytes = t.texture_bytes + (double)(f->meshes.file.size + f->materials.file.size + f->scene.file.size +
 										 f->animations.file.size);
 	for (uint32_t i = 0; i < f->clip.count; i++) {
@@ -89,6 +93,8 @@ static const char *tone_of(meaning what, double from, double to, const char *sav
 		return "same";
 	if (what == COST || what == ERROR)
 		return to > from ? "warn" : to > 0 || what == ERROR ? saving : "bad";
+	if (what == LOSS)
+		return to > from ? "bad" : saving;
 	if (what == CONTENT)
 		return to > from ? "note" : to > 0 ? "warn" : "bad";
 	return "note";
@@ -110,6 +116,7 @@ static void put(hob_buf *out, const char *name, const char *unit, double from, d
 void hob_compare_numbers(comparison *c, hob_buf *out)
 {
 	totals a = count(&c->a), b = count(&c->b);
+	const compare_tally *tally = &c->tally;
 	const char *saving = c->counts[TONE_BAD] + c->counts[TONE_WARN] > 0 ? "note" : "good";
 	const struct {
 		const char *name, *unit;
@@ -126,6 +133,7 @@ void hob_compare_numbers(comparison *c, hob_buf *out)
 		{"meshes", "count", CONTENT, a.meshes, b.meshes},
 		{"materials", "count", CONTENT, a.materials, b.materials},
 		{"textures", "count", CONTENT, a.textures, b.textures},
+		{"missing_textures", "count", LOSS, a.missing, b.missing},
 		{"nodes", "count", CONTENT, a.nodes, b.nodes},
 		{"lods", "count", CONTENT, a.levels, b.levels},
 		{"lod_error", "metres", ERROR, a.error, b.error},
@@ -139,6 +147,17 @@ void hob_compare_numbers(comparison *c, hob_buf *out)
 		{"width", "metres", PLAIN, a.size[0], b.size[0]},
 		{"height", "metres", PLAIN, a.size[1], b.size[1]},
 		{"depth", "metres", PLAIN, a.size[2], b.size[2]},
+		{"renamed_parts", "count", ERROR, 0, tally->renamed},
+		{"differing_clips", "count", PLAIN, 0, tally->clips},
+		{"differing_skins", "count", PLAIN, 0, tally->skins},
+		{"differing_textures", "count", PLAIN, 0, tally->textures},
+		{"differing_materials", "count", PLAIN, 0, tally->materials},
+		{"differing_meshes", "count", PLAIN, 0, tally->meshes},
+		{"differing_nodes", "count", PLAIN, 0, tally->nodes},
+		{"differing_cameras", "count", PLAIN, 0, tally->cameras},
+		{"differing_lights", "count", PLAIN, 0, tally->lights},
+		{"largest_move", "metres", PLAIN, 0, tally->move},
+		{"largest_turn", "degrees", PLAIN, 0, tally->turn},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++)
 		put(out, rows[i].name, rows[i].unit, rows[i].from, rows[i].to,

@@ -119,9 +119,13 @@ bool hob_compare_kind(comparison *c, const compare_kind *kind)
 			const char *now = hob_compare_called(c, kind->part, b.names[k], k);
 			hob_compare_say(c, TONE_WARN, kind->part, "renamed", b.names[k], a.names[i],
 							"%s is called %s now", called, now);
+			c->tally.renamed++;
 		}
-		if (kind->changed)
+		if (kind->changed) {
+			uint32_t said = hob_compare_said(c);
 			kind->changed(c, i, k, hob_compare_called(c, kind->part, b.names[k], k), b.names[k]);
+			*kind->differing += hob_compare_said(c) > said;
+		}
 	}
 	for (uint32_t k = 0; k < b.count; k++)
 		if (pairs.a_of[k] == HOB_NONE)

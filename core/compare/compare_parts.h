@@ -14,8 +14,15 @@ typedef struct compare_files {
 	hob_pack_array hier, trs, aabb, node_names, mesh_links, material_links, cameras, lights, variants;
 } compare_files;
 
+/* Pairs of parts whose content differs, and all that are renamed. */
+typedef struct compare_tally {
+	uint32_t renamed, clips, skins, textures, materials, meshes, nodes, cameras, lights;
+	double move, turn; /* largest of a node within its parent: metres, degrees */
+} compare_tally;
+
 typedef struct comparison {
 	compare_files a, b;
+	compare_tally tally;
 	hob_arena arena;
 	hob_buf changes[TONE_COUNT];
 	uint32_t counts[TONE_COUNT], left_out;
@@ -25,6 +32,8 @@ typedef struct comparison {
 /* Reports a change; `was` is empty unless it was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
+/* Number of changes that were reported, also those left out. */
+uint32_t hob_compare_said(const comparison *c);
 /* "'Walk'", or "clip 3" for a part without a name; in the arena. */
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index);
 
@@ -53,6 +62,7 @@ typedef struct compare_kind {
 	compare_tone gone, added;
 	compare_alike alike;
 	void (*changed)(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name);
+	uint32_t *differing; /* counts the pairs about which `changed` reports something */
 } compare_kind;
 
 bool hob_compare_kind(comparison *c, const compare_kind *kind);

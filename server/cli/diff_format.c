@@ -68,7 +68,10 @@ static const char *value_text(const cJSON *number, const char *side, char out[48
 	else if (strcmp(unit, "count") == 0)
 		snprintf(out, 48, "%.0f", value);
 	else
-		snprintf(out, 48, "%.4g %s", value, strcmp(unit, "metres") == 0 ? "m" : "s");
+		snprintf(out, 48, "%.4g%s", value,
+				 strcmp(unit, "metres") == 0	? " m"
+				 : strcmp(unit, "degrees") == 0 ? "\xC2\xB0"
+												: " s");
 	return out;
 }
 

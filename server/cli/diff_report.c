@@ -75,7 +75,12 @@ static double weight_of(const cJSON *comparison)
 	const cJSON *tones = srv_cli_member(comparison, "tones"), *number;
 	double weight = 1000 * srv_cli_number(tones, "bad") + 30 * srv_cli_number(tones, "warn") +
 					srv_cli_number(tones, "note");
-	cJSON_ArrayForEach(number, srv_cli_member(comparison, "numbers")) weight += 10 * change_of(number);
+	/* What begins at 0 is among the tones. */
+	cJSON_ArrayForEach(number, srv_cli_member(comparison, "numbers"))
+	{
+		if (srv_cli_number(number, "from") > 0)
+			weight += 10 * change_of(number);
+	}
 	return weight;
 }
 

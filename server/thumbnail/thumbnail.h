@@ -1,14 +1,15 @@
 /* thumbnail.h - a picture of one cooked model, drawn by a separate process.
  *
  *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH CLIP {MOVES COUNT SHA256...}
- *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws at nice 19, in software, without reading any file
+ *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws in software, at nice 19, without reading any file
  *   [6 animations,] then textures in SHA256's order
  *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
  *
- * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, and the picture is three times
- * as wide: before, after, and the differences, with a ring around the largest. Where the finest levels of detail look the same,
- * the coarsest are drawn; what is the same under another name is blue in the differences (renamed.h). CLIP: the name of the clip
- * in whose pose they are drawn, at the time at which they differ most (posed.h); empty: at rest.
+ * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, at the daemon's own priority,
+ * because somebody waits. The picture is three times as wide: before, after, and the differences, with a ring around the
+ * largest. Where the finest levels of detail look the same, the coarsest are drawn; what is the same under another name is blue
+ * in the differences (renamed.h). CLIP: the name of the clip in whose pose they are drawn, at the time at which they differ most
+ * (posed.h); empty: at rest.
  *
  * The program is found beside this one or in libexec, as hob-worker is. */
 #ifndef SRV_THUMBNAIL_H

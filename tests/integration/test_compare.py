@@ -74,16 +74,22 @@ PLANTED = {
     "all_clips": (lost_all_clips, [("bad", "clip", "gone", "'Walk'"), ("bad", "clip", "gone", "'Wave'")],
                   {"animations": ("bad", False), "bytes": ("note", False)}),
     "denser": (denser, [("warn", "mesh", "changed", "882 triangles, was 800")], {"triangles": ("warn", True)}),
-    "moved": (moved, [("note", "node", "changed", "'arm' is moved by 0.25 m")], {"depth": ("note", True)}),
-    "turned": (turned, [("note", "node", "changed", "'arm' is turned by 45 degrees")], {}),
+    "moved": (moved, [("note", "node", "changed", "'arm' is moved by 0.25 m")], 
+              {"depth": ("note", True), "differing_nodes": ("note", True), "largest_move": ("note", True)}),
+    "turned": (turned, [("note", "node", "changed", "'arm' is turned by 45 degrees")],
+               {"differing_nodes": ("note", True), "largest_turn": ("note", True)}),
     "scaled": (scaled, [("note", "node", "changed", "'robot' is scaled by 2 2 2, was 1 1 1")], {"width": ("note", True)}),
-    "material_name": (renamed_material, [("warn", "material", "renamed", "'Steel' is called material 'Iron' now")], {}),
-    "node_name": (renamed_node, [("warn", "node", "renamed", "'grip' is called node 'claw' now")], {}),
+    "material_name": (renamed_material, [("warn", "material", "renamed", "'Steel' is called material 'Iron' now")],
+                      {"renamed_parts": ("warn", True)}),
+    "node_name": (renamed_node, [("warn", "node", "renamed", "'grip' is called node 'claw' now")],
+                  {"renamed_parts": ("warn", True)}),
     "lost_node": (lost_node, [("warn", "node", "gone", "'grip' is gone")], {"nodes": ("warn", False)}),
     "lost_texture_use": (lost_normal_texture, [("bad", "material", "changed", "lost its normal texture")],
                          {"textures": ("warn", False)}),
-    "lost_colors": (lost_colors, [("bad", "mesh", "changed", "lost its vertex colours")], {}),
-    "painted": (painted, [("note", "material", "changed", "base_color [0.5,0.1,0.1,1]")], {}),
+    "lost_colors": (lost_colors, [("bad", "mesh", "changed", "lost its vertex colours")],
+                    {"differing_meshes": ("note", True)}),
+    "painted": (painted, [("note", "material", "changed", "base_color [0.5,0.1,0.1,1]")],
+                {"differing_materials": ("note", True)}),
     "longer": (longer_clip, [("warn", "clip", "changed", "'Walk' lasts 3 s, was 1 s")],
                {"animation_seconds": ("note", True)}),
 }
@@ -153,11 +159,14 @@ class Compare(Scenario):
                     extra = [each["text"] for each in found["changes"]
                              if not any(words in each["text"] for _, _, _, words in changes)]
                     self.assertLessEqual(len(extra), 4, extra)
-            self.expect(self.compare("flipped"), [("note", "texture", "changed", "(normal) shows another picture")], {})
-            self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checkerboard replaces it")], {})
-            self.expect(self.compare("faceless"), [("warn", "mesh", "changed", "has lost the normals of its source")], {})
+            self.expect(self.compare("flipped"), [("note", "texture", "changed", "(normal) shows another picture")],
+                        {"differing_textures": ("note", True)})
+            self.expect(self.compare("missing"), [("bad", "texture", "changed", "cannot be read: a checkerboard replaces it")],
+                        {"missing_textures": ("bad", True)})
+            self.expect(self.compare("faceless"), [("warn", "mesh", "changed", "has lost the normals of its source")],
+                        {"differing_meshes": ("note", True)})
             self.assertEqual(["node"], [each["part"] for each in self.compare("flat")["changes"]], "it had none to lose")
-            self.expect(self.compare("coarser"), [("warn", "mesh", "changed", "mesh 'Body'")], {})
+            self.expect(self.compare("coarser"), [("warn", "mesh", "changed", "mesh 'Body'")], {"differing_meshes": ("note", True)})
             key = self.daemon.get(f"/api/v1/assets/{self.daemon.assets()['art/same/robot.gltf']['id']}/history").json()
             again, first = [each["key"] for each in key["items"] if each["result"] in ("cooked", "hit")][:2]
             same = self.compare("same", **{"from": first, "to": again})
@@ -182,7 +191,13 @@ class Compare(Scenario):
             self.assertEqual(by_word, self.compare("a", **{"from": rev, "to": asset["rev"]}))
             self.assertEqual(by_word, self.compare("a", **{"from": history[1]["key"], "to": history[0]["key"]}))
             back = self.compare("a", **{"from": "latest", "to": rev})
-            self.assertEqual([each["to"] for each in by_word["numbers"]], [each["from"] for each in back["numbers"]])
+            apart = re.compile("renamed_|differing_|largest_")
+            ways = [[each for each in found["numbers"] if not apart.match(each["name"])] for found in (by_word, back)]
+            self.assertEqual([each["to"] for each in ways[0]], [each["from"] for each in ways[1]])
+            for name, tone, far in (("differing_nodes", "note", 1), ("largest_move", "note", 0.25)):
+                for found in (by_word, back):
+                    self.assertIn({"name": name, "unit": "count" if far == 1 else "metres", "from": 0, "to": far, "tone": tone},
+                                  found["numbers"])
             for status, version in ((404, asset["rev"] + 100), (400, "yesterday"), (410, "0" * 64)):
                 answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare?from={version}")
                 self.assertEqual(status, answer.status, answer.body)

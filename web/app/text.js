@@ -2,6 +2,14 @@
 export const text = {
 	product: 'Hob',
 	justNow: 'just now',
+	/* -3, 'minute' -> "3 minutes ago" */
+	fromNow(count, unit) {
+		const words = { day: ['yesterday', 'tomorrow'], month: ['last month', 'next month'],
+			year: ['last year', 'next year'] }[unit];
+		const much = Math.abs(count);
+		if (words && much === 1) return words[count > 0 ? 1 : 0];
+		return `${count > 0 ? 'in ' : ''}${much} ${unit}${much === 1 ? '' : 's'}${count > 0 ? '' : ' ago'}`;
+	},
 	loading: 'Loading…',
 	retry: 'Try again',
 	copy: 'Copy',
@@ -208,6 +216,12 @@ export const text = {
 			animations: 'Clips',
 			animation_seconds: 'Length of all clips', skins: 'Skins', joints: 'Joints', morph_targets: 'Morph targets',
 			cameras: 'Cameras', lights: 'Lights', width: 'Width', height: 'Height', depth: 'Depth',
+			missing_textures: 'Textures that cannot be read', renamed_parts: 'Renamed parts',
+			differing_clips: 'Clips that differ', differing_skins: 'Skins that differ',
+			differing_textures: 'Textures that differ', differing_materials: 'Materials that differ',
+			differing_meshes: 'Meshes that differ', differing_nodes: 'Nodes that differ',
+			differing_cameras: 'Cameras that differ', differing_lights: 'Lights that differ',
+			largest_move: 'Largest move of a node', largest_turn: 'Largest turn of a node',
 		},
 		pictures: 'How the pictures are shown', view: 'Seen from', drawing: 'Drawing both…',
 		slide: 'How much of the earlier cook is shown',

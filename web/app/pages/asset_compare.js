@@ -20,6 +20,7 @@ const SHOWN = 30;
 const measure = (value, unit) => {
 	if (unit === 'bytes') return size(value);
 	if (unit === 'seconds') return duration(value * 1000);
+	if (unit === 'degrees') return `${Number(value.toPrecision(3))}°`;
 	if (unit === 'metres') return `${Number(value.toPrecision(4))}\u00a0m`;
 	return number(value);
 };
