@@ -147,9 +147,12 @@ enum MHD_Result srv_route_page(request *r)
 	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }
 
+/* The list without a filter, where nobody has to sign in: the page that asks for its first rows at once. */
 enum MHD_Result srv_route_page_below(request *r)
 {
-	return srv_route_page(r);
+	bool list = hob_str_equal(r->args[0], HOB_STR("assets")) && r->param_count == 0 && !r->http->access;
+	return list && srv_has_dashboard(r->http) ? reply_web(r, HOB_STR("assets.html"), false)
+											  : srv_route_page(r);
 }
 
 /* ---- the plain status page, and files that every program has */

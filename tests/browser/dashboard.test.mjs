@@ -34,7 +34,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	};
 	const settled = () => page.waitForFunction(() => !document.querySelector('.loading'));
 	const says = (text, where = page) => where.getByText(text).first().waitFor();
-	const row = (name) => page.locator('.rows .row', { hasText: name });
+	const row = (name, where = page) => where.locator('.rows .row', { hasText: name });
 	const triangles = (name, count, where = page) => where.locator('.rows .row', { hasText: name }).locator('.num', { hasText: new RegExp(`^${count}$`) }).first().waitFor();
 	const heading = (name) => page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
 
@@ -85,6 +85,22 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await go('/ui/assets?q=nothing-has-this-name');
 		await page.getByRole('link', { name: 'Show all assets' }).click();
 		await row('spot.obj').waitFor();
+	});
+
+	test('the first rows are asked for before the script is read, and once', async () => {
+		const alone = await studio.newPage('/ui/nowhere');
+		/* Without the stream, which reads everything again when it begins. */
+		await alone.addInitScript(() => {
+			globalThis.SharedWorker = undefined;
+			globalThis.EventSource = class extends EventTarget {};
+		});
+		for (const [address, by] of [['/ui/assets', 'link'], ['/ui/assets?q=chest', 'fetch']]) {
+			await alone.goto(studio.origin + address);
+			await row('chest_gold', alone).waitFor();
+			const asked = await alone.evaluate(() => performance.getEntriesByType('resource').filter(({ name }) => name.includes('/api/v1/assets?')).map(({ initiatorType }) => initiatorType));
+			assert.deepEqual(asked, [by], address);
+		}
+		await alone.close();
 	});
 
 	test('the keyboard alone finds an asset, opens it and goes through its tabs', async () => {

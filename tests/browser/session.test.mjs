@@ -35,6 +35,7 @@ describe('signing in', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 	const cookies = async () => (await page.context().cookies()).filter(({ name }) => name.startsWith('hob_'));
 
 	test('the page asks for a token, and says so without a complaint on the console', async () => {
+		assert.doesNotMatch(await (await fetch(`${studio.origin}/ui/assets`)).text(), /rel="preload"/);
 		await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 		assert.equal(await page.getByRole('navigation').count(), 0);
 		await assertAccessible(page);

@@ -9,13 +9,37 @@ const later = (make) => {
 	return { format: (...given) => (made ??= make()).format(...given) };
 };
 const whole = later(() => new Intl.NumberFormat(locale));
+const KEY = 'hob-marks';
+/* The browser's first formatter takes a page 30 ms. Most locales write numbers as English does, with other marks: those
+ * are kept for the next page. null: this locale does not. */
+const grouped = (digits, mark) => digits.replace(/\B(?=(\d{3})+$)/g, mark);
+
+function findMarks() {
+	const kept = JSON.parse(localStorage.getItem(KEY) ?? 'null');
+	if (kept?.locale === locale) return kept.marks;
+	const [, group, , decimal] = new Intl.NumberFormat(locale, { minimumFractionDigits: 1 }).formatToParts(12345.6)
+		.map(({ value }) => value);
+	const alike = decimal && [0, 999, 1234, 12345, 1234567].every((n) => grouped(String(n), group) === whole.format(n));
+	const marks = alike ? { group, decimal } : null;
+	localStorage.setItem(KEY, JSON.stringify({ locale, marks }));
+	return marks;
+}
+let marks;
+
+function plain(value, digits) {
+	if (marks === undefined) marks = findMarks();
+	if (!marks || !(value >= 0 && value < 1e15)) return null;
+	if (digits === null) return Number.isInteger(value) ? grouped(String(value), marks.group) : null;
+	return value.toFixed(digits).replace('.', marks.decimal);
+}
+
 const full = later(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }));
 const fraction = [0, 1, 2].map((digits) => later(() => new Intl.NumberFormat(locale,
 	{ minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false })));
-const fixed = (value, digits) => fraction[digits].format(value);
-const relative = later(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto' }));
+const fixed = (value, digits) => plain(value, digits) ?? fraction[digits].format(value);
 
-export const number = (value) => (value === null || value === undefined ? '' : whole.format(value));
+export const number = (value) =>
+	(value === null || value === undefined ? '' : plain(value, null) ?? whole.format(value));
 
 /** 1234567 -> ['1.23', 'MB']: three digits, decimal units. */
 export function sizeParts(bytes) {
@@ -39,7 +63,7 @@ export function limitSize(bytes) {
 	const units = ['KiB', 'MiB', 'GiB', 'TiB'];
 	let [unit, value] = [0, bytes / 1024];
 	for (; value % 1024 === 0 && unit < units.length - 1; unit++) value /= 1024;
-	return `${whole.format(value)}\u00a0${units[unit]}`;
+	return `${number(value)}\u00a0${units[unit]}`;
 }
 
 /** A size in the units of the limit beside it, so that the two can be compared. */
@@ -60,7 +84,7 @@ export function duration(ms) {
 		: `${minutes}\u00a0min`;
 	const hours = Math.floor(minutes / 60);
 	if (hours < 48) return `${hours}\u00a0h ${minutes % 60}\u00a0min`;
-	return `${whole.format(Math.floor(hours / 24))}\u00a0days`;
+	return `${number(Math.floor(hours / 24))}\u00a0days`;
 }
 
 const steps = [[60, 'second', 1], [3600, 'minute', 60], [86400, 'hour', 3600], [86400 * 30, 'day', 86400],
@@ -71,8 +95,8 @@ export function ago(time, now = Date.now()) {
 	const seconds = Math.round((time - now) / 1000);
 	if (Math.abs(seconds) < 5) return text.justNow;
 	for (const [below, unit, length] of steps)
-		if (Math.abs(seconds) < below) return relative.format(Math.round(seconds / length), unit);
-	return relative.format(Math.round(seconds / (86400 * 365)), 'year');
+		if (Math.abs(seconds) < below) return text.fromNow(Math.round(seconds / length), unit);
+	return text.fromNow(Math.round(seconds / (86400 * 365)), 'year');
 }
 
 export const exactTime = (time) => full.format(time);
