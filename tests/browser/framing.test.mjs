@@ -57,6 +57,8 @@ describe('framing', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	for (const model of models)
 		test(model.name, async () => {
 			const address = `${bench.dashboard}art/${model.name}/${fileOf(model)}`;
+			const [asset] = (await (await fetch(new URL(`/api/v1/assets?path=art/${model.name}/${fileOf(model)}`, bench.dashboard))).json()).items;
+			assert.ok(!asset.error, `failed to cook: ${asset.error?.message}`);
 			if (page.url().startsWith(bench.dashboard)) await page.evaluate((to) => {
 				history.pushState(null, '', to);
 				dispatchEvent(new PopStateEvent('popstate'));

@@ -2,9 +2,14 @@
  * rows can be selected, Space and Ctrl+click do so, with Shift up to the last one, and Escape lets go of all. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { cameBack } from './router.js';
 
 const HEIGHT = 48;
 const SPARE = 6;
+/* Where each list was left, by its address: whoever comes back finds it so. */
+const left = new Map();
+const here = () => location.pathname + location.search;
+const leave = (change) => left.set(here(), { ...left.get(here()), ...change });
 
 /**
  * near(item, pressed) is called when the focus comes to a row, or a pointer goes down on it: it may be opened next.
@@ -12,16 +17,21 @@ const SPARE = 6;
  */
 export function List({ rows, label, header, row, open, near, resetKey, selection }) {
 	const scroller = useRef(null);
-	const focusNext = useRef(false);
+	const focusNext = useRef(null); /* the row that gets the focus when it is there */
 	/* An item's cells are made once: what did not change costs nothing while scrolling. */
 	const drawn = useRef(new WeakMap());
 	const [view, setView] = useState({ first: 0, last: 20 });
-	const [active, setActive] = useState(0);
+	const [active, setOnlyActive] = useState(0);
 	const anchor = useRef(0);
 	const total = rows.total ?? 0;
+	const setActive = (index) => {
+		leave({ active: index });
+		setOnlyActive(index);
+	};
 
 	const measure = () => {
 		const { scrollTop, clientHeight } = scroller.current;
+		leave({ top: scrollTop });
 		const first = Math.max(0, Math.floor(scrollTop / HEIGHT) - SPARE);
 		const last = Math.ceil((scrollTop + clientHeight) / HEIGHT) + SPARE;
 		setView((old) => (old.first === first && old.last === last ? old : { first, last }));
@@ -43,15 +53,19 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		};
 	}, []);
 	useLayoutEffect(() => {
-		scroller.current.scrollTop = 0;
-		setActive(0);
+		const { top = 0, active: row = 0 } = (cameBack() && left.get(here())) || {};
+		scroller.current.scrollTop = top;
+		if (top || row) focusNext.current = Math.min(row, total - 1);
+		setActive(Math.min(row, Math.max(0, total - 1)));
 		measure();
 	}, [resetKey]);
 	useEffect(() => rows.show(view.first, view.last), [rows, view]);
 	useLayoutEffect(() => {
-		if (!focusNext.current) return;
-		focusNext.current = false;
-		scroller.current.querySelector(`[data-index="${active}"]`)?.focus({ preventScroll: true });
+		const row = focusNext.current !== null
+			&& scroller.current.querySelector(`[data-index="${focusNext.current}"]`);
+		if (!row) return;
+		focusNext.current = null;
+		row.focus({ preventScroll: true });
 	});
 
 	const move = (to) => {
@@ -61,7 +75,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		if (top < place.scrollTop) place.scrollTop = top;
 		else if (top + HEIGHT > place.scrollTop + place.clientHeight) place.scrollTop = top + HEIGHT
 			- place.clientHeight;
-		focusNext.current = true;
+		focusNext.current = index;
 		measure();
 		setActive(index);
 	};
@@ -78,6 +92,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		anchor.current = index;
 	};
 	const click = (event, item, index) => {
+		setActive(index);
 		const box = event.target.closest('.pick');
 		if (!box && event.target.closest('a')) return; /* also Ctrl+click, which opens a tab */
 		if (selection && (box || event.ctrlKey || event.metaKey || event.shiftKey)) select(index, event.shiftKey);

@@ -10,7 +10,14 @@ function tell() {
 	for (const callback of [...changed]) callback(now);
 }
 
-addEventListener('popstate', tell);
+let back = false;
+/** Whether the browser's own buttons led here, not a link. */
+export const cameBack = () => back;
+
+addEventListener('popstate', () => {
+	back = true;
+	tell();
+});
 
 const guards = new Set();
 
@@ -30,6 +37,7 @@ const mayLeave = () => [...guards].every((why) => !why() || confirm(why()));
 export function navigate(to, { replace = false } = {}) {
 	if (to === location.pathname + location.search || (!replace && !mayLeave())) return;
 	history[replace ? 'replaceState' : 'pushState'](null, '', to);
+	back = false;
 	tell();
 	if (!replace) document.querySelector('main')?.scrollTo(0, 0);
 }

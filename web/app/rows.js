@@ -70,7 +70,11 @@ export class Rows {
 	}
 
 	async pump() {
-		this.running ??= this.run().finally(() => (this.running = null));
+		this.running ??= this.run().finally(() => {
+			this.running = null;
+			/* What came into view while the last answer was passed on. */
+			if (!this.error && !this.stop.signal.aborted && this.wanted() !== null) this.pump();
+		});
 		return this.running;
 	}
 

@@ -276,6 +276,7 @@ class Viewer {
 	/* What hangs on the model's objects, made anew for a new model. */
 	adopt() {
 		const { model } = this;
+		seePoints(model);
 		const byDistance = Boolean(this.byDistance);
 		this.byDistance = null; /* its geometries went with the model before */
 		const levels = measureLevels(model);
@@ -537,6 +538,7 @@ class Viewer {
 			const source = await module.loadSource(this.asset);
 			if (this.ended) return module.disposeSource(source);
 			this.source = source;
+			seePoints(source);
 			this.stage.models.add(source);
 			this.clips.addModel(source);
 			this.splitView(this.splitAt);
@@ -624,6 +626,9 @@ class Viewer {
 		this.unshow();
 	}
 }
+
+/* A point of one pixel is easily missed. */
+const seePoints = (group) => group.traverse(({ isPoints, material }) => isPoints && (material.size = 4));
 
 /* Lines and points alone, often white: they are not seen before a light ground. */
 function isThin(model) {

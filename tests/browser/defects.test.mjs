@@ -1,0 +1,205 @@
+/* Defects that people met in the dashboard and no other test is about; README.md has the whole list. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { text } from '../../web/app/text.js';
+import { missing, project, scaledGlb, withoutDashboard } from './bench.mjs';
+import { assertAccessible, objText, openStudio } from './studio.mjs';
+
+const model = (path) => readFileSync(join(project, 'tests/data/models', path));
+const box = model('simple/BoxVertexColors.glb');
+const COUNT = 160;
+/* Five points of a cross, as a glTF. */
+const cross = [0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0];
+const points = JSON.stringify({
+	asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes: [{ mesh: 0 }],
+	meshes: [{ primitives: [{ mode: 0, attributes: { POSITION: 0 } }] }],
+	accessors: [{ bufferView: 0, componentType: 5126, count: 5, type: 'VEC3', min: [-1, -1, 0], max: [1, 1, 0] }],
+	bufferViews: [{ buffer: 0, byteLength: 60 }],
+	buffers: [{ byteLength: 60, uri: `data:application/octet-stream;base64,${Buffer.from(new Float32Array(cross).buffer).toString('base64')}` }],
+});
+const files = {
+	'points.gltf': points, 'box.glb': box,
+	'chest/chest.obj': model('dungeon/chest_gold.obj'), 'chest/chest_gold.mtl': model('dungeon/chest_gold.mtl'),
+	'chest/dungeon_texture.png': model('dungeon/dungeon_texture.png'),
+	...Object.fromEntries(Array.from({ length: COUNT }, (_, i) => [`many/${String(i).padStart(3, '0')}.obj`, objText(1 + (i % 9), i)])),
+};
+
+test('every word that the interface uses has words for people', () => {
+	const { components: { schemas } } = JSON.parse(readFileSync(join(project, 'schema/openapi.json')));
+	const numbers = [...readFileSync(join(project, 'core/compare/compare_numbers.c'), 'utf8').matchAll(/^\t\t\{"(\w+)", "/gm)].map(([, name]) => name);
+	assert.ok(numbers.length > 30);
+	for (const name of numbers) assert.ok(text.compare.numbers[name], `the number ${name} of a comparison`);
+	for (const state of schemas.State.enum) assert.ok(text.states[state] && text.stateMeaning[state], `the state ${state}`);
+	for (const kind of schemas.Job.properties.kind.enum) assert.ok(kind === 'cook' || text.jobs.kinds[kind], `jobs of the kind ${kind}`);
+});
+
+describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
+	let studio;
+	let page;
+	before(async () => {
+		studio = await openStudio(files);
+		await studio.sync();
+		page = await studio.newPage('/');
+	});
+	after(() => studio.close());
+	const go = async (path) => {
+		await page.goto(studio.origin + path);
+		await page.locator('h1').first().waitFor();
+	};
+	const shown = (name) => page.waitForFunction((wanted) => {
+		const found = document.querySelector('.viewer-root')?.parentElement.viewer;
+		return found?.asset.path === wanted && found.levels && found.stage.took !== undefined;
+	}, name);
+	const viewer = (act, given) => page.evaluate(`(${act})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(given ?? null)})`);
+
+	test('long work is told on every page and in its title, and all numbers of it are one', async () => {
+		const other = await studio.newPage('/');
+		await other.route('**/api/v1/stats*', async (route) => {
+			const answer = await route.fetch();
+			const stats = await answer.json();
+			const work = { ...stats, errors: 3, progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 22396, left: 27604, per_minute: 6901, failed: 3 },
+				queue: { ...stats.queue, length: 27604, eta_ms: 240000 } };
+			await route.fulfill({ response: answer, json: work });
+		});
+		await other.route('**/api/v1/jobs?limit=3&state=cooking', async (route) => route.fulfill({ json: { items: [{ id: 1, asset: 'art/many/007.obj', state: 'cooking' }] } }));
+		for (const name of ['', 'assets', 'errors', 'jobs', 'cache', 'clients', 'log', 'settings', 'api', 'asset/art/box.glb']) {
+			await other.goto(`${studio.origin}${name && `/ui/${name}`}`);
+			const work = other.locator('section.work');
+			await work.getByText('007.obj').waitFor();
+			assert.match((await work.innerText()).replace(/\s+/g, ' '), /22,396 of 50,000.*6,901.*4 min.*3 failed.*007\.obj/, name);
+			await other.waitForFunction(() => /^\(45 % · 3 ✕\)/.test(document.title.replaceAll('\u00a0', ' ')));
+			assert.equal(await other.getByRole('navigation', { name: 'Pages' }).getByTitle(text.overview.working).innerText(), '27,604');
+		}
+		await other.close();
+	});
+
+	test('who comes back from an asset finds the list where it was left, with its focus', async () => {
+		await go('/ui/assets?q=many');
+		const place = page.locator('.rows');
+		await page.locator('.rows .row .title').first().waitFor();
+		await place.evaluate((element) => (element.scrollTop = 48 * 120 + 7));
+		const title = page.locator('.rows .row', { hasText: '123.obj' }).locator('.title');
+		const { y } = await title.boundingBox();
+		await title.click();
+		await page.getByRole('heading', { name: '123.obj', level: 1 }).waitFor();
+		await page.goBack();
+		await title.waitFor();
+		await page.waitForFunction(() => document.activeElement.textContent.includes('123.obj'));
+		assert.equal((await title.boundingBox()).y, y);
+		await page.keyboard.press('ArrowDown');
+		await page.waitForFunction(() => document.activeElement.textContent.includes('124.obj'));
+		await page.getByRole('link', { name: 'Assets', exact: true }).click();
+		await page.locator('.rows .row', { hasText: 'box.glb' }).waitFor();
+		assert.equal(await place.evaluate((element) => element.scrollTop), 0, 'a link leads to the beginning');
+	});
+
+	test('points are seen', async () => {
+		await go('/ui/asset/art/points.gltf');
+		await shown('points.gltf');
+		const dots = await viewer((v) => {
+			const one = new Image();
+			one.src = v.capture('cooked', 200);
+			return one.decode().then(() => {
+				const paper = new OffscreenCanvas(200, 200).getContext('2d');
+				paper.drawImage(one, 0, 0);
+				const { data } = paper.getImageData(0, 0, 200, 200);
+				const ground = data.slice(0, 3);
+				let count = 0;
+				for (let at = 0; at < data.length; at += 4) count += [0, 1, 2].some((k) => Math.abs(data[at + k] - ground[k]) > 60);
+				return count;
+			});
+		});
+		assert.ok(dots >= 5 * 9, `${dots} pixels of five points`);
+	});
+
+	test('a save that makes a model a hundred times as large is framed anew', async () => {
+		await go('/ui/asset/art/box.glb');
+		await shown('box.glb');
+		const size = () => viewer((v) => v.box.max.distanceTo(v.box.min));
+		const was = await size();
+		studio.save('box.glb', scaledGlb(box, [100, 100, 100]));
+		await page.waitForFunction((from) => {
+			const { box: now } = document.querySelector('.viewer-root').parentElement.viewer;
+			return now.max.distanceTo(now.min) > 50 * from;
+		}, was);
+		const reach = await viewer((v) => {
+			v.stage.draw();
+			let most = 0;
+			for (const x of ['min', 'max']) for (const y of ['min', 'max']) for (const z of ['min', 'max']) {
+				const corner = v.box.min.clone().set(v.box[x].x, v.box[y].y, v.box[z].z).project(v.stage.camera);
+				most = Math.max(most, Math.abs(corner.x), Math.abs(corner.y));
+			}
+			return most;
+		});
+		assert.ok(reach > 0.6 && reach <= 1, `${reach} of the view`);
+	});
+
+	test('what a model costs is told, and P saves a picture of it', async () => {
+		await go('/ui/asset/art/chest/chest.obj');
+		await shown('chest/chest.obj');
+		const panel = page.locator('.viewer-panel, .viewer-root').first();
+		for (const label of ['Frame time', 'Draw calls', 'Triangles drawn', 'GPU memory']) await panel.getByText(label, { exact: true }).waitFor();
+		await page.waitForFunction(() => /Frame time\s*[\d.]+\sms/.test(document.querySelector('.viewer-root').innerText));
+		await page.locator('.viewer-canvas').focus();
+		const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('p')]);
+		assert.equal(download.suggestedFilename(), 'chest.obj.png');
+		assert.equal(readFileSync(await download.path()).subarray(1, 4).toString(), 'PNG');
+	});
+
+	test('no connection is listed twice', async () => {
+		await go('/ui/asset/art/chest/chest.obj?tab=deps');
+		for (const id of ['deps-out', 'drawn']) await page.locator(`#${id}`).waitFor();
+		const names = await page.locator('section', { has: page.locator('#deps-out') }).locator('li .name').allInnerTexts();
+		assert.deepEqual(names.map((name) => name.trim()).sort(), ['chest/chest_gold.mtl', 'chest/dungeon_texture.png']);
+		const nodes = await page.locator('.connections .node, .connections button').allInnerTexts();
+		assert.equal(new Set(nodes).size, nodes.length, nodes.join());
+	});
+
+	test('history has one clock, in the zone of the browser, and prints without what is for the screen', async () => {
+		const context = await page.context().browser().newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+		const far = await context.newPage();
+		studio.save('many/000.obj', objText(50));
+		await studio.sync();
+		await far.goto(`${studio.origin}/ui/asset/art/many/000.obj?tab=history`);
+		await far.getByRole('heading', { name: 'All cooks' }).waitFor();
+		await far.locator('.pickers option').first().waitFor({ state: 'attached' });
+		const times = [...await far.locator('table time').allInnerTexts(), ...await far.locator('.pickers option').allTextContents()];
+		assert.ok(times.length >= 4);
+		for (const time of times) assert.match(time, /GMT\+9/);
+		await far.emulateMedia({ media: 'print', colorScheme: 'dark' });
+		assert.ok(await far.getByRole('heading', { name: 'All cooks' }).isVisible());
+		assert.ok(!(await far.locator('#nav').isVisible()));
+		assert.equal(await far.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
+		await context.close();
+	});
+
+	test('words that need it are explained where they stand', async () => {
+		await go('/ui/assets?q=chest');
+		const state = page.locator('.rows .row .state').first();
+		await state.waitFor();
+		assert.equal(await state.getAttribute('title'), text.stateMeaning.fresh);
+		assert.ok(text.stateMeaning.fresh.length > 20);
+	});
+
+	test('a connection that comes and goes is told once, and no more when it is back', async () => {
+		await go('/ui/jobs');
+		await page.locator('.live.on').waitFor();
+		studio.mayComplain = true;
+		for (let time = 0; time < 2; time++) {
+			await studio.stopDaemon();
+			await page.locator('.live.off', { hasText: 'Reconnecting' }).waitFor();
+			assert.equal(await page.getByText('Reconnecting').count(), 1);
+			assert.ok(await page.locator('[role=alert]').count() <= 1);
+			await studio.startDaemon();
+			await page.locator('.live.on').waitFor();
+			await page.waitForFunction(() => !document.querySelector('[role=alert]'));
+			assert.equal(await page.getByText('Reconnecting').count(), 0);
+		}
+		studio.mayComplain = false;
+		await assertAccessible(page);
+	});
+
+	test('nothing was complained about on the console', () => assert.deepEqual(studio.complaints, []));
+});
