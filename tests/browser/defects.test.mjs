@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { text } from '../../web/app/text.js';
-import { missing, project, scaledGlb, withoutDashboard } from './bench.mjs';
+import { missing, patience, project, scaledGlb, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
@@ -159,6 +159,7 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 
 	test('history has one clock, in the zone of the browser, and prints without what is for the screen', async () => {
 		const context = await page.context().browser().newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+		context.setDefaultTimeout(patience);
 		const far = await context.newPage();
 		studio.save('many/000.obj', objText(50));
 		await studio.sync();

@@ -138,37 +138,6 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await page.unroute('**/api/v1/jobs/*');
 			await page.keyboard.press('Escape');
 		});
-		await t.test('long work, and folders that are not well', async () => {
-			await page.route('**/api/v1/stats*', async (route) => {
-				const stats = await (await route.fetch()).json();
-				await route.fulfill({ json: { ...stats, degraded: 'the disk of the cache is full; nothing is stored', progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 22396, left: 27604, per_minute: 6901, failed: 3 } } });
-			});
-			await page.route('**/api/v1/roots', async (route) => {
-				const roots = await (await route.fetch()).json();
-				const [root] = roots.items;
-				await route.fulfill({ json: { ...roots, items: [root, { ...root, name: 'far', mode: 'polling', note: 'a network file system' }, { ...root, name: 'gone', missing_since: Date.now() - 60000, note: 'the folder is not there' }] } });
-			});
-			await go('/');
-			await page.getByRole('progressbar').waitFor();
-			await page.getByText('the folder is not there').first().waitFor();
-			await look(page, 'work-overview');
-			await go('/ui/assets');
-			await look(page, 'work-assets');
-			for (const path of ['stats*', 'roots']) await page.unroute(`**/api/v1/${path}`);
-		});
-		await t.test('an asset that is not there', async () => {
-			studio.mayComplain = true;
-			await go('/ui/asset/art/nowhere.obj');
-			await look(page, 'asset-nowhere');
-			studio.mayComplain = false;
-		});
-		await t.test('beside its source, and with every helper', async () => {
-			await go('/ui/asset/art/simple/cube.glb');
-			await drawn();
-			for (const name of ['Compare with source', 'Normals as lines', 'Bounds'])
-				await page.getByRole('button', { name }).or(page.getByLabel(name)).first().click();
-			await look(page, 'asset-helpers');
-		});
 		await t.test('the menu of a phone', async () => {
 			await go('/');
 			await page.setViewportSize({ width: 390, height: 844 });

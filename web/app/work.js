@@ -38,8 +38,14 @@ async function setIcon(bad) {
 	if (bad === shownBad) return;
 	shownBad = bad;
 	const link = document.querySelector('link[rel=icon]');
-	plainIcon ??= fetch('/favicon.ico').then((answer) => answer.text());
-	const drawn = (await plainIcon).replace('</svg>',
+	plainIcon ??= fetch('/favicon.ico').then((answer) => answer.text()).catch(() => null);
+	const icon = await plainIcon;
+	if (icon === null) {
+		plainIcon = null;
+		shownBad = false;
+		return;
+	}
+	const drawn = icon.replace('</svg>',
 		'<circle cx="24" cy="24" r="8" fill="#e5362b" stroke="#fff" stroke-width="2"/></svg>');
 	if (bad === shownBad) link.href = bad ? `data:image/svg+xml,${encodeURIComponent(drawn)}` : '/favicon.ico';
 }
