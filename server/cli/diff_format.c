@@ -108,10 +108,10 @@ static const char *name_text(const cJSON *number, char out[48])
 
 static const char *tone_mark(const char *tone)
 {
-	return strcmp(tone, "bad") == 0	   ? "\xE2\x9D\x8C"
-		   : strcmp(tone, "warn") == 0 ? "\xE2\x9A\xA0\xEF\xB8\x8F"
-		   : strcmp(tone, "good") == 0 ? "\xE2\x9C\x85"
-									   : "\xE2\x80\xA2";
+	return strcmp(tone, "bad") == 0	   ? "\xE2\x9D\x8C "
+		   : strcmp(tone, "warn") == 0 ? "\xE2\x9A\xA0\xEF\xB8\x8F "
+		   : strcmp(tone, "good") == 0 ? "\xE2\x9C\x85 "
+									   : "";
 }
 
 static void put_summary(const diff_report *r, hob_buf *out)
@@ -153,7 +153,7 @@ static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry
 	{
 		if (told++ == r->how->rows)
 			break;
-		hob_buf_printf(f->out, "- %s ", tone_mark(srv_cli_text(change, "tone")));
+		hob_buf_printf(f->out, "- %s", tone_mark(srv_cli_text(change, "tone")));
 		put(f, srv_cli_text(change, "text"));
 		hob_buf_printf(f->out, "\n");
 	}
@@ -167,7 +167,7 @@ static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry
 		if (!begun)
 			hob_buf_printf(f->out, "\n| | before \xE2\x86\x92 after |\n|---|---|\n");
 		begun = true;
-		hob_buf_printf(f->out, "| %s %s | %s |\n", tone_mark(srv_cli_text(number, "tone")),
+		hob_buf_printf(f->out, "| %s%s | %s |\n", tone_mark(srv_cli_text(number, "tone")),
 					   name_text(number, name), step_text(number, "\xE2\x86\x92", step));
 	}
 }
@@ -201,7 +201,7 @@ static void put_markdown(const diff_report *r, hob_buf *out)
 			hob_buf_printf(out, " %s |", step_text(number_of(entry, "triangles"), "\xE2\x86\x92", step));
 			hob_buf_printf(out, " %s | ", step_text(number_of(entry, "draws"), "\xE2\x86\x92", step));
 			if (first)
-				hob_buf_printf(out, "%s ", tone_mark(srv_cli_text(first, "tone")));
+				hob_buf_printf(out, "%s", tone_mark(srv_cli_text(first, "tone")));
 			put(&f, srv_cli_text(first, "text"));
 			hob_buf_printf(out, " |\n");
 		}

@@ -147,7 +147,13 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 				assert.equal(await page.locator(`tr[data-number=${number}] .tone-${tone}`).count(), 1, `${number} is ${tone}`);
 				const found = await page.waitForFunction(() => document.querySelector('.shot')?.style.backgroundImage || document.querySelector('.pictures')?.innerText.includes('No picture'));
 				if ((await found.jsonValue()) === true) return; // this machine cannot draw
-				const colours = await page.evaluate(coloursOf);
+				let colours;
+				for (const view of ['corner', 'top', 'left']) {
+					await page.getByLabel('Seen from').selectOption(view);
+					await page.waitForFunction((wanted) => document.querySelector('.shot')?.style.backgroundImage.includes(`view=${wanted}`), view);
+					colours = await page.evaluate(coloursOf);
+					if (colours[colour] > 5) break;
+				}
 				assert.ok(colours[colour] > 5, JSON.stringify(colours));
 				if (colour === 'blue') assert.equal(colours.red, 0, 'a name is not seen in it');
 			});

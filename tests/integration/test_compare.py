@@ -312,7 +312,8 @@ class Compare(Scenario):
             self.assertIn("| art/a\\|b/robot.gltf |", markdown, "a bar in a name ends no cell")
             rows = [line for line in markdown.splitlines() if line.startswith("| art/")]
             self.assertEqual({6}, {len(re.findall(r"(?<!\\)\|", row)) for row in rows})
-            self.assertIn("clip 'Wave' is gone", markdown)
+            self.assertIn("- \u274c clip 'Wave' is gone", markdown)
+            self.assertIn("- node 'arm' is moved by 0.25 m", markdown, "a list has its own bullets")
             pictures = re.findall(r"!\[[^]]*\]\(<([^>]*)>\)", markdown)
             drawn = sorted(path.name for path in (self.folder / "changed").iterdir())
             self.assertEqual(drawn, sorted(pathlib.Path(picture).name for picture in pictures))
