@@ -1,11 +1,13 @@
 """From a save in real Blender to the picture: the sample renderer shows what was saved, and keeps the last good picture. And from
 what is on screen there, without a save."""
 import os
+import re
 import subprocess
+import threading
 import time
 import unittest
 
-from hobtest import PROJECT, main, until
+from hobtest import DEADLINE, PROJECT, main, until
 from test_blend import HAS_BLENDER, BlenderScenario
 from test_draw import difference
 from test_live_draw import LIVE, Live, shown
@@ -80,18 +82,20 @@ class BlendDraw(BlenderScenario):
             home = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder)}
             with subprocess.Popen(["blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", "3", "--python", str(script)],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=home) as blender:
-                self.addCleanup(blender.kill)
+                patience = threading.Timer(DEADLINE, blender.kill)
+                patience.start()
+                self.addCleanup(patience.cancel)
                 said = []
                 for line in blender.stdout:
                     said.append(line)
-                    if line.startswith("hob: ") and "live/ann" in line:
+                    if re.match("hob: (failed|cooked live)", line):
                         break
                 self.assertRegex(said[-1], r"^hob: cooked live/ann/art/thing\.glb\.glb: 12 triangles", "".join(said))
                 saved = Live(daemon.port, "art/thing.glb", self.folder / "saved.png")
                 shown_live = Live(daemon.port, "live/ann/art/thing.glb.glb", self.folder / "live.png")
                 pictures = [saved.settled(daemon, "art/thing.glb"), shown_live.settled(daemon, "live/ann/art/thing.glb.glb")]
                 self.assertGreater(difference(*pictures), 0.5)
-                blender.communicate("\n")
+                blender.communicate("\n", timeout=DEADLINE)
             self.assertEqual(blender.returncode, 0)
             until(lambda: list(daemon.assets()) == ["art/thing.glb"], "what was shown live is gone")
             self.assertEqual((saved.end(), shown_live.end()), (0, 0))

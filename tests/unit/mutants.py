@@ -267,6 +267,8 @@ MISTAKES = [
      "[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           {IDLE, P},", "srv_cook/asset", "every_cell_is_as_the_table_says"),
     ("rules: a waiter is answered twice", "server/cook/waiter.c", "\t\t\tend(w, SRV_WAITER_DONE, calls);\n",
      "\t\t\tend(w, SRV_WAITER_DONE, calls), waiters->items[kept++] = *w;\n", "srv_cook/waiter", "each_is_answered_once"),
+    ("rules: a sync of one folder waits for all", "server/cook/waiter.c", "\t\tw.some_roots = w.some_roots || rounds[i] == 0;\n", "\t\tw.some_roots = false;\n",
+     "srv_cook/waiter", "everything_takes_two_scans_of_each_root"),
     ("rules: a result of older bytes is fresh", "server/cook/asset.c", "return srv_asset_shows_preview(a) ? SRV_FRESH : SRV_STALE;", "return SRV_FRESH;",
      "srv_cook/asset", "a_result_of_older_bytes_is_stale"),
     ("rules: settings are read through a link that leaves the root", "server/settings/chain.c", "int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);",
