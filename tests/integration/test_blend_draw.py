@@ -32,6 +32,7 @@ print("export took", time.monotonic() - begin)
 # The add-on: a save, an edit that is not saved, and the end of it.
 ADD_ON = """
 import sys
+sys.dont_write_bytecode = True
 sys.path.insert(0, {folder!r})
 import addon_utils, bpy
 for name in ("io_scene_gltf2", "hob_link"):

@@ -16,6 +16,7 @@ MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
 
 SCRIPT = """
 import sys
+sys.dont_write_bytecode = True
 sys.path.insert(0, {folder!r})
 import urllib.request
 import addon_utils, bpy
@@ -44,6 +45,7 @@ bpy.ops.hob.export()
 # the add-on's timer, so this does.
 PANEL = """
 import sys, time
+sys.dont_write_bytecode = True
 sys.path.insert(0, {folder!r})
 import addon_utils, bpy
 for name in ("io_scene_gltf2", "hob_link"):
@@ -162,8 +164,7 @@ class InBlender(Scenario):
         # A blender that finds another Python first on its path takes that one's libraries.
         done = subprocess.run([shutil.which("blender"), "--background", "--factory-startup", "--python-exit-code", "3", "--python", str(path)],
                               capture_output=True, text=True, timeout=DEADLINE, check=False,
-                              env={**os.environ, "PATH": "/usr/bin:/bin", "BLENDER_USER_CONFIG": str(self.folder), "BLENDER_USER_SCRIPTS": str(self.folder),
-                                   "PYTHONDONTWRITEBYTECODE": "1"})
+                              env={**os.environ, "PATH": "/usr/bin:/bin", "BLENDER_USER_CONFIG": str(self.folder), "BLENDER_USER_SCRIPTS": str(self.folder)})
         if "needs python3-numpy" in done.stdout:
             self.skipTest("this blender cannot export glTF: apt-get install python3-numpy")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
