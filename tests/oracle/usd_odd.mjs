@@ -83,6 +83,7 @@ const composition = [
 	['an instance in a reference is what its own arcs bring', also(two(W('', 'references = @b.usda@'), W(`def "A" (references = @c.usda@\ninstanceable = true) { over "M" { ${RED} }\n${square('N', 5)} }`)), c(W(square('M', 0, GREEN)))), ['b.usda', 'instanceable = true', 'instanceable = false']],
 	['a prim without arcs of its own is no instance', two(W('over "A" { over "M" { color3f[] primvars:displayColor = [(1, 0, 0)] } }', 'references = @b.usda@'), W(`def Xform "A" (instanceable = true) { ${square('M', 0, GREEN)} }`)), ['stage.usda', '(1, 0, 0)', '(0, 1, 0)']],
 	['deep scopes', stage(W(chain(60, square('M', 2)))), ['stage.usda', '(2, 0, 0)', '(3, 0, 0)']],
+	['what a prim references and inherits counts as referenced', two(`def Scope "X" (variants = { string v = "a"\n}) {}\n${W(variants('v', { a: `over "M" { ${RED} }` }) , 'prepend variantSets = "v"\nreferences = </X>\ninherits = </X>')}`, `class "X" { ${square('M', 0, GREEN)} }`, 'subLayers = [@b.usda@]'), ['stage.usda', 'references = </X>\n', '']],
 ];
 
 /* ---- text */
@@ -160,6 +161,10 @@ const drawing = [
 def GeomSubset "S" (${BINDING}) { uniform token elementType = "face"\nuniform token familyName = "other"\nint[] indices = [1]\n${bind('/W/L')} } }\n${look('L', diffuse(1, 0, 0))}${look('K', diffuse(0, 1, 0))}`)), ['stage.usda', '"other"', '"materialBind"']],
 	['holes and a left hand', stage(W('def Mesh "M" { int[] faceVertexCounts = [3, 3]\nint[] faceVertexIndices = [0, 1, 2, 1, 3, 2]\nint[] holeIndices = [0]\nuniform token orientation = "leftHanded"\npoint3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (2, 1, 0)] }\n')), ['stage.usda', '[0]', '[1]']],
 	['points that nothing uses', stage(W('def Mesh "M" { int[] faceVertexCounts = [3]\nint[] faceVertexIndices = [5, 1, 3]\nuniform token subdivisionScheme = "none"\npoint3f[] points = [(9, 9, 9), (1, 0, 0), (8, 8, 8), (0, 1, 0), (7, 7, 7), (0, 0, 0)] }')), ['stage.usda', '[5, 1, 3]', '[5, 3, 1]'], { keys: ['area', 'centre', 'facing'] }],
+	['a prim without a type hides nothing', stage(W(`def "A" { token visibility = "invisible"\n${square('M')} }\ndef "B" { uniform token purpose = "guide"\n${square('N', 3)} }`)), ['stage.usda', 'def "B"', 'def Xform "B"']],
+	['of several colours for all the first counts', stage(W(square('M', 0, 'color3f[] primvars:displayColor = [(1, 0, 0), (0, 1, 0)] (interpolation = "constant")\n'))), ['stage.usda', '(1, 0, 0), (0, 1, 0)', '(0, 1, 0), (1, 0, 0)'], { complains: true }],
+	['too few colours are none', stage(W(square('M', 0, 'color3f[] primvars:displayColor = [(1, 0, 0), (0, 1, 0)] (interpolation = "vertex")\n'))), ['stage.usda', '(1, 0, 0), (0, 1, 0)', '(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)'], { drawn: false, expect: ({ draws }) => (draws?.[0].color.length === 0 ? null : 'coloured') }],
+	['opacity by point beside one colour', stage(W(square('M', 0, `${RED}float[] primvars:displayOpacity = [0.5, 1, 1, 0.5] (interpolation = "vertex")\n`))), ['stage.usda', '[0.5, 1, 1, 0.5]', '[1, 1, 1, 1]'], { expect: ({ draws, materials: all }) => (draws?.[0].color.some((value, i) => i % 4 === 3 && value === 0.5) && all[draws[0].material].alpha[0] === 2 ? null : 'opaque') }],
 ];
 
 /* ---- materials */
@@ -185,6 +190,7 @@ def GeomSubset "S" (${BINDING}) { uniform token elementType = "face"\nuniform to
 	['a value on the output of a graph counts for nothing', stage(W(bound('M', 0, '/W/L') + look('L', 'color3f inputs:diffuseColor.connect = </W/L/G.outputs:out>', 'def NodeGraph "G" { color3f inputs:in = (1, 0, 0)\ncolor3f outputs:out = (0, 1, 0)\n}'))), ['stage.usda', 'outputs:out = (0, 1, 0)', 'outputs:out.connect = </W/L/G.inputs:in>'], { drawn: false, expect: ({ materials }) => (materials?.some(({ base }) => base[0] === 0.18 && base[1] === 0.18) ? null : JSON.stringify(materials)) }],
 	['a picture without a file has a fallback in each channel', stage(W(bound('M', 0, '/W/L') + look('L', 'float inputs:roughness.connect = </W/L/T.outputs:g>\nfloat inputs:metallic.connect = </W/L/T.outputs:b>', 'def Shader "T" { uniform token info:id = "UsdUVTexture"\nfloat4 inputs:fallback = (0.1, 0.25, 0.75, 1)\nfloat outputs:g\nfloat outputs:b\n}'))), ['stage.usda', '0.25, 0.75', '0.75, 0.25'], { drawn: false, expect: ({ materials }) => (materials?.some(({ roughness, metallic }) => roughness === 0.25 && metallic === 0.75) ? null : JSON.stringify(materials)) }],
 	['an input without a connection keeps its value', stage(W(bound('M', 0, '/W/L') + look('L', `${diffuse(1, 0, 0)}\ncolor3f inputs:diffuseColor.connect = </W/L/None.outputs:rgb>`))), ['stage.usda', diffuse(1, 0, 0), diffuse(0, 1, 0)]],
+	['of two collections on a prim the first by name counts', stage(`def Xform "W" (prepend apiSchemas = ["MaterialBindingAPI", "CollectionAPI:z", "CollectionAPI:b10", "CollectionAPI:b9"]) { ${['z', 'b10', 'b9'].map((name, i) => `rel collection:${name}:includes = </W/M>\nrel material:binding:collection:${name} = [</W.collection:${name}>, </W/${'KKL'[i]}>]\n`).join('')}${square('M')}${looks} }`), ['stage.usda', '[</W.collection:b9>, </W/L>]', '[</W.collection:b9>, </W/K>]']],
 ];
 
 /* ---- what this build of OpenUSD does not know or draw: the definitions, worked out by hand */

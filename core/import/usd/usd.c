@@ -126,7 +126,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 15,
+	.version = 16,
 	.extensions = extensions,
 	.import = usd_import,
 };

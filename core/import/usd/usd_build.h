@@ -139,9 +139,10 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t prim, uint32_t node, h
 
 /* The path of the material that is bound to a prim; empty without. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* The material for a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) when it is empty. */
-bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, uint32_t *out,
-					  hob_error *err) HOB_MUST_CHECK;
+/* The material for a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) when it is empty. `sheer`: vertices of
+ * a plain one may be seen through. */
+bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
+					  uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_census.c: what the prims are, into request->seen ---- */
 void hob_usd_census(hob_usd *u);

@@ -157,10 +157,12 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 
 /* ---- arcs */
 
+/* A class that is brought already counts where it is, by whatever arc. */
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
+	bool is_class = site->arc == HOB_USD_INHERIT || site->arc == HOB_USD_SPECIALIZE;
 	for (uint32_t i = tree->sites[site->parent].first_child; i != HOB_NONE; i = tree->sites[i].next)
-		if (tree->sites[i].arc == site->arc && tree->sites[i].stack == site->stack &&
+		if ((is_class || tree->sites[i].arc == site->arc) && tree->sites[i].stack == site->stack &&
 			hob_str_equal(tree->sites[i].path, path))
 			return true;
 	return false;
@@ -603,9 +605,9 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 		if (!hob_usd_has_specs(u, &tree->sites[i]))
 			continue;
 		if (!add_clips(u, tree, i, err) ||
-			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
 			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||
 			!add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD, err) ||
+			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
 			!add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE, err))
 			return false;
 	}

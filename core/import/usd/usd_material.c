@@ -426,17 +426,17 @@ static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, h
 	return true;
 }
 
-bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, uint32_t *out,
-					  hob_error *err)
+bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
+					  uint32_t *out, hob_error *err)
 {
 	uint32_t prim = path.len > 0 ? hob_usd_prim_at(b->u, path) : HOB_NONE;
 	float shown[4] = {1, 1, 1, 1};
 	for (int i = 0; color && i < 4; i++)
 		shown[i] = isfinite(color[i]) ? hob_usd_unit(color[i]) : 1;
-	hob_str key = prim != HOB_NONE
-					  ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
-					  : hob_arena_printf(b->u->scratch, "%d %a %a %a %a", double_sided, (double)shown[0],
-										 (double)shown[1], (double)shown[2], (double)shown[3]);
+	hob_str key = prim != HOB_NONE ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
+								   : hob_arena_printf(b->u->scratch, "%d%d %a %a %a %a", double_sided, sheer,
+													  (double)shown[0], (double)shown[1], (double)shown[2],
+													  (double)shown[3]);
 	if (!key.data)
 		return hob_fail_memory(err, b->u->scratch, "materials");
 	*out = hob_name_map_get(&b->material_map, key);
@@ -450,7 +450,7 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	material->double_sided = double_sided;
 	if (prim == HOB_NONE) {
 		memcpy(material->base_color, shown, sizeof shown);
-		material->alpha_mode = shown[3] < 1 ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
+		material->alpha_mode = sheer || shown[3] < 1 ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
 	} else if (!read_material(b, prim, material, look, err)) {
 		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
 	}

@@ -107,10 +107,18 @@ static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream 
 		   (!p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err));
 }
 
-static void drop_one(hob_usd_stream *s)
+/* One value for all goes to `one`: it is the material's own. */
+static bool open_shown(part_t *p, const char *name, uint32_t width, hob_usd_stream *out, float *one)
 {
-	if (s->interpolation == HOB_USD_CONSTANT || (s->indices ? s->index_count : s->item_count) == 1)
-		s->items = NULL;
+	if (!hob_usd_stream_open(p->b, p->prim, p->cage, hob_str_of(name), width, out, p->err))
+		return false;
+	if (out->interpolation == HOB_USD_CONSTANT || (out->indices ? out->index_count : out->item_count) == 1) {
+		const float *first = hob_usd_stream_at(out, 0, 0, 0);
+		if (first)
+			memcpy(one, first, width * sizeof *one);
+		out->items = NULL;
+	}
+	return !p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err);
 }
 
 static bool open_streams(part_t *p, uint32_t material, bool bound)
@@ -122,12 +130,6 @@ static bool open_streams(part_t *p, uint32_t material, bool bound)
 		p->normals = (hob_usd_stream){g->corner_normals, g->corner_count, 3, NULL, 0, HOB_USD_PER_CORNER};
 	else if (!g->smooth && !open_stream(p, HOB_STR("normals"), 3, &p->normals))
 		return false;
-	if (!bound && (!open_stream(p, HOB_STR("displayColor"), 3, &p->colors) ||
-				   !open_stream(p, HOB_STR("displayOpacity"), 1, &p->opacities)))
-		return false;
-	/* One colour for all is the material's own, and so is one opacity. */
-	drop_one(&p->colors);
-	drop_one(&p->opacities);
 	if (bound && look->color_name.len > 0 && !open_stream(p, look->color_name, 3, &p->colors))
 		return false;
 	p->uv_count = look->uv_count;
@@ -164,9 +166,10 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 	mesh->indices = HOB_NEW(arena, uint32_t, p->index_count);
 	mesh->position = HOB_NEW(arena, float, count * 3);
 	mesh->normal = p->normals.items ? HOB_NEW(arena, float, count * 3) : NULL;
-	mesh->color[0] = p->colors.items ? HOB_NEW(arena, float, count * 4) : NULL;
+	bool colored = p->colors.items || p->opacities.items;
+	mesh->color[0] = colored ? HOB_NEW(arena, float, count * 4) : NULL;
 	if (!mesh->indices || !mesh->position || (p->normals.items && !mesh->normal) ||
-		(p->colors.items && !mesh->color[0]))
+		(colored && !mesh->color[0]))
 		return hob_fail_memory(p->err, arena, "vertices");
 	memcpy(mesh->indices, p->indices, p->index_count * sizeof *p->indices);
 	for (size_t v = 0; v < count; v++)
@@ -174,10 +177,11 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 			   3 * sizeof(float));
 	if (mesh->normal)
 		fill(p, &p->normals, mesh->normal, 3);
-	for (size_t v = 0; mesh->color[0] && v < count; v++)
-		mesh->color[0][v * 4 + 3] = 1;
+	for (size_t i = 0; mesh->color[0] && i < count * 4; i++)
+		mesh->color[0][i] = p->colors.items && i % 4 < 3 ? 0 : 1;
 	if (mesh->color[0]) {
-		fill(p, &p->colors, mesh->color[0], 4);
+		if (p->colors.items)
+			fill(p, &p->colors, mesh->color[0], 4);
 		if (p->opacities.items)
 			fill(p, &p->opacities, mesh->color[0] + 3, 4);
 		hob_shape_fix_floats(mesh->color[0], count * 4, 1);
@@ -328,12 +332,14 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 		uint32_t material;
 		float color[4] = {1, 1, 1, 1};
 		bool bound = bindings[i].len > 0;
-		hob_usd_primvar_one(u, p->prim, HOB_STR("displayColor"), 3, color);
-		hob_usd_primvar_one(u, p->prim, HOB_STR("displayOpacity"), 1, color + 3);
-		if (!hob_usd_material(p->b, bindings[i], g->double_sided, color, &material, p->err))
-			return false;
 		p->normals = p->colors = p->opacities = (hob_usd_stream){0};
 		memset(p->uvs, 0, sizeof p->uvs);
+		if (!bound && (!open_shown(p, "displayColor", 3, &p->colors, color) ||
+					   !open_shown(p, "displayOpacity", 1, &p->opacities, color + 3)))
+			return false;
+		bool sheer = p->opacities.items != NULL;
+		if (!hob_usd_material(p->b, bindings[i], g->double_sided, color, sheer, &material, p->err))
+			return false;
 		if (!open_streams(p, material, bound) || !build_part(p, node, part_of, i, material))
 			return false;
 	}

@@ -64,9 +64,10 @@ static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context 
 	return true;
 }
 
-static bool is_hidden(const hob_usd *u, const hob_usd_prim *prim)
+/* Only a prim with a type can be seen or not; on others the words mean nothing. Source: UsdGeomImageable. */
+static hob_str seen_as(const hob_usd *u, const hob_usd_prim *prim, const char *property)
 {
-	return hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("visibility"))), HOB_STR("invisible"));
+	return prim->type.len > 0 ? hob_usd_text(hob_usd_still(u, prim, hob_str_of(property))) : HOB_STR("");
 }
 
 static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
@@ -92,11 +93,11 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		return true;
 	/* What bones bend is seen even if they are not. */
 	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
-	if (!bones && is_hidden(b->u, prim)) {
+	if (!bones && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible"))) {
 		b->hidden++;
 		return true;
 	}
-	hob_str purpose = hob_usd_text(hob_usd_still(b->u, prim, HOB_STR("purpose")));
+	hob_str purpose = seen_as(b->u, prim, "purpose");
 	if (purpose.len > 0)
 		context.unseen =
 			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));

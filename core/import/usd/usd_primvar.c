@@ -95,8 +95,15 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	}
 	hob_str how = hob_usd_text(hob_usd_meta(u, &u->prims[owner], full, HOB_USD_T_interpolation));
 	out->interpolation = how.len > 0 ? interpolation_of(how) : fallback;
-	out->interpolation =
-		fitting(out->indices ? out->index_count : out->item_count, polygons, out->interpolation);
+	size_t said = out->indices ? out->index_count : out->item_count;
+	out->interpolation = fitting(said, polygons, out->interpolation);
+	const size_t needed[] = {1, polygons->face_count, polygons->point_count, polygons->corner_count};
+	if (said > 1 && said < needed[out->interpolation]) {
+		hob_usd_note(u, "primvar-short",
+					 "'%.*s' of prim '%.*s' has %zu values for %zu places; it is left out, as in OpenUSD",
+					 HOB_FMT(full), HOB_FMT(u->prims[prim].path), said, needed[out->interpolation]);
+		*out = (hob_usd_stream){.width = width};
+	}
 	return true;
 }
 

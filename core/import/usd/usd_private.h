@@ -351,7 +351,7 @@ const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, h
 /* Metadata of a property, or of the prim with an empty name. NULL without. */
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
 								  uint32_t field);
-/* Names of the properties of a prim that begin with `prefix`, from all sites, strongest first; in scratch memory. */
+/* Names of the properties of a prim that begin with `prefix`, from all sites, in order of names; in scratch memory. */
 bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
 						hob_error *err) HOB_MUST_CHECK;
 /* Targets of a relationship, or the connections of an attribute, as paths of the stage. */

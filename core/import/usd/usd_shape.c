@@ -189,7 +189,8 @@ static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topolo
 	float color[4] = {1, 1, 1, 1};
 	hob_usd_primvar_one(b->u, id, HOB_STR("displayColor"), 3, color);
 	if (!hob_usd_binding(b->u, id, &binding, err) ||
-		!hob_usd_material(b, binding, false, color, &material, err) || !hob_usd_add_mesh(b, node, &mesh, err))
+		!hob_usd_material(b, binding, false, color, false, &material, err) ||
+		!hob_usd_add_mesh(b, node, &mesh, err))
 		return false;
 	b->source_meshes++;
 	mesh->material = material;

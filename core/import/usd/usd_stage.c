@@ -1,6 +1,7 @@
 #include "usd_private.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- values */
 
@@ -156,6 +157,49 @@ static bool is_listed(const hob_str *list, uint32_t count, hob_str name)
 	return false;
 }
 
+static int word_byte(hob_str s, size_t i)
+{
+	int c = (unsigned char)s.data[i];
+	return c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c;
+}
+
+static size_t digits_at(hob_str s, size_t i)
+{
+	size_t end = i;
+	while (end < s.len && s.data[end] >= '0' && s.data[end] <= '9')
+		end++;
+	return end - i;
+}
+
+/* As in a dictionary: without regard to case, numbers by what they count. Source: TfDictionaryLessThan. */
+static int order_of(const void *left, const void *right)
+{
+	hob_str a = *(const hob_str *)left, b = *(const hob_str *)right;
+	size_t i = 0, k = 0;
+	while (i < a.len && k < b.len) {
+		size_t n = digits_at(a, i), m = digits_at(b, k);
+		if (n == 0 || m == 0) {
+			int difference = word_byte(a, i++) - word_byte(b, k++);
+			if (difference != 0)
+				return difference;
+			continue;
+		}
+		for (; n > 1 && a.data[i] == '0'; n--)
+			i++;
+		for (; m > 1 && b.data[k] == '0'; m--)
+			k++;
+		int difference = n != m ? (n > m ? 1 : -1) : memcmp(a.data + i, b.data + k, n);
+		if (difference != 0)
+			return difference;
+		i += n;
+		k += m;
+	}
+	if (a.len - i != b.len - k)
+		return a.len - i > b.len - k ? 1 : -1;
+	int difference = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+	return difference != 0 ? difference : (a.len > b.len) - (a.len < b.len);
+}
+
 bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
 						hob_error *err)
 {
@@ -180,6 +224,8 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 			}
 		}
 	}
+	if (*count > 1)
+		qsort(*out, *count, sizeof **out, order_of);
 	return true;
 }
 
