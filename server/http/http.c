@@ -176,6 +176,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	if (!r->begun)
 		return begin(r, method, version);
 	if (*size > 0 && r->upload) {
+		r->body_deadline_ms += (int64_t)(*size / UPLOAD_BYTES_PER_MS);
 		srv_upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
 		*size = 0;
 		return MHD_YES;
@@ -305,16 +306,24 @@ static void tick(srv_http *http)
 
 /* ---- accepting */
 
-/* A new connection replaces the one that has waited longest for a request. */
+/* A new connection replaces the one that has waited longest for a request; if none waits, the one that has been served
+ * longest, longer than a head may take. What waits for the answer of another thread ends by itself. */
 static bool make_room(srv_http *http)
 {
-	for (request *r = http->oldest; r; r = r->newer)
-		if (r->phase == WAITING && !r->closing) {
-			cut(r);
-			http->closed_for_room++;
-			return true;
-		}
-	return false;
+	request *least = NULL;
+	for (request *r = http->oldest; r && !(least && least->phase == WAITING); r = r->newer) {
+		bool waits = r->phase == WAITING, late = http->now_ms - r->since_ms >= http->head_deadline_ms;
+		bool asks = r->parked && !r->polling && !r->stream;
+		if (!r->closing && (waits || (!least && late && !asks)))
+			least = r;
+	}
+	if (!least)
+		return false;
+	cut(least);
+	if (least->polling)
+		least->deadline_ms = http->now_ms;
+	http->closed_for_room++;
+	return true;
 }
 
 static void turn_away(srv_http *http, int fd)
@@ -501,8 +510,10 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 	getrlimit(RLIMIT_NOFILE, &files);
 	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
 	*blobs = room / 8 < 1024 ? (uint32_t)(room / 8) : 1024;
+	/* A request may have a file open: an upload, a range, a batch. */
+	room = (room - *blobs) / 2;
 	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 16384;
-	http->max_connections = wanted < room - *blobs ? wanted : (uint32_t)(room - *blobs);
+	http->max_connections = wanted < room ? wanted : (uint32_t)room;
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
 	http->hide_sources = options->hide_sources;

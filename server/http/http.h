@@ -30,7 +30,7 @@ typedef struct srv_http_options {
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
 	bool hide_sources;				/* do not serve the files that assets were cooked from */
-	uint32_t max_connections;		/* 0 = 16384, bounded by RLIMIT_NOFILE - 64 */
+	uint32_t max_connections;		/* 0 = 16384, bounded by half of the descriptors that there are */
 	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 = 10000 */
 	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
 	uint32_t max_events;			/* SSE listeners; 0 = 10000 */

@@ -29,6 +29,7 @@ enum {
 	FIELD_BYTES = 64,		  /* of the pool, for each header field */
 	ANSWER_HEAD_BYTES = 1280, /* of the pool, for the head of an answer */
 	BODY_DEADLINE_MS = 30000, /* a request's body must be complete within */
+	UPLOAD_BYTES_PER_MS = 64, /* an upload has this deadline and the time that its bytes take at this speed */
 	HEARTBEAT_MS = 10000,	  /* silence of an event stream after which a comment is sent */
 	WAIT_MAX_MS = 60000,	  /* longest Prefer: wait and long poll */
 	TICK_MS = 250			  /* how exact deadlines are */

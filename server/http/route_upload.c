@@ -126,8 +126,6 @@ bool srv_upload_begin(request *r, enum MHD_Result *result)
 			r, result,
 			srv_reply_problem(r, error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
 							  "look at the disk of the cache", "%s", error.context));
-	/* The time limit of a slow sender depends on the announced size. */
-	r->body_deadline_ms += (int64_t)(u->expected >> 6);
 	return true;
 }
 

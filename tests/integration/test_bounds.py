@@ -4,6 +4,7 @@ given back."""
 import contextlib
 import hashlib
 import http.client
+import json
 import os
 import pathlib
 import random
@@ -88,6 +89,63 @@ class Bounds(Scenario):
             print(f"bounds: {len(crowd)} slow clients, {amount(2, 4) * EACH} cut off, the others gone; meanwhile {asked} answers, the middle one in {took[len(took) // 2] * 1000:.1f} ms; "
                   f"{before} descriptors before, {left} after")
             self.assertGreater(asked, 10)
+
+    def test_a_full_house_lets_newcomers_in(self):
+        """Whoever holds a connection, and a file with it, for longer than a head may take gives way when there is no room."""
+        few = ("sh", "-c", 'ulimit -n 512; exec "$0" "$@"', HOB)
+        self.put("a.obj", obj_text(2))
+        large = os.urandom(8 << 20)
+        digest = hashlib.sha256(large).hexdigest().encode()
+        hashes = json.dumps({"hashes": [digest.decode()] * 9}).encode()
+        ways = {"half an upload": lambda i: b"PUT /blobs/" + hashlib.sha256(b"%d" % i).hexdigest().encode() + b" HTTP/1.1\r\n" + HEAD +
+                b"Content-Length: 4294967296\r\n\r\n" + b"x" * (300 << 10),
+                "half a body": lambda _: b"POST /api/v1/sync HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+                "reads nothing": lambda _: b"GET /blobs/" + digest + b" HTTP/1.1\r\n" + HEAD + b"\r\n",
+                "reads no part": lambda _: b"GET /blobs/" + digest + b" HTTP/1.1\r\n" + HEAD + b"Range: bytes=1-8000000\r\n\r\n",
+                "reads no batch": lambda _: b"POST /blobs:batch HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\nContent-Length: " +
+                str(len(hashes)).encode() + b"\r\n\r\n" + hashes,
+                "listens": lambda _: b"GET /api/v1/events HTTP/1.1\r\n" + HEAD + b"\r\n"}
+        for way, data in ways.items():
+            with self.subTest(way), self.serve(program=few) as daemon, contextlib.ExitStack() as crowd:
+                daemon.sync()
+                self.assertEqual(daemon.request("PUT", "/blobs/" + digest.decode(), large).status // 100, 2)
+                for i in range(400):
+                    peer = crowd.enter_context(socket.socket())
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    peer.settimeout(DEADLINE)
+                    peer.connect(("127.0.0.1", daemon.port))
+                    with contextlib.suppress(OSError):
+                        peer.sendall(data(i))
+                until(lambda: self.newcomer(daemon, "/livez"), "an answer to a newcomer")
+                self.put("b.obj", obj_text(3))
+                until(lambda: self.newcomer(daemon, "/api/v1/assets").count(b'"fresh"') == 2, "a cook")
+                self.assertFalse([line for line in daemon.log if "Too many open files" in line])
+
+    def newcomer(self, daemon, target):
+        """The answer on a connection of its own; empty: none was had."""
+        probe = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
+        with contextlib.closing(probe), contextlib.suppress(OSError, http.client.HTTPException):
+            probe.request("GET", target)
+            answer = probe.getresponse()
+            return answer.read() if answer.status == 200 else b""
+        return b""
+
+    def test_an_upload_that_trickles_is_cut_off(self):
+        with self.serve() as daemon, socket.create_connection(("127.0.0.1", daemon.port)) as peer:
+            peer.sendall(b"PUT /blobs/" + b"0" * 64 + b" HTTP/1.1\r\n" + HEAD + b"Content-Length: 4294967296\r\n\r\n")
+            peer.settimeout(1)
+            end = time.monotonic() + DEADLINE
+            answer = None
+            while answer is None:
+                self.assertLess(time.monotonic(), end)
+                try:
+                    peer.sendall(b"x")
+                    answer = peer.recv(99)
+                except TimeoutError:
+                    pass
+                except ConnectionError:
+                    answer = b""
+            self.assertEqual(answer, b"")
 
     @unittest.skipIf(built_with("asan") or built_with("tsan"), "the sanitizer's allocator keeps what is freed")
     def test_memory_of_closed_connections_goes_back(self):
