@@ -2,12 +2,21 @@
 
 #include "query.h"
 
+#include <limits.h>
 #include <stdio.h>
+
+/* U+FFFE and U+FFFF, which no XML may hold. */
+static bool is_no_character(const char *text)
+{
+	return strncmp(text, "\xEF\xBF\xBE", 3) == 0 || strncmp(text, "\xEF\xBF\xBF", 3) == 0;
+}
 
 static void put_each(hob_buf *out, const char *text, const char *(*escape)(char c))
 {
 	for (; *text; text++) {
-		const char *instead = escape(*text);
+		bool none = is_no_character(text);
+		const char *instead = none ? "?" : escape(*text);
+		text += none ? 2 : 0;
 		if (instead)
 			hob_buf_put_str(out, hob_str_of(instead));
 		else
@@ -52,8 +61,8 @@ static void put_fault(hob_buf *out, const char *element, const char *type, const
 static void put_case(hob_buf *out, const char *path, double seconds)
 {
 	hob_str folder = hob_path_dir(hob_str_of(path));
-	char class[512];
-	snprintf(class, sizeof class, "%.*s", (int)(folder.len < 500 ? folder.len : 500), folder.data);
+	char class[PATH_MAX];
+	snprintf(class, sizeof class, "%.*s", HOB_FMT(folder));
 	hob_buf_put_str(out, HOB_STR("    <testcase"));
 	put_attribute(out, "classname", class[0] ? class : ".");
 	put_attribute(out, "name", path + (folder.len > 0 ? folder.len + 1 : 0));
@@ -114,7 +123,11 @@ void srv_cook_format_junit(const cJSON *report, hob_buf *out)
 
 static const char *of_message(char c)
 {
-	return c == '%' ? "%25" : c == '\r' ? "%0D" : c == '\n' ? "%0A" : NULL;
+	return c == '%'						  ? "%25"
+		   : c == '\r'					  ? "%0D"
+		   : c == '\n'					  ? "%0A"
+		   : (uint8_t)c < ' ' || c == 127 ? "?"
+										  : NULL;
 }
 
 static const char *of_property(char c)

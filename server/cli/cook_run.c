@@ -28,6 +28,17 @@ typedef struct write_job {
 
 /* ---- output for people */
 
+typedef struct shown {
+	char text[1024];
+} shown;
+
+static const char *show(hob_str text, shown *out)
+{
+	snprintf(out->text, sizeof out->text, "%.*s", (int)(text.len < 1000 ? text.len : 1000), text.data);
+	srv_plain(out->text);
+	return out->text;
+}
+
 static void clear_line(run *r)
 {
 	if (r->live)
@@ -43,22 +54,11 @@ static void show_progress(run *r)
 	char eta[32] = "";
 	if (r->finished > 0)
 		srv_text_duration(left, eta);
-	const char *name = r->next > 0 ? r->queue[r->next - 1]->path : "";
-	size_t length = strlen(name);
+	hob_str name = hob_str_of(r->next > 0 ? r->queue[r->next - 1]->path : "");
+	shown text;
 	fprintf(stderr, "\r\x1b[K[%u/%u] %s  eta %s", r->finished, r->plan.count,
-			length > 48 ? name + length - 48 : name, eta);
+			show(hob_str_sub(name, name.len > 48 ? name.len - 48 : 0, name.len), &text), eta);
 	fflush(stderr);
-}
-
-typedef struct shown {
-	char text[1024];
-} shown;
-
-static const char *show(hob_str text, shown *out)
-{
-	snprintf(out->text, sizeof out->text, "%.*s", (int)(text.len < 1000 ? text.len : 1000), text.data);
-	srv_plain(out->text);
-	return out->text;
 }
 
 /* Formats that Hob knows but cannot read here: listed and counted, but not failures. */

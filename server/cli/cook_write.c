@@ -54,6 +54,13 @@ static bool is_of_process(const char *path)
 		   strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
+/* In a folder that others can write to, the name could be a link of theirs. */
+static int make_new(const char *path)
+{
+	unlink(path);
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
 bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
 {
 	char name[PATH_MAX], temp[PATH_MAX];
@@ -76,7 +83,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 	/* A separately opened file would have its own offset, and the next writer of standard output would overwrite it. */
 	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
-						  : open(direct ? path : temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+			 : direct						  ? open(path, O_WRONLY | O_CLOEXEC)
+											  : make_new(temp);
 	if (fd < 0)
 		return fail_write(path, err);
 	size_t done = 0;

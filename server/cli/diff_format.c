@@ -15,8 +15,9 @@ typedef struct writer {
 
 static const char *of_markdown(char c)
 {
-	static const char *const escaped[] = {"\\|", "\\`", "\\*", "\\_", "\\[", "\\]", "&lt;", "\\\\", "\\#"};
-	static const char marks[] = "|`*_[]<\\#";
+	static const char *const escaped[] = {"\\|",  "\\`",  "\\*",   "\\_",  "\\[", "\\]",
+										  "&lt;", "&gt;", "&amp;", "\\\\", "\\#", "\\~"};
+	static const char marks[] = "|`*_[]<>&\\#~";
 	const char *at = strchr(marks, c);
 	return c && at ? escaped[at - marks] : (unsigned char)c < ' ' ? " " : NULL;
 }
@@ -167,8 +168,9 @@ static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry
 		if (!begun)
 			hob_buf_printf(f->out, "\n| | before \xE2\x86\x92 after |\n|---|---|\n");
 		begun = true;
-		hob_buf_printf(f->out, "| %s%s | %s |\n", tone_mark(srv_cli_text(number, "tone")),
-					   name_text(number, name), step_text(number, "\xE2\x86\x92", step));
+		hob_buf_printf(f->out, "| %s", tone_mark(srv_cli_text(number, "tone")));
+		put(f, name_text(number, name));
+		hob_buf_printf(f->out, " | %s |\n", step_text(number, "\xE2\x86\x92", step));
 	}
 }
 
@@ -245,7 +247,9 @@ static void put_html_entry(writer *f, const diff_report *r, const diff_entry *en
 	{
 		if (told++ == r->how->rows)
 			break;
-		hob_buf_printf(f->out, "<li class=\"%s\">", srv_cli_text(change, "tone"));
+		hob_buf_printf(f->out, "<li class=\"");
+		put(f, srv_cli_text(change, "tone"));
+		hob_buf_printf(f->out, "\">");
 		put(f, srv_cli_text(change, "text"));
 		hob_buf_printf(f->out, "</li>\n");
 	}
@@ -254,10 +258,13 @@ static void put_html_entry(writer *f, const diff_report *r, const diff_entry *en
 	hob_buf_printf(f->out, "</ul>\n<table>\n");
 	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
 	{
-		if (!is_same(number))
-			hob_buf_printf(f->out, "<tr class=\"%s\"><th scope=\"row\">%s</th><td>%s</td></tr>\n",
-						   srv_cli_text(number, "tone"), name_text(number, name),
-						   step_text(number, "\xE2\x86\x92", step));
+		if (is_same(number))
+			continue;
+		hob_buf_printf(f->out, "<tr class=\"");
+		put(f, srv_cli_text(number, "tone"));
+		hob_buf_printf(f->out, "\"><th scope=\"row\">");
+		put(f, name_text(number, name));
+		hob_buf_printf(f->out, "</th><td>%s</td></tr>\n", step_text(number, "\xE2\x86\x92", step));
 	}
 	hob_buf_printf(f->out, "</table></section>\n");
 }

@@ -1,5 +1,8 @@
 #include "diff_report.h"
 
+#include "../../core/hash/hash.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -127,12 +130,30 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 
 /* ---- pictures */
 
+/* The asset's name, so that people find it, as a file's name that also means nothing in Markdown, HTML or an address. If that
+ * takes more than its slashes, a digest tells it from others. */
 static char *picture_path(const diff_report_options *how, const char *asset)
 {
+	enum { KEPT = 180, DIGITS = 16 };
 	hob_buf path = {0};
+	hob_str name = hob_str_of(asset);
+	size_t kept = name.len;
+	bool changed = kept > KEPT;
+	while (kept > KEPT || (kept > 0 && kept < name.len && (name.data[kept] & 0xC0) == 0x80))
+		kept--;
 	hob_buf_printf(&path, "%s/", how->pictures);
-	for (const char *c = asset; *c; c++)
-		hob_buf_put(&path, *c == '/' || (unsigned char)*c < 0x21 ? "_" : c, 1);
+	for (size_t i = 0; i < kept; i++) {
+		unsigned char c = (unsigned char)name.data[i];
+		bool plain = isalnum(c) || c >= 0x80 || strchr("-_.", c);
+		changed = changed || (!plain && c != '/');
+		hob_buf_put(&path, plain ? &name.data[i] : "_", 1);
+	}
+	if (changed) {
+		char digest[HOB_SHA256_TEXT + 1];
+		hob_sha256 hash = hob_sha256_of((hob_bytes){(const uint8_t *)name.data, name.len});
+		hob_sha256_text(&hash, digest);
+		hob_buf_printf(&path, "-%.*s", DIGITS, digest);
+	}
 	hob_buf_put_str(&path, HOB_STR(".png"));
 	hob_buf_put(&path, "", 1);
 	return (char *)path.data;

@@ -20,6 +20,7 @@ doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, con
 	va_start(args, fmt);
 	vsnprintf(item->text, sizeof item->text, fmt, args);
 	va_end(args);
+	srv_plain_lines(item->text);
 	return item;
 }
 
@@ -29,6 +30,7 @@ void srv_doctor_advise(doctor_item *item, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(item->remedy, sizeof item->remedy, fmt, args);
 	va_end(args);
+	srv_plain_lines(item->remedy);
 }
 
 static void look_at_config(doctor *d, const char *file)

@@ -1,6 +1,8 @@
 #include "cook_write.h"
 #include "query.h"
 
+#include "../../core/hash/hash.h"
+#include "../fs/tar.h"
 #include "../log/log.h"
 
 #include <errno.h>
@@ -52,28 +54,50 @@ typedef struct getting {
 	uint64_t bytes;
 } getting;
 
-/* The place of an output below the folder: as `hob cook` names it, below the asset's root. */
-static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX])
+static bool is_one_part(const char *name)
 {
-	const char *name = srv_cli_text(output, "name");
+	return srv_tar_name_is_safe(hob_str_of(name)) && !strchr(name, '/');
+}
+
+/* The place of an output below the folder: as `hob cook` names it, below the asset's root. The daemon is not trusted with it. */
+static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX],
+					 hob_error *err)
+{
+	const char *name = srv_cli_text(output, "name"), *root = srv_cli_text(asset, "root");
+	const char *below = srv_cli_text(asset, "path");
 	int length;
 	if (strncmp(name, "textures/", 9) == 0)
 		length = snprintf(path, PATH_MAX, "%s/textures/%s.ktx2", g->out, srv_cli_text(output, "hash"));
+	else if (is_one_part(root) && srv_tar_name_is_safe(hob_str_of(below)) && is_one_part(name))
+		length = snprintf(path, PATH_MAX, "%s/%s/%s.%s%s", g->out, root, below, name,
+						  strcmp(name, "report") == 0 ? ".json" : "");
 	else
-		length = snprintf(path, PATH_MAX, "%s/%s/%s.%s%s", g->out, srv_cli_text(asset, "root"),
-						  srv_cli_text(asset, "path"), name, strcmp(name, "report") == 0 ? ".json" : "");
-	return length < PATH_MAX;
+		return hob_fail(err, CORRUPT,
+						"the daemon names an asset '%s/%s' with an output '%s', which is no place for a file",
+						root, below, name);
+	return length < PATH_MAX || hob_fail(err, USAGE, "the path of '%s' would be too long", below);
+}
+
+static bool fetch(const getting *g, const hob_sha256 *digest, cli_response *response, hob_error *err)
+{
+	char target[16 + HOB_SHA256_TEXT] = "/blobs/";
+	hob_sha256_text(digest, target + strlen(target));
+	return srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, response, err);
 }
 
 /* Blobs are named by their content, so an existing texture is the right one. */
 static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
 {
-	char path[PATH_MAX], target[96];
+	char path[PATH_MAX];
 	struct stat info;
 	hob_error error = {0};
-	if (!place_of(g, asset, output, path)) {
-		fprintf(stderr, "hob get: the path of '%s' would be too long\n", srv_cli_text(asset, "path"));
-		*code = EXIT_USAGE;
+	hob_sha256 digest, found;
+	bool named = hob_sha256_parse(hob_str_of(srv_cli_text(output, "hash")), &digest) ||
+				 hob_fail(&error, CORRUPT, "the daemon names an output of '%s' by '%s', which is no SHA-256",
+						  srv_cli_text(asset, "path"), srv_cli_text(output, "hash"));
+	if (!named || !place_of(g, asset, output, path, &error)) {
+		srv_cli_print_error("hob get", &error);
+		*code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 		return false;
 	}
 	bool texture = strncmp(srv_cli_text(output, "name"), "textures/", 9) == 0;
@@ -82,16 +106,20 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 		return true;
 	}
 	cli_response response;
-	snprintf(target, sizeof target, "/blobs/%.64s", srv_cli_text(output, "hash"));
-	if (!srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+	if (!fetch(g, &digest, &response, &error)) {
 		srv_cli_print_error("hob get", &error);
 		*code = EXIT_UNREACHABLE;
 		return false;
 	}
 	bool good = response.status == 200;
-	if (!good)
+	found = hob_sha256_of(hob_buf_bytes(&response.body));
+	if (!good) {
 		*code = srv_cli_print_problem("hob get", &response);
-	else if (!(good = srv_cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
+	} else if (!(good = hob_sha256_equal(&found, &digest))) {
+		fprintf(stderr, "hob get: other bytes came than those of '%s'; something on the way changes them\n",
+				srv_cli_text(asset, "path"));
+		*code = EXIT_INTERNAL;
+	} else if (!(good = srv_cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
 		srv_cli_print_error("hob get", &error);
 		*code = error.code == HOB_ERR_DISK_FULL ? EXIT_INTERNAL : EXIT_USAGE;
 	}

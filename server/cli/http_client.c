@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 16384, BODY_MAX = 1 << 30, SILENCE_MS = 40000 };
+enum { PIECE = 16384, BODY_MAX = 1 << 30, LINE_MAX_BYTES = 16 << 20, SILENCE_MS = 40000 };
 
 static bool exchange(const char *url, const char *method, const char *target, const char *header,
 					 hob_str body, srv_peer *peer, srv_connection **out, srv_answer *answer, hob_error *err)
@@ -111,11 +111,15 @@ bool srv_cli_stream(const char *url, const char *target, const char *header,
 		for (size_t i = 0; i < got && going; i++) {
 			if (bytes[i] != '\n') {
 				hob_buf_put(&pending, &bytes[i], 1);
+				going = ok = !pending.failed && pending.size <= LINE_MAX_BYTES;
 				continue;
 			}
 			going = line(user, hob_buf_str(&pending));
 			hob_buf_clear(&pending);
 		}
+	if (pending.failed || pending.size > LINE_MAX_BYTES)
+		ok = hob_fail(err, USAGE, "%s sends a line of more than %d bytes; is it a Hob daemon?", url,
+					  LINE_MAX_BYTES);
 	hob_buf_release(&pending);
 	srv_disconnect(connection);
 	return ok;

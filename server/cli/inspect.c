@@ -79,7 +79,10 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	}
 	if (!ok)
 		hob_fail_in(err, "%s", name ? name : path);
-	if (out.size > 0)
+	/* Another program gets JSON as it is. */
+	if (how->json && !isatty(1))
+		fwrite(out.data, 1, out.size, stdout);
+	else if (out.size > 0)
 		srv_cli_print_lines(hob_buf_str(&out));
 	hob_buf_release(&out);
 	srv_unmap_file(&file);

@@ -4,10 +4,12 @@
 #include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
+#include "../log/log.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,18 @@ typedef struct finder {
 	uint32_t edits, edited, failed;
 } finder;
 
+/* A line about names out of foreign files. */
+static void HOB_PRINTF(2, 3) say(FILE *to, const char *fmt, ...)
+{
+	char line[8192];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	srv_plain(line);
+	fprintf(to, "%s\n", line);
+}
+
 static bool is_there(void *user, hob_str path)
 {
 	const finder *f = user;
@@ -36,12 +50,12 @@ static bool is_there(void *user, hob_str path)
 static void print_edit(void *user, uint32_t line, hob_str was, hob_str now)
 {
 	const finder *f = user;
-	printf("%.*s:%u: %.*s -> %.*s\n", HOB_FMT(f->path), line, HOB_FMT(was), HOB_FMT(now));
+	say(stdout, "%.*s:%u: %.*s -> %.*s", HOB_FMT(f->path), line, HOB_FMT(was), HOB_FMT(now));
 }
 
 static void complain(finder *f, hob_str path, const char *why)
 {
-	fprintf(stderr, "hob refs: '%.*s' %s\n", HOB_FMT(path), why);
+	say(stderr, "hob refs: '%.*s' %s", HOB_FMT(path), why);
 	f->failed++;
 }
 

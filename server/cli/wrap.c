@@ -1,5 +1,7 @@
 #include "wrap.h"
 
+#include "../log/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -96,11 +98,20 @@ void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint
 void srv_cli_print_lines(hob_str text)
 {
 	enum { DEEPER = 4 };
-	if (!isatty(1)) {
-		fwrite(text.data, 1, text.len, stdout);
+	hob_buf plain = {0}, out = {0};
+	hob_buf_put_str(&plain, text);
+	hob_buf_put(&plain, "", 1);
+	if (plain.failed) {
+		hob_buf_release(&plain);
 		return;
 	}
-	hob_buf out = {0};
+	srv_plain_lines((char *)plain.data);
+	text = (hob_str){(const char *)plain.data, plain.size - 1};
+	if (!isatty(1)) {
+		fwrite(text.data, 1, text.len, stdout);
+		hob_buf_release(&plain);
+		return;
+	}
 	uint32_t width = srv_cli_width(1);
 	for (size_t i = 0, end; i < text.len; i = end + 1) {
 		uint32_t at = 0, indent = 0;
@@ -114,4 +125,5 @@ void srv_cli_print_lines(hob_str text)
 	}
 	fwrite(out.data, 1, out.size, stdout);
 	hob_buf_release(&out);
+	hob_buf_release(&plain);
 }

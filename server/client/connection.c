@@ -329,9 +329,9 @@ size_t srv_connection_read(srv_connection *c, void *out, size_t room)
 			/* Without the last chunk, the body is incomplete. */
 			c->left = last ? 0 : 1;
 			c->ended = true;
-			if (last)
-				while ((line = head_line(c)) && line[0])
-					;
+			for (uint32_t lines = 0; last && lines < HEAD_LINES_MAX && (line = head_line(c)) && line[0];
+				 lines++)
+				;
 			return 0;
 		}
 	}

@@ -85,6 +85,25 @@ void srv_plain(char *text)
 	}
 }
 
+/* Length in bytes of "\x1b[1;32m" and the like. */
+static size_t color_size(const char *text)
+{
+	if (text[0] != '\x1b' || text[1] != '[')
+		return 0;
+	size_t size = 2 + strspn(text + 2, "0123456789;");
+	return text[size] == 'm' ? size + 1 : 0;
+}
+
+void srv_plain_lines(char *text)
+{
+	for (size_t at = 0; text[at];) {
+		size_t kept = text[at] == '\n' ? 1 : color_size(text + at);
+		size_t size = kept > 0 ? 0 : unwanted((const unsigned char *)text + at);
+		memset(text + at, '?', size);
+		at += kept > 0 ? kept : size > 0 ? size : 1;
+	}
+}
+
 bool srv_log_has_screen(void)
 {
 	const char *term = getenv("TERM");

@@ -29,6 +29,8 @@ void srv_log_listen(srv_log_take *take, void *user);
 /* Replaces, in place, control characters of either set and those that change the direction of writing with '?'. Names come
  * from foreign disks and bundles and must not control a terminal. */
 void srv_plain(char *text);
+/* The same for lines that this program wrote, with colours: these and the line ends stay. */
+void srv_plain_lines(char *text);
 /* True if `stream_fd` (1 or 2) should get colours. */
 bool srv_color_wanted(int stream_fd);
 

@@ -5,10 +5,12 @@
  */
 const silenceMs = 35000; // the daemon says something every 10 s
 const pauseMostMs = 8000;
+const eventCharsMax = 1 << 24;
 
 /** Splits text, in any pieces, into server-sent events: {kind, id, data}, data as text. */
 export class EventParser {
 	#rest = '';
+	#size = 0; // of the event so far
 	#event = { kind: 'message', data: [] };
 	id = '';
 
@@ -17,6 +19,7 @@ export class EventParser {
 		const lines = (this.#rest + text).split('\n');
 		this.#rest = lines.pop();
 		for (const line of lines) this.#line(line.replace(/\r$/, ''), take);
+		if (this.#rest.length + this.#size > eventCharsMax) throw new Error('an event without end');
 	}
 
 	#line(line, take) {
@@ -24,9 +27,11 @@ export class EventParser {
 			if (this.#event.data.length) take({ kind: this.#event.kind, id: this.id,
 					data: this.#event.data.join('\n') });
 			this.#event = { kind: 'message', data: [] };
+			this.#size = 0;
 			return;
 		}
 		const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
+		this.#size += line.length;
 		if (name === 'data') this.#event.data.push(value);
 		else if (name === 'event') this.#event.kind = value;
 		else if (name === 'id') this.id = value;

@@ -140,6 +140,8 @@ class Client:
         cursor = {}
         while True:
             page = self._json("GET", "/api/v1/assets?" + urllib.parse.urlencode({"limit": 1000, **query, **cursor}))
+            if not isinstance(page.get("items"), list):
+                raise BadBytes("the answer is no page of assets")
             yield from page["items"]
             if not page.get("next"):
                 return
@@ -152,7 +154,8 @@ class Client:
         response, body = self._ask("GET", target, headers, limit=BLOB_BYTES_MAX, more=wait or 0)
         blob = self._checked(body, (response.getheader("ETag") or "").strip('"'))
         blob.stale = response.getheader("Cook-State") != "fresh"
-        blob.rev = int(response.getheader("Cook-Rev") or 0)
+        rev = response.getheader("Cook-Rev") or ""
+        blob.rev = int(rev) if rev.isdecimal() else 0
         return blob
 
     def blob(self, digest, older=None):
@@ -297,16 +300,19 @@ class Client:
     @staticmethod
     def _parse(text):
         try:
-            return json.loads(text)
-        except ValueError as error:
+            answer = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise BadBytes("the answer is not JSON") from error
+        if not isinstance(answer, dict):
+            raise BadBytes("the answer is not a JSON object")
+        return answer
 
     @staticmethod
     def _raise(status, data):
         try:
             problem = json.loads(data)
             problem = problem if isinstance(problem, dict) else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             problem = {}
         message = problem.get("detail") or ("not cooked yet" if status == 202 else f"the daemon answered {status}")
         raise KINDS.get(status, Error)(message, status, problem.get("code") or "", problem.get("hint") or "")
