@@ -371,10 +371,12 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	*kept = false;
 	const srv_result *result = &outcome->result;
 	hob_str model = hob_str_of(look->path);
-	/* The source comes first: the version that the worker read is used. */
-	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing)
+	/* The source comes first. If it changed after it was hashed here, the result is not kept: its key would be the worker's
+	 * word, and could be that of another file. */
+	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
+		!hob_sha256_equal(&result->deps[0].digest, &look->source))
 		return true;
-	srv_recipe recipe = {.source = result->deps[0].digest,
+	srv_recipe recipe = {.source = look->source,
 						 .warnings = result->stats.warnings,
 						 .cook_ns = outcome->cook_ns,
 						 .peak_bytes = outcome->peak_bytes,

@@ -18,7 +18,8 @@ enum {
 	CPU_MS = 30000,
 	WALL_MS = 180000,
 	PNG_MAX = 8 << 20,
-	LOOK_MS = 100
+	LOOK_MS = 100,
+	END_MS = 5
 };
 
 static const srv_thumbnail_view views[] = {{"corner", 29, 18}, {"front", 0, 0},	 {"back", 180, 0},
@@ -155,25 +156,29 @@ static bool is_late(clockid_t drawing, int64_t begun)
 	return read_ms(drawing) > CPU_MS || read_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
 }
 
-static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, hob_error *err)
+/* Until it closed its output and ended. One that closes it and stays is late, too. */
+static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, int *status, hob_error *err)
 {
 	int64_t begun = read_ms(CLOCK_MONOTONIC);
 	clockid_t drawing = CLOCK_MONOTONIC;
 	if (clock_getcpuclockid(pid, &drawing) != 0)
 		return hob_fail(err, CRASHED, "the picture's process ended before it drew");
 	uint8_t piece[16384];
-	for (;;) {
-		struct pollfd wait = {.fd = from, .events = POLLIN};
-		int ready = poll(&wait, 1, LOOK_MS);
+	for (bool open = true;;) {
+		struct pollfd wait = {.fd = open ? from : -1, .events = POLLIN};
+		int ready = poll(&wait, 1, open ? LOOK_MS : END_MS);
 		if (atomic_load(stop) || is_late(drawing, begun))
 			return hob_fail(err, TIMEOUT, "the picture took longer than %d s", CPU_MS / 1000);
+		if (!open && waitpid(pid, status, WNOHANG) == pid)
+			return true;
 		if (ready <= 0)
 			continue;
 		ssize_t got = read(from, piece, sizeof piece);
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return true;
+		open = got > 0;
+		if (!open)
+			continue;
 		if (png->size + (size_t)got > PNG_MAX)
 			return hob_fail(err, REJECTED, "the picture is larger than %d bytes", PNG_MAX);
 		hob_buf_put(png, piece, (size_t)got);
@@ -211,7 +216,7 @@ static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 	if (ends[1] >= 0)
 		close(ends[1]);
 	close_all(&blobs);
-	bool whole = ok && collect(ends[0], pid, stop, png, err);
+	bool whole = ok && collect(ends[0], pid, stop, png, &status, err);
 	if (ends[0] >= 0)
 		close(ends[0]);
 	if (!ok)
@@ -219,11 +224,10 @@ static bool draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 	if (!whole) {
 		kill(-pid, SIGKILL);
 		kill(pid, SIGKILL);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	if (!whole)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			continue;
 		return false;
+	}
 	if (WIFSIGNALED(status)) {
 		hob_error death = {0};
 		srv_describe_death(status, 0, UINT64_MAX, false, &death);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { CLAIMS_MAX = 1 << 16 };
+enum { CLAIMS_MAX = 1 << 16, CLAIMS_OF_ONE_MAX = 4096 };
 
 static void take_out(srv_claims *claims, uint32_t i)
 {
@@ -19,10 +19,19 @@ static bool is_made(const srv_claims *claims, const uint8_t key[32])
 	return false;
 }
 
+static uint32_t count_of(const srv_claims *claims, uint32_t worker)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < claims->count; i++)
+		count += claims->items[i].worker == worker;
+	return count;
+}
+
 /* Without room the claim is dropped: the part may be made twice, and nobody waits for it. */
 static bool add(srv_claims *claims, const srv_claim *claim)
 {
-	if (claims->count == CLAIMS_MAX || !HOB_ROOM(claims->items, claims->capacity, claims->count))
+	if (claims->count == CLAIMS_MAX || count_of(claims, claim->worker) >= CLAIMS_OF_ONE_MAX ||
+		!HOB_ROOM(claims->items, claims->capacity, claims->count))
 		return false;
 	claims->items[claims->count++] = *claim;
 	return true;

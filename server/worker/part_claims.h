@@ -3,7 +3,8 @@
  *   nobody's --srv_claims_ask--> made by a worker --srv_claims_end (put) or srv_claims_leave--> nobody's
  *
  * If a part is in progress, the worker that asked makes its other parts first. When nothing else is left, it asks to wait. It
- * then makes nothing itself, so two workers never wait for each other. */
+ * then makes nothing itself, so two workers never wait for each other. A worker has 4,096 claims at most; further parts are made
+ * without one. */
 #ifndef WORKER_PART_CLAIMS_H
 #define WORKER_PART_CLAIMS_H
 

@@ -210,7 +210,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->began_ns = uv_hrtime();
 	w->state = BUSY;
 	w->job = job;
-	w->cancelled = w->has_why = w->stalled = w->looked = false;
+	w->cancelled = w->has_why = w->stalled = w->looked = w->waits = false;
 	w->alone = what->alone;
 	w->export.root = what->root;
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, pool->options.timeout_ms / 4, 0);

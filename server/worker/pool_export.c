@@ -170,7 +170,7 @@ void srv_pool_export_kill(worker *w)
 static void last_line(int folder, char out[REASON_MAX])
 {
 	char text[2048];
-	int fd = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); /* it may be a pipe now */
 	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
 	off_t from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
 	ssize_t got = fd >= 0 ? pread(fd, text, sizeof text - 1, from) : 0;

@@ -14,9 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FRAMES_MAX: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts that wait to be stored;
+/* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts that wait to be stored;
  * further ones are made again when needed. */
-enum { RSS_GROWTH_MAX = 512 << 20, LEAVE_MS = 200, FRAMES_MAX = 64, PARTS_PENDING_MAX = 1024 };
+enum {
+	RSS_GROWTH_MAX = 512 << 20,
+	LEAVE_MS = 200,
+	FRAMES_MAX = 64,
+	FRAMES_NS = 2000000,
+	PARTS_PENDING_MAX = 1024
+};
 
 /* ---- parts that workers share */
 
@@ -30,6 +36,7 @@ static void answer_part(worker *w, const uint8_t key[32], bool wait)
 	if (fd < 0 && !w->alone) {
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
 		if (claim == SRV_CLAIM_WAIT) {
+			w->waits = true;
 			w->left_ms = uv_timer_get_due_in(&w->deadline);
 			uv_timer_stop(&w->deadline);
 			return;
@@ -51,6 +58,7 @@ void srv_pool_wake_waiters(srv_pool *pool)
 		worker *w = &pool->workers[index];
 		if (w->state != BUSY)
 			continue;
+		w->waits = false;
 		uv_timer_start(&w->deadline, srv_pool_on_deadline, w->left_ms, 0);
 		answer_part(w, key, true);
 	}
@@ -254,10 +262,17 @@ static void on_touched(worker *w, const srv_frame *frame)
 	w->touched_count++;
 }
 
-/* A message without a job, other than the start, does not come from hob-worker. */
+static bool is_question(uint32_t type)
+{
+	return type == SRV_FRAME_PART_GET || type == SRV_FRAME_MEMORY || type == SRV_FRAME_EXPORT ||
+		   type == SRV_FRAME_DONE;
+}
+
+/* A message without a job, other than the start, does not come from hob-worker. Neither does a question while the last one is
+ * not answered: two workers could wait for each other, and no deadline runs. */
 static void on_frame(worker *w, const srv_frame *frame, int fd)
 {
-	if (frame->type != SRV_FRAME_READY && w->state != BUSY) {
+	if (frame->type != SRV_FRAME_READY && (w->state != BUSY || (w->waits && is_question(frame->type)))) {
 		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
@@ -310,7 +325,10 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 	for (uint32_t i = 0; i < pool->count; i++)
 		if (pool->workers[i].socket_poll == poll)
 			w = &pool->workers[i];
+	uint64_t began = uv_hrtime();
 	for (int turn = 0; turn < FRAMES_MAX && w && w->socket_poll == poll && w->state != DYING; turn++) {
+		if (uv_hrtime() - began > FRAMES_NS)
+			return;
 		srv_frame frame;
 		int fd = -1;
 		int got = status < 0 ? 0 : srv_frame_receive(w->socket, &frame, pool->payload, &fd);

@@ -22,7 +22,8 @@ typedef struct worker {
 	uv_poll_t *socket_poll,
 		*output_poll; /* allocated separately: closing takes longer than the slot's next worker */
 	uv_timer_t deadline;
-	uint64_t left_ms; /* of the deadline, while it waits for a part */
+	bool waits;		  /* for a part; until then it may ask for nothing */
+	uint64_t left_ms; /* of the deadline, meanwhile */
 	uint64_t first_rss, jobs;
 	uint64_t oom_kills;		 /* OOM kills that this process survived */
 	uint64_t file_bytes;	 /* of all memory files that this process was given */

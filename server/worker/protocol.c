@@ -1,5 +1,6 @@
 #include "protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -55,6 +56,7 @@ int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
 							 .msg_control = control.bytes,
 							 .msg_controllen = sizeof control.bytes};
 	*fd = -1;
+	uint32_t arrived = 0;
 	ssize_t got;
 	do
 		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
@@ -63,16 +65,20 @@ int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
 		return errno == EAGAIN ? -1 : 0;
 	if (got == 0)
 		return 0;
+	/* The room for one is aligned to 8 bytes, so that two fit. */
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-		header->cmsg_len == CMSG_LEN(sizeof *fd))
-		memcpy(fd, CMSG_DATA(header), sizeof *fd);
+	int fds[2] = {-1, -1};
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		arrived = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof *fds);
+	assert(arrived <= HOB_COUNT_OF(fds));
+	if (arrived > 0)
+		memcpy(fds, CMSG_DATA(header), arrived * sizeof *fds);
 	bool whole = (size_t)got >= sizeof *frame && (size_t)got == sizeof *frame + frame->payload_size &&
-				 (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+				 arrived <= 1 && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+	*fd = whole ? fds[0] : -1;
 	if (whole)
 		return 1;
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	for (uint32_t i = 0; i < arrived; i++)
+		close(fds[i]);
 	return message.msg_flags & MSG_CTRUNC && !has_descriptor(socket) ? -3 : -2;
 }

@@ -1,9 +1,9 @@
 /* protocol.h - the messages between hob and hob-worker.
  *
- * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it
- * and at most one descriptor. Both programs come from one build (the START frame's version is compared), so
- * structs travel as they are. The daemon trusts no message of a worker: results are parsed with bounds checks (result.h) and
- * every output passes its validator before it is stored.
+ * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it and at most one
+ * descriptor; with more it is malformed. A worker that waits for an answer asks for nothing else. Both programs come from one
+ * build (the START frame's version is compared), so structs travel as they are. The daemon trusts no message of a worker: results
+ * are parsed with bounds checks (result.h) and every output passes its validator before it is stored.
  *
  *   hob                                   hob-worker
  *   ROOT index + directory fd (each)  -->

@@ -162,7 +162,8 @@ bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_err
 	result.ok = take_u32(&c) == 1;
 	result.uses_name = take_u32(&c) == 1;
 	uint32_t code = take_u32(&c);
-	result.code = code < HOB_ERR_COUNT ? (hob_err_code)code : HOB_ERR_INTERNAL;
+	bool known = code < HOB_ERR_COUNT && (result.ok || code != HOB_ERR_OK);
+	result.code = known ? (hob_err_code)code : HOB_ERR_INTERNAL;
 	result.message = take_text(&c, TEXT_MAX);
 	const uint8_t *stats = take(&c, sizeof result.stats);
 	if (stats)

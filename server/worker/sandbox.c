@@ -101,18 +101,40 @@ static void drop_capabilities(void)
 }
 
 static const int allowed[] = {
-	SCMP_SYS(read),			SCMP_SYS(write),		   SCMP_SYS(readv),
-	SCMP_SYS(writev),		SCMP_SYS(pread64),		   SCMP_SYS(pwrite64),
-	SCMP_SYS(lseek),		SCMP_SYS(close),		   SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),	SCMP_SYS(openat2),		   SCMP_SYS(getdents64),
-	SCMP_SYS(munmap),		SCMP_SYS(mremap),		   SCMP_SYS(madvise),
-	SCMP_SYS(brk),			SCMP_SYS(futex),		   SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq),			SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),	   SCMP_SYS(exit),
-	SCMP_SYS(exit_group),	SCMP_SYS(sched_yield),	   SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(getrandom),	SCMP_SYS(clock_gettime),   SCMP_SYS(getrusage),
-	SCMP_SYS(recvmsg),		SCMP_SYS(sendmsg),		   SCMP_SYS(gettid),
-	SCMP_SYS(getpid),		SCMP_SYS(restart_syscall),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(openat2),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(restart_syscall),
 };
 
 #ifndef HOB_SANITIZED
@@ -199,22 +221,28 @@ static bool enter_seccomp(bool makes_code)
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
 	const struct scmp_arg_cmp no_code = {
 		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), !makes_code, no_code) == 0;
+	/* Huge pages would come from a pool that all share. */
+	const struct scmp_arg_cmp own_memory = {
+		.arg = 3, .op = SCMP_CMP_MASKED_EQ, .datum_a = MAP_HUGETLB | MAP_LOCKED, .datum_b = 0};
+	ok = ok &&
+		 (makes_code ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, own_memory)
+					 : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, no_code, own_memory)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), !makes_code, no_code) == 0;
+	/* As srv_frame_send calls it: no urgent bytes (MSG_OOB). */
+	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
+								SCMP_A2(SCMP_CMP_EQ, MSG_NOSIGNAL, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 								SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
-	/* Its memory limit would not count memory files, so a worker asks the daemon for them. Huge pages would come from a pool
-	 * that all share. */
+	/* Its memory limit would not count memory files, so a worker asks the daemon for them. */
 	ok = ok && (!makes_code ||
 				(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ftruncate), 0) == 0 &&
 				 seccomp_rule_add(
 					 filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0));
-	ok = ok && (makes_code ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 0) == 0
-						   : allow_fcntl(filter));
+	ok = ok && allow_fcntl(filter);
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;
@@ -250,8 +278,8 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	for (uint32_t i = 0; i < root_count; i++)
 		places[i] = (srv_sandbox_place){root_fds[i], SRV_SANDBOX_READ};
 	*out = (srv_sandbox_layers){0};
-	out->rlimits =
-		limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) && limit(RLIMIT_FSIZE, HOB_LIMIT_OUTPUT_BYTES);
+	out->rlimits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) &&
+				   limit(RLIMIT_FSIZE, HOB_LIMIT_OUTPUT_BYTES) && limit(RLIMIT_SIGPENDING, 0);
 	out->rlimits = limit_memory(memory_limit) && out->rlimits;
 	if (policy == SRV_SANDBOX_OFF)
 		return true;
@@ -272,7 +300,8 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 
 /* ---- programs that were not written for it */
 
-/* Calls that reach other processes, the network or the kernel. io_uring makes system calls that no filter sees. */
+/* Calls that reach other processes, the network or the kernel, or use up what a user has little of. io_uring makes system calls
+ * that no filter sees; a socket of a pair can send to any other. */
 static const int forbidden[] = {
 	SCMP_SYS(fork),
 	SCMP_SYS(vfork),
@@ -285,7 +314,21 @@ static const int forbidden[] = {
 	SCMP_SYS(pidfd_send_signal),
 	SCMP_SYS(rt_sigqueueinfo),
 	SCMP_SYS(rt_tgsigqueueinfo),
+	SCMP_SYS(process_mrelease),
+	SCMP_SYS(kcmp),
+	SCMP_SYS(migrate_pages),
+	SCMP_SYS(move_pages),
+	SCMP_SYS(setpriority),
+	SCMP_SYS(ioprio_set),
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(sched_setattr),
+	SCMP_SYS(sched_setparam),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(inotify_init),
+	SCMP_SYS(inotify_init1),
+	SCMP_SYS(fanotify_init),
 	SCMP_SYS(socket),
+	SCMP_SYS(socketpair),
 	SCMP_SYS(connect),
 	SCMP_SYS(bind),
 	SCMP_SYS(listen),
@@ -325,9 +368,18 @@ static const int forbidden[] = {
 	SCMP_SYS(sethostname),
 	SCMP_SYS(personality),
 	SCMP_SYS(shmget),
+	SCMP_SYS(shmat),
+	SCMP_SYS(shmctl),
 	SCMP_SYS(msgget),
+	SCMP_SYS(msgsnd),
+	SCMP_SYS(msgrcv),
+	SCMP_SYS(msgctl),
 	SCMP_SYS(semget),
+	SCMP_SYS(semop),
+	SCMP_SYS(semtimedop),
+	SCMP_SYS(semctl),
 	SCMP_SYS(mq_open),
+	SCMP_SYS(mq_unlink),
 	SCMP_SYS(setpgid),
 	SCMP_SYS(setsid),
 };
@@ -350,8 +402,15 @@ static bool forbid_calls(void)
 	ok = ok &&
 		 seccomp_rule_add(filter, no, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
-	/* F_SETOWN and F_SETSIG send signals; locks would be on files that it may only read. */
-	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, F_SETOWN, 0)) == 0;
+	/* The limits of others; its own are those of process 0. */
+	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0, 0)) == 0;
+	/* Owners of descriptors get signals; whoever writes a leased file waits; the pages of pipes are the user's. The kernel
+	 * reads 32 bits of the command, so the others do not count. */
+	static const scmp_datum_t commands[] = {F_SETOWN,	F_SETOWN_EX, F_SETSIG,
+											F_SETLEASE, F_NOTIFY,	 F_SETPIPE_SZ};
+	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)
+		ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(fcntl), 1,
+									SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])) == 0;
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;

@@ -1,7 +1,7 @@
 /* sandbox.h - puts a worker into its sandbox before it reads foreign bytes.
  *
  * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (as root it keeps those for reading
- * and for finding writers); rlimits (core 0, descriptors, address space); landlock (reading below the given root descriptors,
+ * and for finding writers); rlimits (core 0, descriptors, address space, queued signals); landlock (reading below the given root descriptors,
  * nothing else, no network); seccomp (the system calls that a cook needs, no sockets, no processes, no executable memory). A
  * kernel or container can refuse a layer with ENOSYS, EPERM or EINVAL: BEST_EFFORT then continues and reports it, REQUIRE
  * fails. */
@@ -37,8 +37,8 @@ typedef struct srv_sandbox_place {
 } srv_sandbox_place;
 
 /* The same for a program that is executed next and was not written for this. RUN places contain the program and its libraries;
- * WRITE places are its own, also for reading. No sockets, no new processes, no signals to others, no system calls that affect
- * the machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
+ * WRITE places are its own, also for reading. No sockets, no new processes, no signals, limits or priorities for others, nothing
+ * that all programs of a user share, no system calls that affect the machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;

@@ -14,7 +14,7 @@ HAS_BLENDER = shutil.which("blender", path="/usr/bin:/bin") is not None
 
 # Stands for Blender: tries what its sandbox must refuse, says what succeeded, and hands back a model.
 STAND_IN = """#!/usr/bin/python3
-import json, os, signal, socket, struct, sys
+import ctypes, fcntl, json, os, resource, signal, socket, struct, sys
 source, root, private = sys.argv[sys.argv.index("--") + 1:][:3]
 done = []
 def attempt(name, call):
@@ -33,6 +33,23 @@ attempt("internet", lambda: socket.socket(socket.AF_INET))
 attempt("fork", os.fork)
 attempt("kill", lambda: os.kill(os.getppid(), 0))
 attempt("chroot", lambda: os.chroot("/"))
+attempt("pair", socket.socketpair)
+attempt("limits", lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE))
+attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19))
+attempt("affinity", lambda: os.sched_setaffinity(os.getppid(), [0]))
+pipe, libc = os.pipe()[1], ctypes.CDLL(None, use_errno=True)
+def control(command, value=0):
+    # The kernel reads 32 bits of the command.
+    if libc.syscall(ctypes.c_long(72), ctypes.c_long(pipe), ctypes.c_long(command), value) < 0:
+        raise OSError(ctypes.get_errno())
+for name, command, value in (("owner", 8, os.getppid()), ("owner-32", 8 | 1 << 32, os.getppid()), ("signal", 10, 9), ("size", 1031, 1 << 20),
+                             ("owner-ex", 15, (ctypes.c_int * 2)(1, os.getppid()))):
+    attempt(name, lambda: control(command, value))
+def call(number, *words):
+    if libc.syscall(ctypes.c_long(number), *words) < 0 and ctypes.get_errno() == 1:
+        raise OSError(1)
+for name, number in (("inotify", 294), ("segment", 31), ("messages", 71), ("semaphores", 66), ("queue", 241)):
+    attempt(name, lambda: call(number, 0, 2, 0, 0))
 def version(name):
     try:
         at = os.stat(root + "/" + name)
@@ -51,6 +68,10 @@ if b"HANG" in what:
         pass
 if b"SILENT" in what:
     print("no idea what this is")
+    sys.exit(1)
+if b"PIPE" in what:
+    os.unlink(private + "/log")
+    os.mkfifo(private + "/log")
     sys.exit(1)
 if b"LINK" in what:
     os.symlink("/etc/passwd", private + "/result")
@@ -146,7 +167,7 @@ class StandIn(Scenario):
 
     def test_what_goes_wrong_with_it_is_told(self):
         for text, said in ((b"CRASH", "Blender was ended by signal 11"), (b"SILENT", "Blender ended with code 1 and no model; it said: no idea"),
-                           (b"LINK", "Blender ended with code 0 and no model"), (b"DAMAGED", "what came from Blender is damaged"),
+                           (b"PIPE", "Blender ended with code 1 and no model"), (b"LINK", "Blender ended with code 0 and no model"), (b"DAMAGED", "what came from Blender is damaged"),
                            (b"NOTHING", "failed  thing.blend:")):
             done = self.cook(text)
             self.assertEqual(done.returncode, 1, done.stderr)

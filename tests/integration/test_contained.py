@@ -19,7 +19,7 @@ CANARY = b"HOB-CANARY-7f3a91"
 ATTACKS = ("password", "above", "environment", "list", "make", "change", "remove", "rename", "program", "local", "datagrams", "trace",
            "memory", "signal", "code", "handle", "ring", "user", "own", "choose", "async", "huge", "lock", "memfd",
            "hoard", "lease", "starve", "slow", "bind", "poke", "proc", "steal", "stop", "ioctl", "segment", "queue", "namespace",
-           "watch")
+           "watch", "pending", "pages", "urgent")
 FLOATS = b"".join(struct.pack("<3f", *p) for p in ((0, 0, 0), (1, 0, 0), (0, 1, 0)))
 
 

@@ -90,6 +90,23 @@ class Thumbnails(Scenario):
             until(killed.exists, "the first picture's end")
             until(lambda: self.ask(daemon, "art/box.glb").headers["content-type"] == "image/png", "a picture")
 
+    def test_a_picture_whose_process_stays_does_not_hold_up_the_end(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in ("hob", "hob-worker"):
+            shutil.copy(pathlib.Path(HOB).with_name(name), programs / name)
+        stays = programs / "stays"
+        fake = programs / "hob-thumbnail"
+        fake.write_text(f"#!/bin/sh\nexec >/dev/null\nmkdir '{stays}'\nexec sleep 600\n")
+        fake.chmod(0o755)
+        self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
+        with Daemon([self.art], self.cache, program=[str(programs / "hob")]) as daemon:
+            daemon.sync()
+            self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
+            until(stays.exists, "a process that closed its output")
+            daemon.process.terminate()
+            daemon.process.wait(timeout=30)
+
     def test_skinned_compressed_and_textured_models(self):
         self.put("cook.json", '{"encode":"meshopt","vertices":"quantized"}')
         for name in ("SimpleSkin.gltf", "TextureCoordinateTest.gltf"):

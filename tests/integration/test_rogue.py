@@ -4,17 +4,19 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import threading
 import time
 import unittest
 
-from hobtest import HOB, LONG, Daemon, Scenario, main, png, until
+from hobtest import HOB, LONG, MODELS, Daemon, Scenario, main, png, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
-LIES = re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue/rogue_lies.c").read_text())
+LIES = [name for file in ("rogue_lies.c", "rogue_joint.c")
+        for name in re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue" / file).read_text())]
 # From rogue_worker.c.
 OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
-ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "threads", "hang", "spin"}  # only their time ends them
+ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "threads", "hang", "spin", "circle1", "circle2"}  # only their time ends them
 LEVELS = range(8) if LONG else (2, )
 
 
@@ -31,6 +33,14 @@ class Rogue(Scenario):
     def daemon(self, level, *options):
         program = ["env", f"HOB_LANDLOCK_ABI={level}", str(self.hob)]
         return Daemon([self.art], self.cache, "--memory", "128 MiB", "--timeout", "3" if LONG else "20", *options, program=program)
+
+    def make_good_outputs(self):
+        """What a good cook makes, for rogues that hand it over as theirs."""
+        model, out = self.folder / "box.glb", self.folder / "out"
+        shutil.copy(MODELS / "simple/BoxVertexColors.glb", model)
+        subprocess.run([HOB, "cook", str(model), "-o", str(out)], check=True, capture_output=True)
+        for kind in ("meshes", "materials", "scene", "report.json"):
+            shutil.copy(out / f"box.glb.{kind}", self.art / f"made.{kind}")
 
     def ask(self, daemon, halt, slowest):
         """How long the loop takes to answer: jobs are asked of it."""
@@ -50,6 +60,7 @@ class Rogue(Scenario):
         shutil.rmtree(self.art)
         self.art.mkdir()
         self.put("shared.png", png(9, 9, 9))
+        self.make_good_outputs()
         halt, times = threading.Event(), []
         with self.daemon(level, *options) as daemon:
             asking = threading.Thread(target=self.ask, args=(daemon, halt, times))
@@ -103,6 +114,27 @@ class Rogue(Scenario):
             self.assertLess(loop, whole / 2)
             self.assertGreater(daemon.counters()["hob_loop_turns_total"], 0)
             print(f"rogue: parts of 128 MB: the loop took {loop * 10} ms of {whole * 10} ms")
+
+    def test_two_that_wait_for_each_other_are_ended(self):
+        with self.daemon(2, "--jobs", "2", "--timeout", "10") as daemon:
+            names = [f"say-circle{i}.rogue" for i in (1, 2)]
+            for name in names:
+                self.put(name, name)
+            until(lambda: all(daemon.assets().get("art/" + name, {}).get("error") for name in names), "an end of both")
+            self.put("good.rogue", "good")
+            until(lambda: daemon.assets().get("art/good.rogue", {}).get("state") == "failed", "a good one")
+
+    def test_a_result_is_not_kept_for_another_file(self):
+        self.make_good_outputs()
+        self.put("say-another.rogue", "another")
+        self.put("good-victim.rogue", "victim")
+
+        def cook(name):
+            return subprocess.run([self.hob, "cook", str(self.art / name), "-o", str(self.folder / "cooked"), "--cache", str(self.cache)],
+                                  capture_output=True, text=True, check=False).stderr
+
+        self.assertIn("1 cooked", cook("say-another.rogue"))
+        self.assertIn("failed  good-victim.rogue: as it says", cook("good-victim.rogue"))
 
     @unittest.skipUnless(LONG, "belongs to the long form")
     def test_without_a_sandbox(self):

@@ -10,8 +10,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS = (["python3", name] for name in (
-    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py"))
+LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS, PROMISES = (["python3", name] for name in (
+    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py",
+    "tests/lint/promises.py"))
 DOCS.append("--check")
 FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
 
@@ -51,6 +52,7 @@ TREE = {
                                 append("server/store/pack.h", '#include "server/http/http.h"\n')),
     "an arrow up in core": (LAYERS, "core/mesh must not include core/cook", append("core/mesh/weld.h", '#include "../cook/cook.h"\n')),
     "core includes server": (LAYERS, "core/base must not include server/log", append("core/base/base.h", '#include "../../server/log/log.h"\n')),
+    "a promise without its test": (PROMISES, "there is no test hostile", remove("tests/integration/test_hostile.py")),
     "a circle of files": (LAYERS, "circle of includes", write(("core/hash/one.h", '#include "two.h"\n'), ("core/hash/two.h", '#include "one.h"\n'))),
     "a circle of folders": (LAYERS, "circle of includes: server/",
                             append("server/cook/judge.h", '#include "../engine/engine.h"\n')),

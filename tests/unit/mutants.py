@@ -3,14 +3,17 @@
 broken rules of the daemon, put into server: the test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
 tests.
 
-    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a build without sanitizers, for its libraries; only mistakes with this word"""
+    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a build without sanitizers, for its libraries; only mistakes with this word
+
+A mistake beside a scenario (test_NAME.py) is put into the program hob; one in web, before the test that runs in Node."""
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What goes wrong, core/FILE or server/FILE, what stands there, what the mistake is, and tests/unit/PROGRAM.c: TEST.
+# What goes wrong, core/FILE, server/FILE or web/FILE, what stands there, what the mistake is, and tests/unit/PROGRAM.c: TEST.
 MISTAKES = [
     # glTF, where other readers lose it
     ("u8 fractions are taken as numbers", "import/gltf/gltf_accessor.c", "CONVERTER(u8_unit, float, uint8_t, (float)v / 255.0f)",
@@ -313,11 +316,60 @@ MISTAKES = [
     ("trust: the ring of events grows", "server/events/events.c", "RING_BYTES_MAX = 64 << 20", "RING_BYTES_MAX = 1 << 30", "srv_events/ring", "the_ring_is_bounded_in_bytes_too"),
     ("trust: rows of changes are kept for ever", "server/store/store_rows.c", "CHANGES_KEPT = 100000", "CHANGES_KEPT = 100000000", "srv_store/rows",
      "changes_are_listed_oldest_first_and_trimmed"),
+    ("trust: a worker may give its socket an owner", "server/worker/sandbox.c", "F_GET_SEALS, F_GETLEASE};", "F_GET_SEALS, F_SETOWN};",
+     "srv_worker/sandbox", "fcntl_of_a_worker"),
+    ("trust: a worker may choose any signal", "server/worker/sandbox.c", "SCMP_CMP_EQ, SIGURG, 0", "SCMP_CMP_NE, 0, 0", "srv_worker/sandbox", "fcntl_of_a_worker"),
+    ("trust: a worker may lease for writing", "server/worker/sandbox.c", "leases[] = {F_RDLCK, F_UNLCK}", "leases[] = {F_RDLCK, F_WRLCK}",
+     "srv_worker/sandbox", "fcntl_of_a_worker"),
+    ("trust: memory of a worker may be code", "server/worker/sandbox.c", ".datum_a = PROT_EXEC, .datum_b = 0", ".datum_a = 0, .datum_b = 0",
+     "srv_worker/sandbox", "memory_of_a_worker"),
+    ("trust: a worker may take huge pages", "server/worker/sandbox.c", "MAP_HUGETLB | MAP_LOCKED", "MAP_LOCKED", "srv_worker/sandbox", "memory_of_a_worker"),
+    ("trust: a worker may lock memory", "server/worker/sandbox.c", "MAP_HUGETLB | MAP_LOCKED", "MAP_HUGETLB", "srv_worker/sandbox", "memory_of_a_worker"),
+    ("trust: a worker may send urgent bytes", "server/worker/sandbox.c", "SCMP_A2(SCMP_CMP_EQ, MSG_NOSIGNAL, 0)", "SCMP_A2(SCMP_CMP_NE, 99, 0)",
+     "srv_worker/sandbox", "messages_of_a_worker"),
+    ("trust: a worker may fork", "server/worker/sandbox.c", "SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)", "SCMP_A0(SCMP_CMP_MASKED_EQ, 0, 0)",
+     "srv_worker/sandbox", "processes_and_signals_of_a_worker"),
+    ("trust: a worker may signal others", "server/worker/sandbox.c", "SCMP_SYS(tgkill), 1, own_process", "SCMP_SYS(tgkill), 0",
+     "srv_worker/sandbox", "processes_and_signals_of_a_worker"),
+    ("trust: a worker may queue signals", "server/worker/sandbox.c", "limit(RLIMIT_SIGPENDING, 0)", "true",
+     "srv_worker/sandbox", "processes_and_signals_of_a_worker"),
+    ("trust: pictures may be drawn with any fcntl", "server/worker/sandbox.c", "ok = ok && allow_fcntl(filter);", "ok = ok && (makes_code ? seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 0) == 0 : allow_fcntl(filter));",
+     "srv_worker/sandbox", "a_thumbnail_makes_code_only"),
+    ("trust: Blender may limit the daemon", "server/worker/sandbox.c", "SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0, 0)", "SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 99999999, 0)",
+     "srv_worker/sandbox", "a_program_reaches_no_other_process"),
+    ("trust: Blender may send the daemon a signal", "server/worker/sandbox.c", "signals[] = {SCMP_SYS(kill), ", "signals[] = {SCMP_SYS(tkill), ",
+     "srv_worker/sandbox", "a_program_reaches_no_other_process"),
+    ("trust: Blender may slow the daemon", "server/worker/sandbox.c", "\tSCMP_SYS(setpriority),\n", "", "srv_worker/sandbox", "a_program_reaches_no_other_process"),
+    ("trust: Blender may give its pipe an owner", "server/worker/sandbox.c", "F_SETOWN_EX, F_SETSIG", "F_SETOWN, F_SETSIG",
+     "srv_worker/sandbox", "descriptors_of_a_program"),
+    ("trust: a wide command passes", "server/worker/sandbox.c", "SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i]", "SCMP_CMP_EQ, commands[i], 0",
+     "srv_worker/sandbox", "descriptors_of_a_program"),
+    ("trust: Blender may make pairs of sockets", "server/worker/sandbox.c", "\tSCMP_SYS(socketpair),\n", "", "srv_worker/sandbox", "descriptors_of_a_program"),
+    ("trust: Blender may take the user's watches", "server/worker/sandbox.c", "\tSCMP_SYS(inotify_init1),\n", "", "srv_worker/sandbox", "descriptors_of_a_program"),
+    ("trust: a second descriptor stays", "server/worker/protocol.c", "arrived <= 1 && ", "",
+     "srv_worker/protocol", "only_one_descriptor_is_taken_and_no_other_stays"),
+    ("trust: two outputs may have one name", "server/worker/check.c", "if (other[which])", "if (false)", "srv_worker/check", "each_name_comes_once"),
+    ("trust: a texture may have any name", "server/worker/check.c", "hob_str_equal(name, hob_str_of(text)) ? number", "true ? number",
+     "srv_worker/check", "only_names_of_a_cook_pass"),
+    ("trust: a worker may claim any number of parts", "server/worker/part_claims.c", "count_of(claims, claim->worker) >= CLAIMS_OF_ONE_MAX", "false",
+     "srv_worker/part_claims", "one_worker_has_so_many_claims"),
+    ("trust: a failure may have no code", "server/worker/result.c", "(result.ok || code != HOB_ERR_OK)", "true", "srv_worker/result", "a_failure_has_a_code"),
+    ("trust: shells run names", "web/app/snippets.js", "quoteShell = (value) => ", "quoteShell = (value) => `\"${value}\"` || ",
+     "web/snippets", "a shell reads each name"),
+    ("trust: JavaScript runs names", "web/app/snippets.js", "quoteJs = (value) => ", "quoteJs = (value) => `'${value}'` || ",
+     "web/snippets", "JavaScript reads each name"),
+    ("trust: C runs names", "web/app/snippets.js", "quoteC = (value) => ", "quoteC = (value) => `\"${value}\"` || ", "web/snippets", "C"),
+    ("trust: Python runs names", "web/app/snippets.js", "quotePython = (value) => ", "quotePython = (value) => `\"${value}\"` || ", "web/snippets", "Python"),
+    ("trust: a file of any size is hashed", "server/engine/engine_digest.c", "item->too_large = (uint64_t)info.st_size > item->most;", "item->too_large = false;",
+     "test_hostile.py", "test_files_above_the_limit_are_refused_by_their_size"),
+    ("trust: hashing is not interrupted", "server/engine/engine_digest.c", "!atomic_load(stop) && ", "", "test_upsets.py", "test_sigterm_amid_all_its_work"),
+    ("trust: Blender's log may be a pipe", "server/worker/pool_export.c", "\"log\", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "\"log\", O_RDONLY | O_NOFOLLOW | O_CLOEXEC",
+     "test_blend.py", "test_what_goes_wrong_with_it_is_told"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
 FLAGS += subprocess.run(["pkg-config", "--cflags", "libcjson"], capture_output=True, text=True).stdout.split()
-LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lstdc++", "-lm", "-lpthread"]
+LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lseccomp", "-lstdc++", "-lm", "-lpthread"]
 
 
 def optional_libraries():
@@ -326,7 +378,7 @@ def optional_libraries():
 
 
 def place_of(file):
-    return ROOT / (file if file.startswith("server/") else f"core/{file}")
+    return ROOT / (file if file.startswith(("server/", "web/")) else f"core/{file}")
 
 
 def compiled(source, out, include):
@@ -360,6 +412,36 @@ def failing(build, folder, file, text, program, objects):
         ["it crashes"] if ran.returncode else [])
 
 
+def failing_in_node(folder, file, text, program):
+    test = folder / f"tests/unit/{program}.test.mjs"
+    for path, what in ((folder / file, text), (test, (ROOT / f"tests/unit/{program}.test.mjs").read_text())):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(what)
+    ran = subprocess.run(["node", "--test", str(test)], capture_output=True, text=True, timeout=120, errors="replace")
+    return [line for line in ran.stdout.splitlines() if "not ok" in line or "\N{HEAVY BALLOT X}" in line]
+
+
+def failing_scenario(build, folder, file, text, scenario, test):
+    """hob with this text in place of `file`, beside the other programs of BUILD."""
+    source, mutant, programs = folder / "mutant.c", folder / "mutant.o", folder / "programs"
+    source.write_text(text)
+    if compiled(source, mutant, place_of(file).parent) is None:
+        return None
+    programs.mkdir(exist_ok=True)
+    for program in build.glob("hob-*"):
+        if not (programs / program.name).exists():
+            (programs / program.name).symlink_to(program.resolve())
+    link = subprocess.run(["ninja", "-t", "commands", "-s", "hob"], cwd=build, capture_output=True, text=True).stdout.splitlines()[-1]
+    before, _, after = link.partition(" -o hob ")
+    linked = subprocess.run(f"{before} -o {programs}/hob {mutant} {after}", shell=True, cwd=build, capture_output=True, text=True)
+    if linked.returncode:
+        print(linked.stderr[:600])
+        return None
+    surroundings = os.environ | {"HOB": str(programs / "hob"), "HOB_TEST_DEADLINE": "60", "HOB_LONG": "1"}
+    ran = subprocess.run([sys.executable, str(ROOT / "tests/integration" / scenario), "-k", test], capture_output=True, text=True, env=surroundings)
+    return [test] if ran.returncode else []
+
+
 def main():
     build, word = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
     missed = tried = 0
@@ -374,10 +456,17 @@ def main():
                 print(f"STALE     {mistake}: {file} has no '{before}' any more", flush=True)
                 missed += 1
                 continue
-            red = failing(build, pathlib.Path(name), file, text.replace(before, after), program, objects)
+            text, folder = text.replace(before, after), pathlib.Path(name)
+            if program.endswith(".py"):
+                red = failing_scenario(build, folder, file, text, program, test)
+            elif file.startswith("web/"):
+                red = failing_in_node(folder, file, text, program)
+            else:
+                red = failing(build, folder, file, text, program, objects)
             seen = bool(red) and (any(test in line for line in red) or red in (["it does not end"], ["it crashes"]))
             missed += not seen
-            print(f"{'seen     ' if seen else 'NOT SEEN '} {mistake}: {program}.c {test}" + ("" if seen else f" (red: {red})"), flush=True)
+            shown = program if program.endswith(".py") else f"{program}.test.mjs" if file.startswith("web/") else f"{program}.c"
+            print(f"{'seen     ' if seen else 'NOT SEEN '} {mistake}: {shown} {test}" + ("" if seen else f" (red: {red})"), flush=True)
     print(f"{tried - missed} of {tried} mistakes are seen")
     return 1 if missed else 0
 

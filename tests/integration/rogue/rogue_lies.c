@@ -18,7 +18,7 @@
 static const char *source_path;
 static int root_fd;
 
-static void say(uint32_t type, uint32_t number, const void *payload, size_t size, int fd)
+void rogue_say(uint32_t type, uint32_t number, const void *payload, size_t size, int fd)
 {
 	srv_frame frame = {.type = type, .number = number, .payload_size = (uint32_t)size};
 	(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, payload, fd, NULL);
@@ -26,7 +26,7 @@ static void say(uint32_t type, uint32_t number, const void *payload, size_t size
 
 static void say_done(int fd)
 {
-	say(SRV_FRAME_DONE, 1, NULL, 0, fd);
+	rogue_say(SRV_FRAME_DONE, 1, NULL, 0, fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -41,8 +41,7 @@ int rogue_memory(uint64_t size)
 	return fd;
 }
 
-/* The source as it is, so that it is not this that is refused. */
-static srv_dep own_source(void)
+srv_dep rogue_own_source(void)
 {
 	srv_dep dep = {.path = {source_path, strlen(source_path)}};
 	struct stat info;
@@ -63,7 +62,7 @@ static srv_dep own_source(void)
 	return dep;
 }
 
-static void answer(const srv_result *result)
+void rogue_answer(const srv_result *result)
 {
 	hob_error error;
 	int fd = rogue_memory(srv_result_size(result));
@@ -91,8 +90,8 @@ static void list(uint32_t deps, uint32_t notes, uint32_t outputs)
 	if (!result.deps || !result.notes || !result.outputs)
 		_exit(32);
 	for (uint32_t i = 0; i < deps; i++)
-		result.deps[i] = own_source();
-	answer(&result);
+		result.deps[i] = rogue_own_source();
+	rogue_answer(&result);
 }
 
 static void million_deps(void)
@@ -122,27 +121,28 @@ static void large_count(void)
 static void long_message(void)
 {
 	char *text = calloc(1, 1 << 20);
-	answer(&(srv_result){.message = {text, 1 << 20}});
+	rogue_answer(&(srv_result){.message = {text, 1 << 20}});
 }
 
 static void strange_code(void)
 {
-	answer(&(srv_result){.code = (hob_err_code)9999, .message = HOB_STR("9999")});
+	rogue_answer(&(srv_result){.code = (hob_err_code)9999, .message = HOB_STR("9999")});
 }
 
 static void escapes(void)
 {
 	static const char text[] = "\x1b[2J\x1b]0;owned\a\",\"code\":\"x\"\0<script>\xff\xfe";
-	srv_dep dep = own_source();
-	answer(
+	srv_dep dep = rogue_own_source();
+	rogue_answer(
 		&(srv_result){.code = HOB_ERR_CORRUPT, .message = {text, sizeof text}, .dep_count = 1, .deps = &dep});
 }
 
 static void unknown_output(void)
 {
-	srv_dep dep = own_source();
+	srv_dep dep = rogue_own_source();
 	hob_cook_output output = {HOB_STR("../../index.db"), {(const uint8_t *)"mine", 4}};
-	answer(&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output});
+	rogue_answer(
+		&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output});
 }
 
 static void garbage_meshes(void)
@@ -150,15 +150,16 @@ static void garbage_meshes(void)
 	uint8_t bytes[4096];
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (uint8_t)(i * 37);
-	srv_dep dep = own_source();
+	srv_dep dep = rogue_own_source();
 	hob_cook_output output = {HOB_STR("meshes"), {bytes, sizeof bytes}};
-	answer(&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output});
+	rogue_answer(
+		&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output});
 }
 
 /* A result whose one output says that it is 2^64 - 1 bytes long. */
 static void endless_output(void)
 {
-	srv_dep dep = own_source();
+	srv_dep dep = rogue_own_source();
 	hob_cook_output output = {HOB_STR("scene"), {(const uint8_t *)"1234567", 7}};
 	const srv_result result = {
 		.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output};
@@ -183,9 +184,9 @@ static void endless_output(void)
 
 static void lie_about(const char *path, bool missing)
 {
-	srv_dep deps[2] = {own_source(), {.path = {path, strlen(path)}, .missing = missing}};
+	srv_dep deps[2] = {rogue_own_source(), {.path = {path, strlen(path)}, .missing = missing}};
 	memset(deps[1].digest.bytes, 0x66, sizeof deps[1].digest.bytes);
-	answer(&(srv_result){
+	rogue_answer(&(srv_result){
 		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 2, .deps = deps});
 }
 
@@ -212,17 +213,17 @@ static void many_files(void)
 		char *name = names + (size_t)i * 16;
 		for (uint32_t n = i, at = 0; at < 8; at++, n /= 10)
 			name[at] = (char)('0' + n % 10);
-		deps[i] = i == 0 ? own_source() : (srv_dep){.path = {name, 8}, .missing = true};
+		deps[i] = i == 0 ? rogue_own_source() : (srv_dep){.path = {name, 8}, .missing = true};
 	}
-	answer(&(srv_result){.code = HOB_ERR_CORRUPT,
-						 .message = HOB_STR("as it says"),
-						 .dep_count = HOB_LIMIT_SOURCE_FILES,
-						 .deps = deps});
+	rogue_answer(&(srv_result){.code = HOB_ERR_CORRUPT,
+							   .message = HOB_STR("as it says"),
+							   .dep_count = HOB_LIMIT_SOURCE_FILES,
+							   .deps = deps});
 }
 
 static void times(void)
 {
-	srv_dep dep = own_source();
+	srv_dep dep = rogue_own_source();
 	hob_error error;
 	const srv_result result = {
 		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep};
@@ -273,7 +274,7 @@ static void still_mapped(void)
 	if (at == MAP_FAILED)
 		_exit(36);
 	memset(at, 1, 4096);
-	say(SRV_FRAME_DONE, 1, NULL, 0, fd);
+	rogue_say(SRV_FRAME_DONE, 1, NULL, 0, fd);
 	for (;;)
 		memset(at, 2, 4096);
 }
@@ -281,7 +282,7 @@ static void still_mapped(void)
 static void shrinking(void)
 {
 	int fd = rogue_memory(1 << 20);
-	say(SRV_FRAME_DONE, 1, NULL, 0, fd);
+	rogue_say(SRV_FRAME_DONE, 1, NULL, 0, fd);
 	(void)!ftruncate(fd, 0);
 }
 
@@ -296,12 +297,12 @@ static void twice(void)
 static void ready_again(void)
 {
 	static const char text[] = "{\"importers\":[{\"name\":\"x\",\"extensions\":[\"obj\"]}]}";
-	say(SRV_FRAME_READY, 0, text, sizeof text - 1, -1);
+	rogue_say(SRV_FRAME_READY, 0, text, sizeof text - 1, -1);
 }
 
 static void daemons_words(void)
 {
-	say(SRV_FRAME_JOB, 0, "me too", 6, -1);
+	rogue_say(SRV_FRAME_JOB, 0, "me too", 6, -1);
 }
 
 static void say_bytes(void *bytes, size_t size)
@@ -330,12 +331,12 @@ static void wrong_size(void)
 static void progress_flood(void)
 {
 	for (;;)
-		say(SRV_FRAME_PROGRESS, 1, "flood", 5, -1);
+		rogue_say(SRV_FRAME_PROGRESS, 1, "flood", 5, -1);
 }
 
 static void progress_escapes(void)
 {
-	say(SRV_FRAME_PROGRESS, 0xffffffff, "\x1b[2J\"}\n", 7, -1);
+	rogue_say(SRV_FRAME_PROGRESS, 0xffffffff, "\x1b[2J\"}\n", 7, -1);
 	raise(SIGSEGV);
 }
 
@@ -344,7 +345,7 @@ static void dep_flood(void)
 	static char path[SRV_FRAME_PAYLOAD];
 	memset(path, 'p', sizeof path);
 	for (;;)
-		say(SRV_FRAME_DEP, 0, path, sizeof path, -1);
+		rogue_say(SRV_FRAME_DEP, 0, path, sizeof path, -1);
 }
 
 static void strange_deps(void)
@@ -352,28 +353,28 @@ static void strange_deps(void)
 	static const char *const paths[] = {
 		"../../../etc/shadow", "/etc/shadow", "a\nb", "\x1b[2J", ".", "..", ""};
 	for (size_t i = 0; i < HOB_COUNT_OF(paths); i++)
-		say(SRV_FRAME_DEP, 0, paths[i], strlen(paths[i]), -1);
+		rogue_say(SRV_FRAME_DEP, 0, paths[i], strlen(paths[i]), -1);
 	raise(SIGSEGV);
 }
 
 static void get_flood(void)
 {
 	for (;;)
-		say(SRV_FRAME_PART_GET, 0, NULL, 0, -1);
+		rogue_say(SRV_FRAME_PART_GET, 0, NULL, 0, -1);
 }
 
 static void get_and_wait(void)
 {
-	say(SRV_FRAME_PART_GET, 1, NULL, 0, -1);
+	rogue_say(SRV_FRAME_PART_GET, 1, NULL, 0, -1);
 	for (int i = 0; i < 1000; i++)
-		say(SRV_FRAME_PART_GET, 1, NULL, 0, -1);
+		rogue_say(SRV_FRAME_PART_GET, 1, NULL, 0, -1);
 	raise(SIGSEGV);
 }
 
 static void put_nothing(void)
 {
 	for (int i = 0; i < 1000; i++)
-		say(SRV_FRAME_PART_PUT, 0, NULL, 0, i % 2 ? dup(root_fd) : -1);
+		rogue_say(SRV_FRAME_PART_PUT, 0, NULL, 0, i % 2 ? dup(root_fd) : -1);
 	raise(SIGSEGV);
 }
 
@@ -563,5 +564,5 @@ int rogue_lie(const char *name, const char *source, int root)
 			return 1;
 		}
 	}
-	return 0;
+	return rogue_joint(name, root);
 }

@@ -330,6 +330,31 @@ static long new_namespace(void)
 	return unshare(CLONE_NEWUSER);
 }
 
+/* Signals that wait are counted for the user. */
+static long queue_signals(void)
+{
+	sigset_t kept;
+	sigemptyset(&kept);
+	sigaddset(&kept, SIGRTMIN + 5);
+	sigprocmask(SIG_BLOCK, &kept, NULL);
+	long sent = 0;
+	while (sent < 64 && syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), SIGRTMIN + 5) == 0)
+		sent++;
+	return sent > 1 ? 0 : -1;
+}
+
+static long map_huge_pages(void)
+{
+	void *at = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	return at != MAP_FAILED || errno == ENOMEM ? 0 : -1; /* none are left, or it was given some */
+}
+
+static long send_urgently(void)
+{
+	struct iovec part = {"!", 1};
+	return sendmsg(STDOUT_FILENO, &(struct msghdr){.msg_iov = &part, .msg_iovlen = 1}, MSG_OOB);
+}
+
 static long watch_folder(void)
 {
 	return inotify_init1(IN_CLOEXEC);
@@ -379,6 +404,9 @@ static void attack(const char *name)
 		{"queue", share_queue},
 		{"namespace", new_namespace},
 		{"watch", watch_folder},
+		{"pending", queue_signals},
+		{"pages", map_huge_pages},
+		{"urgent", send_urgently},
 	};
 	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
 		if (strncmp(name, attacks[i].name, strlen(attacks[i].name)) == 0)

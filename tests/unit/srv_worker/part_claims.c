@@ -94,6 +94,21 @@ static void what_is_being_stored_outlives_its_maker(void **state)
 	srv_claims_release(&c);
 }
 
+static void one_worker_has_so_many_claims(void **state)
+{
+	(void)state;
+	srv_claims c = {0};
+	uint8_t key[32] = {0};
+	for (uint32_t i = 0; i < 5000; i++) {
+		memcpy(key, &i, sizeof i);
+		assert_int_equal(srv_claims_ask(&c, 0, key, false), SRV_CLAIM_MAKE);
+	}
+	assert_int_equal(c.count, 4096);
+	assert_int_equal(srv_claims_ask(&c, 1, key, false), SRV_CLAIM_MAKE);
+	assert_int_equal(c.count, 4097);
+	srv_claims_release(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +117,7 @@ int main(void)
 		cmocka_unit_test(the_next_takes_over_when_the_maker_ends),
 		cmocka_unit_test(two_never_wait_for_each_other),
 		cmocka_unit_test(what_is_being_stored_outlives_its_maker),
+		cmocka_unit_test(one_worker_has_so_many_claims),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 /* What a worker writes, read as the daemon reads it. */
+static hob_err_code code_read;
+
 static bool survives(const srv_result *written)
 {
 	struct stat info;
@@ -22,6 +24,7 @@ static bool survives(const srv_result *written)
 	hob_arena_init(&arena, 256 << 20);
 	srv_result read;
 	bool ok = srv_result_read((hob_bytes){at, (size_t)info.st_size}, &arena, &read, &error);
+	code_read = ok ? read.code : HOB_ERR_COUNT;
 	if (ok)
 		assert_int_equal(read.dep_count + read.note_count + read.output_count,
 						 written->dep_count + written->note_count + written->output_count);
@@ -109,12 +112,27 @@ static void every_prefix_is_refused(void **state)
 	close(fd);
 }
 
+static void a_failure_has_a_code(void **state)
+{
+	(void)state;
+	static const hob_err_code said[] = {HOB_ERR_OK, HOB_ERR_COUNT, (hob_err_code)9999};
+	for (size_t i = 0; i < HOB_COUNT_OF(said); i++) {
+		assert_true(survives(&(srv_result){.code = said[i], .message = HOB_STR("fine")}));
+		assert_int_equal(code_read, HOB_ERR_INTERNAL);
+	}
+	assert_true(survives(&(srv_result){.code = HOB_ERR_CORRUPT}));
+	assert_int_equal(code_read, HOB_ERR_CORRUPT);
+	assert_true(survives(&(srv_result){.ok = true}));
+	assert_int_equal(code_read, HOB_ERR_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_have_limits),
 		cmocka_unit_test(texts_have_limits),
 		cmocka_unit_test(every_prefix_is_refused),
+		cmocka_unit_test(a_failure_has_a_code),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
