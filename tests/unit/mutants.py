@@ -360,7 +360,7 @@ MISTAKES = [
      "web/snippets", "JavaScript reads each name"),
     ("trust: C runs names", "web/app/snippets.js", "quoteC = (value) => ", "quoteC = (value) => `\"${value}\"` || ", "web/snippets", "C"),
     ("trust: Python runs names", "web/app/snippets.js", "quotePython = (value) => ", "quotePython = (value) => `\"${value}\"` || ", "web/snippets", "Python"),
-    ("trust: a file of any size is hashed", "server/engine/engine_digest.c", "item->too_large = (uint64_t)info.st_size > item->most;", "item->too_large = false;",
+    ("trust: a file above the limit is not refused by its size", "server/engine/engine_cook.c", "source->stat.size > engine->options.source_limit", "false",
      "test_hostile.py", "test_files_above_the_limit_are_refused_by_their_size"),
     ("trust: hashing is not interrupted", "server/engine/engine_digest.c", "!atomic_load(stop) && ", "", "test_upsets.py", "test_sigterm_amid_all_its_work"),
     ("trust: Blender's log may be a pipe", "server/worker/pool_export.c", "\"log\", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "\"log\", O_RDONLY | O_NOFOLLOW | O_CLOEXEC",
