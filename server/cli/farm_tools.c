@@ -2,14 +2,17 @@
 #include "query.h"
 
 #include "../log/log.h"
-#include "../store/digest_map.h"
 #include "../store/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORD_ARENA = 64 << 20, YOUNG_S = 24 * 3600 }; /* the record of a younger blob may still arrive */
+enum {
+	RECORD_ARENA = 64 << 20,
+	YOUNG_S = 24 * 3600, /* the record of a younger blob may still arrive */
+	NAMES_TOGETHER = 1000
+};
 
 int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 {
@@ -24,9 +27,7 @@ int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 
 typedef struct walk {
 	farm_tools *tools;
-	digest_map named; /* blobs that records name; value: found (bool) */
-	hob_sha256 *odd;  /* keys of texts that are not records */
-	char last[HOB_SHA256_TEXT + 1];
+	hob_sha256 *odd; /* keys of texts that begin as records and are none */
 	uint32_t rows, odd_count, odd_room;
 	uint64_t records;
 	bool failed;
@@ -54,9 +55,7 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 	hob_arena arena;
 	srv_recipe record;
 	hob_error ignored;
-	bool fresh;
 	char key[HOB_SHA256_TEXT + 1] = "";
-	snprintf(w->last, sizeof w->last, "%s", values[0]);
 	w->rows++;
 	hob_arena_init(&arena, RECORD_ARENA);
 	bool right = srv_record_parse((hob_str){values[1], sizes[1]}, &arena, &record, &ignored);
@@ -66,50 +65,61 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		note_odd(w, values[0]);
 	else
 		w->records++;
-	for (uint32_t i = 0; right && i < record.output_count; i++)
-		w->failed = w->failed || !srv_digest_map_put(&w->named, &record.outputs[i].digest, &fresh);
 	hob_arena_release(&arena);
 }
 
 static srv_farm_end walk_records(walk *w, srv_farm_why *why)
 {
-	static const char page[] =
-		"select encode(key, 'hex'), case when octet_length(record) <= $2::int then record else '' end from "
-		"(select "
-		"key, record from hob_action union all select key, record from hob_failure) a where key > decode($1, "
-		"'hex') order by key limit 200";
-	char most[16];
-	srv_farm_end end = SRV_FARM_OK;
-	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
+	static const char begin[] =
+		"begin; declare hob_walk no scroll cursor for select encode(key, 'hex'), record "
+		"from " SRV_FARM_RECORDS " r where " SRV_FARM_BEGINS_RIGHT;
+	srv_farm_why ignored;
+	srv_farm_end end = srv_farm_query(w->tools->farm, begin, NULL, 0, NULL, NULL, why);
 	do {
-		char after[HOB_SHA256_TEXT + 1];
-		memcpy(after, w->last, sizeof after);
-		const char *const params[] = {after, most};
 		w->rows = 0;
-		end = srv_farm_query(w->tools->farm, page, params, 2, on_record, w, why);
+		if (end == SRV_FARM_OK)
+			end = srv_farm_query(w->tools->farm, "fetch 64 from hob_walk", NULL, 0, on_record, w, why);
 	} while (end == SRV_FARM_OK && w->rows > 0 && !w->failed);
+	(void)srv_farm_query(w->tools->farm, "rollback", NULL, 0, NULL, NULL, &ignored);
 	if (w->failed) {
-		snprintf(why->text, sizeof why->text, "no memory left for the list of all blobs");
+		snprintf(why->text, sizeof why->text, "no memory left for the list of damaged records");
 		end = SRV_FARM_DOWN;
 	}
 	return end;
 }
 
-static srv_farm_end refuse_odd(walk *w, srv_farm_why *why)
+static void on_count(void *user, const char *const *values, const size_t *sizes)
 {
-	enum { TOGETHER = 256 };
-	srv_farm_end end = SRV_FARM_OK;
-	for (uint32_t i = 0; i < w->odd_count && end == SRV_FARM_OK && !w->tools->dry; i += TOGETHER)
-		end = srv_farm_refuse(w->tools->farm, &w->odd[i],
-							  w->odd_count - i < TOGETHER ? w->odd_count - i : TOGETHER,
-							  "it is not the record of its key", why);
-	return end;
+	(void)sizes;
+	*(uint64_t *)user = values[0] ? strtoull(values[0], NULL, 10) : 0;
 }
 
-static void walk_release(walk *w)
+/* The rows that do not begin as records can be millions. others: how many. */
+static srv_farm_end refuse_odd(walk *w, uint64_t *others, srv_farm_why *why)
 {
-	srv_digest_map_release(&w->named);
-	free(w->odd);
+	enum { TOGETHER = 256 };
+	static const char chosen[] = " from " SRV_FARM_RECORDS " r where not (" SRV_FARM_BEGINS_RIGHT ")";
+	/* As hob_refuse, for many. */
+	static const char refuse[] =
+		"with page as (select key from hob_step where n between $1::bigint and $2::bigint), gone as "
+		"(delete from hob_action a using page p where a.key = p.key returning a.key, a.lookup, "
+		"a.node), failed as (delete from hob_failure f using page p where f.key = p.key returning "
+		"f.key, f.lookup, f.node), all_gone as (select * from gone union all select * from failed), "
+		"less as (update hob_lookup h set records = greatest(0, h.records - g.n) from (select "
+		"lookup, count(*)::int as n from all_gone group by lookup) g where h.lookup = g.lookup), "
+		"told as (insert into hob_refused(key, author, reporter, why) select key, node, $3, $4 from "
+		"all_gone) select count(*) from all_gone";
+	static const char reason[] = "it is not the record of its key";
+	const char *const params[2] = {w->tools->upstream.node, reason};
+	char select[sizeof chosen + 32];
+	bool dry = w->tools->dry;
+	snprintf(select, sizeof select, "select %s%s", dry ? "count(*)" : "key", chosen);
+	srv_farm_end end = dry ? srv_farm_query(w->tools->farm, select, NULL, 0, on_count, others, why)
+						   : srv_farm_in_steps(w->tools->farm, select, refuse, params, others, why);
+	for (uint32_t i = 0; i < w->odd_count && end == SRV_FARM_OK && !dry; i += TOGETHER)
+		end = srv_farm_refuse(w->tools->farm, &w->odd[i],
+							  w->odd_count - i < TOGETHER ? w->odd_count - i : TOGETHER, reason, why);
+	return end;
 }
 
 static bool digest_of_name(const char *name, hob_sha256 *out)
@@ -121,73 +131,136 @@ static bool digest_of_name(const char *name, hob_sha256 *out)
 /* ---- gc */
 
 typedef struct sweep {
-	walk *walk;
+	farm_tools *tools;
 	uint64_t removed, bytes;
-	srv_farm_why why;
-	bool failed;
+	srv_farm_end end;
+	srv_farm_why *why;
+	uint32_t count; /* old blobs; the database has not been asked yet whether they are named */
+	hob_sha256 digests[NAMES_TOGETHER];
+	uint64_t sizes[NAMES_TOGETHER];
 } sweep;
+
+static bool sweep_away(sweep *s, const char *name, uint64_t size)
+{
+	farm_tools *t = s->tools;
+	if (!t->dry)
+		s->end = srv_farm_blobs_of(t->farm)->remove(t->blobs, name, s->why);
+	if (s->end == SRV_FARM_NONE)
+		s->end = SRV_FARM_OK;
+	s->removed += s->end == SRV_FARM_OK;
+	s->bytes += s->end == SRV_FARM_OK ? size : 0;
+	return s->end == SRV_FARM_OK;
+}
+
+static bool sweep_batch(sweep *s)
+{
+	bool named[NAMES_TOGETHER];
+	s->end = srv_farm_names_have(s->tools->farm, s->digests, s->count, named, s->why);
+	for (uint32_t i = 0; i < s->count && s->end == SRV_FARM_OK; i++) {
+		char name[SRV_FARM_BLOB_NAME];
+		srv_farm_blob_name(&s->digests[i], name);
+		if (!named[i])
+			sweep_away(s, name, s->sizes[i]);
+	}
+	s->count = 0;
+	return s->end == SRV_FARM_OK;
+}
 
 static bool sweep_one(void *user, const char *name, uint64_t size, int64_t age_s)
 {
 	sweep *s = user;
-	farm_tools *t = s->walk->tools;
-	hob_sha256 digest;
-	if (age_s < YOUNG_S || (digest_of_name(name, &digest) && srv_digest_map_find(&s->walk->named, &digest)))
+	char usual[SRV_FARM_BLOB_NAME] = "";
+	if (age_s < YOUNG_S)
 		return true;
-	if (!t->dry) {
-		srv_farm_end end = srv_farm_blobs_of(t->farm)->remove(t->blobs, name, &s->why);
-		s->failed = end != SRV_FARM_OK && end != SRV_FARM_NONE;
-	}
-	s->removed += !s->failed;
-	s->bytes += s->failed ? 0 : size;
-	return !s->failed;
+	if (digest_of_name(name, &s->digests[s->count]))
+		srv_farm_blob_name(&s->digests[s->count], usual);
+	if (strcmp(name, usual) != 0)
+		return sweep_away(s, name, size);
+	s->sizes[s->count++] = size;
+	return s->count < NAMES_TOGETHER || sweep_batch(s);
 }
 
-static void on_trimmed(void *user, const char *const *values, const size_t *sizes)
+/* In steps: whoever claims a lookup of many rows that go must not wait for all of them. hob_trim does the rest. */
+static srv_farm_end trim(farm_tools *t, uint64_t *trimmed, srv_farm_why *why)
 {
-	(void)sizes;
-	*(uint64_t *)user = values[0] ? strtoull(values[0], NULL, 10) : 0;
+	static const char change[] =
+		"with gone as (delete from hob_action a using hob_step s where s.n between $1::bigint and $2::bigint "
+		"and a.key = s.key and a.last_used < current_date - s.days returning a.lookup), less as (update "
+		"hob_lookup h set records = greatest(0, h.records - g.n) from (select lookup, count(*)::int as n "
+		"from gone group by lookup) g where h.lookup = g.lookup returning 1) select count(*) from gone, "
+		"(select count(*) from less) l";
+	static const char idle[] =
+		"select lookup from hob_lookup where records = 0 and until < clock_timestamp() - interval '1 day'";
+	static const char forget[] =
+		"with gone as (delete from hob_lookup h using hob_step s where s.n between $1::bigint and "
+		"$2::bigint and h.lookup = s.lookup and records = 0 and until < clock_timestamp() - interval '1 day' "
+		"returning 1) select count(*) from gone";
+	static const char *const nothing[2] = {NULL, NULL};
+	char chosen[160], days[16];
+	uint64_t rest = 0;
+	snprintf(days, sizeof days, "%u", t->days);
+	snprintf(chosen, sizeof chosen,
+			 "select key, %u as days from hob_action where last_used < current_date - %u", t->days, t->days);
+	const char *const params[] = {days};
+	if (t->dry)
+		return srv_farm_query(t->farm,
+							  "select count(*) from hob_action where last_used < current_date - $1::int",
+							  params, 1, on_count, trimmed, why);
+	srv_farm_end end = srv_farm_in_steps(t->farm, chosen, change, nothing, trimmed, why);
+	if (end == SRV_FARM_OK)
+		end = srv_farm_in_steps(t->farm, idle, forget, nothing, &rest, why);
+	if (end == SRV_FARM_OK)
+		end =
+			srv_farm_query(t->farm, "select records from hob_trim($1::int)", params, 1, on_count, &rest, why);
+	return end;
 }
 
 int srv_farm_tools_gc(farm_tools *t)
 {
-	char days[16], bytes[32], records[48], blobs[48];
+	char bytes[32], records[48], blobs[48];
 	srv_farm_why why = {""};
-	uint64_t trimmed = 0;
-	snprintf(days, sizeof days, "%u", t->days);
-	const char *const params[] = {days};
-	srv_farm_end end = srv_farm_owns(t->farm, t->blobs, &why);
-	if (end == SRV_FARM_OK)
-		end =
-			srv_farm_query(t->farm,
-						   t->dry ? "select count(*) from hob_action where last_used < current_date - $1::int"
-								  : "select records from hob_trim($1::int)",
-						   params, 1, on_trimmed, &trimmed, &why);
-	walk w = {.tools = t};
-	sweep s = {.walk = &w};
-	srv_digest_map_init(&w.named, 1);
-	end = end == SRV_FARM_OK ? walk_records(&w, &why) : end;
-	if (end == SRV_FARM_OK)
-		end = srv_farm_blobs_of(t->farm)->list(t->blobs, sweep_one, &s, &why);
-	walk_release(&w);
-	if (end != SRV_FARM_OK || s.failed)
-		return srv_farm_tools_fail(t, s.failed ? &s.why : &why);
-	srv_text_bytes(s.bytes, bytes);
+	uint64_t trimmed = 0, names;
+	sweep *s = calloc(1, sizeof *s);
+	srv_farm_end end = s ? srv_farm_owns(t->farm, t->blobs, &why) : SRV_FARM_DOWN;
+	end = end == SRV_FARM_OK ? trim(t, &trimmed, &why) : end;
+	end = end == SRV_FARM_OK ? srv_farm_names_make(t->farm, &names, &why) : end;
+	if (end == SRV_FARM_OK) {
+		*s = (sweep){.tools = t, .end = SRV_FARM_OK, .why = &why};
+		end = srv_farm_blobs_of(t->farm)->list(t->blobs, sweep_one, s, &why);
+		end = s->end != SRV_FARM_OK ? s->end : end;
+	}
+	if (end != SRV_FARM_OK || !sweep_batch(s)) {
+		free(s);
+		return srv_farm_tools_fail(t, &why);
+	}
+	srv_text_bytes(s->bytes, bytes);
 	printf("%s %s that nobody used for %u days; %s %s (%s) that nothing names\n",
 		   t->dry ? "would forget" : "forgot", srv_cli_count((double)trimmed, "result", records), t->days,
-		   t->dry ? "would delete" : "deleted", srv_cli_count((double)s.removed, "blob", blobs), bytes);
+		   t->dry ? "would delete" : "deleted", srv_cli_count((double)s->removed, "blob", blobs), bytes);
+	free(s);
 	return EXIT_GOOD;
 }
 
 /* ---- verify */
 
 typedef struct check {
-	walk *walk;
+	farm_tools *tools;
 	hob_hasher hasher;
-	uint64_t blobs, damaged;
+	uint64_t blobs, damaged, found; /* found: good blobs that records name */
 	srv_farm_why why;
 	bool failed;
+	uint32_t count; /* good blobs; the database has not been asked yet whether they are named */
+	hob_sha256 good[NAMES_TOGETHER];
 } check;
+
+static void count_named(check *c)
+{
+	bool named[NAMES_TOGETHER];
+	c->failed = srv_farm_names_have(c->tools->farm, c->good, c->count, named, &c->why) != SRV_FARM_OK;
+	for (uint32_t i = 0; i < c->count && !c->failed; i++)
+		c->found += named[i];
+	c->count = 0;
+}
 
 static bool hash_piece(void *user, const void *data, size_t size)
 {
@@ -199,7 +272,7 @@ static bool hash_piece(void *user, const void *data, size_t size)
 static bool check_one(void *user, const char *name, uint64_t size, int64_t age_s)
 {
 	check *c = user;
-	farm_tools *t = c->walk->tools;
+	farm_tools *t = c->tools;
 	hob_sha256 digest;
 	(void)size;
 	(void)age_s;
@@ -214,11 +287,11 @@ static bool check_one(void *user, const char *name, uint64_t size, int64_t age_s
 	if (c->failed)
 		return false;
 	c->blobs++;
-	uint8_t *there = srv_digest_map_find(&c->walk->named, &digest);
 	if (hob_sha256_equal(&found, &digest)) {
-		if (there)
-			*there = 1;
-		return true;
+		c->good[c->count++] = digest;
+		if (c->count == NAMES_TOGETHER)
+			count_named(c);
+		return !c->failed;
 	}
 	c->damaged++;
 	printf("damaged: %s\n", name);
@@ -249,26 +322,31 @@ int srv_farm_tools_verify(farm_tools *t)
 	char records[48], blobs[48];
 	srv_farm_why why = {""};
 	walk w = {.tools = t};
-	check c = {.walk = &w};
-	uint64_t missing = 0, suspects = 0;
-	srv_digest_map_init(&w.named, 1);
-	srv_farm_end end = walk_records(&w, &why);
-	if (end == SRV_FARM_OK)
-		end = srv_farm_blobs_of(t->farm)->list(t->blobs, check_one, &c, &why);
-	end = end == SRV_FARM_OK ? refuse_odd(&w, &why) : end;
-	hob_sha256 digest;
-	const uint8_t *there;
-	for (size_t at = 0; (there = srv_digest_map_next(&w.named, &at, &digest));)
-		missing += !*there;
-	if (end == SRV_FARM_OK && !c.failed)
+	uint64_t names = 0, suspects = 0, others = 0;
+	check *c = calloc(1, sizeof *c);
+	srv_farm_end end = c ? walk_records(&w, &why) : SRV_FARM_DOWN;
+	end = end == SRV_FARM_OK ? refuse_odd(&w, &others, &why) : end;
+	end = end == SRV_FARM_OK ? srv_farm_names_make(t->farm, &names, &why) : end;
+	if (end == SRV_FARM_OK) {
+		c->tools = t;
+		end = srv_farm_blobs_of(t->farm)->list(t->blobs, check_one, c, &why);
+	}
+	if (end == SRV_FARM_OK && !c->failed)
+		count_named(c);
+	if (end == SRV_FARM_OK && !c->failed)
 		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, &suspects, &why);
-	uint32_t odd = w.odd_count;
-	uint64_t count = w.records;
-	walk_release(&w);
-	if (end != SRV_FARM_OK || c.failed)
-		return srv_farm_tools_fail(t, c.failed ? &c.why : &why);
-	printf("%s, %s checked: %llu damaged, %llu named and not there, %u no records\n",
-		   srv_cli_count((double)count, "record", records), srv_cli_count((double)c.blobs, "blob", blobs),
-		   (unsigned long long)c.damaged, (unsigned long long)missing, odd);
-	return c.damaged + missing + odd + suspects > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+	uint64_t odd = w.odd_count + others, missing = c && c->found < names ? names - c->found : 0;
+	free(w.odd);
+	if (end != SRV_FARM_OK || c->failed) {
+		int code = srv_farm_tools_fail(t, c && c->failed ? &c->why : &why);
+		free(c);
+		return code;
+	}
+	printf("%s, %s checked: %llu damaged, %llu named and not there, %llu no records\n",
+		   srv_cli_count((double)w.records, "record", records),
+		   srv_cli_count((double)c->blobs, "blob", blobs), (unsigned long long)c->damaged,
+		   (unsigned long long)missing, (unsigned long long)odd);
+	uint64_t trouble = c->damaged + missing + odd + suspects;
+	free(c);
+	return trouble > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }

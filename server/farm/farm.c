@@ -249,8 +249,7 @@ srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 	return end == SRV_FARM_OK ? srv_farm_probe(f, why) : end;
 }
 
-/* Hex digits with commas. */
-static void put_list(hob_buf *out, const hob_sha256 *digests, uint32_t count)
+void srv_farm_put_list(hob_buf *out, const hob_sha256 *digests, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		char text[HOB_SHA256_TEXT + 1];
@@ -295,7 +294,7 @@ srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t coun
 	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
 	snprintf(all, sizeof all, "%d", 8 * SRV_FARM_RECORD_MAX);
 	hob_buf list = {0};
-	put_list(&list, lookups, count);
+	srv_farm_put_list(&list, lookups, count);
 	const char *const params[] = {(const char *)list.data, most, all};
 	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 3, on_record, out, true, why);
 	hob_buf_release(&list);
@@ -353,7 +352,7 @@ srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t co
 srv_farm_end srv_farm_leave(srv_farm *f, const hob_sha256 *lookups, uint32_t count, srv_farm_why *why)
 {
 	hob_buf list = {0};
-	put_list(&list, lookups, count);
+	srv_farm_put_list(&list, lookups, count);
 	const char *const params[] = {(const char *)list.data, f->owner};
 	srv_farm_end end =
 		list.failed ? no_memory(why) : run(f, "select hob_leave($1, $2)", params, 2, NULL, NULL, true, why);
@@ -393,7 +392,7 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 		"and seen > now() - make_interval(secs => $3::float8)";
 	hob_buf list = {0};
 	char seconds[16];
-	put_list(&list, lookups, count);
+	srv_farm_put_list(&list, lookups, count);
 	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
 	const char *const params[] = {
 		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state};
@@ -487,7 +486,7 @@ srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *keys, uint32_t count
 							 srv_farm_why *why)
 {
 	hob_buf list = {0};
-	put_list(&list, keys, count);
+	srv_farm_put_list(&list, keys, count);
 	const char *const params[] = {(const char *)list.data, f->node, reason};
 	srv_farm_end end = list.failed
 						   ? no_memory(why)

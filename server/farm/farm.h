@@ -118,6 +118,26 @@ srv_farm_end srv_farm_init(srv_farm *farm, bool *made, srv_farm_why *why);
 /* The schema exists and this program can use it. */
 srv_farm_end srv_farm_probe(srv_farm *farm, srv_farm_why *why);
 
+/* farm_sets.c: for commands, which walk millions of rows in constant memory. The database keeps what they need in tables of
+ * this session; if the session is lost, the command ends with an error. */
+/* All records and failures, and what begins as the record of its row: the rest is no record. */
+#define SRV_FARM_RECORDS "(select key, record from hob_action union all select key, record from hob_failure)"
+#define SRV_FARM_BEGINS_RIGHT                                                                                \
+	"octet_length(record) <= 8388608 and starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, " \
+	"'hex') || '\"')"
+/* Changes many rows in steps, so that no lock lasts. chosen: a query, whose rows are kept in the table hob_step with a number n
+ * from 1. change: a statement for the rows $1 to $2 of it that returns how many it changed, with params as $3 and $4; params:
+ * {NULL} = none. changed: in total. */
+srv_farm_end srv_farm_in_steps(srv_farm *farm, const char *chosen, const char *change,
+							   const char *const params[2], uint64_t *changed, srv_farm_why *why);
+/* Collects the names of all blobs that rows name which begin as records; once. */
+srv_farm_end srv_farm_names_make(srv_farm *farm, uint64_t *count, srv_farm_why *why);
+/* named: [count] whether each is among them. */
+srv_farm_end srv_farm_names_have(srv_farm *farm, const hob_sha256 *digests, uint32_t count, bool *named,
+								 srv_farm_why *why);
+/* Hex digits with commas, and a zero byte. */
+void srv_farm_put_list(hob_buf *out, const hob_sha256 *digests, uint32_t count);
+
 /* Only for the keeper's thread: waits for results of other machines. */
 srv_farm_end srv_farm_listen(srv_farm *farm, int ms, void (*heard)(void *user, const hob_sha256 *lookup),
 							 void *user, srv_farm_why *why);

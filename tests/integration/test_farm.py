@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -270,9 +271,42 @@ class Farm(FarmScenario):
             print(f"{count} rows of garbage: ready after {time.monotonic() - began:.1f} s, {two.cooked()} cooked, {facts['fetched']} fetched", flush=True)
             self.assertEqual((two.cooked(), facts["fetched"], facts["state"], self.outputs(two)), (1, 3, "up", fine))
         self.assertIn(f"{count + 4} results", self.hob("farm", "status", *self.options))
+        # In a set of the database's and in steps: gc and verify need no memory for a row.
+        self.assertIn("would forget no results", self.hob("farm", "gc", "-n", *self.options))
+        self.assertIn(f"4 records, {self.blob_count()} blobs checked: 0 damaged, 0 named and not there, {count} no records",
+                      self.hob("farm", "verify", "-n", *self.options, code=1))
         if count < 1_000_000:
             self.assertIn(f"{count} no records", self.hob("farm", "verify", *self.options, code=1))
-            self.assertEqual(self.rows(), 4)
+            self.assertEqual((self.rows(), self.postgres.sql("select count(*) from hob_refused")), (4, [[str(count)]]))
+
+    def blob_count(self):
+        return len([blob for blob in self.blobs.glob("blobs/??/*") if blob.is_file()])
+
+    def test_gc_in_steps(self):
+        """More rows than it deletes at once are old, under the lookup of a model that stays: what is used stays."""
+        self.models(3)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            fine = self.outputs(one)
+        self.postgres.sql(
+            "insert into hob_action(key, lookup, result, record, bytes, cook_ms, node, last_used) select sha256(('k' || i)::bytea), lookup, result, "
+            "record, 1, 1, 'somebody', current_date - 40 from (select * from hob_action order by key limit 1) a, generate_series(1, 12000) i")
+        self.postgres.sql("update hob_lookup h set records = (select count(*) from hob_action a where a.lookup = h.lookup)")
+        self.postgres.sql("insert into hob_lookup(lookup) select sha256(('l' || i)::bytea) from generate_series(1, 6000) i")
+        gone = self.postgres.sql("update hob_action set last_used = current_date - 40 where key = (select key from hob_action where node = 'one' "
+                                 "order by key desc limit 1) returning record, encode(lookup, 'hex')")[0]
+        named = {output["sha256"] for output in json.loads(gone[0])["outputs"] + json.loads(gone[0])["run"]["outputs"]}
+        kept = {digest for record, in self.postgres.sql("select record from hob_action where last_used = current_date")
+                for digest in re.findall('"sha256":"([0-9a-f]{64})","size"', record)}
+        for blob in self.blobs.glob("blobs/??/*"):
+            os.utime(blob, (0, 0))
+        self.assertIn(f"forgot 12001 results that nobody used for 30 days; deleted {len(named - kept)} blobs", self.hob("farm", "gc", *self.options))
+        self.assertEqual(self.blob_count(), len(kept))
+        self.assertEqual(self.postgres.sql("select count(*), min(records), max(records) from hob_lookup"), [["2", "1", "1"]])
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), self.outputs(two)), (1, fine))
 
     def test_who_may_only_read(self):
         self.models(2)
