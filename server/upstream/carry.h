@@ -48,6 +48,7 @@ typedef struct lease {
 	bool asked; /* its claim is in progress; otherwise it is held */
 	bool left;	/* set by the loop: it ends as soon as it is known to be held */
 	bool given; /* its result is in the outbox */
+	bool heard; /* while it is asked: its result may be there since */
 } lease;
 
 typedef struct carrier {

@@ -27,10 +27,11 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. */
-static void settle_lease(srv_upstream *u, const srv_farm_claim *claim)
+/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. heard: of the lookup meanwhile. */
+static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *heard)
 {
 	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
+	*heard = l && l->heard;
 	if (!l)
 		return;
 	l->asked = false;
@@ -43,14 +44,14 @@ static void settle_lease(srv_upstream *u, const srv_farm_claim *claim)
 	u->leaving = u->leaving || l->left;
 }
 
-static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim)
+static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim, bool heard)
 {
 	/* Nobody takes a lease that long: somebody wrote it into the database. */
 	uint32_t four = 4 * u->facts.lease_ms, most = four > LEASE_MAX_MS ? four : LEASE_MAX_MS;
 	bool held = claim->verdict == SRV_FARM_HELD && claim->left_ms <= most;
 	if (held && o->claimed && !o->told) {
 		int64_t left = (int64_t)claim->left_ms + 50;
-		o->look_at = now_ms() + (left < LOOK_MS ? left : LOOK_MS);
+		o->look_at = now_ms() + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);
 		srv_line_push(&u->parked, o);
 		return;
 	}
@@ -98,8 +99,9 @@ static void claim_waiting(srv_upstream *u)
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", error.context);
 	for (uint32_t i = 0; i < count; i++) {
 		if (end == SRV_EXCHANGE_OK) {
-			settle_lease(u, &claims[i]);
-			settle_order(u, orders[i], &claims[i]);
+			bool heard;
+			settle_lease(u, &claims[i], &heard);
+			settle_order(u, orders[i], &claims[i], heard);
 		} else {
 			srv_digest_map_remove(&u->leases, &claims[i].lookup);
 			orders[i]->verdict = SRV_UPSTREAM_ALONE;
@@ -215,6 +217,9 @@ static void on_heard(void *user, const hob_sha256 *lookup)
 {
 	srv_upstream *u = user;
 	pthread_mutex_lock(&u->lock);
+	lease *l = srv_digest_map_find(&u->leases, lookup);
+	if (l && l->asked)
+		l->heard = true;
 	unpark(u, lookup);
 	pthread_mutex_unlock(&u->lock);
 }

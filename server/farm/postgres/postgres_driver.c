@@ -10,13 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections. */
+/* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections. Statements with
+ * parameters are prepared: to plan one costs more than to execute it. */
+
+enum { PREPARED_MAX = 24 };
 
 typedef struct postgres {
 	char *url, *password;
 	PGconn *conn;
 	uint64_t sessions;
-	int cut; /* an eventfd that is readable after a cut */
+	char *prepared[PREPARED_MAX]; /* of this session, under the names "0", "1".. */
+	int cut;					  /* an eventfd that is readable after a cut */
 } postgres;
 
 static int64_t now_ms(void)
@@ -41,6 +45,10 @@ static void hang_up(postgres *p)
 {
 	PQfinish(p->conn);
 	p->conn = NULL;
+	for (int i = 0; i < PREPARED_MAX; i++) {
+		free(p->prepared[i]);
+		p->prepared[i] = NULL;
+	}
 }
 
 static void postgres_close(void *handle)
@@ -48,7 +56,7 @@ static void postgres_close(void *handle)
 	postgres *p = handle;
 	if (!p)
 		return;
-	PQfinish(p->conn);
+	hang_up(p);
 	if (p->cut >= 0)
 		close(p->cut);
 	free(p->url);
@@ -195,18 +203,12 @@ static srv_farm_end until_result(postgres *p, int64_t until, int ms, srv_farm_wh
 	}
 }
 
-static srv_farm_end run_once(postgres *p, const char *sql, const char *const *params, int count, int ms,
-							 srv_farm_row *each, void *user, srv_farm_why *why)
+/* Reads the results of what was sent. */
+static srv_farm_end finish(postgres *p, int64_t until, int ms, srv_farm_row *each, void *user,
+						   srv_farm_why *why)
 {
-	int64_t until = now_ms() + ms;
-	int sent = count > 0 ? PQsendQueryParams(p->conn, sql, count, NULL, params, NULL, NULL, 0)
-						 : PQsendQuery(p->conn, sql);
 	srv_farm_end end = SRV_FARM_OK;
 	bool standby = false;
-	if (!sent) {
-		say(why, PQerrorMessage(p->conn));
-		return SRV_FARM_DOWN;
-	}
 	for (;;) {
 		srv_farm_end got = until_result(p, until, ms, why);
 		if (got != SRV_FARM_OK)
@@ -226,6 +228,46 @@ static srv_farm_end run_once(postgres *p, const char *sql, const char *const *pa
 		standby = standby || is_standby(result);
 		PQclear(result);
 	}
+}
+
+/* name: "" if there are too many. */
+static srv_farm_end prepare(postgres *p, const char *sql, int64_t until, int ms, char name[8],
+							srv_farm_why *why)
+{
+	int at = 0;
+	name[0] = 0;
+	while (at < PREPARED_MAX && p->prepared[at] && strcmp(p->prepared[at], sql) != 0)
+		at++;
+	if (at == PREPARED_MAX)
+		return SRV_FARM_OK;
+	snprintf(name, 8, "%d", at);
+	if (p->prepared[at])
+		return SRV_FARM_OK;
+	if (!PQsendPrepare(p->conn, name, sql, 0, NULL)) {
+		say(why, PQerrorMessage(p->conn));
+		return SRV_FARM_DOWN;
+	}
+	srv_farm_end end = finish(p, until, ms, NULL, NULL, why);
+	if (end == SRV_FARM_OK && p->conn)
+		p->prepared[at] = strdup(sql);
+	return end;
+}
+
+static srv_farm_end run_once(postgres *p, const char *sql, const char *const *params, int count, int ms,
+							 srv_farm_row *each, void *user, srv_farm_why *why)
+{
+	int64_t until = now_ms() + ms;
+	char name[8] = "";
+	srv_farm_end end = count > 0 ? prepare(p, sql, until, ms, name, why) : SRV_FARM_OK;
+	if (end != SRV_FARM_OK)
+		return end;
+	int sent = count == 0 ? PQsendQuery(p->conn, sql)
+			   : name[0]  ? PQsendQueryPrepared(p->conn, name, count, params, NULL, NULL, 0)
+						  : PQsendQueryParams(p->conn, sql, count, NULL, params, NULL, NULL, 0);
+	if (sent)
+		return finish(p, until, ms, each, user, why);
+	say(why, PQerrorMessage(p->conn));
+	return SRV_FARM_DOWN;
 }
 
 static srv_farm_end postgres_run(void *handle, const char *sql, const char *const *params, int count, int ms,
