@@ -226,7 +226,8 @@ class Bucket:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.url = f"s3+http://127.0.0.1:{self.server.server_address[1]}/studio?region={self.REGION}"
+        self.port = self.server.server_address[1]
+        self.url = f"s3+http://127.0.0.1:{self.port}/studio?region={self.REGION}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):

@@ -274,11 +274,11 @@ class FarmDown(FarmScenario):
         bucket = self.bucket()
         bucket.made = True
         direct = self.options
-        wires = [Wire(f"{self.postgres.folder}/.s.PGSQL.5432"), Wire(bucket.server.server_address[1])]
+        wires = [Wire(f"{self.postgres.folder}/.s.PGSQL.5432"), Wire(bucket.port)]
         for wire in wires:
             self.addCleanup(wire.stop)
         cut_off = ["--farm-metadata", f"postgresql://hob@127.0.0.1:{wires[0].port}/postgres", "--farm-blobs",
-                   bucket.url.replace(str(wires[1].target), str(wires[1].port))]
+                   direct[3].replace(str(bucket.port), str(wires[1].port))]
         with self.machine("one", *cut_off) as one, self.machine("two") as two:
             until(lambda: self.rows() > count // 10, "some results")
             for wire in wires:

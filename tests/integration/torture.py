@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The reliability suite: kills, saves read while they are under way, storms of file events, damage, hostile models and clients, cook
 processes that misbehave, calls of the system that fail, power cuts, earlier caches, the same bytes, thousands of edits in a
-row, and machines that share a farm whose parts die.
+row, and machines that share a farm whose parts die, with blobs in a folder, a small bucket and Ceph's radosgw.
 
     python3 tests/integration/torture.py [--long] [--hob build/clang/hob] [NAME...]
 
-Without --long the amounts are those of ./dev test. NAMEs are those of --help; default: all. Each scenario
+Without --long the amounts are those of ./dev test. NAMEs are those of --help; default: all; "farm" means farm_down and farm_ceph as well. Each scenario
 prints its figures; the exit code is 1 when a promise was broken. HOB_SEED chooses other random moments.
 """
 import argparse
@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "outside", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
-         "soak", "farm", "farm_down")
+         "soak", "farm", "farm_down", "farm_ceph")
 
 
 def main():
@@ -37,7 +37,8 @@ def main():
         environment["HOB_LONG"] = "1"
         environment.setdefault("HOB_TEST_DEADLINE", "600")
     broken = []
-    for name in options.names or NAMES:
+    wanted = options.names or NAMES
+    for name in [name for name in NAMES if any(name == want or name.startswith(want + "_") for want in wanted)]:
         began = time.monotonic()
         print(f"torture: {name}", flush=True)
         done = subprocess.run([sys.executable, "-W", "ignore::ResourceWarning", str(HERE / f"test_{name}.py")], env=environment)

@@ -1,0 +1,103 @@
+"""A farm whose blobs are in a real S3 store, Ceph's radosgw: the whole of test_farm_down.py, and the store's own troubles. Only in
+./dev torture farm: starting the store takes 20 s and 200 MB of packages."""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from farm_ceph import WHY_NOT, Ceph
+from farm_servers import Bucket
+from hobtest import LONG, amount, main, meshes, obj_text, until
+from test_farm_down import FarmDown
+
+
+@unittest.skipUnless(LONG, "./dev torture farm runs it")
+class FarmCeph(FarmDown):
+    # These are about answers that no sound store gives.
+    test_a_folder_that_is_away = test_a_bucket_that_fails = test_a_bucket_that_refuses = test_half_a_body = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if WHY_NOT:
+            raise unittest.SkipTest(WHY_NOT)
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-ceph-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.ceph, cls.buckets = Ceph(folder / "ceph"), 0
+        cls.addClassCleanup(cls.ceph.remove)
+
+    def setUp(self):
+        super().setUp()
+        self.bucket()
+
+    def bucket(self):
+        """A new one."""
+        FarmCeph.buckets += 1
+        self.name = f"studio{self.buckets}"
+        secrets = self.folder / "secrets"
+        secrets.write_text(f"access_key={Bucket.ACCESS}\nsecret_key={Bucket.SECRET}\n")
+        self.options = ["--farm-metadata", self.postgres.url, "--farm-blobs", self.ceph.url(self.name), "--farm-credentials-file", str(secrets)]
+        self.assertIn("can be written", self.hob("farm", "init", *self.options))
+        return self.ceph
+
+    def test_a_bucket_in_trouble_amid_cooks(self):
+        """It has no room, has too many requests, and is killed in the middle of a cold start of two machines, and comes back."""
+        count = amount(24, 200)
+        self.models(count)
+        for number, (what, upset, mend, sign) in enumerate((
+                ("full", lambda: self.ceph.fill(True), lambda: self.ceph.fill(False), lambda daemon: daemon.wait_log("QuotaExceeded")),
+                ("busy", self.overload, self.relieve, lambda daemon: self.assertIn("with 503", self.degraded(daemon)["reason"])),
+                ("killed", self.ceph.kill, self.ceph.start, self.degraded))):
+            self.postgres.sql("truncate hob_action, hob_lookup, hob_node")
+            self.bucket()
+            with self.subTest(what), self.machine(f"one{number}") as one, self.machine(f"two{number}") as two:
+                until(lambda: self.rows() > count // 10, "some results")
+                upset()
+                count += 1
+                self.put(f"late{number}.obj", obj_text(300 + number))
+                try:
+                    for daemon in (one, two):
+                        sign(daemon)
+                        # Nobody waits for the bucket: both go on to the end.
+                        daemon.sync()
+                        self.assertEqual(daemon.get("/readyz").status, 200)
+                finally:
+                    mend()
+                self.assert_whole(count, one, two)
+                print(f"radosgw is {what}: {count} keys, cooked {one.cooked()} + {two.cooked()}", flush=True)
+            self.assertIn("0 damaged, 0 named and not there, 0 no records", self.hob("farm", "verify", *self.options))
+
+    def overload(self):
+        self.slow = self.ceph.slow_upload(self.name)
+        self.addCleanup(self.slow.kill)
+        self.ceph.throttle(1)
+
+    def relieve(self):
+        self.ceph.throttle(1024)
+        self.slow.kill()
+        self.slow.wait()
+        self.slow.stderr.close()
+
+    def test_large_blobs_go_up_in_parts(self):
+        """And what nothing names is found by gc and kept until it is a day old."""
+        self.options[3] += "?part=5242880"
+        (self.art / "noise.obj").write_text("".join(f"v {i % 613 / 7} {i % 7919 / 11} {i * i % 104729 / 13}\n" for i in range(900_000)) +
+                                            "".join(f"f {i} {i + 1} {i + 2}\n" for i in range(1, 899_000, 2)))
+        with self.machine("one") as one:
+            one.sync()
+            self.assertEqual(self.given(one)["pushed"], 1)
+            fine = meshes(one)
+            largest = max(output["size"] for item in one.assets("&fields=root,path,outputs").values() for output in item["outputs"])
+            self.assertGreater(largest, 2 * 5242880)
+        with self.machine("two") as two:
+            two.sync()
+            self.assertEqual((two.cooked(), meshes(two)), (0, fine))
+        self.assertIn("0 damaged, 0 named and not there", self.hob("farm", "verify", *self.options))
+        self.postgres.sql("truncate hob_action")
+        self.assertIn("deleted no blobs", self.hob("farm", "gc", *self.options))
+
+
+del FarmDown  # or it would run here as well
+
+if __name__ == "__main__":
+    main()
