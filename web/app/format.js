@@ -15,13 +15,14 @@ const KEY = 'hob-marks';
 const grouped = (digits, mark) => digits.replace(/\B(?=(\d{3})+$)/g, mark);
 
 function findMarks() {
-	const kept = JSON.parse(localStorage.getItem(KEY) ?? 'null');
+	const store = globalThis.localStorage; // not in workers
+	const kept = JSON.parse(store?.getItem(KEY) ?? 'null');
 	if (kept?.locale === locale) return kept.marks;
 	const [, group, , decimal] = new Intl.NumberFormat(locale, { minimumFractionDigits: 1 }).formatToParts(12345.6)
 		.map(({ value }) => value);
 	const alike = decimal && [0, 999, 1234, 12345, 1234567].every((n) => grouped(String(n), group) === whole.format(n));
 	const marks = alike ? { group, decimal } : null;
-	localStorage.setItem(KEY, JSON.stringify({ locale, marks }));
+	store?.setItem(KEY, JSON.stringify({ locale, marks }));
 	return marks;
 }
 let marks;
