@@ -80,7 +80,7 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	if (!ok)
 		hob_fail_in(err, "%s", name ? name : path);
 	/* Another program gets JSON as it is. */
-	if (how->json && !isatty(1))
+	if (out.size > 0 && how->json && !isatty(1))
 		fwrite(out.data, 1, out.size, stdout);
 	else if (out.size > 0)
 		srv_cli_print_lines(hob_buf_str(&out));

@@ -397,6 +397,16 @@ class Doctor(CommandLine):
         found = self.look("--config", self.folder / "hob.json", code=1)
         self.assertIn("did you mean 'server.listen'", found["config"][0][1])
 
+    def test_layers_of_the_sandbox_that_hold_here(self):
+        """Landlock is capped by the environment, as an older kernel would."""
+        full = self.look(self.art)["sandbox"][0]
+        if "landlock" not in full[1] or "no landlock" in full[1]:
+            self.skipTest(f"this machine has {full[1]}")
+        self.assertEqual(full[0], "ok")
+        self.assertIn("landlock 1,", self.look(self.art, HOB_LANDLOCK_ABI="1")["sandbox"][0][1])
+        state, text, remedy = self.look(self.art, HOB_LANDLOCK_ABI="0")["sandbox"][0]
+        self.assertEqual((state, "no landlock" in text, "kernel" in remedy), ("warn", True, True))
+
     def test_programs_that_do_not_belong_together(self):
         programs = self.folder / "bin"
         programs.mkdir()
