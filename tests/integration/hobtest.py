@@ -108,6 +108,7 @@ class Daemon:
     def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0", program=(HOB,)):
         self.cache = pathlib.Path(cache)
         self.roots = [str(root) for root in roots]
+        self.another_version = program[-1] == os.environ.get("HOB_OTHER")  # it promises what its own openapi.json says
         environment = dict(os.environ, NO_COLOR="1")
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         self.process = subprocess.Popen(
@@ -160,7 +161,8 @@ class Daemon:
             except BrokenPipeError:
                 pass  # refused by its head: the answer is there, the rest of the body is not wanted
             answer = Answer(connection.getresponse())
-            contract.check(method, target, answer.status, answer.headers, answer.body)
+            if not self.another_version:
+                contract.check(method, target, answer.status, answer.headers, answer.body)
             return answer
         finally:
             connection.close()
