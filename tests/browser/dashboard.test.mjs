@@ -92,7 +92,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		/* Without the stream, which reads everything again when it begins. */
 		await alone.addInitScript(() => {
 			globalThis.SharedWorker = undefined;
-			globalThis.EventSource = class extends EventTarget {};
+			globalThis.EventSource = class extends EventTarget { close() {} };
 		});
 		for (const [address, by] of [['/ui/assets', 'link'], ['/ui/assets?q=chest', 'fetch']]) {
 			await alone.goto(studio.origin + address);
