@@ -78,7 +78,7 @@ static double weight_of(const cJSON *comparison)
 	const cJSON *tones = srv_cli_member(comparison, "tones"), *number;
 	double weight = 1000 * srv_cli_number(tones, "bad") + 30 * srv_cli_number(tones, "warn") +
 					srv_cli_number(tones, "note");
-	/* What begins at 0 is among the tones. */
+	/* A number that begins at 0 has no ratio; its tone counts instead. */
 	cJSON_ArrayForEach(number, srv_cli_member(comparison, "numbers"))
 	{
 		if (srv_cli_number(number, "from") > 0)

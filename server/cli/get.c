@@ -59,7 +59,8 @@ static bool is_one_part(const char *name)
 	return srv_tar_name_is_safe(hob_str_of(name)) && !strchr(name, '/');
 }
 
-/* The place of an output below the folder: as `hob cook` names it, below the asset's root. The daemon is not trusted with it. */
+/* The place of an output below the folder: as `hob cook` names it, below the asset's root. A name from the daemon never leads
+ * outside that folder. */
 static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX],
 					 hob_error *err)
 {

@@ -157,7 +157,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 
 /* ---- arcs */
 
-/* A class that is brought already counts where it is, by whatever arc. */
+/* A class that another arc has already brought keeps that place. */
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
 	bool is_class = site->arc == HOB_USD_INHERIT || site->arc == HOB_USD_SPECIALIZE;
