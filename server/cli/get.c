@@ -13,21 +13,14 @@
 
 /* hob get: downloads one output. */
 
-/* After a 404: true if the asset exists, and only the output does not; otherwise it has printed what exists. */
-static bool has_asset(const char *url, const char *name, int *code)
+/* After a 404: the asset's full name, if another name was given (its path below a root) or if only the output is missing;
+ * otherwise it has printed what exists. */
+static bool full_name(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
-	hob_buf full = {0};
-	hob_buf_printf(&full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
-	bool same = asset && hob_str_equal(hob_buf_str(&full), hob_str_of(name));
-	if (asset && !same) {
-		fprintf(stderr, "hob get: there is no asset '%s'; did you mean\n  %.*s\n", name,
-				HOB_FMT(hob_buf_str(&full)));
-		*code = EXIT_USAGE;
-	}
-	hob_buf_release(&full);
+	hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
 	cJSON_Delete(asset);
-	return same;
+	return asset != NULL;
 }
 
 /* After starting a daemon, an immediate request should wait for that daemon. */
@@ -174,6 +167,26 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 	return g.lacking > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 
+/* ---- one of them */
+
+static bool ask_output(const char *url, hob_str name, const char *output, uint32_t wait,
+					   cli_response *response, hob_error *err)
+{
+	hob_buf target = {0};
+	char prefer[48];
+	hob_buf_put_str(&target, HOB_STR("/a/"));
+	srv_cli_encode(&target, name);
+	hob_buf_put_str(&target, HOB_STR("?output="));
+	srv_cli_encode(&target, hob_str_of(output));
+	hob_buf_put_str(&target, HOB_STR("&final=1"));
+	hob_buf_put(&target, "", 1);
+	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);
+	bool ok = srv_cli_request(url, "GET", (const char *)target.data, wait ? prefer : NULL, (hob_str){0},
+							  response, err);
+	hob_buf_release(&target);
+	return ok;
+}
+
 static int run_get(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *out = NULL;
@@ -200,29 +213,28 @@ static int run_get(int argc, char **argv)
 								   "name an asset, as in 'hob ls', and, if you like, an output");
 	if (!out && !hash && isatty(1))
 		return srv_cli_usage_error(&srv_cli_get, "the bytes are not for a terminal: use -o FILE");
-	hob_buf target = {0};
-	hob_buf_put_str(&target, HOB_STR("/a/"));
-	srv_cli_encode(&target, hob_str_of(argv[1]));
-	hob_buf_put_str(&target, HOB_STR("?output="));
-	srv_cli_encode(&target, hob_str_of(operands == 2 ? argv[2] : "meshes"));
-	hob_buf_put_str(&target, HOB_STR("&final=1"));
-	hob_buf_put(&target, "", 1);
-	char prefer[48];
-	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);
-	cli_response response;
+	const char *output = operands == 2 ? argv[2] : "meshes";
+	cli_response response = {0};
 	hob_error error = {0};
-	bool ok = srv_cli_request(url, "GET", (const char *)target.data, wait ? prefer : NULL, (hob_str){0},
-							  &response, &error);
-	hob_buf_release(&target);
+	int code = EXIT_GOOD;
+	bool ok = ask_output(url, hob_str_of(argv[1]), output, wait, &response, &error), named = true;
+	if (ok && response.status == 404) {
+		hob_buf full = {0};
+		named = full_name(url, argv[1], &full, &code);
+		if (named && !hob_str_equal(hob_buf_str(&full), hob_str_of(argv[1]))) {
+			srv_cli_response_release(&response);
+			ok = ask_output(url, hob_buf_str(&full), output, wait, &response, &error);
+		}
+		hob_buf_release(&full);
+	}
 	if (!ok) {
 		srv_cli_print_error("hob get", &error);
 		return EXIT_UNREACHABLE;
 	}
-	int code = EXIT_GOOD;
 	if (response.status == 202) {
 		fprintf(stderr, "hob get: it is not cooked yet; --wait SECONDS waits for it\n");
 		code = EXIT_ASSETS_FAILED;
-	} else if (response.status == 404 && !has_asset(url, argv[1], &code)) {
+	} else if (!named) {
 		/* The error is already printed. */
 	} else if (response.status >= 300) {
 		code = srv_cli_print_problem("hob get", &response);
@@ -248,7 +260,8 @@ static int run_get(int argc, char **argv)
 
 const cli_command srv_cli_get = {
 	"get", "ASSET [OUTPUT]", "fetch one cooked blob, or all of them",
-	"OUTPUT is meshes (default), materials, scene, animations, report, textures/N, classic.meshes, "
+	"ASSET is ROOT/PATH as 'hob ls' shows it, or its path below a root. OUTPUT is meshes (default), "
+	"materials, scene, animations, report, textures/N, classic.meshes, "
 	"classic.materials or classic.scene. --all writes the files that 'hob cook' would write: "
 	"DIR/ROOT/PATH.meshes and so on, and textures as DIR/textures/HASH.ktx2. Its exit code is 1 if an asset "
 	"is not fresh.\n"

@@ -152,6 +152,10 @@ class Queries(CommandLine):
         self.assertIn("'hob ls' lists", self.hob("why", "art/nothing/like-it.fbx", code=2)[1])
         self.assertIn("cannot be written: No such", self.hob("get", "art/props/duck.obj", "-o", self.folder / "no/x", code=2)[1])
         self.assertIn("there are: meshes", self.hob("get", "art/props/duck.obj", "none", "-o", self.folder / "x", code=2)[1])
+        self.assertIn("there are: meshes", self.hob("get", "props/duck.obj", "none", "-o", self.folder / "x", code=2)[1])
+        for name in ("art/props/duck.obj", "props/duck.obj"):
+            self.hob("get", name, "-o", self.folder / name.replace("/", "-"))
+        self.assertEqual(*((self.folder / name).read_bytes() for name in ("art-props-duck.obj", "props-duck.obj")))
         # Hints are for whoever types, not for programs.
         self.assertNotIn("GET /", self.hob("why", "none", code=2)[1] + self.hob("log", "12345", code=2)[1])
         host = self.daemon.get("/", Host="studio.example")
@@ -297,7 +301,7 @@ class Queries(CommandLine):
         text = self.hob("log", "art/bad.gltf")[0]
         self.assertEqual(self.hob("log", "bad.gltf")[0], text)  # as 'hob why' takes it
         self.assertIn("there is no asset 'bad.glft'; did you mean\n  art/bad.gltf\n", self.hob("log", "bad.glft", code=2)[1])
-        self.assertIn("did you mean\n  art/bad.gltf\n", self.hob("get", "bad.gltf", "-o", self.folder / "x", code=2)[1])
+        self.assertIn("did you mean\n  art/bad.gltf\n", self.hob("get", "bad.glft", "-o", self.folder / "x", code=2)[1])
         number = re.match(r"job (\d+)  art/bad\.gltf  failed", text).group(1)
         self.assertRegex(text, r"failed    .*\n  at        bad\.gltf:2\n")
         self.assertIn("hob cook", text)
