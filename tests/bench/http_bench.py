@@ -3,6 +3,7 @@
 keep-alive connections; Hob's Unix socket beside its TCP; latency while every core cooks; listeners beside a bare loop.
 
     ./dev bench http [--part files,unix,cooking,listeners] [--rounds 2] [--ms 400] [--rt] [--out FILE]
+    ./dev bench http --beside BUILD [--rounds 9] [--ms 200]    beside another build of Hob, medians of paired rounds
 
 Server and client each have a core of their own where there are two. Each figure is the best of --rounds short rounds, in
 which the servers take turns. --rt gives server and client real-time priority (in part cooking: nice -20), so that other
@@ -123,8 +124,8 @@ def start_nginx(options, folder, blobs):
             return master, int(children[0]), port
 
 
-def put_blobs(cache, sizes):
-    lines = subprocess.run([str(BUILD / "http_parts"), "blobs", str(cache), *map(str, sizes)], capture_output=True,
+def put_blobs(cache, sizes, build=BUILD):
+    lines = subprocess.run([str(build / "http_parts"), "blobs", str(cache), *map(str, sizes)], capture_output=True,
                            text=True, check=True).stdout.split("\n")
     return dict((int(line.split()[0]), line.split()[1]) for line in lines if line)
 
@@ -258,6 +259,41 @@ def bench_listeners(options, results):
         results.append(best)
 
 
+def bench_beside(options, folder, results):
+    """Both builds run all the time and take turns; what counts is the median of the pairs."""
+    (folder / "art").mkdir()
+    builds, daemons = {"this": BUILD, "other": pathlib.Path(options.beside).resolve()}, {}
+    try:
+        for name, build in builds.items():
+            hashes = put_blobs(folder / name, SIZES.values(), build)
+            daemons[name] = Daemon([folder / "art"], folder / name, program=(str(build / "hob"),), wait_ready=False)
+            daemons[name].wait_banner()
+            pin_all(options, daemons[name].process.pid, 0)
+        print("processor time of the server for each answer, and answers a second: this build beside the other, median (least, most)")
+        for body in options.bodies.split(","):
+            sha = hashes[SIZES["1 KB" if body == "304" else body]]
+            for connections in options.connections or (1, 16, 128):
+                pairs = []
+                for at in range(options.rounds):
+                    figures = {}
+                    for name in list(daemons) if at % 2 else reversed(list(daemons)):
+                        daemon = daemons[name]
+                        before = cpu_ns(daemon.process.pid)
+                        got = load(options, daemon.port, connections, options.ms, "/blobs/" + sha,
+                                   *([f'If-None-Match: "{sha}"'] if body == "304" else []))
+                        figures[name] = ((cpu_ns(daemon.process.pid) - before) / max(1, got["answers"]), got["answers"] / got["seconds"])
+                    if 0 in (figure[1] for figure in figures.values()):
+                        continue  # this machine stood still
+                    pairs.append([figures["this"][i] / figures["other"][i] for i in (0, 1)])
+                cpu, rate = (sorted(pair[i] for pair in pairs) for i in (0, 1))
+                print(f"  {body:6} c={connections:<4} CPU {cpu[len(cpu) // 2]:.2f}x ({cpu[0]:.2f}, {cpu[-1]:.2f})   "
+                      f"speed {rate[len(rate) // 2]:.2f}x ({rate[0]:.2f}, {rate[-1]:.2f})", flush=True)
+                results.append({"what": "beside " + body, "connections": connections, "cpu": cpu, "speed": rate})
+    finally:
+        for daemon in daemons.values():
+            daemon.kill()
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench http")
     parser.add_argument("build")
@@ -268,11 +304,14 @@ def main():
     parser.add_argument("--ms", type=int, default=400)
     parser.add_argument("--models", type=int, default=40)
     parser.add_argument("--rt", action="store_true")
+    parser.add_argument("--beside")
     parser.add_argument("--out")
     options = parser.parse_args()
-    parts, results = options.part.split(","), []
+    parts, results = [] if options.beside else options.part.split(","), []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-bench-"))
     try:
+        if options.beside:
+            bench_beside(options, folder, results)
         if "files" in parts or "unix" in parts:
             (folder / "art").mkdir()
             hashes = put_blobs(folder / "cache", SIZES.values())
