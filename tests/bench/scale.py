@@ -146,6 +146,10 @@ def newest(rows, name):
     return next((row[name] for row in reversed(rows) if not math.isnan(row[name])), 0)
 
 
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def draw(rows, path):
     """Each cost over the number of models, both logarithmic."""
     names = [("start_ms", "start"), ("git_ms", "git status"), ("sync_ms", "sync"), ("scan_ms", "sync that scans"), ("save_ms", "save"),
@@ -168,7 +172,7 @@ def draw(rows, path):
         points = [place(row["models"], row[name]) for row in rows if not math.isnan(row[name])]
         lines.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in points)}"/>')
     for at, ((name, title), color) in enumerate(sorted(zip(names, colors), key=lambda item: -newest(rows, item[0][0]))):
-        lines.append(f'<text x="630" y="{40 + 18 * at}" fill="{color}">{title}: {newest(rows, name):.3g}</text>')
+        lines.append(f'<text x="630" y="{40 + 18 * at}" fill="{color}">{title}: {number(newest(rows, name))}</text>')
     lines.append('<text x="340" y="416" text-anchor="middle">models; milliseconds (memory: MB)</text></svg>')
     path.write_text("\n".join(lines) + "\n")
 

@@ -1,10 +1,12 @@
 """A source that is renamed or moved stays the same asset: id, history, settings and old links go with it."""
 import json
 import os
+import re
 import shutil
 import subprocess
+from urllib.parse import quote
 
-from hobtest import HOB, Scenario, amount, main, obj_text, png, until
+from hobtest import HOB, Daemon, Scenario, amount, main, obj_text, png, until
 
 MANY = amount(200, 10000)
 
@@ -123,6 +125,70 @@ class Moves(Scenario):
             self.assertLessEqual(daemon.cooked() - cooked, 1, "only the one that was edited")
             for name in sorted(before)[::max(1, MANY // 20)]:
                 self.assertEqual(daemon.get(f"/a/art/{name}").status, 200)
+
+    def test_many_moved_in_every_way_at_once(self):
+        """A folder renamed, one of its files edited on the way, `git mv` and edits, names in other letters, another root."""
+        other, each = self.folder / "more", MANY // 4
+        other.mkdir()
+        for kind, folder in enumerate(("renamed", "tracked", "letters", "across")):
+            for i in range(each):
+                self.put(f"{folder}/m{i:05}.obj", obj_text(1, kind * each + i))
+                if i % 10 == 0:
+                    self.put(f"{folder}/m{i:05}.obj.cook.json", json.dumps({"scale": 2 + i}))
+        git = ["git", "-C", str(self.art), "-c", "user.name=test", "-c", "user.email=test@localhost"]
+        for arguments in (["init", "-q"], ["add", "tracked"], ["commit", "-qm", "all"]):
+            subprocess.run([*git, *arguments], check=True)
+        with Daemon([self.art, other], self.cache) as daemon:
+            daemon.sync()
+            before = {name: asset["id"] for name, asset in daemon.assets().items()}
+            self.assertEqual(len(before), 4 * each)
+            jobs = {name: self.jobs(daemon, identity) for name, identity in before.items()}
+            logged = len(daemon.log)
+            os.rename(self.art / "renamed", self.art / "in a place")
+            subprocess.run([*git, "mv", "tracked", "kept"], check=True)
+            edited = ["in a place/m00007.obj", *(f"kept/m{i:05}.obj" for i in range(0, each, 20))]
+            for name in edited:
+                with open(self.art / name, "a", encoding="utf-8") as file:
+                    file.write(obj_text(2))
+            for i in range(each):
+                self.move(f"letters/m{i:05}.obj", f"letters/M{i:05}.OBJ")
+            os.rename(self.art / "across", other / "across")
+            places = {"art/renamed/": "art/in a place/", "art/tracked/": "art/kept/", "art/across/": "more/across/"}
+            moved = {}
+            for name in before:
+                folder = name[:name.rindex("/") + 1]
+                moved[name] = (places[folder] + name[len(folder):] if folder in places
+                               else "art/letters/" + name[len(folder):].upper())
+            wanted = {moved[name]: identity for name, identity in before.items()}
+
+            def ids():
+                daemon.sync()
+                return {name: asset["id"] for name, asset in daemon.assets().items()}
+
+            until(lambda: ids().keys() == wanted.keys(), "all in their new places")
+            self.assertEqual(ids(), wanted)
+            settings = sum(i % 10 == 0 for i in range(each))
+            until(lambda: sum(" went with it to " in line for line in daemon.log) == settings, "settings files follow their models")
+            daemon.sync()
+            self.assertEqual(ids(), wanted)
+            again = {found[1] for line in daemon.log[logged:] if (found := re.search(r" cooked (.*\.(?:obj|OBJ))  ", line))}
+            self.assertLessEqual(again, {*(f"art/{name}" for name in edited), *(name for name in wanted if name[-5] == "0")},
+                                 "nothing else was cooked")
+            for name, identity in before.items():
+                new = moved[name]
+                now = daemon.get(f"/api/v1/assets/{identity}").json()
+                number = int(name[-9:-4])
+                self.assertEqual((now["name"], now["moved_from"], now["settings"]["scale"]),
+                                 (new, name, 1 if number % 10 else 2 + number))
+                self.assertEqual(self.jobs(daemon, identity)[-len(jobs[name]):], jobs[name], name)
+                self.assertEqual(daemon.get(f"/a/{quote(name)}").body, daemon.get(f"/a/{quote(new)}").body, name)
+            self.put("letters/last.obj", obj_text(3))
+            daemon.wait_event("asset", lambda change: change["asset"] == "art/letters/last.obj")
+            events = [change for kind, change in daemon.past if kind == "asset"]
+            came = {change["asset"]: (change["id"], change["moved_from"]) for change in events if "moved_from" in change}
+            gone = {change["asset"]: change["moved_to"] for change in events if "moved_to" in change}
+            self.assertEqual(came, {new: (before[name], name) for name, new in moved.items()})
+            self.assertEqual(gone, moved)
 
 
 class References(Scenario):
