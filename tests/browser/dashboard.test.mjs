@@ -103,6 +103,16 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await alone.close();
 	});
 
+	test('rows that take long hold up nothing else', async () => {
+		const alone = await studio.newPage('/ui/nowhere');
+		await alone.route('**/api/v1/assets?*', () => {}); /* never answered */
+		await alone.goto(`${studio.origin}/ui/assets`);
+		await alone.getByRole('heading', { name: 'Assets', level: 1 }).waitFor();
+		await alone.getByRole('button', { name: /^All/ }).waitFor();
+		assert.equal(await alone.locator('.rows .row .title').count(), 0);
+		await alone.close();
+	});
+
 	test('the keyboard alone finds an asset, opens it and goes through its tabs', async () => {
 		await go('/ui/assets');
 		await row('spot.obj').waitFor();

@@ -138,6 +138,38 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await page.unroute('**/api/v1/jobs/*');
 			await page.keyboard.press('Escape');
 		});
+		await t.test('the source beside the model, with wireframe and bounds', async () => {
+			await go('/ui/asset/art/simple/cube.glb');
+			await drawn();
+			for (const name of ['Wireframe', 'Bounds']) await page.getByRole('button', { name, exact: true }).click();
+			await page.getByRole('button', { name: 'Compare with source' }).click();
+			await page.getByLabel('Split between source and cooked').waitFor();
+			await look(page, 'split');
+		});
+		await t.test('an asset that is not there', async () => {
+			await go('/ui/asset/art/nowhere/nothing.glb');
+			await look(page, 'no-asset');
+		});
+		await t.test('long work, and folders that are polled or missing', async () => {
+			await page.route('**/api/v1/stats', async (route) => {
+				const stats = await (await route.fetch()).json();
+				await route.fulfill({ json: { ...stats, errors: 3, queue: { ...stats.queue, length: 27604, eta_ms: 240000 },
+					progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 22396, left: 27604, per_minute: 6901, failed: 3 } } });
+			});
+			await page.route('**/api/v1/roots', async (route) => {
+				const { items: [root] } = await (await route.fetch()).json();
+				await route.fulfill({ json: { items: [root, { ...root, name: 'far', mode: 'polling', note: 'NFS', poll_ms: 2000 },
+					{ ...root, name: 'away', mode: 'missing', note: 'the folder is not there', missing_since: '2026-01-01T00:00:00Z' }] } });
+			});
+			for (const name of ['', 'assets']) {
+				await go(name && `/ui/${name}`);
+				await page.locator('section.work').getByText('22,396 of 50,000').waitFor();
+				if (!name) await page.getByText('is polled every 2 seconds').waitFor();
+				await look(page, `long-work-${name || 'overview'}`);
+			}
+			await page.unroute('**/api/v1/stats');
+			await page.unroute('**/api/v1/roots');
+		});
 		await t.test('the menu of a phone', async () => {
 			await go('/');
 			await page.setViewportSize({ width: 390, height: 844 });

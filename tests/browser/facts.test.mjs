@@ -49,6 +49,38 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		assert.equal(tiles.reduce((sum, count) => sum + count, 0), total);
 	});
 
+	test('badge and tiles are of one moment, by one question', async () => {
+		const alone = await studio.newPage('/ui/nowhere');
+		/* Every answer has one problem more than the last. */
+		let asked = 0;
+		await alone.route('**/api/v1/stats', async (route) => {
+			const answer = await route.fetch();
+			await route.fulfill({ json: { ...(await answer.json()), errors: 1000 + asked++ } });
+		});
+		const look = () => alone.evaluate(() => ['.badge.tone-bad', '.count[href="/ui/errors"] b'].map((place) => document.querySelector(place)?.textContent));
+		await alone.addInitScript(() => {
+			globalThis.setInterval = () => 0; /* only events tell */
+			globalThis.SharedWorker = undefined;
+			globalThis.EventSource = class extends EventTarget {
+				constructor() {
+					super();
+					globalThis.stream = this;
+				}
+				close() {}
+			};
+		});
+		await alone.goto(studio.origin);
+		await alone.locator('.counts').waitFor();
+		assert.deepEqual(await look(), ['1,000', '1,000']);
+		for (const wanted of ['1,001', '1,002']) {
+			await alone.evaluate(() => globalThis.stream.dispatchEvent(new MessageEvent('asset', { data: '{"kind":"cooked"}' })));
+			await alone.waitForFunction((number) => document.querySelector('.badge.tone-bad')?.textContent === number, wanted);
+			assert.deepEqual(await look(), [wanted, wanted]);
+		}
+		assert.equal(asked, 3);
+		await alone.close();
+	});
+
 	test('a size counts every file that an asset is cooked from', async () => {
 		await go('/ui/asset/art/chest/chest.obj');
 		const { bytes } = (await studio.get('/api/v1/assets?path=art/chest/chest.obj')).items[0];

@@ -31,7 +31,28 @@ async function send(path, options) {
 	}
 }
 
+/* What the HTML asked for beside the script: whoever gets it first has its answer. */
+const early = new Map();
+const PATIENCE = 300;
+
+/** Waits for those answers, but not for long, so that the first picture has them. */
+export async function waitForEarly() {
+	const links = [...document.querySelectorAll('link[rel=preload][as=fetch]')];
+	const reads = links.map((link) => {
+		const path = link.getAttribute('href');
+		const read = get(path);
+		early.set(path, read);
+		return read.catch(() => early.delete(path));
+	});
+	if (reads.length) await Promise.race([Promise.all(reads), new Promise((done) => setTimeout(done, PATIENCE))]);
+}
+
 export async function get(path, { signal, as } = {}) {
+	const read = early.get(path);
+	if (read) {
+		early.delete(path);
+		return read;
+	}
 	return answer(await send(path, { signal, headers: { Accept: as === 'text' ? 'text/plain' : 'application/json' } }),
 		as);
 }

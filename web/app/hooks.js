@@ -63,51 +63,78 @@ export async function preload(url) {
 	if (data !== undefined && !kept.has(url)) keep(url, data);
 }
 
+/* One read of a URL serves all that show it: they show the same moment. */
+const sources = new Map();
+
+class Source {
+	constructor(url, as) {
+		this.url = url;
+		this.as = as;
+		this.state = { data: kept.get(url), error: null, loading: true };
+		this.readers = new Set();
+		this.stop = new AbortController();
+		this.refresher = makeRefresher(() => this.read());
+		this.deaf = listen((event) => {
+			const tells = event.kind === 'hello' || event.kind === 'reset';
+			if (tells || [...this.readers].some(({ on }) => on?.(event))) this.refresher.ask();
+		});
+	}
+
+	async read() {
+		try {
+			const data = await get(this.url, { signal: this.stop.signal, as: this.as });
+			keep(this.url, data);
+			this.tell({ data, error: null });
+		} catch (error) {
+			if (error.name !== 'AbortError') this.tell({ error });
+		}
+	}
+
+	tell(change) {
+		if (this.stop.signal.aborted) return;
+		this.state = { ...this.state, ...change, loading: false };
+		for (const { redraw } of [...this.readers]) redraw();
+	}
+
+	/** Returns the end of it; what nobody reads any more is not asked for. */
+	join(reader) {
+		this.readers.add(reader);
+		if (this.readers.size === 1) this.refresher.now();
+		else if (!this.state.loading) this.refresher.ask();
+		return () => {
+			this.readers.delete(reader);
+			if (this.readers.size) return;
+			sources.delete(this.url);
+			this.stop.abort();
+			this.refresher.end();
+			this.deaf();
+		};
+	}
+}
+
 /**
  * {data, error, loading, reload} of a GET. `on(event)` tells which events make it out of date; `every`: also by the
  * clock. While a new answer is under way, and when it fails, the last one stays.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
-	const state = useRef({ url: null, data: undefined, error: null, loading: true });
-	const wanted = useRef(on);
-	const refresher = useRef(null);
-	wanted.current = on;
-	if (state.current.url !== url) state.current = { url, data: kept.get(url), error: null, loading: Boolean(url) };
+	const reader = useRef({ redraw }).current;
+	reader.on = on;
 	/* Asked for before the page is painted, not after it. */
 	useLayoutEffect(() => {
 		if (!url) return undefined;
-		const stop = new AbortController();
-		const set = (change) => {
-			if (stop.signal.aborted || state.current.url !== url) return;
-			state.current = { ...state.current, ...change, loading: false };
-			redraw();
-		};
-		const run = async () => {
-			try {
-				const data = await get(url, { signal: stop.signal, as });
-				keep(url, data);
-				set({ data, error: null });
-			} catch (error) {
-				if (error.name !== 'AbortError') set({ error });
-			}
-		};
-		const fresh = makeRefresher(run);
-		refresher.current = fresh;
-		fresh.now();
-		const deaf = listen((event) => {
-			if (event.kind === 'hello' || event.kind === 'reset' || wanted.current?.(event)) fresh.ask();
-		});
-		const clock = every && setInterval(() => fresh.ask(), every);
+		if (!sources.has(url)) sources.set(url, new Source(url, as));
+		const source = sources.get(url);
+		const leave = source.join(reader);
+		const clock = every && setInterval(() => source.refresher.ask(), every);
 		return () => {
-			stop.abort();
-			fresh.end();
-			deaf();
 			clearInterval(clock);
+			leave();
 		};
 	}, [url, every]);
-	const reload = useCallback(() => refresher.current?.ask(), []);
-	return { ...state.current, reload };
+	const reload = useCallback(() => sources.get(url)?.refresher.ask(), [url]);
+	const state = sources.get(url)?.state ?? { data: kept.get(url), error: null, loading: Boolean(url) };
+	return { ...state, reload };
 }
 
 export function useLive() {

@@ -9,6 +9,7 @@ import './style/list.css';
 import './style/pages.css';
 import './style/compare.css';
 import '../viewer/viewer.css';
+import { waitForEarly } from './api.js';
 import { startSession, useSession } from './session.js';
 import { useAddress } from './router.js';
 import { useTitle } from './hooks.js';
@@ -57,4 +58,5 @@ function Pages() {
 }
 
 startSession();
+await waitForEarly();
 render(html`<${App} />`, document.body);
