@@ -9,11 +9,13 @@
 #include "../import/importer.h"
 #include "../material/material_bake.h"
 #include "../mesh/bake.h"
+#include "../mesh/lods.h"
 #include "../mesh/mesh_twins.h"
 #include "../model/model_scale.h"
 #include "../scene/flatten.h"
 #include "../scene/merge_instances.h"
 #include "../scene/merge_material.h"
+#include "../scene/model_edit.h"
 #include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
@@ -44,6 +46,7 @@ typedef struct cook {
 	hob_baked_texture *textures;
 	uint32_t texture_count;
 	hob_report report;
+	uint32_t lod_max; /* of the settings, or less where memory ends */
 } cook;
 
 static void stage(cook *c, const char *name, float done)
@@ -185,33 +188,6 @@ static bool scale_model(cook *c, hob_error *err)
 			(double)unit);
 	float factor = keep ? s->scale / unit : s->scale;
 	return factor == 1.0f || hob_model_scale(&c->model, factor, &c->memory->result, err);
-}
-
-/* ---- texture coordinates that nothing looks up */
-
-static uint32_t uv_sets_used(const hob_model *model, uint32_t material)
-{
-	uint32_t sets = 0;
-	for (uint32_t s = 0; material != HOB_NONE && s < HOB_SLOT_COUNT; s++) {
-		const hob_texture_ref *ref = &model->materials[material].slots[s];
-		if (ref->image != HOB_NONE && ref->uv_set >= sets)
-			sets = ref->uv_set + 1;
-	}
-	return sets;
-}
-
-static void drop_unused_uvs(hob_model *model)
-{
-	for (uint32_t i = 0; i < model->mesh_count; i++) {
-		hob_mesh *mesh = &model->meshes[i];
-		uint32_t keep = uv_sets_used(model, mesh->material);
-		for (uint32_t m = 0; m < mesh->mapping_count; m++) {
-			uint32_t other = uv_sets_used(model, mesh->mappings[m].material);
-			keep = other > keep ? other : keep;
-		}
-		for (uint32_t set = keep; set < HOB_UV_SETS; set++)
-			mesh->uv[set] = NULL;
-	}
 }
 
 /* ---- meshes: each on its own, largest first */
@@ -375,7 +351,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 	hob_arena_mark mark = hob_arena_save(&memory->scratch);
 	mesh_job job = {.c = c,
 					.options = {.preview = c->request->profile == HOB_PROFILE_PREVIEW,
-								.lod_max = s->lod_max,
+								.lod_max = c->lod_max,
 								.lod_ratio = s->lod_ratio,
 								.lod_error = s->lod_error,
 								.lod_lock_border = s->lod_lock_border != 0,
@@ -415,7 +391,48 @@ static bool bake_meshes(cook *c, hob_error *err)
 			hob_note_add(c->notes, note->level, note->code.data, "%.*s", HOB_FMT(note->text));
 		}
 	hob_arena_restore(&memory->scratch, mark);
+	uint32_t *skins = HOB_NEW(&memory->result, uint32_t, count);
+	if (!skins)
+		return hob_fail_memory(err, &memory->result, "skins");
+	hob_scene_mesh_skins(&c->model, skins);
+	for (uint32_t i = 0; i < count; i++)
+		c->meshes[i].skin = skins[i];
 	return true;
+}
+
+static size_t memory_limit(const hob_cook_request *request)
+{
+	return request->memory_limit ? request->memory_limit : (size_t)HOB_LIMIT_COOK_ARENA_BYTES;
+}
+
+static bool can_have_levels(const cook *c)
+{
+	bool can = false;
+	for (uint32_t i = 0; i < c->model.mesh_count; i++)
+		can = can || (c->model.meshes[i].topology == HOB_TRIANGLES &&
+					  c->model.meshes[i].index_count > HOB_LOD_SMALL * 3);
+	return can && c->lod_max > 1 && c->request->profile != HOB_PROFILE_PREVIEW;
+}
+
+/* Where memory has ended, the full meshes alone, if that helps. */
+static bool bake_without_levels(cook *c, hob_error *err)
+{
+	cook_memory *memory = c->memory;
+	if (err->code != HOB_ERR_MEMORY || !can_have_levels(c))
+		return false;
+	for (uint32_t i = 0; i < memory->thread_count; i++) {
+		hob_arena_release(&memory->mesh_result[i]);
+		hob_arena_release(&memory->mesh_scratch[i]);
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
+		hob_buf_release(&memory->packed[i]);
+	c->lod_max = 1;
+	hob_note_add(
+		c->notes, HOB_NOTE_WARNING, "cook.no-levels",
+		"levels of detail are left out: with them the cook needs more memory than its limit of %zu MiB; "
+		"raise cook.memory_limit (--memory), or set lods.max to 1",
+		memory_limit(c->request) >> 20);
+	return bake_meshes(c, err);
 }
 
 /* ---- the other parts */
@@ -564,17 +581,11 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 			return false;
 
 	if (s->drop_unused_uvs)
-		drop_unused_uvs(&c->model);
+		hob_model_drop_unused_uvs(&c->model);
 
 	stage(c, "meshes", 0.25f);
-	if (!bake_meshes(c, err))
+	if (!bake_meshes(c, err) && !bake_without_levels(c, err))
 		return false;
-	uint32_t *skins = HOB_NEW(result, uint32_t, c->model.mesh_count);
-	if (!skins)
-		return hob_fail_memory(err, result, "skins");
-	hob_scene_mesh_skins(&c->model, skins);
-	for (uint32_t i = 0; i < c->model.mesh_count; i++)
-		c->meshes[i].skin = skins[i];
 	if (!hob_scene_bake(&c->model, c->meshes, result, scratch, &c->scene, err))
 		return false;
 
@@ -592,8 +603,9 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 		return false;
 
 	stage(c, "write", 0.95f);
-	if (!pack_outputs(c, err))
+	if (!pack_outputs(c, err) && !(bake_without_levels(c, err) && pack_outputs(c, err)))
 		return false;
+	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(memory_limit(c->request) >> 20) : 0;
 	stage(c, "", 1.0f);
 	return list_outputs(c, out, err);
 }
@@ -623,7 +635,7 @@ static cook_memory *memory_new(const hob_cook_request *request)
 	cook_memory *memory = calloc(1, sizeof *memory);
 	if (!memory)
 		return NULL;
-	size_t limit = request->memory_limit ? request->memory_limit : (size_t)HOB_LIMIT_COOK_ARENA_BYTES;
+	size_t limit = memory_limit(request);
 	memory->thread_count =
 		request->parallel && request->parallel->threads > 1 ? request->parallel->threads : 1;
 	memory->mesh_result = calloc(memory->thread_count, sizeof(hob_arena));
@@ -649,7 +661,8 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	hob_cook_result result = {.arena = &memory->result};
 	result.notes.arena = &memory->result;
 	hob_str name = hob_path_name(request->path), extension = hob_path_extension(request->path);
-	cook c = {.request = request, .memory = memory, .notes = &result.notes};
+	cook c = {
+		.request = request, .memory = memory, .notes = &result.notes, .lod_max = request->settings.lod_max};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
 	c.io = (hob_io){&c, listening_read, listening_find, listening_left, NULL};
 	if (!run(&c, &result, err)) {

@@ -17,7 +17,9 @@ typedef struct hob_cook_request {
 	const hob_parallel *parallel;
 	const struct hob_editor *editor; /* core/import/importer.h; may be NULL */
 	const hob_parts *parts;			 /* may be NULL */
-	size_t memory_limit;			 /* sum of all arenas; 0 = HOB_LIMIT_COOK_ARENA_BYTES */
+	/* Of each arena; 0 = HOB_LIMIT_COOK_ARENA_BYTES. Where memory ends, the meshes are baked again with the full level alone, with
+	 * a warning: that result depends on the limit, and on how much memory the process gets. */
+	size_t memory_limit;
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;
@@ -36,6 +38,8 @@ typedef struct hob_cook_stats {
 	uint64_t triangles, vertices, bytes;
 	uint32_t meshes, lods, materials, textures, nodes, skins, animations, cameras, lights, warnings;
 	uint32_t extras; /* number of objects with custom properties */
+	uint32_t
+		short_mib; /* memory_limit if it left no room for levels of detail, so that there are none; otherwise 0 */
 } hob_cook_stats;
 
 typedef struct hob_cook_result {

@@ -112,6 +112,18 @@ static uint32_t hold(const chain_t *c, const uint8_t *shared, part_t *part)
 	return count;
 }
 
+/* The simplifier takes memory of its own, and ends the process where there is none. */
+static bool has_room(const hob_arena *arena, size_t vertices, size_t triangles)
+{
+	enum { SMALL = 1 << 20 };
+	hob_arena taken;
+	size_t size = 170 * vertices + 60 * triangles;
+	hob_arena_init(&taken, arena->limit - arena->used);
+	bool ok = size < SMALL || hob_arena_alloc(&taken, size, 1);
+	hob_arena_release(&taken);
+	return ok;
+}
+
 /* out->indices: [index_count], to be written */
 static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 						  const uint8_t *shared, hob_arena *arena, attempt_t *out, hob_error *err)
@@ -121,6 +133,8 @@ static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t in
 	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count,
 				   c->held_count > 0 || shared ? 3 : 1, arena, &part, err))
 		return false;
+	if (!has_room(arena, part.vertex_count, index_count / 3))
+		return hob_fail_memory(err, arena, "the simplifier");
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	out->index_count = 0;
 	if (scale > 0) {

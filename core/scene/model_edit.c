@@ -164,3 +164,28 @@ bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *ar
 	hob_arena_restore(scratch, mark);
 	return ok || hob_fail_memory(err, arena, "deleting meshes");
 }
+
+static uint32_t uv_sets_used(const hob_model *model, uint32_t material)
+{
+	uint32_t sets = 0;
+	for (uint32_t s = 0; material != HOB_NONE && s < HOB_SLOT_COUNT; s++) {
+		const hob_texture_ref *ref = &model->materials[material].slots[s];
+		if (ref->image != HOB_NONE && ref->uv_set >= sets)
+			sets = ref->uv_set + 1;
+	}
+	return sets;
+}
+
+void hob_model_drop_unused_uvs(hob_model *model)
+{
+	for (uint32_t i = 0; i < model->mesh_count; i++) {
+		hob_mesh *mesh = &model->meshes[i];
+		uint32_t keep = uv_sets_used(model, mesh->material);
+		for (uint32_t m = 0; m < mesh->mapping_count; m++) {
+			uint32_t other = uv_sets_used(model, mesh->mappings[m].material);
+			keep = other > keep ? other : keep;
+		}
+		for (uint32_t set = keep; set < HOB_UV_SETS; set++)
+			mesh->uv[set] = NULL;
+	}
+}

@@ -19,4 +19,7 @@ bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *are
 bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
 							 hob_error *err) HOB_MUST_CHECK;
 
+/* Drops the sets of texture coordinates that no picture of a mesh's materials, in any variant, is laid on by. */
+void hob_model_drop_unused_uvs(hob_model *model);
+
 #endif

@@ -317,7 +317,8 @@ void srv_cook_look_match(cook_cache *cache, cook_look *look)
 	asking ask = {cache, look};
 	for (uint32_t i = 0; i < look->kept_count && !look->hit; i++) {
 		const srv_recipe *recipe = &look->kept[i];
-		if (recipe->error.len == 0 && srv_kept_holds(recipe, hob_str_of(look->path), look_at_input, &ask))
+		if (recipe->error.len == 0 && srv_kept_short_mib(recipe) == 0 &&
+			srv_kept_holds(recipe, hob_str_of(look->path), look_at_input, &ask))
 			look->hit = outcome_of(cache, recipe);
 	}
 }
@@ -374,7 +375,7 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	/* The source comes first. If it changed after it was hashed here, the result is not kept: its key would be the worker's
 	 * word, and could be that of another file. */
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
-		!hob_sha256_equal(&result->deps[0].digest, &look->source))
+		!hob_sha256_equal(&result->deps[0].digest, &look->source) || result->stats.short_mib > 0)
 		return true;
 	srv_recipe recipe = {.source = look->source,
 						 .warnings = result->stats.warnings,

@@ -80,7 +80,7 @@ static void finish_good(engine_job *job)
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->cook.outcome->cook_ns;
-	if (engine->exchange->upstream)
+	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &recipe);
 	srv_job_remember_inputs(job, &recipe);
 	srv_publish_good(job, &recipe, false);

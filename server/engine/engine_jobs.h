@@ -210,7 +210,8 @@ void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int
 /* engine_limits.c */
 /* Notes the limits under which a cook died or ran out of time or memory. */
 void srv_engine_put_limits(engine_job *job, srv_recipe *recipe);
-/* True if those limits have changed or a day has passed: the failure no longer counts. */
+/* True if those limits have changed or a day has passed: the failure no longer counts. Also of a result that lacks the levels for
+ * which there was no memory, if the limit is higher now. */
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
 /* recipe: the asset's newest failure; NULL: it has none. */
 void srv_engine_doubt_at(asset *a, const srv_recipe *recipe);

@@ -1,11 +1,12 @@
 #include "engine_jobs.h"
 
+#include "../reuse/kept.h"
 #include "../worker/machine.h"
 
 #include <cjson/cJSON.h>
 
 /* The limits under which a cook died or ran out of time or memory. They are kept in the `stats` of its record, which are
- * otherwise empty. */
+ * otherwise empty. A result without the levels that memory left no room for has its limit there, too (server/reuse/kept.h). */
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
 
@@ -46,7 +47,9 @@ static bool has_more(const cJSON *then, const char *name, uint32_t now)
 
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 {
-	if (recipe->error.len == 0 || recipe->stats.len == 0)
+	if (recipe->error.len == 0)
+		return srv_kept_short_mib(recipe) > 0 && srv_kept_short_mib(recipe) < memory_mib(engine);
+	if (recipe->stats.len == 0)
 		return false;
 	int64_t age = srv_engine_now_ms() - recipe->cooked_at_ms;
 	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);

@@ -34,7 +34,23 @@ void srv_kept_stats(const srv_result *result, hob_buf *out)
 		hob_buf_put_str(out, listed++ > 0 ? HOB_STR(",") : (hob_str){0});
 		hob_buf_put_json(out, hob_str_sub(code, budget.len, code.len));
 	}
-	hob_buf_put_str(out, HOB_STR("]}"));
+	hob_buf_put_str(out, HOB_STR("]"));
+	if (s->short_mib > 0)
+		hob_buf_printf(out, ",\"short_mib\":%u", s->short_mib);
+	hob_buf_put_str(out, HOB_STR("}"));
+}
+
+uint32_t srv_kept_short_mib(const srv_recipe *recipe)
+{
+	static const hob_str name = {"\"short_mib\":", 12};
+	size_t at = hob_str_find(recipe->stats, name, 0);
+	uint64_t mib = 0;
+	for (at = at == SIZE_MAX ? recipe->stats.len : at + name.len;
+		 at < recipe->stats.len && recipe->stats.data[at] >= '0' && recipe->stats.data[at] <= '9' &&
+		 mib <= UINT32_MAX;
+		 at++)
+		mib = mib * 10 + (uint64_t)(recipe->stats.data[at] - '0');
+	return mib <= UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
 bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, hob_error *err)

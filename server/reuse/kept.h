@@ -14,6 +14,9 @@
 srv_recipe_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
 /* Appends the JSON object of counts and exceeded budgets. */
 void srv_kept_stats(const srv_result *result, hob_buf *out);
+/* The memory limit in MiB under which a kept result was made without levels of detail, because they did not fit; 0: nothing was left
+ * out. Such a result counts for no larger limit, and on no other machine. */
+uint32_t srv_kept_short_mib(const srv_recipe *recipe);
 /* The key for this lookup, file_name and deps. False without memory. */
 bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 

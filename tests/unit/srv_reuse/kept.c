@@ -139,9 +139,26 @@ static void exceeded_budgets_are_told_by_name(void **state)
 	hob_buf_release(&out);
 }
 
+static void levels_that_were_left_out_are_remembered(void **state)
+{
+	(void)state;
+	static const uint32_t limits[] = {0, 1, 4096, UINT32_MAX};
+	for (size_t i = 0; i < HOB_COUNT_OF(limits); i++) {
+		srv_result result = {.stats = {.meshes = 3, .short_mib = limits[i]}};
+		hob_buf stats = {0};
+		srv_kept_stats(&result, &stats);
+		srv_recipe recipe = {.stats = hob_buf_str(&stats)};
+		assert_int_equal(srv_kept_short_mib(&recipe), limits[i]);
+		assert_int_equal(hob_str_find(recipe.stats, HOB_STR("short_mib"), 0) == SIZE_MAX, limits[i] == 0);
+		hob_buf_release(&stats);
+	}
+	assert_int_equal(srv_kept_short_mib(&(srv_recipe){0}), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(levels_that_were_left_out_are_remembered),
 		cmocka_unit_test(a_result_holds_only_for_the_inputs_that_it_was_made_of),
 		cmocka_unit_test(what_is_above_the_root_is_missing_without_a_look),
 		cmocka_unit_test(a_name_counts_only_where_the_cook_used_it),

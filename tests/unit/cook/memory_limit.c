@@ -1,0 +1,127 @@
+/* Where memory ends while levels of detail are made, a cook makes what it makes without them, and says so. */
+#include "tests/unit/support.h"
+
+#include "core/cook/cook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIDE = 64, LEAST = 256 << 10, MOST = 64 << 20 };
+
+static void put_grid(hob_buf *out)
+{
+	hob_buf_printf(out, "OFF\n%d %d 0\n", (SIDE + 1) * (SIDE + 1), 2 * SIDE * SIDE);
+	for (int v = 0; v < (SIDE + 1) * (SIDE + 1); v++)
+		hob_buf_printf(out, "%d %d %d.%02d\n", v % (SIDE + 1), v / (SIDE + 1), 0, v * 7919 % 13);
+	for (int v = 0; v < (SIDE + 1) * SIDE; v++)
+		if (v % (SIDE + 1) < SIDE)
+			hob_buf_printf(out, "3 %d %d %d\n3 %d %d %d\n", v, v + 1, v + SIDE + 1, v + 1, v + SIDE + 2,
+						   v + SIDE + 1);
+}
+
+static bool cook(hob_buf *source, size_t limit, uint32_t levels, hob_profile profile, hob_cook_result *out,
+				 hob_error *err)
+{
+	memory_file file = {"grid.off", hob_buf_bytes(source)};
+	memory_io memory;
+	memory_io_init(&memory, &file, 1);
+	hob_cook_request request = {
+		.io = &memory.io, .path = HOB_STR("grid.off"), .memory_limit = limit, .profile = profile};
+	hob_settings_init(&request.settings);
+	request.settings.lod_max = levels;
+	return hob_cook(&request, out, err);
+}
+
+static uint32_t count_notes(const hob_cook_result *result)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < result->notes.count; i++)
+		if (hob_str_equal(result->notes.items[i].code, HOB_STR("cook.no-levels"))) {
+			assert_int_equal(result->notes.items[i].level, HOB_NOTE_WARNING);
+			assert_true(hob_str_find(result->notes.items[i].text, HOB_STR("--memory"), 0) != SIZE_MAX);
+			count++;
+		}
+	return count;
+}
+
+static void assert_same(const hob_cook_result *a, const hob_cook_result *b)
+{
+	assert_int_equal(a->output_count, b->output_count);
+	for (uint32_t i = 0; i < a->output_count; i++)
+		if (!hob_str_equal(a->outputs[i].name, HOB_STR("report"))) {
+			assert_int_equal(a->outputs[i].bytes.size, b->outputs[i].bytes.size);
+			assert_memory_equal(a->outputs[i].bytes.data, b->outputs[i].bytes.data, a->outputs[i].bytes.size);
+		}
+}
+
+/* As the limit grows: an error, the full level alone, all levels. */
+static void fewer_levels_where_memory_ends(void **state)
+{
+	(void)state;
+	hob_buf source = {0};
+	hob_cook_result one, all;
+	hob_error err;
+	put_grid(&source);
+	assert_true(cook(&source, MOST, 1, HOB_PROFILE_FINAL, &one, &err));
+	assert_true(cook(&source, MOST, 7, HOB_PROFILE_FINAL, &all, &err));
+	assert_true(all.stats.lods > 3 && all.stats.short_mib == 0 && one.stats.short_mib == 0);
+	enum { FAILED, SHORT, WHOLE };
+	uint32_t seen[3] = {0}, last = FAILED;
+	for (size_t limit = LEAST; limit < MOST; limit += limit / 16) {
+		hob_cook_result made = {0};
+		uint32_t now = FAILED;
+		err = (hob_error){0};
+		if (!cook(&source, limit, 7, HOB_PROFILE_FINAL, &made, &err)) {
+			assert_int_equal(err.code, HOB_ERR_MEMORY);
+		} else if (made.stats.lods == 1) {
+			now = SHORT;
+			assert_int_equal(made.stats.short_mib, limit >> 20);
+			assert_int_equal(count_notes(&made), 1);
+			assert_int_equal(made.stats.warnings, one.stats.warnings + 1);
+			assert_same(&made, &one);
+		} else {
+			now = WHOLE;
+			assert_int_equal(made.stats.short_mib, 0);
+			assert_int_equal(count_notes(&made), 0);
+			assert_same(&made, &all);
+		}
+		assert_true(now >= last);
+		last = now;
+		seen[now]++;
+		hob_cook_result_release(&made);
+		if (seen[WHOLE] == 3)
+			break;
+	}
+	print_message("failed %u, one level %u, all levels %u\n", seen[FAILED], seen[SHORT], seen[WHOLE]);
+	assert_true(seen[FAILED] > 0 && seen[SHORT] > 0 && seen[WHOLE] == 3);
+	hob_cook_result_release(&one);
+	hob_cook_result_release(&all);
+	hob_buf_release(&source);
+}
+
+/* Where there are no further levels to leave out, memory that ends is a failure. */
+static void nothing_else_is_left_out(void **state)
+{
+	(void)state;
+	hob_buf source = {0};
+	put_grid(&source);
+	for (size_t limit = LEAST; limit < (size_t)MOST; limit += limit / 4) {
+		hob_cook_result made = {0};
+		hob_error err = {0};
+		for (int preview = 0; preview < 2; preview++)
+			if (cook(&source, limit, preview ? 7 : 1, preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL,
+					 &made, &err)) {
+				assert_int_equal(made.stats.short_mib, 0);
+				assert_int_equal(count_notes(&made), 0);
+				hob_cook_result_release(&made);
+			}
+	}
+	hob_buf_release(&source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(fewer_levels_where_memory_ends),
+									   cmocka_unit_test(nothing_else_is_left_out)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
