@@ -226,7 +226,7 @@ class Forms(Scenario):
             while made(daemon, "gzip") + made(daemon, "gzip", "cancelled") < count:
                 daemon.wait_log("gzip of")
             self.assertGreater(made(daemon, "gzip", "cancelled"), 0)
-            self.assertTrue(any(f"gzip of {hashes[-1][:16]}: made" in line for line in daemon.log))
+            until(lambda: any(f"gzip of {hashes[-1][:16]}: made" in line for line in daemon.log), "the one that is waited for")
             again = daemon.get(f"/blobs/{hashes[0]}", Accept_Encoding="gzip", Prefer="encoded")
             self.assertEqual((again.status, again.headers["content-encoding"]), (200, "gzip"), "asked for again it is made")
 
