@@ -256,7 +256,7 @@ class Damage(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             truth = self.facts(daemon)
-        for tables in (["asset"], ["file"], ["text"], ["recipe", "asset"]):
+        for tables in (["asset"], ["file"], ["text"], ["root"], ["move"], ["recipe", "asset"]):
             with self.subTest(tables=tables):
                 self.spoil_table(*tables)
                 with self.serve() as daemon:
