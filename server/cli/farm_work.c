@@ -75,7 +75,7 @@ int srv_farm_tools_work(farm_tools *t)
 		srv_farm_told told = {on_lost, on_share, NULL};
 		srv_farm_end end = srv_farm_next_offer(t->farm, &last, &list, &why);
 		if (end == SRV_FARM_OK || end == SRV_FARM_NONE)
-			(void)srv_farm_heartbeat(t->farm, NULL, 0, "worker", "{}", &told, &why);
+			(void)srv_farm_heartbeat(t->farm, NULL, 0, "worker", "{}", 0, &told, &why);
 		if (end == SRV_FARM_OK && work_on(t, &list) == EXIT_INTERRUPTED)
 			break;
 		if (end != SRV_FARM_OK && end != SRV_FARM_NONE && !down)

@@ -13,7 +13,8 @@
  * it; but more changes than BY_HAND are a checkout, or a file that many models use, and every machine has them.
  *
  * Each machine begins with its share of them: which machine that is follows from the lookup and from the machines of the last
- * heartbeat. It helps the others when it has no more of its own; while the farm is degraded, only when a lease's time is over. */
+ * heartbeat. It helps the others when it has no more of its own. While they cannot tell each other what they cook, it keeps to its
+ * share, and leaves to them what they held before. */
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
@@ -35,17 +36,6 @@ static void go_to_worker(engine_job *job)
 	srv_engine_count_waiting(job->engine);
 }
 
-/* True while the farm is degraded, and until the others have sent what they cooked in that time. */
-static bool has_only_its_share(const srv_upstream_facts *facts)
-{
-	int64_t since = srv_engine_now_ms() - facts->since_ms;
-	int64_t most = facts->lease_ms;
-	/* Other machines may notice later that it is back, but not later than after the same time again. */
-	if (facts->state == SRV_UPSTREAM_UP && facts->away_ms < most)
-		most = facts->away_ms;
-	return facts->state != SRV_UPSTREAM_BARRED && facts->nodes > 1 && since >= 0 && since < most;
-}
-
 /* The others have the same list and another share of it. */
 static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 {
@@ -55,11 +45,22 @@ static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 		   job->order.priority < SRV_PRIORITY_BACKGROUND;
 }
 
-static uint32_t count_of_share(const srv_engine *engine, const srv_upstream_facts *facts)
+static bool is_left_to_another(const engine_job *job, const srv_upstream_facts *facts)
+{
+	return facts->apart && job->order.priority == SRV_PRIORITY_BACKGROUND &&
+		   (job->claim.held || !is_in_share(job, facts));
+}
+
+static bool is_own(const engine_job *job, const srv_upstream_facts *facts)
+{
+	return is_in_share(job, facts) && !is_left_to_another(job, facts);
+}
+
+static uint32_t count_of_own(const srv_engine *engine, const srv_upstream_facts *facts)
 {
 	uint32_t count = 0;
 	for (const engine_job *job = engine->exchange->unclaimed; job; job = job->list_next)
-		count += is_in_share(job, facts);
+		count += is_own(job, facts);
 	return count;
 }
 
@@ -69,7 +70,7 @@ uint32_t srv_engine_left_to_others(const srv_engine *engine)
 	if (!engine->exchange->unclaimed)
 		return 0;
 	srv_upstream_look(engine->exchange->upstream, &facts);
-	return engine->exchange->unclaimed_count - count_of_share(engine, &facts);
+	return engine->exchange->unclaimed_count - count_of_own(engine, &facts);
 }
 
 static void put_back(engine_job *job)
@@ -79,14 +80,6 @@ static void put_back(engine_job *job)
 	job->list_next = engine->exchange->unclaimed;
 	engine->exchange->unclaimed = job;
 	engine->exchange->unclaimed_count++;
-}
-
-/* Another machine held its lease when the farm became unreachable. */
-static bool is_left_to_another(const engine_job *job)
-{
-	srv_upstream_facts facts;
-	srv_upstream_look(job->engine->exchange->upstream, &facts);
-	return facts.state == SRV_UPSTREAM_DEGRADED && has_only_its_share(&facts) && !is_in_share(job, &facts);
 }
 
 /* As often as there is something new to look at, and a few times more. */
@@ -101,7 +94,10 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
+	srv_upstream_facts facts;
+	srv_upstream_look(engine->exchange->upstream, &facts);
 	job->claim.state = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
+	job->claim.held = verdict == SRV_UPSTREAM_HELD;
 	assert(engine->exchange->claiming > 0 && engine->exchange->asking > 0);
 	engine->exchange->claiming--;
 	engine->exchange->asking--;
@@ -110,7 +106,8 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	} else if (verdict == SRV_UPSTREAM_AGAIN && looks_again(job)) {
 		job->cooking = job->abroad.asked = false;
 		srv_job_lookup(job);
-	} else if (verdict == SRV_UPSTREAM_ALONE && is_left_to_another(job)) {
+	} else if ((verdict == SRV_UPSTREAM_ALONE || verdict == SRV_UPSTREAM_HELD) &&
+			   is_left_to_another(job, &facts)) {
 		put_back(job);
 	} else {
 		go_to_worker(job);
@@ -124,14 +121,14 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	struct engine_exchange *x = engine->exchange;
-	uint32_t own = count_of_share(engine, facts);
-	uint32_t count = own > 0 || has_only_its_share(facts) ? own : x->unclaimed_count;
+	uint32_t own = count_of_own(engine, facts);
+	uint32_t count = own > 0 || facts->apart ? own : x->unclaimed_count;
 	if (count == 0)
 		return NULL;
 	x->claim_chance = x->claim_chance * 6364136223846793005u + 1442695040888963407u;
 	uint32_t place = (uint32_t)((x->claim_chance >> 33) % count);
 	for (engine_job *job = x->unclaimed; job; job = job->list_next)
-		if ((own == 0 || is_in_share(job, facts)) && place-- == 0)
+		if ((own == 0 || is_own(job, facts)) && place-- == 0)
 			return job;
 	return NULL;
 }

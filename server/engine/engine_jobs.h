@@ -65,6 +65,7 @@ typedef struct job_claim {
 		ENGINE_CLAIM_MINE	/* held, or cooked here without asking */
 	} state;
 	uint32_t tries, seen; /* seen: `abroad.seen` at the last question */
+	bool held;			  /* another machine had its lease when the farm went away */
 } job_claim;
 
 typedef struct job_cook {

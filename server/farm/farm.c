@@ -386,7 +386,7 @@ static void on_beat(void *user, const char *const *values, const size_t *sizes)
 }
 
 srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t count, const char *role,
-								const char *state, srv_farm_told *told, srv_farm_why *why)
+								const char *state, uint32_t within_s, srv_farm_told *told, srv_farm_why *why)
 {
 	static const char statement[] =
 		"with mine as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x where x <> "
@@ -402,14 +402,15 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 		"all "
 		"select null, count(*) + 1, count(*) filter (where id < $2) from hob_node where id <> $2 and role = "
 		"$6 "
-		"and seen > now() - make_interval(secs => $3::float8)";
+		"and seen > now() - make_interval(secs => $8::float8)";
 	hob_buf list = {0};
-	char seconds[16];
+	char seconds[16], within[16];
 	srv_farm_put_list(&list, lookups, count);
 	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
+	snprintf(within, sizeof within, "%u", within_s > 0 ? within_s : f->lease_s);
 	const char *const params[] = {
-		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state};
-	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 7, on_beat, told, true, why);
+		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state, within};
+	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 8, on_beat, told, true, why);
 	hob_buf_release(&list);
 	return end;
 }

@@ -73,9 +73,10 @@ typedef struct srv_farm_told {
 	void *user;
 } srv_farm_told;
 
-/* Renews the leases that this machine holds. state: JSON of this node. */
+/* Renews the leases that this machine holds. state: JSON of this node. within_s: machines that were seen so long ago live; 0: as
+ * long as a lease. */
 srv_farm_end srv_farm_heartbeat(srv_farm *farm, const hob_sha256 *lookups, uint32_t count, const char *role,
-								const char *state, srv_farm_told *told, srv_farm_why *why);
+								const char *state, uint32_t within_s, srv_farm_told *told, srv_farm_why *why);
 
 typedef struct srv_farm_result {
 	hob_sha256 key, lookup, result;

@@ -12,8 +12,10 @@ enum {
 	TOGETHER_MAX = 256,
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60000,
-	LATE_MS = 100,	/* wait before asking again, if another machine has a lease */
-	FULL_MS = 30000 /* wait before giving something again to a cache that is full */
+	AWAKE_MS = 2000, /* until a machine that is back has told what it cooked */
+	LATE_MS = 100,	 /* wait before asking again, if another machine has a lease */
+	FULL_MS = 30000, /* wait before giving something again to a cache that is full */
+	PATIENCE_LEASES = 4
 };
 
 int64_t srv_carry_clock(clockid_t id)
@@ -47,8 +49,10 @@ order *srv_line_pop(line *l)
 
 void srv_carry_fail_all(srv_upstream *u, line *l)
 {
-	for (order *o; (o = srv_line_pop(l));)
+	for (order *o; (o = srv_line_pop(l));) {
+		o->verdict = o->held ? SRV_UPSTREAM_HELD : SRV_UPSTREAM_ALONE;
 		srv_line_push(&u->done, o);
+	}
 }
 
 static void set_state(srv_upstream *u, srv_upstream_state state, const char *reason)
@@ -57,8 +61,10 @@ static void set_state(srv_upstream *u, srv_upstream_state state, const char *rea
 	int64_t now = srv_carry_clock(CLOCK_REALTIME);
 	if (!same && u->facts.state == SRV_UPSTREAM_UP)
 		u->away_at = now;
-	if (!same && state == SRV_UPSTREAM_UP)
-		u->facts.away_ms = now - u->away_at;
+	if (!same && state == SRV_UPSTREAM_UP) {
+		u->away_ms = now - u->away_at;
+		srv_carry_announce(u);
+	}
 	if (!same)
 		u->facts.since_ms = now;
 	u->facts.state = state;
@@ -96,6 +102,26 @@ static void note_failure(srv_upstream *u, srv_upstream_state state, const char *
 bool srv_carry_is_up(const srv_upstream *u)
 {
 	return u->facts.state == SRV_UPSTREAM_UP;
+}
+
+/* Nothing that has happened for so long is waited for. */
+static int64_t patience(const srv_upstream *u)
+{
+	return (int64_t)PATIENCE_LEASES * u->facts.lease_ms;
+}
+
+bool srv_carry_is_apart(const srv_upstream *u)
+{
+	enum { LAST_MS = BACKOFF_MAX_MS + BACKOFF_MAX_MS / 4 + AWAKE_MS };
+	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
+	if (u->facts.nodes <= 1 || u->facts.state == SRV_UPSTREAM_BARRED || since < 0)
+		return false;
+	/* When each tries again follows from how long it was away, so that the others notice later by as much again at most. */
+	if (u->facts.state == SRV_UPSTREAM_UP) {
+		most = u->away_ms + u->away_ms / 4 + AWAKE_MS;
+		most = u->away_ms == 0 ? 0 : most < LAST_MS ? most : LAST_MS;
+	}
+	return since < most;
 }
 
 void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end end)
@@ -298,11 +324,20 @@ static void fetch(carrier *c, order *o)
 
 void srv_carry_is_full(srv_upstream *u, const char *reason)
 {
-	if (!u->facts.full)
+	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
+	if (!u->facts.full) {
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", reason);
-	u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + FULL_MS;
+		u->full_at = now;
+	}
+	u->give_at = now + FULL_MS;
 	u->facts.full = true;
-	srv_carry_leave_given(u);
+	srv_carry_stays_full(u);
+}
+
+void srv_carry_stays_full(srv_upstream *u)
+{
+	if (u->facts.full && srv_carry_clock(CLOCK_MONOTONIC) - u->full_at >= patience(u))
+		srv_carry_leave_given(u);
 }
 
 /* Under the lock. */
@@ -388,8 +423,8 @@ static uint32_t take_finds(srv_upstream *u, order *out[TOGETHER_MAX])
 
 static bool may_give(const srv_upstream *u, int64_t now)
 {
-	return u->outbox.keys.count > 0 && !u->giving && !u->facts.read_only && u->options.give &&
-		   now >= u->give_at;
+	return u->outbox.keys.count > 0 && !u->giving && !u->announcing && !u->facts.read_only &&
+		   u->options.give && now >= u->give_at;
 }
 
 /* One of each, in turn. */

@@ -35,6 +35,7 @@ typedef struct order {
 	srv_upstream_claimed *claimed;
 	srv_upstream_verdict verdict;
 	uint32_t seen;
+	bool held;		 /* another machine had the lease, when it was last asked */
 	int64_t look_at; /* parked: time of the next question */
 	char what[160];
 } order;
@@ -86,7 +87,10 @@ struct srv_upstream {
 	int64_t machines_at;
 	bool machines_wanted;
 	bool closing, finding, giving, probing;
-	int64_t away_at;
+	bool announcing; /* the outbox, from announce_cursor on; nothing is given meanwhile */
+	size_t announce_cursor;
+	int64_t away_at, full_at;
+	int64_t away_ms; /* how long it was away the last time; 0: everybody is back since */
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
 	size_t give_cursor;			  /* of the outbox: one that must wait does not delay the others */
@@ -103,16 +107,20 @@ order *srv_line_pop(line *l); /* NULL: it is empty */
 /* Under the lock: counts the result of a call. */
 void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
 bool srv_carry_is_up(const srv_upstream *upstream);
+bool srv_carry_is_apart(const srv_upstream *upstream);
 
 /* farm_claim.c: leases. Under the lock, which they give up while they ask. */
 bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to do */
 /* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that nobody waits for a
  * result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
+/* Claims what waits in the outbox, so that the others wait for it: it was cooked when nobody could be told. */
+void srv_carry_announce(srv_upstream *upstream);
 void srv_carry_leave_given(srv_upstream *upstream); /* results of these will not be there soon */
 void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* gives again later */
-void srv_carry_forget_claims(srv_upstream *upstream);				/* the ones in progress */
-void *srv_carry_keep(void *upstream);								/* the keeper's thread */
+void srv_carry_stays_full(srv_upstream *upstream); /* for too long: the others need not wait for the outbox */
+void srv_carry_forget_claims(srv_upstream *upstream); /* the ones in progress */
+void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
 
 /* The thread of a carrier: executes waiting orders until `closing`. */
 void *srv_carry(void *carrier);

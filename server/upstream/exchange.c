@@ -154,6 +154,22 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 
 /* ---- giving */
 
+bool srv_exchange_lookup(srv_exchange *x, const hob_sha256 *key, hob_sha256 *lookup)
+{
+	hob_buf text = {0};
+	hob_arena arena;
+	srv_recipe record;
+	hob_error ignored;
+	hob_arena_init(&arena, RECORD_ARENA);
+	srv_store_read_record(x->store, key, &text);
+	bool read = text.size > 0 && srv_record_parse(hob_buf_str(&text), &arena, &record, &ignored);
+	if (read)
+		*lookup = record.lookup;
+	hob_buf_release(&text);
+	hob_arena_release(&arena);
+	return read;
+}
+
 srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 {
 	hob_buf text = {0};

@@ -95,6 +95,8 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *re
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
 /* Gives the blobs of our own record `key` that are missing there, then the record. NONE: the record is no longer here. */
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
+/* The lookup of our own record `key`. False: the record is no longer here. */
+bool srv_exchange_lookup(srv_exchange *exchange, const hob_sha256 *key, hob_sha256 *lookup);
 /* Does it answer, and may this cache use it? */
 srv_exchange_end srv_exchange_probe(srv_exchange *exchange);
 

@@ -49,7 +49,8 @@ static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim,
 	/* Nobody takes a lease that long: somebody wrote it into the database. */
 	uint32_t four = 4 * u->facts.lease_ms, most = four > LEASE_MAX_MS ? four : LEASE_MAX_MS;
 	bool held = claim->verdict == SRV_FARM_HELD && claim->left_ms <= most;
-	if (held && o->claimed && !o->told) {
+	o->held = held && o->claimed;
+	if (o->held && !o->told) {
 		int64_t left = (int64_t)claim->left_ms + 50;
 		o->look_at = now_ms() + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);
 		srv_line_push(&u->parked, o);
@@ -74,21 +75,13 @@ static srv_exchange_end ask(srv_upstream *u, srv_farm_claim *claims, uint32_t co
 									   : SRV_EXCHANGE_REFUSED;
 }
 
-static void claim_waiting(srv_upstream *u)
+/* Under the lock, which it gives up. */
+static srv_exchange_end ask_noted(srv_upstream *u, srv_farm_claim *claims, uint32_t count)
 {
-	srv_farm_claim claims[CLAIMS_MAX];
-	order *orders[CLAIMS_MAX];
 	hob_error error;
-	uint32_t count = 0;
-	for (order *o; count < CLAIMS_MAX && (o = srv_line_pop(&u->claims)); count++) {
-		orders[count] = o;
-		claims[count] = (srv_farm_claim){.lookup = o->lookup, .seen = o->seen, .what = o->what};
-	}
-	u->claiming = true;
 	pthread_mutex_unlock(&u->lock);
 	srv_exchange_end end = ask(u, claims, count, &error);
 	pthread_mutex_lock(&u->lock);
-	u->claiming = false;
 	srv_carry_note(u, &error, end);
 	/* A machine without write access can still read, and nobody waits for its cooks. */
 	if (end == SRV_EXCHANGE_READ_ONLY)
@@ -97,6 +90,21 @@ static void claim_waiting(srv_upstream *u)
 		srv_carry_is_full(u, error.context);
 	if (end == SRV_EXCHANGE_REFUSED)
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", error.context);
+	return end;
+}
+
+static void claim_waiting(srv_upstream *u)
+{
+	srv_farm_claim claims[CLAIMS_MAX];
+	order *orders[CLAIMS_MAX];
+	uint32_t count = 0;
+	for (order *o; count < CLAIMS_MAX && (o = srv_line_pop(&u->claims)); count++) {
+		orders[count] = o;
+		claims[count] = (srv_farm_claim){.lookup = o->lookup, .seen = o->seen, .what = o->what};
+	}
+	u->claiming = true;
+	srv_exchange_end end = ask_noted(u, claims, count);
+	u->claiming = false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (end == SRV_EXCHANGE_OK) {
 			bool heard;
@@ -104,10 +112,55 @@ static void claim_waiting(srv_upstream *u)
 			settle_order(u, orders[i], &claims[i], heard);
 		} else {
 			srv_digest_map_remove(&u->leases, &claims[i].lookup);
-			orders[i]->verdict = SRV_UPSTREAM_ALONE;
+			orders[i]->verdict = orders[i]->held ? SRV_UPSTREAM_HELD : SRV_UPSTREAM_ALONE;
 			srv_line_push(&u->done, orders[i]);
 		}
 	}
+}
+
+void srv_carry_announce(srv_upstream *u)
+{
+	u->announcing = u->farm && u->options.give && !u->facts.read_only && u->outbox.keys.count > 0;
+	u->announce_cursor = 0;
+}
+
+/* Some of them. Those that another machine has cooked or is cooking are held back when they are given. */
+static void announce(carrier *c)
+{
+	srv_upstream *u = c->upstream;
+	srv_farm_claim claims[CLAIMS_MAX];
+	hob_sha256 keys[CLAIMS_MAX], lookups[CLAIMS_MAX];
+	uint32_t key_count = 0, count = 0;
+	bool known[CLAIMS_MAX], fresh;
+	while (key_count < CLAIMS_MAX &&
+		   srv_digest_map_next(&u->outbox.keys, &u->announce_cursor, &keys[key_count]))
+		key_count++;
+	u->claiming = true;
+	pthread_mutex_unlock(&u->lock);
+	for (uint32_t i = 0; i < key_count; i++)
+		known[i] = srv_exchange_lookup(&c->exchange, &keys[i], &lookups[i]);
+	pthread_mutex_lock(&u->lock);
+	for (uint32_t i = 0; i < key_count; i++) {
+		lease *l = known[i] && !srv_digest_map_find(&u->leases, &lookups[i])
+					   ? srv_digest_map_put(&u->leases, &lookups[i], &fresh)
+					   : NULL;
+		if (l) {
+			*l = (lease){.asked = true, .given = true};
+			claims[count++] = (srv_farm_claim){.lookup = lookups[i], .what = ""};
+		}
+	}
+	srv_exchange_end end = count > 0 ? ask_noted(u, claims, count) : SRV_EXCHANGE_OK;
+	u->claiming = false;
+	for (uint32_t i = 0; i < count; i++) {
+		lease *l = srv_digest_map_find(&u->leases, &claims[i].lookup);
+		if (end != SRV_EXCHANGE_OK || claims[i].verdict != SRV_FARM_MINE) {
+			srv_digest_map_remove(&u->leases, &claims[i].lookup);
+		} else if (l) {
+			l->asked = false;
+			u->leaving = u->leaving || l->left;
+		}
+	}
+	u->announcing = end == SRV_EXCHANGE_OK && key_count == CLAIMS_MAX;
 }
 
 static void leave_waiting(srv_upstream *u)
@@ -137,9 +190,12 @@ bool srv_carry_claims(carrier *c)
 		leave_waiting(u);
 		return true;
 	}
-	if (!u->claims.first || u->claiming)
+	if ((!u->claims.first && !u->announcing) || u->claiming)
 		return false;
-	claim_waiting(u);
+	if (u->announcing)
+		announce(c);
+	else
+		claim_waiting(u);
 	return true;
 }
 
@@ -228,8 +284,13 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 {
 	srv_upstream *u = user;
 	pthread_mutex_lock(&u->lock);
-	u->facts.nodes = nodes;
-	u->facts.place = place;
+	/* Those that are not back yet are cooking their shares. A machine that is back has announced what it cooked. */
+	bool all = nodes >= u->facts.nodes;
+	if (all || !srv_carry_is_apart(u)) {
+		u->facts.nodes = nodes;
+		u->facts.place = place;
+	}
+	u->away_ms = all ? 0 : u->away_ms;
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -255,8 +316,11 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 			 count, (unsigned long long)u->outbox.keys.count, (unsigned long long)u->facts.asked,
 			 (unsigned long long)u->facts.found, (unsigned long long)u->facts.fetched,
 			 (unsigned long long)u->facts.given);
+	/* After an outage only those that have come back count. */
+	int64_t back = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms;
+	uint32_t within_s = srv_carry_is_apart(u) ? (uint32_t)(back / 1000) + 1 : 0;
 	pthread_mutex_unlock(&u->lock);
-	srv_farm_end end = lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state,
+	srv_farm_end end = lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state, within_s,
 													&(srv_farm_told){on_lost, on_share, u}, why)
 							   : SRV_FARM_OK;
 	free(lookups);
@@ -307,9 +371,11 @@ void *srv_carry_keep(void *user)
 				&(struct timespec){.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000});
 			continue;
 		}
-		if (u->options.give && !u->facts.read_only && now_ms() >= beat_at) {
+		if (u->options.give && !u->facts.read_only && !u->announcing && now_ms() >= beat_at) {
 			end = beat(u, &why);
-			beat_at = now_ms() + (beats++ < EARLY_BEATS ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);
+			beat_at =
+				now_ms() +
+				(beats++ < EARLY_BEATS || srv_carry_is_apart(u) ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);
 		}
 		if (end == SRV_FARM_OK && !u->closing && u->machines_wanted)
 			end = list_machines(u, &why);

@@ -259,8 +259,7 @@ void srv_upstream_give(srv_upstream *u, const hob_sha256 *key, const hob_sha256 
 	lease *l = srv_digest_map_find(&u->leases, lookup);
 	if (l)
 		l->given = true;
-	if (u->facts.full)
-		srv_carry_leave_given(u);
+	srv_carry_stays_full(u);
 	pthread_cond_signal(&u->work);
 	pthread_mutex_unlock(&u->lock);
 }
@@ -284,6 +283,7 @@ void srv_upstream_look(srv_upstream *u, srv_upstream_facts *out)
 	*out = u->facts;
 	out->outbox = u->outbox.keys.count;
 	out->leases = u->leases.count;
+	out->apart = srv_carry_is_apart(u);
 	for (const order *o = u->parked.first; o; o = o->next)
 		out->waits++;
 	pthread_mutex_unlock(&u->lock);
@@ -366,6 +366,8 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 		srv_upstream_free(u);
 		return false;
 	}
+	u->facts.lease_ms = u->farm ? srv_farm_lease_ms(u->farm) : 0;
+	srv_carry_announce(u);
 	uv_async_init(loop, &u->wake, on_wake);
 	uv_timer_init(loop, &u->timer);
 	u->wake.data = u->timer.data = u;
@@ -387,7 +389,6 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 		srv_log(SRV_LOG_WARNING, "upstream", "no thread for it can be started; it is not asked");
 		u->closing = true;
 	}
-	u->facts.lease_ms = u->farm ? srv_farm_lease_ms(u->farm) : 0;
 	u->has_keeper = u->farm && !u->closing && pthread_create(&u->keeper, NULL, srv_carry_keep, u) == 0;
 	*out = u;
 	return true;

@@ -78,6 +78,7 @@ bool srv_upstream_is_worth(srv_upstream *upstream, const srv_recipe *record);
 
 typedef enum srv_upstream_verdict {
 	SRV_UPSTREAM_ALONE, /* the farm has not answered: cook it */
+	SRV_UPSTREAM_HELD,	/* the same, but another machine had the lease when it was last asked */
 	SRV_UPSTREAM_MINE,	/* this machine has the lease: cook it, then give the result or leave the claim */
 	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
 } srv_upstream_verdict;
@@ -131,7 +132,7 @@ typedef struct srv_upstream_facts {
 	uint32_t nodes;		 /* machines that lived at the last heartbeat, this one included; 0: unknown */
 	uint32_t place;		 /* which of them this one is, from 0 */
 	uint32_t lease_ms;
-	int64_t away_ms; /* how long it was not UP, the last time */
+	bool apart; /* its machines cannot tell each other what they cook: each keeps to its share */
 } srv_upstream_facts;
 
 /* Any thread. */

@@ -87,7 +87,7 @@ static void beat(node *n)
 	srv_farm_told told = {on_lost, on_share, NULL};
 	if (now_ms() < n->beat_at)
 		return;
-	if (said(n, srv_farm_heartbeat(n->farm, NULL, 0, "cook", "{\"leases\":0,\"outbox\":0}", &told, &why)))
+	if (said(n, srv_farm_heartbeat(n->farm, NULL, 0, "cook", "{\"leases\":0,\"outbox\":0}", 0, &told, &why)))
 		n->beat_at = now_ms() + BEAT_MS;
 }
 
