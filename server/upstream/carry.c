@@ -69,6 +69,8 @@ static void set_state(srv_upstream *u, srv_upstream_state state, const char *rea
 		u->facts.since_ms = now;
 	u->facts.state = state;
 	snprintf(u->facts.reason, sizeof u->facts.reason, "%s", reason);
+	if (!same)
+		pthread_cond_broadcast(&u->work); /* threads that had nothing to do try again in time */
 	if (!same && state == SRV_UPSTREAM_UP)
 		srv_log(SRV_LOG_INFO, "upstream", "%s answers again", u->url);
 	else if (!same)

@@ -74,6 +74,19 @@ class FarmDown(FarmScenario):
                 three.sync()
                 self.assertEqual((three.cooked(), meshes(three)), (0, meshes(one)))
 
+    def test_a_quiet_machine_comes_back(self):
+        """One that has nothing to ask for."""
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            self.postgres.freeze()
+            try:
+                self.degraded(one)
+            finally:
+                self.postgres.thaw()
+            until(lambda: self.facts(one)["state"] == "up", "a farm that is up")
+
     def test_a_database_that_restarts(self):
         self.amid_cooks("restarted", lambda one, two: (self.postgres.stop(signal.SIGQUIT), self.postgres.start()))
 
