@@ -30,9 +30,18 @@ def processes_of(program):
     return found
 
 
+def reads(read, paths):
+    """Of what may go meanwhile."""
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found.append(read(path))
+    return sorted(found)
+
+
 def open_files(daemon):
     folder = f"/proc/{daemon.process.pid}/fd"
-    return sorted(os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder))
+    return reads(os.readlink, [f"{folder}/{fd}" for fd in os.listdir(folder)])
 
 
 @contextlib.contextmanager
@@ -122,7 +131,7 @@ class Workers(Scenario):
             # Nothing of what they started is there any more but the pool itself.
             daemon.sync()
             mine = processes_of(self.worker)
-            self.assertLessEqual(len(mine), os.cpu_count() + 1, [open(f"/proc/{pid}/stat").read() for pid in mine])
+            self.assertLessEqual(len(mine), os.cpu_count() + 1, reads(pathlib.Path.read_text, [pathlib.Path(f"/proc/{pid}/stat") for pid in mine]))
             self.assertLess(daemon.counters()["process_open_fds"], before + 8, open_files(daemon))
             self.assertLess(daemon.counters()["process_resident_memory_bytes"], 400 << 20)
         for name in reasons:

@@ -64,8 +64,8 @@ static void drop(app *a, shown *s)
 	*s = (shown){0};
 }
 
-/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen. */
-static void load(app *a, shown *out)
+/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen and it returns false. */
+static bool load(app *a, shown *out)
 {
 	static const char *const names[OUTPUTS] = {"meshes", "materials", "scene"};
 	shown s = {0};
@@ -88,10 +88,12 @@ static void load(app *a, shown *out)
 		hob_rt_update(s.instance);
 		drop(a, out);
 		*out = s;
-		return;
+		return true;
 	}
-	fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hobc_result_text(result));
+	if (result != HOBC_OK || whole)
+		fprintf(stderr, "%s: %s\n", a->name, error.text[0] ? error.text : hobc_result_text(result));
 	drop(a, &s);
+	return false;
 }
 
 static void draw(const shown *s, draw_surface *surface, const char *file)
@@ -125,8 +127,7 @@ int main(int argc, char **argv)
 	do {
 		bool fresh = a.changed;
 		a.changed = 0;
-		if (fresh)
-			load(&a, &s);
+		fresh = fresh && load(&a, &s);
 		if (s.model && (fresh || !file))
 			draw(&s, surface, file);
 		hobc_update(a.client, file ? 1000 : 0);
