@@ -341,11 +341,10 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 	*level_count = 1;
 	if (m->topology != HOB_TRIANGLES)
 		return true;
-	if (!o->keep_order)
-		hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count,
-							o->preview	 ? HOB_ORDER_FAST
-							: o->encoded ? HOB_ORDER_SMALL
-										 : HOB_ORDER_BEST);
+	hob_order_effort effort = o->preview ? HOB_ORDER_FAST : o->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST;
+	if (!o->keep_order &&
+		!hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count, effort))
+		return hob_fail_memory(b->err, passing, "the order of triangles");
 	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
 						   .ratio = o->lod_ratio,
 						   .error = o->lod_error,

@@ -2,13 +2,13 @@
 #include "cluster_groups.h"
 #include "lod_error.h"
 #include "lod_pieces.h"
+#include "meshopt_shim.h"
 #include "siblings.h"
 #include "triangle_order.h"
 #include "weld.h"
 
 #include <assert.h>
 #include <float.h>
-#include <meshoptimizer.h>
 #include <stdlib.h>
 
 #define SHARED (HOB_NONE - 1)
@@ -105,14 +105,15 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 		hob_arena_restore(b->scratch, mark);
 		return short_of_memory(b);
 	}
-	if (!b->split)
-		hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
-	else if (!order_by_place(b, indices, index_count, positions)) {
+	size_t count = 0;
+	bool ordered = b->split
+					   ? order_by_place(b, indices, index_count, positions)
+					   : hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	if (!ordered || !hob_meshopt_meshlets(pieces, vertices, triangles, indices, index_count, vertex_count,
+										  HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count)) {
 		hob_arena_restore(b->scratch, mark);
-		return false;
+		return short_of_memory(b);
 	}
-	size_t count = meshopt_buildMeshletsScan(pieces, vertices, triangles, indices, index_count, vertex_count,
-											 HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
 	for (size_t i = 0; i < count; i++) {
 		cluster_t cluster = {.corner_first = (uint32_t)(b->corners.size / sizeof(uint32_t)),
 							 .corner_count = pieces[i].triangle_count * 3,
@@ -219,8 +220,9 @@ static bool simplify(build_t *b, attempt_t *a)
 	a->indices = HOB_NEW(b->scratch, uint32_t, part->index_count);
 	if (!a->indices)
 		return short_of_memory(b);
-	a->count = (uint32_t)meshopt_simplify(a->indices, part->indices, part->index_count, part->positions, all,
-										  12, part->index_count / 6 * 3, 1e10f, 0, &estimate);
+	if (!hob_meshopt_simplify(a->indices, part->indices, part->index_count, part->positions, all,
+							  part->index_count / 6 * 3, 1e10f, 0, &a->count, &estimate))
+		return short_of_memory(b);
 	a->count = drop_collapsed(part, a->indices, a->count);
 	a->estimate = (double)estimate * (double)meshopt_simplifyScale(part->positions, part->vertex_count, 12);
 	return true;

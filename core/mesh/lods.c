@@ -1,12 +1,12 @@
 #include "lods.h"
 #include "lod_error.h"
 #include "lod_pieces.h"
+#include "meshopt_shim.h"
 #include "siblings.h"
 #include "triangle_order.h"
 #include "weld.h"
 
 #include <assert.h>
-#include <meshoptimizer.h>
 
 /* Of what the simplifier thinks its error is, this much is stated in any case; the truth is seldom less. */
 static const double estimate_share = 0.7;
@@ -112,18 +112,6 @@ static uint32_t hold(const chain_t *c, const uint8_t *shared, part_t *part)
 	return count;
 }
 
-/* The simplifier takes memory of its own, and ends the process where there is none. */
-static bool has_room(const hob_arena *arena, size_t vertices, size_t triangles)
-{
-	enum { SMALL = 1 << 20 };
-	hob_arena taken;
-	size_t size = 170 * vertices + 60 * triangles;
-	hob_arena_init(&taken, arena->limit - arena->used);
-	bool ok = size < SMALL || hob_arena_alloc(&taken, size, 1);
-	hob_arena_release(&taken);
-	return ok;
-}
-
 /* out->indices: [index_count], to be written */
 static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 						  const uint8_t *shared, hob_arena *arena, attempt_t *out, hob_error *err)
@@ -133,16 +121,15 @@ static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t in
 	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count,
 				   c->held_count > 0 || shared ? 3 : 1, arena, &part, err))
 		return false;
-	if (!has_room(arena, part.vertex_count, index_count / 3))
-		return hob_fail_memory(err, arena, "the simplifier");
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	out->index_count = 0;
 	if (scale > 0) {
 		float error = 0;
-		out->index_count = (uint32_t)meshopt_simplify(
-			out->indices, part.indices, index_count, part.positions, hold(c, shared, &part), 12,
-			3 * (size_t)target, (float)(room_left(c) / scale),
-			c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &error);
+		if (!hob_meshopt_simplify(out->indices, part.indices, index_count, part.positions,
+								  hold(c, shared, &part), 3 * (size_t)target, (float)(room_left(c) / scale),
+								  c->options->lock_border ? meshopt_SimplifyLockBorder : 0, &out->index_count,
+								  &error))
+			return hob_fail_memory(err, arena, "the simplifier");
 		out->error = (double)error * scale;
 		for (uint32_t i = 0; i < out->index_count; i++)
 			out->indices[i] = part.vertex[out->indices[i]];
@@ -359,8 +346,9 @@ static bool order(const chain_t *c, hob_lod_level *level, hob_arena *arena, hob_
 	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, 1, arena,
 				   &part, err))
 		return false;
-	hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
-						c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST);
+	if (!hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
+							 c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST))
+		return hob_fail_memory(err, arena, "the order of triangles");
 	for (uint32_t i = 0; i < level->index_count; i++)
 		level->indices[i] = part.vertex[part.indices[i]];
 	return true;

@@ -1,7 +1,6 @@
 #include "meshlets.h"
+#include "meshopt_shim.h"
 #include "triangle_order.h"
-
-#include <meshoptimizer.h>
 
 typedef struct piece {
 	struct meshopt_Meshlet *meshlets;
@@ -24,10 +23,11 @@ static bool cut(const uint32_t *indices, uint32_t index_count, const float *posi
 	if (!piece.meshlets || !piece.vertices || !piece.triangles || !ordered)
 		return hob_fail_memory(err, scratch, "meshlets");
 	memcpy(ordered, indices, index_count * sizeof *ordered);
-	hob_order_triangles(ordered, index_count, positions, vertex_count, HOB_ORDER_FAST);
-	size_t count =
-		meshopt_buildMeshletsScan(piece.meshlets, piece.vertices, piece.triangles, ordered, index_count,
-								  vertex_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
+	size_t count = 0;
+	if (!hob_order_triangles(ordered, index_count, positions, vertex_count, HOB_ORDER_FAST) ||
+		!hob_meshopt_meshlets(piece.meshlets, piece.vertices, piece.triangles, ordered, index_count,
+							  vertex_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count))
+		return hob_fail_memory(err, scratch, "meshlets");
 	const struct meshopt_Meshlet *last = &piece.meshlets[count - 1];
 	piece.count = (uint32_t)count;
 	piece.vertex_count = last->vertex_offset + last->vertex_count;

@@ -1,26 +1,23 @@
 #include "triangle_order.h"
+#include "meshopt_shim.h"
 #include "vec3.h"
 
 #include <assert.h>
 #include <float.h>
-#include <meshoptimizer.h>
 
 enum { FIFO_SIZE = 16 };
 static const float overdraw_threshold = 1.05f;
 
-void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
+bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort)
 {
 	if (index_count == 0)
-		return;
-	if (effort == HOB_ORDER_SMALL) {
-		meshopt_optimizeVertexCacheStrip(indices, indices, index_count, vertex_count);
-		return;
-	}
-	meshopt_optimizeVertexCacheFifo(indices, indices, index_count, vertex_count, FIFO_SIZE);
-	if (effort == HOB_ORDER_BEST)
-		meshopt_optimizeOverdraw(indices, indices, index_count, positions, vertex_count, 12,
-								 overdraw_threshold);
+		return true;
+	if (effort == HOB_ORDER_SMALL)
+		return hob_meshopt_order_strip(indices, index_count, vertex_count);
+	return hob_meshopt_order_fifo(indices, index_count, vertex_count, FIFO_SIZE) &&
+		   (effort != HOB_ORDER_BEST ||
+			hob_meshopt_order_overdraw(indices, index_count, positions, vertex_count, overdraw_threshold));
 }
 
 typedef struct keyed {

@@ -11,15 +11,15 @@ typedef enum hob_order_effort {
 	HOB_ORDER_SMALL, /* cache order as of strips, which the codecs of encoded files make a third smaller */
 } hob_order_effort;
 
-/* Reorders whole triangles in place.
+/* Reorders whole triangles in place; false: memory is short.
  *
  * indices      [index_count], a multiple of 3, each < vertex_count
  * positions    [vertex_count][3]
  * Cost         linear: about 45 ns a triangle for the cache, as much again against overdraw.
  * Memory       meshoptimizer allocates about 30 bytes per index of its own meanwhile.
  * Source       Sander, Nehab and Barczak 2007 (Tipsify), in meshopt_optimizeVertexCacheFifo. */
-void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
-						 uint32_t vertex_count, hob_order_effort effort);
+bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
+						 uint32_t vertex_count, hob_order_effort effort) HOB_MUST_CHECK;
 
 /* Writes the triangles in the order of a Morton curve through their centres: what lies side by side in space does so in memory, too.
  *

@@ -115,12 +115,15 @@ static void stages(const hob_mesh *m)
 	stop("tangents");
 	memcpy(fast, m->indices, m->index_count * 4);
 	start();
-	hob_order_triangles(fast, m->index_count, m->position, m->vertex_count, HOB_ORDER_FAST);
+	bool ordered = hob_order_triangles(fast, m->index_count, m->position, m->vertex_count, HOB_ORDER_FAST);
 	stop("triangle order, fast");
 	memcpy(indices, m->indices, m->index_count * 4);
 	start();
-	hob_order_triangles(indices, m->index_count, m->position, m->vertex_count, HOB_ORDER_BEST);
+	ordered =
+		hob_order_triangles(indices, m->index_count, m->position, m->vertex_count, HOB_ORDER_BEST) && ordered;
 	stop("triangle order, best");
+	if (!ordered)
+		exit(1);
 	hob_lod_level levels[7] = {{.indices = indices, .index_count = m->index_count}};
 	hob_lod_options lod = {.max = 7, .ratio = 0.5f, .error = 0.1f};
 	hob_lod_end end;

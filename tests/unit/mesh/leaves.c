@@ -400,12 +400,12 @@ static void triangles_are_the_same_after_ordering(void **state)
 				assert_true(hob_order_by_place(m.indices, m.index_count, m.position, &arena, placed));
 				m.indices = placed;
 			} else if (pass == 0)
-				hob_order_triangles(m.indices, m.index_count, m.position, m.vertex_count,
-									(hob_order_effort)effort);
+				assert_true(hob_order_triangles(m.indices, m.index_count, m.position, m.vertex_count,
+												(hob_order_effort)effort));
 		}
 		assert_true(before == after);
 	}
-	hob_order_triangles(NULL, 0, NULL, 0, HOB_ORDER_BEST);
+	assert_true(hob_order_triangles(NULL, 0, NULL, 0, HOB_ORDER_BEST));
 }
 
 /* Vertices that a cache of 16 in order of arrival misses, per triangle. */
@@ -430,7 +430,8 @@ static void triangles_are_ordered_for_the_vertex_cache(void **state)
 	for (int effort = HOB_ORDER_FAST; effort <= HOB_ORDER_BEST; effort++) {
 		hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
 		assert_true(misses_per_triangle(&m) > 0.95);
-		hob_order_triangles(m.indices, m.index_count, m.position, m.vertex_count, (hob_order_effort)effort);
+		assert_true(hob_order_triangles(m.indices, m.index_count, m.position, m.vertex_count,
+										(hob_order_effort)effort));
 		if (misses_per_triangle(&m) > most[effort])
 			fail_msg("effort %d: %.3f vertices a triangle", effort, misses_per_triangle(&m));
 	}

@@ -1,7 +1,9 @@
 #include "../shapes.h"
 #include "core/mesh/bake.h"
 #include "core/mesh/lods.h"
+#include "core/mesh/triangle_order.h"
 
+#include <meshoptimizer.h>
 #include <stdlib.h>
 
 static hob_arena arena, scratch;
@@ -231,6 +233,50 @@ static void parts_and_threads_do_not_show(void **state)
 	}
 }
 
+/* What operator new does where memory ends. */
+_Noreturn void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
+
+static uint32_t allocations_left;
+
+static void *take(size_t size)
+{
+	void *memory = allocations_left > 0 ? malloc(size) : NULL;
+	if (!memory)
+		throw_bad_alloc();
+	allocations_left--;
+	return memory;
+}
+
+/* meshoptimizer's memory ends at each place that there is: every call says so, and the process lives. */
+static void memory_that_ends_in_the_simplifier_is_an_error(void **state)
+{
+	(void)state;
+	hob_mesh grid = shape_grid(&arena, 12, 0.2f, false, false);
+	hob_lod_options options = {.max = 3, .ratio = 0.5f, .error = 1};
+	bool done = false, ordered[3] = {false};
+	meshopt_setAllocator(take, free);
+	for (uint32_t most = 0; !done && most < 4000; most++) {
+		hob_lod_level levels[3] = {{grid.indices, grid.index_count, 0}};
+		uint32_t count = 1;
+		hob_lod_end why;
+		hob_error err = {0};
+		allocations_left = most;
+		done = hob_lods_build(&grid, &options, levels, &count, &why, &arena, &err);
+		assert_true(done || err.code == HOB_ERR_MEMORY);
+		assert_true(!done || (most > 10 && count == 3));
+	}
+	assert_true(done);
+	for (int effort = 0; effort < 3; effort++)
+		for (uint32_t most = 0; !ordered[effort] && most < 100; most++) {
+			allocations_left = most;
+			ordered[effort] = hob_order_triangles(grid.indices, grid.index_count, grid.position,
+												  grid.vertex_count, (hob_order_effort)effort);
+			assert_true(most > 0 || !ordered[effort]);
+		}
+	assert_true(ordered[0] && ordered[1] && ordered[2]);
+	meshopt_setAllocator(malloc, free);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -241,6 +287,7 @@ int main(void)
 		TEST(odd_meshes_end_the_chain_quietly),
 		TEST(a_level_as_far_off_as_a_coarser_one_is_left_out),
 		TEST(parts_and_threads_do_not_show),
+		TEST(memory_that_ends_in_the_simplifier_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

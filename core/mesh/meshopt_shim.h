@@ -1,0 +1,33 @@
+/* meshopt_shim.h - those functions of meshoptimizer that allocate. It throws where there is no memory, which would end the process;
+ * here they return false, and what they wrote is worth nothing. Parameters as in meshoptimizer.h; positions are 12 bytes apart. */
+#ifndef HOB_MESHOPT_SHIM_H
+#define HOB_MESHOPT_SHIM_H
+
+#include "../base/base.h"
+
+#include <meshoptimizer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* count, error: out */
+bool hob_meshopt_simplify(uint32_t *out, const uint32_t *indices, size_t index_count, const float *positions,
+						  size_t vertex_count, size_t target, float most_error, unsigned options,
+						  uint32_t *count, float *error) HOB_MUST_CHECK;
+/* In place. */
+bool hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count) HOB_MUST_CHECK;
+bool hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex_count,
+							unsigned cache) HOB_MUST_CHECK;
+bool hob_meshopt_order_overdraw(uint32_t *indices, size_t index_count, const float *positions,
+								size_t vertex_count, float threshold) HOB_MUST_CHECK;
+/* count: out */
+bool hob_meshopt_meshlets(struct meshopt_Meshlet *out, unsigned *vertices, unsigned char *triangles,
+						  const uint32_t *indices, size_t index_count, size_t vertex_count,
+						  size_t most_vertices, size_t most_triangles, size_t *count) HOB_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
