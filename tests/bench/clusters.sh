@@ -9,6 +9,6 @@ shift
 here=$(dirname "$0")
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -Wall -Wextra -I"$here/../.." "$here/clusters_bench.c" \
 	-Wl,--start-group "$build"/libhob_mesh.a "$build"/libhob_model.a "$build"/libhob_base.a "$build"/libhob_runtime.a -Wl,--end-group \
-	-lmeshoptimizer -lm -lpthread -o "$build/clusters_bench"
+	-lmeshoptimizer -lstdc++ -lm -lpthread -o "$build/clusters_bench"
 [ $# -gt 0 ] || set -- 0.1 1 10
 exec "$build/clusters_bench" "$@"

@@ -8,5 +8,5 @@ build=$1
 shift
 here=$(dirname "$0")
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -Wall -Wextra -I"$here/../.." "$here/meshes_bench.c" "$build/libhob_mesh.a" \
-	"$build/libhob_model.a" "$build/libhob_base.a" -lmeshoptimizer -lm -lpthread -o "$build/meshes_bench"
+	"$build/libhob_model.a" "$build/libhob_base.a" -lmeshoptimizer -lstdc++ -lm -lpthread -o "$build/meshes_bench"
 exec "$build/meshes_bench" "$@"
