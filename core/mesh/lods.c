@@ -2,7 +2,7 @@
 #include "lod_error.h"
 #include "lod_pieces.h"
 #include "meshopt_shim.h"
-#include "siblings.h"
+#include "sheets.h"
 #include "triangle_order.h"
 #include "weld.h"
 
@@ -20,7 +20,9 @@ typedef struct chain {
 	const hob_lod_options *options;
 	hob_lod_pieces pieces;
 	hob_siblings siblings;
-	bool united;			 /* indices name one member of each family */
+	bool united; /* indices name one member of each family */
+	uint32_t
+		*mirror; /* of vertices, united or not (sheets.h): indices have one side of sheets; NULL: no sheets */
 	const uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
 	uint32_t *reached;		 /* the same, to be written */
@@ -242,6 +244,11 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	uint32_t *united = HOB_NEW(c->arena, uint32_t, c->index_count);
 	if (!united)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	uint32_t *mirror = c->mirror ? HOB_NEW(c->arena, uint32_t, c->mesh->vertex_count) : NULL;
+	if (c->mirror && !mirror)
+		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	if (mirror && !hob_sheets_unite(&c->siblings, c->mirror, c->mesh->vertex_count, mirror))
+		return true;
 	memcpy(united, c->indices, c->index_count * sizeof *united);
 	hob_siblings_unite(&c->siblings, united, c->index_count);
 	uint32_t count = hob_weld_triangles(united, c->index_count, NULL, united);
@@ -254,6 +261,8 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	if (is_better(&attempt, best, target)) {
 		*best = attempt;
 		c->united = true;
+		if (mirror)
+			memcpy(c->mirror, mirror, c->mesh->vertex_count * sizeof *mirror);
 	}
 	return true;
 }
@@ -392,12 +401,15 @@ static float round_up(double x)
  * are gone from the `before` of the last level for it to be one of its own. */
 static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 {
-	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, c->index_count), 0, round_up(stated(c->distance))};
+	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)c->index_count), 0,
+						   round_up(stated(c->distance))};
 	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
 	memcpy(level.indices, c->indices, c->index_count * sizeof *level.indices);
 	level.index_count = hob_weld_drop_collapsed(c->place, c->place_count, level.indices, c->index_count);
+	if (c->mirror)
+		level.index_count = hob_sheets_unfold(c->mirror, level.indices, level.index_count);
 	if (level.index_count * 100ull > before * 85ull)
 		level.index_count = 0;
 	if (c->united)
@@ -425,6 +437,7 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 					  : (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * size;
 	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
+		   hob_sheets_fold(mesh, c->first, c->reached, &c->index_count, c->arena, &c->mirror, c->err) &&
 		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->first, c->indices, c->index_count,
 							   c->arena, &c->pieces, c->err);
 }
@@ -442,7 +455,8 @@ static uint32_t count_shown(const chain_t *c)
 {
 	uint32_t shown = 0;
 	for (uint32_t i = 0; i < c->index_count; i += 3)
-		shown += hob_weld_is_collapsed(c->place, c->place_count, c->indices + i) ? 0 : 3;
+		if (!hob_weld_is_collapsed(c->place, c->place_count, c->indices + i))
+			shown += c->mirror && c->mirror[c->indices[i]] != HOB_NONE ? 6 : 3;
 	return shown;
 }
 

@@ -49,6 +49,9 @@ enum { HOB_LOD_SMALL = 64 };
  * Where a step turns out four times farther off than the simplifier thinks, and at most one vertex in fifty is to blame (a spike, a
  * small piece), it is taken again with those vertices held in place. It costs that step's time again.
  *
+ * Of sheets with two sides (sheets.h) one side is simplified, and the other has its mirror: both keep the same triangles. Where a
+ * number of triangles is a target or a limit, one side counts.
+ *
  * A level that keeps more than 85 % of the triangles is dropped and ends the chain. So is one that destroys pieces:
  * a piece, what hangs together by position, counts as destroyed when it is down to 16 triangles and has lost 40 % of
  * its area; more than 5 % of the mesh's area may not go that way.
