@@ -52,6 +52,8 @@ static const cli_command *find_command(const char *name)
 
 static int fail_unknown(const char *name)
 {
+	static const char *const others[][2] = {
+		{"list", "ls"}, {"dir", "ls"}, {"build", "cook"}, {"start", "serve"}};
 	const char *best = "";
 	size_t nearest = 3;
 	if (name[0] == '-') {
@@ -66,6 +68,9 @@ static int fail_unknown(const char *name)
 			best = table[i].command->name;
 		}
 	}
+	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
+		if (strcmp(name, others[i][0]) == 0)
+			best = others[i][1];
 	fprintf(stderr, "hob: there is no command '%s'%s%s%s Run 'hob help' for a list.\n", name,
 			best[0] ? "; did you mean '" : "", best, best[0] ? "'?" : ".");
 	return EXIT_USAGE;

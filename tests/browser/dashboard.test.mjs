@@ -189,6 +189,36 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\s\d+\sGiB/);
 	});
 
+	test('settings are searched by name and explanation, and what is not saved stays in sight', async () => {
+		const sidecar = () => studio.exists('dungeon/chest_gold.obj.cook.json') && studio.read('dungeon/chest_gold.obj.cook.json');
+		const before = sidecar();
+		await go(`${chest}?tab=settings`);
+		const rows = page.locator('.setting');
+		await rows.first().waitFor();
+		const all = await rows.count();
+		await says(`${all} settings`);
+		await says('above 0, default 1', page.locator('.setting', { hasText: 'Multiplies every size' }));
+		await page.locator('h1').click();
+		await page.keyboard.press('/');
+		await page.keyboard.type('parts SHARE');
+		await says(`2 of ${all} settings`);
+		assert.deepEqual(await rows.locator('label').allTextContents(), ['Merge instances', 'Merge by material']);
+		await page.keyboard.press('Enter');
+		await page.getByLabel('Merge instances').check();
+		await page.getByPlaceholder('Search settings').fill('no such thing');
+		await says(`0 of ${all} settings`);
+		assert.deepEqual(await rows.locator('label').allTextContents(), ['Merge instances']);
+		await page.getByRole('button', { name: 'Discard' }).click();
+		await says('No setting matches this search');
+		await assertAccessible(page);
+		await page.getByRole('button', { name: 'Show all settings' }).click();
+		assert.equal(await rows.count(), all);
+		await page.getByPlaceholder('Search settings').fill('lods.max');
+		await page.keyboard.press('Escape');
+		await says(`${all} settings`);
+		assert.equal(sidecar(), before, 'Enter in the search saves nothing');
+	});
+
 	test('a setting of a folder is saved for all models in it, and a nearer one wins', async () => {
 		const [file, outer] = ['set/cook.json', 'cook.json'];
 		studio.save('set/b.obj.cook.json', '{"lods":{"max":2}}');
@@ -296,6 +326,10 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByRole('button', { name: 'Timeline' }).click();
 		await page.getByRole('region', { name: 'Finished' }).getByRole('button', { name: 'Failed' }).click();
 		await page.locator('table.jobs', { hasText: 'hero.glb' }).waitFor();
+		/* The time that a failed job took is that of the timeline: its start to its end. */
+		const failed = traceEvents.filter(({ ph, cat }) => ph === 'X' && cat === 'failed').sort((a, b) => b.args.job - a.args.job)[0];
+		const { duration } = await import('../../web/app/format.js');
+		await says(duration(Math.max(1, failed.dur / 1000)), page.locator('table.jobs tbody tr').first().locator('td.num:not(.spare)'));
 		await page.getByRole('button', { name: 'Log' }).first().click();
 		await page.locator('table.jobs td[colspan]').waitFor();
 		/* The broken file is not there any more: nothing could repeat that job, and the page says so. */

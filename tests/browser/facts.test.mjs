@@ -39,6 +39,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await go('/');
 		await panel(/^Cooked per minute/).getByText('1,102', { exact: true }).waitFor();
 		assert.equal((await stats()).activity.cooked, COUNT + 2);
+		await panel(/^Cooked per minute since the start/).getByText('Since the start', { exact: true }).waitFor(); /* runs for less than an hour */
 	});
 
 	test('every asset is in one tile', async () => {
@@ -185,6 +186,10 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		studio.save('third.gltf', '{"asset":{"version":"2.0"},"scenes":3}');
 		await go('/ui/assets?problem=1');
 		await page.locator('.rows .row', { hasText: 'third.gltf' }).locator('.where.tone-bad').waitFor();
+		await page.waitForFunction(() => [...document.querySelectorAll('.chip')].some((chip) => /^All problems\s+\d/.test(chip.textContent.trim())));
+		assert.equal(await page.locator('.chip', { hasText: 'Failed' }).count(), 0, 'one chip for the same assets');
+		const [list, drawn] = await page.evaluate(() => ['.list', '.rows .row'].map((name) => document.querySelector(name).getBoundingClientRect().right));
+		assert.ok(list - drawn <= 1, `rows that all fit end ${list - drawn} px before the edge of their list`);
 		await go('/ui/assets?q=chest');
 		for (const [column, order] of [['Triangles', 'descending'], ['Levels', 'descending'], ['State', 'ascending'], ['Cooked size', 'descending'], ['Name', 'ascending']]) {
 			await page.getByRole('columnheader', { name: column }).getByRole('button').click();

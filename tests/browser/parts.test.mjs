@@ -326,7 +326,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		assert.ok(Math.abs(await y() - 0.5) < 1e-4);
 		await viewer((v) => v.clips.blend(1, 0.5));
 		assert.ok((await y()) < 0.4 && (await y()) > 0.1, 'half of the pose is the other clip');
-		await viewer((v) => v.clips.blend(-1, 0.5));
+		await viewer((v) => v.clips.blend(1, 0.25));
+		const blended = await y();
 		await viewer((v) => v.stage.turn(0.6, -0.2));
 		const there = await viewer((v) => v.stage.where());
 		await page.getByRole('button', { name: 'Copy link' }).click();
@@ -335,9 +336,12 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		const other = await studio.newPage(new URL(link).pathname + new URL(link).search);
 		await other.waitForFunction(() => document.querySelector('.viewer-root')?.parentElement.viewer?.levels);
 		const opened = await other.evaluate(`(() => { const v = document.querySelector('.viewer-root').parentElement.viewer;
-			return { where: v.stage.where(), look: v.look, clip: v.clips.clip, time: v.clips.time }; })()`);
+			return { where: v.stage.where(), look: v.look, clip: v.clips.clip, time: v.clips.time, other: v.clips.other, share: v.clips.share,
+				y: v.model.getObjectByName('body').position.y }; })()`);
 		for (const side of ['from', 'to']) opened.where[side].forEach((value, i) => assert.ok(Math.abs(value - there[side][i]) < 1e-3));
-		assert.deepEqual([opened.look, opened.clip, opened.time], ['colors', 0, 0.5]);
+		assert.deepEqual([opened.look, opened.clip, opened.time, opened.other, opened.share], ['colors', 0, 0.5, 1, 0.25]);
+		assert.ok(Math.abs(opened.y - blended) < 1e-6, 'the pose is blended alike');
+		await viewer((v) => v.clips.blend(-1, 0.5));
 		assert.deepEqual(studio.complaints, []);
 	});
 

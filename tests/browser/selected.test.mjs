@@ -62,6 +62,14 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByText('Saved for 2 models').waitFor();
 		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2 });
 		assert.ok(!studio.exists('a.obj.cook.json'));
+		for (const times of [1, 2]) await bar().getByRole('button', { name: 'Set…', expanded: times === 1 }).click(); /* forgets what was told */
+		await bar().getByLabel('Setting').selectOption('texture.encoding');
+		await bar().getByText(/stay compressed on the GPU\., default BC/).waitFor();
+		await bar().getByLabel('Value').selectOption('ASTC (mobile)');
+		await bar().getByRole('button', { name: 'Set for all' }).click();
+		await bar().getByText('Saved for 2 models').waitFor();
+		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2, texture: { encoding: 'astc' } });
+		await bar().getByLabel('Setting').selectOption('scale');
 		studio.mayComplain = true;
 		await bar().getByLabel('Value').fill('"large"');
 		await bar().getByRole('button', { name: 'Set for all' }).click();

@@ -27,6 +27,7 @@ TYPED = [
     ("hob serve art --port 8080", 2, ["unknown option '--port'", "did you mean '--listen'"]),
     ("hob cook --hepl", 2, ["did you mean '--help'"]),
     ("hob open", 2, ["there is no command 'open'. Run 'hob help'"]),
+    ("hob list", 2, ["there is no command 'list'; did you mean 'ls'?"]),
     ("hob cook art --out", 2, ["'--out' needs a value", "DIR"]),
     ("hob cook empty", 2, ["no model was found in", ".glb"]),
     ("hob cook art -o build --format xml", 2, ["json, junit or github, not 'xml'"]),

@@ -100,6 +100,10 @@ export function ago(time, now = Date.now()) {
 	return text.fromNow(Math.round(seconds / (86400 * 365)), 'year');
 }
 
+const precise = later(() => new Intl.NumberFormat(locale, { maximumSignificantDigits: 6 }));
+/** A number of any size without the noise of single precision: 0.3000000119 -> "0.3" */
+export const quantity = (value) => (Number.isInteger(value) ? number(value) : precise.format(value));
+
 export const exactTime = (time) => full.format(time);
 export const clock = (time) => new Date(time).toLocaleTimeString(locale);
 

@@ -20,7 +20,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 	const focusNext = useRef(null); /* the row that gets the focus when it is there */
 	/* An item's cells are made once: what did not change costs nothing while scrolling. */
 	const drawn = useRef(new WeakMap());
-	const [view, setView] = useState({ first: 0, last: 20 });
+	const [view, setView] = useState({ first: 0, last: 20, bar: 0 }); /* bar: width of the scroll bar */
 	const [active, setOnlyActive] = useState(0);
 	const anchor = useRef(0);
 	const total = rows.total ?? 0;
@@ -30,11 +30,12 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 	};
 
 	const measure = () => {
-		const { scrollTop, clientHeight } = scroller.current;
+		const { scrollTop, clientHeight, clientWidth, offsetWidth } = scroller.current;
+		const bar = offsetWidth - clientWidth;
 		leave({ top: scrollTop });
 		const first = Math.max(0, Math.floor(scrollTop / HEIGHT) - SPARE);
 		const last = Math.ceil((scrollTop + clientHeight) / HEIGHT) + SPARE;
-		setView((old) => (old.first === first && old.last === last ? old : { first, last }));
+		setView((old) => (old.first === first && old.last === last && old.bar === bar ? old : { first, last, bar }));
 	};
 	useEffect(() => {
 		let frame = 0;
@@ -132,7 +133,8 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 	if (active < total && (active < first || active >= last)) shown.push(active);
 	return html`<div class="list" role="grid" aria-label=${label} aria-multiselectable=${selection ? 'true' : undefined}
 			aria-rowcount=${total + 1} onKeyDown=${press}>
-		<div role="rowgroup"><div class="row header" role="row" aria-rowindex="1">${header}</div></div>
+		<div role="rowgroup" style=${{ paddingRight: `${view.bar}px` }}>
+			<div class="row header" role="row" aria-rowindex="1">${header}</div></div>
 		<div class="rows" role="rowgroup" ref=${scroller} tabindex="-1">
 			<div class="space" role="presentation" style=${{ height: `${total * HEIGHT}px` }}>${shown.map((index) => {
 			const item = rows.at(index);

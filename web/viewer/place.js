@@ -1,10 +1,12 @@
 /* A view as a word in the address, so that a link opens it again: where the camera is, and what was chosen. */
 const digits = (value) => Number(value.toPrecision(5));
 
-/** {from: [x, y, z], to: [x, y, z], level, look, clip, time} -> text without characters that an address escapes. */
-export function writePlace({ from, to, level, look, clip, time }) {
+/** {from: [x, y, z], to: [x, y, z], level, look, clip, time, other, share} -> text without characters that an address
+ * escapes; other: a second clip that has `share` of the pose, or -1. */
+export function writePlace({ from, to, level, look, clip, time, other = -1, share }) {
 	const parts = [...from, ...to].map(digits);
-	return [parts.join('*'), level, look, clip < 0 ? '' : `${clip}*${digits(time)}`].join('_').replace(/_+$/, '');
+	const clips = [clip, digits(time), ...(other < 0 ? [] : [other, digits(share)])];
+	return [parts.join('*'), level, look, clip < 0 ? '' : clips.join('*')].join('_').replace(/_+$/, '');
 }
 
 /** The same again; null for what is none. */
@@ -12,9 +14,9 @@ export function readPlace(word) {
 	const [numbers = '', level = '0', look = '', clip = ''] = (word ?? '').split('_');
 	const values = numbers.split('*').map(Number);
 	if (values.length !== 6 || !values.every(Number.isFinite)) return null;
-	const [index, time] = clip.split('*').map(Number);
+	const [index, time, other, share] = clip.split('*').map(Number);
 	return { from: values.slice(0, 3), to: values.slice(3), level: Number.isInteger(Number(level))
 			? Math.max(0, Number(level)) : 0,
 		look: /^[a-z0-9]*$/.test(look) ? look : '', clip: clip && Number.isInteger(index) ? index : -1,
-		time: Number.isFinite(time) ? time : 0 };
+		time: Number.isFinite(time) ? time : 0, other: share >= 0 && share <= 1 && other >= 0 ? other : -1, share };
 }

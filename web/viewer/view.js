@@ -1,6 +1,7 @@
 /* What stands round the picture: tools above it, words on it, the player below it, sections beside it. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
+import { sentence } from '../app/format.js';
 import { useState } from 'preact/hooks';
 import { Player } from './clips.js';
 import { Button, Choice, Quiet, Slider, Toggle, useChanges } from './controls.js';
@@ -69,7 +70,7 @@ function Fault({ viewer }) {
 	const { title, message, place, hint } = viewer.fault;
 	return html`<div class="viewer-alert-head"><strong>${title}</strong>
 			<${Button} className="viewer-x" aria-label=${text.hide} run=${() => viewer.hideError()}>×</${Button}></div>
-		<p>${message}</p>${place && html`<p class="viewer-place"><code>${place}</code></p>`}
+		<p>${sentence(message)}</p>${place && html`<p class="viewer-place"><code>${place}</code></p>`}
 		${hint && html`<p><b>${text.hint}: </b>${hint}</p>`}
 		<${Quiet}>${viewer.model || viewer.asset.rev ? text.failedKept : text.failedNever}</${Quiet}>`;
 }

@@ -491,8 +491,9 @@ class Viewer {
 		if (!place) return;
 		if (place.level > 0 && place.level < this.levels.length) this.setLod(place.level);
 		if (text.looks[place.look]) this.setLook(place.look);
-		if (place.clip >= 0 && place.clip < (this.clips.names?.length ?? 0)) this.clips.choose(place.clip,
-			{ time: place.time });
+		const known = (clip) => clip >= 0 && clip < (this.clips.names?.length ?? 0);
+		if (known(place.clip)) this.clips.choose(place.clip, { time: place.time });
+		if (known(place.clip) && known(place.other)) this.clips.blend(place.other, place.share);
 		this.stage.place(place);
 		this.changes.tell();
 	}
@@ -501,7 +502,7 @@ class Viewer {
 		const { lod: level, look, clips } = this;
 		const address = new URL(location.href);
 		address.searchParams.set('view', writePlace({ ...this.stage.where(), level, look, clip: clips.clip,
-				time: clips.time }));
+				time: clips.time, other: clips.other, share: clips.share }));
 		history.replaceState(history.state, '', address);
 		await navigator.clipboard?.writeText(address.href);
 		this.say(text.linkDone);

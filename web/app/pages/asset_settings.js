@@ -2,16 +2,18 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { getTagged, query, write } from '../api.js';
-import { percent, size } from '../format.js';
+import { percent, plural, quantity, size } from '../format.js';
 import { listen } from '../live.js';
-import { useResource } from '../hooks.js';
+import { useKey, useResource } from '../hooks.js';
 import { guardLeaving } from '../router.js';
 import { useMayWrite } from '../session.js';
-import { Failure, Icon, Loading, Panel, Resource } from '../ui.js';
+import { Empty, Failure, Icon, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.settings;
 const TEXTURES_LOOKED_AT = 64;
 const KTX2_HEAD = 28;
+const TINY = 1e-6; /* what is as small, or as large, bounds nothing that people write */
+const HUGE = 1e9;
 const KTX2_MAGIC = 0xab4b5458;
 
 /* Where settings of an asset may stand, the nearest first: its sidecar, then cook.json of each folder around it. */
@@ -31,15 +33,18 @@ function nest(flat) {
 	return out;
 }
 
-/** The schema itself, or what its $ref names. */
+/* The schema itself, or what its $ref names. */
 const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce((value, name) => value?.[name],
 		schema) : schema);
 
-/** The schema's keys with dots: [{path, type, description, ...}]. */
+/* The schema's keys with dots: [{path, type, description, ...}]. */
 const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {})
 	.filter(([name]) => !['$schema', 'calculate_LODs'].includes(name))
 	.flatMap(([name, one]) => (one.type === 'object' ? keysOf(one, `${prefix}${name}.`)
 			: [{ path: prefix + name, ...one }]));
+
+/** Every setting that the schema has: [{path, type, description, ...}]. */
+export const settingsOf = (schema) => keysOf(rootOf(schema));
 
 function Control({ setting, value, change, labelled }) {
 	if (setting.type === 'boolean') return html`<input type="checkbox" id=${labelled} checked=${value}
@@ -73,30 +78,45 @@ function Origin({ origin, files, data }) {
 			${own ? words.origins.own : origin}${nearer && ` ${words.nearer}`}</span>`;
 }
 
-const say = (value) => (typeof value === 'number' ? Number(value.toPrecision(6)) : typeof value === 'boolean'
+const say = (value) => (typeof value === 'number' ? quantity(value) : typeof value === 'boolean'
 		? (value ? text.yes : text.no) : value);
 
-/* ", 1 to 7, default 7": what may be written, where the schema says so. */
-function limits({ path, type, minimum, maximum, default: standard }) {
+const range = (from, to) => (from > 0 && from < TINY && to >= HUGE ? words.above(say(0))
+		: words.range(say(from), say(to)));
+
+/** ", 1 to 7, default 7": what may be written, where the schema says so. */
+export function limits({ path, type, minimum, maximum, default: standard }) {
 	const named = words.choices[path]?.[standard] ?? say(standard);
 	const ranged = (type === 'integer' || type === 'number') && maximum !== undefined && maximum < 4294967295;
-	return `${ranged ? `, ${words.range(say(minimum), say(maximum))}` : ''}${standard === undefined || standard === ''
+	return `${ranged ? `, ${range(minimum, maximum)}` : ''}${standard === undefined || standard === ''
 		? '' : `, ${words.standard(named)}`}`;
 }
+
+/** The label and the explanation of a setting. */
+export const wordsOf = ({ path, description }) => {
+	const [label, help] = text.settingNames[path] ?? [path, description];
+	return [label, help ?? description];
+};
+
+/* Every word of the search is in what the row says, or in what the schema says of it. */
+const matches = (setting, search) => {
+	const said = [...wordsOf(setting), setting.path, setting.description].join(' ').toLowerCase();
+	return search.toLowerCase().split(/\s+/).every((word) => said.includes(word));
+};
 
 /* What stands in the file that is changed, else what is in force. */
 const valueOf = (data, path) => at(data.sidecar.value ?? {}, path) ?? at(data.settings, path);
 
 function Row({ setting, data, files, drafts, draft }) {
 	const { path } = setting;
-	const [label, help] = text.settingNames[path] ?? [path, setting.description];
+	const [label, help] = wordsOf(setting);
 	const changed = path in drafts;
 	const own = data.origins[path] === data.sidecar.path;
 	const value = changed && drafts[path] !== null ? drafts[path] : valueOf(data, path);
 	const id = `setting-${path.replaceAll('.', '-')}`;
 	return html`<div class="setting ${changed ? 'draft' : ''}">
 			<div><label for=${id}>${label}</label><p class="quiet" title=${setting.description}>
-				${help ?? setting.description}
+				${help}
 			<small><code>${path}</code>${limits(setting)}</small></p></div>
 		<div class="control"><${Control} setting=${setting} value=${value} labelled=${id}
 				change=${(next) => draft(path, next)} /></div>
@@ -186,6 +206,26 @@ function Reach({ asset, files, file, choose, locked }) {
 			${depth ? words.reachFolder(folder(name)) : words.reachModel}</option>`)}</select></label>`;
 }
 
+function Search({ value, change, shown, of }) {
+	const field = useRef(null);
+	useKey('/', (event) => {
+		event.preventDefault();
+		field.current.focus();
+		field.current.select();
+	});
+	const pressed = (event) => {
+		if (event.key === 'Enter') event.preventDefault(); /* it would save */
+		if (event.key === 'Escape') change('');
+	};
+	return html`<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span>
+			<${Icon} name="search" />
+			<input type="search" ref=${field} placeholder=${words.search} value=${value} autocomplete="off"
+				spellcheck="false" onInput=${(event) => change(event.target.value)} onKeyDown=${pressed} />
+			<kbd aria-hidden="true">/</kbd></label>
+		<span class="quiet" role="status">${shown === of ? plural(of, words.word) : words.found(shown, of)}</span>
+		</div>`;
+}
+
 function Editor({ asset, schema }) {
 	const files = filesOf(asset.path);
 	const [file, setFile] = useState(files[0]);
@@ -194,6 +234,7 @@ function Editor({ asset, schema }) {
 	const [tagged, setTagged] = useState(null);
 	const [error, setError] = useState(null);
 	const [drafts, setDrafts] = useState({});
+	const [search, setSearch] = useState('');
 	const [busy, setBusy] = useState(false);
 	const outcome = useOutcome(asset);
 	const mayWrite = useMayWrite();
@@ -241,7 +282,10 @@ function Editor({ asset, schema }) {
 		await load();
 		setBusy(false);
 	};
-	const keys = keysOf(rootOf(schema));
+	const every = settingsOf(schema);
+	const found = search.trim() === '' ? every : every.filter((key) => matches(key, search.trim()));
+	/* What is not saved yet stays in sight. */
+	const keys = every.filter((key) => found.includes(key) || key.path in drafts);
 	const grouped = Object.entries(words.groups)
 		.map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);
 	const rest = keys.filter((key) => !Object.values(words.groups).flat().includes(key.path));
@@ -251,8 +295,12 @@ function Editor({ asset, schema }) {
 		<${Reach} asset=${asset} files=${files} file=${file} choose=${choose} locked=${count > 0 || busy} />
 		<p class="quiet">${folder ? words.introFolder : words.intro} <code class="anywhere">${data.sidecar.path}</code>
 			${data.sidecar.exists ? '' : ` ${words.notYet}`}</p>
+		<${Search} value=${search} change=${setSearch} shown=${found.length} of=${every.length} />
 		<fieldset class="stack" disabled=${!here}>
-			${[...grouped, ...(rest.length ? [[words.other, rest]] : [])].map(([name, settings]) =>
+			${keys.length === 0 && html`<section class="panel">
+					<${Empty} icon="search" title=${words.nothing}><p><button type="button"
+						onClick=${() => setSearch('')}>${words.showAll}</button></p></${Empty}></section>`}
+			${[...grouped, [words.other, rest]].filter(([, settings]) => settings.length).map(([name, settings]) =>
 				html`<${Panel} id=${`group-${name}`} title=${name}
 					note=${html`<${GroupNote} name=${name} asset=${asset} />`}>
 					${settings.map((setting) => html`<${Row} key=${setting.path} setting=${setting} data=${data}

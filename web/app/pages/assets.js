@@ -49,21 +49,24 @@ function useRows(parameters) {
 }
 
 function Chips({ query, stats }) {
-	const counts = stats.data?.assets;
-	const chip = (pressed, change, label, count) =>
-		html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${() => setQuery(change)}>${label}
+	const { assets: counts, errors, problems } = stats.data ?? {};
+	const chip = (pressed, change, label, count, title) =>
+		html`<button type="button" class="chip" aria-pressed=${pressed} title=${title}
+			onClick=${() => setQuery(change)}>${label}
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
+	/* A state that has all problems and nothing else would be a second chip for the same assets. */
+	const allAre = (state) => errors > 0 && problems?.[state] === errors && counts[state] === errors;
 	const every = !query.state && !query.warning && !query.problem;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
 		${chip(every, { state: '', warning: '', problem: '' }, words.all, counts?.total)}
-		${states.filter((state) => counts?.[state] > 0 || query.state === state)
+		${states.filter((state) => (counts?.[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
 			counts?.[state]))}
-		${(stats.data?.errors > 0 || query.problem)
+		${(errors > 0 || query.problem)
 				&& chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
-			html`<span class="state tone-bad"><${Icon} name="failed" />${text.overview.problems}</span>`,
-			stats.data?.errors)}
+			html`<span class="state tone-bad"><${Icon} name="failed" />${words.problems}</span>`, errors,
+			words.problemsMeaning)}
 		${(stats.data?.warnings > 0 || query.warning)
 				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }

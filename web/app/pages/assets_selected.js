@@ -4,7 +4,9 @@ import { useReducer, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { getTagged, post, query, write } from '../api.js';
 import { number } from '../format.js';
+import { useResource } from '../hooks.js';
 import { ActionButton, CopyButton } from '../ui.js';
+import { limits, settingsOf, wordsOf } from './asset_settings.js';
 
 const words = text.selected;
 const nameOf = ({ root, path }) => `${root}/${path}`;
@@ -62,9 +64,22 @@ const valueOf = (given) => {
 	}
 };
 
+/* A list where the schema has one; '' takes the setting out. */
+function Value({ setting, value, change }) {
+	const choices = setting?.enum?.map((choice) => [choice, text.settings.choices[setting.path]?.[choice] ?? choice])
+		?? (setting?.type === 'boolean' && [['true', text.yes], ['false', text.no]]);
+	if (choices) return html`<select value=${value} onChange=${(event) => change(event.target.value)}>
+			<option value="">${words.reset}</option>
+			${choices.map(([choice, label]) => html`<option value=${choice}>${label}</option>`)}</select>`;
+	return html`<input type="text" size="8" value=${value} placeholder=${words.valueHint}
+			onInput=${(event) => change(event.target.value)} />`;
+}
+
 function SetAll({ items }) {
 	const [name, setName] = useState('texture.max_size');
 	const [value, setValue] = useState('');
+	const schema = useResource('/api/v1/schema/settings.json');
+	const setting = schema.data && settingsOf(schema.data).find(({ path }) => path === name);
 	const save = async () => {
 		await each(items, async ({ id }) => {
 			const address = `/api/v1/assets/${id}/settings`;
@@ -75,12 +90,15 @@ function SetAll({ items }) {
 		return words.setDone(number(items.length));
 	};
 	return html`<span class="set-all"><label>${words.setting} <select value=${name}
-			onChange=${(event) => setName(event.target.value)}>
+			onChange=${(event) => {
+				setName(event.target.value);
+				setValue('');
+			}}>
 			${Object.entries(text.settingNames).map(([key, [label]]) => html`<option value=${key}>${label}</option>`)}
 			</select></label>
-		<label>${words.value} <input type="text" size="8" value=${value} placeholder=${words.valueHint}
-			onInput=${(event) => setValue(event.target.value)} /></label>
-		<${ActionButton} className="small" run=${save}>${words.set}</${ActionButton}></span>`;
+		<label>${words.value} <${Value} setting=${setting} value=${value} change=${setValue} /></label>
+		<${ActionButton} className="small" run=${save}>${words.set}</${ActionButton}>
+		${setting && html`<small class="help">${wordsOf(setting)[1]}${limits(setting)}</small>`}</span>`;
 }
 
 export function Selected({ selection }) {

@@ -7,7 +7,7 @@ import { useClock, useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
 import { ActionButton, AssetName, Breakable, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
-import { Timeline } from './jobs_timeline.js';
+import { lasted, Timeline } from './jobs_timeline.js';
 
 const words = text.jobs;
 const SHOWN = 50;
@@ -89,7 +89,8 @@ function Done({ jobs }) {
 	return html`<div class="scroll" tabindex="0">
 			<table class="jobs"><thead><tr><th scope="col">${words.asset}</th><th scope="col">${words.result}</th>
 				<th scope="col" class="wide">${words.reason}</th>
-				<th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num">${words.took}</th>
+				<th scope="col" class="num wide spare">${words.wait}</th><th scope="col" class="num"
+					title=${words.tookMeaning}>${words.took}</th>
 				<th scope="col" class="num wide spare">${words.memory}</th><th scope="col">${words.when}</th>
 				<th scope="col"><span class="hidden">${words.actions}</span></th></tr></thead>
 		<tbody>${jobs.slice(0, all ? MOST : SHOWN).map((job) => {
@@ -101,7 +102,7 @@ function Done({ jobs }) {
 						<td><${Result} job=${job} /></td>
 				<td class="anywhere wide quiet why"><${Breakable} path=${reasons(job)} /></td>
 				<td class="num wide spare">${started && queued ? duration(started - queued) : ''}</td>
-				<td class="num">${job.cook_ms > 0 ? duration(job.cook_ms) : ''}</td>
+				<td class="num">${started && finished ? lasted(finished - started) : ''}</td>
 				<td class="num wide spare">${job.peak_bytes > 0 ? size(job.peak_bytes) : ''}</td>
 				<td><${Time} at=${finished} /></td>
 				<td><span class="pickers"><button type="button" class="small" aria-expanded=${open === job.id}

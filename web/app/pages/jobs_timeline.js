@@ -25,7 +25,8 @@ function newestBuild(events) {
 	return jobs.slice(first);
 }
 
-const lasted = ({ dur }) => duration(Math.max(1, dur / 1000));
+/** The time of a job from its start to its end, which are told in milliseconds. */
+export const lasted = (ms) => duration(Math.max(1, ms));
 
 function Bars({ jobs, from, to }) {
 	const lanes = Math.min(LANES, 1 + Math.max(...jobs.map(({ tid }) => tid)));
@@ -37,7 +38,7 @@ function Bars({ jobs, from, to }) {
 		${jobs.filter(({ tid }) => tid < lanes).map(({ name, cat, ts, dur, tid, args }) => html`<rect key=${args.job}
 			class="tone-${tones[cat] ?? 'quiet'}" data-name=${name} x=${share(ts - from)} y=${tid + 0.08}
 			width=${Math.max(1, share(dur))} height="0.84"><title>${name}: ${text.results[cat] ?? cat},${' '}
-				${lasted({ dur })}</title></rect>`)}</svg>`;
+				${lasted(dur / 1000)}</title></rect>`)}</svg>`;
 }
 
 function Build({ events }) {
@@ -52,7 +53,7 @@ function Build({ events }) {
 				1 + Math.max(...jobs.map(({ tid }) => tid)))}</p></div>
 		<ul class="lines">${longest.map((job) => html`<li key=${job.args.job}>
 			<a class="name" href=${nameAddress(job.name)}><${Breakable} path=${job.name} /></a>
-			<span class="num quiet">${lasted(job)}</span></li>`)}</ul>`;
+			<span class="num quiet">${lasted(job.dur / 1000)}</span></li>`)}</ul>`;
 }
 
 export function Timeline() {

@@ -91,16 +91,20 @@ function Folders({ roots }) {
 }
 
 const MINUTES = 60;
+/* A daemon counts what it cooked itself: one that runs for less than an hour tells of no whole one. */
+const young = (stats) => stats.uptime_ms < MINUTES * 60000;
+const spanOf = (stats) => (young(stats) ? words.sinceStart : words.lastHour);
 
 function Activity({ stats, now }) {
 	const { cooked_by_minute: minutes, cooked, average_cook_ms: cook, average_wait_ms: wait, slowest } = stats.activity;
 	const first = Math.floor(now / 60000) - MINUTES + 1;
-	if (!cooked) return html`<div class="body quiet">${words.activityNone}</div>`;
+	if (!cooked) return html`<div class="body quiet">
+			${young(stats) ? words.activityNoneYet : words.activityNone}</div>`;
 	return html`<div class="spark"><${Chart} axes=${false} height=${64}
-			label=${`${words.activity}: ${plural(cooked, text.assetWord)}, ${words.lastHour}`}
+			label=${`${words.activity}: ${plural(cooked, text.assetWord)}, ${spanOf(stats)}`}
 			times=${minutes.map((_, at) => (first + at) * 60)}
 			series=${[{ label: words.activity, tone: 'accent', values: minutes }]} /></div>
-		<dl class="facts"><dt>${words.hourCount}</dt><dd>${number(cooked)}</dd>
+		<dl class="facts"><dt>${young(stats) ? words.startCount : words.hourCount}</dt><dd>${number(cooked)}</dd>
 			<dt>${words.timeWait}</dt><dd>${duration(wait)}</dd><dt>${words.timeCook}</dt><dd>${duration(cook)}</dd>
 			${slowest && html`<dt>${words.slowest}</dt>
 					<dd>${duration(slowest.cook_ms)} <small>
@@ -178,7 +182,7 @@ export function Overview() {
 			<${Panel} id="recent" title=${words.recent}>
 				<${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data}
 					lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
-			<${Panel} id="activity" title=${words.activity} note=${words.lastHour}>
+			<${Panel} id="activity" title=${words.activity} note=${stats.data && spanOf(stats.data)}>
 				<${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}
 				</${Resource}></${Panel}>
 			${stats.data?.cache && html`<${Panel} id="space" title=${text.nav.cache}
