@@ -190,7 +190,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	});
 
 	test('settings are searched by name and explanation, and what is not saved stays in sight', async () => {
-		const sidecar = () => studio.exists('dungeon/chest_gold.obj.cook.json') && studio.read('dungeon/chest_gold.obj.cook.json');
+		const sidecar = () => studio.exists('dungeon/chest_gold.obj.cook.json') && studio.read('dungeon/chest_gold.obj.cook.json').toString();
 		const before = sidecar();
 		await go(`${chest}?tab=settings`);
 		const rows = page.locator('.setting');
