@@ -23,6 +23,7 @@ void srv_engine_assets_free(struct engine_assets *assets)
 	if (assets) {
 		hob_buf_release(&assets->printed.text);
 		free(assets->items);
+		free(assets->troubled);
 	}
 	free(assets);
 }
@@ -62,6 +63,52 @@ uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full)
 	return file != HOB_NONE ? srv_graph_at(engine->graph, file)->asset : HOB_NONE;
 }
 
+static bool is_troubled(const asset *a)
+{
+	return a->error.size > 0 || a->life.state == SRV_ASSET_WRITER;
+}
+
+void srv_asset_note(srv_engine *engine, asset *a)
+{
+	struct engine_assets *assets = engine->assets;
+	if (a->noted || !is_troubled(a))
+		return;
+	a->noted = HOB_ROOM(assets->troubled, assets->troubled_capacity, assets->troubled_count);
+	if (a->noted)
+		assets->troubled[assets->troubled_count++] = a->id;
+	else
+		assets->troubled_lost = true;
+	assets->troubled_sorted = false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+const uint32_t *srv_engine_troubled(srv_engine *engine, uint32_t *count)
+{
+	struct engine_assets *assets = engine->assets;
+	uint32_t kept = 0;
+	bool lost = assets->troubled_lost;
+	assets->troubled_lost = false;
+	for (uint32_t i = 0; lost && i < assets->count; i++)
+		srv_asset_note(engine, &assets->items[i]);
+	for (uint32_t i = 0; i < assets->troubled_count; i++) {
+		asset *a = &assets->items[assets->troubled[i]];
+		a->noted = is_troubled(a);
+		if (a->noted)
+			assets->troubled[kept++] = a->id;
+	}
+	assets->troubled_count = kept;
+	if (!assets->troubled_sorted && kept > 1)
+		qsort(assets->troubled, kept, sizeof *assets->troubled, by_id);
+	assets->troubled_sorted = true;
+	*count = kept;
+	return assets->troubled;
+}
+
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
 {
 	assert(id < engine->assets->count);
@@ -85,6 +132,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_asset_forget_last(a);
 	if (todo.touch)
 		srv_publish_view_later(engine, id);
+	srv_asset_note(engine, a);
 	srv_publish_note_view(&engine->publish);
 	return todo;
 }

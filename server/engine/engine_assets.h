@@ -71,6 +71,7 @@ typedef struct asset {
 	asset_check check;
 	asset_membership changeset;
 	asset_move move;
+	bool noted; /* in `troubled` */
 } asset;
 
 typedef struct known_ingredients {
@@ -84,6 +85,10 @@ struct engine_assets {
 	asset *items;
 	uint32_t count, capacity;
 	known_ingredients printed; /* the ingredients that were printed last */
+	/* Has every asset with an error, and every one whose file was half-written at the last look; others, too. By id if sorted. */
+	uint32_t *troubled;
+	uint32_t troubled_count, troubled_capacity;
+	bool troubled_sorted, troubled_lost; /* lost: for want of memory one is missing */
 };
 
 /* Valid until the next srv_engine_add_asset. */
@@ -100,6 +105,10 @@ void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, con
 /* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's own asset. The
  * scan that would find the change finds nothing new. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
+/* Its error or its state is another. */
+void srv_asset_note(srv_engine *engine, asset *a);
+/* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change of one. */
+const uint32_t *srv_engine_troubled(srv_engine *engine, uint32_t *count);
 /* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's task. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* Its file exists: it becomes an asset and is cooked. */

@@ -148,6 +148,7 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	a->shown.cooked_at_ms = row->cooked_at_ms;
 	if (row->error.len > 0)
 		hob_buf_put_str(&a->error, row->error);
+	srv_asset_note(engine, a);
 	if (good) {
 		a->shown.any = true;
 		a->shown.served = a->shown.good = row->good;

@@ -420,7 +420,7 @@ static void move_settings(srv_engine *engine, const left_settings *left)
 		srv_log(SRV_LOG_INFO, "settings", "of %s went with it to %s.cook.json", old->full, now->full);
 }
 
-void srv_engine_keep_moves(srv_engine *engine)
+void srv_engine_step_settings(srv_engine *engine)
 {
 	struct engine_moves *moves = engine->moves;
 	uint64_t now = uv_now(engine->loop);
@@ -431,6 +431,15 @@ void srv_engine_keep_moves(srv_engine *engine)
 	if (done > 0)
 		memmove(moves->settings, moves->settings + done,
 				(moves->settings_count -= done) * sizeof *moves->settings);
+	if (moves->settings_count > 0 && moves->settings[0].at_ms <= now)
+		srv_engine_go_on(engine);
+}
+
+void srv_engine_keep_moves(srv_engine *engine)
+{
+	struct engine_moves *moves = engine->moves;
+	uint64_t now = uv_now(engine->loop);
+	srv_engine_step_settings(engine);
 	uint32_t all = moves->trace_count, half = all / 2;
 	if (all > 0 && now - moves->traces[all - 1].at_ms >= WINDOW_MS)
 		forget_traces(engine, all);

@@ -333,6 +333,7 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	srv_error_json(&error, "cook", &text);
 	hob_buf_clear(&a->error);
 	srv_error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
+	srv_asset_note(engine, a);
 	hob_buf_release(&text);
 	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->order.why : &next->why));
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);

@@ -124,11 +124,16 @@ static bool all_idle(srv_engine *engine, const srv_waiter *w)
 	for (uint32_t i = 0; i < engine->options.root_count; i++)
 		if (idle && srv_waiter_wants_root(w, i) && srv_engine_in_changeset(engine, i))
 			return false;
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		if (srv_waiter_wants_root(w, a->root) && (waits_for_a_look(a, w) || (!idle && is_busy(engine, i))))
+	uint32_t count;
+	const uint32_t *troubled = srv_engine_troubled(engine, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const asset *a = srv_asset_at(engine, troubled[i]);
+		if (srv_waiter_wants_root(w, a->root) && waits_for_a_look(a, w))
 			return false;
 	}
+	for (uint32_t i = 0; !idle && i < engine->assets->count; i++)
+		if (srv_waiter_wants_root(w, srv_asset_at(engine, i)->root) && is_busy(engine, i))
+			return false;
 	return true;
 }
 
@@ -136,9 +141,11 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 {
 	hob_buf body = {0};
 	bool first = true;
+	uint32_t count;
+	const uint32_t *troubled = srv_engine_troubled(engine, &count);
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->publishing->rev);
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
+	for (uint32_t i = 0; i < count; i++) {
+		const asset *a = srv_asset_at(engine, troubled[i]);
 		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !srv_waiter_wants_root(w, a->root))
 			continue;
 		if (!first)

@@ -166,10 +166,11 @@ static bool is_skipped_in(const asset *a, uint32_t root)
 }
 
 /* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
-static char *list_text(const srv_engine *engine, uint32_t root)
+static char *list_text(srv_engine *engine, uint32_t root)
 {
 	const struct engine_skipped *s = &engine->sources->skipped[root];
-	uint32_t assets = 0;
+	uint32_t assets = 0, count;
+	const uint32_t *troubled = srv_engine_troubled(engine, &count);
 	hob_buf out = {0};
 	hob_buf_put(&out, "[", 1);
 	for (uint32_t i = 0; i < s->listed_count; i++) {
@@ -179,9 +180,9 @@ static char *list_text(const srv_engine *engine, uint32_t root)
 		hob_buf_printf(&out, ",\"format\":\"%s\",\"remedy\":\"%s\"}", file->format->what,
 					   file->format->remedy);
 	}
-	for (uint32_t i = 0; i < engine->assets->count && assets < LISTED; i++)
-		if (is_skipped_in(srv_asset_at(engine, i), root)) {
-			put_asset(srv_asset_at(engine, i), &out);
+	for (uint32_t i = 0; i < count && assets < LISTED; i++)
+		if (is_skipped_in(srv_asset_at(engine, troubled[i]), root)) {
+			put_asset(srv_asset_at(engine, troubled[i]), &out);
 			assets++;
 		}
 	hob_buf_put_str(&out, HOB_STR("]"));
@@ -196,7 +197,8 @@ static void describe(srv_engine *engine, uint32_t root)
 	struct engine_skipped *s = &engine->sources->skipped[root];
 	s->due = false;
 	hob_buf list = {0}, text = {0};
-	uint32_t files = 0, assets = 0;
+	uint32_t files = 0, assets = 0, count;
+	const uint32_t *troubled = srv_engine_troubled(engine, &count);
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
 		if (s->counts[i] > 0)
 			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i],
@@ -206,8 +208,8 @@ static void describe(srv_engine *engine, uint32_t root)
 	if (files > 0)
 		hob_buf_printf(&text, "%u file%s no reader: %.*s", files, files == 1 ? " has" : "s have",
 					   HOB_FMT(hob_buf_str(&list)));
-	for (uint32_t i = 0; i < engine->assets->count; i++)
-		assets += is_skipped_in(srv_asset_at(engine, i), root);
+	for (uint32_t i = 0; i < count; i++)
+		assets += is_skipped_in(srv_asset_at(engine, troubled[i]), root);
 	if (assets > 0)
 		hob_buf_printf(&text, "%s%u file%s skipped (hob ls --skipped)", files > 0 ? "; " : "", assets,
 					   assets == 1 ? " is" : "s are");

@@ -40,6 +40,13 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	if (!is_settings(f->path))
 		return;
+	hob_str model = srv_settings_sidecar_of(f->path);
+	if (model.len > 0) {
+		uint32_t source = srv_graph_find(engine->graph, f->root, model);
+		uint32_t id = source != HOB_NONE ? srv_graph_at(engine->graph, source)->asset : HOB_NONE;
+		srv_engine_dirty_all(engine, &id, id != HOB_NONE, priority, "settings", file);
+		return;
+	}
 	uint32_t *reached = malloc((engine->assets->count + 1) * sizeof *reached);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++)

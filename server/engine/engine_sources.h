@@ -77,7 +77,7 @@ void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
-void srv_engine_describe_skipped(srv_engine *engine); /* describes those that are due; visits every asset */
+void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
 /* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for clients. */
 bool srv_asset_is_skipped(const asset *a);
 

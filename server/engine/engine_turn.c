@@ -3,6 +3,7 @@
 #include "../../core/base/array.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
+#include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_requests.h"
 #include "engine_sources.h"
@@ -124,6 +125,7 @@ static void on_more(uv_idle_t *more)
 		return;
 	step_spreads(engine);
 	srv_engine_step_meetings(engine);
+	srv_engine_step_settings(engine);
 	srv_engine_fill(engine);
 }
 

@@ -112,12 +112,19 @@ bool srv_settings_walk(int root_fd, hob_str asset, srv_layer_fn *each, void *use
 
 bool srv_settings_reaches(hob_str file, hob_str asset)
 {
-	hob_str dir = hob_path_dir(file), end = hob_str_of(sidecar_end);
+	hob_str dir = hob_path_dir(file), one = srv_settings_sidecar_of(file);
 	if (hob_str_equal(hob_path_name(file), hob_str_of(file_name)))
 		return dir.len == 0 ||
 			   (hob_str_starts(asset, dir) && asset.len > dir.len && asset.data[dir.len] == '/');
-	return file.len == asset.len + end.len && hob_str_starts(file, asset) &&
-		   hob_str_equal(hob_str_sub(file, asset.len, file.len), end);
+	return one.len > 0 && hob_str_equal(one, asset);
+}
+
+hob_str srv_settings_sidecar_of(hob_str file)
+{
+	hob_str end = hob_str_of(sidecar_end);
+	size_t rest = file.len > end.len ? file.len - end.len : 0;
+	return rest > 0 && hob_str_equal(hob_str_sub(file, rest, file.len), end) ? hob_str_sub(file, 0, rest)
+																			 : (hob_str){0};
 }
 
 /* ---- the cache */

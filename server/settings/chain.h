@@ -35,6 +35,8 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 
 /* Whether the settings file `file` is a layer of `asset`; both below the same root. */
 bool srv_settings_reaches(hob_str file, hob_str asset);
+/* The only asset that `file` is a layer of; empty for a folder's file and for what is no settings file. */
+hob_str srv_settings_sidecar_of(hob_str file);
 
 /* The folders of one root with their resolved settings, for a caller that asks for many assets and is notified of changes. */
 typedef struct srv_settings_cache srv_settings_cache;

@@ -225,10 +225,19 @@ static void a_file_reaches_its_folder_and_a_sidecar_its_model(void **state)
 		{"a/duck.glb.cook.json", "a/duck.glbx", false},
 		{"duck.glb.cook.json", "a/duck.glb", false},
 		{"a/xcook.json", "a/x", false},
+		{".cook.json", "", false},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++)
 		assert_int_equal(srv_settings_reaches(hob_str_of(rows[i].file), hob_str_of(rows[i].asset)),
 						 rows[i].reaches);
+	assert_true(
+		hob_str_equal(srv_settings_sidecar_of(HOB_STR("a/duck.glb.cook.json")), HOB_STR("a/duck.glb")));
+	assert_int_equal(srv_settings_sidecar_of(HOB_STR("a/cook.json")).len +
+						 srv_settings_sidecar_of(HOB_STR("cook.json")).len,
+					 0);
+	assert_int_equal(srv_settings_sidecar_of(HOB_STR(".cook.json")).len +
+						 srv_settings_sidecar_of(HOB_STR("duck.glb")).len,
+					 0);
 }
 
 int main(void)
