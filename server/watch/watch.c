@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOW_MS = 2, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
+enum { WINDOW_US = 250, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 << 10 };
 
 int64_t srv_watch_now_ns(void)
 {
@@ -260,7 +260,7 @@ static bool start_thread(srv_watch *watch, pthread_t *thread, void *(*body)(void
 
 static void default_options(srv_watch_options *options)
 {
-	options->window_ms = options->window_ms ? options->window_ms : WINDOW_MS;
+	options->window_us = options->window_us ? options->window_us : WINDOW_US;
 	options->window_max_ms = options->window_max_ms ? options->window_max_ms : WINDOW_MAX_MS;
 	options->poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
 }

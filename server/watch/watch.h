@@ -16,10 +16,11 @@
  * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
- * arriving within `window_ms` (default 2) of each other they are collected, for at most `window_max_ms` (250), and delivered as
- * one batch; with removals among them the window is 15 ms at least. IN_CREATE without a close (a file still being written) is
- * not delivered until its close; a created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo)
- * is delivered because it is complete already (checked by a stat after the window).
+ * arriving within `window_us` (default 250; eight times that after the eighth in a row) of each other they are collected, for at
+ * most `window_max_ms` (250), and delivered as one batch; with removals among them the window is 15 ms at least. IN_CREATE
+ * without a close (a file still being written) is not delivered until its close; a created file that was hard-linked or made by
+ * a tool that never wrote (link, rename, mkfifo) is delivered because it is complete already (checked by a stat after the
+ * window).
  *
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
  * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden entries
@@ -68,7 +69,7 @@ typedef struct srv_watch_callbacks {
 } srv_watch_callbacks;
 
 typedef struct srv_watch_options {
-	uint32_t window_ms, window_max_ms; /* 0 = 2, 250 */
+	uint32_t window_us, window_max_ms; /* 0 = 250, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
 	/* Wait for events even on mounts that give none for changes by others; only the watch limit leads to polling. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* After many files more are to be expected, and nobody waits for one of them. */
+enum { FEW = 8, MANY_TIMES = 8 };
 /* If a file's writers cannot be found out, it is complete when it has looked the same for this long. */
 enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15, GONE_MS = 15, HOT_MS = 15 };
 
@@ -78,7 +80,7 @@ void srv_settle_created(watch_root *root, hob_str path, int64_t now)
 {
 	settle_state *s = &root->settle;
 	path_item *item = srv_path_set_put(&s->created, path);
-	uint32_t window = root->watch->options.window_ms;
+	uint32_t window = root->watch->options.window_us / 1000;
 	item->wait_ms = window > CREATED_MS ? window : CREATED_MS;
 	item->due_ns = now + watch_ms(item->wait_ms);
 	item->seen = (srv_stat){0};
@@ -230,7 +232,8 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	settle_state *s = &root->settle;
 	free(s->alone);
 	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
-	uint32_t window = root->watch->options.window_ms;
+	uint32_t window = root->watch->options.window_us / 1000;
+	s->burst = s->batch.live + (now < s->hot_until_ns ? s->burst : 0);
 	s->hot_until_ns = now + watch_ms(window > HOT_MS ? window : HOT_MS);
 	s->gone = 0;
 	add_links(root, &s->batch);
@@ -267,8 +270,11 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 		return due;
 	bool alone = is_alone(s), hot = now < s->hot_until_ns;
 	/* Nobody waits for a removal, and more removals follow; but people wait for a save. */
-	uint32_t window = s->gone > 0 && options->window_ms < GONE_MS ? GONE_MS : options->window_ms;
-	int64_t quiet = s->last_ns + watch_ms(window), latest = s->first_ns + watch_ms(options->window_max_ms);
+	int64_t window =
+		options->window_us * 1000ll * (s->batch.live + (hot ? s->burst : 0) > FEW ? MANY_TIMES : 1);
+	if (s->gone > 0 && window < watch_ms(GONE_MS))
+		window = watch_ms(GONE_MS);
+	int64_t quiet = s->last_ns + window, latest = s->first_ns + watch_ms(options->window_max_ms);
 	int64_t deadline = quiet < latest ? quiet : latest;
 	if (now >= deadline || (alone && (!hot || same_file_again(s)))) {
 		send_batch(root, alone, now);

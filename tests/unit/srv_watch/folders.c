@@ -347,7 +347,7 @@ static void random_moves_leave_every_folder_watched_under_its_name(void **state)
 {
 	watched *w = *state;
 	folder_names *folders = calloc(1, sizeof *folders);
-	srv_watch_options options = {.window_ms = 1};
+	srv_watch_options options = {.window_us = 1000};
 	start_watching(w, &options);
 	for (seed = 1; seed < 13;) {
 		uint32_t round = seed;

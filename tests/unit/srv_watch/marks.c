@@ -13,7 +13,7 @@ static void set_mark(watched *w)
 static void what_was_saved_before_a_mark_is_delivered_before_it(void **state)
 {
 	watched *w = *state;
-	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 60000};
 	start_watching(w, &options);
 	size_t from = w->count;
 	save(w, "one.glb", "x");
@@ -98,7 +98,7 @@ static size_t count_records(const watched *w, size_t from, size_t end, char kind
 static void what_is_taken_up_in_parts_comes_again_before_all_else(void **state)
 {
 	watched *w = *state;
-	srv_watch_options options = {.window_ms = 1};
+	srv_watch_options options = {.window_us = 1000};
 	srv_watch_counters before, after;
 	start_watching(w, &options);
 	srv_watch_count(w->watch, &before);

@@ -206,21 +206,21 @@ static int64_t timed_save(watched *w, bool by_rename)
 /* The window is far longer than the test may take, so that only an undelayed delivery passes. */
 static void lone_save_does_not_wait_for_the_window(void **state)
 {
-	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 60000};
 	start_watching(*state, &options);
 	timed_save(*state, false);
 }
 
 static void save_by_rename_does_not_wait_for_the_window(void **state)
 {
-	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 60000};
 	start_watching(*state, &options);
 	timed_save(*state, true);
 }
 
 static void same_file_saved_again_does_not_wait_for_the_window(void **state)
 {
-	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 60000};
+	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 60000};
 	start_watching(*state, &options);
 	for (int i = 0; i < 5; i++)
 		timed_save(*state, false);
@@ -230,7 +230,7 @@ static void same_file_saved_again_does_not_wait_for_the_window(void **state)
 static void other_file_saved_at_once_waits_for_the_window_to_end(void **state)
 {
 	watched *w = *state;
-	srv_watch_options options = {.window_ms = 300, .window_max_ms = 1000};
+	srv_watch_options options = {.window_us = 300000, .window_max_ms = 1000};
 	start_watching(w, &options);
 	int64_t start = now_ns();
 	timed_save(w, false);
@@ -245,7 +245,7 @@ static void other_file_saved_at_once_waits_for_the_window_to_end(void **state)
 static void endless_changes_are_delivered_after_the_longest_window(void **state)
 {
 	watched *w = *state;
-	srv_watch_options options = {.window_ms = 60000, .window_max_ms = 200};
+	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 200};
 	start_watching(w, &options);
 	timed_save(w, false);
 	size_t from = w->count;

@@ -19,7 +19,7 @@ static void a_tick_looks_at_256_files_and_the_next_one_at_more(void **state)
 	char name[32];
 	folder_make(&folder);
 	folder_put(&folder, "first", "x");
-	watch.options = (srv_watch_options){.window_ms = 2, .window_max_ms = 1000};
+	watch.options = (srv_watch_options){.window_us = 2000, .window_max_ms = 1000};
 	root.watch = &watch;
 	root.dir_fd = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < LINKS; i++) {
