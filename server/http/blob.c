@@ -3,6 +3,7 @@
 #include "../derive/derived.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -392,8 +393,46 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 
 /* ---- answers */
 
+/* Over TLS the library cannot leave a file to the kernel. It would read it in pieces of 4 KB and make each a record of its own. */
+enum { RECORD_BYTES = 16 << 10 };
+
+typedef struct file_part {
+	int fd;
+	uint64_t first;
+} file_part;
+
+static ssize_t read_part(void *user, uint64_t at, char *out, size_t room)
+{
+	const file_part *part = user;
+	ssize_t got;
+	do
+		got = pread(part->fd, out, room, (off_t)(part->first + at));
+	while (got < 0 && errno == EINTR);
+	return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void end_part(void *user)
+{
+	file_part *part = user;
+	close(part->fd);
+	free(part);
+}
+
+static struct MHD_Response *read_in_records(int fd, uint64_t first, uint64_t size)
+{
+	file_part *part = malloc(sizeof *part);
+	if (!part)
+		return NULL;
+	*part = (file_part){fd, first};
+	struct MHD_Response *response =
+		MHD_create_response_from_callback(size, RECORD_BYTES, read_part, part, end_part);
+	if (!response)
+		free(part);
+	return response;
+}
+
 /* A response of its own for a part of the blob, or for the whole with other headers. */
-static struct MHD_Response *response_for(const chosen_form *form, uint64_t first, uint64_t size,
+static struct MHD_Response *response_for(const chosen_form *form, uint64_t first, uint64_t size, bool tls,
 										 const blob_headers *extra)
 {
 	struct MHD_Response *response;
@@ -405,7 +444,9 @@ static struct MHD_Response *response_for(const chosen_form *form, uint64_t first
 			unref(b);
 	} else {
 		int fd = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
-		response = fd >= 0 ? MHD_create_response_from_fd_at_offset64(size, fd, first) : NULL;
+		response = fd < 0 ? NULL
+				   : tls  ? read_in_records(fd, first, size)
+						  : MHD_create_response_from_fd_at_offset64(size, fd, first);
 		if (!response && fd >= 0)
 			close(fd);
 	}
@@ -462,11 +503,12 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 		srv_request_cork(r);
 	if (form.coding && get && status == MHD_HTTP_OK)
 		count_encoded(r->http, &form, plain_size);
-	if (!extra && !form.coding && range == RANGE_WHOLE && !r->http->cors_origins[0])
+	bool tls = !b->data && get && !unchanged && srv_speaks_tls(r);
+	if (!extra && !form.coding && range == RANGE_WHOLE && !r->http->cors_origins[0] && !tls)
 		return srv_reply_shared(r, status, b->response, b->size);
 
 	uint64_t size = range == RANGE_PART ? last - first + 1 : b->size;
-	struct MHD_Response *response = response_for(&form, first, size, extra);
+	struct MHD_Response *response = response_for(&form, first, size, tls, extra);
 	if (!response)
 		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,

@@ -181,7 +181,7 @@ static bool check_host(request *r, enum MHD_Result *result)
 	return true;
 }
 
-static bool speaks_tls(const request *r)
+bool srv_speaks_tls(const request *r)
 {
 	const struct MHD_Daemon *tls = r->http->daemons[LIBRARY_TLS];
 	return tls && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == tls;
@@ -192,8 +192,8 @@ static bool speaks_tls(const request *r)
 static hob_str scheme_of(const request *r)
 {
 	hob_str rest = r->head.forwarded_proto, first = {0};
-	bool tls = speaks_tls(r) || (srv_next_piece(&rest, ',', &first) &&
-								 hob_str_equal_nocase(srv_trim(first), HOB_STR("https")));
+	bool tls = srv_speaks_tls(r) || (srv_next_piece(&rest, ',', &first) &&
+									 hob_str_equal_nocase(srv_trim(first), HOB_STR("https")));
 	return tls ? HOB_STR("https://") : HOB_STR("http://");
 }
 

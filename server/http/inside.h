@@ -294,6 +294,7 @@ void srv_request_park(request *r);
 void srv_request_unpark(request *r);
 /* Lets the head and a body that the library sends by itself leave in the same packets; undone when the answer is sent. */
 void srv_request_cork(request *r);
+bool srv_speaks_tls(const request *r); /* guard.c */
 /* Parks until an event newer than r->poll_since or r->deadline_ms. */
 void srv_request_park_for_event(request *r);
 

@@ -2,18 +2,22 @@
 """Hob beside nginx on the same files, in one run: throughput and the server's own CPU time, at rising numbers of
 keep-alive connections; Hob's Unix socket beside its TCP; latency while every core cooks; listeners beside a bare loop.
 
-    ./dev bench http [--part files,unix,cooking,listeners] [--rounds 2] [--ms 400] [--rt] [--out FILE]
+    ./dev bench http [--part files,unix,cooking,listeners,tls] [--rounds 2] [--ms 400] [--rt] [--out FILE]
     ./dev bench http --beside BUILD [--rounds 9] [--ms 200]    beside another build of Hob, medians of paired rounds
 
 Server and client each have a core of their own where there are two. Each figure is the best of --rounds short rounds, in
 which the servers take turns. --rt gives server and client real-time priority (in part cooking: nice -20), so that other
-load on the machine does not count.
+load on the machine does not count. Part tls: one connection to each, the same certificate and cipher, the server's CPU for
+an answer, medians of rounds that take turns.
 """
 import argparse
+import http.client
 import json
 import os
 import pathlib
 import shutil
+import ssl
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,7 +41,7 @@ http {{
   client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder}; uwsgi_temp_path {folder};
   scgi_temp_path {folder};
   server {{
-    listen 127.0.0.1:{port} backlog=1024; root {blobs}; etag on;
+    listen 127.0.0.1:{port} {ssl} backlog=1024; {keys} root {blobs}; etag on;
     location / {{ add_header Cache-Control "public, max-age=31536000, immutable"; add_header X-Content-Type-Options nosniff; }}
   }}
 }}
@@ -106,12 +110,12 @@ class Best:
         self.pause_ms = max(self.pause_ms, got["pause_ms"])
 
 
-def start_nginx(options, folder, blobs):
+def start_nginx(options, folder, blobs, keys=""):
     import socket
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port))
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port, keys=keys, ssl="ssl" if keys else ""))
     master = subprocess.Popen(["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL,
                               preexec_fn=pin(options, 0))
     while True:
@@ -148,7 +152,6 @@ def bench_files(options, folder, daemon, hashes, results):
             targets = {"hob": (daemon.port, daemon.process.pid, "/blobs/" + sha, f'If-None-Match: "{sha}"'),
                        "nginx": (port, worker, f"/{sha[:2]}/{sha[2:]}", None)}
             if name == "304":
-                import http.client
                 connection = http.client.HTTPConnection("127.0.0.1", port)
                 connection.request("GET", targets["nginx"][2])
                 targets["nginx"] = (*targets["nginx"][:3], "If-None-Match: " + connection.getresponse().headers["ETag"])
@@ -259,6 +262,43 @@ def bench_listeners(options, results):
         results.append(best)
 
 
+def bench_tls(options, folder, results):
+    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    (folder / "tls-art").mkdir()
+    cache = folder / "tls-cache"
+    hashes = put_blobs(cache, [SIZES[name] for name in ("1 KB", "64 KB", "1 MB")])
+    context = ssl.create_default_context(cafile=certificate)
+    with Daemon([folder / "tls-art"], cache, "--tls-cert", certificate, "--tls-key", key, wait_ready=False) as daemon:
+        daemon.wait_banner()
+        master, worker, port = start_nginx(options, folder, cache / "blobs", f"ssl_certificate {certificate}; "
+                                           f"ssl_certificate_key {key}; ssl_protocols TLSv1.2 TLSv1.3;")
+        try:
+            for size, sha in hashes.items():
+                count, used, ciphers = max(20, min(1000, (64 << 20) // size)), {"hob": [], "nginx": []}, set()
+                for _ in range(max(5, options.rounds)):
+                    for server, at, pid, target in (("hob", daemon.port, daemon.process.pid, "/blobs/" + sha),
+                                                    ("nginx", port, worker, f"/{sha[:2]}/{sha[2:]}")):
+                        connection = http.client.HTTPSConnection("127.0.0.1", at, context=context)
+                        connection.connect()
+                        ciphers.add(connection.sock.cipher()[0])
+                        before = cpu_ns(pid)
+                        for _ in range(count):
+                            connection.request("GET", target)
+                            assert len(connection.getresponse().read()) == size
+                        used[server].append((cpu_ns(pid) - before) / count / 1e3)
+                        connection.close()
+                ours, theirs = (statistics.median(figures) for figures in used.values())
+                print(f"TLS {size:8} bytes: CPU us hob {ours:.0f} nginx {theirs:.0f}: {ours / theirs:.2f}x "
+                      f"{'ok' if ours <= 1.3 * theirs else 'ABOVE'} (goal 1.3x)  {' '.join(sorted(ciphers))}", flush=True)
+                results.append({"what": "tls", "size": size, **used})
+        finally:
+            master.terminate()
+            master.wait()
+
+
 def bench_beside(options, folder, results):
     """Both builds run all the time and take turns; what counts is the median of the pairs."""
     (folder / "art").mkdir()
@@ -297,7 +337,7 @@ def bench_beside(options, folder, results):
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench http")
     parser.add_argument("build")
-    parser.add_argument("--part", default="files,unix,cooking,listeners")
+    parser.add_argument("--part", default="files,unix,cooking,listeners,tls")
     parser.add_argument("--connections", type=lambda text: tuple(map(int, text.split(","))))
     parser.add_argument("--bodies", default="1 KB,304,64 KB,1 MB,64 MB")
     parser.add_argument("--rounds", type=int, default=2)
@@ -327,6 +367,8 @@ def main():
             bench_cooking(options, folder, results)
         if "listeners" in parts:
             bench_listeners(options, results)
+        if "tls" in parts:
+            bench_tls(options, folder, results)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if options.out:

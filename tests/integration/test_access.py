@@ -1,8 +1,10 @@
 """Who is let in: tokens and their scopes, other sites' pages, other hosts' names, TLS, Unix sockets."""
 import base64
+import hashlib
 import http.client
 import json
 import os
+import random
 import socket
 import ssl
 import subprocess
@@ -235,7 +237,7 @@ class Access(Scenario):
                               capture_output=True)
         if made.returncode != 0:
             self.skipTest("there is no openssl to make a certificate")
-        token = self.token("tls")
+        token = self.token("tls", "--write")
         path = str(self.folder / "hob.sock")
         daemon = Daemon([self.art], self.cache, "--tls-cert", certificate, "--tls-key", key, "--token-file", self.tokens,
                         listen=f"127.0.0.1:0,unix:{path}", wait_ready=False)
@@ -261,6 +263,15 @@ class Access(Scenario):
             answer = secure.getresponse()
             body = answer.read()
             self.assertEqual(len(body), int(answer.headers["Content-Length"]))
+            large = random.Random(3).randbytes((1 << 20) + 5)  # leaves in many records
+            sha = hashlib.sha256(large).hexdigest()
+            for method, more, wanted in (("PUT", {}, (201, b"")), ("GET", {}, (200, large)), ("HEAD", {}, (200, b"")),
+                                         ("GET", {"Range": "bytes=70001-200000"}, (206, large[70001:200001])),
+                                         ("GET", {"If-None-Match": f'"{sha}"'}, (304, b"")), ("GET", {}, (200, large))):
+                secure.request(method, f"/blobs/{sha}", large if method == "PUT" else None, {"Authorization": "Bearer " + token, **more})
+                answer = secure.getresponse()
+                got = answer.read()
+                self.assertEqual((answer.status, got == wanted[1] or method == "PUT"), (wanted[0], True), (method, more, got[:200]))
             listing = hob("ls", "--json", "--url", "unix:" + path, HOB_TOKEN=token)
             self.assertEqual(json.loads(listing.stdout.splitlines()[0])["path"], "a.obj", listing.stderr)
             self.commands_speak_tls(f"{daemon.port}", certificate, token)
