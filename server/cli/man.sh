@@ -86,7 +86,7 @@ error that names it. Relative paths are relative to the file's folder. A size is
 .fi
 .SH SOURCES
 .TP
-.BR sources " (list of at most 32)"
+.BR sources " (list of at most 256)"
 The watched folders. Folders on the command line replace them. Each has
 .B path
 and can have

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOTS_MAX = 32, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
+enum { ROOTS_MAX = 256, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
 
 /* One struct per module; `serve` connects them and decides nothing. */
 typedef struct daemon_state {

@@ -313,7 +313,7 @@ static void put_config_schema(hob_buf *out)
 	}
 	hob_buf_put_str(
 		out,
-		HOB_STR("}},\"sources\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","
+		HOB_STR("}},\"sources\":{\"type\":\"array\",\"maxItems\":256,\"items\":{\"type\":\"object\","
 				"\"required\":[\"path\"],\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},"
 				"\"properties\":{\"name\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
 				"\"include\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_BYTES_MAX = 4 << 20, SOURCES_MAX = 32, GLOBS_MAX = 256 };
+enum { FILE_BYTES_MAX = 4 << 20, SOURCES_MAX = 256, GLOBS_MAX = 256 };
 
 typedef struct reader {
 	srv_config *config;

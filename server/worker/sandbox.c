@@ -272,13 +272,13 @@ static bool limit_memory(uint64_t bytes)
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
 					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out, hob_error *err)
 {
-	enum { ROOTS_MAX = 64 };
+	enum { ROOTS_MAX = 256, FILES_MAX = 256 };
 	srv_sandbox_place places[ROOTS_MAX];
 	assert(root_count <= ROOTS_MAX);
 	for (uint32_t i = 0; i < root_count; i++)
 		places[i] = (srv_sandbox_place){root_fds[i], SRV_SANDBOX_READ};
 	*out = (srv_sandbox_layers){0};
-	out->rlimits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) &&
+	out->rlimits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, FILES_MAX + root_count) &&
 				   limit(RLIMIT_FSIZE, HOB_LIMIT_OUTPUT_BYTES) && limit(RLIMIT_SIGPENDING, 0);
 	out->rlimits = limit_memory(memory_limit) && out->rlimits;
 	if (policy == SRV_SANDBOX_OFF)

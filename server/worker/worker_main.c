@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOTS_MAX = 64, MAPPINGS_MAX = 65536, UNUSED_BYTES = 32 << 20 };
+enum { ROOTS_MAX = 256, MAPPINGS_MAX = 65536, UNUSED_BYTES = 32 << 20 };
 
 typedef struct worker {
 	int roots[ROOTS_MAX];

@@ -311,6 +311,22 @@ class Roots(Scenario):
 
     # ---- how many files
 
+    def test_two_hundred_roots(self):
+        """Where the system gives fewer inotify instances, the last ones are polled."""
+        roots = [self.folder / f"r{i:03}" for i in range(257)]
+        for i, root in enumerate(roots):
+            root.mkdir()
+            (root / "a.obj").write_text(obj_text(2, shift=i))
+        with Daemon(roots[:200], self.cache) as daemon:
+            daemon.sync()
+            self.assertEqual(states(daemon), {f"r{i:03}/a.obj": "fresh" for i in range(200)})
+            for name in ("r000", "r199"):
+                (self.folder / name / "b.obj").write_text(obj_text(3))
+                daemon.wait_asset(f"{name}/b.obj", "fresh")
+        done = subprocess.run([HOB, "serve", *map(str, roots), "--cache", str(self.cache)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("at most 256 folders", done.stderr)
+
     def test_number_of_files_follows_them(self):
         self.put("a.obj", obj_text(1))
         self.put("textures/wood.png", "no picture")
