@@ -175,3 +175,10 @@ DROP TABLE recipe_output;
 ALTER TABLE recipe DROP COLUMN dep_count;
 ALTER TABLE recipe DROP COLUMN output_count;
 UPDATE change SET data = hob_short(data);
+
+-- @step 7
+
+-- From here on blob.place has the size of the zstd frame that holds the blob in its upper 32 bits; 0: it is not compressed.
+-- Records are found by the beginning of their lookup: few share it.
+DROP INDEX recipe_lookup;
+CREATE INDEX recipe_lookup ON recipe (substr(lookup, 1, 8));

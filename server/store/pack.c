@@ -1,5 +1,7 @@
 #include "pack.h"
 
+#include "compress.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME = 24, CHECKED = 48 };
+enum { NAME = 24, CHECKED = 48, COMPRESS_MIN = 128 };
 static const char magic[4] = {'H', 'o', 'b', 'P'};
 
 typedef struct pack_head {
 	char magic[4];
-	uint32_t kind, size, zero;
+	uint32_t kind, size, frame;
 	hob_sha256 name;
 	uint64_t check;
 } pack_head;
@@ -32,6 +34,11 @@ static uint64_t check_of(const pack_head *head)
 static bool is_head(const pack_head *head)
 {
 	return memcmp(head->magic, magic, sizeof magic) == 0 && head->check == check_of(head);
+}
+
+static uint64_t room_of(const pack_head *head)
+{
+	return srv_pack_room(head->size, head->frame);
 }
 
 static void name_of(uint32_t number, char out[NAME])
@@ -208,17 +215,17 @@ static uint8_t *scratch_for(srv_packs *packs, uint64_t room)
 	return packs->scratch;
 }
 
-static bool append(srv_packs *packs, const pack_head *head, const uint8_t *data, srv_pack_place *out)
+static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_pack_place *out)
 {
-	uint64_t room = srv_pack_room(head->size);
+	uint64_t room = room_of(head);
 	uint8_t *record = scratch_for(packs, room);
 	srv_pack_file *file = record ? pack_for(packs, room) : NULL;
 	if (!file)
 		return false;
 	memcpy(record, head, sizeof *head);
-	if (head->size > 0)
-		memcpy(record + sizeof *head, data, head->size);
-	memset(record + sizeof *head + head->size, 0, room - sizeof *head - head->size);
+	if (kept.size > 0)
+		memcpy(record + sizeof *head, kept.data, kept.size);
+	memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
 	if (!write_at(file->fd, record, room, file->size)) {
 		int code = errno;
 		if (ftruncate(file->fd, (off_t)file->size) != 0)
@@ -226,20 +233,32 @@ static bool append(srv_packs *packs, const pack_head *head, const uint8_t *data,
 		errno = code;
 		return false;
 	}
-	*out = (srv_pack_place){file->number, (uint32_t)file->size};
+	*out = (srv_pack_place){file->number, (uint32_t)file->size, head->frame};
 	file->size += room;
 	return true;
 }
 
+void srv_pack_compress(hob_bytes data, hob_buf *out)
+{
+	size_t before = out->size;
+	if (data.size < COMPRESS_MIN || !srv_compress(data, SRV_NO_DICTIONARY, out) ||
+		out->size - before > data.size - data.size / 8)
+		out->size = before;
+}
+
 bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, hob_bytes data,
-					  srv_pack_place *out)
+					  const hob_buf *frame, srv_pack_place *out)
 {
 	assert(data.size <= SRV_PACK_DATA_MAX && packs->dir_fd >= 0);
-	pack_head head = {.kind = kind, .size = (uint32_t)data.size, .name = *name};
+	hob_bytes kept = frame && frame->size > 0 ? hob_buf_bytes(frame) : data;
+	pack_head head = {.kind = kind,
+					  .size = (uint32_t)data.size,
+					  .frame = kept.data == data.data ? 0 : (uint32_t)kept.size,
+					  .name = *name};
 	memcpy(head.magic, magic, sizeof magic);
 	head.check = check_of(&head);
 	pthread_rwlock_wrlock(&packs->lock);
-	bool ok = append(packs, &head, data.data, out);
+	bool ok = append(packs, &head, kept, out);
 	pthread_rwlock_unlock(&packs->lock);
 	return ok;
 }
@@ -262,23 +281,69 @@ static srv_pack_answer read_at(int fd, void *out, size_t size, uint64_t at)
 	return SRV_PACK_READ;
 }
 
+/* With the lock held: the head at this place, if it is that of the record and all of it is there. */
+static srv_pack_answer find_record(srv_packs *packs, const srv_pack_record *record, pack_head *head, int *fd)
+{
+	uint64_t there;
+	const srv_pack_file *file = find(packs, record->place.pack);
+	if (!file || !is_linked(file, &there) || record->place.offset + SRV_PACK_HEAD > there)
+		return SRV_PACK_GONE;
+	*fd = file->fd;
+	srv_pack_answer answer = read_at(*fd, head, sizeof *head, record->place.offset);
+	bool right = answer == SRV_PACK_READ && is_head(head) && head->kind == record->kind &&
+				 head->size == record->size && hob_sha256_equal(&head->name, &record->name) &&
+				 record->place.offset + room_of(head) <= ((there + 7) & ~7ull);
+	return answer == SRV_PACK_READ && !right ? SRV_PACK_GONE : answer;
+}
+
+static srv_pack_answer read_frame(int fd, const pack_head *head, uint64_t at, uint8_t *out)
+{
+	uint8_t *frame = malloc(head->frame);
+	if (!frame)
+		errno = ENOMEM;
+	srv_pack_answer answer = frame ? read_at(fd, frame, head->frame, at) : SRV_PACK_FAILED;
+	if (answer == SRV_PACK_READ &&
+		!srv_decompress((hob_bytes){frame, head->frame}, SRV_NO_DICTIONARY, out, head->size))
+		answer = SRV_PACK_GONE;
+	free(frame);
+	return answer;
+}
+
 srv_pack_answer srv_packs_read(srv_packs *packs, srv_pack_place place, uint32_t kind, const hob_sha256 *name,
 							   uint8_t *out, size_t size)
 {
 	pack_head head;
-	uint64_t there;
-	srv_pack_answer answer = SRV_PACK_GONE;
+	int fd;
+	if (size > SRV_PACK_DATA_MAX)
+		return SRV_PACK_GONE;
 	pthread_rwlock_rdlock(&packs->lock);
-	const srv_pack_file *file = find(packs, place.pack);
-	if (file && is_linked(file, &there) && place.offset + SRV_PACK_HEAD + size <= there)
-		answer = read_at(file->fd, &head, sizeof head, place.offset);
-	if (answer == SRV_PACK_READ &&
-		!(is_head(&head) && head.kind == kind && head.size == size && hob_sha256_equal(&head.name, name)))
-		answer = SRV_PACK_GONE;
+	srv_pack_answer answer =
+		find_record(packs, &(srv_pack_record){kind, (uint32_t)size, *name, place}, &head, &fd);
 	if (out && answer == SRV_PACK_READ && size > 0)
-		answer = read_at(file->fd, out, size, place.offset + sizeof head);
+		answer = head.frame > 0 ? read_frame(fd, &head, place.offset + sizeof head, out)
+								: read_at(fd, out, size, place.offset + sizeof head);
 	int code = errno;
 	pthread_rwlock_unlock(&packs->lock);
+	errno = code;
+	return answer;
+}
+
+srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, srv_pack_place *out)
+{
+	pack_head head = {.frame = 0};
+	int fd;
+	pthread_rwlock_wrlock(&packs->lock);
+	srv_pack_answer answer = find_record(packs, record, &head, &fd);
+	hob_buf kept = {0};
+	uint32_t size = head.frame > 0 ? head.frame : head.size;
+	uint8_t *data = answer == SRV_PACK_READ ? hob_buf_grow(&kept, size) : NULL;
+	if (answer == SRV_PACK_READ)
+		answer = data ? read_at(fd, data, size, record->place.offset + sizeof head) : SRV_PACK_FAILED;
+	if (answer == SRV_PACK_READ && !append(packs, &head, hob_buf_bytes(&kept), out))
+		answer = SRV_PACK_FAILED;
+	int code = errno;
+	pthread_rwlock_unlock(&packs->lock);
+	hob_buf_release(&kept);
 	errno = code;
 	return answer;
 }
@@ -309,14 +374,14 @@ static scan_end scan_data(uint32_t number, const uint8_t *data, uint64_t size,
 	scan_end result = {true, false, 0};
 	bool cut = false;
 	for (uint64_t at = 0; result.more && (at = next_head(data, size, at, &head)) < size;) {
-		if (srv_pack_room(head.size) > size - at) {
+		if (room_of(&head) > size - at) {
 			at += 8; /* its end is missing */
 			cut = true;
 			continue;
 		}
-		srv_pack_record record = {head.kind, head.size, head.name, {number, (uint32_t)at}};
+		srv_pack_record record = {head.kind, head.size, head.name, {number, (uint32_t)at, head.frame}};
 		result.more = each(user, &record);
-		at += srv_pack_room(head.size);
+		at += room_of(&head);
 		result.end = at;
 		result.torn = cut;
 	}
@@ -370,12 +435,12 @@ void srv_packs_want_none(srv_packs *packs)
 	pthread_rwlock_unlock(&packs->lock);
 }
 
-void srv_packs_want(srv_packs *packs, uint32_t pack, uint64_t size)
+void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size)
 {
 	pthread_rwlock_wrlock(&packs->lock);
-	srv_pack_file *file = find(packs, pack);
+	srv_pack_file *file = find(packs, place.pack);
 	if (file)
-		file->wanted += srv_pack_room(size);
+		file->wanted += srv_pack_room(size, place.frame);
 	pthread_rwlock_unlock(&packs->lock);
 }
 

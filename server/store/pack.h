@@ -6,10 +6,10 @@
  *        0     4  "HobP"
  *        4     4  kind, the caller's
  *        8     4  size of the data
- *       12     4  zero
+ *       12     4  size of the zstd frame that holds the data; 0: the data itself follows
  *       16    32  name: the SHA-256 that the data is kept under
  *       48     8  XXH3 of the 48 bytes before
- *       56        the data, then zeros to a multiple of 8
+ *       56        the data or its frame, then zeros to a multiple of 8
  *
  * A head has its own checksum; the caller must check the data. In a truncated or damaged file only the affected records are
  * lost: a scan continues at the next head. Unused data stays until it is most of its pack. Then the caller appends the rest to
@@ -24,9 +24,9 @@
 
 #include <pthread.h>
 
-/* Where a record is. pack 0: nowhere. */
+/* Where a record is. pack 0: nowhere; frame: as in its head. */
 typedef struct srv_pack_place {
-	uint32_t pack, offset;
+	uint32_t pack, offset, frame;
 } srv_pack_place;
 
 typedef struct srv_pack_file {
@@ -52,10 +52,10 @@ enum {
 	SRV_PACK_DATA_MAX = 64 << 20   /* larger data is refused */
 };
 
-/* The space that a record takes. */
-static inline uint64_t srv_pack_room(uint64_t size)
+/* The space that a record of `size` bytes of data takes. */
+static inline uint64_t srv_pack_room(uint64_t size, uint32_t frame)
 {
-	return (SRV_PACK_HEAD + size + 7) & ~7ull;
+	return (SRV_PACK_HEAD + (frame > 0 ? frame : size) + 7) & ~7ull;
 }
 
 void srv_packs_init(srv_packs *packs);
@@ -63,13 +63,16 @@ void srv_packs_init(srv_packs *packs);
 bool srv_packs_open(srv_packs *packs, int dir_fd) HOB_MUST_CHECK;
 void srv_packs_release(srv_packs *packs);
 
-/* False, with errno, on failure; nothing of the record remains then. */
+/* Appends its frame to `out` if that is much smaller, otherwise nothing. */
+void srv_pack_compress(hob_bytes data, hob_buf *out);
+/* frame: what srv_pack_compress made of the data; NULL or empty: the data is kept as it is. False, with errno, on failure;
+ * nothing of the record remains then. */
 bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, hob_bytes data,
-					  srv_pack_place *out) HOB_MUST_CHECK;
+					  const hob_buf *frame, srv_pack_place *out) HOB_MUST_CHECK;
 
 typedef enum srv_pack_answer {
 	SRV_PACK_READ,
-	SRV_PACK_GONE,	/* there is no such record, or its file was removed */
+	SRV_PACK_GONE,	/* there is no such record, its file was removed, or its frame is damaged */
 	SRV_PACK_FAILED /* errno: reading failed */
 } srv_pack_answer;
 /* Reads `size` bytes into `out`. With `out` NULL, it only tests whether the record exists. */
@@ -81,6 +84,8 @@ typedef struct srv_pack_record {
 	hob_sha256 name;
 	srv_pack_place place;
 } srv_pack_record;
+/* Appends the record once more, as it lies. */
+srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, srv_pack_place *out);
 /* Calls `each` for every record of pack `only` (0: of all packs that are not retired), in the order of appending.
  * mend: cuts off what follows the last complete record of the newest pack, and appends to another pack if a record in between has
  * lost its end. `each` returns false to stop, and must not call
@@ -90,7 +95,7 @@ bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 
 /* The caller counts what it needs of each pack: reset to zero, then add one record of `size` bytes of data. */
 void srv_packs_want_none(srv_packs *packs);
-void srv_packs_want(srv_packs *packs, uint32_t pack, uint64_t size);
+void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
 /* The full pack with the least needed data, if that is less than half; 0: there is none. */
 uint32_t srv_packs_sparse(srv_packs *packs);
 /* Nothing in it is needed: it is no longer scanned. It stays until srv_packs_sweep, and before that the caller makes durable

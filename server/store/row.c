@@ -1,38 +1,10 @@
 #include "row.h"
 
-#include "row_dictionary.h"
+#include "compress.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <zstd.h>
 
-enum {
-	PLAIN = 0,
-	PACKED = 1,
-	DIGEST = 2,
-	LEVEL = 1,
-	WORTH_IT = 32,
-	TEXT_MAX = 64 << 20,
-	ITEMS_MAX = 1 << 20
-};
-
-/* ---- dictionaries: shared by all threads, for as long as the process runs */
-
-static ZSTD_CDict *to_pack;
-static ZSTD_DDict *to_unpack;
-
-static void make_dictionaries(void)
-{
-	to_pack = ZSTD_createCDict(row_dictionary, sizeof row_dictionary - 1, LEVEL);
-	to_unpack = ZSTD_createDDict(row_dictionary, sizeof row_dictionary - 1);
-}
-
-static bool have_dictionaries(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, make_dictionaries);
-	return to_pack && to_unpack;
-}
+enum { PLAIN = 0, PACKED = 1, DIGEST = 2, WORTH_IT = 32, TEXT_MAX = 64 << 20, ITEMS_MAX = 1 << 20 };
 
 /* ---- numbers and bytes */
 
@@ -140,19 +112,6 @@ static bool unfold(hob_str folded, hob_str digests, hob_arena *arena, hob_str *o
 	return true;
 }
 
-static bool compress(const hob_buf *folded, hob_buf *out)
-{
-	size_t bound = ZSTD_compressBound(folded->size), from = out->size;
-	ZSTD_CCtx *context = folded->failed || !have_dictionaries() ? NULL : ZSTD_createCCtx();
-	uint8_t *to = context ? hob_buf_grow(out, bound) : NULL;
-	size_t size = to ? ZSTD_compress_usingCDict(context, to, bound, folded->data, folded->size, to_pack) : 0;
-	ZSTD_freeCCtx(context);
-	if (!to || ZSTD_isError(size))
-		return false;
-	out->size = from + size;
-	return true;
-}
-
 static bool pack(hob_str text, hob_buf *out)
 {
 	if (text.len < WORTH_IT || text.len > TEXT_MAX || memchr(text.data, DIGEST, text.len))
@@ -162,7 +121,9 @@ static bool pack(hob_str text, hob_buf *out)
 	hob_buf_put(&packed, &(uint8_t){PACKED}, 1);
 	put_number(&packed, count);
 	hob_buf_put_str(&packed, hob_buf_str(&digests));
-	bool ok = !digests.failed && compress(&folded, &packed) && !packed.failed && packed.size < text.len;
+	bool ok = !folded.failed && !digests.failed &&
+			  srv_compress(hob_buf_bytes(&folded), SRV_ROW_DICTIONARY, &packed) && !packed.failed &&
+			  packed.size < text.len;
 	if (ok)
 		hob_buf_put_str(out, hob_buf_str(&packed));
 	hob_buf_release(&folded);
@@ -195,16 +156,13 @@ bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out)
 	if (!take_number(&rest, &count) || count > TEXT_MAX ||
 		!take_bytes(&rest, count * sizeof(hob_sha256), &digests))
 		return false;
-	unsigned long long full = ZSTD_getFrameContentSize(rest.data, rest.len);
-	if (full == ZSTD_CONTENTSIZE_ERROR || full == ZSTD_CONTENTSIZE_UNKNOWN || full > TEXT_MAX ||
-		!have_dictionaries())
+	hob_bytes frame = {(const uint8_t *)rest.data, rest.len};
+	size_t full;
+	if (!srv_compressed_size(frame, TEXT_MAX, &full))
 		return false;
 	char *folded = hob_arena_alloc(arena, full + 1, 1);
-	ZSTD_DCtx *context = folded ? ZSTD_createDCtx() : NULL;
-	size_t got = context ? ZSTD_decompress_usingDDict(context, folded, full, rest.data, rest.len, to_unpack)
-						 : SIZE_MAX;
-	ZSTD_freeDCtx(context);
-	return got == full && unfold((hob_str){folded, full}, digests, arena, out);
+	return folded && srv_decompress(frame, SRV_ROW_DICTIONARY, (uint8_t *)folded, full) &&
+		   unfold((hob_str){folded, full}, digests, arena, out);
 }
 
 /* ---- lists */

@@ -496,7 +496,7 @@ static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 		srv_store_bind_u64(statement, 3, entry.used_at_s);
 		srv_store_bind_u64(statement, 4, entry.suspect);
 		srv_store_bind_u64(statement, 5, entry.place.pack);
-		srv_store_bind_u64(statement, 6, entry.place.offset);
+		srv_store_bind_u64(statement, 6, (uint64_t)entry.place.frame << 32 | entry.place.offset);
 	}
 	return srv_store_run(store, statement, err);
 }
@@ -562,8 +562,9 @@ bool srv_store_blobs_load(srv_store *store, hob_error *err)
 		entry->size = srv_store_column_u64(rows, 1);
 		entry->used_at_s = entry->saved_at_s = (uint32_t)srv_store_column_u64(rows, 2);
 		entry->suspect = srv_store_column_u64(rows, 3) != 0;
-		entry->place = (srv_pack_place){(uint32_t)srv_store_column_u64(rows, 4),
-										(uint32_t)srv_store_column_u64(rows, 5)};
+		uint64_t place = srv_store_column_u64(rows, 5);
+		entry->place = (srv_pack_place){(uint32_t)srv_store_column_u64(rows, 4), (uint32_t)place,
+										(uint32_t)(place >> 32)};
 		store->blob_bytes += entry->size;
 	}
 	return ok;

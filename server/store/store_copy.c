@@ -1,6 +1,6 @@
 /* The record of each cook, compressed, in packs. A record that a power cut truncated or damaged fails its check. */
+#include "compress.h"
 #include "record.h"
-#include "record_dictionary.h"
 #include "store_internal.h"
 
 #include <dirent.h>
@@ -10,43 +10,27 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
-enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20, LEVEL = 1, DEAD_MIN = 256 };
+enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20, DEAD_MIN = 256 };
 
-/* ---- text and bytes: a fifth of every record is the same, and hexadecimal digits waste half their space */
+/* ---- text and bytes: most of every record is the same, and hexadecimal digits waste half their space */
 
-static bool shrink(const hob_buf *text, hob_buf *out)
+static bool is_record(uint32_t kind)
 {
-	size_t bound = ZSTD_compressBound(text->size);
-	uint8_t *bytes = malloc(bound);
-	ZSTD_CCtx *context = ZSTD_createCCtx();
-	size_t size = bytes && context
-					  ? ZSTD_compress_usingDict(context, bytes, bound, text->data, text->size,
-												record_dictionary, sizeof record_dictionary - 1, LEVEL)
-					  : 0;
-	bool ok = size > 0 && !ZSTD_isError(size);
-	if (ok)
-		hob_buf_put(out, bytes, size);
-	ZSTD_freeCCtx(context);
-	free(bytes);
-	return ok && !out->failed;
+	return kind == PACK_PLAIN_RECORD || kind == PACK_OLD_RECORD || kind == PACK_RECORD;
 }
 
-static bool grow(const uint8_t *bytes, size_t size, bool plain, hob_arena *arena, hob_str *out)
+static bool grow(hob_bytes frame, uint32_t kind, hob_arena *arena, hob_str *out)
 {
-	unsigned long long full = ZSTD_getFrameContentSize(bytes, size);
-	if (full == ZSTD_CONTENTSIZE_ERROR || full == ZSTD_CONTENTSIZE_UNKNOWN || full > COPY_BYTES_MAX)
+	srv_dictionary dictionary = kind == PACK_PLAIN_RECORD ? SRV_NO_DICTIONARY
+								: kind == PACK_OLD_RECORD ? SRV_OLD_RECORD_DICTIONARY
+														  : SRV_RECORD_DICTIONARY;
+	size_t full;
+	if (!srv_compressed_size(frame, COPY_BYTES_MAX, &full))
 		return false;
 	char *text = hob_arena_alloc(arena, full + 1, 1);
-	ZSTD_DCtx *context = ZSTD_createDCtx();
-	size_t got = text && context
-					 ? ZSTD_decompress_usingDict(context, text, full, bytes, size, record_dictionary,
-												 plain ? 0 : sizeof record_dictionary - 1)
-					 : 0;
-	ZSTD_freeDCtx(context);
 	*out = (hob_str){text, full};
-	return text && got == full;
+	return text && srv_decompress(frame, dictionary, (uint8_t *)text, full);
 }
 
 /* ---- where each record is; record_lock is held */
@@ -89,13 +73,13 @@ bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *e
 	hob_buf text = {0}, packed = {0};
 	record_place at = {.kind = PACK_RECORD};
 	srv_record_print(recipe, &text);
-	bool ok = !text.failed && shrink(&text, &packed);
+	bool ok = !text.failed && srv_compress(hob_buf_bytes(&text), SRV_RECORD_DICTIONARY, &packed);
 	if (!ok)
 		hob_fail(err, MEMORY, "no memory left for the record of a cook");
 	pthread_mutex_lock(&store->record_lock);
-	ok = ok &&
-		 (srv_packs_append(&store->records, PACK_RECORD, &recipe->key, hob_buf_bytes(&packed), &at.place) ||
-		  srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
+	ok = ok && (srv_packs_append(&store->records, PACK_RECORD, &recipe->key, hob_buf_bytes(&packed), NULL,
+								 &at.place) ||
+				srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
 	at.size = (uint32_t)packed.size;
 	if (ok && store->records_read && !set_place(store, &recipe->key, &at))
 		forget_places(store);
@@ -134,7 +118,7 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 
 static bool note_place(void *user, const srv_pack_record *record)
 {
-	return (record->kind != PACK_RECORD && record->kind != PACK_PLAIN_RECORD) ||
+	return !is_record(record->kind) ||
 		   set_place(user, &record->name, &(record_place){record->place, record->size, record->kind});
 }
 
@@ -151,7 +135,7 @@ static bool read_packed(srv_store *store, const hob_sha256 *key, const record_pl
 	uint8_t *bytes = malloc((size_t)at->size + 1);
 	bool ok = bytes &&
 			  srv_packs_read(&store->records, at->place, at->kind, key, bytes, at->size) == SRV_PACK_READ &&
-			  grow(bytes, at->size, at->kind == PACK_PLAIN_RECORD, arena, out);
+			  grow((hob_bytes){bytes, at->size}, at->kind, arena, out);
 	free(bytes);
 	return ok;
 }
@@ -273,8 +257,8 @@ static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, s
 			bytes ? srv_packs_read(&store->records, at->place, at->kind, &keys[i], bytes, at->size)
 				  : SRV_PACK_FAILED;
 		ok = answer == SRV_PACK_GONE ||
-			 (answer == SRV_PACK_READ &&
-			  srv_packs_append(&store->records, at->kind, &keys[i], (hob_bytes){bytes, at->size}, &place));
+			 (answer == SRV_PACK_READ && srv_packs_append(&store->records, at->kind, &keys[i],
+														  (hob_bytes){bytes, at->size}, NULL, &place));
 		if (answer == SRV_PACK_GONE)
 			srv_digest_map_remove(&store->record_places, &keys[i]);
 		else if (ok)

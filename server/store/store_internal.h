@@ -5,7 +5,7 @@
  *   store_index.c   what the index holds at open; rebuilding it from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
- *   store_pack.c    small blobs, many in a file;  pack.c  such files
+ *   store_pack.c    small blobs, many in a file;  pack.c  such files;  compress.c  zstd
  *   store_recipe.c  recipe rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
@@ -222,8 +222,8 @@ bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- packed blobs: store_pack.c ---- */
 
-/* PACK_PLAIN_RECORD: compressed without a dictionary. */
-enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_RECORD = 3 };
+/* Records are compressed without a dictionary, with the old one or with the newest one. */
+enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_OLD_RECORD = 3, PACK_RECORD = 4 };
 /* Updates the table, with blob_lock held: a blob of `size` bytes is known, or larger than before; it is forgotten; it is
  * damaged. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,

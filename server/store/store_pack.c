@@ -13,10 +13,12 @@
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err)
 {
 	srv_pack_place place;
+	hob_buf frame = {0};
 	bool ok = true;
+	srv_pack_compress(bytes, &frame);
 	pthread_mutex_lock(&store->blob_lock);
 	if (!srv_store_table_has(store, digest)) {
-		ok = srv_packs_append(&store->packs, PACK_BLOB, digest, bytes, &place) ||
+		ok = srv_packs_append(&store->packs, PACK_BLOB, digest, bytes, &frame, &place) ||
 			 srv_store_fail_errno(err, errno, "write a blob in", store->dir);
 		blob_entry *entry = ok ? srv_store_table_add(store, digest, bytes.size, place) : NULL;
 		if (entry) {
@@ -27,6 +29,7 @@ bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes by
 		}
 	}
 	pthread_mutex_unlock(&store->blob_lock);
+	hob_buf_release(&frame);
 	return ok;
 }
 
@@ -143,16 +146,12 @@ static bool list_wanted(void *user, const srv_pack_record *record)
 	return true;
 }
 
-static bool move_record(srv_store *store, const srv_pack_record *record, uint8_t *data)
+static bool move_record(srv_store *store, const srv_pack_record *record)
 {
 	srv_pack_place place;
 	blob_entry *entry = srv_digest_map_find(&store->blobs, &record->name);
-	srv_pack_answer answer =
-		srv_packs_read(&store->packs, record->place, PACK_BLOB, &record->name, data, record->size);
-	if (answer != SRV_PACK_READ)
+	if (srv_packs_copy(&store->packs, record, &place) != SRV_PACK_READ)
 		return false; /* opening it will fail and report */
-	if (!srv_packs_append(&store->packs, PACK_BLOB, &record->name, (hob_bytes){data, record->size}, &place))
-		return false;
 	uint32_t used_at_s = entry->used_at_s;
 	entry = srv_store_table_add(store, &record->name, record->size, place);
 	entry->used_at_s = used_at_s;
@@ -169,7 +168,7 @@ static uint32_t find_sparse(srv_store *store)
 		if (!entry)
 			break;
 		if (entry->place.pack > 0)
-			srv_packs_want(&store->packs, entry->place.pack, entry->size);
+			srv_packs_want(&store->packs, entry->place, entry->size);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return srv_packs_sparse(&store->packs);
@@ -179,17 +178,15 @@ void srv_store_packs_shrink(srv_store *store)
 {
 	uint32_t pack = find_sparse(store);
 	wanted_list list = {.store = store};
-	uint8_t *data = pack > 0 ? malloc(SRV_PACK_BYTES_MAX) : NULL;
-	if (!data)
+	if (pack == 0)
 		return;
 	pthread_mutex_lock(&store->blob_lock);
 	bool ok = srv_packs_scan(&store->packs, pack, false, list_wanted, &list);
 	for (size_t i = 0; i < list.count && ok; i++)
-		ok = list.items[i].size <= SRV_PACK_BYTES_MAX && move_record(store, &list.items[i], data);
+		ok = list.items[i].size <= SRV_PACK_BYTES_MAX && move_record(store, &list.items[i]);
 	/* It can be removed when the moved data is durable: see srv_store_sync. */
 	if (ok)
 		srv_packs_retire(&store->packs, pack);
 	pthread_mutex_unlock(&store->blob_lock);
 	free(list.items);
-	free(data);
 }

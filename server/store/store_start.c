@@ -179,14 +179,17 @@ static bool read_blobs(srv_store *store, const start_head *head)
 	if (!srv_digest_map_reserve(&store->blobs, head->blob_capacity))
 		return false;
 	start->at = head->blobs_at;
+	uint64_t base_s = (uint64_t)head->base_ms / 1000;
 	for (uint64_t i = 0; i < head->blobs; i++) {
 		hob_sha256 digest;
 		if (i + AHEAD < head->blobs)
 			srv_digest_map_prefetch(&store->blobs, digests + (i + AHEAD) * sizeof digest);
 		memcpy(digest.bytes, digests + i * sizeof digest, sizeof digest);
 		uint64_t size = take_number(start);
-		uint32_t used = (uint32_t)take_number(start), saved = (uint32_t)take_difference(start, used);
-		uint32_t pack = (uint32_t)take_number(start), offset = (uint32_t)take_number(start);
+		uint32_t used = (uint32_t)take_difference(start, base_s),
+				 saved = (uint32_t)take_difference(start, used);
+		uint32_t pack = (uint32_t)take_number(start), offset = (uint32_t)take_number(start) * 8,
+				 frame = pack > 0 ? (uint32_t)take_number(start) : 0;
 		blob_entry *entry = srv_digest_map_put(&store->blobs, &digest, &fresh);
 		if (!entry)
 			return false;
@@ -194,7 +197,7 @@ static bool read_blobs(srv_store *store, const start_head *head)
 							  .used_at_s = used,
 							  .saved_at_s = saved,
 							  .suspect = size & 1,
-							  .place = {pack, offset}};
+							  .place = {pack, offset, frame}};
 		store->blob_bytes += size >> 1;
 	}
 	return true;

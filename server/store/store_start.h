@@ -8,7 +8,7 @@
 
 #include "store_internal.h"
 
-enum { START_FORMAT = 4 };
+enum { START_FORMAT = 5 };
 
 typedef struct start_head {
 	char magic[8];

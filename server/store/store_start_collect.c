@@ -258,10 +258,12 @@ static void put_assets(writer *w)
 static void put_blob(writer *w, const blob_entry *entry)
 {
 	put_number(&w->blobs, entry->size << 1 | entry->suspect);
-	put_number(&w->blobs, entry->used_at_s);
+	put_difference(&w->blobs, (uint64_t)w->head.base_ms / 1000, entry->used_at_s);
 	put_difference(&w->blobs, entry->used_at_s, entry->saved_at_s);
 	put_number(&w->blobs, entry->place.pack);
-	put_number(&w->blobs, entry->place.offset);
+	put_number(&w->blobs, entry->place.offset / 8);
+	if (entry->place.pack > 0)
+		put_number(&w->blobs, entry->place.frame);
 }
 
 static void put_blobs(srv_store *store, writer *w)

@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,7 @@ class Answer:
 
 
 class KeptBlob:
-    """The bytes of one blob in a cache folder: a file of their own, or a part of a pack (server/store/pack.h)."""
+    """The bytes that keep one blob in a cache folder: a file of their own, or a part of a pack (server/store/pack.h)."""
 
     def __init__(self, path, head=None, size=None):
         self.path, self.head = path, head
@@ -94,7 +95,8 @@ def kept_blobs(cache):
     for pack in sorted((pathlib.Path(cache) / "packs").glob("*.pack")):
         data, at = pack.read_bytes(), 0
         while (at := data.find(b"HobP\1\0\0\0", at)) >= 0:
-            size = int.from_bytes(data[at + 8:at + 12], "little")
+            size, frame = struct.unpack_from("<II", data, at + 8)
+            size = frame or size  # what lies there: the blob, or its zstd frame
             found[data[at + 16:at + 48].hex()] = KeptBlob(pack, at, size)
             at += 56 + (size + 7) // 8 * 8
     for path in (pathlib.Path(cache) / "blobs").glob("??/*"):
@@ -403,7 +405,6 @@ def bumpy_grid(side, height=0.1):
 
 
 def png(red, green, blue, side=4):
-    import struct
     import zlib
 
     def chunk(kind, data):
@@ -416,7 +417,6 @@ def png(red, green, blue, side=4):
 
 def png_pixels(data):
     """Rows of RGBA bytes of a PNG of 8 bits without interlacing."""
-    import struct
     import zlib
 
     width, height = struct.unpack(">II", data[16:24])

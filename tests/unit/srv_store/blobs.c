@@ -275,6 +275,7 @@ static void file_that_may_not_grow_is_disk_full(void **state)
 	hob_sha256 digest;
 	struct rlimit before, small = {64 << 10, 0};
 	static uint8_t big[200 << 10];
+	make_noise(1, big, sizeof big);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small.rlim_max = before.rlim_max;
 	signal(SIGXFSZ, SIG_IGN);

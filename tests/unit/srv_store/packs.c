@@ -1,3 +1,5 @@
+#include "server/store/compress.h"
+#include "server/store/record.h"
 #include "server/store/store_internal.h"
 #include "store_support.h"
 
@@ -55,11 +57,11 @@ static void write_marker(void *dir, const char *boot)
 	fclose(marker);
 }
 
-static void make_item(uint32_t i, uint8_t out[ITEM_BYTES])
+/* Noise and then `zeros` zeros, which decide how well it can be compressed. */
+static void make_item(uint32_t i, uint32_t zeros, uint8_t out[ITEM_BYTES])
 {
-	for (uint32_t at = 0; at < ITEM_BYTES; at++)
-		out[at] = (uint8_t)(i * 2654435761u >> at % 24) ^ (uint8_t)at;
-	memcpy(out, &i, sizeof i);
+	memset(out, 0, ITEM_BYTES);
+	make_noise(i, out, ITEM_BYTES - zeros);
 }
 
 /* The bytes of the head are as pack.h says, checked by hand. */
@@ -75,6 +77,101 @@ static void record_lies_as_written_down(void **state)
 	assert_memory_equal(bytes, "HobP\1\0\0\0\3\0\0\0\0\0\0\0", 16);
 	assert_memory_equal(bytes + 16, digest.bytes, 32);
 	assert_memory_equal(bytes + 56, "abc\0\0\0\0\0", 8);
+	srv_store_close(store);
+}
+
+/* The second is smaller as a frame, the first is not. */
+static void a_blob_is_compressed_if_that_makes_it_smaller(void **state)
+{
+	uint8_t items[2][ITEM_BYTES], bytes[2 * ITEM_BYTES] = {0};
+	hob_sha256 digests[2], told[2];
+	size_t first = SRV_PACK_HEAD + ITEM_BYTES, frame;
+	srv_store *store = open_store(*state, 0);
+	for (int i = 0; i < 2; i++) {
+		make_item((uint32_t)i, i == 0 ? 10 : 1000, items[i]);
+		digests[i] = put_bytes_blob(store, items[i], ITEM_BYTES);
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			read_back(store, &digests[i], items[i], ITEM_BYTES);
+			assert_true(srv_blob_exists(store, &digests[i]) && srv_blob_verify(store, &digests[i]));
+		}
+		srv_store_close(store);
+		if (round == 1) { /* only the pack is left */
+			unlink(folder_at(*state, "cache/index.db"));
+			unlink(folder_at(*state, "cache/index.start"));
+			write_marker(*state, "another");
+		}
+		store = open_store(*state, 0);
+	}
+	srv_store_close(store);
+	FILE *file = fopen(pack_path(*state, 1), "rb");
+	assert_non_null(file);
+	size_t size = fread(bytes, 1, sizeof bytes, file);
+	fclose(file);
+	assert_memory_equal(bytes, "HobP\1\0\0\0\xb8\x0b\0\0\0\0\0\0", 16);
+	assert_memory_equal(bytes + first, "HobP\1\0\0\0\xb8\x0b\0\0", 12);
+	frame = bytes[first + 12] | (size_t)bytes[first + 13] << 8;
+	assert_memory_equal(bytes + first + SRV_PACK_HEAD, "\x28\xb5\x2f\xfd", 4);
+	assert_in_range(frame, 2000, 2100);
+	assert_int_equal(size, (first + SRV_PACK_HEAD + frame + 7) / 8 * 8);
+	for (size_t at = 0; at < frame; at += 97) {
+		char byte = (char)(bytes[first + SRV_PACK_HEAD + at] ^ 0x40);
+		damage(pack_path(*state, 1), (off_t)(first + SRV_PACK_HEAD + at), &byte, 1);
+		store = open_store(*state, 0);
+		if (srv_blob_check(store, &digests[1], false)) { /* a bit that means nothing */
+			read_back(store, &digests[1], items[1], ITEM_BYTES);
+		} else {
+			assert_false(srv_blob_verify(store, &digests[1]));
+			assert_int_equal(srv_store_take_damaged(store, told, 2), 1);
+			assert_memory_equal(&told[0], &digests[1], sizeof told[0]);
+		}
+		put_bytes_blob(store, items[1], ITEM_BYTES);
+		read_back(store, &digests[1], items[1], ITEM_BYTES);
+		srv_store_close(store);
+		file = fopen(pack_path(*state, 1), "wb");
+		assert_int_equal(fwrite(bytes, 1, size, file), size);
+		fclose(file);
+		unlink(folder_at(*state, "cache/index.db"));
+		unlink(folder_at(*state, "cache/index.start"));
+		write_marker(*state, "another");
+	}
+}
+
+/* Blobs that are not compressed, and records with the former dictionary. */
+static void what_an_earlier_version_packed_is_read(void **state)
+{
+	static const uint8_t zeros[ITEM_BYTES];
+	hob_bytes bytes = {zeros, sizeof zeros};
+	srv_store *store = open_store(*state, 0);
+	srv_recipe_output output = {HOB_STR("meshes"), hob_sha256_of(bytes), sizeof zeros};
+	srv_recipe recipe = {.key = {{1}},
+						 .lookup = {{2}},
+						 .ingredients = HOB_STR("{\"a\":1}"),
+						 .output_count = 1,
+						 .outputs = &output};
+	srv_recipe found;
+	hob_buf text = {0}, packed = {0};
+	hob_arena arena;
+	hob_error err;
+	srv_pack_place place;
+	srv_record_print(&recipe, &text);
+	assert_true(srv_compress(hob_buf_bytes(&text), SRV_OLD_RECORD_DICTIONARY, &packed));
+	assert_true(srv_packs_append(&store->packs, PACK_BLOB, &output.digest, bytes, NULL, &place));
+	assert_true(srv_packs_append(&store->records, PACK_OLD_RECORD, &recipe.key, hob_buf_bytes(&packed), NULL,
+								 &place));
+	srv_store_close(store);
+	unlink(folder_at(*state, "cache/index.db"));
+	unlink(folder_at(*state, "cache/index.start"));
+	write_marker(*state, "another");
+	store = open_store(*state, 0);
+	read_back(store, &output.digest, zeros, sizeof zeros);
+	hob_arena_init(&arena, 1 << 20);
+	assert_ok(srv_store_recipe(store, &recipe.key, &arena, &found, &err), &err);
+	assert_true(hob_str_equal(found.ingredients, recipe.ingredients) && found.output_count == 1);
+	hob_arena_release(&arena);
+	hob_buf_release(&text);
+	hob_buf_release(&packed);
 	srv_store_close(store);
 }
 
@@ -247,13 +344,13 @@ static void changed_byte_is_found_at_the_next_open(void **state)
 /* Full packs that lost most of what they held shrink, and nothing that is wanted goes, whatever stop follows. */
 static void evicted_room_is_given_back(void **state)
 {
-	enum { MANY = 12000 };
+	enum { MANY = 14000, ZEROS = 500 };
 	static hob_sha256 digests[MANY];
 	static uint8_t item[ITEM_BYTES];
 	srv_store *store = open_store(*state, 0);
 	hob_error err;
 	for (uint32_t i = 0; i < MANY; i++) {
-		make_item(i, item);
+		make_item(i, ZEROS, item);
 		digests[i] = put_bytes_blob(store, item, sizeof item);
 	}
 	uint64_t before = pack_bytes(&store->packs);
@@ -272,7 +369,7 @@ static void evicted_room_is_given_back(void **state)
 	assert_true(pack_bytes(&store->packs) < before / 2);
 	for (int turn = 0; turn < 2; turn++) {
 		for (uint32_t i = 0; i < MANY; i++) {
-			make_item(i, item);
+			make_item(i, ZEROS, item);
 			if (i % 8 == 0)
 				read_back(store, &digests[i], item, sizeof item);
 			else
@@ -345,8 +442,8 @@ static void cut_record_swallows_no_later_one(void **state)
 	int dir = open(folder_at(*state, "packs"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	srv_packs_init(&packs);
 	assert_true(srv_packs_open(&packs, dir));
-	assert_true(srv_packs_append(&packs, 0, &names[CUT], (hob_bytes){data, DATA}, &place));
-	assert_true(srv_packs_append(&packs, 0, &names[GOOD], (hob_bytes){data, 1}, &place));
+	assert_true(srv_packs_append(&packs, 0, &names[CUT], (hob_bytes){data, DATA}, NULL, &place));
+	assert_true(srv_packs_append(&packs, 0, &names[GOOD], (hob_bytes){data, 1}, NULL, &place));
 	int file = openat(dir, "00000001.pack", O_RDWR | O_CLOEXEC);
 	assert_int_equal(pread(file, bytes, sizeof bytes, 0), WHOLE + HEAD);
 	assert_int_equal(pwrite(file, bytes + WHOLE, HEAD, HEAD), HEAD);
@@ -354,7 +451,7 @@ static void cut_record_swallows_no_later_one(void **state)
 	close(file);
 	assert_true(srv_packs_open(&packs, dir));
 	assert_true(srv_packs_scan(&packs, 0, true, count_named, found));
-	assert_true(srv_packs_append(&packs, 0, &names[NEW], (hob_bytes){data, DATA}, &place));
+	assert_true(srv_packs_append(&packs, 0, &names[NEW], (hob_bytes){data, DATA}, NULL, &place));
 	assert_true(srv_packs_scan(&packs, 0, false, count_named, found));
 	assert_int_equal(found[CUT], 0);
 	assert_int_equal(found[GOOD], 2);
@@ -368,6 +465,8 @@ int main(void)
 	test_pack_max = 4096;
 	const struct CMUnitTest tests[] = {
 		store_test(record_lies_as_written_down),
+		store_test(a_blob_is_compressed_if_that_makes_it_smaller),
+		store_test(what_an_earlier_version_packed_is_read),
 		store_test(small_blobs_share_a_file_and_large_ones_have_their_own),
 		store_test(writer_decides_by_what_came),
 		store_test(unclean_stop_finds_all_whole_records),

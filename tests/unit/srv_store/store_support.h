@@ -37,6 +37,16 @@ static inline int remove_dir(void **state)
 	return 0;
 }
 
+/* Bytes that cannot be compressed. */
+static inline void make_noise(uint32_t seed, void *out, size_t size)
+{
+	uint8_t *to = out;
+	for (size_t i = 0; i < size; i++) {
+		seed = seed * 1664525 + 1013904223;
+		to[i] = (uint8_t)(seed >> 24);
+	}
+}
+
 /* Of the stores that tests open. */
 static uint64_t test_pack_max;
 
