@@ -1,4 +1,4 @@
-#include "base.h"
+#include "arena_drop.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct hob_arena_block {
 	size_t touched; /* bytes that were ever allocated; everything after them is still zero */
 } block_t;
 
-enum { BLOCK_MIN = 16384, BLOCK_MAX = 8 << 20, BLOCK_ALIGN = 64 };
+enum { BLOCK_MIN = 16384, BLOCK_ALIGN = 64 };
 
 static uint8_t *memory_of(block_t *block)
 {
@@ -44,8 +44,8 @@ void hob_arena_release(hob_arena *arena)
 static bool add_block(hob_arena *arena, size_t size)
 {
 	size_t capacity = arena->block ? arena->block->capacity * 2 : BLOCK_MIN;
-	if (capacity > BLOCK_MAX)
-		capacity = BLOCK_MAX;
+	if (capacity > HOB_ARENA_BLOCK)
+		capacity = HOB_ARENA_BLOCK;
 	if (capacity < size)
 		capacity = size;
 	size_t total;
@@ -107,6 +107,22 @@ void hob_arena_restore(hob_arena *arena, hob_arena_mark mark)
 	arena->used = mark.used;
 }
 
+size_t hob_arena_drop(hob_arena *arena, const void *memory)
+{
+	for (block_t **at = &arena->block; *at; at = &(*at)->older) {
+		block_t *block = *at;
+		/* Larger ones than usual hold one allocation each. */
+		if (block->capacity <= HOB_ARENA_BLOCK || memory_of(block) != memory)
+			continue;
+		size_t size = block->capacity;
+		*at = block->older;
+		arena->used -= size;
+		free(block);
+		return size;
+	}
+	return 0;
+}
+
 hob_str hob_arena_str(hob_arena *arena, hob_str s)
 {
 	char *copy = s.len < SIZE_MAX ? hob_arena_alloc(arena, s.len + 1, 1) : NULL;
@@ -162,7 +178,8 @@ uint8_t *hob_buf_grow(hob_buf *buf, size_t size)
 		return NULL;
 	}
 	if (need > buf->capacity || !buf->data) {
-		size_t capacity = buf->capacity < 128 ? 128 : buf->capacity;
+		/* What is empty gets what it needs: a file is put into a buffer at once. */
+		size_t capacity = buf->capacity > 0 ? buf->capacity : need > 128 ? need : 128;
 		while (capacity < need)
 			if (!hob_mul(capacity, 2, &capacity))
 				capacity = need;

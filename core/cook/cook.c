@@ -1,10 +1,10 @@
 #include "cook.h"
 
 #include "budget.h"
+#include "cook_memory.h"
 #include "report.h"
 
 #include "../animation/animation.h"
-#include "../base/limits.h"
 #include "../formats/pack_write.h"
 #include "../import/importer.h"
 #include "../material/material_bake.h"
@@ -21,17 +21,9 @@
 
 #include <stdlib.h>
 
-/* Owns all that a result refers to; result.arena is its first member. */
-typedef struct cook_memory {
-	hob_arena result, scratch;
-	hob_arena *mesh_result, *mesh_scratch; /* by thread */
-	uint32_t thread_count;
-	hob_buf packed[4], report;
-} cook_memory;
-
 typedef struct cook {
 	const hob_cook_request *request;
-	cook_memory *memory;
+	hob_cook_memory *memory;
 	hob_notes *notes;
 	hob_io io; /* request->io, and records which names are asked for */
 	hob_str stem;
@@ -46,7 +38,8 @@ typedef struct cook {
 	hob_baked_texture *textures;
 	uint32_t texture_count;
 	hob_report report;
-	uint32_t lod_max; /* of the settings, or less where memory ends */
+	uint32_t lod_max;					  /* of the settings, or less where memory ends */
+	uint32_t mesh_notes, mesh_note_count; /* those of the bake among `notes` */
 } cook;
 
 static void stage(cook *c, const char *name, float done)
@@ -346,7 +339,7 @@ static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
 static bool bake_meshes(cook *c, hob_error *err)
 {
 	const hob_settings *s = &c->request->settings;
-	cook_memory *memory = c->memory;
+	hob_cook_memory *memory = c->memory;
 	uint32_t count = c->model.mesh_count, threads = memory->thread_count;
 	hob_arena_mark mark = hob_arena_save(&memory->scratch);
 	mesh_job job = {.c = c,
@@ -385,11 +378,13 @@ static bool bake_meshes(cook *c, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		if (job.twin[i] != i && !copy_twin(c, i, job.twin[i], err))
 			return false;
+	c->mesh_notes = c->notes->count;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t n = 0; job.notes[i] && n < job.notes[i]->count; n++) {
 			const hob_note *note = &job.notes[i]->items[n];
 			hob_note_add(c->notes, note->level, note->code.data, "%.*s", HOB_FMT(note->text));
 		}
+	c->mesh_note_count = c->notes->count - c->mesh_notes;
 	hob_arena_restore(&memory->scratch, mark);
 	uint32_t *skins = HOB_NEW(&memory->result, uint32_t, count);
 	if (!skins)
@@ -398,11 +393,6 @@ static bool bake_meshes(cook *c, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		c->meshes[i].skin = skins[i];
 	return true;
-}
-
-static size_t memory_limit(const hob_cook_request *request)
-{
-	return request->memory_limit ? request->memory_limit : (size_t)HOB_LIMIT_COOK_ARENA_BYTES;
 }
 
 static bool can_have_levels(const cook *c)
@@ -414,10 +404,30 @@ static bool can_have_levels(const cook *c)
 	return can && c->lod_max > 1 && c->request->profile != HOB_PROFILE_PREVIEW;
 }
 
+static void note_short(cook *c)
+{
+	c->lod_max = 1;
+	hob_note_add(
+		c->notes, HOB_NOTE_WARNING, "cook.no-levels",
+		"levels of detail are left out: with them the cook needs more memory than its limit of %zu MiB; "
+		"raise cook.memory_limit (--memory), or set lods.max to 1",
+		hob_cook_memory_limit(c->request) >> 20);
+}
+
+/* What the bake that failed has said is said again by the next one. */
+static void forget_mesh_notes(cook *c)
+{
+	hob_notes *notes = c->notes;
+	uint32_t end = c->mesh_notes + c->mesh_note_count;
+	memmove(notes->items + c->mesh_notes, notes->items + end, (notes->count - end) * sizeof *notes->items);
+	notes->count -= c->mesh_note_count;
+	c->mesh_note_count = 0;
+}
+
 /* Where memory has ended, the full meshes alone, if that helps. */
 static bool bake_without_levels(cook *c, hob_error *err)
 {
-	cook_memory *memory = c->memory;
+	hob_cook_memory *memory = c->memory;
 	if (err->code != HOB_ERR_MEMORY || !can_have_levels(c))
 		return false;
 	for (uint32_t i = 0; i < memory->thread_count; i++) {
@@ -426,13 +436,37 @@ static bool bake_without_levels(cook *c, hob_error *err)
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
 		hob_buf_release(&memory->packed[i]);
-	c->lod_max = 1;
-	hob_note_add(
-		c->notes, HOB_NOTE_WARNING, "cook.no-levels",
-		"levels of detail are left out: with them the cook needs more memory than its limit of %zu MiB; "
-		"raise cook.memory_limit (--memory), or set lods.max to 1",
-		memory_limit(c->request) >> 20);
+	forget_mesh_notes(c);
+	note_short(c);
 	return bake_meshes(c, err);
+}
+
+/* Levels that cannot fit are not begun: a model that large would be baked for minutes in vain. */
+static bool bake_levels(cook *c, hob_error *err)
+{
+	uint64_t need = hob_cook_memory_of_levels(&c->model, c->lod_max, c->request->settings.lod_ratio);
+	if (can_have_levels(c) && !hob_cook_memory_has(hob_cook_memory_limit(c->request), need))
+		note_short(c);
+	return bake_meshes(c, err) || bake_without_levels(c, err);
+}
+
+/* Gives back what a large model was imported into, before its file is written beside it. Its levels cannot be left out afterwards,
+ * so that is done first where there is no room for the file. */
+static bool make_room(cook *c, hob_error *err)
+{
+	enum { LARGE = 32 << 20 };
+	uint64_t held = 0, packed = hob_pack_meshes_size(c->meshes, c->model.mesh_count);
+	for (uint32_t i = 0; i < c->model.mesh_count; i++)
+		held += 12ull * c->model.meshes[i].vertex_count + 4ull * c->model.meshes[i].index_count;
+	if (held < LARGE)
+		return true;
+	size_t limit = hob_cook_memory_limit(c->request);
+	bool fits = hob_cook_memory_has(limit, packed > held ? packed - held : 0);
+	if (!fits && can_have_levels(c) && !hob_fail_memory(err, &c->memory->result, "the packed file") &&
+		!bake_without_levels(c, err))
+		return false;
+	hob_model_drop_geometry(&c->model, &c->memory->result);
+	return true;
 }
 
 /* ---- the other parts */
@@ -584,7 +618,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 		hob_model_drop_unused_uvs(&c->model);
 
 	stage(c, "meshes", 0.25f);
-	if (!bake_meshes(c, err) && !bake_without_levels(c, err))
+	if (!bake_levels(c, err))
 		return false;
 	if (!hob_scene_bake(&c->model, c->meshes, result, scratch, &c->scene, err))
 		return false;
@@ -602,60 +636,19 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	if (!check_portability(c, err))
 		return false;
 
+	if (!make_room(c, err))
+		return false;
 	stage(c, "write", 0.95f);
 	if (!pack_outputs(c, err) && !(bake_without_levels(c, err) && pack_outputs(c, err)))
 		return false;
-	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(memory_limit(c->request) >> 20) : 0;
+	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(hob_cook_memory_limit(c->request) >> 20) : 0;
 	stage(c, "", 1.0f);
 	return list_outputs(c, out, err);
 }
 
-static void memory_free(cook_memory *memory)
-{
-	if (!memory)
-		return;
-	for (uint32_t i = 0; i < memory->thread_count; i++) {
-		if (memory->mesh_result)
-			hob_arena_release(&memory->mesh_result[i]);
-		if (memory->mesh_scratch)
-			hob_arena_release(&memory->mesh_scratch[i]);
-	}
-	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
-		hob_buf_release(&memory->packed[i]);
-	hob_buf_release(&memory->report);
-	free(memory->mesh_result);
-	free(memory->mesh_scratch);
-	hob_arena_release(&memory->scratch);
-	hob_arena_release(&memory->result);
-	free(memory);
-}
-
-static cook_memory *memory_new(const hob_cook_request *request)
-{
-	cook_memory *memory = calloc(1, sizeof *memory);
-	if (!memory)
-		return NULL;
-	size_t limit = memory_limit(request);
-	memory->thread_count =
-		request->parallel && request->parallel->threads > 1 ? request->parallel->threads : 1;
-	memory->mesh_result = calloc(memory->thread_count, sizeof(hob_arena));
-	memory->mesh_scratch = calloc(memory->thread_count, sizeof(hob_arena));
-	hob_arena_init(&memory->result, limit);
-	hob_arena_init(&memory->scratch, limit);
-	for (uint32_t i = 0; memory->mesh_result && memory->mesh_scratch && i < memory->thread_count; i++) {
-		hob_arena_init(&memory->mesh_result[i], limit);
-		hob_arena_init(&memory->mesh_scratch[i], limit);
-	}
-	if (!memory->mesh_result || !memory->mesh_scratch) {
-		memory_free(memory);
-		return NULL;
-	}
-	return memory;
-}
-
 bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *err)
 {
-	cook_memory *memory = memory_new(request);
+	hob_cook_memory *memory = hob_cook_memory_new(request);
 	if (!memory)
 		return hob_fail(err, MEMORY, "no memory left to begin a cook");
 	hob_cook_result result = {.arena = &memory->result};
@@ -666,7 +659,7 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
 	c.io = (hob_io){&c, listening_read, listening_find, listening_left, NULL};
 	if (!run(&c, &result, err)) {
-		memory_free(memory);
+		hob_cook_memory_free(memory);
 		return false;
 	}
 	*out = result;
@@ -677,6 +670,6 @@ void hob_cook_result_release(hob_cook_result *result)
 {
 	if (!result || !result->arena)
 		return;
-	memory_free((cook_memory *)result->arena);
+	hob_cook_memory_free((hob_cook_memory *)result->arena);
 	*result = (hob_cook_result){0};
 }

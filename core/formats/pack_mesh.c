@@ -523,3 +523,17 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		w.b.ver_minor = 4;
 	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }
+
+uint64_t hob_pack_meshes_size(const hob_baked_mesh *meshes, uint32_t count)
+{
+	uint64_t size = 0;
+	for (uint32_t m = 0; m < count; m++) {
+		const hob_baked_mesh *mesh = &meshes[m];
+		if (mesh->is_copy)
+			continue;
+		size += (is_narrow(mesh) ? 2ull : 4ull) * mesh->index_count;
+		for (uint32_t s = 0; s < mesh->stream_count; s++)
+			size += (uint64_t)mesh->streams[s].stride * mesh->mesh.vertex_count;
+	}
+	return size;
+}

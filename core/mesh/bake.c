@@ -1,4 +1,5 @@
 #include "bake.h"
+#include "../base/arena_drop.h"
 #include "clusters.h"
 #include "influences.h"
 #include "lod_chunks.h"
@@ -20,6 +21,7 @@ typedef struct bake {
 	hob_mesh mesh; /* the source as changed so far; arrays borrowed from it or in scratch */
 	uint32_t flags;
 	hob_arena *result, *scratch;
+	hob_arena welded; /* the mesh's indices as welded, until the levels have their place */
 	hob_notes *notes;
 	hob_error *err;
 } bake_t;
@@ -210,7 +212,7 @@ static bool weld_with(bake_t *b, hob_arena *passing)
 	hob_vertex_array *arrays = HOB_NEW(passing, hob_vertex_array, array_count);
 	uint32_t *remap = HOB_NEW(passing, uint32_t, m->vertex_count),
 			 *from = HOB_NEW(passing, uint32_t, m->vertex_count);
-	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, m->index_count);
+	uint32_t *indices = HOB_NEW(&b->welded, uint32_t, m->index_count);
 	void *memory = hob_arena_alloc(passing, hob_weld_scratch_size(m->vertex_count), 8);
 	if (!arrays || !remap || !from || !indices || !memory)
 		return short_of_memory(b, "welding");
@@ -342,8 +344,8 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 	if (m->topology != HOB_TRIANGLES)
 		return true;
 	hob_order_effort effort = o->preview ? HOB_ORDER_FAST : o->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST;
-	if (!o->keep_order &&
-		!hob_order_triangles(levels[0].indices, m->index_count, m->position, m->vertex_count, effort))
+	if (!o->keep_order && !hob_order_in_chunks(levels[0].indices, m->index_count, m->position,
+											   m->vertex_count, effort, HOB_LOD_CHUNK, passing))
 		return hob_fail_memory(b->err, passing, "the order of triangles");
 	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
 						   .ratio = o->lod_ratio,
@@ -373,7 +375,7 @@ static void drop_vertices(hob_mesh *m)
 	memset(m->color, 0, sizeof m->color);
 }
 
-/* Releases `passing`, which the levels are in. */
+/* Releases `passing`, which the levels are in, and what the mesh's own indices are in as soon as they are copied. */
 static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
 						 hob_baked_mesh *out)
 {
@@ -393,10 +395,14 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 			memcpy(lists[l], levels[l].indices, counts[l] * sizeof *indices);
 		out->lods[l] = (hob_baked_lod){.index_first = at, .index_count = counts[l], .error = levels[l].error};
 		at += counts[l];
+		if (l == 0)
+			hob_arena_release(&b->welded);
 	}
+	b->mesh.indices = NULL;
 	hob_arena_release(passing);
 	uint32_t used =
 		hob_order_vertices(lists, counts, level_count, b->mesh.vertex_count, remap, order, prefixes);
+	hob_arena_drop(b->scratch, remap);
 	if (total == 0)
 		for (used = 0; used < b->mesh.vertex_count; used++)
 			order[used] = used;
@@ -406,6 +412,7 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 	if (!hob_mesh_gather(&b->mesh, order, used, needs_vertices(b) ? b->result : b->scratch, &out->mesh,
 						 b->err))
 		return false;
+	hob_arena_drop(b->scratch, order);
 	out->lod_count = level_count;
 	out->indices = indices;
 	out->index_count = at;
@@ -521,14 +528,17 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 	hob_arena passing;
 	*out = (hob_baked_mesh){.skin = HOB_NONE};
 	hob_arena_init(&passing, b->scratch->limit);
+	hob_arena_init(&b->welded, b->scratch->limit);
 	bool ok = complete_attributes(b) && build_levels(b, &passing, levels, &level_count) &&
 			  place_levels(b, levels, level_count, &passing, out);
 	hob_arena_release(&passing);
+	hob_arena_release(&b->welded);
 	if (!ok)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
 	if (!add_meshlets(b, out) || !add_clusters(b, out) || !measure(b, out) ||
-		!hob_streams_build(out, b->options.quantized, b->result, b->err))
+		!hob_streams_build(out, b->options.quantized, b->result, needs_vertices(b) ? NULL : b->scratch,
+						   b->err))
 		return false;
 	if (!needs_vertices(b))
 		drop_vertices(&out->mesh);

@@ -1,13 +1,13 @@
 #include "lod_chunks.h"
-#include "mesh_bounds.h"
-#include "vec3.h"
+#include "../base/arena_drop.h"
+#include "mesh_cut.h"
 #include "vertex_arrays.h"
 #include "weld.h"
 
 #include <assert.h>
 #include <meshoptimizer.h>
 
-enum { CELL_BITS = 7, NOBODY = 255, SHARED = 254, HALVINGS = 3 };
+enum { NOBODY = 255, SHARED = 254, HALVINGS = 3 };
 
 typedef struct chunks {
 	const hob_mesh *mesh;
@@ -19,46 +19,12 @@ typedef struct chunks {
 	uint8_t *owner;	   /* by place: the one chunk that uses it, NOBODY or SHARED */
 	uint32_t *local;   /* [vertex_count] number in the part at hand; HOB_NONE between parts */
 	hob_arena passing; /* of, place, owner: until the chunks are made */
+	hob_arena *result; /* of the levels' indices */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
 	hob_arena *arena;
 	hob_error *err;
 } chunks_t;
-
-/* ---- cutting */
-
-static uint32_t cell_of(const float *position, const float low[3], const double scale[3])
-{
-	uint32_t key = 0;
-	for (int k = 0; k < 3; k++)
-		key |= hob_spread_bits((uint32_t)(((double)position[k] - (double)low[k]) * scale[k])) << k;
-	return key;
-}
-
-/* Chunks are runs of cells along the Morton curve with about as many triangles each. */
-static bool cut(chunks_t *c)
-{
-	uint32_t triangles = c->full->index_count / 3, *before;
-	hob_arena_mark mark = hob_arena_save(c->arena);
-	before = HOB_NEW(c->arena, uint32_t, (1u << 3 * CELL_BITS) + 1);
-	if (!before)
-		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
-	float low[3], high[3];
-	double scale[3];
-	hob_bounds_box(c->mesh->position, c->mesh->vertex_count, low, high);
-	for (int k = 0; k < 3; k++)
-		scale[k] = high[k] > low[k] ? ((1 << CELL_BITS) - 0.5) / ((double)high[k] - (double)low[k]) : 0;
-	for (size_t t = 0; t < triangles; t++)
-		before[cell_of(c->mesh->position + 3 * (size_t)c->full->indices[3 * t], low, scale) + 1]++;
-	for (uint32_t cell = 0; cell < 1u << 3 * CELL_BITS; cell++)
-		before[cell + 1] += before[cell];
-	for (size_t t = 0; t < triangles; t++) {
-		uint32_t cell = cell_of(c->mesh->position + 3 * (size_t)c->full->indices[3 * t], low, scale);
-		c->of[t] = (uint8_t)((uint64_t)before[cell] * c->count / triangles);
-	}
-	hob_arena_restore(c->arena, mark);
-	return true;
-}
 
 static bool find_shared(chunks_t *c)
 {
@@ -172,7 +138,10 @@ static bool begin(chunks_t *c)
 	if (!c->of || !c->place || !c->owner || !c->local)
 		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
 	memset(c->local, 0xFF, vertices * sizeof *c->local);
-	return cut(c) && find_shared(c);
+	if (!hob_mesh_cut(c->mesh->position, c->mesh->vertex_count, c->full->indices, c->full->index_count,
+					  c->count, c->arena, c->of))
+		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
+	return find_shared(c);
 }
 
 /* Makes the levels of all chunks into levels of the whole. */
@@ -187,9 +156,9 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 			*end = HOB_LOD_END_STUCK;
 			return true;
 		}
-		uint32_t *indices = HOB_NEW(c->arena, uint32_t, count);
+		uint32_t *indices = HOB_NEW(c->result, uint32_t, count);
 		if (!indices)
-			return hob_fail_memory(c->err, c->arena, "levels of chunks");
+			return hob_fail_memory(c->err, c->result, "levels of chunks");
 		memcpy(indices, bytes.data, bytes.size);
 		hob_buf_release(&c->indices[l]);
 		float error = levels[*level_count - 1].error;
@@ -217,13 +186,20 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 	if (!more[0].indices)
 		return hob_fail_memory(c->err, c->arena, "levels of chunks");
 	memcpy(more[0].indices, base->indices, base->index_count * sizeof(uint32_t));
-	if (!take_part(c, more[0].indices, base->index_count, &part) ||
-		!hob_lod_chunks_build(&part.mesh, &rest, c->chunk, more, &count, end, c->arena, c->err))
+	if (!take_part(c, more[0].indices, base->index_count, &part))
+		return false;
+	hob_arena_drop(c->arena, c->local);
+	if (!hob_lod_chunks_build(&part.mesh, &rest, c->chunk, more, &count, end, c->arena, c->err))
 		return false;
 	for (uint32_t l = 1; l < count; l++) {
-		to_whole(&part, &more[l]);
-		more[l].error += base->error;
-		levels[*level_count - 1 + l] = more[l];
+		hob_lod_level *level = &levels[*level_count - 1 + l];
+		*level = more[l];
+		level->error += base->error;
+		level->indices = HOB_NEW(c->result, uint32_t, level->index_count);
+		if (!level->indices)
+			return hob_fail_memory(c->err, c->result, "levels of chunks");
+		for (size_t i = 0; i < level->index_count; i++)
+			level->indices[i] = part.from[more[l].indices[i]];
 	}
 	*level_count += count - 1;
 	return true;
@@ -255,22 +231,26 @@ bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, 
 	if (options->max < 2 || triangles / 2 <= chunk)
 		return hob_lods_build(mesh, options, levels, level_count, end, arena, err);
 	assert(*level_count == 1 && !options->locked);
+	hob_arena working;
 	chunks_t c = {.mesh = mesh,
 				  .options = *options,
 				  .full = &levels[0],
 				  .chunk = chunk,
-				  .count = count < HOB_LOD_MAX_CHUNKS ? count : HOB_LOD_MAX_CHUNKS,
-				  .arena = arena,
+				  .count = count < HOB_MESH_MAX_CHUNKS ? count : HOB_MESH_MAX_CHUNKS,
+				  .arena = &working,
+				  .result = arena,
 				  .err = err};
 	double left = triangles;
 	if (c.options.size <= 0)
 		c.options.size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
+	hob_arena_init(&working, arena->limit);
 	hob_arena_init(&c.passing, arena->limit);
 	uint32_t most = options->max < HALVINGS + 1 ? options->max : HALVINGS + 1;
 	for (c.options.max = 1; c.options.max < most && left / 2 > chunk; c.options.max++)
 		left *= (double)options->ratio;
 	bool ok = build(&c, options, levels, level_count, end);
 	hob_arena_release(&c.passing);
+	hob_arena_release(&working);
 	for (uint32_t l = 0; l < HOB_MAX_LODS; l++)
 		hob_buf_release(&c.indices[l]);
 	return ok;

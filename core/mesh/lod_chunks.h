@@ -6,7 +6,7 @@
 
 #include "../model/baked.h"
 
-enum { HOB_LOD_CHUNK = 1 << 20, HOB_LOD_MAX_CHUNKS = 250 };
+enum { HOB_LOD_CHUNK = 1 << 20 };
 
 /* hob_lods_build in the memory that a chunk of the mesh takes, for any number of triangles.
  *

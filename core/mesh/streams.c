@@ -1,4 +1,5 @@
 #include "streams.h"
+#include "../base/arena_drop.h"
 #include "influences.h"
 #include "mesh_bounds.h"
 #include "quantize.h"
@@ -290,7 +291,8 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 	}
 }
 
-bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result, hob_error *err)
+bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result, hob_arena *spent,
+					   hob_error *err)
 {
 	hob_baked_mesh b = *baked;
 	b.attribute_count = b.stream_count = 0;
@@ -309,6 +311,8 @@ bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result,
 		const hob_baked_stream *s = &b.streams[a->stream];
 		for (size_t v = 0; v < b.mesh.vertex_count; v++)
 			put_vertex(&b, a, v, s->data + v * s->stride + a->offset);
+		if (spent && a->semantic == HOB_SEMANTIC_POSITION)
+			hob_arena_drop(spent, b.mesh.position);
 	}
 	*baked = b;
 	return true;

@@ -1,4 +1,5 @@
 #include "triangle_order.h"
+#include "mesh_cut.h"
 #include "meshopt_shim.h"
 #include "vec3.h"
 
@@ -18,6 +19,80 @@ bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *p
 	return hob_meshopt_order_fifo(indices, index_count, vertex_count, FIFO_SIZE) &&
 		   (effort != HOB_ORDER_BEST ||
 			hob_meshopt_order_overdraw(indices, index_count, positions, vertex_count, overdraw_threshold));
+}
+
+/* A chunk: its vertices get numbers of their own, by first use, for as long as it is ordered.
+ * local    [vertex_count of the whole] HOB_NONE before and after */
+static bool order_chunk(uint32_t *indices, uint32_t index_count, const float *positions,
+						uint32_t vertex_count, hob_order_effort effort, uint32_t *local, hob_arena *scratch)
+{
+	uint32_t count = 0, bound = index_count < vertex_count ? index_count : vertex_count;
+	uint32_t *from = HOB_NEW(scratch, uint32_t, bound);
+	if (!from)
+		return false;
+	for (uint32_t i = 0; i < index_count; i++) {
+		uint32_t v = indices[i];
+		if (local[v] == HOB_NONE)
+			from[count] = v, local[v] = count++;
+		indices[i] = local[v];
+	}
+	float *own = HOB_NEW(scratch, float, 3 * (size_t)count);
+	for (uint32_t v = 0; v < count; v++) {
+		local[from[v]] = HOB_NONE;
+		if (own)
+			memcpy(own + 3 * (size_t)v, positions + 3 * (size_t)from[v], 12);
+	}
+	if (!own || !hob_order_triangles(indices, index_count, own, count, effort))
+		return false;
+	for (uint32_t i = 0; i < index_count; i++)
+		indices[i] = from[indices[i]];
+	return true;
+}
+
+/* Puts the triangles of each chunk one behind the other; first: [HOB_MESH_MAX_CHUNKS + 1] out. */
+static bool gather_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
+						  uint32_t vertex_count, uint32_t chunks, hob_arena *scratch, uint32_t *first)
+{
+	uint32_t triangles = index_count / 3, next[HOB_MESH_MAX_CHUNKS] = {0};
+	uint8_t *of = HOB_NEW(scratch, uint8_t, triangles);
+	uint32_t *gathered = HOB_NEW(scratch, uint32_t, index_count);
+	if (!of || !gathered || !hob_mesh_cut(positions, vertex_count, indices, index_count, chunks, scratch, of))
+		return false;
+	for (uint32_t t = 0; t < triangles; t++)
+		next[of[t]]++;
+	first[0] = 0;
+	for (uint32_t c = 0; c < chunks; c++) {
+		first[c + 1] = first[c] + next[c];
+		next[c] = first[c];
+	}
+	for (size_t t = 0; t < triangles; t++)
+		memcpy(gathered + 3 * (size_t)next[of[t]]++, indices + 3 * t, 12);
+	memcpy(indices, gathered, index_count * sizeof *indices);
+	return true;
+}
+
+bool hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
+						 uint32_t vertex_count, hob_order_effort effort, uint32_t chunk, hob_arena *scratch)
+{
+	uint32_t triangles = index_count / 3, chunks = triangles / chunk + 1, first[HOB_MESH_MAX_CHUNKS + 1];
+	if (triangles / 2 <= chunk)
+		return hob_order_triangles(indices, index_count, positions, vertex_count, effort);
+	chunks = chunks < HOB_MESH_MAX_CHUNKS ? chunks : HOB_MESH_MAX_CHUNKS;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	bool ok = gather_chunks(indices, index_count, positions, vertex_count, chunks, scratch, first);
+	hob_arena_restore(scratch, mark);
+	uint32_t *local = ok ? HOB_NEW(scratch, uint32_t, vertex_count) : NULL;
+	if (local)
+		memset(local, 0xFF, vertex_count * sizeof *local);
+	ok = local != NULL;
+	for (uint32_t c = 0; ok && c < chunks; c++) {
+		hob_arena_mark own = hob_arena_save(scratch);
+		ok = order_chunk(indices + 3 * (size_t)first[c], 3 * (first[c + 1] - first[c]), positions,
+						 vertex_count, effort, local, scratch);
+		hob_arena_restore(scratch, own);
+	}
+	hob_arena_restore(scratch, mark);
+	return ok;
 }
 
 typedef struct keyed {

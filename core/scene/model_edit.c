@@ -1,4 +1,5 @@
 #include "model_edit.h"
+#include "../base/arena_drop.h"
 
 static uint32_t through(const uint32_t *to, uint32_t id)
 {
@@ -188,4 +189,27 @@ void hob_model_drop_unused_uvs(hob_model *model)
 		for (uint32_t set = keep; set < HOB_UV_SETS; set++)
 			mesh->uv[set] = NULL;
 	}
+}
+
+size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena)
+{
+	size_t dropped = 0;
+	for (uint32_t i = 0; i < model->mesh_count; i++)
+		if (model->meshes[i].influence_count > 0 || model->meshes[i].target_count > 0)
+			return 0;
+	for (uint32_t i = 0; i < model->mesh_count; i++) {
+		hob_mesh *mesh = &model->meshes[i];
+		dropped += hob_arena_drop(arena, mesh->position) + hob_arena_drop(arena, mesh->normal) +
+				   hob_arena_drop(arena, mesh->tangent) + hob_arena_drop(arena, mesh->indices);
+		for (int set = 0; set < HOB_UV_SETS; set++)
+			dropped += hob_arena_drop(arena, mesh->uv[set]);
+		for (int set = 0; set < HOB_COLOR_SETS; set++)
+			dropped += hob_arena_drop(arena, mesh->color[set]);
+		mesh->position = mesh->normal = mesh->tangent = NULL;
+		mesh->indices = NULL;
+		mesh->vertex_count = mesh->index_count = 0;
+		memset(mesh->uv, 0, sizeof mesh->uv);
+		memset(mesh->color, 0, sizeof mesh->color);
+	}
+	return dropped;
 }

@@ -22,4 +22,9 @@ bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *ar
 /* Drops the sets of texture coordinates that no picture of a mesh's materials, in any variant, is laid on by. */
 void hob_model_drop_unused_uvs(hob_model *model);
 
+/* Gives back the large arrays of meshes that nobody needs any more: those of the `arena` that they were imported into. Meshes that
+ * move in more ways than their nodes do are left as they are, and so are the others if there are such. Returns the bytes that
+ * came free. */
+size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena);
+
 #endif

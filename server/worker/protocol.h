@@ -29,10 +29,10 @@
 #include "../../core/base/base.h"
 #include "../../core/cook/cook.h"
 
-/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free. A cook allocates and frees
- * arrays of megabytes; with small pages, a sixth of its time is page faults. */
+/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free; only larger arrays are returned at
+ * once. A cook allocates and frees arrays of megabytes; with small pages, a sixth of its time is page faults. */
 #define SRV_WORKER_TUNABLES                                                                                  \
-	"glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=67108864:"     \
+	"glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=67108864:"      \
 	"glibc.malloc.top_pad=2097152"
 
 typedef enum srv_frame_type {

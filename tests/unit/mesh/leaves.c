@@ -382,6 +382,17 @@ static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 
 /* ---- order */
 
+/* The same for a triangle that begins with another corner. */
+static uint64_t triangle_key(const uint32_t *corner)
+{
+	uint64_t key = 0;
+	for (int k = 0; k < 3; k++) {
+		uint64_t a = corner[k], b = corner[(k + 1) % 3], c = corner[(k + 2) % 3];
+		key += (a * 1000003 + b) * 1000003 + c;
+	}
+	return key;
+}
+
 static void triangles_are_the_same_after_ordering(void **state)
 {
 	(void)state;
@@ -390,11 +401,7 @@ static void triangles_are_the_same_after_ordering(void **state)
 		uint64_t before = 0, after = 0;
 		for (int pass = 0; pass < 2; pass++) {
 			for (uint32_t i = 0; i < m.index_count; i += 3)
-				for (uint32_t k = 0; k < 3; k++) {
-					uint64_t a = m.indices[i + k], b = m.indices[i + (k + 1) % 3],
-							 c = m.indices[i + (k + 2) % 3];
-					*(pass ? &after : &before) += (a * 1000003 + b) * 1000003 + c;
-				}
+				*(pass ? &after : &before) += triangle_key(m.indices + i);
 			uint32_t *placed = HOB_NEW(&arena, uint32_t, m.index_count);
 			if (pass == 0 && effort > HOB_ORDER_SMALL) {
 				assert_true(hob_order_by_place(m.indices, m.index_count, m.position, &arena, placed));
@@ -437,6 +444,41 @@ static void triangles_are_ordered_for_the_vertex_cache(void **state)
 	}
 }
 
+/* In chunks as a whole: the same triangles, hardly more misses, and the same every time. */
+static void large_meshes_are_ordered_in_chunks(void **state)
+{
+	(void)state;
+	for (uint32_t chunk = 400; chunk < 3000; chunk += 700) {
+		hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
+		uint32_t *again = HOB_NEW(&arena, uint32_t, m.index_count), corners = 0;
+		uint64_t before = 0, after = 0;
+		memcpy(again, m.indices, m.index_count * sizeof *again);
+		for (uint32_t i = 0; i < m.index_count; i += 3)
+			before += triangle_key(m.indices + i);
+		hob_arena_mark mark = hob_arena_save(&arena);
+		assert_true(hob_order_in_chunks(m.indices, m.index_count, m.position, m.vertex_count, HOB_ORDER_BEST,
+										chunk, &arena));
+		assert_true(hob_order_in_chunks(again, m.index_count, m.position, m.vertex_count, HOB_ORDER_BEST,
+										chunk, &arena));
+		assert_true(mark.used == hob_arena_save(&arena).used);
+		for (uint32_t i = 0; i < m.index_count; i += 3)
+			after += triangle_key(m.indices + i);
+		assert_true(before == after);
+		assert_memory_equal(again, m.indices, m.index_count * sizeof *again);
+		if (misses_per_triangle(&m) > 0.8)
+			fail_msg("chunks of %u: %.3f vertices a triangle", chunk, misses_per_triangle(&m));
+		for (size_t fail = 1; fail < 6; fail++) {
+			arena.fail_at = fail;
+			assert_false(hob_order_in_chunks(again, m.index_count, m.position, m.vertex_count, HOB_ORDER_BEST,
+											 chunk, &arena));
+			arena.fail_at = 0;
+		}
+		for (uint32_t i = 0; i < m.index_count; i++)
+			corners += again[i] < m.vertex_count;
+		assert_int_equal(corners, m.index_count);
+	}
+}
+
 static void vertices_are_numbered_coarsest_level_first(void **state)
 {
 	(void)state;
@@ -473,6 +515,7 @@ int main(void)
 		TEST(an_error_is_at_most_the_sum_of_its_steps),
 		TEST(triangles_are_the_same_after_ordering),
 		TEST(triangles_are_ordered_for_the_vertex_cache),
+		TEST(large_meshes_are_ordered_in_chunks),
 		TEST(vertices_are_numbered_coarsest_level_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -376,6 +376,22 @@ static void streams_hold_what_vertices_held(void **state)
 	assert_true(b.mesh.position && b.mesh.joints && b.mesh.weights);
 }
 
+/* Arrays of more than HOB_ARENA_BLOCK are given back before the bake ends. */
+static void large_meshes_keep_what_streams_hold(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = shape_grid(&f->input, 900, 0.1f, false, true);
+	hob_mesh_options options = {.lod_max = 1};
+	hob_baked_mesh whole = bake(f, &mesh, options);
+	options.only_streams = true;
+	hob_baked_mesh b = bake(f, &mesh, options);
+	assert_true(b.mesh.vertex_count == 901 * 901 && b.stream_count == whole.stream_count);
+	for (uint32_t s = 0; s < b.stream_count; s++)
+		assert_memory_equal(b.streams[s].data, whole.streams[s].data,
+							(size_t)b.mesh.vertex_count * b.streams[s].stride);
+	assert_memory_equal(b.indices, whole.indices, b.index_count * sizeof *b.indices);
+}
+
 static void triangles_keep_their_order_when_asked(void **state)
 {
 	fixture_t *f = *state;
@@ -562,6 +578,7 @@ int main(void)
 		TEST(every_attribute_follows_its_vertex),
 		TEST(same_input_gives_same_bytes),
 		TEST(streams_hold_what_vertices_held),
+		TEST(large_meshes_keep_what_streams_hold),
 		TEST(triangles_keep_their_order_when_asked),
 		TEST(source_is_not_modified),
 		TEST(every_failed_allocation_is_an_error),

@@ -1,0 +1,31 @@
+/* cook_memory.h - the memory of one cook, and whether there is enough of it. */
+#ifndef HOB_COOK_MEMORY_H
+#define HOB_COOK_MEMORY_H
+
+#include "cook.h"
+
+#include "../model/baked.h"
+
+/* Owns all that a result refers to; result.arena is its first member. */
+typedef struct hob_cook_memory {
+	hob_arena result, scratch;
+	hob_arena *mesh_result, *mesh_scratch; /* by thread */
+	uint32_t thread_count;
+	hob_buf packed[4], report;
+} hob_cook_memory;
+
+/* Bytes that a cook may use. */
+size_t hob_cook_memory_limit(const hob_cook_request *request);
+
+/* NULL: there is none. */
+hob_cook_memory *hob_cook_memory_new(const hob_cook_request *request);
+void hob_cook_memory_free(hob_cook_memory *memory); /* NULL is allowed */
+
+/* Whether `bytes` more can be had at this moment. */
+bool hob_cook_memory_has(size_t limit, uint64_t bytes);
+
+/* What a large model takes with its levels of detail, beside what it was imported into, when each of them has `ratio` of the
+ * triangles of the one before; 0 for one of up to two million triangles, where trying costs little. */
+uint64_t hob_cook_memory_of_levels(const hob_model *model, uint32_t lod_max, float ratio);
+
+#endif
