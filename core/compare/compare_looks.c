@@ -21,7 +21,7 @@ static const hob_pk_texref *texref_of(const compare_files *f, uint32_t i)
 	return i < f->texref.count ? HOB_PACK_AT(hob_pk_texref, f->texref, i) : NULL;
 }
 
-hob_str hob_compare_image_name(const compare_files *f, uint32_t image)
+static hob_str image_name(const compare_files *f, uint32_t image)
 {
 	return image < f->image.count ? hob_pack_string(&f->materials, image_of(f, image)->name) : none;
 }
@@ -124,8 +124,7 @@ static bool same_looks(const comparison *c, uint32_t a, uint32_t b)
 	for (uint32_t slot = 0; slot < 24; slot++) {
 		const hob_pk_texref *r = texref_of(&c->a, material_of(&c->a, a)->textures[slot]);
 		const hob_pk_texref *s = texref_of(&c->b, material_of(&c->b, b)->textures[slot]);
-		if (!r != !s || (r && !hob_str_equal(hob_compare_image_name(&c->a, r->image),
-											 hob_compare_image_name(&c->b, s->image))))
+		if (!r != !s || (r && !hob_str_equal(image_name(&c->a, r->image), image_name(&c->b, s->image))))
 			return false;
 	}
 	return true;
@@ -137,8 +136,8 @@ static void changed_texture_uses(comparison *c, uint32_t a, uint32_t b, const ch
 		const hob_pk_texref *r = texref_of(&c->a, material_of(&c->a, a)->textures[slot]);
 		const hob_pk_texref *s = texref_of(&c->b, material_of(&c->b, b)->textures[slot]);
 		char word[48];
-		hob_str was = r ? hob_compare_image_name(&c->a, r->image) : none;
-		hob_str now = s ? hob_compare_image_name(&c->b, s->image) : none;
+		hob_str was = r ? image_name(&c->a, r->image) : none;
+		hob_str now = s ? image_name(&c->b, s->image) : none;
 		slot_words(slot, word);
 		if (r && !s)
 			hob_compare_say(c, TONE_BAD, "material", "changed", name, none,

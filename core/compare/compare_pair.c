@@ -1,5 +1,7 @@
 #include "compare_parts.h"
 
+#include "../base/text_order.h"
+
 #include <stdlib.h>
 
 enum { REST_MAX = 512 }; /* most parts without a partner that are checked for a new name */
@@ -9,17 +11,10 @@ typedef struct named {
 	uint32_t index;
 } named;
 
-static int text_order(hob_str a, hob_str b)
-{
-	size_t shared = a.len < b.len ? a.len : b.len;
-	int order = shared > 0 ? memcmp(a.data, b.data, shared) : 0;
-	return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int named_order(const void *one, const void *other)
 {
 	const named *a = one, *b = other;
-	int order = text_order(a->name, b->name);
+	int order = hob_str_compare(a->name, b->name);
 	return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
@@ -36,7 +31,7 @@ static named *sorted(comparison *c, const compare_list *list)
 static void pair_names(const named *a, uint32_t a_count, const named *b, uint32_t b_count, compare_pairs *out)
 {
 	for (uint32_t i = 0, k = 0; i < a_count && k < b_count;) {
-		int order = text_order(a[i].name, b[k].name);
+		int order = hob_str_compare(a[i].name, b[k].name);
 		if (order == 0) {
 			out->b_of[a[i].index] = b[k].index;
 			out->a_of[b[k].index] = a[i].index;

@@ -73,7 +73,6 @@ bool hob_compare_meshes(comparison *c); /* draws and their levels of detail */
 bool hob_compare_nodes(comparison *c);	/* nodes, cameras, lights */
 void hob_compare_numbers(comparison *c, hob_buf *out);
 
-hob_str hob_compare_image_name(const compare_files *f, uint32_t image);
 hob_str hob_compare_material_name(const compare_files *f, uint32_t material); /* empty for none */
 
 #endif

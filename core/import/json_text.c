@@ -2,6 +2,7 @@
 
 #include "../base/limits.h"
 #include "number.h"
+#include "text.h"
 
 #include <assert.h>
 
@@ -80,26 +81,6 @@ static int hex4(const char *at, const char *end)
 	return value;
 }
 
-static char *put_utf8(char *out, uint32_t code)
-{
-	if (code < 0x80) {
-		*out++ = (char)code;
-	} else if (code < 0x800) {
-		*out++ = (char)(0xC0 | code >> 6);
-		*out++ = (char)(0x80 | (code & 0x3F));
-	} else if (code < 0x10000) {
-		*out++ = (char)(0xE0 | code >> 12);
-		*out++ = (char)(0x80 | (code >> 6 & 0x3F));
-		*out++ = (char)(0x80 | (code & 0x3F));
-	} else {
-		*out++ = (char)(0xF0 | code >> 18);
-		*out++ = (char)(0x80 | (code >> 12 & 0x3F));
-		*out++ = (char)(0x80 | (code >> 6 & 0x3F));
-		*out++ = (char)(0x80 | (code & 0x3F));
-	}
-	return out;
-}
-
 /* Reads \uXXXX, or a pair of them, at p->at. NUL, which would end the string, and halves of pairs, which are no
  * characters, become U+FFFD. */
 static bool read_unicode(parser_t *p, uint32_t *out)
@@ -132,7 +113,7 @@ static bool read_escape(parser_t *p, char **write)
 		uint32_t code = 0;
 		if (!read_unicode(p, &code))
 			return false;
-		*write = put_utf8(*write, code);
+		*write += hob_text_put_utf8(*write, code);
 		return true;
 	}
 	const char *known = c ? strchr(from, c) : NULL;

@@ -1,6 +1,7 @@
 #include "mtl.h"
 
 #include "number.h"
+#include "shape.h"
 #include "text.h"
 
 #include <math.h>
@@ -109,11 +110,6 @@ static bool color_of(hob_str line, float out[3])
 	return true;
 }
 
-static float clamp01(float value)
-{
-	return value < 0 ? 0 : value > 1 ? 1 : value;
-}
-
 static void read_number(mtl_reader *r, hob_str word, hob_str line)
 {
 	static const struct {
@@ -139,14 +135,14 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 			if (numbers[i].ext >= 0 && value > 0)
 				r->out->ext_mask |= 1u << numbers[i].ext;
 			*(float *)(void *)((char *)r->out + numbers[i].offset) =
-				numbers[i].unit ? clamp01(value) : value * 6.28318531f;
+				numbers[i].unit ? hob_shape_clamp01(value) : value * 6.28318531f;
 			r->has_roughness = r->has_roughness || i == 0;
 			r->has_metal = r->has_metal || i == 1;
 		}
 	if (hob_str_equal_nocase(word, HOB_STR("Ns")))
 		r->has_ns = true, r->ns = value;
 	else if (hob_str_equal_nocase(word, HOB_STR("Tr")))
-		r->has_tr = true, r->tr = clamp01(value);
+		r->has_tr = true, r->tr = hob_shape_clamp01(value);
 	else if (hob_str_equal_nocase(word, HOB_STR("illum")))
 		r->unlit = value >= 0 && value < 1;
 	else if (hob_str_equal_nocase(word, HOB_STR("Ni")) && value > 1 && value < 10) {
@@ -154,7 +150,7 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 		r->out->ext_mask |= 1u << HOB_MATERIAL_IOR;
 	} else if (hob_str_equal_nocase(word, HOB_STR("Ps")) && value > 0) {
 		for (int i = 0; i < 3; i++)
-			r->out->sheen_color[i] = clamp01(value);
+			r->out->sheen_color[i] = hob_shape_clamp01(value);
 		r->out->ext_mask |= 1u << HOB_MATERIAL_SHEEN;
 	}
 }
@@ -450,7 +446,8 @@ static void conclude_surface(mtl_reader *r)
 		m->metallic = has_map(m, HOB_SLOT_METALLIC) || packed;
 	if (!r->has_roughness && !has_map(m, HOB_SLOT_ROUGHNESS) && !packed && r->has_ns && r->ns > 0) {
 		float range = r->entry->ns_range;
-		m->roughness = range > 0 ? clamp01(1 - sqrtf(r->ns / range)) : sqrtf(sqrtf(2 / (r->ns + 2)));
+		m->roughness =
+			range > 0 ? hob_shape_clamp01(1 - sqrtf(r->ns / range)) : sqrtf(sqrtf(2 / (r->ns + 2)));
 	}
 	if (r->has_ks && is_black(r->ks) && !r->has_metal && !has_map(m, HOB_SLOT_SPECULAR_COLOR)) {
 		m->specular = 0;
@@ -475,7 +472,7 @@ static void conclude_opacity(mtl_reader *r)
 {
 	hob_material *m = r->out;
 	hob_notes *notes = r->images->request->notes;
-	float opacity = r->has_d ? clamp01(r->d) : r->has_tr ? 1 - r->tr : 1;
+	float opacity = r->has_d ? hob_shape_clamp01(r->d) : r->has_tr ? 1 - r->tr : 1;
 	if (!r->has_d && r->has_tr && opacity <= 0) {
 		/* Some exporters use Tr as another word for d. */
 		hob_note_add(notes, HOB_NOTE_WARNING, "mtl.tr", "material '%.*s': Tr 1 without d is read as opaque",

@@ -107,6 +107,11 @@ hob_node hob_shape_plain_node(hob_str name)
 					  .light = HOB_NONE};
 }
 
+float hob_shape_clamp01(double value)
+{
+	return value > 0 ? value < 1 ? (float)value : 1 : 0;
+}
+
 float hob_shape_linear(float srgb)
 {
 	if (!(srgb > 0))

@@ -24,6 +24,9 @@ void hob_shape_plain_material(hob_material *material, hob_str name);
 /* A root without a transform and without anything on it. */
 hob_node hob_shape_plain_node(hob_str name);
 
+/* 0 for what is not a number. */
+float hob_shape_clamp01(double value);
+
 /* sRGB display value 0..1 -> linear. */
 float hob_shape_linear(float srgb);
 

@@ -82,9 +82,17 @@ hob_str hob_text_word(hob_str *line)
 	return word;
 }
 
+uint32_t hob_text_count_words(hob_str text)
+{
+	uint32_t count = 0;
+	while (hob_text_word(&text).len > 0)
+		count++;
+	return count;
+}
+
 /* ---- byte order marks */
 
-static size_t put_utf8(char *out, uint32_t c)
+size_t hob_text_put_utf8(char *out, uint32_t c)
 {
 	if (c < 0x80) {
 		out[0] = (char)c;
@@ -116,7 +124,7 @@ static hob_str from_utf16(hob_arena *arena, hob_bytes file, bool big)
 		}
 		if (c >= 0xD800 && c < 0xE000)
 			c = 0xFFFD;
-		len += put_utf8(text + len, c);
+		len += hob_text_put_utf8(text + len, c);
 	}
 	return (hob_str){text, len};
 }

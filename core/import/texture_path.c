@@ -2,13 +2,12 @@
 
 #include "text.h"
 
-static bool exists(const hob_import_request *request, hob_str path)
+bool hob_import_exists(const hob_import_request *request, hob_str path)
 {
 	hob_bytes bytes;
 	hob_error why = {0};
-	if (request->io->read(request->io->user, path, &bytes, &why))
-		return true;
-	return why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE;
+	return request->io->read(request->io->user, path, &bytes, &why) ||
+		   (why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE);
 }
 
 /* Looks for dir/relative, also in another case. False only when memory is short. *joined is empty when the
@@ -26,9 +25,10 @@ static bool look(const hob_import_request *request, hob_str dir, hob_str relativ
 	}
 	const hob_io *io = request->io;
 	hob_str other;
-	if (exists(request, *joined))
+	if (hob_import_exists(request, *joined))
 		*found = *joined;
-	else if (io->find_nocase && io->find_nocase(io->user, *joined, &other) && exists(request, other))
+	else if (io->find_nocase && io->find_nocase(io->user, *joined, &other) &&
+			 hob_import_exists(request, other))
 		*found = other;
 	return true;
 }

@@ -16,4 +16,7 @@
 bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference, hob_str *path,
 							 hob_error *err) HOB_MUST_CHECK;
 
+/* Whether there is a file, even one that cannot be read. */
+bool hob_import_exists(const hob_import_request *request, hob_str path);
+
 #endif

@@ -296,16 +296,3 @@ bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *ar
 		*model = w.model;
 	return ok;
 }
-
-bool hob_model_find_material(const hob_model *model, hob_str name, uint32_t *out, hob_error *err)
-{
-	for (uint32_t i = 0; i < model->material_count; i++)
-		if (hob_str_equal(model->materials[i].name, name)) {
-			*out = i;
-			return true;
-		}
-	hob_fail(err, CONFIG, "no material '%.*s' among %u", HOB_FMT(name), model->material_count);
-	for (uint32_t i = 0; i < model->material_count && i < 8; i++)
-		hob_fail_in(err, "'%.*s'", HOB_FMT(model->materials[i].name));
-	return false;
-}

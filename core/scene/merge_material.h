@@ -18,8 +18,4 @@
 bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch,
 							  hob_error *err) HOB_MUST_CHECK;
 
-/* The first material with that name. */
-bool hob_model_find_material(const hob_model *model, hob_str name, uint32_t *out,
-							 hob_error *err) HOB_MUST_CHECK;
-
 #endif

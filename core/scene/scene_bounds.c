@@ -2,13 +2,13 @@
 
 #include <float.h>
 
-void hob_box_clear(float box[6])
+static void clear(float box[6])
 {
 	for (int k = 0; k < 3; k++)
 		box[k] = FLT_MAX, box[3 + k] = -FLT_MAX;
 }
 
-void hob_box_add(float box[6], const float other[6])
+static void add(float box[6], const float other[6])
 {
 	for (int k = 0; k < 3; k++) {
 		box[k] = other[k] < box[k] ? other[k] : box[k];
@@ -23,7 +23,7 @@ static float to_float(double value)
 
 void hob_box_transform(const float box[6], const float matrix[16], float out[6])
 {
-	hob_box_clear(out);
+	clear(out);
 	if (box[0] > box[3])
 		return;
 	for (int row = 0; row < 3; row++) {
@@ -56,23 +56,23 @@ static bool skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const
 	if (!boxes)
 		return hob_fail_memory(err, scratch, "the bounds of a skinned mesh");
 	for (uint32_t j = 0; j < skin->joint_count; j++)
-		hob_box_clear(boxes[j]);
+		clear(boxes[j]);
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		const float *p = mesh->position + 3 * v;
 		float point[6] = {p[0], p[1], p[2], p[0], p[1], p[2]};
 		for (uint32_t i = 0; i < mesh->influence_count; i++) {
 			uint16_t joint = mesh->joints[v * mesh->influence_count + i];
 			if (mesh->weights[v * mesh->influence_count + i] > 0 && joint < skin->joint_count)
-				hob_box_add(boxes[joint], point);
+				add(boxes[joint], point);
 		}
 	}
-	hob_box_clear(out);
+	clear(out);
 	for (uint32_t j = 0; j < skin->joint_count; j++) {
 		float pose[16], box[6];
 		const float *global = scene->global + 16 * (size_t)scene->node_of_model[skin->joints[j]];
 		hob_matrix_multiply(global, skin->inverse_bind + 16 * (size_t)j, pose);
 		hob_box_transform(boxes[j], pose, box);
-		hob_box_add(out, box);
+		add(out, box);
 	}
 	return true;
 }
@@ -117,12 +117,12 @@ bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_
 					  hob_arena *scratch, hob_error *err)
 {
 	for (size_t i = 0; i < scene->node_count; i++)
-		hob_box_clear(scene->aabb + 6 * i);
+		clear(scene->aabb + 6 * i);
 	if (meshes && !mesh_boxes(model, meshes, scene, scratch, err))
 		return false;
 	/* Children come after their parent, so one pass from the end collects whole subtrees. */
 	for (uint32_t i = scene->node_count; i-- > 0;)
 		if (scene->hierarchy[i].parent >= 0)
-			hob_box_add(scene->aabb + 6 * (size_t)scene->hierarchy[i].parent, scene->aabb + 6 * (size_t)i);
+			add(scene->aabb + 6 * (size_t)scene->hierarchy[i].parent, scene->aabb + 6 * (size_t)i);
 	return true;
 }

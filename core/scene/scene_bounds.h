@@ -12,7 +12,5 @@ bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_
 /* The axis-aligned box around a box under a matrix, computed in double and rounded outwards by an ulp or so.
  * Source: Arvo 1990, Transforming axis-aligned bounding boxes. An empty box (min > max) stays empty. */
 void hob_box_transform(const float box[6], const float matrix[16], float out[6]);
-void hob_box_clear(float box[6]);
-void hob_box_add(float box[6], const float other[6]);
 
 #endif

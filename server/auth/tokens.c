@@ -1,5 +1,7 @@
 #include "tokens.h"
 
+#include "../fs/transfer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +23,7 @@ const char *srv_scope_name(srv_scope scope)
 	return scope_names[scope];
 }
 
-srv_scope srv_scope_parse(hob_str text)
+static srv_scope scope_of(hob_str text)
 {
 	for (int i = SRV_SCOPE_READ; i <= SRV_SCOPE_WRITE; i++)
 		if (hob_str_equal(text, hob_str_of(scope_names[i])))
@@ -59,7 +61,7 @@ static bool parse_line(hob_str line, srv_token *out)
 {
 	hob_str name = next_word(&line), scope = next_word(&line), digest = next_word(&line);
 	hob_str created = next_word(&line);
-	*out = (srv_token){.scope = srv_scope_parse(scope)};
+	*out = (srv_token){.scope = scope_of(scope)};
 	if (!name_is_fine(name) || out->scope == SRV_SCOPE_NONE || !hob_sha256_parse(digest, &out->digest))
 		return false;
 	memcpy(out->name, name.data, name.len);
@@ -172,17 +174,6 @@ static int open_locked(const char *path, bool create, hob_error *err)
 	}
 }
 
-static bool write_all(int fd, hob_str text)
-{
-	while (text.len > 0) {
-		ssize_t written = write(fd, text.data, text.len);
-		if (written < 0)
-			return false;
-		text = hob_str_sub(text, (size_t)written, text.len);
-	}
-	return true;
-}
-
 static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 {
 	hob_buf text = {0};
@@ -198,7 +189,7 @@ static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 	char temporary[PATH_MAX];
 	int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
 	int fd = length > 0 && (size_t)length < sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
-	bool ok = fd >= 0 && !text.failed && write_all(fd, hob_buf_str(&text)) && fsync(fd) == 0;
+	bool ok = fd >= 0 && !text.failed && srv_write_all(fd, text.data, text.size) && fsync(fd) == 0;
 	ok = ok && rename(temporary, path) == 0;
 	if (!ok) {
 		ok = hob_fail(err, IO, "cannot write the token file '%s': %s", path, strerror(errno));

@@ -29,9 +29,8 @@ typedef struct srv_tokens {
 	uint32_t count;
 } srv_tokens;
 
-/* "read", "write"; "none". NONE for any other text. */
+/* "read", "write"; "none". */
 const char *srv_scope_name(srv_scope scope);
-srv_scope srv_scope_parse(hob_str text);
 
 /* A missing file is an IO error. On failure *out is empty. */
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;

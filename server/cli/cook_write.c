@@ -5,6 +5,7 @@
 
 #include "../../core/formats/classic.h"
 #include "../../core/hash/hash.h"
+#include "../fs/transfer.h"
 #include "../worker/check.h"
 
 #include <errno.h>
@@ -87,16 +88,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 											  : make_new(temp);
 	if (fd < 0)
 		return fail_write(path, err);
-	size_t done = 0;
-	while (done < bytes.size) {
-		ssize_t wrote = write(fd, bytes.data + done, bytes.size - done);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			break;
-		done += (size_t)wrote;
-	}
-	bool ok = done == bytes.size && close(fd) == 0 && (direct || rename(temp, path) == 0);
+	bool ok =
+		srv_write_all(fd, bytes.data, bytes.size) && close(fd) == 0 && (direct || rename(temp, path) == 0);
 	if (!ok) {
 		fail_write(path, err);
 		if (!direct)

@@ -2,6 +2,7 @@
 
 #include "../../core/base/array.h"
 #include "../fs/remove_tree.h"
+#include "../fs/transfer.h"
 #include "../store/digest_map.h"
 
 #include <cjson/cJSON.h>
@@ -51,17 +52,14 @@ typedef struct reception {
 static bool take_piece(void *user, const void *data, size_t size)
 {
 	reception *r = user;
-	const char *at = data;
 	r->size += size;
 	if (r->size > r->most)
 		return false;
 	hob_hasher_put(&r->hasher, data, size);
-	if (r->text)
-		hob_buf_put(r->text, data, size);
-	for (ssize_t wrote; !r->text && size > 0; at += wrote, size -= (size_t)wrote)
-		if ((wrote = write(r->fd, at, size)) <= 0)
-			return false;
-	return !r->text || !r->text->failed;
+	if (!r->text)
+		return srv_write_all(r->fd, data, size);
+	hob_buf_put(r->text, data, size);
+	return !r->text->failed;
 }
 
 static bool receive(offer *o, const hob_sha256 *digest, reception *r, srv_farm_why *why)

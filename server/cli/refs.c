@@ -4,6 +4,7 @@
 #include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
+#include "../fs/transfer.h"
 #include "../log/log.h"
 
 #include <dirent.h>
@@ -98,24 +99,6 @@ static int by_name(const void *a, const void *b)
 
 /* ---- one file */
 
-static bool read_file(int fd, uint64_t size, hob_buf *out)
-{
-	uint8_t *at = hob_buf_grow(out, size);
-	size_t done = 0;
-	for (ssize_t got; at && done < size; done += (size_t)got)
-		if ((got = read(fd, at + done, size - done)) <= 0)
-			return false;
-	return at != NULL;
-}
-
-static bool write_all(int fd, hob_str text)
-{
-	for (ssize_t put; text.len > 0; text = hob_str_sub(text, (size_t)put, text.len))
-		if ((put = write(fd, text.data, text.len)) < 0)
-			return false;
-	return fsync(fd) == 0;
-}
-
 /* Beside the file, and then in its place: whoever reads it meets the old text or the new one. */
 static bool save(finder *f, hob_str path, mode_t mode, hob_str text)
 {
@@ -124,8 +107,8 @@ static bool save(finder *f, hob_str path, mode_t mode, hob_str text)
 	int at = srv_open_beneath(f->root, dir.len > 0 ? dir.data : "", O_RDONLY | O_DIRECTORY, false);
 	int fd =
 		at < 0 ? -1 : openat(at, beside.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool good = fd >= 0 && write_all(fd, text) && fchmod(fd, mode & 07777) == 0 &&
-				renameat(at, beside.data, at, name.data) == 0;
+	bool good = fd >= 0 && srv_write_all(fd, text.data, text.len) && fsync(fd) == 0 &&
+				fchmod(fd, mode & 07777) == 0 && renameat(at, beside.data, at, name.data) == 0;
 	int code = errno;
 	if (fd >= 0)
 		close(fd);
@@ -143,12 +126,14 @@ static void look_at(finder *f, hob_str path)
 	struct stat info;
 	int fd = srv_open_beneath(f->root, path.data, O_RDONLY, false);
 	bool open = fd >= 0 && fstat(fd, &info) == 0;
+	uint8_t *bytes;
 	f->path = path;
 	if (!open) {
 		complain(f, path, strerror(errno));
 	} else if ((uint64_t)info.st_size > HOB_LIMIT_SOURCE_BYTES) {
 		complain(f, path, "is too large");
-	} else if (!read_file(fd, (uint64_t)info.st_size, &text)) {
+	} else if (!(bytes = hob_buf_grow(&text, (size_t)info.st_size)) ||
+			   !srv_read_all(fd, bytes, (size_t)info.st_size)) {
 		complain(f, path, "cannot be read");
 	} else {
 		uint32_t edits = srv_refs_edit(&f->refs, path, hob_buf_str(&text), &out);

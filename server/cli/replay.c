@@ -3,6 +3,7 @@
 
 #include "../fs/remove_tree.h"
 #include "../fs/tar.h"
+#include "../fs/transfer.h"
 #include "../log/log.h"
 
 #include <cjson/cJSON.h>
@@ -70,12 +71,9 @@ static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob
 	uint8_t *bytes = malloc(CHUNK);
 	bool ok = file >= 0 && (bytes || hob_fail(err, MEMORY, "no memory left to unpack"));
 	for (size_t got = 1; ok && got > 0;) {
-		ok = srv_tar_read(reader, bytes, CHUNK, &got, err);
-		for (size_t done = 0; ok && done < got;) {
-			ssize_t n = write(file, bytes + done, got - done);
-			ok = n > 0 || hob_fail(err, IO, "'%.200s' cannot be written: %s", path, strerror(errno));
-			done += n > 0 ? (size_t)n : 0;
-		}
+		ok = srv_tar_read(reader, bytes, CHUNK, &got, err) &&
+			 (srv_write_all(file, bytes, got) ||
+			  hob_fail(err, IO, "'%.200s' cannot be written: %s", path, strerror(errno)));
 	}
 	free(bytes);
 	if (file >= 0)

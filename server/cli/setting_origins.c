@@ -1,7 +1,8 @@
 #include "setting_origins.h"
 
+#include "../settings/sidecar.h"
+
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void srv_setting_origins_init(setting_origins *origins)
@@ -29,15 +30,6 @@ void srv_setting_origins_layer(setting_origins *origins, const hob_settings *aft
 	origins->settings = *after;
 }
 
-static cJSON *value_at(const cJSON *settings, const char *path)
-{
-	char group[64];
-	const char *dot = strchr(path, '.');
-	snprintf(group, sizeof group, "%.*s", dot ? (int)(dot - path) : 0, path);
-	const cJSON *in = dot ? cJSON_GetObjectItemCaseSensitive(settings, group) : settings;
-	return cJSON_GetObjectItemCaseSensitive(in, dot ? dot + 1 : path);
-}
-
 char *srv_setting_origins_text(const setting_origins *origins)
 {
 	static const char *const paths[] = {
@@ -49,7 +41,7 @@ char *srv_setting_origins_text(const setting_origins *origins)
 	};
 	cJSON *settings = hob_settings_json(&origins->settings), *out = cJSON_CreateObject();
 	for (uint32_t i = 0; i < SETTING_ORIGINS; i++) {
-		const cJSON *value = origins->names[i] ? value_at(settings, paths[i]) : NULL;
+		const cJSON *value = origins->names[i] ? srv_settings_value(settings, paths[i]) : NULL;
 		if (!value)
 			continue;
 		cJSON *item = cJSON_AddObjectToObject(out, paths[i]);

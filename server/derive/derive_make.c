@@ -3,10 +3,10 @@
 #include "../../core/compare/compare.h"
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
+#include "../fs/transfer.h"
 #include "encode.h"
 #include "glb_make.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ void srv_derive_picture_of(const srv_recipe *recipe, const hob_sha256 parts[SRV_
 
 hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)
 {
-	uint64_t size = 0, got = 0;
+	uint64_t size = 0;
 	int fd = srv_blob_open(store, digest, &size);
 	if (fd >= 0 && size > most) {
 		close(fd);
@@ -56,15 +56,10 @@ hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint6
 	uint8_t *at = fd >= 0 && size > 0
 					  ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 					  : MAP_FAILED;
-	while (at != MAP_FAILED && got < size) {
-		ssize_t more = pread(fd, at + got, size - got, (off_t)got);
-		if (more <= 0 && !(more < 0 && errno == EINTR))
-			break;
-		got += more > 0 ? (uint64_t)more : 0;
-	}
+	bool whole = at != MAP_FAILED && srv_read_all(fd, at, size);
 	if (fd >= 0)
 		close(fd);
-	if (at != MAP_FAILED && got == size)
+	if (whole)
 		return (hob_bytes){at, size};
 	if (at != MAP_FAILED)
 		munmap(at, size);

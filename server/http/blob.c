@@ -1,6 +1,7 @@
 #include "inside.h"
 
 #include "../derive/derived.h"
+#include "../fs/transfer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -113,18 +114,6 @@ uint32_t srv_blob_cache_count(const blob_cache *cache)
 	return cache->count;
 }
 
-static bool read_whole(int fd, uint8_t *out, size_t size)
-{
-	size_t got = 0;
-	while (got < size) {
-		ssize_t step = pread(fd, out + got, size - got, (off_t)got);
-		if (step <= 0)
-			return false;
-		got += (size_t)step;
-	}
-	return true;
-}
-
 /* What is sent for a blob: its own bytes or encoded ones. */
 typedef struct chosen_form {
 	blob *bytes;
@@ -182,7 +171,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	bool small = size <= MEMORY_BYTES_MAX;
 	if (b && small)
 		b->data = malloc(size > 0 ? size : 1);
-	if (!b || (small && (!b->data || !read_whole(fd, b->data, size)))) {
+	if (!b || (small && (!b->data || !srv_read_all(fd, b->data, size)))) {
 		close(fd);
 		if (b)
 			free(b->data);

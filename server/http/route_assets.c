@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets: filters, an order, and a cursor that names the last item of the page. So every page costs the same, and
@@ -263,17 +264,10 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 	return 0;
 }
 
-static int compare_text(hob_str a, hob_str b)
-{
-	size_t common = a.len < b.len ? a.len : b.len;
-	int way = common > 0 ? memcmp(a.data, b.data, common) : 0;
-	return way != 0 ? way : a.len < b.len ? -1 : a.len > b.len;
-}
-
 /* Negative if (key a, name a) comes before (key b, name b) in the requested order. */
 static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, hob_str b)
 {
-	int way = key_a != key_b ? (key_a < key_b ? -1 : 1) : compare_text(a, b);
+	int way = key_a != key_b ? (key_a < key_b ? -1 : 1) : hob_str_compare(a, b);
 	return q->down ? -way : way;
 }
 

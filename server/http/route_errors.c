@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
+#include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/errors: what has failed, one item for each root cause. Assets that wait for a failed one are listed under it; a
@@ -22,20 +23,13 @@ static hob_str member(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-static int compare_text(hob_str a, hob_str b)
-{
-	size_t common = a.len < b.len ? a.len : b.len;
-	int way = common > 0 ? memcmp(a.data, b.data, common) : 0;
-	return way != 0 ? way : a.len < b.len ? -1 : a.len > b.len;
-}
-
 static int same_group_first(const fault *x, const fault *y)
 {
-	int way = compare_text(x->cause, y->cause);
+	int way = hob_str_compare(x->cause, y->cause);
 	if (way == 0 && x->cause.len == 0) {
-		way = compare_text(x->code, y->code);
+		way = hob_str_compare(x->code, y->code);
 		if (way == 0)
-			way = compare_text(x->message, y->message);
+			way = hob_str_compare(x->message, y->message);
 	}
 	return way;
 }
@@ -46,12 +40,12 @@ static int compare_faults(const void *a, const void *b)
 	int way = same_group_first(x, y);
 	if (way == 0) /* The cause comes first in its group. */
 		way = (x->root_cause.len > 0) - (y->root_cause.len > 0);
-	return way != 0 ? way : compare_text(x->asset->full, y->asset->full);
+	return way != 0 ? way : hob_str_compare(x->asset->full, y->asset->full);
 }
 
 static int compare_names(const void *a, const void *b)
 {
-	return compare_text(*(const hob_str *)a, *(const hob_str *)b);
+	return hob_str_compare(*(const hob_str *)a, *(const hob_str *)b);
 }
 
 /* An asset that others name as their root cause comes first in its group. */

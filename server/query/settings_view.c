@@ -90,16 +90,6 @@ static bool says(const cJSON *json, const char *path)
 	return cJSON_HasObjectItem(cJSON_GetObjectItemCaseSensitive(json, group), dot + 1);
 }
 
-static const cJSON *value_at(const cJSON *json, const char *path)
-{
-	char group[64];
-	const char *dot = strchr(path, '.');
-	if (!dot)
-		return cJSON_GetObjectItemCaseSensitive(json, path);
-	snprintf(group, sizeof group, "%.*s", (int)(dot - path), path);
-	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, group), dot + 1);
-}
-
 static void put_origins(const layers *l, hob_buf *out)
 {
 	hob_settings built_in;
@@ -109,7 +99,9 @@ static void put_origins(const layers *l, hob_buf *out)
 	for (size_t i = 0; i < HOB_COUNT_OF(setting_paths); i++) {
 		const char *path = setting_paths[i];
 		const char *origin =
-			cJSON_Compare(value_at(initial, path), value_at(own, path), true) ? "default" : "hob.json";
+			cJSON_Compare(srv_settings_value(initial, path), srv_settings_value(own, path), true)
+				? "default"
+				: "hob.json";
 		for (uint32_t n = 0; n < l->count; n++)
 			if (says(l->items[n].json, setting_paths[i]))
 				origin = l->items[n].path;

@@ -2,6 +2,7 @@
 #include "chain.h"
 
 #include "../fs/beneath.h"
+#include "../fs/transfer.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -55,18 +56,6 @@ static int open_folder(int root_fd, const char *path, const char **name)
 	return srv_open_beneath(root_fd, folder, O_RDONLY | O_DIRECTORY, true);
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t step = write(fd, data, size);
-		if (step <= 0)
-			return false;
-		data += step;
-		size -= (size_t)step;
-	}
-	return true;
-}
-
 static bool write_sidecar(int root_fd, const char *path, const char *text, hob_error *err)
 {
 	const char *name;
@@ -77,8 +66,8 @@ static bool write_sidecar(int root_fd, const char *path, const char *text, hob_e
 		unlinkat(folder, temporary, 0);
 		fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	}
-	bool ok = fd >= 0 && write_all(fd, text, strlen(text)) && write_all(fd, "\n", 1) && fsync(fd) == 0 &&
-			  renameat(folder, temporary, folder, name) == 0;
+	bool ok = fd >= 0 && srv_write_all(fd, text, strlen(text)) && srv_write_all(fd, "\n", 1) &&
+			  fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
 	if (!ok) {
 		int code = errno;
 		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(code));
@@ -208,6 +197,16 @@ static bool is_companion(hob_str name)
 		if (hob_str_equal_nocase(ending, hob_str_of(endings[i])))
 			return true;
 	return false;
+}
+
+const cJSON *srv_settings_value(const cJSON *settings, const char *path)
+{
+	char group[64];
+	const char *dot = strchr(path, '.');
+	if (!dot)
+		return cJSON_GetObjectItemCaseSensitive(settings, path);
+	snprintf(group, sizeof group, "%.*s", (int)(dot - path), path);
+	return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(settings, group), dot + 1);
 }
 
 bool srv_sidecar_stray(int folder, const char *name, char *model)

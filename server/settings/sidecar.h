@@ -34,4 +34,7 @@ bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_er
  * that is probably meant, "Fox.glb"; NAME_MAX + 1 bytes. */
 bool srv_sidecar_stray(int folder, const char *name, char *model);
 
+/* The value of a setting such as "lods.count" in settings as JSON; NULL without one. */
+const struct cJSON *srv_settings_value(const struct cJSON *settings, const char *path);
+
 #endif

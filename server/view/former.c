@@ -1,5 +1,7 @@
 #include "former.h"
 
+#include "../../core/base/text_order.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -9,16 +11,9 @@ struct srv_former_list {
 	srv_view_former names[]; /* their texts follow */
 };
 
-static int compare(hob_str a, hob_str b)
-{
-	size_t common = a.len < b.len ? a.len : b.len;
-	int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
-	return order != 0 ? order : a.len < b.len ? -1 : a.len > b.len;
-}
-
 static int by_name(const void *a, const void *b)
 {
-	return compare(((const srv_view_former *)a)->full, ((const srv_view_former *)b)->full);
+	return hob_str_compare(((const srv_view_former *)a)->full, ((const srv_view_former *)b)->full);
 }
 
 srv_former_list *srv_former_new(const srv_view_former *names, uint32_t count)
@@ -59,7 +54,7 @@ const char *srv_former_find(const srv_former_list *list, hob_str full)
 	uint32_t low = 0, high = list ? list->count : 0;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		int order = compare(list->names[middle].full, full);
+		int order = hob_str_compare(list->names[middle].full, full);
 		if (order == 0)
 			return list->names[middle].id;
 		if (order < 0)

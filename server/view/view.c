@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
 #include "former.h"
 
 #include <assert.h>
@@ -217,23 +218,16 @@ static void record_free(record *r)
 
 /* ---- order */
 
-static int compare_str(hob_str a, hob_str b)
-{
-	size_t common = a.len < b.len ? a.len : b.len;
-	int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
-	return order != 0 ? order : a.len < b.len ? -1 : a.len > b.len;
-}
-
 static int compare_id(const srv_view_asset *a, const srv_view_asset *b)
 {
 	int order = memcmp(a->id, b->id, SRV_ASSET_ID);
-	return order != 0 ? order : compare_str(a->full, b->full);
+	return order != 0 ? order : hob_str_compare(a->full, b->full);
 }
 
 static int by_full_then_order(const void *a, const void *b)
 {
 	const change *x = a, *y = b;
-	int order = compare_str(x->full, y->full);
+	int order = hob_str_compare(x->full, y->full);
 	return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -498,7 +492,7 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 		uint32_t low = at, high = from->open.count;
 		while (low < high) {
 			uint32_t middle = low + (high - low) / 2;
-			if (compare_str(from->open.assets[middle]->full, c->full) < 0)
+			if (hob_str_compare(from->open.assets[middle]->full, c->full) < 0)
 				low = middle + 1;
 			else
 				high = middle;
@@ -612,7 +606,7 @@ uint32_t srv_view_after(const srv_view *v, hob_str after)
 	uint32_t low = 0, high = v->count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (compare_str(v->assets[middle]->full, after) <= 0)
+		if (hob_str_compare(v->assets[middle]->full, after) <= 0)
 			low = middle + 1;
 		else
 			high = middle;

@@ -1,9 +1,9 @@
 #include "result.h"
 
 #include "../../core/base/limits.h"
+#include "../fs/transfer.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 enum { RESULT_MAGIC = 0x31524248, TEXT_MAX = 4096 };
 
@@ -29,18 +29,10 @@ static void put_text(hob_buf *buf, hob_str s)
 	hob_buf_put_str(buf, s);
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size, hob_error *err)
+static bool put_all(int fd, const uint8_t *data, size_t size, hob_error *err)
 {
-	while (size > 0) {
-		ssize_t wrote = write(fd, data, size);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
-		data += wrote;
-		size -= (size_t)wrote;
-	}
-	return true;
+	return srv_write_all(fd, data, size) ||
+		   hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
 }
 
 static hob_buf head_of(const srv_result *result)
@@ -95,13 +87,12 @@ bool srv_result_write(int fd, const srv_result *result, hob_error *err)
 {
 	hob_buf head = head_of(result);
 	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
-						  : write_all(fd, head.data, head.size, err);
+						  : put_all(fd, head.data, head.size, err);
 	hob_buf_release(&head);
 	static const uint8_t zeros[64];
 	for (uint32_t i = 0; ok && i < result->output_count; i++) {
 		hob_bytes bytes = result->outputs[i].bytes;
-		ok = write_all(fd, bytes.data, bytes.size, err) &&
-			 write_all(fd, zeros, (64 - bytes.size % 64) % 64, err);
+		ok = put_all(fd, bytes.data, bytes.size, err) && put_all(fd, zeros, (64 - bytes.size % 64) % 64, err);
 	}
 	return ok;
 }

@@ -11,6 +11,7 @@
 #include "../../core/cook/cook.h"
 #include "../../core/import/importer.h"
 #include "../../core/texture/texture.h"
+#include "../fs/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,18 +203,12 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
 	worker *w = user;
 	int fd = ask_memory(w, SRV_MEMORY_PART, bytes.size);
-	size_t wrote = 0;
-	while (fd >= 0 && wrote < bytes.size) {
-		ssize_t n = write(fd, bytes.data + wrote, bytes.size - wrote);
-		if (n <= 0)
-			break;
-		wrote += (size_t)n;
-	}
+	bool whole = fd >= 0 && srv_write_all(fd, bytes.data, bytes.size);
 	srv_frame frame = {.type = SRV_FRAME_PART_PUT, .a = bytes.size};
 	memcpy(frame.key, key, sizeof frame.key);
 	if (fd >= 0)
 		seal(fd);
-	if (fd >= 0 && wrote == bytes.size)
+	if (whole)
 		hand_over(w, &frame, fd);
 	if (fd >= 0)
 		close(fd);

@@ -52,7 +52,7 @@ MAY = {
     "server/upstream": ["core/base", "server/client", "server/farm", "server/log", "server/reuse", "server/store", "server/worker"],
     "server/config": ["core/base", "core/recipe"],
     "server/events": ["core/base"],
-    "server/auth": ["core/base", "core/hash"],
+    "server/auth": ["core/base", "core/hash", "server/fs"],
     "server/control": ["core/base", "core/hash"],
     "server/view": ["core/base", "core/hash", "core/recipe", "schema"],
     "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings"],

@@ -2,6 +2,7 @@
 
 #include "../../base/limits.h"
 #include "../image_set.h"
+#include "../shape.h"
 #include "../text.h"
 
 #include <assimp/material.h>
@@ -283,11 +284,6 @@ static bool get_color(const struct aiMaterial *from, const char *key, float out[
 	return true;
 }
 
-static float clamp01(float value)
-{
-	return value < 0 ? 0 : value > 1 ? 1 : value;
-}
-
 static const struct {
 	const char *key;
 	size_t offset;
@@ -315,9 +311,9 @@ static void read_factors(const struct aiMaterial *from, hob_material *to)
 	to->roughness = 1;
 	float value;
 	if (get_float(from, "$mat.metallicFactor", &value))
-		to->metallic = clamp01(value);
+		to->metallic = hob_shape_clamp01(value);
 	if (get_float(from, "$mat.roughnessFactor", &value))
-		to->roughness = clamp01(value);
+		to->roughness = hob_shape_clamp01(value);
 	else if (!has_rough_map && get_float(from, "$mat.shininess", &value) && value > 0)
 		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
 		to->roughness = sqrtf(sqrtf(2 / (value + 2)));
@@ -348,7 +344,7 @@ static void read_opacity(const hob_assimp_scene *scene, const struct aiMaterial 
 {
 	float opacity = 1;
 	get_float(from, "$mat.opacity", &opacity);
-	to->base_color[3] = clamp01(opacity);
+	to->base_color[3] = hob_shape_clamp01(opacity);
 	if (to->base_color[3] < 1)
 		to->alpha_mode = HOB_ALPHA_BLEND;
 	else if (to->slots[HOB_SLOT_OPACITY].image != HOB_NONE)

@@ -2,6 +2,7 @@
 #include "collada_track.h"
 
 #include "../../base/limits.h"
+#include "../matrix_double.h"
 #include "../text.h"
 
 #include <math.h>
@@ -154,7 +155,7 @@ static void local_at(const animated *a, double t, bool left, hob_node *node)
 		if (hob_collada_is_transform(e)) {
 			numbers_at(a, e, t, left, n, NULL);
 			hob_collada_transform_matrix(e->name, n, (double)a->c->unit, m);
-			hob_collada_multiply(all, m, all);
+			hob_matrix_multiply_double(all, m, all);
 		}
 	for (int i = 0; i < 16; i++)
 		node->matrix[i] = isfinite((float)all[i]) ? (float)all[i] : (float)(i % 5 == 0);

@@ -277,11 +277,6 @@ static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, ho
 
 /* ---- shading */
 
-static float clamp01(float value)
-{
-	return value > 0 ? value < 1 ? value : 1 : 0;
-}
-
 static void set_color(const effect_reader *r, hob_xml_ptr shader, const char *name, float out[3])
 {
 	float value[4] = {0};
@@ -305,7 +300,7 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	float luminance = 0.212671f * color[0] + 0.715160f * color[1] + 0.072169f * color[2];
 	bool rgb = hob_str_starts(mode, HOB_STR("RGB")), zero = hob_str_ends_nocase(mode, HOB_STR("_ZERO"));
 	float value = (rgb ? luminance : color[3]) * factor;
-	m->base_color[3] = clamp01(zero ? 1 - value : value);
+	m->base_color[3] = hob_shape_clamp01(zero ? 1 - value : value);
 	bool mapped = hob_xml_child(transparent, HOB_STR("texture")) != NULL;
 	if (mapped && zero) {
 		hob_note_add(r->c->request->notes, HOB_NOTE_WARNING, "texture.invert",

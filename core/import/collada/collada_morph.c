@@ -90,14 +90,6 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	return target->position && (!matched || !normal || target->normal);
 }
 
-static uint32_t count_words(hob_str text)
-{
-	uint32_t count = 0;
-	while (hob_text_word(&text).len > 0)
-		count++;
-	return count;
-}
-
 bool hob_collada_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, uint32_t part_count,
 					   hob_error *err)
 {
@@ -113,7 +105,7 @@ bool hob_collada_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, u
 			weights = inputs[i].source;
 	}
 	hob_str list = hob_collada_names(names, &are_ids);
-	uint32_t total = count_words(list);
+	uint32_t total = hob_text_count_words(list);
 	if (total > HOB_LIMIT_TARGETS)
 		return hob_fail(err, LIMIT, "line %u: %u morph targets, at most %llu are allowed", morph->line, total,
 						HOB_LIMIT_TARGETS);

@@ -115,7 +115,7 @@ typedef struct hob_collada {
 	hob_buf vertex_at;	  /* u32 per point, for unifying vertices; HOB_NONE in between */
 	hob_polygon polygon;
 	hob_name_map embedded; /* members of the archive -> picture */
-	uint32_t bad_indices, hidden;
+	uint32_t hidden;
 } hob_collada;
 
 /* Counts what the file holds into request->seen (collada_census.c). */
@@ -195,7 +195,6 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 bool hob_collada_is_transform(hob_xml_ptr element);
 uint32_t hob_collada_transform_numbers(hob_xml_ptr element, double out[16]);
 void hob_collada_transform_matrix(hob_str kind, const double *numbers, double unit, double out[16]);
-void hob_collada_multiply(const double a[16], const double b[16], double out[16]);
 /* T, R, S of a node's transform elements, and the matrix when these cannot say it. */
 void hob_collada_local(hob_xml_ptr node, double unit, hob_node *out);
 

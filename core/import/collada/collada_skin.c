@@ -1,6 +1,7 @@
 #include "collada_private.h"
 
 #include "../../base/limits.h"
+#include "../matrix_double.h"
 #include "../text.h"
 
 enum { INFLUENCES_MAX = 64, INPUTS_MAX = 16, OFFSETS_MAX = 256 };
@@ -18,14 +19,6 @@ typedef struct weight_list {
 	uint32_t stride, joint_offset, weight_offset, joint_count;
 	const hob_collada_source *weights;
 } weight_list;
-
-static uint32_t count_words(hob_str text)
-{
-	uint32_t count = 0;
-	while (hob_text_word(&text).len > 0)
-		count++;
-	return count;
-}
 
 static const hob_collada_input *find(const hob_collada_input *inputs, uint32_t count, hob_str semantic)
 {
@@ -124,7 +117,7 @@ static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count,
 		list.stride = inputs[i].offset < OFFSETS_MAX && inputs[i].offset + 1 > list.stride
 						  ? inputs[i].offset + 1
 						  : list.stride;
-	list.joint_count = count_words(hob_collada_names(joint->source, &are_ids));
+	list.joint_count = hob_text_count_words(hob_collada_names(joint->source, &are_ids));
 	hob_xml_ptr counts = hob_xml_child(element, HOB_STR("vcount")),
 				pairs = hob_xml_child(element, HOB_STR("v"));
 	bool done = (!counts || hob_collada_indices(counts->text, &list.counts, err)) &&
@@ -254,7 +247,7 @@ static void bind_matrix(const hob_collada *c, const hob_collada_source *source, 
 	for (int i = 0; i < 16; i++)
 		n[i] = (double)rows[i];
 	hob_collada_transform_matrix(HOB_STR("matrix"), n, 1, m);
-	hob_collada_multiply(m, shape, m);
+	hob_matrix_multiply_double(m, shape, m);
 	for (int i = 0; i < 16; i++) {
 		out[i] = (float)(m[i] * (i >= 12 && i < 15 ? (double)c->unit : 1));
 		if (out[i] - out[i] != 0)
@@ -287,7 +280,7 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 	double shape[16];
 	bool are_ids;
 	hob_str list = hob_collada_names(names ? names->source : NULL, &are_ids), word, rest = list;
-	uint32_t total = count_words(list), missing = 0;
+	uint32_t total = hob_text_count_words(list), missing = 0;
 	if (total > HOB_LIMIT_JOINTS)
 		return hob_fail(err, LIMIT, "line %u: %u joints, at most %llu are allowed", element->line, total,
 						HOB_LIMIT_JOINTS);

@@ -1,5 +1,7 @@
 #include "collada_private.h"
 
+#include "../matrix_double.h"
+
 #include <math.h>
 
 static const struct {
@@ -31,19 +33,6 @@ uint32_t hob_collada_transform_numbers(hob_xml_ptr element, double out[16])
 		if (i >= read || !isfinite(out[i]) || fabs(out[i]) > 1e15)
 			out[i] = scale || (matrix && i % 5 == 0) ? 1 : 0;
 	return wanted;
-}
-
-void hob_collada_multiply(const double a[16], const double b[16], double out[16])
-{
-	double result[16];
-	for (int column = 0; column < 4; column++)
-		for (int row = 0; row < 4; row++) {
-			double sum = 0;
-			for (int k = 0; k < 4; k++)
-				sum += a[k * 4 + row] * b[column * 4 + k];
-			result[column * 4 + row] = sum;
-		}
-	memcpy(out, result, sizeof result);
 }
 
 static bool unit_vector(const double *from, double out[3])
@@ -177,7 +166,7 @@ void hob_collada_local(hob_xml_ptr node, double unit, hob_node *out)
 		if (hob_collada_is_transform(e)) {
 			hob_collada_transform_numbers(e, n);
 			hob_collada_transform_matrix(e->name, n, unit, m);
-			hob_collada_multiply(all, m, all);
+			hob_matrix_multiply_double(all, m, all);
 		}
 	for (int i = 0; i < 16; i++) {
 		out->matrix[i] = (float)all[i];

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3])
+/* To metres; with `turn` for a top node. Mirrors left-handed files. */
+static void to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3])
 {
 	hob_fbx_trs place = *in;
 	if (f->mirrored) {
@@ -42,7 +43,7 @@ hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_
 		(void)hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 		return NULL;
 	}
-	hob_fbx_to_model(f, parent == HOB_NONE, place, node.translation, node.rotation, node.scale);
+	to_model(f, parent == HOB_NONE, place, node.translation, node.rotation, node.scale);
 	hob_buf_put(&f->model_nodes, &node, sizeof node);
 	if (f->model_nodes.failed) {
 		(void)hob_fail(err, MEMORY, "no memory left for nodes");

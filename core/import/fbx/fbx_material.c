@@ -320,11 +320,6 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 
 /* ---- to Hob's terms */
 
-static float clamp01(double value)
-{
-	return value > 0 ? value < 1 ? (float)value : 1 : 0;
-}
-
 static void take_base(const reading *r, hob_material *to)
 {
 	double factor = r->has[BASE_FACTOR] && !r->mapped[BASE_FACTOR] ? r->factor[BASE_FACTOR] : 1;
@@ -359,7 +354,7 @@ static void take_opacity(const reading *r, hob_material *to)
 		opacity = (r->value[OPACITY][0] + r->value[OPACITY][1] + r->value[OPACITY][2]) / 3;
 	if (r->has[TRANSPARENCY] && !r->mapped[TRANSPARENCY])
 		opacity *= 1 - r->value[TRANSPARENCY][0];
-	to->base_color[3] = clamp01(opacity);
+	to->base_color[3] = hob_shape_clamp01(opacity);
 	if (to->base_color[3] < 1)
 		to->alpha_mode = HOB_ALPHA_BLEND;
 	else if (r->mapped[OPACITY])
@@ -376,13 +371,13 @@ static bool stands_apart(double value, double usual)
 static void take_extensions(const reading *r, hob_material *to)
 {
 	if (r->has[SPECULAR] && stands_apart(r->value[SPECULAR][0], 1)) {
-		to->specular = clamp01(r->value[SPECULAR][0]);
+		to->specular = hob_shape_clamp01(r->value[SPECULAR][0]);
 		to->ext_mask |= 1u << HOB_MATERIAL_SPECULAR;
 	}
 	for (int k = 0; k < 3 && r->has[SPECULAR_COLOR] && !r->mapped[SPECULAR_COLOR]; k++)
 		if (stands_apart(r->value[SPECULAR_COLOR][k], 1)) {
 			to->ext_mask |= 1u << HOB_MATERIAL_SPECULAR;
-			to->specular_color[k] = clamp01(r->value[SPECULAR_COLOR][k]);
+			to->specular_color[k] = hob_shape_clamp01(r->value[SPECULAR_COLOR][k]);
 		}
 	if (r->has[IOR] && stands_apart(r->value[IOR][0], 1.5) && r->value[IOR][0] >= 1 &&
 		r->value[IOR][0] < 100) {
@@ -390,13 +385,13 @@ static void take_extensions(const reading *r, hob_material *to)
 		to->ext_mask |= 1u << HOB_MATERIAL_IOR;
 	}
 	if (r->has[TRANSMISSION] && (r->value[TRANSMISSION][0] > 0 || r->mapped[TRANSMISSION])) {
-		to->transmission = r->mapped[TRANSMISSION] ? 1 : clamp01(r->value[TRANSMISSION][0]);
+		to->transmission = r->mapped[TRANSMISSION] ? 1 : hob_shape_clamp01(r->value[TRANSMISSION][0]);
 		to->ext_mask |= 1u << HOB_MATERIAL_TRANSMISSION;
 	}
 	if (r->mapped[COAT] || (r->has[COAT] && r->value[COAT][0] > 0)) {
-		to->clearcoat = r->mapped[COAT] ? 1 : clamp01(r->value[COAT][0]);
+		to->clearcoat = r->mapped[COAT] ? 1 : hob_shape_clamp01(r->value[COAT][0]);
 		to->clearcoat_roughness = r->mapped[COAT_ROUGH] ? 1
-								  : r->has[COAT_ROUGH]	? clamp01(r->value[COAT_ROUGH][0])
+								  : r->has[COAT_ROUGH]	? hob_shape_clamp01(r->value[COAT_ROUGH][0])
 														: 0;
 		to->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
 	}
@@ -404,26 +399,26 @@ static void take_extensions(const reading *r, hob_material *to)
 	if (sheen > 0) {
 		for (int k = 0; k < 3; k++)
 			to->sheen_color[k] =
-				clamp01(sheen * (r->mapped[SHEEN] || !r->has[SHEEN] ? 1 : r->value[SHEEN][k]));
+				hob_shape_clamp01(sheen * (r->mapped[SHEEN] || !r->has[SHEEN] ? 1 : r->value[SHEEN][k]));
 		to->sheen_roughness = r->mapped[SHEEN_ROUGH] ? 1
-							  : r->has[SHEEN_ROUGH]	 ? clamp01(r->value[SHEEN_ROUGH][0])
+							  : r->has[SHEEN_ROUGH]	 ? hob_shape_clamp01(r->value[SHEEN_ROUGH][0])
 													 : 0.3f;
 		to->ext_mask |= 1u << HOB_MATERIAL_SHEEN;
 	} else {
 		to->ext_mask &= ~(1u << HOB_MATERIAL_SHEEN);
 	}
 	if (r->has[ANISOTROPY] && r->value[ANISOTROPY][0] > 0) {
-		to->anisotropy = clamp01(r->value[ANISOTROPY][0]);
+		to->anisotropy = hob_shape_clamp01(r->value[ANISOTROPY][0]);
 		to->ext_mask |= 1u << HOB_MATERIAL_ANISOTROPY;
 	}
 }
 
 static void take_all(const reading *r, hob_material *to)
 {
-	to->metallic = r->mapped[METAL] ? 1 : r->has[METAL] ? clamp01(r->value[METAL][0]) : 0;
-	to->roughness = r->mapped[ROUGH] ? 1 : r->has[ROUGH] ? clamp01(r->value[ROUGH][0]) : 1;
+	to->metallic = r->mapped[METAL] ? 1 : r->has[METAL] ? hob_shape_clamp01(r->value[METAL][0]) : 0;
+	to->roughness = r->mapped[ROUGH] ? 1 : r->has[ROUGH] ? hob_shape_clamp01(r->value[ROUGH][0]) : 1;
 	if (r->has[GLOSS] && !r->mapped[ROUGH])
-		to->roughness = clamp01(1 - r->value[GLOSS][0]);
+		to->roughness = hob_shape_clamp01(1 - r->value[GLOSS][0]);
 	to->double_sided = r->has[DOUBLE_SIDED] && r->value[DOUBLE_SIDED][0] > 0;
 	take_base(r, to);
 	take_emission(r, to);

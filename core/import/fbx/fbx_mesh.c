@@ -32,7 +32,7 @@ typedef struct builder {
 	uint32_t *head;				/* [points] last vertex of each, valid when its point is that one */
 	hob_buf indices, cut, ids;
 	hob_polygon polygon;
-	uint64_t small, bad, missing_uv;
+	uint64_t small, bad;
 } builder;
 
 /* ---- arrays of the geometry */

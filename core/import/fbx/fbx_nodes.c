@@ -1,5 +1,7 @@
 #include "fbx_private.h"
 
+#include "../matrix_double.h"
+
 #include <math.h>
 
 /* ---- settings of the file */
@@ -297,8 +299,8 @@ bool hob_fbx_split_scales(hob_fbx *f, hob_error *err)
 			turned.t[k] *= f->own_scales[(size_t)node->parent * 3 + (size_t)k];
 		hob_fbx_trs_matrix(&turned, unscaled);
 		if (node->parent != HOB_NONE)
-			hob_fbx_matrix_multiply(f->worlds + (size_t)node->parent * 32 + (beside ? 0 : 16), unscaled,
-									unscaled);
+			hob_matrix_multiply_double(f->worlds + (size_t)node->parent * 32 + (beside ? 0 : 16), unscaled,
+									   unscaled);
 		for (int k = 0; k < 16; k++)
 			whole[k] = unscaled[k] * (k < 12 ? f->own_scales[(size_t)id * 3 + (size_t)k / 4] : 1);
 	}

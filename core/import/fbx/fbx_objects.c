@@ -1,5 +1,7 @@
 #include "fbx_private.h"
 
+#include "../../base/text_order.h"
+
 #include <stdlib.h>
 
 static const struct {
@@ -287,19 +289,12 @@ static int compare_numbers(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-static int compare_text(hob_str a, hob_str b)
-{
-	size_t len = a.len < b.len ? a.len : b.len;
-	int order = len > 0 ? memcmp(a.data, b.data, len) : 0;
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int by_ends(const void *a, const void *b)
 {
 	const sortable *x = a, *y = b;
 	int order = compare_numbers(x->edge.parent, y->edge.parent);
 	order = order != 0 ? order : compare_numbers(x->edge.child, y->edge.child);
-	order = order != 0 ? order : compare_text(x->edge.property, y->edge.property);
+	order = order != 0 ? order : hob_str_compare(x->edge.property, y->edge.property);
 	return order != 0 ? order : compare_numbers(x->order, y->order);
 }
 

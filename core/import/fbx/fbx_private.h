@@ -76,8 +76,7 @@ typedef enum hob_fbx_class {
 	HOB_FBX_IMPLEMENTATION,
 	HOB_FBX_BINDING_TABLE,
 	HOB_FBX_CONSTRAINT,
-	HOB_FBX_CACHE,
-	HOB_FBX_CLASS_COUNT
+	HOB_FBX_CACHE
 } hob_fbx_class;
 
 typedef struct hob_fbx_object {
@@ -329,7 +328,6 @@ void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3]);	 
 void hob_fbx_place(const hob_fbx_rig *rig, const double t[3], const double r[3], const double s[3],
 				   hob_fbx_trs *out);
 void hob_fbx_trs_matrix(const hob_fbx_trs *trs, double out[16]);
-void hob_fbx_matrix_multiply(const double a[16], const double b[16], double out[16]); /* out may alias */
 bool hob_fbx_matrix_invert(const double m[16], double out[16]);
 bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 
@@ -377,8 +375,6 @@ bool hob_fbx_emit(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
 						   hob_error *err);
-/* To metres; with `turn` for a top node. Mirrors left-handed files. */
-void hob_fbx_to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3]);
 
 /* fbx_extras.c: the user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
 bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;

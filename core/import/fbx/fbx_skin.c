@@ -1,5 +1,7 @@
 #include "fbx_private.h"
 
+#include "../matrix_double.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,7 +82,7 @@ static bool read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, do
 			hob_fbx_world(f, bone, link);
 		memcpy(m, none, sizeof m);
 		if ((has_link || bone != HOB_NONE) && hob_fbx_matrix_invert(link, inverse))
-			hob_fbx_matrix_multiply(inverse, world, m);
+			hob_matrix_multiply_double(inverse, world, m);
 	}
 	/* The geometric transform is in the vertices already, unless its users disagree on it. */
 	memcpy(out, m, sizeof m);
@@ -285,7 +287,7 @@ static void bind_matrix(const hob_fbx *f, const hob_fbx_geometry *g, const hob_f
 	if (g->geometric_differs) {
 		double geometric[16];
 		hob_fbx_trs_matrix(&user->geometric, geometric);
-		hob_fbx_matrix_multiply(m, geometric, m);
+		hob_matrix_multiply_double(m, geometric, m);
 	}
 	for (int i = 0; i < 16; i++) {
 		double value = m[i] * (i >= 12 && i < 15 ? f->unit : 1);

@@ -106,12 +106,9 @@ static bool embedded(hob_fbx *f, uint32_t video, hob_str file_name, hob_bytes *o
 
 /* ---- where the picture is */
 
-static bool exists(hob_fbx *f, hob_str path)
+static bool exists(const hob_fbx *f, hob_str path)
 {
-	hob_bytes bytes;
-	hob_error why = {0};
-	return path.len > 0 && (f->request->io->read(f->request->io->user, path, &bytes, &why) ||
-							(why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE));
+	return path.len > 0 && hob_import_exists(f->request, path);
 }
 
 /* Besides what every format looks for: the folder that the SDK unpacks pictures to. */

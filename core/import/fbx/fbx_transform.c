@@ -83,19 +83,6 @@ void hob_fbx_trs_matrix(const hob_fbx_trs *trs, double out[16])
 	memcpy(out, m, sizeof m);
 }
 
-void hob_fbx_matrix_multiply(const double a[16], const double b[16], double out[16])
-{
-	double m[16];
-	for (int column = 0; column < 4; column++)
-		for (int row = 0; row < 4; row++) {
-			double sum = 0;
-			for (int k = 0; k < 4; k++)
-				sum += a[k * 4 + row] * b[column * 4 + k];
-			m[column * 4 + row] = sum;
-		}
-	memcpy(out, m, sizeof m);
-}
-
 bool hob_fbx_matrix_invert(const double m[16], double out[16])
 {
 	double r[16] = {[15] = 1};

@@ -277,41 +277,19 @@ static bool read_array(hob_fbx *f, uint32_t record, target to, void **out, uint3
 	return true;
 }
 
-bool hob_fbx_doubles(hob_fbx *f, uint32_t record, double **out, uint32_t *count, hob_error *err)
-{
-	void *data;
-	if (!read_array(f, record, TO_DOUBLE, &data, count, err))
-		return false;
-	*out = data;
-	return true;
-}
+#define READER(name, type, target)                                                                           \
+	bool hob_fbx_##name(hob_fbx *f, uint32_t record, type **out, uint32_t *count, hob_error *err)            \
+	{                                                                                                        \
+		void *data;                                                                                          \
+		bool ok = read_array(f, record, target, &data, count, err);                                          \
+		*out = ok ? data : NULL;                                                                             \
+		return ok;                                                                                           \
+	}
 
-bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, hob_error *err)
-{
-	void *data;
-	if (!read_array(f, record, TO_FLOAT, &data, count, err))
-		return false;
-	*out = data;
-	return true;
-}
-
-bool hob_fbx_ints(hob_fbx *f, uint32_t record, int32_t **out, uint32_t *count, hob_error *err)
-{
-	void *data;
-	if (!read_array(f, record, TO_INT, &data, count, err))
-		return false;
-	*out = data;
-	return true;
-}
-
-bool hob_fbx_longs(hob_fbx *f, uint32_t record, int64_t **out, uint32_t *count, hob_error *err)
-{
-	void *data;
-	if (!read_array(f, record, TO_LONG, &data, count, err))
-		return false;
-	*out = data;
-	return true;
-}
+READER(doubles, double, TO_DOUBLE)
+READER(floats, float, TO_FLOAT)
+READER(ints, int32_t, TO_INT)
+READER(longs, int64_t, TO_LONG)
 
 /* ---- text */
 

@@ -1,4 +1,5 @@
 #include "gltf_private.h"
+#include "../shape.h"
 
 #include <math.h>
 
@@ -63,23 +64,11 @@ bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attrib
 
 /* ---- values */
 
-bool hob_gltf_all_finite(const float *values, size_t count)
-{
-	const uint32_t exponent = 0x7F800000;
-	uint32_t bad = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t bits;
-		memcpy(&bits, &values[i], sizeof bits);
-		bad |= (bits & exponent) == exponent;
-	}
-	return !bad;
-}
-
 void hob_gltf_make_finite(hob_gltf *g, float *values, size_t count, float with, const char *what,
 						  hob_str owner)
 {
 	size_t bad = 0;
-	if (hob_gltf_all_finite(values, count))
+	if (hob_shape_finite(values, count))
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!isfinite(values[i])) {

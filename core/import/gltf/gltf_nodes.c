@@ -1,4 +1,5 @@
 #include "gltf_private.h"
+#include "../shape.h"
 
 #include <math.h>
 
@@ -106,20 +107,12 @@ static void identity(hob_node *node)
 		node->scale[i] = 1;
 }
 
-static bool all_finite(const float *values, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (!isfinite(values[i]))
-			return false;
-	return true;
-}
-
-static void keep_or_reset(hob_gltf *g, uint32_t id, float *values, int count, const char *what,
+static void keep_or_reset(hob_gltf *g, uint32_t id, float *values, size_t count, const char *what,
 						  const float *reset)
 {
-	if (all_finite(values, count))
+	if (hob_shape_finite(values, count))
 		return;
-	memcpy(values, reset, (size_t)count * sizeof *values);
+	memcpy(values, reset, count * sizeof *values);
 	hob_gltf_note(g, "transform-not-finite", "nodes[%u]: its %s is beyond every range and was reset", id,
 				  what);
 }
@@ -146,7 +139,7 @@ static bool read_transform(hob_gltf *g, uint32_t id, const cJSON *json, hob_node
 	identity(node);
 	if (!hob_gltf_floats(json, "matrix", 16, node->matrix, &given, err))
 		return false;
-	if (given && all_finite(node->matrix, 16)) {
+	if (given && hob_shape_finite(node->matrix, 16)) {
 		node->has_matrix =
 			!hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 		if (node->has_matrix)
@@ -301,11 +294,11 @@ static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_erro
 						   .weight_first = owner->weight_first,
 						   .weight_count = owner->weight_count};
 		identity(node);
-		if (values[0] && all_finite(values[0] + (size_t)i * 3, 3))
+		if (values[0] && hob_shape_finite(values[0] + (size_t)i * 3, 3))
 			memcpy(node->translation, values[0] + (size_t)i * 3, sizeof node->translation);
-		if (values[1] && all_finite(values[1] + (size_t)i * 4, 4))
+		if (values[1] && hob_shape_finite(values[1] + (size_t)i * 4, 4))
 			memcpy(node->rotation, values[1] + (size_t)i * 4, sizeof node->rotation);
-		if (values[2] && all_finite(values[2] + (size_t)i * 3, 3))
+		if (values[2] && hob_shape_finite(values[2] + (size_t)i * 3, 3))
 			memcpy(node->scale, values[2] + (size_t)i * 3, sizeof node->scale);
 		normalise_rotation(g, owner->source, node->rotation);
 	}

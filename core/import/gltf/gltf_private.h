@@ -252,7 +252,6 @@ bool hob_gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes
 bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
 						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
 						   hob_error *err) HOB_MUST_CHECK;
-bool hob_gltf_all_finite(const float *values, size_t count);
 /* Replaces what is not finite by `with` and notes it. `owner` names the mesh or clip. */
 void hob_gltf_make_finite(hob_gltf *g, float *values, size_t count, float with, const char *what,
 						  hob_str owner);

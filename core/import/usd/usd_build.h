@@ -59,7 +59,6 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 /* Times of all samples that move the prim, in seconds' time codes; sorted, without repeats. */
 bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count,
 						 hob_error *err) HOB_MUST_CHECK;
-void hob_usd_multiply(const double a[16], const double b[16], double out[16]);
 void hob_usd_identity(double out[16]);
 bool hob_usd_invert(const double m[16], double out[16]);
 /* Numbers of an attribute at a time of the stage: linear between samples. False when it has none of that width. */

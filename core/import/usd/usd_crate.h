@@ -59,7 +59,5 @@ float hob_usd_half(uint16_t bits);
 bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out) HOB_MUST_CHECK;
 /* The specifier that a rep holds. */
 hob_usd_specifier hob_usd_crate_specifier(uint64_t rep);
-/* Text of a path; variants in it are left out. */
-bool hob_usd_crate_path(hob_usd_crate *c, uint32_t path, hob_str *out) HOB_MUST_CHECK;
 
 #endif

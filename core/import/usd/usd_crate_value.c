@@ -275,7 +275,8 @@ static bool string_at(hob_usd_crate *c, uint32_t index, hob_str *out)
 	return token_at(c, c->strings[index], out);
 }
 
-bool hob_usd_crate_path(hob_usd_crate *c, uint32_t path, hob_str *out)
+/* Text of a path; variants in it are left out. */
+static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
 {
 	if (path >= c->path_count)
 		return hob_fail(c->err, CORRUPT, "path %u of %llu", path, (unsigned long long)c->path_count);
@@ -439,8 +440,8 @@ static bool read_item(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_u
 	if (type == STRING_LIST)
 		return string_at(c, first, &out->path);
 	if (type == PATH_LIST)
-		return hob_usd_crate_path(c, first, &out->path);
-	if (!string_at(c, first, &out->asset) || !hob_usd_crate_path(c, hob_usd_take_u32(at), &out->path))
+		return path_at(c, first, &out->path);
+	if (!string_at(c, first, &out->asset) || !path_at(c, hob_usd_take_u32(at), &out->path))
 		return false;
 	/* The empty path has the root's number. */
 	if (out->path.len == 1)
@@ -561,7 +562,7 @@ static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_v
 	case INT64_LIST:
 		return number_list(c, &at, out);
 	case PATH_VECTOR:
-		return texts(c, &at, hob_usd_take_u64(&at), hob_usd_crate_path, out);
+		return texts(c, &at, hob_usd_take_u64(&at), path_at, out);
 	case TOKEN_VECTOR:
 		return texts(c, &at, hob_usd_take_u64(&at), token_at, out);
 	case STRING_VECTOR:
@@ -576,7 +577,7 @@ static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_v
 		return doubles(c, &at, 2, out);
 	case RELOCATES: {
 		uint64_t pairs = hob_usd_take_u64(&at);
-		return texts(c, &at, pairs < UINT64_MAX / 2 ? pairs * 2 : pairs, hob_usd_crate_path, out);
+		return texts(c, &at, pairs < UINT64_MAX / 2 ? pairs * 2 : pairs, path_at, out);
 	}
 	case BLOCK:
 		out->kind = HOB_USD_BLOCK;

@@ -1,5 +1,7 @@
 #include "usd_skel.h"
 
+#include "../matrix_double.h"
+
 #include <math.h>
 
 bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out, hob_error *err)
@@ -66,7 +68,7 @@ static void joint_rest(const joints_t *j, uint32_t joint, double out[16])
 	uint32_t parent = parent_joint(s, j->names[joint]);
 	if (parent == HOB_NONE || !hob_usd_invert(s->bind[parent], out))
 		hob_usd_identity(out);
-	hob_usd_multiply(out, s->bind[joint], out);
+	hob_matrix_multiply_double(out, s->bind[joint], out);
 }
 
 static bool emit_joint(const joints_t *j, uint32_t joint, uint32_t parent, uint32_t depth)
@@ -245,7 +247,7 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 		joint = joint == HOB_NONE ? 0 : joint;
 		if (!hob_usd_invert(s->bind[joint], inverse))
 			hob_usd_identity(inverse);
-		hob_usd_multiply(inverse, geometry, inverse);
+		hob_matrix_multiply_double(inverse, geometry, inverse);
 		skin->joints[i] = s->nodes[joint];
 		for (size_t k = 0; k < 16; k++)
 			skin->inverse_bind[i * 16 + k] =

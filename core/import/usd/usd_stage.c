@@ -1,5 +1,7 @@
 #include "usd_private.h"
 
+#include "../../base/text_order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -196,8 +198,7 @@ static int order_of(const void *left, const void *right)
 	}
 	if (a.len - i != b.len - k)
 		return a.len - i > b.len - k ? 1 : -1;
-	int difference = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-	return difference != 0 ? difference : (a.len > b.len) - (a.len < b.len);
+	return hob_str_compare(a, b);
 }
 
 bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,

@@ -1,5 +1,7 @@
 #include "usd_build.h"
 
+#include "../matrix_double.h"
+
 #include <math.h>
 
 /* ---- matrices */
@@ -8,18 +10,6 @@ void hob_usd_identity(double out[16])
 {
 	for (int i = 0; i < 16; i++)
 		out[i] = i % 5 == 0;
-}
-
-void hob_usd_multiply(const double a[16], const double b[16], double out[16])
-{
-	double product[16];
-	for (int c = 0; c < 4; c++)
-		for (int r = 0; r < 4; r++) {
-			product[c * 4 + r] = 0;
-			for (int k = 0; k < 4; k++)
-				product[c * 4 + r] += a[k * 4 + r] * b[c * 4 + k];
-		}
-	memcpy(out, product, sizeof product);
 }
 
 bool hob_usd_invert(const double m[16], double out[16])
@@ -145,7 +135,7 @@ static bool euler(hob_str kind, const hob_usd *u, const hob_usd_attribute *a, do
 		for (int k = 0; k < 3; k++) {
 			int axis = orders[i][k] - 'X';
 			rotation(axis, angles[axis], m);
-			hob_usd_multiply(m, out, out);
+			hob_matrix_multiply_double(m, out, out);
 		}
 		return true;
 	}
@@ -230,7 +220,7 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 		*moves = *moves || (a.samples && a.samples->count > 1);
 		if (inverted && !hob_usd_invert(m, m))
 			continue;
-		hob_usd_multiply(out, m, out);
+		hob_matrix_multiply_double(out, m, out);
 	}
 }
 

@@ -132,24 +132,19 @@ bool hob_x3d_texture_matrix(const hob_x3d *x, hob_x3d_ptr appearance, float out[
 
 /* ---- materials */
 
-static float clamp01(float value)
-{
-	return value > 0 ? value < 1 ? value : 1 : 0;
-}
-
 static void color_field(hob_x3d_ptr e, const char *field, float out[3])
 {
 	hob_x3d_vector(e, field, out, 3);
 	for (int i = 0; i < 3; i++)
-		out[i] = clamp01(out[i]);
+		out[i] = hob_shape_clamp01(out[i]);
 }
 
 static bool physical(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
 {
 	to->base_color[0] = to->base_color[1] = to->base_color[2] = 1;
 	color_field(e, "baseColor", to->base_color);
-	to->metallic = clamp01(hob_x3d_float(e, "metallic", 1));
-	to->roughness = clamp01(hob_x3d_float(e, "roughness", 1));
+	to->metallic = hob_shape_clamp01(hob_x3d_float(e, "metallic", 1));
+	to->roughness = hob_shape_clamp01(hob_x3d_float(e, "roughness", 1));
 	return put_texture(x, texture_in(x, e, "baseTexture"), &to->slots[HOB_SLOT_BASE_COLOR], err) &&
 		   put_texture(x, texture_in(x, e, "metallicRoughnessTexture"), &to->slots[HOB_SLOT_METAL_ROUGH],
 					   err);
@@ -158,7 +153,7 @@ static bool physical(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err
 /* Phong: roughness by the width of the lobe, as in mtl.h. */
 static bool phong(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
 {
-	float shininess = clamp01(hob_x3d_float(e, "shininess", 0.2f));
+	float shininess = hob_shape_clamp01(hob_x3d_float(e, "shininess", 0.2f));
 	to->base_color[0] = to->base_color[1] = to->base_color[2] = 0.8f;
 	color_field(e, "diffuseColor", to->base_color);
 	to->roughness = powf(2 / (shininess * 128 + 2), 0.25f);
@@ -179,7 +174,7 @@ static bool read_material(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error
 			!put_texture(x, texture_in(x, e, "emissiveTexture"), &to->slots[HOB_SLOT_EMISSIVE], err))
 			return false;
 	}
-	to->base_color[3] = 1 - clamp01(hob_x3d_float(e, "transparency", 0));
+	to->base_color[3] = 1 - hob_shape_clamp01(hob_x3d_float(e, "transparency", 0));
 	to->normal_scale = hob_x3d_float(e, "normalScale", 1);
 	return put_texture(x, texture_in(x, e, "normalTexture"), &to->slots[HOB_SLOT_NORMAL], err) &&
 		   put_texture(x, texture_in(x, e, "occlusionTexture"), &to->slots[HOB_SLOT_OCCLUSION], err);
