@@ -31,6 +31,21 @@ static void put_layouts(text_writer *t, const hob_pack *pack)
 	hob_text_more(t, layouts.count, "  ");
 }
 
+static void put_attribute_error(text_writer *t, const hob_pack *pack, uint32_t level)
+{
+	hob_pack_array errors = hob_pack_find(pack, HOB_PK_LODA);
+	if (level >= errors.count)
+		return;
+	const hob_pk_lod_attributes *error = HOB_PACK_AT(hob_pk_lod_attributes, errors, level);
+	const char *const names[] = {"uv", "colour", "weight"};
+	const float values[] = {error->uv, error->color, error->weight};
+	for (size_t i = 0; i < HOB_COUNT_OF(values); i++)
+		if (values[i] > 0) {
+			hob_buf_printf(t->out, ", %s ", names[i]);
+			hob_text_floats(t, &values[i], 1);
+		}
+}
+
 static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *mesh)
 {
 	static const char *const shapes[] = {"triangle", "line", "point"};
@@ -42,6 +57,7 @@ static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 		hob_buf_printf(t->out, "     level %u: %u %s%s, vertices 0..%u, error ", l, count,
 					   shapes[mesh->topology], HOB_PLURAL(count), lod->vertex_prefix);
 		hob_text_floats(t, &lod->error, 1);
+		put_attribute_error(t, pack, mesh->lod_first + l);
 		hob_buf_printf(t->out, ", %u-bit indices", hob_pack_section(pack, lod->index_section)->stride * 8);
 		if (lod->meshlet_count)
 			hob_buf_printf(t->out, ", %u meshlet%s", lod->meshlet_count, HOB_PLURAL(lod->meshlet_count));

@@ -2,8 +2,8 @@
 
 typedef struct mesh_checker {
 	const check_file *file;
-	check_section meshes, lods, layouts, attributes, morphs, variants, meshlets, meshlet_vertices,
-		meshlet_triangles, deltas, cluster_sets;
+	check_section meshes, lods, lod_attributes, layouts, attributes, morphs, variants, meshlets,
+		meshlet_vertices, meshlet_triangles, deltas, cluster_sets;
 	uint32_t lod, morph, variant, delta; /* cursors */
 	uint64_t meshlet_total;
 	uint32_t *lod_owner;	 /* [LODS] mesh whose first level it is, otherwise HOB_PK_NONE */
@@ -224,6 +224,27 @@ static bool check_lod_meshlets(mesh_checker *c, const hob_pk_lod *lod)
 	return true;
 }
 
+static bool check_attribute_error(const mesh_checker *c, uint32_t id, uint32_t level)
+{
+	hob_pk_lod_attributes own, finer = {0};
+	if (c->lod_attributes.entry.count == 0)
+		return true;
+	hob_check_read(&c->lod_attributes, id, &own, sizeof own);
+	if (level > 0)
+		hob_check_read(&c->lod_attributes, id - 1, &finer, sizeof finer);
+	const float values[3] = {own.uv, own.color, own.weight};
+	CHECK(c->file,
+		  hob_check_finite(values, 3) && own.uv >= finer.uv && own.color >= finer.color &&
+			  own.weight >= finer.weight && own.weight <= 1 && own.reserved == 0,
+		  "errors of attributes %g, %g, %g or reserved field", (double)own.uv, (double)own.color,
+		  (double)own.weight);
+	CHECK(c->file,
+		  level > 0 || c->file->header.flags & HOB_PK_FILE_CUT ||
+			  !(own.uv > 0 || own.color > 0 || own.weight > 0),
+		  "errors of attributes of the full mesh");
+	return true;
+}
+
 static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, hob_pk_lod *finer)
 {
 	static const uint32_t corners[] = {3, 2, 1};
@@ -252,7 +273,8 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 			  lod.index_count, finer->index_count, lod.vertex_prefix, finer->vertex_prefix);
 	}
 	*finer = lod;
-	return check_indices(c, &lod, section) && check_lod_meshlets(c, &lod);
+	return check_attribute_error(c, mesh->lod_first + level, level) && check_indices(c, &lod, section) &&
+		   check_lod_meshlets(c, &lod);
 }
 
 /* ---- morph targets and variants ---- */
@@ -484,6 +506,7 @@ bool hob_check_meshes(const check_file *file)
 		.file = file,
 		.meshes = hob_check_find(file, HOB_PK_MDSC),
 		.lods = hob_check_find(file, HOB_PK_LODS),
+		.lod_attributes = hob_check_find(file, HOB_PK_LODA),
 		.layouts = hob_check_find(file, HOB_PK_LAYT),
 		.attributes = hob_check_find(file, HOB_PK_ATTR),
 		.morphs = hob_check_find(file, HOB_PK_MRPH),
@@ -505,6 +528,8 @@ bool hob_check_meshes(const check_file *file)
 			  file->sections[i].entry.type != HOB_PK_IDX_ || file->sections[i].entry.stride == 2 ||
 				  file->sections[i].entry.stride == 4,
 			  "indices of %u bytes in section %u", file->sections[i].entry.stride, i);
+	CHECK(file, c.lod_attributes.entry.count == 0 || c.lod_attributes.entry.count == c.lods.entry.count,
+		  "errors of the attributes of %u levels for %u", c.lod_attributes.entry.count, c.lods.entry.count);
 	if (!check_layouts(&c) || !check_deltas(&c))
 		return false;
 	for (uint32_t m = 0; m < c.meshes.entry.count; m++)

@@ -10,7 +10,7 @@ typedef struct cutter {
 	hob_pack pack;
 	hob_pack_geometry geometry;
 	hob_pack_array morphs, deltas, variants, meshlets, meshlet_vertices, meshlet_triangles;
-	hob_pack_array sets, groups, sources;
+	hob_pack_array sets, groups, sources, attribute_errors;
 	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE = none */
 	uint32_t level;
 	hob_error *err;
@@ -160,6 +160,14 @@ static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t co
 	return !set || put_clusters(c, set, to);
 }
 
+static hob_attribute_error attribute_error(const cutter *c, uint32_t level)
+{
+	if (level >= c->attribute_errors.count)
+		return (hob_attribute_error){0};
+	const hob_pk_lod_attributes *from = HOB_PACK_AT(hob_pk_lod_attributes, c->attribute_errors, level);
+	return (hob_attribute_error){from->uv, from->color, from->weight};
+}
+
 static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 {
 	const hob_pk_lod *levels[HOB_MAX_LODS];
@@ -182,7 +190,8 @@ static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 		to->lods[l] = (hob_baked_lod){.index_first = to->index_count,
 									  .index_count = levels[l]->index_count,
 									  .vertex_prefix = levels[l]->vertex_prefix,
-									  .error = levels[l]->error};
+									  .error = levels[l]->error,
+									  .attributes = attribute_error(c, from->lod_first + first + l)};
 		for (uint32_t i = 0; i < levels[l]->index_count; i++)
 			to->indices[to->index_count++] = hob_pack_index(&c->geometry, levels[l], i);
 	}
@@ -296,6 +305,7 @@ static bool cut_open(cutter *c, hob_bytes file)
 	c->meshlets = decoded(c, HOB_PK_MLET);
 	c->meshlet_vertices = decoded(c, HOB_PK_MLVT);
 	c->meshlet_triangles = decoded(c, HOB_PK_MLTR);
+	c->attribute_errors = decoded(c, HOB_PK_LODA);
 	c->sets = decoded(c, HOB_PK_CLST);
 	c->groups = decoded(c, HOB_PK_CLGR);
 	c->sources = decoded(c, HOB_PK_CLUS);

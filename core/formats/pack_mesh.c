@@ -28,6 +28,7 @@ typedef struct mesh_writer {
 	hob_pk_variant_map *variants;
 	hob_pk_meshlet *meshlets;
 	hob_pk_cluster_set *sets;
+	bool attribute_errors; /* of some level */
 	uint64_t set_count, group_count, cluster_count;
 	uint64_t lod_count, attribute_count, morph_count, delta_count, variant_count, meshlet_count;
 	uint64_t meshlet_vertex_count, meshlet_triangle_bytes;
@@ -435,6 +436,28 @@ static void put_lods(mesh_writer *w, uint32_t m, uint32_t *next_lod, uint32_t *n
 	*next_meshlet += mesh->meshlet_count;
 }
 
+static bool has_attribute_error(const hob_baked_lod *lod)
+{
+	return lod->attributes.uv > 0 || lod->attributes.color > 0 || lod->attributes.weight > 0;
+}
+
+/* Returns whether there is something to put. */
+static bool put_attribute_errors(mesh_writer *w)
+{
+	bool any = false;
+	hob_pk_lod_attributes *out = PACK_NEW(&w->b, hob_pk_lod_attributes, (size_t)w->lod_count);
+	for (uint32_t m = 0; m < w->count && out; m++)
+		for (uint32_t l = 0; l < w->meshes[m].lod_count && !w->meshes[m].is_copy; l++) {
+			const hob_baked_lod *lod = &w->meshes[m].lods[l];
+			out[w->records[m].lod_first + l] = (hob_pk_lod_attributes){
+				.uv = lod->attributes.uv, .color = lod->attributes.color, .weight = lod->attributes.weight};
+			any = any || has_attribute_error(lod);
+		}
+	if (any)
+		hob_pack_add(&w->b, HOB_PK_LODA, out, (size_t)w->lod_count, sizeof *out);
+	return any;
+}
+
 static void put_record(mesh_writer *w, uint32_t m)
 {
 	const hob_baked_mesh *mesh = &w->meshes[m];
@@ -494,6 +517,7 @@ static void put_all(mesh_writer *w)
 	hob_pack_add_ranges(&w->b);
 	hob_pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
 	hob_pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
+	w->attribute_errors = put_attribute_errors(w);
 	hob_pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
 	put_attributes(w);
 	hob_pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
@@ -521,6 +545,8 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 	}
 	if (w.set_count > 0)
 		w.b.ver_minor = 4;
+	if (w.attribute_errors)
+		w.b.ver_minor = 5;
 	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }
 

@@ -393,7 +393,10 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 		lists[l] = indices + at, counts[l] = levels[l].index_count;
 		if (counts[l] > 0)
 			memcpy(lists[l], levels[l].indices, counts[l] * sizeof *indices);
-		out->lods[l] = (hob_baked_lod){.index_first = at, .index_count = counts[l], .error = levels[l].error};
+		out->lods[l] = (hob_baked_lod){.index_first = at,
+									   .index_count = counts[l],
+									   .error = levels[l].error,
+									   .attributes = levels[l].attributes};
 		at += counts[l];
 		if (l == 0)
 			hob_arena_release(&b->welded);

@@ -273,7 +273,7 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 		return true;
 	}
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
-							 part->index_count, &b->measuring, &full, b->err) ||
+							 part->index_count, false, &b->measuring, &full, b->err) ||
 		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, NULL, &b->measuring,
 							   distance, b->err))
 		return false;

@@ -22,6 +22,7 @@ typedef struct chunks {
 	hob_arena *result; /* of the levels' indices */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
+	hob_attribute_error attributes[HOB_MAX_LODS];
 	hob_arena *arena;
 	hob_error *err;
 } chunks_t;
@@ -85,6 +86,13 @@ static bool drop_collapsed(const chunks_t *c, const part_t *part, hob_lod_level 
 	return true;
 }
 
+static void take_larger(hob_attribute_error *most, const hob_attribute_error *other)
+{
+	most->uv = other->uv > most->uv ? other->uv : most->uv;
+	most->color = other->color > most->color ? other->color : most->color;
+	most->weight = other->weight > most->weight ? other->weight : most->weight;
+}
+
 static bool build_chunk(chunks_t *c, uint32_t chunk)
 {
 	uint32_t count = 0, *indices, reached = 1;
@@ -111,7 +119,7 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 		locked[v] = c->owner[c->place[part.from[v]]] == SHARED;
 	hob_lod_options options = c->options;
 	options.locked = locked;
-	hob_lod_level levels[HOB_MAX_LODS] = {{indices, count, 0}};
+	hob_lod_level levels[HOB_MAX_LODS] = {{.indices = indices, .index_count = count}};
 	hob_lod_end end;
 	if (!hob_lods_build(&part.mesh, &options, levels, &reached, &end, c->arena, c->err) ||
 		!drop_collapsed(c, &part, &levels[0]))
@@ -122,6 +130,7 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 		const hob_lod_level *level = &levels[l < reached ? l : reached - 1];
 		hob_buf_put(&c->indices[l], level->indices, level->index_count * sizeof(uint32_t));
 		c->error[l] = level->error > c->error[l] ? level->error : c->error[l];
+		take_larger(&c->attributes[l], &level->attributes);
 	}
 	return true;
 }
@@ -162,7 +171,9 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 		memcpy(indices, bytes.data, bytes.size);
 		hob_buf_release(&c->indices[l]);
 		float error = levels[*level_count - 1].error;
-		levels[(*level_count)++] = (hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error};
+		take_larger(&c->attributes[l], &levels[*level_count - 1].attributes);
+		levels[(*level_count)++] =
+			(hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error, c->attributes[l]};
 	}
 	return true;
 }
@@ -180,7 +191,7 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 	if (rest.error <= 0)
 		return true;
 	hob_lod_level more[HOB_MAX_LODS] = {
-		{HOB_NEW(c->arena, uint32_t, base->index_count), base->index_count, 0}};
+		{.indices = HOB_NEW(c->arena, uint32_t, base->index_count), .index_count = base->index_count}};
 	part_t part;
 	uint32_t count = 1;
 	if (!more[0].indices)
@@ -195,6 +206,10 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		hob_lod_level *level = &levels[*level_count - 1 + l];
 		*level = more[l];
 		level->error += base->error;
+		level->attributes.uv += base->attributes.uv;
+		level->attributes.color += base->attributes.color;
+		float weight = level->attributes.weight + base->attributes.weight;
+		level->attributes.weight = weight < 1 ? weight : 1;
 		level->indices = HOB_NEW(c->result, uint32_t, level->index_count);
 		if (!level->indices)
 			return hob_fail_memory(c->err, c->result, "levels of chunks");

@@ -404,15 +404,33 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 	return true;
 }
 
+uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
+							  uint32_t *out)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < index_count; i += 3) {
+		uint32_t a = place[indices[i]], b = place[indices[i + 1]], c = place[indices[i + 2]];
+		if (a == b || b == c || a == c)
+			continue;
+		memcpy(out + kept, indices + i, 3 * sizeof *out);
+		kept += 3;
+	}
+	return kept;
+}
+
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_full *out,
-						 hob_error *err)
+						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
+						 hob_lod_full *out, hob_error *err)
 {
 	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count)};
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
 	if (!full.place || !seen)
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	uint32_t count = hob_weld_triangles(indices, index_count, first, seen);
+	if (corners && !(full.corner = HOB_NEW(arena, uint32_t, count)))
+		return hob_fail_memory(err, arena, "the error of levels of detail");
+	if (corners)
+		hob_lod_keep_corners(indices, index_count, first, full.corner);
 	if (!number_places(&full, positions, vertex_count, first, seen, count, arena))
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	if (count > 0) {

@@ -18,6 +18,7 @@ typedef struct hob_lod_full {
 	float *positions; /* [place_count][3] those of the surface first, by first use */
 	uint32_t place_count, seen_count;
 	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
+	uint32_t *corner;	 /* [surface.triangle_count][3] the vertex at each corner; NULL: not asked for */
 	uint32_t *
 		wide; /* [wide_count] triangles of the surface that are looked from within: large ones, all of a small mesh */
 	uint32_t wide_count;
@@ -30,11 +31,20 @@ typedef struct hob_lod_full {
  * first        [vertex_count] the first vertex at the same place
  * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a multiple of 3. Triangles with
  *              two corners at one place are not seen and count for nothing, here and below.
+ * corners      whether out->corner is wanted, 12 bytes a triangle
  * out          its arrays are in `arena`
  * Errors       MEMORY. */
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_full *out,
-						 hob_error *err) HOB_MUST_CHECK;
+						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
+						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Copies the triangles whose corners are at three places, as hob_lod_error_begin and hob_lod_error_measure see them.
+ *
+ * place        by vertex
+ * out          [index_count]
+ * Returns      number of indices copied. */
+uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
+							  uint32_t *out);
 
 /* Measures a level.
  *

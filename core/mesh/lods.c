@@ -1,4 +1,5 @@
 #include "lods.h"
+#include "lod_attributes.h"
 #include "lod_error.h"
 #include "lod_pieces.h"
 #include "meshopt_shim.h"
@@ -23,20 +24,23 @@ typedef struct chain {
 	bool united; /* indices name one member of each family */
 	uint32_t
 		*mirror; /* of vertices, united or not (sheets.h): indices have one side of sheets; NULL: no sheets */
+	uint32_t *own_mirror;	 /* the same of vertices that are not united */
 	const uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
 	uint32_t *reached;		 /* the same, to be written */
 	hob_vertex_array *place; /* what says where a vertex is */
 	uint32_t place_count;
 	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
-	hob_arena lasting; /* of `full` alone */
+	hob_arena lasting; /* of `full`, and what the chain is left with once it has united vertices */
 	hob_lod_full
 		full; /* prepared once there is a level to measure: the simplifier has given its memory back by then */
 	bool prepared;
-	double distance; /* of the level reached so far from the full mesh, as measured */
-	double estimate; /* the simplifier's own errors of all steps */
-	double limit;	 /* of what is stated; absolute, all of them */
-	uint8_t *held;	 /* [vertex_count] by first vertex at a place: no step may lose it */
+	double distance;				/* of the level reached so far from the full mesh, as measured */
+	double estimate;				/* the simplifier's own errors of all steps */
+	hob_attribute_error attributes; /* of the levels written so far */
+	uint8_t *lost; /* by place of `full`: not in all of those levels; NULL: has no attributes */
+	double limit;  /* of what is stated; absolute, all of them */
+	uint8_t *held; /* [vertex_count] by first vertex at a place: no step may lose it */
 	uint32_t held_count;
 	hob_arena *arena;
 	hob_error *err;
@@ -261,6 +265,8 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	if (is_better(&attempt, best, target)) {
 		*best = attempt;
 		c->united = true;
+		if (mirror && !(c->mirror = HOB_NEW(&c->lasting, uint32_t, c->mesh->vertex_count)))
+			return hob_fail_memory(c->err, c->arena, "a level of detail");
 		if (mirror)
 			memcpy(c->mirror, mirror, c->mesh->vertex_count * sizeof *mirror);
 	}
@@ -269,9 +275,13 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 
 static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 {
-	if (!c->prepared && !hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices,
-											 c->index_count, &c->lasting, &c->full, c->err))
+	if (!c->prepared &&
+		!hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices, c->index_count,
+							 hob_lod_has_attributes(c->mesh), &c->lasting, &c->full, c->err))
 		return false;
+	if (!c->prepared && hob_lod_has_attributes(c->mesh) &&
+		!(c->lost = HOB_NEW(&c->lasting, uint8_t, c->full.place_count)))
+		return hob_fail_memory(c->err, c->arena, "the attributes of levels of detail");
 	c->prepared = true;
 	double known = estimate_share * (c->estimate + attempt->error);
 	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count, c->indices, c->index_count,
@@ -401,19 +411,24 @@ static float round_up(double x)
  * are gone from the `before` of the last level for it to be one of its own. */
 static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 {
-	hob_lod_level level = {HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)c->index_count), 0,
-						   round_up(stated(c->distance))};
+	hob_lod_level level = {.indices =
+							   HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)c->index_count),
+						   .error = round_up(stated(c->distance))};
 	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
 	memcpy(level.indices, c->indices, c->index_count * sizeof *level.indices);
-	level.index_count = hob_weld_drop_collapsed(c->place, c->place_count, level.indices, c->index_count);
-	if (c->mirror)
-		level.index_count = hob_sheets_unfold(c->mirror, level.indices, level.index_count);
+	uint32_t one_side = hob_weld_drop_collapsed(c->place, c->place_count, level.indices, c->index_count);
+	level.index_count = c->mirror ? hob_sheets_unfold(c->mirror, level.indices, one_side) : one_side;
 	if (level.index_count * 100ull > before * 85ull)
 		level.index_count = 0;
 	if (c->united)
 		hob_siblings_choose(&c->siblings, c->mesh, level.indices, level.index_count);
+	if (level.index_count > 0 && c->lost &&
+		!hob_lod_attributes_measure(&c->full, c->mesh, c->own_mirror, level.indices, one_side, c->lost,
+									c->arena, &c->attributes, c->err))
+		return false;
+	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);
 	*out = level;
 	return true;
@@ -436,9 +451,11 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 					  ? c->options->size
 					  : (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * size;
-	return hob_siblings_find(mesh, c->arena, &c->siblings, c->err) &&
-		   hob_sheets_fold(mesh, c->first, c->reached, &c->index_count, c->arena, &c->mirror, c->err) &&
-		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->first, c->indices, c->index_count,
+	if (!hob_siblings_find(mesh, c->arena, &c->siblings, c->err) ||
+		!hob_sheets_fold(mesh, c->first, c->reached, &c->index_count, c->arena, &c->own_mirror, c->err))
+		return false;
+	c->mirror = c->own_mirror;
+	return hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->first, c->indices, c->index_count,
 							   c->arena, &c->pieces, c->err);
 }
 

@@ -21,6 +21,8 @@ typedef struct hob_lod_level {
 	uint32_t index_count;
 	float
 		error; /* how far the surface is from the full one, absolute (lod_error.h); never less than a finer level's; 0 for level 0 */
+	hob_attribute_error
+		attributes; /* of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
 } hob_lod_level;
 
 /* Why the chain ended. */

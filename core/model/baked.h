@@ -36,11 +36,17 @@ typedef struct hob_baked_stream {
 	uint8_t *data;	 /* [vertex_count][stride] */
 } hob_baked_stream;
 
+/* How far attributes of a level are from those of the full mesh (core/mesh/lod_attributes.h). */
+typedef struct hob_attribute_error {
+	float uv, color, weight;
+} hob_attribute_error;
+
 typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
 	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */
 	float error;					   /* absolute, in the mesh's units, accumulated; 0 for LOD 0 */
 	uint32_t meshlet_first, meshlet_count;
+	hob_attribute_error attributes; /* never less than a finer LOD's; 0 for LOD 0 */
 } hob_baked_lod;
 
 typedef struct hob_baked_meshlet {

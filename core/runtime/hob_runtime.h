@@ -228,6 +228,11 @@ const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lo
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
+/* How far texture coordinates, colours and joint weights of a level are from those of the full mesh (FORMATS.md, lod_attributes);
+ * `level` counts from 0, below mesh->lod_count. NULL if the file does not say: they do not differ, or it is older. */
+const hob_pk_lod_attributes *hob_rt_lod_attributes(const hob_rt_asset *asset, const hob_rt_mesh *mesh,
+												   uint32_t level);
+
 /* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be drawn as fine as it
  * needs, without cracks (FORMATS.md, cluster_set). */
 typedef struct hob_rt_clusters {

@@ -392,6 +392,14 @@ const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lo
 	return RT_AT(hob_pk_meshlet, RT_ASSET(asset)->meshlets, lod->meshlet_first);
 }
 
+const hob_pk_lod_attributes *hob_rt_lod_attributes(const hob_rt_asset *asset, const hob_rt_mesh *mesh,
+												   uint32_t level)
+{
+	const rt_asset *a = RT_ASSET(asset);
+	size_t at = (size_t)(mesh->lods - a->lods) + level;
+	return at < a->lod_attributes.count ? RT_AT(hob_pk_lod_attributes, a->lod_attributes, at) : NULL;
+}
+
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count)
 {
 	const rt_asset *a = RT_ASSET(asset);

@@ -81,6 +81,13 @@ static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *e
 	return true;
 }
 
+static bool check_attribute_error(const rt_asset *a, uint32_t lod)
+{
+	const hob_pk_lod_attributes *from = RT_AT(hob_pk_lod_attributes, a->lod_attributes, lod);
+	const float values[3] = {from->uv, from->color, from->weight};
+	return hob_rt_in_range(values, 3);
+}
+
 static bool fill_lods(rt_asset *a, hob_rt_error *error)
 {
 	const rt_pack *pack = &a->mesh_pack;
@@ -105,6 +112,9 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 							   from->meshlet_first, from->meshlet_count, a->meshlets.count);
 		if (!hob_rt_in_range(&from->error, 1) || from->error < 0)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is not a distance", i);
+		if (i < a->lod_attributes.count && !check_attribute_error(a, i))
+			return hob_rt_fail(error, HOB_RT_CORRUPT, "the errors of level %u's attributes are not numbers",
+							   i);
 		to->indices = hob_rt_pack_data(pack, from->index_section) + (size_t)from->first_index * s->stride;
 		to->index_bytes = s->stride;
 		to->index_count = from->index_count;

@@ -91,7 +91,8 @@ typedef struct rt_asset {
 	uint32_t *weights_at; /* [node_count] how many */
 	float *weights;		  /* [value_count] rest pose: morph weights, then what clips drive besides nodes */
 	/* meshes */
-	rt_array mesh_records, lod_records, layouts, attribute_records, morphs, variant_maps, deltas;
+	rt_array mesh_records, lod_records, lod_attributes, layouts, attribute_records, morphs, variant_maps,
+		deltas;
 	rt_array meshlets, meshlet_vertices, meshlet_triangles;
 	rt_array cluster_sets, cluster_groups, cluster_sources;
 	hob_rt_mesh *meshes;

@@ -10,7 +10,7 @@
 
 /** Numbers with a name: enumerators and bits. */
 export const constants = {
-	VERSION_MAJOR: 1, VERSION_MINOR: 4, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
+	VERSION_MAJOR: 1, VERSION_MINOR: 5, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
 	FILE_RAW: 1, FILE_QUANTIZED: 2, FILE_CUT: 4,
 	SECTION_MUST_UNDERSTAND: 1, SECTION_GPU: 2,
 	CODEC_RAW: 0, CODEC_MESHOPT_VERTEX: 1, CODEC_MESHOPT_INDEX: 2, CODEC_MESHOPT_SEQUENCE: 3,
@@ -158,6 +158,12 @@ export const records = {
 		['meshlet_count', 'u32', 20, 0],
 		['index_section', 'u32', 24, 0],
 		['flags', 'u32', 28, 0],
+	] },
+	lod_attributes: { bytes: 16, fields: [
+		['uv', 'f32', 0, 0],
+		['color', 'f32', 4, 0],
+		['weight', 'f32', 8, 0],
+		['reserved', 'u32', 12, 0],
 	] },
 	layout: { bytes: 32, fields: [
 		['attribute_first', 'u32', 0, 0],
@@ -387,6 +393,7 @@ export const sectionTypes = {
 	RNGS: { kind: 'ALL', element: 'range', gpu: false },
 	MDSC: { kind: 'MESH', element: 'mesh', gpu: false },
 	LODS: { kind: 'MESH', element: 'lod', gpu: false },
+	LODA: { kind: 'MESH', element: 'lod_attributes', gpu: false },
 	LAYT: { kind: 'MESH', element: 'layout', gpu: false },
 	ATTR: { kind: 'MESH', element: 'attribute', gpu: false },
 	MRPH: { kind: 'MESH', element: 'morph', gpu: false },
@@ -633,11 +640,16 @@ export function meshAttributes(pack, mesh) {
 	});
 }
 
-/** The levels of a mesh, finest first, with their index sections. */
+/**
+ * The levels of a mesh, finest first, with their index sections and the errors of their attributes (a row of LODA;
+ * null if the file has none).
+ */
 export function meshLevels(pack, mesh) {
 	const table = pack.find('LODS');
+	const errors = pack.find('LODA');
 	return Array.from({ length: mesh.lod_count }, (_, i) => {
 		const lod = pack.row(table, mesh.lod_first + i);
-		return { ...lod, section: pack.sections[lod.index_section] };
+		const attributes = errors ? pack.row(errors, mesh.lod_first + i) : null;
+		return { ...lod, section: pack.sections[lod.index_section], attributes };
 	});
 }

@@ -54,6 +54,23 @@ static void text_names_what_is_in_the_files(void **state)
 	fixture_release(&packed);
 }
 
+static void errors_of_attributes_are_described(void **state)
+{
+	(void)state;
+	fixture f;
+	hob_buf file = {0};
+	hob_error err = {0};
+	hob_pack_options options = {.encode = HOB_PACK_RAW};
+	fixture_init(&f);
+	f.meshes[0].lods[1].attributes = (hob_attribute_error){0.25f, 0, 0.5f};
+	assert_true(hob_pack_meshes(f.meshes, HOB_COUNT_OF(f.meshes), &options, &file, &err));
+	char *text = described(hob_describe_text, hob_buf_bytes(&file), NULL);
+	assert_has(text, "packed MESH file, version 1.5");
+	assert_has(text, "level 1: 1 triangle, vertices 0..3, error 0.125, uv 0.25, weight 0.5, 16-bit indices");
+	free(text);
+	hob_buf_release(&file);
+}
+
 static void rows_are_bounded(void **state)
 {
 	(void)state;
@@ -218,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_names_what_is_in_the_files),
+		cmocka_unit_test(errors_of_attributes_are_described),
 		cmocka_unit_test(rows_are_bounded),
 		cmocka_unit_test(json_holds_every_field),
 		cmocka_unit_test(classic_files_are_described),

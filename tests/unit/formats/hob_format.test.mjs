@@ -50,6 +50,7 @@ test('vertices and indices are views of the file', () => {
 	const levels = meshLevels(pack, quad);
 	const indices = pack.array(levels[1].section);
 	assert.ok(indices instanceof Uint16Array);
+	assert.equal(levels[1].attributes, null);
 	assert.deepEqual(Array.from(indices.subarray(levels[1].first_index, levels[1].first_index + levels[1].index_count)), [0, 1, 2]);
 });
 

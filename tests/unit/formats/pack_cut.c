@@ -237,6 +237,52 @@ static void copies_are_held_once_and_stay_so(void **state)
 	hob_buf_release(&cut);
 }
 
+static void refused(const fixture *f, const char *reason)
+{
+	hob_buf file = {0};
+	hob_error err = {0};
+	write_file(f, HOB_PACK_RAW, &file);
+	assert_false(hob_pack_validate(hob_buf_bytes(&file), &err));
+	assert_non_null(strstr(err.context, reason));
+	hob_buf_release(&file);
+}
+
+static void errors_of_attributes_stay(void **state)
+{
+	(void)state;
+	fixture f;
+	fixture_init(&f);
+	hob_buf file = {0}, same = {0}, cut = {0};
+	opened o;
+	f.meshes[0].lods[1].attributes = (hob_attribute_error){0.25f, 0.5f, 0.125f};
+	write_file(&f, HOB_PACK_RAW, &file);
+	open_file(&o, &file);
+	assert_int_equal(o.pack.header->ver_minor, 5);
+	hob_pack_array errors = hob_pack_find(&o.pack, HOB_PK_LODA);
+	assert_int_equal(errors.count, o.geometry.lods.count);
+	const hob_pk_lod_attributes *coarse = HOB_PACK_AT(hob_pk_lod_attributes, errors, 1);
+	assert_true(coarse->uv == 0.25f && coarse->color == 0.5f && coarse->weight == 0.125f);
+	hob_arena_release(&o.arena);
+	cut_file(&file, 0, &same);
+	assert_int_equal(same.size, file.size);
+	assert_memory_equal(same.data, file.data, file.size);
+	cut_file(&file, 1, &cut);
+	open_file(&o, &cut);
+	coarse = HOB_PACK_AT(hob_pk_lod_attributes, hob_pack_find(&o.pack, HOB_PK_LODA), 0);
+	assert_true(coarse->uv == 0.25f && coarse->color == 0.5f && coarse->weight == 0.125f);
+	hob_arena_release(&o.arena);
+	f.meshes[0].lods[1].attributes.weight = 1.5f;
+	refused(&f, "errors of attributes");
+	f.meshes[0].lods[1].attributes.weight = NAN;
+	refused(&f, "errors of attributes");
+	f.meshes[0].lods[1].attributes = (hob_attribute_error){0};
+	f.meshes[0].lods[0].attributes.uv = 0.5f;
+	refused(&f, "errors of attributes of the full mesh");
+	hob_buf_release(&file);
+	hob_buf_release(&same);
+	hob_buf_release(&cut);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_cut_file_can_be_cut_again),
 		cmocka_unit_test(levels_that_are_not_there_are_refused),
 		cmocka_unit_test(copies_are_held_once_and_stay_so),
+		cmocka_unit_test(errors_of_attributes_stay),
 		cmocka_unit_test(only_cut_files_begin_with_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

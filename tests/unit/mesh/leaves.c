@@ -363,7 +363,7 @@ static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 	(void)state;
 	hob_mesh m = shape_grid(&arena, 60, 0.2f, false, false);
 	hob_lod_options options = {.max = 5, .ratio = 0.5f, .error = 0.2f};
-	hob_lod_level levels[5] = {{m.indices, m.index_count, 0}};
+	hob_lod_level levels[5] = {{.indices = m.indices, .index_count = m.index_count}};
 	uint32_t count = 1;
 	hob_lod_end end;
 	hob_error err = {0};
@@ -371,7 +371,7 @@ static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 	assert_int_equal(count, 5);
 	options.max = 2;
 	for (uint32_t l = 1; l + 1 < count; l++) {
-		hob_lod_level step[2] = {{levels[l].indices, levels[l].index_count, 0}};
+		hob_lod_level step[2] = {{.indices = levels[l].indices, .index_count = levels[l].index_count}};
 		uint32_t two = 1;
 		assert_true(hob_lods_build(&m, &options, step, &two, &end, &arena, &err));
 		assert_int_equal(two, 2);

@@ -102,7 +102,7 @@ static void a_needle_is_as_near_as_it_is(void **state)
 static void no_level_is_farther_than_it_states(const hob_mesh *mesh, float limit)
 {
 	const hob_lod_options options = {.max = 7, .ratio = 0.5f, .error = limit};
-	hob_lod_level levels[7] = {{mesh->indices, mesh->index_count, 0}};
+	hob_lod_level levels[7] = {{.indices = mesh->indices, .index_count = mesh->index_count}};
 	uint32_t count = 1;
 	hob_lod_end why;
 	hob_error err = {0};
@@ -153,7 +153,7 @@ static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 	for (uint32_t i = 0; i < dot.index_count; i++)
 		mesh.indices[grid.index_count + i] = grid.vertex_count + dot.indices[i];
 	const hob_lod_options options = {.max = 4, .ratio = 0.5f, .error = 0.2f};
-	hob_lod_level levels[4] = {{mesh.indices, mesh.index_count, 0}};
+	hob_lod_level levels[4] = {{.indices = mesh.indices, .index_count = mesh.index_count}};
 	uint32_t count = 1;
 	hob_lod_end why;
 	hob_error err = {0};
@@ -174,7 +174,7 @@ static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 	(void)state;
 	hob_mesh grid = shape_grid(&arena, 270, 0.1f, false, false);
 	const hob_lod_options options = {.max = 5, .ratio = 0.5f, .error = 0.1f};
-	hob_lod_level levels[5] = {{grid.indices, grid.index_count, 0}};
+	hob_lod_level levels[5] = {{.indices = grid.indices, .index_count = grid.index_count}};
 	uint32_t count = 1, *first = HOB_NEW(&arena, uint32_t, grid.vertex_count);
 	hob_lod_end why;
 	hob_error err = {0};
@@ -183,7 +183,7 @@ static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 	assert_int_equal(count, 5);
 	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
 	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
-									&arena, &full, &err));
+									false, &arena, &full, &err));
 	double all = 0, some = 0;
 	assert_true(hob_lod_error_measure(&full, levels[4].indices, levels[4].index_count, NULL, 0, 0, NULL,
 									  &arena, &all, &err));
@@ -203,13 +203,13 @@ static void nothing_seen_is_no_error(void **state)
 	uint32_t *first = HOB_NEW(&arena, uint32_t, place.vertex_count);
 	assert_true(hob_weld_places(place.position, place.vertex_count, &arena, first));
 	assert_true(hob_lod_error_begin(place.position, place.vertex_count, first, place.indices,
-									place.index_count, &arena, &full, &err));
+									place.index_count, false, &arena, &full, &err));
 	assert_true(hob_lod_error_measure(&full, place.indices, 30, NULL, 0, 0.5, NULL, &arena, &distance, &err));
 	assert_true(distance >= 0.5 && distance <= 0.5);
 	hob_mesh grid = shape_grid(&arena, 20, 0.1f, false, false);
 	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
 	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
-									&arena, &full, &err));
+									false, &arena, &full, &err));
 	const uint32_t collapsed[3] = {4, 4, 5};
 	assert_true(hob_lod_error_measure(&full, collapsed, 3, NULL, 0, 0, NULL, &arena, &distance, &err));
 	assert_true(isinf(distance));

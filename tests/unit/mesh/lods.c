@@ -49,7 +49,7 @@ static hob_mesh bevelled_grid(uint32_t n, uint32_t per_place)
 
 static uint32_t build(const hob_mesh *mesh, hob_lod_options options, hob_lod_level *levels)
 {
-	levels[0] = (hob_lod_level){mesh->indices, mesh->index_count, 0};
+	levels[0] = (hob_lod_level){.indices = mesh->indices, .index_count = mesh->index_count};
 	uint32_t count = 1;
 	hob_lod_end why;
 	hob_error err = {0};
@@ -166,8 +166,10 @@ static void odd_meshes_end_the_chain_quietly(void **state)
 static void a_level_as_far_off_as_a_coarser_one_is_left_out(void **state)
 {
 	(void)state;
-	hob_lod_level levels[7] = {{NULL, 700, 0}, {NULL, 600, 0},	  {NULL, 500, 1},	{NULL, 400, 2},
-							   {NULL, 300, 2}, {NULL, 200, 2.5f}, {NULL, 100, 2.5f}};
+	hob_lod_level levels[7] = {{.index_count = 700, .error = 0},   {.index_count = 600, .error = 0},
+							   {.index_count = 500, .error = 1},   {.index_count = 400, .error = 2},
+							   {.index_count = 300, .error = 2},   {.index_count = 200, .error = 2.5f},
+							   {.index_count = 100, .error = 2.5f}};
 	const uint32_t left[5] = {700, 600, 500, 300, 100};
 	assert_int_equal(hob_lods_drop_dominated(levels, 7), 5);
 	for (uint32_t l = 0; l < 5; l++)
@@ -256,7 +258,7 @@ static void memory_that_ends_in_the_simplifier_is_an_error(void **state)
 	bool done = false, ordered[3] = {false};
 	meshopt_setAllocator(take, free);
 	for (uint32_t most = 0; !done && most < 4000; most++) {
-		hob_lod_level levels[3] = {{grid.indices, grid.index_count, 0}};
+		hob_lod_level levels[3] = {{.indices = grid.indices, .index_count = grid.index_count}};
 		uint32_t count = 1;
 		hob_lod_end why;
 		hob_error err = {0};

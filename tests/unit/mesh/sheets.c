@@ -104,7 +104,7 @@ static hob_mesh flag(uint32_t n, bool normals, bool seam)
 static uint32_t build(const hob_mesh *mesh, hob_lod_level *levels)
 {
 	static const hob_lod_options seven = {.max = 7, .ratio = 0.5f, .error = 0.2f};
-	levels[0] = (hob_lod_level){mesh->indices, mesh->index_count, 0};
+	levels[0] = (hob_lod_level){.indices = mesh->indices, .index_count = mesh->index_count};
 	uint32_t count = 1;
 	hob_lod_end why;
 	hob_error err = {0};

@@ -53,6 +53,10 @@ static void vertices_and_levels_point_into_the_blob(void **state)
 	assert_int_equal(((const uint16_t *)body->lods[0].indices)[11], 5);
 	assert_int_equal(((const uint32_t *)body->lods[1].indices)[2], 3);
 	assert_int_equal(((const uint32_t *)box->lods[0].indices)[5], 6);
+	const hob_pk_lod_attributes *errors = hob_rt_lod_attributes(asset, body, 1);
+	assert_true(errors->uv == 0.25f && errors->color == 0.5f && errors->weight == 0.125f);
+	assert_true(hob_rt_lod_attributes(asset, body, 0)->uv == 0 &&
+				hob_rt_lod_attributes(asset, box, 0)->weight == 0);
 	assert_ptr_equal(hob_rt_find_attribute(body, HOB_PK_SEMANTIC_UV, 0), NULL);
 	hob_rt_read_vertex(body, hob_rt_find_attribute(body, HOB_PK_SEMANTIC_WEIGHTS, 0), 2, v);
 	assert_float_equal(v[0], 127 / 255.0f, 1e-6);

@@ -173,6 +173,8 @@ static inline hob_rt_blob rich_meshes(void)
 	const hob_pk_variant_map map = {0, 1, 0};
 	maker_add(m, HOB_PK_MDSC, meshes, 2, sizeof meshes[0]);
 	maker_add(m, HOB_PK_LODS, lods, 3, sizeof lods[0]);
+	const hob_pk_lod_attributes errors[3] = {{0, 0, 0, 0}, {0.25f, 0.5f, 0.125f, 0}, {0, 0, 0, 0}};
+	maker_add(m, HOB_PK_LODA, errors, 3, sizeof errors[0]);
 	maker_add(m, HOB_PK_LAYT, layouts, 2, sizeof layouts[0]);
 	maker_add(m, HOB_PK_ATTR, attributes, 6, sizeof attributes[0]);
 	maker_add(m, HOB_PK_MRPH, &morph, 1, sizeof morph);

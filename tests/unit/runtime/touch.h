@@ -51,6 +51,8 @@ static inline void touch_mesh(const hob_rt_asset *asset, uint32_t index)
 	for (uint32_t l = 0; l < mesh->lod_count; l++) {
 		const hob_rt_lod *lod = &mesh->lods[l];
 		touch_bytes(lod->indices, (size_t)lod->index_count * lod->index_bytes);
+		const hob_pk_lod_attributes *errors = hob_rt_lod_attributes(asset, mesh, l);
+		touch_bytes(errors, errors ? sizeof *errors : 0);
 		const hob_pk_meshlet *meshlets = hob_rt_meshlets(asset, lod);
 		uint32_t vertex_count, triangle_size;
 		const uint32_t *vertices = hob_rt_meshlet_vertices(asset, &vertex_count);
