@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-/* As memcmp; of two that begin alike, the shorter one is first. */
+/* Like memcmp; a text comes before all longer ones that begin with it. */
 static inline int hob_str_compare(hob_str a, hob_str b)
 {
 	size_t shared = a.len < b.len ? a.len : b.len;

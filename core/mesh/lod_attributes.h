@@ -1,7 +1,7 @@
 /* lod_attributes.h - how far texture coordinates, colours and joint weights of a level of detail are from those of the full mesh.
  *
- * Positions have lod_error.h; this tells how much what is drawn on them moves. At points of both surfaces, the attributes are
- * compared with those at the nearest point of the other surface. Where several triangles are as near - at seams, and where two
+ * lod_error.h measures how far the surface is off; this measures what is drawn on it. At points of both surfaces, the attributes
+ * are compared with those at the nearest point of the other surface. Where several triangles are as near - at seams, and where two
  * surfaces touch - the one that fits best counts, for each attribute alone. The points are the vertices that the level is the first
  * to lose (one in four of meshes of 2,000 vertices and more), some of those that finer levels lost, and the middles of some of its
  * triangles. From those that are farthest off it climbs from neighbour to neighbour. What lies between them can be farther off. */

@@ -85,10 +85,10 @@ struct engine_assets {
 	asset *items;
 	uint32_t count, capacity;
 	known_ingredients printed; /* the ingredients that were printed last */
-	/* Has every asset with an error, and every one whose file was half-written at the last look; others, too. By id if sorted. */
+	/* Ids of all assets with an error or with a file that was half-written at the last look, and of some that recovered since. */
 	uint32_t *troubled;
 	uint32_t troubled_count, troubled_capacity;
-	bool troubled_sorted, troubled_lost; /* lost: for want of memory one is missing */
+	bool troubled_sorted, troubled_lost; /* lost: one is missing, because memory was short */
 };
 
 /* Valid until the next srv_engine_add_asset. */
@@ -105,7 +105,7 @@ void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, con
 /* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's own asset. The
  * scan that would find the change finds nothing new. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
-/* Its error or its state is another. */
+/* Call it when the error or the state of the asset has changed. */
 void srv_asset_note(srv_engine *engine, asset *a);
 /* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change of one. */
 const uint32_t *srv_engine_troubled(srv_engine *engine, uint32_t *count);

@@ -8,8 +8,8 @@ struct engine_moves *srv_engine_moves_new(void); /* NULL without memory */
 void srv_engine_moves_free(struct engine_moves *moves);
 bool srv_engine_load_moves(srv_engine *engine, hob_error *err); /* call it before the assets are loaded */
 void srv_engine_keep_moves(srv_engine *engine);					/* once a second */
-void srv_engine_step_settings(
-	srv_engine *engine); /* more settings files follow their models, while this turn has time */
+/* Moves settings files after their models while this turn has time. */
+void srv_engine_step_settings(srv_engine *engine);
 uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
 /* Its source is gone. The arguments describe the file as it was; bytes: NULL if not known. */
 void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
