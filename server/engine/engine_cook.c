@@ -166,40 +166,84 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 		srv_asset_outdated(engine, job->asset, changed);
 }
 
-void srv_job_meet_inputs(engine_job *job)
+/* ---- steps that later turns take */
+
+void srv_job_later(engine_job *job, void (*resume)(engine_job *job))
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->cook.outcome->result;
-	for (uint32_t done = 0; job->cook.met < result->dep_count; done++, job->cook.met++) {
-		if (!srv_engine_has_time(engine, done)) {
-			job->list_next = engine->jobs->meeting;
-			engine->jobs->meeting = job;
-			srv_engine_go_on(engine);
-			return;
-		}
-		hob_str path;
-		uint32_t file =
-			hob_path_join(&job->arena, (hob_str){0}, result->deps[job->cook.met].path, &path, NULL)
-				? srv_job_file(job, path)
-				: HOB_NONE;
-		if (file != HOB_NONE && was_missed(engine, file, job->asset))
-			job->cook.changed_input = file + 1;
+	if (engine->closing) {
+		srv_job_end(job);
+		return;
 	}
-	job->next(job);
+	engine_job **end = &engine->jobs->later;
+	while (*end)
+		end = &(*end)->list_next;
+	*end = job;
+	job->list_next = NULL;
+	job->step.resume = resume;
+	engine->counters.turn.put_off++;
+	srv_engine_go_on(engine);
 }
 
-void srv_engine_step_meetings(srv_engine *engine)
+void srv_engine_step_later(srv_engine *engine)
 {
-	engine_job *job = engine->jobs->meeting;
-	engine->jobs->meeting = NULL;
-	while (job) {
-		engine_job *next = job->list_next;
+	engine_job *last = engine->jobs->later;
+	while (last && last->list_next)
+		last = last->list_next;
+	/* Those that are put off again stand behind the last one. */
+	for (uint32_t done = 0; last && (engine->closing || srv_engine_has_time(engine, done)); done++) {
+		engine_job *job = engine->jobs->later;
+		engine->jobs->later = job->list_next;
+		bool over = job == last;
 		if (job->abandoned || engine->closing)
 			srv_job_end(job);
 		else
-			srv_job_meet_inputs(job);
-		job = next;
+			job->step.resume(job);
+		if (over)
+			break;
 	}
+	if (engine->jobs->later)
+		srv_engine_go_on(engine);
+}
+
+static void go_through(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	const srv_result *result = &job->cook.outcome->result;
+	bool more = job->cook.outcome->has_result;
+	for (uint32_t done = 0; more && job->cook.met < result->dep_count; done++) {
+		if (!srv_engine_has_time(engine, done)) {
+			srv_job_later(job, go_through);
+			return;
+		}
+		more = job->cook.look(job, &result->deps[job->cook.met++]);
+	}
+	job->cook.then(job);
+}
+
+void srv_job_each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep),
+					  void (*then)(engine_job *job))
+{
+	job->cook.met = 0;
+	job->cook.look = look;
+	job->cook.then = then;
+	go_through(job);
+}
+
+static bool meet(engine_job *job, const srv_dep *dep)
+{
+	hob_str path;
+	uint32_t file =
+		hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL) ? srv_job_file(job, path) : HOB_NONE;
+	if (file != HOB_NONE && was_missed(job->engine, file, job->asset))
+		job->cook.changed_input = file + 1;
+	return true;
+}
+
+void srv_job_meet_inputs(engine_job *job, void (*then)(engine_job *job))
+{
+	job->cook.changed_input = 0;
+	srv_job_each_dep(job, meet, then);
 }
 
 static void step_match(engine_job *job);

@@ -1,6 +1,7 @@
 #include "engine_jobs.h"
 #include "engine_root.h"
 #include "engine_sources.h"
+#include "engine_turn.h"
 
 #include "../log/log.h"
 
@@ -81,78 +82,109 @@ bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str p
 	return open;
 }
 
+static void take_digest(engine_job *job, hash_item *item)
+{
+	srv_engine *engine = job->engine;
+	srv_file *f = srv_graph_at(engine->graph, item->file);
+	/* An event came during the hashing, so these may be the older bytes. */
+	if (f->changed != item->changed) {
+		job->hashing.again[job->hashing.again_count++] = item->file;
+		return;
+	}
+	if (srv_is_passing(item->why)) {
+		hob_fail(&job->hashing.trouble, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
+		return;
+	}
+	if (item->unfinished) {
+		job->hashing.unfinished = true;
+		return;
+	}
+	bool there = item->found || item->too_large;
+	bool news = f->exists != there || (there && !srv_stat_equal(&f->stat, &item->stat));
+	f->exists = there;
+	f->has_digest = item->found;
+	if (news) {
+		f->changed = srv_graph_tick(engine->graph);
+		srv_engine_tell_others(engine, item->file, job->asset);
+	}
+	if (there)
+		f->stat = item->stat;
+	if (item->found) {
+		f->digest = item->digest;
+		engine->counters.sources.hashed_bytes += item->stat.size;
+		srv_engine_store_file(engine, item->file, item->read_at_ms);
+	}
+}
+
+static void take_digests(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	job_hashing *hashing = &job->hashing;
+	for (uint32_t done = 0; hashing->again && hashing->next < hashing->count; done++) {
+		if (!srv_engine_has_time(engine, done)) {
+			srv_job_later(job, take_digests);
+			return;
+		}
+		take_digest(job, &hashing->items[hashing->next++]);
+	}
+	hashing->count = 0;
+	if (job->abandoned || engine->closing) {
+		srv_job_end(job);
+	} else if (hashing->trouble.code != HOB_ERR_OK) {
+		hob_error trouble = hashing->trouble;
+		srv_job_fail(job, &trouble);
+	} else if (hashing->unfinished) {
+		srv_engine_wait_for_writer(job);
+	} else {
+		srv_job_digests(job, hashing->again, hashing->again_count, job->step.next);
+	}
+}
+
 static void hash_done(uv_work_t *work, int status)
 {
 	(void)status;
 	engine_job *job = work->data;
-	srv_engine *engine = job->engine;
-	uint32_t *again = HOB_NEW(&job->arena, uint32_t, job->hashing.count);
-	uint32_t again_count = 0;
-	bool unfinished = false;
-	hob_error trouble = {0};
-	for (uint32_t i = 0; again && i < job->hashing.count; i++) {
-		hash_item *item = &job->hashing.items[i];
-		srv_file *f = srv_graph_at(engine->graph, item->file);
-		/* An event came during the hashing, so these may be the older bytes. */
-		if (f->changed != item->changed) {
-			again[again_count++] = item->file;
-			continue;
-		}
-		if (srv_is_passing(item->why)) {
-			hob_fail(&trouble, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
-			continue;
-		}
-		if (item->unfinished) {
-			unfinished = true;
-			continue;
-		}
-		bool there = item->found || item->too_large;
-		bool news = f->exists != there || (there && !srv_stat_equal(&f->stat, &item->stat));
-		f->exists = there;
-		f->has_digest = item->found;
-		if (news) {
-			f->changed = srv_graph_tick(engine->graph);
-			srv_engine_tell_others(engine, item->file, job->asset);
-		}
-		if (there)
-			f->stat = item->stat;
-		if (item->found) {
-			f->digest = item->digest;
-			engine->counters.sources.hashed_bytes += item->stat.size;
-			srv_engine_store_file(engine, item->file, item->read_at_ms);
-		}
-	}
-	job->hashing.count = 0;
-	if (job->abandoned || engine->closing) {
-		srv_job_end(job);
-	} else if (trouble.code != HOB_ERR_OK) {
-		srv_job_fail(job, &trouble);
-	} else if (unfinished) {
-		srv_engine_wait_for_writer(job);
-	} else {
-		srv_job_digests(job, again, again_count, job->next);
-	}
+	job->hashing.again = HOB_NEW(&job->arena, uint32_t, job->hashing.count);
+	job->hashing.again_count = job->hashing.next = 0;
+	job->hashing.unfinished = false;
+	job->hashing.trouble = (hob_error){0};
+	if (srv_engine_is_full(job->engine))
+		srv_job_later(job, take_digests);
+	else
+		take_digests(job);
 }
 
-/* Records of earlier versions name the same few files. */
-static bool is_listed(const engine_job *job, uint32_t file)
+static int by_number(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < job->hashing.count; i++)
-		if (job->hashing.items[i].file == file)
-			return true;
-	return false;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Records of earlier versions name the same few files: each once. */
+static const uint32_t *each_once(engine_job *job, const uint32_t *files, uint32_t *count)
+{
+	uint32_t kept = 0, *list = *count > 1 ? HOB_NEW(&job->arena, uint32_t, *count) : NULL;
+	if (!list)
+		return files;
+	memcpy(list, files, *count * sizeof *list);
+	qsort(list, *count, sizeof *list, by_number);
+	for (uint32_t i = 0; i < *count; i++)
+		if (kept == 0 || list[kept - 1] != list[i])
+			list[kept++] = list[i];
+	*count = kept;
+	return list;
 }
 
 void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
 {
 	srv_engine *engine = job->engine;
-	job->next = next;
+	job->step.next = next;
+	files = each_once(job, files, &count);
 	job->hashing.items = HOB_NEW(&job->arena, hash_item, count);
 	job->hashing.count = 0;
 	for (uint32_t i = 0; job->hashing.items && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
-		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit &&
-					  !is_listed(job, files[i]);
+		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit;
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (path.data)
 			job->hashing.items[job->hashing.count++] = (hash_item){.file = files[i],

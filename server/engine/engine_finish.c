@@ -2,6 +2,7 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
+#include "engine_turn.h"
 #include "engine_upkeep.h"
 
 #include "../cook/error_json.h"
@@ -177,23 +178,29 @@ static void retry(engine_job *job)
 	srv_job_digests(job, &source, 1, srv_job_lookup);
 }
 
-static void store_done(uv_work_t *work, int status)
+static void stored(engine_job *job)
 {
-	(void)status;
-	engine_job *job = work->data;
 	srv_engine *engine = job->engine;
 	if (engine->closing || job->abandoned) {
 		srv_job_end(job);
 	} else if (job->cook.error.code == HOB_ERR_OK) {
-		job->cook.met = job->cook.changed_input = 0;
-		job->next = finish_good;
-		srv_job_meet_inputs(job);
+		srv_job_meet_inputs(job, finish_good);
 	} else {
 		engine->counters.failed++;
 		srv_publish_bad(job, NULL, &job->cook.error);
 		srv_record_job(job, "failed", NULL, &job->cook.error);
 		srv_job_end(job);
 	}
+}
+
+static void store_done(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_job *job = work->data;
+	if (srv_engine_is_full(job->engine))
+		srv_job_later(job, stored);
+	else
+		stored(job);
 }
 
 /* A small result of the only job is stored at once: handing it to another thread and back would take longer. */
@@ -213,28 +220,22 @@ static void store_outputs(engine_job *job)
 /* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under their keys,
  * because every later file with these bytes would get it. If an event came since the start of the cook, its version is newer
  * than the one that was read, and the asset is checked again. */
-static bool read_other_input(engine_job *job)
+static bool compare_input(engine_job *job, const srv_dep *dep)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->cook.outcome->result;
 	const asset *a = srv_asset_at(engine, job->asset);
-	for (uint32_t i = 0; job->cook.outcome->has_result && i < result->dep_count; i++) {
-		const srv_dep *dep = &result->deps[i];
-		if (hob_str_equal(dep->path, hob_str_of(a->path))) {
-			if (dep->missing || !hob_sha256_equal(&dep->digest, &job->source))
-				return true;
-			continue;
-		}
-		hob_str path;
-		uint32_t file = !dep->missing && hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL)
-							? srv_graph_find(engine->graph, a->root, path)
-							: HOB_NONE;
-		const srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
-		if (f && f->changed <= job->cook.tick &&
-			(!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest)))
-			return true;
+	if (hob_str_equal(dep->path, hob_str_of(a->path))) {
+		job->cook.other_input = dep->missing || !hob_sha256_equal(&dep->digest, &job->source);
+		return !job->cook.other_input;
 	}
-	return false;
+	hob_str path;
+	uint32_t file = !dep->missing && hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL)
+						? srv_graph_find(engine->graph, a->root, path)
+						: HOB_NONE;
+	const srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
+	job->cook.other_input =
+		f && f->changed <= job->cook.tick && (!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest));
+	return !job->cook.other_input;
 }
 
 /* True if a file that the worker could not read is being saved. */
@@ -297,7 +298,7 @@ static void settle(engine_job *job, bool other_source)
 		srv_job_end(job);
 		break;
 	case SRV_VERDICT_KEEP_FAILURE:
-		finish_failed(job);
+		srv_job_meet_inputs(job, finish_failed);
 		break;
 	case SRV_VERDICT_KEEP_CRASH:
 		step_crashed(job);
@@ -305,13 +306,18 @@ static void settle(engine_job *job, bool other_source)
 	}
 }
 
-static void step_read(engine_job *job)
+static void compared(engine_job *job)
 {
-	bool other = read_other_input(job);
-	if (other)
+	if (job->cook.other_input)
 		hob_fail(&job->cook.error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
 				 srv_asset_at(job->engine, job->asset)->path);
-	settle(job, other);
+	settle(job, job->cook.other_input);
+}
+
+static void step_read(engine_job *job)
+{
+	job->cook.other_input = false;
+	srv_job_each_dep(job, compare_input, compared);
 }
 
 /* For a file that no scan has listed: asks the disk whether it exists. */
@@ -325,34 +331,43 @@ static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 	srv_engine_tell_others(job->engine, file, job->asset);
 }
 
+static bool find_read(engine_job *job, const srv_dep *dep)
+{
+	srv_engine *engine = job->engine;
+	const asset *a = srv_asset_at(engine, job->asset);
+	srv_stat stat = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
+	hob_str path;
+	if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
+		return true;
+	bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
+	uint32_t file = srv_engine_file(engine, a->root, path);
+	if (file == HOB_NONE)
+		return true;
+	srv_file *f = srv_graph_at(engine->graph, file);
+	/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not changed. */
+	if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->cook.tick)
+		f->changed = job->cook.tick;
+	if (f->changed > job->cook.tick)
+		return true;
+	find_unlisted(job, f, file);
+	job->cook.read[job->cook.read_count++] = file;
+	return true;
+}
+
+static void hash_read(engine_job *job)
+{
+	srv_job_digests(job, job->cook.read, job->cook.read_count, step_read);
+}
+
 /* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed here. */
 static void step_hash_read(engine_job *job)
 {
-	srv_engine *engine = job->engine;
-	asset *a = srv_asset_at(engine, job->asset);
-	const srv_result *result = &job->cook.outcome->result;
-	uint32_t *files = HOB_NEW(&job->arena, uint32_t, result->dep_count);
-	uint32_t count = 0;
-	for (uint32_t i = 0; files && i < result->dep_count; i++) {
-		const srv_dep *dep = &result->deps[i];
-		srv_stat stat = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
-		hob_str path;
-		if (dep->missing || !hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL))
-			continue;
-		bool known = srv_graph_find(engine->graph, a->root, path) != HOB_NONE;
-		uint32_t file = srv_engine_file(engine, a->root, path);
-		if (file == HOB_NONE)
-			continue;
-		srv_file *f = srv_graph_at(engine->graph, file);
-		/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not changed. */
-		if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->cook.tick)
-			f->changed = job->cook.tick;
-		if (f->changed > job->cook.tick)
-			continue;
-		find_unlisted(job, f, file);
-		files[count++] = file;
-	}
-	srv_job_digests(job, files, files ? count : 0, step_read);
+	job->cook.read_count = 0;
+	job->cook.read = HOB_NEW(&job->arena, uint32_t, job->cook.outcome->result.dep_count);
+	if (job->cook.read)
+		srv_job_each_dep(job, find_read, hash_read);
+	else
+		hash_read(job);
 }
 
 void srv_job_progress(void *job_, hob_str stage, float share)

@@ -191,7 +191,7 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 void srv_engine_close_jobs(srv_engine *engine)
 {
 	struct engine_jobs *jobs = engine->jobs;
-	srv_engine_step_meetings(engine);
+	srv_engine_step_later(engine);
 	while (jobs->waiting) {
 		engine_job *job = jobs->waiting;
 		jobs->waiting = job->list_next;

@@ -35,7 +35,11 @@ typedef struct hash_item {
 
 typedef struct job_hashing {
 	hash_item *items;
-	uint32_t count;
+	uint32_t count, next; /* next: whose digest is taken up next */
+	uint32_t *again;	  /* files that have to be hashed once more */
+	uint32_t again_count;
+	bool unfinished; /* some file is being saved */
+	hob_error trouble;
 } job_hashing;
 
 /* Results with the job's look-up, from this cache or from another. */
@@ -76,7 +80,12 @@ typedef struct job_cook {
 	hob_error error;
 	srv_recipe_output *outputs;
 	uint32_t output_count;
-	uint32_t met;			/* number of dependencies that were checked */
+	uint32_t met; /* number of dependencies that srv_job_each_dep has gone through */
+	bool (*look)(engine_job *job, const srv_dep *dep);
+	void (*then)(engine_job *job);
+	uint32_t *read; /* those that have to be hashed: files of the graph */
+	uint32_t read_count;
+	bool other_input;		/* it read another version than the one that is known */
 	uint32_t changed_input; /* 1 + a dependency that has changed since it was read; 0: none */
 } job_cook;
 
@@ -101,7 +110,10 @@ struct srv_job {
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
 	uv_work_t work;							 /* hashing, or storing */
-	void (*next)(engine_job *job);
+	struct {
+		void (*next)(engine_job *job);	 /* of srv_job_digests */
+		void (*resume)(engine_job *job); /* of srv_job_later */
+	} step;
 	job_hashing hashing;
 	job_earlier earlier;
 	job_abroad abroad;
@@ -127,7 +139,7 @@ struct engine_jobs {
 	engine_job **active; /* jobs under way, in no order */
 	uint32_t active_count, active_capacity;
 	uint32_t alive, recorded; /* recorded: of those alive */
-	engine_job *meeting;	  /* have cooked and check what they read */
+	engine_job *later;		  /* whose next step a later turn takes, oldest first */
 	engine_job *waiting;	  /* missed the cache and wait for a worker, most urgent first */
 	uint64_t uses_seen;		  /* srv_uses_changes at the last comparison with the queue */
 	uint64_t doubt_at;
@@ -156,10 +168,15 @@ void srv_job_lookup(engine_job *job);
 /* Ends it with a failure that is kept under no key. */
 void srv_job_fail(engine_job *job, const hob_error *error);
 void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe);
-/* Checks the files that the cook read and adds them to the graph, over several turns; then calls job->next. */
-void srv_job_meet_inputs(engine_job *job);
-void srv_engine_step_meetings(srv_engine *engine); /* continues what an earlier turn left */
-void srv_job_end(engine_job *job);				   /* with or without a result; its twins start over */
+/* Calls `look` for what the worker says that it read, over several turns, until it returns false; then calls `then`. */
+void srv_job_each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep),
+					  void (*then)(engine_job *job));
+/* Checks the files that the cook read and adds them to the graph, over several turns. */
+void srv_job_meet_inputs(engine_job *job, void (*then)(engine_job *job));
+/* Takes the job's next step in a later turn, because this one is full. When the engine closes, the job ends. */
+void srv_job_later(engine_job *job, void (*resume)(engine_job *job));
+void srv_engine_step_later(srv_engine *engine); /* continues what earlier turns left */
+void srv_job_end(engine_job *job);				/* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
 void srv_job_go_on(engine_job *job);
 /* Its files are newer than its preview: whoever looks wants another. */

@@ -69,6 +69,7 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_loop_turns, c->turn.count);
 	one(out, METRIC_loop_slow_turns, c->turn.slow);
 	one_ns(out, METRIC_loop_longest_turn, c->turn.longest_ns);
+	one(out, METRIC_loop_put_off, c->turn.put_off);
 	one_ns(out, METRIC_loop_busiest_turn, c->turn.busiest_ns);
 	one(out, METRIC_worker_crashes, c->died.crashed);
 	one(out, METRIC_worker_interrupted, c->died.interrupted);

@@ -49,7 +49,7 @@ struct engine_moves {
 	moved *rows; /* oldest first */
 	uint32_t count, room;
 	digest_map newest; /* name -> 1 + its newest row */
-	bool unshown;	   /* former names that are not in the view yet */
+	uint32_t shown;	   /* rows whose former names the view has */
 	trace *traces;
 	uint32_t trace_count, trace_room;
 	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
@@ -84,7 +84,6 @@ static bool add_row(struct engine_moves *moves, uint64_t number, hob_str id, hob
 		if (newest)
 			*newest = moves->count;
 	}
-	moves->unshown = true;
 	return true;
 }
 
@@ -142,26 +141,30 @@ void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out)
 	hob_buf_put_json(out, hob_str_of(arrived ? row->earlier : row->name));
 }
 
+bool srv_engine_many_former(const srv_engine *engine)
+{
+	enum { MANY = 1000 };
+	return engine->moves->count - engine->moves->shown >= MANY;
+}
+
 void srv_engine_show_former(srv_engine *engine)
 {
 	struct engine_moves *moves = engine->moves;
-	if (!moves->unshown)
-		return;
-	srv_view_former *names = malloc((moves->newest.count + 1) * sizeof *names);
-	uint32_t count = 0;
-	size_t at = 0;
-	hob_sha256 key;
-	for (const uint32_t *place; names && (place = srv_digest_map_next(&moves->newest, &at, &key));) {
-		const moved *row = &moves->rows[*place - 1];
-		hob_sha256 earlier = key_of(hob_str_of(row->earlier));
-		if (!hob_sha256_equal(&key, &earlier))
-			continue;
-		names[count].full = hob_str_of(row->earlier);
-		memcpy(names[count++].id, row->id, sizeof row->id);
+	uint32_t left = moves->count - moves->shown, count = 0;
+	srv_view_former *names = left > 0 ? calloc(left, 2 * sizeof *names) : NULL;
+	for (uint32_t number = moves->shown + 1; names && number <= moves->count; number++) {
+		const moved *row = &moves->rows[number - 1];
+		hob_str earlier = hob_str_of(row->earlier), name = hob_str_of(row->name);
+		if (srv_engine_move_of(engine, earlier) == number) {
+			names[count].full = earlier;
+			memcpy(names[count++].id, row->id, sizeof row->id);
+		}
+		if (srv_engine_move_of(engine, name) == number && srv_views_is_former(engine->views, name))
+			names[count++].full = name;
 	}
-	if (names)
-		srv_views_set_former(engine->views, names, count);
-	moves->unshown = !names;
+	if (count > 0)
+		srv_views_add_former(engine->views, names, count);
+	moves->shown += names ? left : 0;
 	free(names);
 }
 

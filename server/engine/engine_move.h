@@ -19,6 +19,7 @@ void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_A
 hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its earlier name; empty: none */
 /* Prints members of its event: the id and, once, the place it moved from or to. */
 void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out);
-void srv_engine_show_former(srv_engine *engine); /* in the next view */
+void srv_engine_show_former(srv_engine *engine);	   /* in the next view */
+bool srv_engine_many_former(const srv_engine *engine); /* as many as should not wait for the end of a rev */
 
 #endif

@@ -82,6 +82,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 /* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row and the view. */
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
+	enum { PART_BYTES = 64 << 10 }; /* of a large rev are packed as they come */
 	assert(engine->publishing->open_rev.open);
 	assert((change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life));
 	hob_buf *all = &engine->publishing->open_rev.all;
@@ -97,6 +98,8 @@ void srv_publish_change(srv_engine *engine, const engine_change *change)
 	publish_outcome(engine, change);
 	hob_str data = hob_str_sub(hob_buf_str(all), begin, all->size);
 	srv_publish_event(&engine->publish, "asset", hob_str_of(change->a->full), data);
+	if (all->size >= PART_BYTES && srv_store_put_change_part(engine->store, hob_buf_str(all)))
+		hob_buf_clear(all);
 }
 
 void srv_publish_end(srv_engine *engine)

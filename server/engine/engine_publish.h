@@ -12,7 +12,7 @@ struct engine_publishing {
 	struct {
 		bool open;
 		uint32_t count; /* number of changes so far; the first one takes the rev */
-		hob_buf all;	/* their JSON, one a line */
+		hob_buf all;	/* their JSON, one a line; the store has the first part of a long one */
 	} open_rev;
 };
 

@@ -17,9 +17,9 @@
 
 enum {
 	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */
-	AT_LEAST = 4,	   /* of each kind in each turn, even in a full one */
+	AT_LEAST = 2,	   /* of each kind in each turn, even in a full one */
 	AT_ONCE = 64,	   /* up to this many assets become dirty in the same turn */
-	EVENTS_MOST = 1000 /* events that leave in one turn */
+	EVENTS_MOST = 250  /* events that leave in one turn */
 };
 
 typedef struct spread {
@@ -56,6 +56,11 @@ static uint64_t turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
 {
 	return done < AT_LEAST || turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
+}
+
+bool srv_engine_is_full(const srv_engine *engine)
+{
+	return !srv_engine_has_time(engine, AT_LEAST);
 }
 
 static void on_more(uv_idle_t *more);
@@ -124,7 +129,7 @@ static void on_more(uv_idle_t *more)
 	if (engine->closing)
 		return;
 	step_spreads(engine);
-	srv_engine_step_meetings(engine);
+	srv_engine_step_later(engine);
 	srv_engine_step_settings(engine);
 	srv_engine_fill(engine);
 }
@@ -184,8 +189,13 @@ static void on_end(uv_prepare_t *prepare)
 	srv_engine *engine = prepare->data;
 	srv_engine_step_changesets(engine);
 	if (engine->publishing->open_rev.open) {
+		srv_views_sort(engine->views);
+		if (srv_engine_many_former(engine))
+			srv_engine_show_former(engine);
 		srv_engine_go_on(engine); /* a part of a rev is never shown */
 	} else {
+		if (srv_engine_many_former(engine))
+			srv_engine_show_former(engine);
 		end_turn(engine, EVENTS_MOST);
 		srv_engine_answer_waiters(engine); /* the view comes before the answer */
 	}

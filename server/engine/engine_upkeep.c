@@ -74,34 +74,44 @@ static int compare(const void *a, const void *b)
 }
 
 typedef struct live_keys {
+	const srv_engine *engine;
 	srv_upstream *upstream;
-	hob_sha256 *keys;
+	hob_sha256 *keys; /* NULL: nobody has asked yet */
 	size_t count;
+	bool failed;
 } live_keys;
 
+static void find_live(live_keys *live)
+{
+	const srv_engine *engine = live->engine;
+	live->keys = malloc((engine->assets->count * 3 + 1) * sizeof *live->keys);
+	live->failed = !live->keys;
+	for (uint32_t i = 0; live->keys && i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		if (a->shown.any)
+			live->keys[live->count++] = a->shown.served;
+		if (srv_asset_is_alive(&a->life) && a->life.has_good)
+			live->keys[live->count++] = a->shown.good;
+		if (srv_asset_is_alive(&a->life) && a->last.known)
+			live->keys[live->count++] = a->last.key;
+	}
+	if (live->keys)
+		qsort(live->keys, live->count, sizeof *live->keys, compare);
+}
+
+/* Most rounds ask nothing, because the cache is within its limit. */
 static bool is_live(void *user, const hob_sha256 *recipe)
 {
-	const live_keys *live = user;
-	return bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
+	live_keys *live = user;
+	if (!live->keys && !live->failed)
+		find_live(live);
+	return live->failed || bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
 		   (live->upstream && srv_upstream_holds(live->upstream, recipe));
 }
 
 uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 {
-	live_keys live = {.upstream = engine->exchange->upstream,
-					  .keys = malloc((engine->assets->count * 3 + 1) * sizeof *live.keys)};
-	if (!live.keys)
-		return 0;
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		if (a->shown.any)
-			live.keys[live.count++] = a->shown.served;
-		if (srv_asset_is_alive(&a->life) && a->life.has_good)
-			live.keys[live.count++] = a->shown.good;
-		if (srv_asset_is_alive(&a->life) && a->last.known)
-			live.keys[live.count++] = a->last.key;
-	}
-	qsort(live.keys, live.count, sizeof *live.keys, compare);
+	live_keys live = {.engine = engine, .upstream = engine->exchange->upstream};
 	uint64_t freed = dry ? srv_store_would_trim(engine->store, is_live, &live)
 						 : srv_store_trim(engine->store, is_live, &live);
 	char text[32];

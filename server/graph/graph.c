@@ -203,12 +203,10 @@ static bool grow_assets(srv_graph *graph, uint32_t asset)
 	return true;
 }
 
-static bool list_has(const list *l, uint32_t item)
+static int by_number(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < l->count; i++)
-		if (l->items[i] == item)
-			return true;
-	return false;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
 }
 
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count)
@@ -219,10 +217,18 @@ bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files,
 	for (uint32_t i = 0; i < deps->count; i++)
 		list_remove(&graph->dependents[deps->items[i]], asset);
 	deps->count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (!list_add(deps, files[i]))
+			return false;
+	if (count > 1)
+		qsort(deps->items, count, sizeof *deps->items, by_number);
+	deps->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		if (list_has(deps, files[i]))
+		uint32_t file = deps->items[i];
+		if (deps->count > 0 && deps->items[deps->count - 1] == file)
 			continue;
-		if (!list_add(deps, files[i]) || !list_add(&graph->dependents[files[i]], asset))
+		deps->items[deps->count++] = file;
+		if (!list_add(&graph->dependents[file], asset))
 			return false;
 	}
 	return true;

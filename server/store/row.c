@@ -3,8 +3,18 @@
 #include "compress.h"
 
 #include <stdlib.h>
+#include <zstd.h>
 
-enum { PLAIN = 0, PACKED = 1, DIGEST = 2, WORTH_IT = 32, TEXT_MAX = 64 << 20, ITEMS_MAX = 1 << 20 };
+enum {
+	PLAIN = 0,
+	PACKED = 1,
+	DIGEST = 2,
+	LEVEL = 1, /* of a text in parts */
+	WORTH_IT = 32,
+	TEXT_MAX = 64 << 20,
+	PARTS_MAX = 512 << 20, /* of a text in parts */
+	ITEMS_MAX = 1 << 20
+};
 
 /* ---- numbers and bytes */
 
@@ -132,6 +142,75 @@ static bool pack(hob_str text, hob_buf *out)
 	return ok;
 }
 
+struct srv_row_packer {
+	ZSTD_CCtx *context;
+	hob_buf digests, packed;
+	uint64_t count, size;
+	bool failed;
+};
+
+srv_row_packer *srv_row_packer_new(void)
+{
+	srv_row_packer *packer = calloc(1, sizeof *packer);
+	if (!packer)
+		return NULL;
+	packer->context = ZSTD_createCCtx();
+	packer->failed = !packer->context ||
+					 ZSTD_isError(ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, LEVEL));
+	return packer;
+}
+
+void srv_row_packer_free(srv_row_packer *packer)
+{
+	if (!packer)
+		return;
+	ZSTD_freeCCtx(packer->context);
+	hob_buf_release(&packer->digests);
+	hob_buf_release(&packer->packed);
+	free(packer);
+}
+
+static void pack_part(srv_row_packer *packer, hob_str folded, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = {folded.data, folded.len, 0};
+	for (size_t left = 1; !packer->failed && (in.pos < in.size || (end == ZSTD_e_end && left > 0));) {
+		size_t bound = ZSTD_CStreamOutSize(), from = packer->packed.size;
+		ZSTD_outBuffer out = {hob_buf_grow(&packer->packed, bound), bound, 0};
+		packer->failed = !out.dst;
+		if (packer->failed)
+			return;
+		left = ZSTD_compressStream2(packer->context, &out, &in, end);
+		packer->failed = ZSTD_isError(left);
+		packer->packed.size = from + out.pos;
+	}
+}
+
+void srv_row_packer_put(srv_row_packer *packer, hob_str text)
+{
+	hob_buf folded = {0};
+	packer->size += text.len;
+	packer->failed =
+		packer->failed || packer->size > PARTS_MAX || (text.len > 0 && memchr(text.data, DIGEST, text.len));
+	if (packer->failed)
+		return;
+	packer->count += fold(text, &folded, &packer->digests);
+	packer->failed = folded.failed || packer->digests.failed;
+	pack_part(packer, hob_buf_str(&folded), ZSTD_e_continue);
+	hob_buf_release(&folded);
+}
+
+bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out)
+{
+	pack_part(packer, HOB_STR(""), ZSTD_e_end);
+	if (packer->failed)
+		return false;
+	hob_buf_put(out, &(uint8_t){PACKED}, 1);
+	put_number(out, packer->count);
+	hob_buf_put_str(out, hob_buf_str(&packer->digests));
+	hob_buf_put_str(out, hob_buf_str(&packer->packed));
+	return !out->failed;
+}
+
 void srv_row_put_short(hob_str text, hob_buf *out)
 {
 	if (pack(text, out))
@@ -139,6 +218,28 @@ void srv_row_put_short(hob_str text, hob_buf *out)
 	if (text.len > 0 && (uint8_t)text.data[0] <= PACKED)
 		hob_buf_put(out, &(uint8_t){PLAIN}, 1);
 	hob_buf_put_str(out, text);
+}
+
+/* Without the size of the text: its memory grows with what comes. */
+static bool take_parts(hob_str frame, hob_str digests, hob_arena *arena, hob_str *out)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	hob_buf folded = {0};
+	ZSTD_inBuffer in = {frame.data, frame.len, 0};
+	size_t left = 1;
+	bool ok = context != NULL;
+	while (ok && left > 0) {
+		size_t bound = ZSTD_DStreamOutSize(), from = folded.size, before = in.pos;
+		ZSTD_outBuffer to = {hob_buf_grow(&folded, bound), bound, 0};
+		left = to.dst ? ZSTD_decompressStream(context, &to, &in) : SIZE_MAX;
+		ok = to.dst && !ZSTD_isError(left) && (to.pos > 0 || in.pos > before || left == 0) &&
+			 from + to.pos <= PARTS_MAX;
+		folded.size = from + to.pos;
+	}
+	ok = ok && in.pos == in.size && unfold(hob_buf_str(&folded), digests, arena, out);
+	ZSTD_freeDCtx(context);
+	hob_buf_release(&folded);
+	return ok;
 }
 
 bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out)
@@ -158,6 +259,8 @@ bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out)
 		return false;
 	hob_bytes frame = {(const uint8_t *)rest.data, rest.len};
 	size_t full;
+	if (ZSTD_getFrameContentSize(rest.data, rest.len) == ZSTD_CONTENTSIZE_UNKNOWN)
+		return take_parts(rest, digests, arena, out);
 	if (!srv_compressed_size(frame, TEXT_MAX, &full))
 		return false;
 	char *folded = hob_arena_alloc(arena, full + 1, 1);

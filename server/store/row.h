@@ -1,7 +1,7 @@
 /* row.h - values of rows in index.db in few bytes: texts that resemble each other, the lists of a record.
  *
- * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, these, and a zstd frame (row_dictionary.h).
- * There, 0x02 stands for the 64 lower-case hex digits of the next digest. Empty stays empty.
+ * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, these, and a zstd frame
+ * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 stands for the 64 lower-case hex digits of the next digest. Empty stays empty.
  *
  * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are LEB128.
  *
@@ -18,6 +18,12 @@
 
 /* Append to `out`, which remembers when memory is short. */
 void srv_row_put_short(hob_str text, hob_buf *out);
+/* The same text in parts, with the work done part by part; a digest that two parts share stays as it is. */
+typedef struct srv_row_packer srv_row_packer;
+srv_row_packer *srv_row_packer_new(void);					   /* NULL without memory */
+void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers failures */
+bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out); /* false: something failed */
+void srv_row_packer_free(srv_row_packer *packer);
 void srv_row_put_lists(const srv_recipe *recipe, hob_buf *out);
 /* The text behind a short one, in `arena` or in `bytes` itself. False if srv_row_put_short did not make it, or without memory. */
 bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out);

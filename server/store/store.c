@@ -299,6 +299,7 @@ void srv_store_free(srv_store *store)
 	srv_digest_map_release(&store->parts);
 	srv_digest_map_release(&store->used_recipes);
 	free(store->damaged);
+	srv_row_packer_free(store->change_parts);
 	srv_packs_release(&store->packs);
 	srv_packs_release(&store->records);
 	srv_digest_map_release(&store->record_places);

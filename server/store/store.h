@@ -276,6 +276,9 @@ typedef struct srv_change_row {
 } srv_change_row;
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
+/* For the data of a large one: what the next srv_store_put_change puts before row->data. Packs it now, so that the row costs little.
+ * False without memory: not taken. */
+bool srv_store_put_change_part(srv_store *store, hob_str text) HOB_MUST_CHECK;
 uint64_t srv_store_last_rev(srv_store *store);
 /* Rows older than the newest 100,000 are trimmed. Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. */
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,

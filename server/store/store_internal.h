@@ -21,6 +21,7 @@
 #include "store.h"
 #include "digest_map.h"
 #include "pack.h"
+#include "row.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -87,8 +88,9 @@ struct srv_store {
 	bool index_wrong; /* SQLite found damage: see srv_store_mark_damaged */
 	bool rebuilding;  /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
-	digest_map used_recipes; /* uint32_t: when; flushed by trim and close */
-	store_text texts[16];	 /* read or written last; their rows are there */
+	srv_row_packer *change_parts; /* of srv_store_put_change_part */
+	digest_map used_recipes;	  /* uint32_t: when; flushed by trim and close */
+	store_text texts[16];		  /* read or written last; their rows are there */
 	uint32_t next_text;
 	store_start start;
 	bool start_kept; /* index.start is what a close would write, unless `marked` */

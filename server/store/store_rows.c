@@ -432,12 +432,35 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 
 /* ---- changes */
 
+bool srv_store_put_change_part(srv_store *store, hob_str text)
+{
+	if (!store->change_parts)
+		store->change_parts = srv_row_packer_new();
+	if (store->change_parts)
+		srv_row_packer_put(store->change_parts, text);
+	return store->change_parts;
+}
+
+static bool pack_change(srv_store *store, hob_str text, hob_buf *out)
+{
+	srv_row_packer *packer = store->change_parts;
+	if (!packer) {
+		srv_row_put_short(text, out);
+		return !out->failed;
+	}
+	store->change_parts = NULL;
+	srv_row_packer_put(packer, text);
+	bool ok = srv_row_packer_end(packer, out);
+	srv_row_packer_free(packer);
+	return ok;
+}
+
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err)
 {
 	hob_buf data = {0};
-	srv_row_put_short(row->data, &data);
-	sqlite3_stmt *put = data.failed ? NULL : srv_store_write(store, SQL_PUT_CHANGE, err);
-	bool ok = put || !data.failed || hob_fail(err, MEMORY, "no memory left for a change");
+	bool packed = pack_change(store, row->data, &data);
+	sqlite3_stmt *put = packed ? srv_store_write(store, SQL_PUT_CHANGE, err) : NULL;
+	bool ok = put || packed || hob_fail(err, MEMORY, "no memory left for a change");
 	if (put) {
 		srv_store_bind_u64(put, 1, row->rev);
 		srv_store_bind_text(put, 2, row->event);

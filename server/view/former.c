@@ -13,27 +13,60 @@ struct srv_former_list {
 
 static int by_name(const void *a, const void *b)
 {
-	return hob_str_compare(((const srv_view_former *)a)->full, ((const srv_view_former *)b)->full);
+	const srv_view_former *x = *(const srv_view_former *const *)a, *y = *(const srv_view_former *const *)b;
+	return hob_str_compare(x->full, y->full);
 }
 
-srv_former_list *srv_former_new(const srv_view_former *names, uint32_t count)
+/* Those that stay, in order of names; returns how many. */
+static uint32_t merge(const srv_former_list *list, const srv_view_former *const *more, uint32_t count,
+					  const srv_view_former **out)
+{
+	uint32_t kept = 0, old = 0, all = list ? list->count : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		while (old < all && hob_str_compare(list->names[old].full, more[i]->full) < 0)
+			out[kept++] = &list->names[old++];
+		old += old < all && hob_str_compare(list->names[old].full, more[i]->full) == 0;
+		if (more[i]->id[0])
+			out[kept++] = more[i];
+	}
+	while (old < all)
+		out[kept++] = &list->names[old++];
+	return kept;
+}
+
+static srv_former_list *copy(const srv_view_former *const *names, uint32_t count)
 {
 	size_t texts = 0;
 	for (uint32_t i = 0; i < count; i++)
-		texts += names[i].full.len;
-	srv_former_list *list = malloc(sizeof *list + count * sizeof *names + texts + 1);
+		texts += names[i]->full.len;
+	srv_former_list *list = malloc(sizeof *list + count * sizeof **names + texts + 1);
 	if (!list)
 		return NULL;
 	atomic_init(&list->references, 1);
 	list->count = count;
 	char *at = (char *)(list->names + count);
 	for (uint32_t i = 0; i < count; i++) {
-		list->names[i] = names[i];
-		list->names[i].full.data = memcpy(at, names[i].full.data, names[i].full.len);
-		at += names[i].full.len;
+		list->names[i] = *names[i];
+		list->names[i].full.data = memcpy(at, names[i]->full.data, names[i]->full.len);
+		at += names[i]->full.len;
 	}
-	qsort(list->names, count, sizeof *names, by_name);
 	return list;
+}
+
+srv_former_list *srv_former_add(const srv_former_list *list, const srv_view_former *names, uint32_t count)
+{
+	const srv_view_former **more = malloc((count + 1) * sizeof *more);
+	const srv_view_former **all = malloc(((list ? list->count : 0) + count + 1) * sizeof *all);
+	srv_former_list *made = NULL;
+	if (more && all) {
+		for (uint32_t i = 0; i < count; i++)
+			more[i] = &names[i];
+		qsort(more, count, sizeof *more, by_name);
+		made = copy(all, merge(list, more, count, all));
+	}
+	free(more);
+	free(all);
+	return made;
 }
 
 srv_former_list *srv_former_share(srv_former_list *list)

@@ -8,8 +8,9 @@
 
 typedef struct srv_former_list srv_former_list;
 
-/* Copies and sorts; names are unique. One reference; NULL without memory. */
-srv_former_list *srv_former_new(const srv_view_former *names, uint32_t count);
+/* A copy of `list` (NULL: empty) with more names, each once; without an id, a name is taken out. One reference; NULL without
+ * memory. */
+srv_former_list *srv_former_add(const srv_former_list *list, const srv_view_former *names, uint32_t count);
 srv_former_list *srv_former_share(srv_former_list *list); /* NULL is fine, and has none */
 void srv_former_drop(srv_former_list *list);
 /* The id of what was called so; NULL: nothing was. */

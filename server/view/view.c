@@ -45,11 +45,14 @@ typedef struct change {
 	uint32_t order;
 } change;
 
+enum { RUNS_MAX = 40 }; /* each is at least twice as long as the next one */
+
 struct srv_views {
 	pthread_mutex_t lock; /* guards `newest` between taking the pointer and taking the reference */
 	view *newest;
 	change *changes;
 	uint32_t change_count, change_capacity;
+	uint32_t run_ends[RUNS_MAX], run_count; /* of `changes`; what stands behind the last run is in no order */
 	srv_view_root *roots;
 	uint32_t root_count;
 	char *extensions;
@@ -59,39 +62,6 @@ struct srv_views {
 };
 
 enum { ID_LETTERS = 3, ID_BUCKETS = 36 * 36 * 36 };
-
-static const char *const state_names[] = {
-#define JOB_STATE(name, text, meaning) text,
-#include "../../schema/job_states.def"
-#undef JOB_STATE
-};
-
-const char *srv_state_name(srv_state state)
-{
-	assert(state < SRV_STATE_COUNT);
-	return state_names[state];
-}
-
-bool srv_state_parse(hob_str text, srv_state *out)
-{
-	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
-		if (hob_str_equal(text, hob_str_of(state_names[i]))) {
-			*out = (srv_state)i;
-			return true;
-		}
-	return false;
-}
-
-void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1])
-{
-	/* Crockford's alphabet: no letter that reads like a digit. 12 x 5 bits of the digest. */
-	static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
-	hob_sha256 digest = hob_sha256_of((hob_bytes){(const uint8_t *)full.data, full.len});
-	uint64_t bits = hob_load_u64(digest.bytes);
-	for (int i = 0; i < SRV_ASSET_ID; i++, bits >>= 5)
-		out[i] = alphabet[bits & 31];
-	out[SRV_ASSET_ID] = 0;
-}
 
 static void *must(void *memory)
 {
@@ -440,23 +410,74 @@ void srv_views_set_extensions(srv_views *views, hob_str extensions)
 	copy_text(&at, extensions);
 }
 
-void srv_views_set_former(srv_views *views, const srv_view_former *names, uint32_t count)
+void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count)
 {
-	srv_former_list *list = must(srv_former_new(names, count));
+	srv_former_list *list = must(srv_former_add(views->former, names, count));
 	srv_former_drop(views->former);
 	views->former = list;
+}
+
+bool srv_views_is_former(const srv_views *views, hob_str full)
+{
+	return srv_former_find(views->former, full) != NULL;
+}
+
+/* ---- order of the changes: runs that are sorted, each at least twice as long as the next one */
+
+static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_t end)
+{
+	change *all = views->changes;
+	if (by_full_then_order(&all[middle - 1], &all[middle]) < 0)
+		return;
+	change *right = must(malloc((end - middle) * sizeof *right));
+	memcpy(right, all + middle, (end - middle) * sizeof *right);
+	uint32_t left = middle - from, count = end - middle;
+	for (uint32_t to = end; count > 0;)
+		all[--to] = left > 0 && by_full_then_order(&all[from + left - 1], &right[count - 1]) > 0
+						? all[from + --left]
+						: right[--count];
+	free(right);
+}
+
+/* The changes since the last call become a run; runs of about the same length become one. */
+static void add_run(srv_views *views)
+{
+	uint32_t from = views->run_count > 0 ? views->run_ends[views->run_count - 1] : 0;
+	if (from == views->change_count)
+		return;
+	bool sorted = true; /* as after a scan */
+	for (uint32_t i = from + 1; i < views->change_count && sorted; i++)
+		sorted = by_full_then_order(&views->changes[i - 1], &views->changes[i]) < 0;
+	if (!sorted)
+		qsort(views->changes + from, views->change_count - from, sizeof *views->changes, by_full_then_order);
+	views->run_ends[views->run_count++] = views->change_count;
+}
+
+static void join_runs(srv_views *views, bool all)
+{
+	while (views->run_count > 1) {
+		uint32_t *last = &views->run_ends[views->run_count - 1];
+		uint32_t from = views->run_count > 2 ? last[-2] : 0;
+		if (!all && (last[-1] - from) / 2 >= *last - last[-1])
+			return;
+		merge_runs(views, from, last[-1], *last);
+		last[-1] = *last;
+		views->run_count--;
+	}
+}
+
+void srv_views_sort(srv_views *views)
+{
+	add_run(views);
+	join_runs(views, false);
 }
 
 /* Keeps the last change of each asset, in order of names. */
 static void sort_changes(srv_views *views)
 {
-	if (views->change_count == 0)
-		return;
-	bool sorted = true; /* as after a scan */
-	for (uint32_t i = 1; i < views->change_count && sorted; i++)
-		sorted = by_full_then_order(&views->changes[i - 1], &views->changes[i]) < 0;
-	if (!sorted)
-		qsort(views->changes, views->change_count, sizeof *views->changes, by_full_then_order);
+	add_run(views);
+	join_runs(views, true);
+	views->run_count = 0;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		change *c = &views->changes[i];
@@ -490,6 +511,13 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		const change *c = &views->changes[i];
 		uint32_t low = at, high = from->open.count;
+		/* Near the one before, when many assets change. */
+		for (uint32_t step = 1; low + step < high; step *= 2) {
+			if (hob_str_compare(from->open.assets[low + step - 1]->full, c->full) >= 0)
+				high = low + step - 1;
+			else
+				low += step;
+		}
 		while (low < high) {
 			uint32_t middle = low + (high - low) / 2;
 			if (hob_str_compare(from->open.assets[middle]->full, c->full) < 0)
@@ -519,6 +547,12 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 static uint32_t id_place(const srv_view_asset *const *list, uint32_t count, const srv_view_asset *asset)
 {
 	uint32_t low = 0, high = count;
+	for (uint32_t step = 1; low + step < high; step *= 2) {
+		if (compare_id(list[low + step - 1], asset) >= 0)
+			high = low + step - 1;
+		else
+			low += step;
+	}
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (compare_id(list[middle], asset) < 0)
@@ -637,30 +671,4 @@ const srv_view_asset *srv_view_find_moved(const srv_view *open, hob_str full)
 	const srv_view_asset *found = srv_view_find(open, full);
 	const char *id = found ? NULL : srv_former_find(((const view *)(const void *)open)->former, full);
 	return id ? srv_view_find_id(open, hob_str_of(id)) : found;
-}
-
-bool srv_view_is_model(const srv_view *v, hob_str path)
-{
-	char line[66] = "\n";
-	hob_str extension = hob_path_extension(path);
-	if (extension.len == 0 || extension.len > sizeof line - 2)
-		return false;
-	for (size_t i = 0; i < extension.len; i++)
-		line[1 + i] = (char)(extension.data[i] >= 'A' && extension.data[i] <= 'Z' ? extension.data[i] | 32
-																				  : extension.data[i]);
-	line[1 + extension.len] = '\n';
-	return hob_str_find(v->extensions, (hob_str){line, extension.len + 2}, 0) != SIZE_MAX;
-}
-
-bool srv_view_is_nondeterministic(const srv_view_asset *asset)
-{
-	return hob_str_find(asset->audit, HOB_STR("\"same\":false"), 0) != SIZE_MAX;
-}
-
-uint64_t srv_view_input_bytes(const srv_view_asset *asset)
-{
-	uint64_t sum = asset->source_bytes;
-	for (uint32_t i = 0; i < asset->dep_count; i++)
-		sum += asset->deps[i].size;
-	return sum;
 }

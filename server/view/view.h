@@ -110,11 +110,15 @@ void srv_view_drop(const srv_view *view);
  * of two pointer arrays and O(changes * log(assets)). */
 void srv_views_put(srv_views *views, const srv_view_asset *asset);
 void srv_views_remove(srv_views *views, hob_str full);
+/* Sorts the changes since the last call, so that publishing many that came over several turns takes less time. */
+void srv_views_sort(srv_views *views);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
 /* Once; copies. */
 void srv_views_set_extensions(srv_views *views, hob_str extensions);
-/* Replaces the list of former names of assets that were moved, from the next publish on; copies. */
-void srv_views_set_former(srv_views *views, const srv_view_former *names, uint32_t count);
+/* Adds to the former names of assets that were moved, from the next publish on; copies. Each name once; without
+ * an id, it is taken out. */
+void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count);
+bool srv_views_is_former(const srv_views *views, hob_str full); /* with what was added */
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
 
 /* Binary searches; NULL when there is none. */

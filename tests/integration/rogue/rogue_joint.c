@@ -165,7 +165,7 @@ static void claim_all(void)
 }
 
 /* Files that nobody has listed, as many as a cook may read. */
-static void unlisted_files(void)
+static void many_files(bool missing)
 {
 	enum { COUNT = 4090 };
 	srv_dep *deps = calloc(COUNT, sizeof *deps);
@@ -176,10 +176,21 @@ static void unlisted_files(void)
 			names[i][at] = (char)('0' + n % 10);
 		for (int at = 20; at < 200; at += 20)
 			names[i][at] = '/';
-		deps[i] = i == 0 ? rogue_own_source() : (srv_dep){.path = {names[i], 208}, .size = 1};
+		deps[i] =
+			i == 0 ? rogue_own_source() : (srv_dep){.path = {names[i], 208}, .size = 1, .missing = missing};
 	}
 	rogue_answer(&(srv_result){
 		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = COUNT, .deps = deps});
+}
+
+static void unlisted_files(void)
+{
+	many_files(false);
+}
+
+static void absent_files(void)
+{
+	many_files(true);
 }
 
 int rogue_joint(const char *name, int root)
@@ -189,7 +200,8 @@ int rogue_joint(const char *name, int root)
 		void (*act)(void);
 	} lies[] = {{"second", second_meshes}, {"texture", texture_outside}, {"another", another_source},
 				{"fine", no_error},		   {"two", two_descriptors},	 {"circle1", circle_one},
-				{"circle2", circle_two},   {"claims", claim_all},		 {"unlisted", unlisted_files}};
+				{"circle2", circle_two},   {"claims", claim_all},		 {"unlisted", unlisted_files},
+				{"absent", absent_files}};
 	root_fd = root;
 	for (size_t i = 0; i < HOB_COUNT_OF(lies); i++) {
 		size_t size = strlen(lies[i].name);

@@ -77,6 +77,50 @@ static void no_damaged_text_is_taken_for_another_without_being_noticed(void **st
 	hob_buf_release(&bytes);
 }
 
+/* Lines of about 250 bytes, each different. */
+static hob_buf many_events(uint32_t count)
+{
+	hob_buf all = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		char digest[HOB_SHA256_TEXT + 1];
+		hob_sha256 of = hob_sha256_of((hob_bytes){(const uint8_t *)&i, sizeof i});
+		hob_sha256_text(&of, digest);
+		hob_buf_printf(&all, "{\"rev\":7,\"asset\":\"art/%u.obj\",\"key\":\"%s\",\"state\":\"fresh\"}\n", i,
+					   digest);
+	}
+	assert_false(all.failed);
+	return all;
+}
+
+static void a_text_in_parts_comes_back_whole(void **state)
+{
+	(void)state;
+	for (size_t step = 1 << 10; step <= 1 << 20; step *= 8) {
+		hob_buf text = many_events(2000), bytes = {0};
+		srv_row_packer *packer = srv_row_packer_new();
+		assert_non_null(packer);
+		for (size_t at = 0; at < text.size; at += step)
+			srv_row_packer_put(
+				packer, hob_str_sub(hob_buf_str(&text), at, at + step < text.size ? at + step : text.size));
+		assert_true(srv_row_packer_end(packer, &bytes));
+		srv_row_packer_free(packer);
+		assert_in_range(bytes.size, 1, text.size / 2);
+		assert_true(lengthen(hob_buf_str(&bytes), hob_buf_str(&text)));
+		for (size_t size = 1; size < bytes.size; size += 97)
+			assert_false(lengthen((hob_str){(const char *)bytes.data, size}, hob_buf_str(&text)));
+		hob_buf_put(&bytes, "", 1);
+		assert_false(lengthen(hob_buf_str(&bytes), hob_buf_str(&text)));
+		hob_buf_release(&bytes);
+		hob_buf_release(&text);
+	}
+	srv_row_packer *packer = srv_row_packer_new();
+	hob_buf bytes = {0};
+	srv_row_packer_put(packer, HOB_STR("\2"));
+	assert_false(srv_row_packer_end(packer, &bytes));
+	srv_row_packer_free(packer);
+	hob_buf_release(&bytes);
+}
+
 static hob_sha256 number(uint8_t value)
 {
 	return (hob_sha256){{value, 1}};
@@ -148,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_text_comes_back),
 		cmocka_unit_test(an_event_takes_little_more_than_its_digests),
+		cmocka_unit_test(a_text_in_parts_comes_back_whole),
 		cmocka_unit_test(no_damaged_text_is_taken_for_another_without_being_noticed),
 		cmocka_unit_test(lists_come_back),
 		cmocka_unit_test(counts_beyond_the_bytes_are_refused),

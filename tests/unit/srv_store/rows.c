@@ -187,6 +187,16 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 1);
 	assert_true(got.as_put);
 	assert_int_equal(changes_from(store, UINT64_MAX).count, 0);
+	/* What comes in parts stands before the rest, and once. */
+	assert_true(srv_store_put_change_part(store, HOB_STR("{\"id\":\"x\"}\n{\"id\":")));
+	srv_change_row rest = {103001, HOB_STR("asset"), HOB_STR("\"x\"}\n{\"id\":\"x\"}")};
+	assert_ok(srv_store_put_change(store, &rest, &err), &err);
+	rest = (srv_change_row){103002, HOB_STR("asset"), HOB_STR("{\"id\":\"x\"}")};
+	assert_ok(srv_store_put_change(store, &rest, &err), &err);
+	got = changes_from(store, 103001);
+	assert_int_equal(got.count, 4);
+	assert_int_equal(got.last_rev, 103002);
+	assert_true(got.as_put);
 	/* Numbers that are no multiple of anything, as revs are that several changes share. */
 	srv_change_row late = {250003, HOB_STR("asset"), HOB_STR("{}")};
 	assert_ok(srv_store_put_change(store, &late, &err), &err);

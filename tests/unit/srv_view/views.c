@@ -162,6 +162,8 @@ static void any_sequence_of_changes_gives_the_picture_of_a_plain_list(void **sta
 				put(views, full, (srv_state)(n % SRV_STATE_COUNT), rev);
 				model[n] = rev;
 			}
+			if (rev % 3 == 0 && i % (1 + rev % 4) == 0)
+				srv_views_sort(views);
 		}
 		srv_views_publish(views, rev, true);
 		/* Some readers are slow: they hold a view over many publishes. */
@@ -188,6 +190,34 @@ static void any_sequence_of_changes_gives_the_picture_of_a_plain_list(void **sta
 		srv_view_drop(view);
 	}
 	srv_view_drop(kept);
+	srv_views_free(views);
+}
+
+static void former_names_are_added_and_taken_out(void **state)
+{
+	(void)state;
+	srv_views *views = srv_views_new();
+	put(views, "art/now", SRV_FRESH, 1);
+	srv_view_former names[] = {{HOB_STR("art/c"), ""}, {HOB_STR("art/a"), ""}, {HOB_STR("art/b"), ""}};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		srv_asset_id(HOB_STR("art/now"), names[i].id);
+	srv_views_add_former(views, names, 2);
+	srv_views_publish(views, 1, true);
+	const srv_view *first = srv_views_take(views);
+	names[1].id[0] = 0;
+	srv_views_add_former(views, names + 1, 2); /* takes a out, adds b */
+	assert_false(srv_views_is_former(views, HOB_STR("art/a")));
+	assert_true(srv_views_is_former(views, HOB_STR("art/b")));
+	srv_views_add_former(views, names + 1, 1);
+	srv_views_publish(views, 2, true);
+	const srv_view *second = srv_views_take(views);
+	assert_non_null(srv_view_find_moved(first, HOB_STR("art/a")));
+	assert_null(srv_view_find_moved(first, HOB_STR("art/b")));
+	assert_null(srv_view_find_moved(second, HOB_STR("art/a")));
+	assert_non_null(srv_view_find_moved(second, HOB_STR("art/b")));
+	assert_non_null(srv_view_find_moved(second, HOB_STR("art/c")));
+	srv_view_drop(first);
+	srv_view_drop(second);
 	srv_views_free(views);
 }
 
@@ -243,6 +273,7 @@ int main(void)
 		cmocka_unit_test(ids_are_stable_and_distinct),
 		cmocka_unit_test(states_have_names_both_ways),
 		cmocka_unit_test(any_sequence_of_changes_gives_the_picture_of_a_plain_list),
+		cmocka_unit_test(former_names_are_added_and_taken_out),
 		cmocka_unit_test(readers_on_other_threads_always_see_one_whole_picture),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
