@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 	hob_error error;
 	struct rlimit seconds = {20, 20};
 	setrlimit(RLIMIT_CPU, &seconds);
-	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, &layers, &error))
+	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, NULL, NULL, &layers, &error))
 		return NO_GRAPHICS;
 	bool drawn = draw(surface, &from, inputs, count);
 	/* The libraries' own exit handlers would need files and threads that are no longer accessible. */

@@ -20,14 +20,23 @@ typedef struct file_record {
 	srv_dep dep;
 	uint8_t *data;
 	hob_error error; /* set if it was looked for and could not be read */
-	bool failed, hashing;
-	pthread_t hasher;
+	bool failed;
+	bool hashing; /* the hasher has it, or will */
+	struct file_record *next;
 } file_record;
+
+struct srv_root_hasher {
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	file_record *first; /* newest first */
+	bool runs;
+};
 
 struct srv_root_io {
 	bool left_root; /* the model refers to something above it */
 	int root_fd;
 	uint64_t source_limit;
+	srv_root_hasher *hasher;
 	void (*touched)(void *user, hob_str path);
 	void *user;
 	hob_arena arena;
@@ -37,13 +46,67 @@ struct srv_root_io {
 	srv_dep *deps;
 };
 
-srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)(void *user, hob_str path),
-							 void *user)
+static void hash(file_record *file)
+{
+	file->dep.digest = hob_sha256_of((hob_bytes){file->data, file->dep.size});
+}
+
+static void *hasher_main(void *user)
+{
+	srv_root_hasher *hasher = user;
+	pthread_mutex_lock(&hasher->lock);
+	for (;;) {
+		while (!hasher->first)
+			pthread_cond_wait(&hasher->work, &hasher->lock);
+		file_record *file = hasher->first;
+		hasher->first = file->next;
+		pthread_mutex_unlock(&hasher->lock);
+		hash(file);
+		pthread_mutex_lock(&hasher->lock);
+		file->hashing = false;
+		pthread_cond_broadcast(&hasher->done);
+	}
+	return NULL;
+}
+
+srv_root_hasher *srv_root_hasher_new(void)
+{
+	srv_root_hasher *hasher = calloc(1, sizeof *hasher);
+	if (!hasher)
+		return NULL;
+	pthread_t thread;
+	pthread_attr_t attributes;
+	pthread_mutex_init(&hasher->lock, NULL);
+	pthread_cond_init(&hasher->work, NULL);
+	pthread_cond_init(&hasher->done, NULL);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	hasher->runs = pthread_create(&thread, &attributes, hasher_main, hasher) == 0;
+	pthread_attr_destroy(&attributes);
+	return hasher;
+}
+
+static bool hash_aside(srv_root_hasher *hasher, file_record *file)
+{
+	if (!hasher->runs || file->dep.size < HASH_ASIDE_BYTES)
+		return false;
+	pthread_mutex_lock(&hasher->lock);
+	file->hashing = true;
+	file->next = hasher->first;
+	hasher->first = file;
+	pthread_cond_signal(&hasher->work);
+	pthread_mutex_unlock(&hasher->lock);
+	return true;
+}
+
+srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, srv_root_hasher *hasher,
+							 void (*touched)(void *user, hob_str path), void *user)
 {
 	srv_root_io *io = calloc(1, sizeof *io);
 	if (io) {
 		io->root_fd = root_fd;
 		io->source_limit = source_limit;
+		io->hasher = hasher;
 		io->touched = touched;
 		io->user = user;
 		hob_arena_init(&io->arena, 64 << 20);
@@ -51,11 +114,12 @@ srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)
 	return io;
 }
 
-static void join_hasher(file_record *file)
+static void wait_for_hash(srv_root_hasher *hasher, const file_record *file)
 {
-	if (file->hashing)
-		pthread_join(file->hasher, NULL);
-	file->hashing = false;
+	pthread_mutex_lock(&hasher->lock);
+	while (file->hashing)
+		pthread_cond_wait(&hasher->done, &hasher->lock);
+	pthread_mutex_unlock(&hasher->lock);
 }
 
 void srv_root_io_free(srv_root_io *io)
@@ -63,7 +127,7 @@ void srv_root_io_free(srv_root_io *io)
 	if (!io)
 		return;
 	for (uint32_t i = 0; i < io->count; i++) {
-		join_hasher(io->files[i]);
+		wait_for_hash(io->hasher, io->files[i]);
 		free(io->files[i]->data);
 	}
 	free(io->files);
@@ -73,13 +137,6 @@ void srv_root_io_free(srv_root_io *io)
 }
 
 /* ---- reading */
-
-static void *hash_task(void *arg)
-{
-	file_record *file = arg;
-	file->dep.digest = hob_sha256_of((hob_bytes){file->data, file->dep.size});
-	return NULL;
-}
 
 static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *err)
 {
@@ -158,10 +215,8 @@ static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 	close(fd);
 	if (!ok)
 		return false;
-	if (file->dep.size >= HASH_ASIDE_BYTES && pthread_create(&file->hasher, NULL, hash_task, file) == 0)
-		file->hashing = true;
-	else
-		hash_task(file);
+	if (!hash_aside(io->hasher, file))
+		hash(file);
 	return true;
 }
 
@@ -272,7 +327,7 @@ static void io_done(void *user, hob_str path)
 		file_record *file = io->files[i];
 		if (file->failed || !hob_str_equal(file->dep.path, path))
 			continue;
-		join_hasher(file);
+		wait_for_hash(io->hasher, file);
 		free(file->data);
 		file->data = NULL;
 	}
@@ -291,7 +346,7 @@ const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 	if (!io->deps)
 		return NULL;
 	for (uint32_t i = 0; i < io->count; i++) {
-		join_hasher(io->files[i]);
+		wait_for_hash(io->hasher, io->files[i]);
 		io->deps[i] = io->files[i]->dep;
 		/* A file that exists but could not be used has no digest to compare with. It counts as missing, and the cook has
 		 * failed anyway. */

@@ -10,11 +10,15 @@
 #include "result.h"
 
 typedef struct srv_root_io srv_root_io;
+typedef struct srv_root_hasher srv_root_hasher;
 
-/* Borrows the descriptor. source_limit: bytes of one file. `touched` (may be NULL) is called with each path before it is
+/* The thread for large files; it ends with the process. NULL without memory. It works without the thread if that cannot be started. */
+srv_root_hasher *srv_root_hasher_new(void);
+
+/* Borrows the descriptor and the hasher. source_limit: bytes of one file. `touched` (may be NULL) is called with each path before it is
  * opened for the first time. NULL without memory. */
-srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, void (*touched)(void *user, hob_str path),
-							 void *user);
+srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, srv_root_hasher *hasher,
+							 void (*touched)(void *user, hob_str path), void *user);
 void srv_root_io_free(srv_root_io *io);
 hob_io srv_root_io_table(srv_root_io *io);
 /* Waits for the digests. The list is valid until free; it is in the order of first use. If the model refers to something above

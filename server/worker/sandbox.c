@@ -192,7 +192,7 @@ static bool allow_fcntl(scmp_filter_ctx filter)
 								  SCMP_A1(SCMP_CMP_EQ, F_SETSIG, 0), SCMP_A2(SCMP_CMP_EQ, SIGURG, 0)) == 0;
 }
 
-static bool enter_seccomp(bool makes_code)
+static bool enter_seccomp(bool makes_code, bool all_threads)
 {
 	(void)makes_code;
 #ifdef HOB_SANITIZED
@@ -215,8 +215,8 @@ static bool enter_seccomp(bool makes_code)
 	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
-	/* Memory is never executable. Threads are allowed, processes are not. clone3's flags cannot be checked, so glibc is made
-	 * to use clone. abort() may signal this process. */
+	/* Memory is never executable. Processes are not allowed, nor more threads than there are, except where libraries make them
+	 * while they make code. clone3's flags cannot be checked, so glibc is made to use clone. abort() may signal this process. */
 	const struct scmp_arg_cmp own_process = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
 	const struct scmp_arg_cmp no_code = {
@@ -231,8 +231,9 @@ static bool enter_seccomp(bool makes_code)
 	/* As srv_frame_send calls it: no urgent bytes (MSG_OOB). */
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
 								SCMP_A2(SCMP_CMP_EQ, MSG_NOSIGNAL, 0)) == 0;
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-								SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
+	ok = ok && seccomp_rule_add(filter, makes_code ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EAGAIN), SCMP_SYS(clone),
+								1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
+	ok = ok && (!all_threads || seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0);
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
@@ -270,7 +271,8 @@ static bool limit_memory(uint64_t bytes)
 }
 
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out, hob_error *err)
+					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
+					   srv_sandbox_layers *out, hob_error *err)
 {
 	enum { ROOTS_MAX = 256, FILES_MAX = 256 };
 	srv_sandbox_place places[ROOTS_MAX];
@@ -281,14 +283,16 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	out->rlimits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, FILES_MAX + root_count) &&
 				   limit(RLIMIT_FSIZE, HOB_LIMIT_OUTPUT_BYTES) && limit(RLIMIT_SIGPENDING, 0);
 	out->rlimits = limit_memory(memory_limit) && out->rlimits;
-	if (policy == SRV_SANDBOX_OFF)
-		return true;
-	prctl(PR_SET_DUMPABLE, 0);
-	drop_capabilities();
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-		out->landlock = enter_landlock(places, root_count, &out->landlock_abi);
-		out->seccomp = enter_seccomp(makes_code);
+	bool inside = policy != SRV_SANDBOX_OFF;
+	if (inside) {
+		prctl(PR_SET_DUMPABLE, 0);
+		drop_capabilities();
 	}
+	bool bare = inside && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+	out->landlock = bare && enter_landlock(places, root_count, &out->landlock_abi);
+	if (make_threads)
+		make_threads(user);
+	out->seccomp = bare && enter_seccomp(makes_code, make_threads != NULL);
 	if (policy == SRV_SANDBOX_REQUIRE && !(out->landlock && out->seccomp && out->rlimits))
 		return hob_fail(
 			err, IO,

@@ -2,7 +2,7 @@
  *
  * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (as root it keeps those for reading
  * and for finding writers); rlimits (core 0, descriptors, address space, queued signals); landlock (reading below the given root descriptors,
- * nothing else, no network); seccomp (the system calls that a cook needs, no sockets, no processes, no executable memory). A
+ * nothing else, no network); seccomp (the system calls that a cook needs, no sockets, no processes, no more threads, no executable memory). A
  * kernel or container can refuse a layer with ENOSYS, EPERM or EINVAL: BEST_EFFORT then continues and reports it, REQUIRE
  * fails. */
 #ifndef SRV_SANDBOX_H
@@ -23,10 +23,13 @@ typedef struct srv_sandbox_layers {
 
 /* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes). makes_code: the
  * process compiles code at run time (the shaders of a software renderer). Then executable memory is allowed, and calls of its
- * libraries outside the list fail instead of ending the process. */
+ * libraries outside the list fail instead of ending the process, and they may start threads.
+ *
+ * make_threads: called between landlock and seccomp, with any policy; starts all threads that the process will have, which are then
+ * as limited as this one. Later ones fail with EAGAIN. NULL: it has none. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, bool makes_code, srv_sandbox_layers *out,
-					   hob_error *err) HOB_MUST_CHECK;
+					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
+					   srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
 
 /* What an external program may do in a folder, or with one file. */
 typedef enum srv_sandbox_access { SRV_SANDBOX_READ, SRV_SANDBOX_RUN, SRV_SANDBOX_WRITE } srv_sandbox_access;

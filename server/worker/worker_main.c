@@ -35,6 +35,7 @@ typedef struct worker {
 	uint32_t root_count;
 	srv_start start;
 	srv_threads *threads;
+	srv_root_hasher *hasher;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 	hob_bytes *parts; /* mapped for the current job */
 	uint32_t part_count, part_capacity;
@@ -261,7 +262,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 {
 	uint64_t began = clock_ns();
 	forget_peak(w);
-	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, send_touched, w);
+	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, w->hasher, send_touched, w);
 	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
 	hob_parts parts = {w, part_get, part_put};
 	hob_cook_result cooked = {0};
@@ -395,6 +396,13 @@ static void send_ready(const worker *w, const srv_sandbox_layers *layers)
 	hob_buf_release(&text);
 }
 
+static void make_threads(void *user)
+{
+	worker *w = user;
+	w->threads = srv_threads_new(w->start.threads > 1 ? w->start.threads - 1 : 0);
+	w->hasher = srv_root_hasher_new();
+}
+
 int main(void)
 {
 	struct stat info;
@@ -411,12 +419,11 @@ int main(void)
 	hob_error error = {0};
 	w.peak_reset = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 	if (!srv_sandbox_enter((srv_sandbox_policy)w.start.sandbox, w.start.memory_limit, w.roots, w.root_count,
-						   false, &layers, &error)) {
+						   false, make_threads, &w, &layers, &error)) {
 		fprintf(stderr, "%s\n", error.context);
 		return 2;
 	}
-	w.threads = srv_threads_new(w.start.threads > 1 ? w.start.threads - 1 : 0);
-	if (!w.threads)
+	if (!w.threads || !w.hasher)
 		return 2;
 	send_ready(&w, &layers);
 	while (!w.broken) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,13 +22,54 @@ typedef enum shell { WORKER, THUMBNAIL, PROGRAM } shell;
 static pid_t parent;
 static int file, ends[2];
 
+/* ---- a thread that was there before the filter; it makes one call */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	long (*call)(void);
+	long result;
+	bool done;
+} other = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *other_main(void *user)
+{
+	pthread_mutex_lock(&other.lock);
+	while (!other.call)
+		pthread_cond_wait(&other.changed, &other.lock);
+	other.result = other.call();
+	other.done = true;
+	pthread_cond_signal(&other.changed);
+	pthread_mutex_unlock(&other.lock);
+	return user;
+}
+
+static void start_other(void *user)
+{
+	(void)user;
+	pthread_t thread;
+	assert_int_equal(pthread_create(&thread, NULL, other_main, NULL), 0);
+}
+
+static long by_other(long (*call)(void))
+{
+	pthread_mutex_lock(&other.lock);
+	other.call = call;
+	pthread_cond_signal(&other.changed);
+	while (!other.done)
+		pthread_cond_wait(&other.changed, &other.lock);
+	pthread_mutex_unlock(&other.lock);
+	return other.result;
+}
+
 static bool enter(shell kind)
 {
 	srv_sandbox_layers layers = {0};
 	hob_error error;
 	if (kind == PROGRAM)
 		return srv_sandbox_enter_program(SRV_SANDBOX_BEST_EFFORT, 0, 100, NULL, 0, &error);
-	return srv_sandbox_enter(SRV_SANDBOX_BEST_EFFORT, 0, NULL, 0, kind == THUMBNAIL, &layers, &error) &&
+	return srv_sandbox_enter(SRV_SANDBOX_BEST_EFFORT, 0, NULL, 0, kind == THUMBNAIL,
+							 kind == WORKER ? start_other : NULL, NULL, &layers, &error) &&
 		   layers.seccomp;
 }
 
@@ -148,9 +190,32 @@ static long make_process(void)
 	return child;
 }
 
+static void *nothing(void *user)
+{
+	return user;
+}
+
+static long make_thread(void)
+{
+	pthread_t thread;
+	int code = pthread_create(&thread, NULL, nothing, NULL);
+	errno = code;
+	return code == 0 ? pthread_join(thread, NULL) : -1;
+}
+
 static long signal_parent(void)
 {
 	return syscall(SYS_tgkill, parent, parent, 0);
+}
+
+static long map_by_other(void)
+{
+	return by_other(map_memory);
+}
+
+static long signal_parent_by_other(void)
+{
+	return by_other(signal_parent);
 }
 
 static long signal_itself(void)
@@ -258,6 +323,15 @@ static void processes_and_signals_of_a_worker(void **state)
 	works(WORKER, signal_itself);
 }
 
+static void threads_of_a_worker(void **state)
+{
+	(void)state;
+	is_refused(WORKER, make_thread);
+	works(WORKER, map_by_other);
+	is_refused(WORKER, signal_parent_by_other);
+	works(THUMBNAIL, make_thread);
+}
+
 static void messages_of_a_worker(void **state)
 {
 	(void)state;
@@ -321,6 +395,7 @@ int main(void)
 		cmocka_unit_test(fcntl_of_a_worker),
 		cmocka_unit_test(memory_of_a_worker),
 		cmocka_unit_test(processes_and_signals_of_a_worker),
+		cmocka_unit_test(threads_of_a_worker),
 		cmocka_unit_test(messages_of_a_worker),
 		cmocka_unit_test(a_thumbnail_makes_code_only),
 		cmocka_unit_test(a_program_reaches_no_other_process),
