@@ -141,8 +141,9 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	srv_orphans_adopt();
 	setenv("GLIBC_TUNABLES", SRV_WORKER_TUNABLES, 0);
 	uv_timer_init(loop, &pool->respawn);
-	pool->respawn.data = pool;
-	pool->open_handles = 2;
+	uv_timer_init(loop, &pool->look);
+	pool->respawn.data = pool->look.data = pool;
+	pool->open_handles = 3;
 	for (uint32_t i = 0; i < pool->count; i++) {
 		worker *w = &pool->workers[i];
 		w->pool = pool;
@@ -342,6 +343,7 @@ void srv_pool_maybe_closed(srv_pool *pool)
 	if (!uv_is_closing((uv_handle_t *)&pool->child)) {
 		uv_close((uv_handle_t *)&pool->child, on_handle_closed);
 		uv_close((uv_handle_t *)&pool->respawn, on_handle_closed);
+		uv_close((uv_handle_t *)&pool->look, on_handle_closed);
 		for (uint32_t i = 0; i < pool->count; i++)
 			uv_close((uv_handle_t *)&pool->workers[i].deadline, on_timer_closed);
 		return;

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REASON_MAX = 320 };
+enum { REASON_MAX = 320, LOOK_MS = 100, ENTRIES_MAX = 4096, THREADS_MAX = 2048 };
 
 /* ---- which program */
 
@@ -83,6 +84,79 @@ static void sweep_folders(void)
 	}
 	if (list)
 		closedir(list);
+}
+
+/* ---- what it takes of the machine */
+
+static struct {
+	uint64_t bytes;
+	uint32_t entries;
+} counted; /* nftw hands on nothing */
+
+static int count_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void)path;
+	(void)kind;
+	(void)walk;
+	counted.bytes += (uint64_t)info->st_blocks * 512;
+	return ++counted.entries > ENTRIES_MAX;
+}
+
+/* Files without a name count as long as they are open. */
+static uint64_t nameless_bytes(pid_t pid)
+{
+	char path[64];
+	uint64_t sum = 0;
+	struct stat info;
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	DIR *list = opendir(path);
+	for (struct dirent *entry; list && (entry = readdir(list));)
+		if (fstatat(dirfd(list), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 0)
+			sum += (uint64_t)info.st_blocks * 512;
+	if (list)
+		closedir(list);
+	return sum;
+}
+
+static uint32_t thread_count(pid_t pid)
+{
+	char path[64];
+	struct stat info;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return stat(path, &info) == 0 && info.st_nlink > 2 ? (uint32_t)info.st_nlink - 2 : 0;
+}
+
+/* `why` stays empty if it took no more than it may. */
+static void look_at(worker *w, hob_error *why)
+{
+	uint64_t limit = w->pool->options.memory_limit;
+	counted.bytes = counted.entries = 0;
+	nftw(w->export.folder, count_one, 16, FTW_PHYS | FTW_MOUNT);
+	if (counted.bytes + nameless_bytes(w->export.pid) > limit)
+		hob_fail(why, MEMORY,
+				 "Blender had more than %llu MiB of temporary files (cook.memory_limit) and was ended",
+				 (unsigned long long)limit >> 20);
+	else if (counted.entries > ENTRIES_MAX)
+		hob_fail(why, UNSUPPORTED, "Blender made more than %d temporary files and was ended", ENTRIES_MAX);
+	else if (thread_count(w->export.pid) > THREADS_MAX)
+		hob_fail(why, UNSUPPORTED, "Blender started more than %d threads and was ended", THREADS_MAX);
+}
+
+void srv_pool_on_look(uv_timer_t *timer)
+{
+	srv_pool *pool = timer->data;
+	bool any = false;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		any = any || w->export.wanted;
+		if (!w->export.wanted || w->export.greedy.code != HOB_ERR_OK)
+			continue;
+		look_at(w, &w->export.greedy);
+		if (w->export.greedy.code != HOB_ERR_OK)
+			kill(w->export.pid, SIGKILL);
+	}
+	if (!any)
+		uv_timer_stop(timer);
 }
 
 /* ---- one export */
@@ -154,6 +228,9 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 		answer(w, -1, error.code, error.context);
 	} else {
 		w->export.wanted = true;
+		w->export.greedy = (hob_error){0};
+		if (!uv_is_active((uv_handle_t *)&pool->look))
+			uv_timer_start(&pool->look, srv_pool_on_look, LOOK_MS, LOOK_MS);
 	}
 }
 
@@ -215,7 +292,9 @@ static void ended(worker *w, int status)
 	hob_error death = {0};
 	if (WIFSIGNALED(status))
 		srv_describe_death(status, 0, UINT64_MAX, false, &death);
-	if (w->export.wanted)
+	if (w->export.wanted && w->export.greedy.code != HOB_ERR_OK && fd < 0)
+		answer(w, fd, w->export.greedy.code, w->export.greedy.context);
+	else if (w->export.wanted)
 		answer(w, fd, death.code == HOB_ERR_INTERRUPTED ? death.code : HOB_ERR_UNSUPPORTED, reason);
 	w->export.wanted = false;
 	if (fd >= 0)

@@ -48,7 +48,8 @@ typedef struct worker {
 		bool wanted; /* the worker still waits for it */
 		uint32_t root;
 		char folder[SRV_EXPORT_FOLDER];
-	} export; /* the program that the running job waits for */
+		hob_error greedy; /* it took too much disk or too many threads, and was ended */
+	} export;			  /* the program that the running job waits for */
 } worker;
 
 struct srv_pool {
@@ -61,7 +62,7 @@ struct srv_pool {
 	worker *workers;
 	uint32_t count;
 	uv_signal_t child;
-	uv_timer_t respawn;
+	uv_timer_t respawn, look; /* look: at the programs of exports, while any runs */
 	uint32_t respawn_ms;
 	bool closing, announced, in_trouble;
 	uint32_t open_handles;
@@ -98,6 +99,7 @@ void srv_pool_on_deadline(uv_timer_t *timer);
 void srv_pool_find_blender(srv_pool *pool, const char *program);
 void srv_pool_export(worker *w, const srv_frame *frame);
 void srv_pool_export_kill(worker *w);
+void srv_pool_on_look(uv_timer_t *timer);
 /* After SIGCHLD: answers the worker if its export is over. */
 void srv_pool_export_reap(worker *w);
 

@@ -406,6 +406,9 @@ static bool forbid_calls(void)
 	ok = ok &&
 		 seccomp_rule_add(filter, no, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+	/* The daemon looks at the files that it has open. */
+	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(prctl), 1,
+								SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_DUMPABLE)) == 0;
 	/* The limits of others; its own are those of process 0. */
 	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0, 0)) == 0;
 	/* Owners of descriptors get signals; whoever writes a leased file waits; the pages of pipes are the user's. The kernel

@@ -167,9 +167,9 @@ static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *resul
 		w->broken = true;
 		return hob_fail(err, INTERNAL, "the daemon did not answer");
 	}
-	bool passing = frame.a == HOB_ERR_IO || frame.a == HOB_ERR_INTERRUPTED;
+	bool told = frame.a == HOB_ERR_IO || frame.a == HOB_ERR_INTERRUPTED || frame.a == HOB_ERR_MEMORY;
 	if (fd < 0)
-		return hob_error_set(err, passing ? (hob_err_code)frame.a : HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
+		return hob_error_set(err, told ? (hob_err_code)frame.a : HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
 							 "%.*s", (int)frame.payload_size, (const char *)w->payload);
 	bool ok = fstat(fd, &info) == 0 && info.st_size > 0;
 	void *at = ok ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;

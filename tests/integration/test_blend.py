@@ -14,7 +14,7 @@ HAS_BLENDER = shutil.which("blender", path="/usr/bin:/bin") is not None
 
 # Stands for Blender: tries what its sandbox must refuse, says what succeeded, and hands back a model.
 STAND_IN = """#!/usr/bin/python3
-import ctypes, fcntl, json, os, resource, signal, socket, struct, sys
+import ctypes, fcntl, json, os, resource, signal, socket, struct, sys, threading
 source, root, private = sys.argv[sys.argv.index("--") + 1:][:3]
 done = []
 def attempt(name, call):
@@ -23,6 +23,10 @@ def attempt(name, call):
         done.append(name)
     except OSError:
         pass
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *words):
+    if libc.syscall(ctypes.c_long(number), *words) < 0 and ctypes.get_errno() == 1:
+        raise OSError(1)
 attempt("write-root", lambda: open(root + "/made", "w").write("x"))
 attempt("write-tmp", lambda: open({outside!r} + "/made", "w").write("x"))
 attempt("read-outside", lambda: open({outside!r} + "/secret").read())
@@ -34,10 +38,11 @@ attempt("fork", os.fork)
 attempt("kill", lambda: os.kill(os.getppid(), 0))
 attempt("chroot", lambda: os.chroot("/"))
 attempt("pair", socket.socketpair)
+attempt("hide", lambda: call(157, 4, 0))
 attempt("limits", lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE))
 attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19))
 attempt("affinity", lambda: os.sched_setaffinity(os.getppid(), [0]))
-pipe, libc = os.pipe()[1], ctypes.CDLL(None, use_errno=True)
+pipe = os.pipe()[1]
 def control(command, value=0):
     # The kernel reads 32 bits of the command.
     if libc.syscall(ctypes.c_long(72), ctypes.c_long(pipe), ctypes.c_long(command), value) < 0:
@@ -45,9 +50,6 @@ def control(command, value=0):
 for name, command, value in (("owner", 8, os.getppid()), ("owner-32", 8 | 1 << 32, os.getppid()), ("signal", 10, 9), ("size", 1031, 1 << 20),
                              ("owner-ex", 15, (ctypes.c_int * 2)(1, os.getppid()))):
     attempt(name, lambda: control(command, value))
-def call(number, *words):
-    if libc.syscall(ctypes.c_long(number), *words) < 0 and ctypes.get_errno() == 1:
-        raise OSError(1)
 for name, number in (("inotify", 294), ("segment", 31), ("messages", 71), ("semaphores", 66), ("queue", 241)):
     attempt(name, lambda: call(number, 0, 2, 0, 0))
 def version(name):
@@ -66,6 +68,23 @@ if b"CRASH" in what:
 if b"HANG" in what:
     while True:
         pass
+if b"FILES" in what or b"NAMELESS" in what:
+    held = []
+    for number in range(20):
+        held.append(open(private + f"/{{number}}", "wb"))
+        held[-1].write(bytes(16 << 20))
+        held[-1].flush()
+        if b"NAMELESS" in what:
+            os.unlink(held[-1].name)
+if b"MANY" in what:
+    for number in range(5000):
+        open(private + f"/{{number}}", "w").close()
+if b"THREADS" in what:
+    threading.stack_size(32 << 10)
+    for number in range(2100):
+        threading.Thread(target=signal.pause, daemon=True).start()
+if b"FILES" in what or b"NAMELESS" in what or b"MANY" in what or b"THREADS" in what:
+    signal.pause()
 if b"SILENT" in what:
     print("no idea what this is")
     sys.exit(1)
@@ -176,6 +195,15 @@ class StandIn(Scenario):
     def test_one_that_hangs_is_ended(self):
         done = self.cook(b"HANG", "--timeout", "2")
         self.assertRegex(done.stderr, "Blender was not done with it after 2 s|ended by signal")
+
+    def test_one_that_takes_too_much_is_ended(self):
+        for text, said in ((b"FILES", r"Blender had more than 256 MiB of temporary files \(cook\.memory_limit\) and was ended"),
+                           (b"NAMELESS", r"Blender had more than 256 MiB of temporary files"),
+                           (b"MANY", "Blender made more than 4096 temporary files and was ended"),
+                           (b"THREADS", "Blender started more than 2048 threads and was ended")):
+            done = self.cook(text, *(() if text == b"THREADS" else ("--memory", "256 MiB")), "--timeout", "60")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, said)
 
     def test_one_that_is_killed_from_outside_is_asked_again(self):
         self.put("killer", "no model")
