@@ -403,6 +403,7 @@ static void put_large(void)
 		(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
 		close(fd);
 	}
+	(void)rogue_memory(1); /* the answer comes after the last part was taken */
 	raise(SIGSEGV);
 }
 
