@@ -54,7 +54,7 @@ static const cell table[SRV_ASSET_EVENTS][SRV_ASSET_STATES] = {
 	[SRV_ASSET_PASSING]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {BACKOFF, P | L},     {QUEUED, P | L}},
 	[SRV_ASSET_HALF_WRITTEN] = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {WRITER, T},          {QUEUED, T}},
 	[SRV_ASSET_STOPPED]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P | L},   {IDLE, P | L},        {QUEUED, T}},
-	[SRV_ASSET_CUT]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                {QUEUED, T}},
+	[SRV_ASSET_CUT]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {QUEUED, T},          {QUEUED, T}},
 	[SRV_ASSET_ROOT_CAUSE]   = {SKIP,           SKIP,            {IDLE, P},       {BACKOFF, P},    SKIP,            SKIP,            SKIP,                 SKIP},
 	[SRV_ASSET_LOST_RECORD]  = {SKIP,           {AWAY, L},       {QUEUED, N | T | L}, {QUEUED, N | T | L}, SKIP,    SKIP,            {OUTDATED, N | T | L}, SKIP},
 };
@@ -213,15 +213,15 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 	note_result(a, e);
 	if (c.todo & N)
 		want_next(a, e);
-	if (e->kind == SRV_ASSET_CUT)
-		a->next.keep = true;
 	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == OUTDATED)
 		a->next.force = a->next.force || e->force; /* what was asked for is still to be done */
-	if (e->kind == SRV_ASSET_HALF_WRITTEN && from == WORKING) {
+	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == WORKING) {
 		assert(e->taken && e->taken->id != 0); /* the job gives its number and its reasons back */
 		a->next = *e->taken;
 		a->next.keep = a->job_keep;
 	}
+	if (e->kind == SRV_ASSET_CUT)
+		a->next.keep = true;
 	bool keep = a->next.keep;
 	if (has_job(from) && !has_job(to))
 		end_job(a);

@@ -50,7 +50,7 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_PASSING,		/* error: the cook failed for a reason that goes away */
 	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished and no event told */
 	SRV_ASSET_STOPPED,		/* taken (from the queue): a person cancelled it */
-	SRV_ASSET_CUT,			/* the worker was stopped for a newer save */
+	SRV_ASSET_CUT,			/* the worker was stopped for a newer save, or for somebody's preview */
 	SRV_ASSET_ROOT_CAUSE,	/* it failed because of another asset */
 	SRV_ASSET_LOST_RECORD,	/* what was cooked, or the record of it, is damaged; reason */
 	SRV_ASSET_EVENTS
@@ -83,7 +83,7 @@ typedef struct srv_asset_next {
 	int64_t queued_at_ms;
 	srv_priority priority;
 	bool force;	 /* cook whatever is remembered */
-	bool keep;	 /* a newer save does not cut it: who saves faster than a cook takes would never see any */
+	bool keep;	 /* cut once, so not again: who saves faster than a cook takes would never see any */
 	hob_buf why; /* members of a JSON array */
 	uint32_t why_count;
 } srv_asset_next;
@@ -114,7 +114,9 @@ typedef struct srv_asset_event {
 	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
 	srv_asset_error error;
 	struct srv_job *job;
-	srv_asset_next *taken; /* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then */
+	/* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then. HALF_WRITTEN, CUT in WORKING: becomes `next`, and
+	 * its `why` the asset's. */
+	srv_asset_next *taken;
 } srv_asset_event;
 
 /* What the caller has to do, in this order. */

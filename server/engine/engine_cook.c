@@ -66,7 +66,7 @@ void srv_job_end(engine_job *job)
 void srv_job_fail(engine_job *job, const hob_error *error)
 {
 	srv_engine_doubt_root(job->engine, srv_asset_at(job->engine, job->asset)->root);
-	if (job->abandoned) {
+	if (job->abandoned || job->twin.aside) {
 		srv_job_end(job);
 		return;
 	}
@@ -351,6 +351,10 @@ void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 	else
 		engine->counters.saved_ns += recipe->cook_ns;
 	srv_job_remember_inputs(job, recipe);
+	if (srv_job_is_late(job)) {
+		srv_job_end(job);
+		return;
+	}
 	if (same)
 		srv_publish_same(job, recipe);
 	else if (recipe->error.len > 0)
@@ -369,6 +373,12 @@ void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
 	srv_job_end(job);
 }
 
+bool srv_job_is_late(const engine_job *job)
+{
+	const asset *a = srv_asset_at(job->engine, job->asset);
+	return job->twin.aside && !(a->life.state == SRV_ASSET_WORKING && a->life.job->twin.preview == job);
+}
+
 static bool is_looked_at(const engine_job *job)
 {
 	return job->order.priority <= SRV_PRIORITY_IN_USE ||
@@ -376,20 +386,24 @@ static bool is_looked_at(const engine_job *job)
 			srv_events_listeners(job->engine->publish.events) > 0);
 }
 
-/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a delay. */
-static bool is_slow(const srv_engine *engine, const asset *a)
+bool srv_asset_is_slow(const srv_engine *engine, const asset *a)
 {
 	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
 	return a->cost.final_ns > 0 ? a->cost.final_ns > WAIT_NS
 								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
 }
 
-static bool wants_preview(const engine_job *job)
+static bool may_preview(const engine_job *job)
 {
 	const asset *a = srv_asset_at(job->engine, job->asset);
 	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
-	return is_looked_at(job) && is_slow(job->engine, a) && !exported && !a->changeset.member &&
-		   !job->previewed && !job->order.force && job->ingredients.profile == HOB_PROFILE_FINAL;
+	return srv_asset_is_slow(job->engine, a) && !exported && !a->changeset.member && !job->previewed &&
+		   !job->order.force && job->ingredients.profile == HOB_PROFILE_FINAL;
+}
+
+static bool wants_preview(const engine_job *job)
+{
+	return is_looked_at(job) && may_preview(job);
 }
 
 static void step_match(engine_job *job)
@@ -399,7 +413,7 @@ static void step_match(engine_job *job)
 			srv_job_take_recipe(job, &job->earlier.items[i]);
 			return;
 		}
-	if (!job->engine->exchange->upstream || !srv_engine_ask_upstream(job))
+	if (!job->engine->exchange->upstream || job->twin.aside || !srv_engine_ask_upstream(job))
 		srv_job_missed(job);
 }
 
@@ -493,7 +507,7 @@ void srv_engine_feed_workers(srv_engine *engine)
 							 .threads =
 								 engine->jobs->waiting || srv_queue_count(engine->jobs->queue) > 0 ? 1 : 0,
 							 .waited = is_looked_at(job),
-							 .slow = is_slow(engine, a)};
+							 .slow = srv_asset_is_slow(engine, a)};
 		if (!srv_pool_start(engine->jobs->pool, job, &what)) {
 			job->list_next = engine->jobs->waiting;
 			engine->jobs->waiting = job;
@@ -502,43 +516,95 @@ void srv_engine_feed_workers(srv_engine *engine)
 		job->on_worker = true;
 		job->cook.tick = srv_graph_now(engine->graph);
 		job->cook.started_at_ms = srv_engine_now_ms();
-		srv_asset_set_worker(&a->life, true);
+		if (!job->twin.aside)
+			srv_asset_set_worker(&a->life, true);
 		srv_publish_job(job, "cooking");
 		srv_publish_view(engine, a);
 		engine->counters.running++;
 	}
+	srv_engine_make_room(engine);
 }
 
-static bool add_active(srv_engine *engine, engine_job *job)
+static engine_job *new_job(srv_engine *engine, uint32_t id)
 {
-	if (!HOB_ROOM(engine->jobs->active, engine->jobs->active_capacity, engine->jobs->active_count))
-		return false;
+	engine_job *job = calloc(1, sizeof *job);
+	if (!job || !HOB_ROOM(engine->jobs->active, engine->jobs->active_capacity, engine->jobs->active_count)) {
+		free(job);
+		return NULL;
+	}
 	engine->jobs->active[engine->jobs->active_count++] = job;
 	engine->jobs->alive++;
-	return true;
+	job->client = (pool_client){srv_job_cooked, srv_job_progress};
+	job->engine = engine;
+	job->asset = id;
+	job->cook.started_at_ms = srv_engine_now_ms();
+	hob_arena_init(&job->arena, JOB_ARENA);
+	return job;
 }
 
 bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = srv_asset_at(engine, id);
-	engine_job *job = calloc(1, sizeof *job);
-	if (!job || !add_active(engine, job)) {
-		free(job);
+	engine_job *job = new_job(engine, id);
+	if (!job) {
 		srv_queue_push(engine->jobs->queue, id, priority, a->cost.final_ns);
 		return false;
 	}
 	srv_engine_apply(engine, id,
 					 (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = job, .taken = &job->order});
-	job->client = (pool_client){srv_job_cooked, srv_job_progress};
-	job->engine = engine;
-	job->asset = id;
 	assert(job->order.id != 0 && a->life.job == job);
 	job->order.priority = priority;
-	job->cook.started_at_ms = srv_engine_now_ms();
 	hob_buf_clear(&a->why);
 	hob_buf_put_str(&a->why, hob_buf_str(&job->order.why));
-	hob_arena_init(&job->arena, JOB_ARENA);
 	uint32_t source = a->file;
 	srv_job_digests(job, &source, 1, srv_job_lookup);
 	return true;
+}
+
+/* ---- a preview beside a final cook */
+
+static void preview_aside(engine_job *final)
+{
+	srv_engine *engine = final->engine;
+	hob_error ignored;
+	engine_job *job = new_job(engine, final->asset);
+	if (!job)
+		return;
+	job->twin.aside = true;
+	final->twin.preview = job;
+	job->order.id = final->order.id;
+	job->order.queued_at_ms = final->order.queued_at_ms;
+	job->order.priority = SRV_PRIORITY_INTERACTIVE;
+	hob_buf_put_str(&job->order.why, hob_buf_str(&final->order.why));
+	job->source = final->source;
+	job->final_lookup = final->final_lookup;
+	if (!srv_asset_ingredients(engine, srv_asset_at(engine, job->asset), &job->arena, &job->ingredients,
+							   &ignored)) {
+		srv_job_end(job);
+		return;
+	}
+	job->ingredients.profile = HOB_PROFILE_PREVIEW;
+	job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+	find_candidates(job);
+}
+
+void srv_job_show_soon(engine_job *job)
+{
+	if (!job || job->twin.preview || job->abandoned || !may_preview(job) ||
+		srv_asset_at(job->engine, job->asset)->life.state != SRV_ASSET_WORKING)
+		return;
+	if (job->on_worker || (job->twin.of && job->twin.of->on_worker)) {
+		preview_aside(job);
+		return;
+	}
+	engine_job **at = &job->engine->jobs->waiting;
+	while (*at && *at != job)
+		at = &(*at)->list_next;
+	if (!*at)
+		return; /* it has not decided yet, or has cooked */
+	*at = job->list_next;
+	job->cooking = false;
+	job->order.priority = SRV_PRIORITY_INTERACTIVE;
+	job->engine->counters.misses--;
+	srv_job_missed(job);
 }

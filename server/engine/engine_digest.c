@@ -59,6 +59,10 @@ static void hash_work(uv_work_t *work)
 void srv_engine_wait_for_writer(engine_job *job)
 {
 	srv_engine *engine = job->engine;
+	if (job->twin.aside) {
+		srv_job_end(job);
+		return;
+	}
 	srv_engine_apply(
 		engine, job->asset,
 		(srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &job->order, .force = job->order.force});

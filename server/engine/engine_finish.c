@@ -84,8 +84,14 @@ static void finish_good(engine_job *job)
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &recipe);
 	srv_job_remember_inputs(job, &recipe);
-	srv_publish_good(job, &recipe, false);
+	bool late = srv_job_is_late(job);
+	if (!late)
+		srv_publish_good(job, &recipe, false);
 	hob_buf_release(&stats);
+	if (late) {
+		srv_job_end(job);
+		return;
+	}
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
 		srv_job_go_on(job);
 		return;
@@ -181,7 +187,7 @@ static void retry(engine_job *job)
 static void stored(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	if (engine->closing || job->abandoned) {
+	if (engine->closing || job->abandoned || (job->twin.aside && job->cook.error.code != HOB_ERR_OK)) {
 		srv_job_end(job);
 	} else if (job->cook.error.code == HOB_ERR_OK) {
 		srv_job_meet_inputs(job, finish_good);
@@ -275,6 +281,10 @@ static void settle(engine_job *job, bool other_source)
 							.touched = outcome->touched_count > 0,
 							.code = job->cook.error.code};
 	srv_verdict verdict = srv_judge(&facts, &job->cook.tries);
+	if (job->twin.aside && verdict != SRV_VERDICT_GOOD) {
+		srv_job_end(job);
+		return;
+	}
 	bool died = !facts.has_result && !facts.ok && facts.code != HOB_ERR_IO;
 	if (died)
 		count_death(engine, job->cook.error.code, verdict == SRV_VERDICT_TRY_AGAIN);
@@ -377,6 +387,19 @@ void srv_job_progress(void *job_, hob_str stage, float share)
 	job->progress.share = share;
 }
 
+/* True: the job goes on under its number later, so it has not ended. */
+static bool cut(engine_job *job)
+{
+	const asset *a = srv_asset_at(job->engine, job->asset);
+	bool same = a->life.state == SRV_ASSET_WORKING;
+	srv_engine_apply(
+		job->engine, job->asset,
+		(srv_asset_event){.kind = SRV_ASSET_CUT, .taken = &job->order, .force = job->order.force});
+	if (same)
+		job->order.why = (hob_buf){0};
+	return same;
+}
+
 void srv_job_cooked(void *job_, srv_outcome *outcome)
 {
 	engine_job *job = job_;
@@ -388,17 +411,15 @@ void srv_job_cooked(void *job_, srv_outcome *outcome)
 	/* A file that is missing from a folder that is being deleted says nothing about the model. */
 	if (!engine->closing && !job->abandoned)
 		srv_engine_doubt_root(engine, a->root);
-	if (!job->abandoned)
+	if (!job->abandoned && !job->twin.aside)
 		srv_asset_set_worker(&a->life, false);
 	if (engine->closing || job->abandoned || outcome->cancelled) {
-		if (!engine->closing) {
+		if (!engine->closing && !job->twin.aside) {
 			engine->counters.cancelled++;
 			if (job->stopped && !job->abandoned)
 				srv_publish_cancelled(engine, a, job, NULL);
-			else if (!job->abandoned)
-				srv_engine_apply(engine, job->asset,
-								 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = job->order.force});
-			srv_record_job(job, "cancelled", NULL, NULL);
+			if (job->stopped || job->abandoned || !cut(job))
+				srv_record_job(job, "cancelled", NULL, NULL);
 		}
 		srv_job_end(job);
 		return;

@@ -206,11 +206,24 @@ void srv_job_detach(engine_job *job)
 		srv_pool_cancel(job->engine->jobs->pool, job);
 }
 
+static void leave_final(engine_job *final, const engine_job *preview)
+{
+	if (final->twin.preview != preview)
+		return;
+	final->twin.preview = NULL;
+	if (final->on_worker && final->order.priority <= SRV_PRIORITY_IN_USE)
+		srv_pool_hurry(final->engine->jobs->pool, final);
+}
+
 void srv_job_free(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	assert(!job->on_worker && !job->abroad.asking && engine->jobs->alive > 0);
 	assert(engine->closing || srv_asset_at(engine, job->asset)->life.job != job);
+	if (job->twin.preview)
+		srv_job_detach(job->twin.preview);
+	for (uint32_t i = 0; i < engine->jobs->active_count && job->twin.aside; i++)
+		leave_final(engine->jobs->active[i], job);
 	if (job->claim.state != ENGINE_CLAIM_NONE)
 		srv_engine_end_claim(job);
 	for (uint32_t i = 0; i < engine->jobs->active_count; i++)

@@ -127,7 +127,9 @@ struct srv_job {
 	struct {
 		engine_job *of;		 /* waits for its cook */
 		engine_job *waiting; /* these start over when this one ends */
-	} twin;					 /* jobs with the same look-up */
+		engine_job *preview; /* makes a preview beside this one, under the same number, and ends with it */
+		bool aside;			 /* is such a one: if it fails, it ends without a word */
+	} twin;					 /* jobs with the same look-up, or of the same asset */
 };
 
 struct engine_jobs {
@@ -179,8 +181,14 @@ void srv_engine_step_later(srv_engine *engine); /* continues what earlier turns 
 void srv_job_end(engine_job *job);				/* with or without a result; its twins start over */
 /* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
 void srv_job_go_on(engine_job *job);
+bool srv_job_is_late(const engine_job *job); /* twin.aside, and its asset has another job or a newer save */
+/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a delay. */
+bool srv_asset_is_slow(const srv_engine *engine, const asset *a);
 /* Its files are newer than its preview: whoever looks wants another. */
 void srv_job_expect_news(engine_job *job);
+/* Somebody waits who did not when the job began its final cook: a preview comes first. If that cook runs, the preview is made
+ * beside it, on another worker. */
+void srv_job_show_soon(engine_job *job);
 void srv_engine_feed_workers(srv_engine *engine);
 /* Makes the digests of all inputs of the job's candidates, then calls `next`. False: the job has failed. */
 bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job));
@@ -212,8 +220,12 @@ srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priorit
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority);
 void srv_engine_raise_job(engine_job *job, srv_priority priority);
 void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
-void srv_engine_wait_for_worker(engine_job *job); /* adds it to those that wait for a worker, by priority */
+/* Adds it to those that wait for a worker, by priority; of equal ones, previews come first. */
+void srv_engine_wait_for_worker(engine_job *job);
 bool srv_engine_waits_for_worker(const engine_job *job);
+/* A preview that somebody waits for never waits for a final cook: if all workers are busy, one is cut, and its job is queued
+ * again. No job is cut twice, nor for a quick cook's sake. */
+void srv_engine_make_room(srv_engine *engine);
 void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
 uint64_t srv_engine_expected_ns(const srv_engine *engine,
 								const asset *a);   /* of its next cook; 0: nothing is known */

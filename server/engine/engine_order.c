@@ -13,11 +13,19 @@ srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priorit
 	return used ? SRV_PRIORITY_IN_USE : priority;
 }
 
+static bool comes_before(const engine_job *job, const engine_job *other)
+{
+	if (job->order.priority != other->order.priority)
+		return job->order.priority < other->order.priority;
+	return job->ingredients.profile == HOB_PROFILE_PREVIEW &&
+		   other->ingredients.profile != HOB_PROFILE_PREVIEW;
+}
+
 void srv_engine_wait_for_worker(engine_job *job)
 {
 	assert(srv_engine_waits_for_worker(job));
 	engine_job **at = &job->engine->jobs->waiting;
-	while (*at && (*at)->order.priority <= job->order.priority)
+	while (*at && !comes_before(job, *at))
 		at = &(*at)->list_next;
 	job->list_next = *at;
 	*at = job;
@@ -28,12 +36,46 @@ bool srv_engine_waits_for_worker(const engine_job *job)
 	return job->cooking && !job->on_worker && !job->cook.outcome;
 }
 
+/* Nobody waits for it, or for a preview of its own model only. */
+static bool may_be_cut(const srv_engine *engine, const engine_job *job, const engine_job *preview)
+{
+	const asset *a = srv_asset_at(engine, job->asset);
+	bool own = job->asset == preview->asset;
+	return job->on_worker && !job->twin.aside && !job->order.force && a->life.job == job &&
+		   a->life.state == SRV_ASSET_WORKING && !a->life.job_keep &&
+		   job->ingredients.profile == HOB_PROFILE_FINAL && srv_asset_is_slow(engine, a) &&
+		   (own || job->order.priority > SRV_PRIORITY_IN_USE);
+}
+
+void srv_engine_make_room(srv_engine *engine)
+{
+	const engine_job *preview = engine->jobs->waiting;
+	uint32_t workers = engine->jobs->pool ? srv_pool_size(engine->jobs->pool) : 0;
+	if (!preview || engine->closing || preview->abandoned ||
+		preview->order.priority > SRV_PRIORITY_INTERACTIVE ||
+		preview->ingredients.profile != HOB_PROFILE_PREVIEW || engine->counters.running < workers ||
+		srv_pool_alive(engine->jobs->pool) < workers)
+		return;
+	/* The one that began last loses least; the model's own last of all, because whoever waits wants that, too. */
+	engine_job *cut = NULL;
+	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
+		engine_job *job = engine->jobs->active[i];
+		if (may_be_cut(engine, job, preview) &&
+			(!cut || cut->asset == preview->asset ||
+			 (job->asset != preview->asset && job->cook.started_at_ms > cut->cook.started_at_ms)))
+			cut = job;
+	}
+	if (cut)
+		(void)srv_pool_cancel(engine->jobs->pool, cut);
+}
+
 void srv_engine_raise_job(engine_job *job, srv_priority priority)
 {
 	srv_engine *engine = job->engine;
 	for (; job && job->order.priority > priority; job = job->twin.of) {
 		job->order.priority = priority;
-		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE)
+		/* A preview beside it comes first; then it hurries, too. */
+		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE && !job->twin.preview)
 			srv_pool_hurry(engine->jobs->pool, job);
 		if (srv_engine_hurry_claim(job))
 			continue;
@@ -43,6 +85,7 @@ void srv_engine_raise_job(engine_job *job, srv_priority priority)
 		if (*at) {
 			*at = job->list_next;
 			srv_engine_wait_for_worker(job);
+			srv_engine_make_room(engine);
 		}
 	}
 }

@@ -207,6 +207,8 @@ static void control_wait(srv_engine *engine, srv_control *control)
 		return;
 	uint32_t id = a->id;
 	srv_engine_leave(engine, id);
+	if (!control->force)
+		srv_job_show_soon(a->life.job);
 	srv_engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	wait_for_asset(engine, control, id);
 	srv_engine_fill(engine);

@@ -2,10 +2,12 @@
 import hashlib
 import json
 import os
+import queue
 import signal
 import subprocess
+import threading
 
-from hobtest import HOB, Scenario, bumpy_grid, children, main, until
+from hobtest import DEADLINE, HOB, Scenario, bumpy_grid, children, main, until
 
 
 def is_asset(name, quality=None):
@@ -165,6 +167,127 @@ class Preview(Scenario):
             self.assertEqual((failed["kind"], failed["state"]), ("failed", "stale"))
             self.put("grid.obj", bumpy_grid(80))
             self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["kind"], "recovered")
+
+
+class WhoComesLater(Scenario):
+    """Nobody listens when the file is saved, so its final cook begins at once. Cook processes are stopped, so that none ends before
+    the test has looked."""
+
+    def serve_unheard(self, jobs):
+        """Nobody listens, and all models are cooked."""
+        daemon = self.serve("--jobs", str(jobs), wait_ready=False)
+        daemon.wait_banner()
+        daemon.sync()
+        until(lambda: len(children(daemon.process.pid)) == jobs, "the start of all workers")
+        return daemon
+
+    def running(self, daemon):
+        return int(daemon.counters()["hob_jobs_running"])
+
+    def stop_workers(self, daemon):
+        for worker in children(daemon.process.pid):
+            os.kill(worker, signal.SIGSTOP)
+
+    def go_on(self, daemon, workers):
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
+
+    def save(self, daemon, *names):
+        """Each begins its final cook, on a worker that is stopped."""
+        for number, name in enumerate(names):
+            self.put(name, bumpy_grid(80, 0.6 + 0.1 * number))
+        until(lambda: self.running(daemon) == len(names), "the final cooks")
+
+    def ask(self, daemon, name, query=""):
+        """Waits for the asset in another thread. The answer comes into a queue."""
+        got = queue.Queue()
+        threading.Thread(target=lambda: got.put(daemon.get(f"/a/art/{name}{query}", Prefer="wait=600")), daemon=True).start()
+        return got
+
+    def put_models(self):
+        for number, name in enumerate(("grid.obj", "other.obj", "third.obj")):
+            self.put(name, bumpy_grid(80, 0.3 + 0.1 * number))
+
+    def check_end(self, daemon, names, cooked):
+        daemon.sync()
+        items = daemon.assets()
+        for name in names:
+            self.assertEqual((items[f"art/{name}"]["state"], items[f"art/{name}"]["quality"]), ("fresh", "final"))
+        self.assertEqual((daemon.cooked(), daemon.previewed()), (cooked, 1))
+        self.assertEqual(daemon.get("/api/v1/jobs?state=queued,running").json()["items"], [])
+
+    def test_the_preview_is_made_beside_the_final_cook(self):
+        self.put_models()
+        with self.serve_unheard(3) as daemon:
+            self.stop_workers(daemon)
+            self.save(daemon, "grid.obj", "other.obj")  # all workers but one cook something final
+            answer = self.ask(daemon, "grid.obj")
+            until(lambda: self.running(daemon) == 3, "the preview that begins")
+            # What nobody waits for runs at nice 19; so does grid's final cook, until its preview is there.
+            workers = children(daemon.process.pid)
+            own = os.getpriority(os.PRIO_PROCESS, daemon.process.pid)
+            (other,) = [worker for worker in workers if os.getpriority(os.PRIO_PROCESS, worker) == own]
+            (job,) = daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"][:1]
+            self.assertEqual((job["state"], job["priority"]), ("cooking", "interactive"))
+            self.go_on(daemon, [other])
+            got = answer.get(timeout=DEADLINE)
+            self.assertEqual((got.status, got.headers["cook-quality"]), (200, "preview"))
+            self.assertEqual(self.running(daemon), 2)  # neither final cook has ended
+            self.go_on(daemon, workers)
+            self.check_end(daemon, ["grid.obj", "other.obj"], 5)
+
+    def test_the_own_final_cook_makes_room_if_it_must(self):
+        self.put_models()
+        with self.serve_unheard(1) as daemon:
+            self.stop_workers(daemon)
+            self.save(daemon, "grid.obj")
+            number = daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"][0]["id"]
+            got = self.ask(daemon, "grid.obj").get(timeout=DEADLINE)
+            self.assertEqual((got.status, got.headers["cook-quality"]), (200, "preview"))
+            self.check_end(daemon, ["grid.obj"], 4)
+            (job,) = [item for item in daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"] if item["id"] == number]
+            self.assertEqual(job["result"], "cooked")
+
+    def test_a_final_cook_of_another_model_makes_room(self):
+        self.put_models()
+        with self.serve_unheard(1) as daemon:
+            self.stop_workers(daemon)
+            self.save(daemon, "other.obj")
+            self.put("grid.obj", bumpy_grid(80, 0.8))
+            until(lambda: daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"][0]["state"] == "queued",
+                  "the final cook that waits")
+            got = self.ask(daemon, "grid.obj").get(timeout=DEADLINE)
+            self.assertEqual((got.status, got.headers["cook-quality"]), (200, "preview"))
+            self.check_end(daemon, ["grid.obj", "other.obj"], 5)
+
+    def test_a_save_ends_the_preview_of_what_it_replaces(self):
+        self.put_models()
+        with self.serve_unheard(3) as daemon:
+            self.stop_workers(daemon)
+            self.save(daemon, "grid.obj")
+            answer = self.ask(daemon, "grid.obj")
+            until(lambda: self.running(daemon) == 2, "the preview that begins")
+            last = bumpy_grid(80, 0.9)
+            self.put("grid.obj", last)
+            self.assertEqual(answer.get(timeout=DEADLINE).status, 200)
+            self.go_on(daemon, children(daemon.process.pid))
+            daemon.sync()
+            self.put("copy.obj", last)
+            daemon.sync()
+            self.assertEqual(daemon.blob("art/grid.obj"), daemon.blob("art/copy.obj"))
+
+    def test_who_wants_the_final_cook_costs_no_preview(self):
+        self.put_models()
+        with self.serve_unheard(2) as daemon:
+            self.stop_workers(daemon)
+            self.save(daemon, "grid.obj")
+            answer = self.ask(daemon, "grid.obj", "?final=1")
+            until(lambda: daemon.get("/api/v1/jobs?asset=art/grid.obj").json()["items"][0]["priority"] == "interactive",
+                  "the request that is taken")
+            self.go_on(daemon, children(daemon.process.pid))
+            self.assertEqual(answer.get(timeout=DEADLINE).headers["cook-quality"], "final")
+            daemon.sync()
+            self.assertEqual(daemon.previewed(), 0)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ static const struct {
 	{SRV_ASSET_PASSING, {"-", "-", "-", "-", "-", "-", "BAp", "QUp"}},
 	{SRV_ASSET_HALF_WRITTEN, {"-", "-", "-", "-", "-", "-", "WR", "QU"}},
 	{SRV_ASSET_STOPPED, {"-", "-", "-", "-", "-", "IDp", "IDp", "QU"}},
-	{SRV_ASSET_CUT, {"-", "-", "-", "-", "-", "-", "-", "QU"}},
+	{SRV_ASSET_CUT, {"-", "-", "-", "-", "-", "-", "QU", "QU"}},
 	{SRV_ASSET_ROOT_CAUSE, {".", ".", "IDp", "BAp", ".", ".", ".", "."}},
 	{SRV_ASSET_LOST_RECORD, {".", "AW", "QU", "QU", ".", ".", "OU", "."}},
 };
@@ -59,10 +59,11 @@ static srv_asset_event event(srv_asset_event_kind kind)
 static srv_asset_todo apply(srv_asset *a, srv_asset_event e)
 {
 	srv_asset_next taken = {0};
-	if (e.kind == SRV_ASSET_HALF_WRITTEN && a->state == SRV_ASSET_WORKING)
+	bool gives =
+		(e.kind == SRV_ASSET_HALF_WRITTEN || e.kind == SRV_ASSET_CUT) && a->state == SRV_ASSET_WORKING;
+	if (gives)
 		taken = (srv_asset_next){.id = 77, .queued_at_ms = 4000};
 	e.taken = &taken;
-	bool gives = e.kind == SRV_ASSET_HALF_WRITTEN;
 	srv_asset_todo todo = srv_asset_apply(a, &e);
 	if (!gives)
 		hob_buf_release(&taken.why);
@@ -306,6 +307,25 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	srv_asset_release(&a);
 }
 
+static void a_cook_that_made_room_goes_on_under_its_number(void **unused)
+{
+	(void)unused;
+	srv_asset a = {0};
+	srv_asset_next taken = {0};
+	send(&a, SRV_ASSET_DIRTY);
+	srv_asset_event begin = event(SRV_ASSET_BEGIN), cut = event(SRV_ASSET_CUT);
+	begin.taken = cut.taken = &taken;
+	srv_asset_apply(&a, &begin);
+	srv_asset_set_worker(&a, true);
+	uint64_t id = taken.id;
+	srv_asset_todo todo = srv_asset_apply(&a, &cut);
+	assert_true(todo.queue && !todo.publish);
+	assert_int_equal(a.next.id, id);
+	assert_int_equal(a.next.why_count, 1);
+	assert_true(a.next.keep && !a.on_worker); /* once is enough */
+	srv_asset_release(&a);
+}
+
 static void a_result_of_older_bytes_is_stale(void **unused)
 {
 	(void)unused;
@@ -431,6 +451,7 @@ int main(void)
 		cmocka_unit_test(without_workers_only_workers_help),
 		cmocka_unit_test(eight_reasons_are_kept),
 		cmocka_unit_test(of_two_saves_in_a_row_the_second_cook_finishes),
+		cmocka_unit_test(a_cook_that_made_room_goes_on_under_its_number),
 		cmocka_unit_test(a_result_of_older_bytes_is_stale),
 		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
 		cmocka_unit_test(who_asks_by_force_gets_it_whatever_others_ask),
