@@ -29,6 +29,7 @@ function makeFiles(art) {
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const longest = (tasks, kind) => tasks.reduce((most, task) => Math.max(most, task[kind]), 0); /* there are a hundred thousand */
+const tellLongest = (tasks) => tasks.slice(0, 3).forEach(({ cpu, wall, parts }) => report('  a long task', ms(cpu), `on the clock ${ms(wall)}: ${parts}`));
 const report = (name, value, note = '') => console.log(`${name.padEnd(44)} ${value.padStart(12)}  ${note}`);
 const ms = (value) => `${value.toFixed(0)} ms`;
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -76,15 +77,21 @@ const scroll = (page, jumps) => page.evaluate((far) => new Promise((done) => {
 	requestAnimationFrame(step);
 }), jumps);
 
-/* Tasks of the page's main thread while it scrolls, by a trace: [{wall, cpu}] in ms. Where other programs take the cores the
- * time on the clock is theirs too; the time on the processor is the page's own. */
+/* Tasks of the page's main thread while it scrolls, by a trace: [{wall, cpu, parts}] in ms, the longest first. Where other programs
+ * take the cores the time on the clock is theirs too; the time on the processor is the page's own. The clock of a thread jumps
+ * now and then: a task never has more of it than of the wall's. */
 async function traced(browser, page, jumps) {
-	await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline', '__metadata'] });
+	await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline', 'v8', 'disabled-by-default-devtools.timeline', '__metadata'] });
 	await scroll(page, jumps);
 	const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
 	const main = traceEvents.filter(({ ph, name, args }) => ph === 'M' && name === 'thread_name' && args.name === 'CrRendererMain').map(({ pid, tid }) => `${pid}.${tid}`);
-	return traceEvents.filter(({ ph, name, pid, tid }) => ph === 'X' && /RunTask$/.test(name) && main.includes(`${pid}.${tid}`))
-		.map(({ dur = 0, tdur = 0 }) => ({ wall: dur / 1000, cpu: tdur / 1000 }));
+	const spans = traceEvents.filter(({ ph, pid, tid }) => ph === 'X' && main.includes(`${pid}.${tid}`))
+		.map(({ dur = 0, tdur = 0, ...span }) => ({ ...span, end: span.ts + dur, wall: dur / 1000, cpu: Math.min(dur, tdur) / 1000 }));
+	const tasks = spans.filter(({ name }) => name === 'RunTask').sort((a, b) => b.cpu - a.cpu);
+	const parts = ({ pid, ts, end }) => spans.filter((part) => part.pid === pid && part.ts >= ts && part.end <= end && !/RunTask$|^v8\.|FireAnimationFrame/.test(part.name))
+		.sort((a, b) => b.cpu - a.cpu).slice(0, 6)
+		.map(({ name, cpu, args }) => `${args.src_func ?? args.data?.functionName ?? name} ${cpu.toFixed(0)}`).join(', ');
+	return tasks.map((task, i) => ({ wall: task.wall, cpu: task.cpu, parts: i < 3 ? parts(task) : '' }));
 }
 
 const memory = async (page) => {
@@ -131,6 +138,7 @@ async function whileCooking(at) {
 	report('while it cooks: navigation to first row', ms(median(rows)), `median of 3, worst ${ms(Math.max(...rows))}; goal 500 ms`);
 	report('while it cooks: key to rows', ms(median(keys)), `median of ${keys.length}, worst ${ms(Math.max(...keys))}; goal 150 ms`);
 	report('while it cooks: longest task', ms(longest(tasks, 'cpu')), `of processor time while scrolling, of ${tasks.length}; goal 50 ms`);
+	tellLongest(tasks);
 	report('while it cooks: numbers right', `${right} of ${looked}`, 'the tiles of the overview at random moments');
 	await launched.close();
 }
@@ -182,6 +190,7 @@ for (const [name, far] of [['scrolling by steps', false], ['scrolling by jumps o
 	const tasks = await traced(browser, page, far);
 	const worst = (kind) => ms(longest(tasks, kind));
 	report(name, `${tasks.filter(({ cpu }) => cpu > 50).length} long`, `tasks over 50 ms of processor time, of ${tasks.length}; longest ${worst('cpu')}, on the clock ${worst('wall')}`);
+	tellLongest(tasks);
 }
 await page.locator('.rows .row .title').first().waitFor();
 report('memory of the page (JavaScript heap)', mb(await memory(page)), `${mb(before)} before scrolling`);

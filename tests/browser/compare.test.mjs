@@ -145,6 +145,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 			await t.test(name, async () => {
 				await open(name);
 				await page.locator('.told > li', { hasText: told }).first().waitFor();
+				if (name === 'a coarser level') await page.getByText('the pictures show the coarsest ones').waitFor();
 				assert.equal(await page.locator(`tr[data-number=${number}] .tone-${tone}`).count(), 1, `${number} is ${tone}`);
 				const found = await page.waitForFunction(() => document.querySelector('.shot')?.style.backgroundImage || document.querySelector('.pictures')?.innerText.includes('No picture'));
 				if ((await found.jsonValue()) === true) return; // this machine cannot draw

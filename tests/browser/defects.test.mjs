@@ -75,6 +75,44 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await other.close();
 	});
 
+	test('what is cooked while the page is open was never cooked in the future', async () => {
+		const alone = await studio.newPage('/ui/nowhere');
+		/* The page believes to have begun a minute ago, and its clock does not tick by itself. */
+		await alone.addInitScript(() => {
+			const { now } = Date;
+			Date.now = () => now() - (globalThis.later ? 0 : 60000);
+			globalThis.setInterval = () => 0;
+		});
+		await alone.goto(`${studio.origin}/ui/assets?q=box.glb`);
+		const when = alone.locator('.rows .row').filter({ hasText: 'box.glb' }).locator('time');
+		const before = await when.getAttribute('datetime');
+		await alone.evaluate(() => (globalThis.later = true));
+		studio.save('box.glb', Buffer.concat([box]));
+		const { id } = (await studio.get('/api/v1/assets?path=art/box.glb')).items[0];
+		await fetch(`${studio.origin}/api/v1/assets/${id}/cook`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"force": true}' });
+		await alone.waitForFunction((old) => document.querySelector('.rows time').dateTime !== old, before);
+		assert.doesNotMatch(await when.innerText(), /^in /);
+		await alone.close();
+	});
+
+	test('work that takes longer than estimated says so', async () => {
+		const alone = await studio.newPage('/ui/nowhere');
+		await alone.clock.install({ time: new Date() });
+		await alone.route('**/api/v1/stats*', async (route) => {
+			const answer = await route.fetch();
+			const stats = await answer.json();
+			await route.fulfill({ response: answer, json: { ...stats, progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 299, left: 1, per_minute: 900, failed: 0 },
+				queue: { ...stats.queue, eta_ms: 800 } } });
+		});
+		await alone.goto(`${studio.origin}/ui/assets`);
+		const work = alone.locator('section.work');
+		await work.getByText('about 1 s left').waitFor();
+		await alone.clock.runFor(9000);
+		await work.getByText('takes longer than estimated').waitFor();
+		assert.equal(await work.getByText('left').count(), 0);
+		await alone.close();
+	});
+
 	test('who comes back from an asset finds the list where it was left, with its focus', async () => {
 		await go('/ui/assets?q=many');
 		const place = page.locator('.rows');

@@ -13,6 +13,27 @@ import { missing, patience, project } from './bench.mjs';
 const hob = process.env.HOB ?? join(project, 'build/release/hob');
 const triangle = (x) => `v ${x} 0 1\nv 1 0 0\nv 0 1 0\nf 1 2 3\n`;
 
+test('events that come together go to a tab together, in order', async () => {
+	const [timers, sent, listeners] = [[], [], {}];
+	const real = { setTimeout, EventSource: globalThis.EventSource, addEventListener: globalThis.addEventListener };
+	globalThis.setTimeout = (run) => timers.push(run);
+	globalThis.EventSource = class { addEventListener(kind, run) { listeners[kind] = run; } };
+	globalThis.addEventListener = (kind, run) => { listeners[kind] = run; };
+	try {
+		await import('../../web/app/worker.js');
+		listeners.connect({ ports: [{ postMessage: (message) => sent.push(message) }] });
+		for (let i = 0; i < 450; i++) listeners.asset({ data: `${i}` });
+		listeners.hello({ data: '{}' }); /* what came before it goes first */
+		listeners.job({ data: '450' });
+		timers.shift()();
+		listeners.job({ data: '451' });
+	} finally {
+		Object.assign(globalThis, real);
+	}
+	assert.deepEqual(sent.map(({ type, events }) => events?.length ?? type), ['state', 1, 200, 200, 49, 'state', 1]);
+	assert.deepEqual(sent.flatMap(({ events }) => events ?? []).map(({ data }) => data), Array.from({ length: 451 }, (_, i) => i));
+});
+
 /* Passes connections on while it is open; closing it cuts those there are. */
 async function startGate(port) {
 	const sockets = new Set();

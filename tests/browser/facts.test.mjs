@@ -1,9 +1,9 @@
 /* Numbers of the dashboard against the truth, where more was cooked than one page of jobs holds. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { missing, project, withoutDashboard } from './bench.mjs';
+import { hob, missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
 const COUNT = 1100; /* the interface gives at most 1000 jobs at once */
@@ -34,6 +34,20 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await page.goto(studio.origin + path);
 		await page.locator('h1').waitFor();
 	};
+
+	test('a row has its picture, and until then an icon of the page, not a document of the daemon', async (t) => {
+		const alone = await studio.newPage('/ui/nowhere');
+		const kinds = [];
+		alone.on('response', (answer) => answer.url().includes('/thumbnail?') && kinds.push(answer.headers()['content-type'] ?? answer.status()));
+		await alone.goto(`${studio.origin}/ui/assets?q=many`);
+		await alone.waitForFunction(() => document.querySelectorAll('.thumb img').length > 9);
+		assert.equal(await alone.locator('.row:has(.title) .thumb:not(:has(.icon, img:visible))').count(), 0);
+		if (existsSync(join(dirname(hob), 'hob-thumbnail'))) await alone.locator('.thumb:not(:has(.icon)) img:visible').first().waitFor();
+		else t.diagnostic('without hob-thumbnail there are no pictures');
+		assert.ok(kinds.includes(204), kinds.join());
+		assert.deepEqual(kinds.filter((kind) => kind !== 204 && kind !== 'image/png'), []);
+		await alone.close();
+	});
 
 	test('what was cooked in the last hour is counted by the daemon', async () => {
 		await go('/');

@@ -308,6 +308,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		assert.deepEqual((await studio.get('/api/v1/assets?root=live')).items, []);
 		await drop('cut.glb', model('BoxVertexColors.glb').subarray(0, 300));
 		await page.getByRole('alert').getByText('The dropped file could not be cooked').waitFor();
+		await page.getByRole('alert').getByText('What you see is the asset, not the dropped file.').waitFor();
 		assert.equal(await triangles(), before);
 		await page.getByRole('button', { name: 'Hide this message' }).click();
 		await go('robot.gltf');

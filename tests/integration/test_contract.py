@@ -17,7 +17,7 @@ JSON = {"Content-Type": "application/json"}
 # Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
 BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/browser; a program without a dashboard has none
 # Drawn by a process of its own, where OpenGL ES is there: the scenarios of thumbnails.
-DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 304)}
+DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 204, 304)}
 DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (200, 304)}  # integration.compare
 BUNDLED |= DRAWN
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {

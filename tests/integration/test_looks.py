@@ -47,6 +47,9 @@ class Thumbnails(Scenario):
             self.assertEqual((again.status, again.headers["etag"]), (200, tag))
             self.put("box.glb", (SIMPLE / "AnimatedMorphCube.glb").read_bytes())
             daemon.sync()
+            none = self.ask(daemon, "art/box.glb", "64&placeholder=0")
+            self.assertEqual((none.status, none.body, none.headers["retry-after"]), (204, b"", "1"))
+            self.assertEqual(none.headers["cache-control"], "no-store")
             self.assertNotEqual(self.drawn(daemon, "art/box.glb").headers["etag"], tag)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
 
@@ -71,6 +74,7 @@ class Thumbnails(Scenario):
             daemon.sync()
             answer = self.ask(daemon, "art/broken.glb")
             self.assertEqual((answer.status, answer.headers["content-type"]), (200, "image/svg+xml"))
+            self.assertEqual(self.ask(daemon, "art/broken.glb", "64&placeholder=0").status, 204)
             self.assertEqual(daemon.get("/api/v1/assets/000000000000/thumbnail").status, 404)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 0)
 

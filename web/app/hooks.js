@@ -148,9 +148,12 @@ export function useLive() {
 
 const clocks = new Map();
 
-/** The time, anew every `ms`, so that relative times stay right. One timer serves all that ask for the same pace. */
+/**
+ * The time, anew every `ms`, so that relative times stay right, and whenever else something is drawn. One timer serves
+ * all that ask for the same pace.
+ */
 export function useClock(ms = 10000) {
-	const [now, set] = useState(Date.now);
+	const [, set] = useState(Date.now);
 	useEffect(() => {
 		if (!clocks.has(ms)) {
 			const callbacks = new Set();
@@ -162,7 +165,7 @@ export function useClock(ms = 10000) {
 		callbacks.add(set);
 		return () => callbacks.delete(set);
 	}, [ms]);
-	return now;
+	return Date.now();
 }
 
 export function useKey(key, run) {

@@ -59,7 +59,10 @@ function ownStream() {
 
 function sharedStream(script) {
 	const worker = new SharedWorker(script, { type: 'module', name: 'hob-events' });
-	worker.port.onmessage = ({ data }) => (data.type === 'state' ? setState(data.state) : take(data.event));
+	worker.port.onmessage = ({ data }) => {
+		if (data.type === 'state') setState(data.state);
+		else data.events.forEach(take);
+	};
 	worker.onerror = () => ownStream();
 	again = () => worker.port.postMessage('again');
 	addEventListener('pagehide', (event) => !event.persisted && worker.port.postMessage('bye'));

@@ -53,7 +53,7 @@ export const text = {
 	},
 	work: {
 		label: 'Cooking', of: (done, total) => `${done} of ${total} done`, rate: (count) => `${count} a minute`,
-		left: (time) => `about ${time} left`, failed: (count) => `${count} failed`,
+		left: (time) => `about ${time} left`, late: 'takes longer than estimated', failed: (count) => `${count} failed`,
 	},
 	states: {
 		queued: 'Waiting', cooking: 'Cooking', fresh: 'Up to date', stale: 'Out of date', failed: 'Failed',
@@ -242,7 +242,8 @@ export const text = {
 		squares: { before: 'Before', after: 'After', difference: 'Difference' },
 		switchTo: { before: 'Show after', after: 'Show before' },
 		differenceMeaning: 'Grey: the same. Yellow to red: different. Blue: the same under another name. ' +
-			'The ring marks the largest difference. Where the finest levels look the same, the coarsest are drawn.',
+			'The ring marks the largest difference.',
+		coarsest: 'If the finest levels of detail look the same in both, the pictures show the coarsest ones.',
 	},
 	settings: {
 		intro: 'Changes are saved beside the model, in', introFolder: 'Changes apply to every model in this ' +

@@ -1,7 +1,7 @@
 /* Long work on every page: what is being cooked, how far it is, how fast, how long still. Also in the tab's title
  * and icon. */
 import { html } from 'htm/preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { text } from './text.js';
 import { duration, number, percent, plural } from './format.js';
 import { setTabNote, useClock, useResource } from './hooks.js';
@@ -10,6 +10,7 @@ import { Icon } from './ui.js';
 
 const words = text.work;
 const SHORT = 3; /* as many at a time are told on the page they are on */
+const LATE = 5000;
 
 /* Rounded up to what people plan with: "8 s", "2 min", "1 h 10 min". */
 function about(ms) {
@@ -59,9 +60,17 @@ function Now() {
 		${name.split('/').at(-1)}</a>`)}</span>`;
 }
 
+/* Whether nothing has been done for longer than all that is left was going to take. */
+function useLate(work, now) {
+	const last = useRef({});
+	if (work?.done !== last.current.done) last.current = { done: work?.done, at: now };
+	return Boolean(work) && now - last.current.at > Math.max(work.eta, LATE);
+}
+
 export function Work({ stats }) {
-	useClock(1000);
+	const now = useClock(1000);
 	const work = workOf(stats);
+	const late = useLate(work, now);
 	const errors = stats?.errors ?? 0;
 	const long = work && work.total > SHORT;
 	useEffect(() => {
@@ -73,7 +82,8 @@ export function Work({ stats }) {
 		<progress max=${work.total} value=${work.done} aria-label=${words.label} />
 		<p><strong>${words.of(number(work.done), number(work.total))}</strong>
 			<span>${words.rate(number(Math.round(work.perMinute)))}</span>
-			${work.eta > 0 && html`<span>${words.left(about(work.eta))}</span>`}
+			${late ? html`<span>${words.late}</span>` : work.eta > 0
+				&& html`<span>${words.left(about(work.eta))}</span>`}
 			${work.failed > 0 && html`<a class="state tone-bad" href="/ui/errors">
 					<${Icon} name="failed" />${words.failed(number(work.failed))}</a>`}
 			<${Now} /></p></section>`;

@@ -1,17 +1,38 @@
 /* Shared by all tabs: holds the one event stream and passes on what comes. Browsers allow six connections to a daemon,
- * and a stream takes one for good, so eight tabs with a stream each would wait for one another. */
+ * and a stream takes one for good, so eight tabs with a stream each would wait for one another. An event goes out at
+ * once; those that follow within PAUSE go out together, because each message is a task of each tab. */
 const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const ports = new Set();
 let state = { connected: false, hello: null };
 let source = null;
 let wait = 500;
 let timer = 0;
+const PAUSE = 40;
+const MOST = 200; /* events of one message */
+let events = [];
+let pause = 0;
 
 function tell(message) {
 	for (const port of ports) port.postMessage(message);
 }
 
+function send() {
+	if (events.length) tell({ type: 'events', events });
+	events = [];
+}
+
+function pass(event) {
+	events.push(event);
+	if (pause && events.length < MOST) return;
+	send();
+	pause ||= setTimeout(() => {
+		pause = 0;
+		if (events.length) pass(events.pop());
+	}, PAUSE);
+}
+
 function setState(change) {
+	send();
 	state = { ...state, ...change };
 	tell({ type: 'state', state });
 }
@@ -23,8 +44,7 @@ function open() {
 		setState({ connected: true, hello: JSON.parse(event.data) });
 	});
 	for (const kind of kinds)
-		source.addEventListener(kind, (event) => tell({ type: 'event',
-				event: { kind, data: JSON.parse(event.data) } }));
+		source.addEventListener(kind, (event) => pass({ kind, data: JSON.parse(event.data) }));
 	source.addEventListener('error', () => {
 		if (state.connected) setState({ connected: false });
 		// The browser tries again after a lost connection, but gives up after an answer that is no stream.

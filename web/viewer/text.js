@@ -109,6 +109,7 @@ export const text = {
 	texel: (x, y, values, hex) => `Texel ${x}, ${y}: ${values} (${hex})`,
 	failed: 'The last save could not be cooked',
 	failedKept: 'What you see is the last good version.',
+	failedDropped: 'What you see is the asset, not the dropped file.',
 	failedNever: 'There is no earlier good version to show.',
 	notFetched: 'The cooked data could not be loaded',
 	removed: 'The source file was removed',

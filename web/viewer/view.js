@@ -72,7 +72,8 @@ function Fault({ viewer }) {
 			<${Button} className="viewer-x" aria-label=${text.hide} run=${() => viewer.hideError()}>×</${Button}></div>
 		<p>${sentence(message)}</p>${place && html`<p class="viewer-place"><code>${place}</code></p>`}
 		${hint && html`<p><b>${text.hint}: </b>${hint}</p>`}
-		<${Quiet}>${viewer.model || viewer.asset.rev ? text.failedKept : text.failedNever}</${Quiet}>`;
+		<${Quiet}>${title === text.dropFailed ? text.failedDropped
+			: viewer.model || viewer.asset.rev ? text.failedKept : text.failedNever}</${Quiet}>`;
 }
 
 const Dropped = ({ viewer }) => html`<p class="viewer-dropped">${text.dropShown(viewer.dropped)}

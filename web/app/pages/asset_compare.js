@@ -137,6 +137,8 @@ function Pictures({ asset, from, to, changes }) {
 				onChange=${(event) => setPose(event.target.value)}><option value="">${words.atRest}</option>
 				${clips.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}</div>
 		${clip && html`<p class="quiet">${words.posed(clip)}</p>`}
+		${changes.some(({ part, change }) => part === 'mesh' && change === 'changed')
+			&& html`<p class="quiet">${words.coarsest}</p>`}
 		${strip.good ? html`<${Show} url=${strip.url} />`
 			: strip.good === false ? html`<p class="quiet">${words.noPicture}</p>`
 				: html`<${Loading} label=${words.drawing} />`}</div>`;

@@ -135,7 +135,7 @@ function Where({ asset, folder }) {
 function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
-	return html`<span class="name" role="gridcell"><${Thumb} asset=${asset} /><span>
+	return html`<span class="name" role="gridcell"><${Thumb} key=${asset.id} asset=${asset} /><span>
 			<a class="title" href=${assetAddress(asset)} tabindex="-1" title=${`${asset.root}/${asset.path}`}>
 				${asset.path.slice(slash + 1)}</a>
 			<${Where} asset=${asset} folder=${asset.path.slice(0, slash + 1)} /></span></span>
