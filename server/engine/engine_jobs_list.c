@@ -79,7 +79,7 @@ static void put_live(srv_engine *engine, const srv_control *control, uint32_t li
 		}
 	}
 	for (const engine_job *job = engine->jobs->waiting; job && given < limit; job = job->list_next)
-		if (!job->twin.aside && wanted_live(control, srv_asset_at(engine, job->asset))) {
+		if (!job->abandoned && !job->twin.aside && wanted_live(control, srv_asset_at(engine, job->asset))) {
 			put_live_job(engine, job->asset, items);
 			given++;
 		}

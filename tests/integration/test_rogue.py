@@ -131,6 +131,23 @@ class Rogue(Scenario):
             print(f"rogue: 4,090 files: {steps} steps in later turns, {counters['hob_loop_busiest_turn_seconds'] * 1e3:.1f} ms in the busiest turn")
             self.assertGreaterEqual(steps, 6)
 
+    def test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone(self):
+        with self.daemon(2, "--jobs", "1", "--timeout", "60") as daemon:
+            def live():
+                return {job["asset"]: job["state"] for job in daemon.get("/api/v1/jobs?limit=20").json()["items"] if job["state"] != "done"}
+
+            self.put("hang.rogue", "hang")
+            until(lambda: live().get("art/hang.rogue") == "cooking", "the one that hangs")
+            names = [f"good-{i}.rogue" for i in range(4)]
+            for name in names:
+                self.put(name, name)
+            until(lambda: all("art/" + name in live() for name in names), "those that wait")
+            for name in names:
+                (self.art / name).unlink()
+            until(lambda: not any("art/" + name in daemon.assets() for name in names), "their end")
+            self.assertEqual([name for name in live() if "good" in name], [])
+            (self.art / "hang.rogue").unlink()
+
     def test_two_that_wait_for_each_other_are_ended(self):
         with self.daemon(2, "--jobs", "2", "--timeout", "10") as daemon:
             names = [f"say-circle{i}.rogue" for i in (1, 2)]
