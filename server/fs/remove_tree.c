@@ -1,18 +1,89 @@
 #include "remove_tree.h"
 
-#include <ftw.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+enum { DEPTH_MAX = 32 };
+
+typedef struct removal {
+	int top;
+	dev_t device;
+	uint32_t raised; /* folders that stood too deep, and stand in the top one now */
+} removal;
+
+static int open_folder(int parent, const char *name)
 {
-	(void)info;
-	(void)kind;
-	(void)walk;
-	(void)remove(path);
-	return 0;
+	const int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	struct stat info;
+	int fd = openat(parent, name, how);
+	if (fd < 0 && errno == EACCES && fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(info.st_mode) && fchmodat(parent, name, 0700, 0) == 0)
+		fd = openat(parent, name, how);
+	if (fd >= 0)
+		(void)fchmod(fd, 0700); /* what is in it can be removed */
+	return fd;
+}
+
+static void clear(removal *r, int fd, uint32_t depth);
+
+static void remove_one(removal *r, int parent, const char *name, uint32_t depth)
+{
+	struct stat info;
+	char raised[32];
+	if (unlinkat(parent, name, 0) == 0)
+		return;
+	int fd = open_folder(parent, name);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &info) != 0 || info.st_dev != r->device) {
+		close(fd);
+	} else if (depth < DEPTH_MAX) {
+		clear(r, fd, depth + 1);
+		(void)unlinkat(parent, name, AT_REMOVEDIR);
+	} else {
+		close(fd);
+		snprintf(raised, sizeof raised, "raised-%u", ++r->raised);
+		(void)renameat(parent, name, r->top, raised);
+	}
+}
+
+/* Closes fd. */
+static void clear(removal *r, int fd, uint32_t depth)
+{
+	DIR *list = fdopendir(fd);
+	if (!list) {
+		close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(list));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_one(r, fd, entry->d_name, depth);
+	closedir(list);
 }
 
 void srv_remove_tree(const char *folder)
 {
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	struct stat info;
+	removal r = {.top = open_folder(AT_FDCWD, folder)};
+	if (r.top < 0)
+		return;
+	if (fstat(r.top, &info) == 0) {
+		r.device = info.st_dev;
+		uint32_t before;
+		do {
+			before = r.raised;
+			int fd = open_folder(r.top, ".");
+			if (fd >= 0)
+				clear(&r, fd, 0);
+		} while (r.raised != before);
+	}
+	close(r.top);
+	(void)rmdir(folder);
 }

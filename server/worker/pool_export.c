@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REASON_MAX = 320, LOOK_MS = 100, ENTRIES_MAX = 4096, THREADS_MAX = 2048 };
+enum { REASON_MAX = 320, LOOK_MS = 100, ENTRIES_MAX = 4096, DEPTH_MAX = 32, THREADS_MAX = 2048 };
 
 /* ---- which program */
 
@@ -88,18 +87,33 @@ static void sweep_folders(void)
 
 /* ---- what it takes of the machine */
 
-static struct {
+typedef struct amount {
 	uint64_t bytes;
 	uint32_t entries;
-} counted; /* nftw hands on nothing */
+	bool hidden; /* there is more that cannot be seen */
+} amount;
 
-static int count_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+/* Other processes change it meanwhile: what is gone does not count. */
+static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
-	(void)path;
-	(void)kind;
-	(void)walk;
-	counted.bytes += (uint64_t)info->st_blocks * 512;
-	return ++counted.entries > ENTRIES_MAX;
+	struct stat info;
+	int fd = depth > DEPTH_MAX ? -1 : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	sum->hidden = sum->hidden || depth > DEPTH_MAX || (fd < 0 && errno == EACCES);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	for (struct dirent *entry; list && sum->entries <= ENTRIES_MAX && (entry = readdir(list));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		sum->entries++;
+		bool there = fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+		sum->hidden = sum->hidden || (!there && errno == EACCES);
+		sum->bytes += there ? (uint64_t)info.st_blocks * 512 : 0;
+		if (there && S_ISDIR(info.st_mode))
+			count_folder(fd, entry->d_name, depth + 1, sum);
+	}
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
 }
 
 /* Files without a name count as long as they are open. */
@@ -130,14 +144,16 @@ static uint32_t thread_count(pid_t pid)
 static void look_at(worker *w, hob_error *why)
 {
 	uint64_t limit = w->pool->options.memory_limit;
-	counted.bytes = counted.entries = 0;
-	nftw(w->export.folder, count_one, 16, FTW_PHYS | FTW_MOUNT);
-	if (counted.bytes + nameless_bytes(w->export.pid) > limit)
+	amount sum = {0};
+	count_folder(AT_FDCWD, w->export.folder, 0, &sum);
+	if (sum.bytes + nameless_bytes(w->export.pid) > limit)
 		hob_fail(why, MEMORY,
 				 "Blender had more than %llu MiB of temporary files (cook.memory_limit) and was ended",
 				 (unsigned long long)limit >> 20);
-	else if (counted.entries > ENTRIES_MAX)
+	else if (sum.entries > ENTRIES_MAX)
 		hob_fail(why, UNSUPPORTED, "Blender made more than %d temporary files and was ended", ENTRIES_MAX);
+	else if (sum.hidden)
+		hob_fail(why, UNSUPPORTED, "Blender hid its temporary files and was ended");
 	else if (thread_count(w->export.pid) > THREADS_MAX)
 		hob_fail(why, UNSUPPORTED, "Blender started more than %d threads and was ended", THREADS_MAX);
 }

@@ -79,11 +79,18 @@ if b"FILES" in what or b"NAMELESS" in what:
 if b"MANY" in what:
     for number in range(5000):
         open(private + f"/{{number}}", "w").close()
+if b"DEEP" in what:
+    for number in range(100):
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+if b"HIDDEN" in what:
+    os.mkdir(private + "/away")
+    os.chmod(private + "/away", 0)
 if b"THREADS" in what:
     threading.stack_size(32 << 10)
     for number in range(2100):
         threading.Thread(target=signal.pause, daemon=True).start()
-if b"FILES" in what or b"NAMELESS" in what or b"MANY" in what or b"THREADS" in what:
+if b"FILES" in what or b"NAMELESS" in what or b"MANY" in what or b"DEEP" in what or b"HIDDEN" in what or b"THREADS" in what:
     signal.pause()
 if b"SILENT" in what:
     print("no idea what this is")
@@ -200,10 +207,15 @@ class StandIn(Scenario):
         for text, said in ((b"FILES", r"Blender had more than 256 MiB of temporary files \(cook\.memory_limit\) and was ended"),
                            (b"NAMELESS", r"Blender had more than 256 MiB of temporary files"),
                            (b"MANY", "Blender made more than 4096 temporary files and was ended"),
+                           (b"DEEP", "Blender hid its temporary files and was ended"),
                            (b"THREADS", "Blender started more than 2048 threads and was ended")):
             done = self.cook(text, *(() if text == b"THREADS" else ("--memory", "256 MiB")), "--timeout", "60")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertRegex(done.stderr, said)
+
+    @unittest.skipIf(os.getuid() == 0, "root sees every folder")
+    def test_one_that_hides_its_files_is_ended(self):
+        self.assertIn("Blender hid its temporary files and was ended", self.cook(b"HIDDEN").stderr)
 
     def test_one_that_is_killed_from_outside_is_asked_again(self):
         self.put("killer", "no model")
