@@ -1,27 +1,13 @@
 #include "clip_bounds.h"
-#include "curve.h"
+#include "clip_pose.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct box {
-	float min[3], max[3];
-} box_t;
-
-typedef struct joint_box {
-	uint32_t joint; /* in the skin's list */
-	box_t box;		/* of the vertices it moves, in the mesh's space */
-} joint_box_t;
-
-typedef struct hob_skin_mesh {
-	uint32_t node; /* whose morph weights count */
-	const hob_mesh *mesh;
-	const hob_skin *skin;
-	uint32_t joint_count;
-	joint_box_t *joints;
-	box_t *targets; /* [mesh->target_count] of the position deltas, 0 included */
-} skin_mesh_t;
+typedef hob_skin_box box_t;
+typedef hob_joint_box joint_box_t;
+typedef hob_skin_mesh skin_mesh_t;
 
 static const box_t empty_box = {{FLT_MAX, FLT_MAX, FLT_MAX}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}};
 
@@ -221,78 +207,10 @@ static bool choose_instants(const hob_clip *clip, float start, float end, hob_ar
 
 /* ---- looking */
 
-typedef struct pose {
-	const hob_skin_boxes *boxes;
-	const hob_clip *clip;
-	hob_node *nodes; /* [boxes->node_count] copies that the clip moves */
-	float *global;	 /* [boxes->node_count][16] */
-	float *weights;	 /* of one mesh at a time: the largest target count */
-	float *values;	 /* room for one key of any track */
-} pose_t;
-
-static bool pose_init(pose_t *pose, hob_arena *scratch)
+static box_t morph_box(hob_clip_pose *pose, const skin_mesh_t *part, float time)
 {
-	const hob_skin_boxes *boxes = pose->boxes;
-	uint32_t targets = 1, components = 4;
-	for (uint32_t i = 0; i < boxes->mesh_count; i++)
-		targets =
-			boxes->meshes[i].mesh->target_count > targets ? boxes->meshes[i].mesh->target_count : targets;
-	for (uint32_t i = 0; i < pose->clip->track_count; i++)
-		components =
-			pose->clip->tracks[i].components > components ? pose->clip->tracks[i].components : components;
-	pose->nodes = HOB_NEW(scratch, hob_node, boxes->node_count);
-	pose->global = HOB_NEW(scratch, float, (size_t)boxes->node_count * 16);
-	pose->weights = HOB_NEW(scratch, float, targets);
-	pose->values = HOB_NEW(scratch, float, components);
-	if (!pose->nodes || !pose->global || !pose->weights || !pose->values)
-		return false;
-	for (uint32_t i = 0; i < boxes->node_count; i++)
-		pose->nodes[i] = boxes->model->nodes[boxes->nodes[i]];
-	return true;
-}
-
-static void pose_at(pose_t *pose, float time)
-{
-	const hob_skin_boxes *boxes = pose->boxes;
-	for (uint32_t c = 0; c < pose->clip->channel_count; c++) {
-		const hob_channel *channel = &pose->clip->channels[c];
-		uint32_t place = boxes->place[channel->node];
-		if (place == HOB_NONE || channel->path == HOB_PATH_WEIGHTS)
-			continue;
-		hob_node *node = &pose->nodes[place];
-		float *parts[] = {node->translation, node->rotation, node->scale};
-		hob_track_sample(&pose->clip->tracks[channel->track], channel->path == HOB_PATH_ROTATION, time,
-						 parts[channel->path]);
-		node->has_matrix = false;
-	}
-	for (uint32_t i = 0; i < boxes->node_count; i++) {
-		float local[16], *global = pose->global + (size_t)i * 16;
-		hob_node_local_matrix(&pose->nodes[i], local);
-		uint32_t parent = pose->nodes[i].parent;
-		if (parent == HOB_NONE)
-			memcpy(global, local, sizeof local);
-		else
-			hob_matrix_multiply(pose->global + (size_t)boxes->place[parent] * 16, local, global);
-	}
-}
-
-static box_t morph_box(pose_t *pose, const skin_mesh_t *part, float time)
-{
-	const hob_model *model = pose->boxes->model;
-	const hob_node *node = &model->nodes[part->node];
 	uint32_t count = part->mesh->target_count;
-	for (uint32_t i = 0; i < count; i++)
-		pose->weights[i] =
-			i < node->weight_count ? model->weights[node->weight_first + i] : part->mesh->targets[i].weight;
-	for (uint32_t c = 0; c < pose->clip->channel_count; c++) {
-		const hob_channel *channel = &pose->clip->channels[c];
-		const hob_track *track = &pose->clip->tracks[channel->track];
-		if (channel->node != part->node || channel->path != HOB_PATH_WEIGHTS)
-			continue;
-		hob_track_sample(track, false, time, pose->values);
-		for (uint32_t i = 0; i < count && i < track->components; i++)
-			pose->weights[i] = pose->values[i];
-	}
+	hob_clip_pose_weights(pose, part->node, part->mesh, time);
 	box_t sum = {{0}, {0}};
 	for (uint32_t t = 0; t < count; t++)
 		for (int i = 0; i < 3; i++) {
@@ -321,11 +239,11 @@ static void add_moved_box(box_t *out, const float matrix[16], const box_t *box)
 	add_box(out, &moved);
 }
 
-static box_t box_at(pose_t *pose, float time)
+static box_t box_at(hob_clip_pose *pose, float time)
 {
 	const hob_skin_boxes *boxes = pose->boxes;
 	box_t all = empty_box;
-	pose_at(pose, time);
+	hob_clip_pose_at(pose, time);
 	for (uint32_t m = 0; m < boxes->mesh_count; m++) {
 		const skin_mesh_t *part = &boxes->meshes[m];
 		box_t morph = morph_box(pose, part, time);
@@ -346,10 +264,10 @@ static box_t box_at(pose_t *pose, float time)
 	return all;
 }
 
-static bool bounds_over(pose_t *pose, float start, float end, hob_arena *scratch, box_t *all)
+static bool bounds_over(hob_clip_pose *pose, float start, float end, hob_arena *scratch, box_t *all)
 {
 	instants_t instants;
-	if (!pose_init(pose, scratch) || !choose_instants(pose->clip, start, end, scratch, &instants))
+	if (!choose_instants(pose->clip, start, end, scratch, &instants))
 		return false;
 	float pad[6] = {0};
 	box_t before = box_at(pose, instants.at[0]);
@@ -379,9 +297,10 @@ bool hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float st
 {
 	box_t all = empty_box;
 	if (boxes->mesh_count > 0) {
-		pose_t pose = {.boxes = boxes, .clip = clip};
+		hob_clip_pose pose;
 		hob_arena_mark mark = hob_arena_save(scratch);
-		bool done = bounds_over(&pose, start, end, scratch, &all);
+		bool done =
+			hob_clip_pose_init(&pose, boxes, clip, scratch) && bounds_over(&pose, start, end, scratch, &all);
 		if (!done)
 			hob_fail_memory(err, scratch, "the bounds of a clip");
 		hob_arena_restore(scratch, mark);

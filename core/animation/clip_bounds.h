@@ -4,6 +4,24 @@
 
 #include "../model/model.h"
 
+typedef struct hob_skin_box {
+	float min[3], max[3];
+} hob_skin_box;
+
+typedef struct hob_joint_box {
+	uint32_t joint;	  /* in the skin's list */
+	hob_skin_box box; /* of the vertices it moves, in the mesh's space */
+} hob_joint_box;
+
+typedef struct hob_skin_mesh {
+	uint32_t node; /* whose morph weights count */
+	const hob_mesh *mesh;
+	const hob_skin *skin;
+	uint32_t joint_count;
+	hob_joint_box *joints; /* [joint_count] of those joints that move vertices */
+	hob_skin_box *targets; /* [mesh->target_count] of the position deltas, 0 included */
+} hob_skin_mesh;
+
 /* Data that every clip needs, collected once: the nodes that move joints, and for each joint of a skinned mesh the box of its
  * vertices. */
 typedef struct hob_skin_boxes {
@@ -12,7 +30,7 @@ typedef struct hob_skin_boxes {
 	uint32_t *nodes;	 /* model node ids, ascending: parents first */
 	uint32_t *place;	 /* [model->node_count] index in `nodes`, or HOB_NONE */
 	uint32_t mesh_count; /* one per mesh reference of a node with a skin */
-	struct hob_skin_mesh *meshes;
+	hob_skin_mesh *meshes;
 } hob_skin_boxes;
 
 /* Gathers. All memory comes from `scratch` and lives until the caller restores it. Vertices that name a joint

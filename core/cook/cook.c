@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include "../animation/animation.h"
+#include "../animation/skin_poses.h"
 #include "../formats/pack_write.h"
 #include "../import/importer.h"
 #include "../material/material_bake.h"
@@ -190,6 +191,7 @@ enum { ALONE = 3 << 16 }; /* indices: smaller meshes are not worth several threa
 typedef struct mesh_job {
 	cook *c;
 	hob_mesh_options options;
+	hob_skin_poses poses;
 	uint32_t *order, *twin;
 	hob_notes **notes; /* by mesh; NULL: it has no notes */
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
@@ -223,14 +225,19 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	uint32_t id = job->order[job->done + index];
 	if (job->twin[id] != id)
 		return;
-	hob_arena *result = &c->memory->mesh_result[thread];
+	hob_arena *result = &c->memory->mesh_result[thread], *scratch = &c->memory->mesh_scratch[thread];
+	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_mesh_options options = job->options;
+	hob_mesh_poses poses;
 	options.need_tangents = needs_tangents(&c->model, &c->model.meshes[id]);
 	options.keep_order = is_blended(&c->model, &c->model.meshes[id]);
 	hob_notes notes = {.arena = result};
 	hob_error error;
-	if (!hob_mesh_bake(&c->model.meshes[id], &options, result, &c->memory->mesh_scratch[thread], &notes,
-					   &c->meshes[id], &error)) {
+	options.poses = &poses;
+	bool ok = hob_skin_poses_choose(&job->poses, id, scratch, &poses, &error) &&
+			  hob_mesh_bake(&c->model.meshes[id], &options, result, scratch, &notes, &c->meshes[id], &error);
+	hob_arena_restore(scratch, mark);
+	if (!ok) {
 		if (job->failed[thread] == HOB_NONE || id < job->failed[thread]) {
 			job->failed[thread] = id;
 			job->errors[thread] = error;
@@ -336,6 +343,15 @@ static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
 	return true;
 }
 
+static bool can_have_levels(const cook *c)
+{
+	bool can = false;
+	for (uint32_t i = 0; i < c->model.mesh_count; i++)
+		can = can || (c->model.meshes[i].topology == HOB_TRIANGLES &&
+					  c->model.meshes[i].index_count > HOB_LOD_SMALL * 3);
+	return can && c->lod_max > 1 && c->request->profile != HOB_PROFILE_PREVIEW;
+}
+
 static bool bake_meshes(cook *c, hob_error *err)
 {
 	const hob_settings *s = &c->request->settings;
@@ -366,6 +382,8 @@ static bool bake_meshes(cook *c, hob_error *err)
 	memset(job.failed, 0xFF, threads * sizeof *job.failed);
 	if (!order_by_size(c, &job.order, err) || !find_twins(c, &job.twin, err))
 		return false;
+	if (can_have_levels(c) && !hob_skin_poses_begin(&c->model, &memory->scratch, &job.poses, err))
+		return false;
 	bake_in_order(&job);
 	uint32_t worst = HOB_NONE;
 	for (uint32_t t = 0; t < threads; t++)
@@ -393,15 +411,6 @@ static bool bake_meshes(cook *c, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		c->meshes[i].skin = skins[i];
 	return true;
-}
-
-static bool can_have_levels(const cook *c)
-{
-	bool can = false;
-	for (uint32_t i = 0; i < c->model.mesh_count; i++)
-		can = can || (c->model.meshes[i].topology == HOB_TRIANGLES &&
-					  c->model.meshes[i].index_count > HOB_LOD_SMALL * 3);
-	return can && c->lod_max > 1 && c->request->profile != HOB_PROFILE_PREVIEW;
 }
 
 static void note_short(cook *c)

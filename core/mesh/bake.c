@@ -352,6 +352,7 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 						   .error = o->lod_error,
 						   .lock_border = o->lod_lock_border,
 						   .encoded = o->encoded,
+						   .poses = o->poses,
 						   .parallel = o->parallel};
 	hob_lod_end end;
 	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, passing, b->err))

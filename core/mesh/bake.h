@@ -32,6 +32,8 @@ typedef struct hob_mesh_options {
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
 	bool
 		only_streams; /* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
+	const hob_mesh_poses
+		*poses; /* of a skinned mesh: what its levels state holds in those, too; NULL: in the bind pose */
 	const hob_parallel *parallel; /* threads within a large mesh; NULL: the calling one */
 } hob_mesh_options;
 

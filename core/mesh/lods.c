@@ -2,6 +2,7 @@
 #include "lod_attributes.h"
 #include "lod_error.h"
 #include "lod_pieces.h"
+#include "lod_poses.h"
 #include "meshopt_shim.h"
 #include "sheets.h"
 #include "triangle_order.h"
@@ -35,6 +36,8 @@ typedef struct chain {
 	hob_lod_full
 		full; /* prepared once there is a level to measure: the simplifier has given its memory back by then */
 	bool prepared;
+	const float *shape; /* [vertex_count][3] what is simplified: the mesh, or its most bent pose */
+	hob_lod_posed posed;
 	double distance;				/* of the level reached so far from the full mesh, as measured */
 	double estimate;				/* the simplifier's own errors of all steps */
 	hob_attribute_error attributes; /* of the levels written so far */
@@ -124,8 +127,8 @@ static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t in
 {
 	part_t part = {0};
 	hob_arena_mark mark = hob_arena_save(arena);
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, indices, index_count,
-				   c->held_count > 0 || shared ? 3 : 1, arena, &part, err))
+	if (!take_part(c->shape, c->mesh->vertex_count, indices, index_count, c->held_count > 0 || shared ? 3 : 1,
+				   arena, &part, err))
 		return false;
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	out->index_count = 0;
@@ -282,6 +285,9 @@ static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 	if (!c->prepared && hob_lod_has_attributes(c->mesh) &&
 		!(c->lost = HOB_NEW(&c->lasting, uint8_t, c->full.place_count)))
 		return hob_fail_memory(c->err, c->arena, "the attributes of levels of detail");
+	if (!c->prepared &&
+		!hob_lod_poses_begin(&c->full, c->mesh, c->options->poses, &c->lasting, &c->posed, c->err))
+		return false;
 	c->prepared = true;
 	double known = estimate_share * (c->estimate + attempt->error);
 	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count, c->indices, c->index_count,
@@ -408,12 +414,11 @@ static float round_up(double x)
 }
 
 /* Writes the level that the chain has reached, without the triangles that show nothing; true with an empty one when too few
- * are gone from the `before` of the last level for it to be one of its own. */
+ * are gone from the `before` of the last level for it to be one of its own, or where it is too far off in a pose. */
 static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 {
 	hob_lod_level level = {.indices =
-							   HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)c->index_count),
-						   .error = round_up(stated(c->distance))};
+							   HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)c->index_count)};
 	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
@@ -424,6 +429,12 @@ static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 		level.index_count = 0;
 	if (c->united)
 		hob_siblings_choose(&c->siblings, c->mesh, level.indices, level.index_count);
+	if (level.index_count > 0 &&
+		!hob_lod_poses_measure(&c->full, &c->posed, level.indices, one_side, c->arena, &c->distance, c->err))
+		return false;
+	level.error = round_up(stated(c->distance));
+	if (stated(c->distance) > c->limit)
+		level.index_count = 0;
 	if (level.index_count > 0 && c->lost &&
 		!hob_lod_attributes_measure(&c->full, c->mesh, c->own_mirror, level.indices, one_side, c->lost,
 									c->arena, &c->attributes, c->err))
@@ -446,6 +457,9 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 		!hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, c->reached) ||
 		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
+	if (!hob_lod_poses_shape(mesh, c->options->poses, c->first, c->indices, c->index_count, c->arena,
+							 &c->shape, c->err))
+		return false;
 	c->place_count = hob_vertex_arrays_place(mesh, c->place);
 	double size = c->options->size > 0
 					  ? c->options->size
@@ -495,6 +509,10 @@ static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 			break;
 		if (!emit(c, shown, &levels[count]))
 			return false;
+		if (stated(c->distance) > c->limit) {
+			*end = HOB_LOD_END_ERROR;
+			break;
+		}
 		if (levels[count].index_count > 0)
 			shown = levels[count++].index_count;
 	}

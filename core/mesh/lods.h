@@ -5,13 +5,14 @@
 #include "../model/baked.h"
 
 typedef struct hob_lod_options {
-	uint32_t max;		   /* levels at most, the full one included; 0 and 1: no further ones */
-	float ratio;		   /* triangles of a level over those of the one before, 0..1 */
-	float error;		   /* largest error that a level may state, relative to `size` */
-	double size;		   /* what `error` is relative to; 0: the longest side of the mesh's box */
-	const uint8_t *locked; /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
-	bool lock_border;	   /* open borders never move */
-	bool encoded;		   /* order of each level as in bake.h */
+	uint32_t max;				 /* levels at most, the full one included; 0 and 1: no further ones */
+	float ratio;				 /* triangles of a level over those of the one before, 0..1 */
+	float error;				 /* largest error that a level may state, relative to `size` */
+	double size;				 /* what `error` is relative to; 0: the longest side of the mesh's box */
+	const uint8_t *locked;		 /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
+	bool lock_border;			 /* open borders never move */
+	bool encoded;				 /* order of each level as in bake.h */
+	const hob_mesh_poses *poses; /* that errors have to hold in, too (lod_poses.h); NULL: none */
 	const hob_parallel *parallel; /* threads; NULL: the calling one */
 } hob_lod_options;
 
@@ -20,7 +21,7 @@ typedef struct hob_lod_level {
 	uint32_t *indices;
 	uint32_t index_count;
 	float
-		error; /* how far the surface is from the full one, absolute (lod_error.h); never less than a finer level's; 0 for level 0 */
+		error; /* how far the surface is from the full one, absolute (lod_error.h, lod_poses.h); never less than a finer level's; 0 for level 0 */
 	hob_attribute_error
 		attributes; /* of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
 } hob_lod_level;
@@ -40,6 +41,8 @@ enum { HOB_LOD_SMALL = 64 };
  *
  * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the simplifier what hangs
  * together. No coarser level has any.
+ *
+ * Of skinned meshes the most bent of options->poses is simplified instead of the bind pose.
  *
  * Each level is simplified from the one before, on its own vertices alone. Nothing moves and nothing is blended: a
  * coarser level names a subset of the vertices of the mesh, so their attributes hold. Vertices at one place that differ in

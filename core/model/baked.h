@@ -41,6 +41,13 @@ typedef struct hob_attribute_error {
 	float uv, color, weight;
 } hob_attribute_error;
 
+/* Poses in which a skinned mesh is seen, as core/animation/skin_poses.h chooses them for core/mesh. */
+typedef struct hob_mesh_poses {
+	uint32_t count, joint_count, target_count;
+	float *matrices; /* [count][joint_count][16] what carries a vertex to where it is drawn */
+	float *weights;	 /* [count][target_count] of morph targets */
+} hob_mesh_poses;
+
 typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
 	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */

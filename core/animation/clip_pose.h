@@ -1,0 +1,30 @@
+/* clip_pose.h - where nodes are at an instant of a clip. */
+#ifndef HOB_CLIP_POSE_H
+#define HOB_CLIP_POSE_H
+
+#include "clip_bounds.h"
+
+/* The joints of all skinned meshes and their ancestors. Read-only but for the functions below. */
+typedef struct hob_clip_pose {
+	const hob_skin_boxes *boxes;
+	const hob_clip *clip;
+	hob_node *nodes; /* [boxes->node_count] copies that the clip moves */
+	float *global;	 /* [boxes->node_count][16] out: from the node to the world */
+	float *weights;	 /* out: of one mesh at a time; the largest target count, at least 1 */
+	float *values;	 /* room for one key of any track */
+} hob_clip_pose;
+
+/* All memory comes from `scratch`.
+ *
+ * clip     NULL: nodes stay as they stand in the model
+ * Returns  false when memory ends */
+bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const hob_clip *clip,
+						hob_arena *scratch) HOB_MUST_CHECK;
+
+/* Moves the nodes; what the clip has no track for stays. Cost O(channels * log keys + nodes). */
+void hob_clip_pose_at(hob_clip_pose *pose, float time);
+
+/* The weights of a mesh's targets where it hangs at a node of the model. */
+void hob_clip_pose_weights(hob_clip_pose *pose, uint32_t node, const hob_mesh *mesh, float time);
+
+#endif

@@ -1,0 +1,343 @@
+#include "skin_poses.h"
+#include "clip_pose.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 64, PER_INSTANT = 16 };
+/* What raises the sum by less is not worth a pose. */
+static const double least_gain = 0.02, least_bend = 1e-4;
+
+typedef struct sample {
+	uint32_t corner[3];
+	double centre[3], edge; /* the longest */
+} sample_t;
+
+/* ---- instants */
+
+static bool range_of(const hob_clip *clip, float range[2])
+{
+	range[0] = FLT_MAX, range[1] = -FLT_MAX;
+	for (uint32_t t = 0; t < clip->track_count; t++) {
+		const hob_track *track = &clip->tracks[t];
+		if (track->key_count == 0)
+			continue;
+		range[0] = track->times[0] < range[0] ? track->times[0] : range[0];
+		range[1] =
+			track->times[track->key_count - 1] > range[1] ? track->times[track->key_count - 1] : range[1];
+	}
+	return range[0] <= range[1];
+}
+
+static bool keep_instant(hob_skin_poses *c, hob_clip_pose *pose, float time, hob_arena *scratch)
+{
+	hob_skin_instant *to = &c->instants[c->instant_count];
+	size_t size = 16 * (size_t)c->boxes.node_count;
+	*to = (hob_skin_instant){pose->clip, time, HOB_NEW(scratch, float, size)};
+	if (!to->global)
+		return false;
+	hob_clip_pose_at(pose, time);
+	memcpy(to->global, pose->global, size * sizeof *to->global);
+	c->instant_count++;
+	return true;
+}
+
+static bool gather_instants(hob_skin_poses *c, hob_arena *scratch)
+{
+	const hob_model *model = c->model;
+	uint32_t most = HOB_SKIN_INSTANTS, nodes = c->boxes.node_count;
+	if (nodes > FEW_NODES)
+		most = most / (nodes / FEW_NODES) > LEAST_INSTANTS ? most / (nodes / FEW_NODES) : LEAST_INSTANTS;
+	hob_clip_pose pose;
+	c->instants = HOB_NEW(scratch, hob_skin_instant, most + 1);
+	if (!c->instants || !hob_clip_pose_init(&pose, &c->boxes, NULL, scratch) ||
+		!keep_instant(c, &pose, 0, scratch))
+		return false;
+	uint32_t clips = model->clip_count < most ? model->clip_count : most;
+	for (uint32_t i = 0; i < clips; i++) {
+		const hob_clip *clip = &model->clips[(uint64_t)model->clip_count * i / clips];
+		uint32_t count = most / clips;
+		float range[2];
+		if (!range_of(clip, range))
+			continue;
+		if (!hob_clip_pose_init(&pose, &c->boxes, clip, scratch))
+			return false;
+		for (uint32_t k = 0; k < count; k++) {
+			double part = count > 1 ? (double)k / (count - 1) : 0.5;
+			if (!keep_instant(c, &pose, (float)(range[0] + ((double)range[1] - range[0]) * part), scratch))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- triangles that are asked */
+
+static bool is_bent(const hob_mesh *m, const uint32_t *corner)
+{
+	uint32_t only = HOB_NONE;
+	for (int i = 0; i < 3; i++)
+		for (uint32_t k = 0; k < m->influence_count; k++) {
+			size_t at = (size_t)m->influence_count * corner[i] + k;
+			if (!(m->weights[at] > 0))
+				continue;
+			if (only != HOB_NONE && only != m->joints[at])
+				return true;
+			only = m->joints[at];
+		}
+	return false;
+}
+
+static void set_sample(const hob_mesh *m, const uint32_t *corner, sample_t *out)
+{
+	*out = (sample_t){.corner = {corner[0], corner[1], corner[2]}};
+	for (int i = 0; i < 3; i++) {
+		const float *p = m->position + 3 * (size_t)corner[i],
+					*q = m->position + 3 * (size_t)corner[(i + 1) % 3];
+		double square = 0;
+		for (int k = 0; k < 3; k++) {
+			out->centre[k] += (double)p[k] / 3;
+			square += ((double)p[k] - (double)q[k]) * ((double)p[k] - (double)q[k]);
+		}
+		out->edge = sqrt(square) > out->edge ? sqrt(square) : out->edge;
+	}
+}
+
+static uint32_t choose_samples(const hob_mesh *m, sample_t samples[SAMPLES])
+{
+	uint32_t triangles = m->index_count / 3, bent = 0, met = 0, count = 0;
+	for (uint32_t t = 0; t < triangles; t++)
+		bent += is_bent(m, m->indices + 3 * (size_t)t);
+	uint32_t of = bent > 0 ? bent : triangles, wanted = of < SAMPLES ? of : SAMPLES;
+	for (uint32_t t = 0; t < triangles && count < wanted; t++) {
+		const uint32_t *corner = m->indices + 3 * (size_t)t;
+		if (bent > 0 && !is_bent(m, corner))
+			continue;
+		if (met++ == (uint64_t)of * count / wanted)
+			set_sample(m, corner, &samples[count++]);
+	}
+	return count;
+}
+
+/* ---- what an instant makes of a mesh */
+
+static double size_of(const float matrix[16])
+{
+	double sum = 0;
+	for (int column = 0; column < 3; column++)
+		for (int row = 0; row < 3; row++)
+			sum += (double)matrix[4 * column + row] * (double)matrix[4 * column + row];
+	return sqrt(sum / 3);
+}
+
+/* matrices: [skin->joint_count][16]; zeros for joints that move nothing */
+static void joints_at(const hob_skin_poses *c, const hob_skin_mesh *part, const hob_skin_instant *instant,
+					  float *matrices)
+{
+	for (uint32_t j = 0; j < part->joint_count; j++) {
+		uint32_t joint = part->joints[j].joint;
+		hob_matrix_multiply(instant->global + 16 * (size_t)c->boxes.place[part->skin->joints[joint]],
+							part->skin->inverse_bind + 16 * (size_t)joint, matrices + 16 * (size_t)joint);
+	}
+}
+
+/* How large the skin draws the mesh. */
+static double size_at(const hob_skin_mesh *part, const float *matrices)
+{
+	double sum = 0;
+	for (uint32_t j = 0; j < part->joint_count; j++)
+		sum += size_of(matrices + 16 * (size_t)part->joints[j].joint);
+	return part->joint_count > 0 ? sum / part->joint_count : 0;
+}
+
+/* How far apart the joints of a triangle carry its centre, and how much it grows. */
+static double bend_of(const hob_mesh *m, const sample_t *sample, const float *matrices, uint32_t joint_count,
+					  double size)
+{
+	double at[PULLS][3], weights[PULLS], mean[3] = {0, 0, 0}, all = 0, grown = 0, apart = 0;
+	uint32_t count = 0;
+	for (int i = 0; i < 3; i++)
+		for (uint32_t k = 0; k < m->influence_count && count < PULLS; k++) {
+			size_t from = (size_t)m->influence_count * sample->corner[i] + k;
+			if (!(m->weights[from] > 0) || m->joints[from] >= joint_count)
+				continue;
+			const float *matrix = matrices + 16 * (size_t)m->joints[from];
+			double weight = (double)m->weights[from];
+			for (int row = 0; row < 3; row++) {
+				at[count][row] = (double)matrix[12 + row];
+				for (int column = 0; column < 3; column++)
+					at[count][row] += (double)matrix[4 * column + row] * sample->centre[column];
+				mean[row] += weight * at[count][row];
+			}
+			grown += weight * size_of(matrix);
+			weights[count++] = weight;
+			all += weight;
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		double square = 0;
+		for (int row = 0; row < 3; row++)
+			square += (at[i][row] - mean[row] / all) * (at[i][row] - mean[row] / all);
+		apart += weights[i] / all * sqrt(square);
+	}
+	double growth = count > 0 ? grown / all / size - 1 : 0;
+	return apart / size + (growth > 0 ? growth * sample->edge : 0);
+}
+
+/* ---- choosing */
+
+/* A mesh in one of its uses at an instant. */
+typedef struct candidate {
+	const hob_skin_mesh *part;
+	const hob_skin_instant *instant;
+	double size; /* of the use, as the model stands */
+	float bend[SAMPLES];
+} candidate_t;
+
+/* step    from one instant to the next */
+static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, uint32_t first, uint32_t step,
+						   const sample_t *samples, uint32_t sample_count, hob_arena *arena, candidate_t *out,
+						   uint32_t *count)
+{
+	float *matrices = HOB_NEW(arena, float, 16 * (size_t)part->skin->joint_count);
+	if (!matrices)
+		return false;
+	joints_at(c, part, &c->instants[0], matrices);
+	double size = size_at(part, matrices);
+	if (!(size > 0) || !isfinite(size))
+		return true;
+	for (uint32_t i = first; i < c->instant_count; i += step) {
+		candidate_t *candidate = &out[*count];
+		*candidate = (candidate_t){part, &c->instants[i], size, {0}};
+		joints_at(c, part, &c->instants[i], matrices);
+		bool finite = true;
+		for (uint32_t s = 0; s < sample_count; s++) {
+			candidate->bend[s] =
+				(float)bend_of(part->mesh, &samples[s], matrices, part->skin->joint_count, size);
+			finite = finite && isfinite(candidate->bend[s]);
+		}
+		*count += finite;
+	}
+	return true;
+}
+
+static double gain_of(const candidate_t *candidate, const float *best, uint32_t sample_count)
+{
+	double gain = 0;
+	for (uint32_t s = 0; s < sample_count; s++)
+		gain += candidate->bend[s] > best[s] ? (double)candidate->bend[s] - (double)best[s] : 0;
+	return gain;
+}
+
+static uint32_t choose_most(const candidate_t *candidates, uint32_t count, const sample_t *samples,
+							uint32_t sample_count, const candidate_t *chosen[HOB_SKIN_POSES])
+{
+	float best[SAMPLES] = {0};
+	double reached = 0, least = 0;
+	uint32_t taken = 0;
+	for (uint32_t s = 0; s < sample_count; s++)
+		least += least_bend * samples[s].edge;
+	for (; taken < HOB_SKIN_POSES; taken++) {
+		const candidate_t *most = NULL;
+		double gain = 0;
+		for (uint32_t i = 0; i < count; i++) {
+			double more = gain_of(&candidates[i], best, sample_count);
+			if (more > gain)
+				most = &candidates[i], gain = more;
+		}
+		if (gain <= least || gain < least_gain * reached)
+			break;
+		chosen[taken] = most;
+		reached += gain;
+		for (uint32_t s = 0; s < sample_count; s++)
+			best[s] = most->bend[s] > best[s] ? most->bend[s] : best[s];
+	}
+	return taken;
+}
+
+static bool write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const candidate_t **chosen,
+						uint32_t count, hob_arena *arena, hob_mesh_poses *out)
+{
+	hob_mesh_poses poses = {.count = count, .target_count = mesh->target_count};
+	for (uint32_t i = 0; i < count; i++)
+		if (chosen[i]->part->skin->joint_count > poses.joint_count)
+			poses.joint_count = chosen[i]->part->skin->joint_count;
+	poses.matrices = HOB_NEW(arena, float, 16 * (size_t)poses.joint_count * count);
+	poses.weights = HOB_NEW(arena, float, (size_t)poses.target_count *count);
+	if (!poses.matrices || !poses.weights)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		hob_clip_pose pose;
+		const candidate_t *from = chosen[i];
+		float *matrices = poses.matrices + 16 * (size_t)poses.joint_count * i;
+		joints_at(c, from->part, from->instant, matrices);
+		for (size_t k = 0; k < 16 * (size_t)poses.joint_count; k++)
+			matrices[k] = (float)((double)matrices[k] / from->size);
+		if (mesh->target_count == 0)
+			continue;
+		if (!hob_clip_pose_init(&pose, &c->boxes, from->instant->clip, arena))
+			return false;
+		hob_clip_pose_weights(&pose, from->part->node, mesh, from->instant->time);
+		memcpy(poses.weights + (size_t)poses.target_count * i, pose.weights,
+			   mesh->target_count * sizeof *pose.weights);
+	}
+	*out = poses;
+	return true;
+}
+
+static bool choose(const hob_skin_poses *c, uint32_t id, hob_arena *arena, hob_mesh_poses *out)
+{
+	const hob_mesh *mesh = &c->model->meshes[id];
+	uint32_t triangles = mesh->index_count / 3, uses = 0, use = 0, count = 0;
+	for (uint32_t i = c->first_use[id]; i != HOB_NONE; i = c->next_use[i])
+		uses++;
+	if (mesh->topology != HOB_TRIANGLES || triangles <= SMALL || uses == 0)
+		return true;
+	uint32_t most = triangles / PER_INSTANT > LEAST_INSTANTS ? triangles / PER_INSTANT : LEAST_INSTANTS;
+	uint32_t step = (c->instant_count + most - 1) / most;
+	sample_t samples[SAMPLES];
+	const candidate_t *chosen[HOB_SKIN_POSES];
+	candidate_t *candidates = HOB_NEW(arena, candidate_t, c->instant_count);
+	if (!candidates)
+		return false;
+	uint32_t sample_count = choose_samples(mesh, samples);
+	for (uint32_t i = c->first_use[id]; i != HOB_NONE && use * step < c->instant_count; i = c->next_use[i])
+		if (!add_candidates(c, &c->boxes.meshes[i], use++ * step, uses * step, samples, sample_count, arena,
+							candidates, &count))
+			return false;
+	uint32_t taken = choose_most(candidates, count, samples, sample_count, chosen);
+	return taken == 0 || write_poses(c, mesh, chosen, taken, arena, out);
+}
+
+bool hob_skin_poses_choose(const hob_skin_poses *from, uint32_t mesh, hob_arena *arena, hob_mesh_poses *out,
+						   hob_error *err)
+{
+	*out = (hob_mesh_poses){0};
+	return from->boxes.mesh_count == 0 || choose(from, mesh, arena, out) ||
+		   hob_fail_memory(err, arena, "poses of a skinned mesh");
+}
+
+static bool link_uses(hob_skin_poses *c, hob_arena *scratch)
+{
+	uint32_t meshes = c->model->mesh_count, uses = c->boxes.mesh_count;
+	c->first_use = HOB_NEW(scratch, uint32_t, meshes);
+	c->next_use = HOB_NEW(scratch, uint32_t, uses);
+	if (!c->first_use || !c->next_use)
+		return false;
+	for (uint32_t i = 0; i < meshes; i++)
+		c->first_use[i] = HOB_NONE;
+	for (uint32_t i = uses; i-- > 0;) {
+		size_t mesh = (size_t)(c->boxes.meshes[i].mesh - c->model->meshes);
+		c->next_use[i] = c->first_use[mesh];
+		c->first_use[mesh] = i;
+	}
+	return true;
+}
+
+bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_poses *out, hob_error *err)
+{
+	*out = (hob_skin_poses){.model = model};
+	if (!hob_skin_boxes_init(&out->boxes, model, scratch, err))
+		return false;
+	return out->boxes.mesh_count == 0 || (link_uses(out, scratch) && gather_instants(out, scratch)) ||
+		   hob_fail_memory(err, scratch, "poses of skinned meshes");
+}
