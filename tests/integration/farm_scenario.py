@@ -46,6 +46,10 @@ class FarmScenario(Scenario):
     def rows(self):
         return int(self.postgres.sql("select count(distinct lookup) from hob_action")[0][0])
 
+    def cooked(self, *daemons):
+        """All their cooks, but for those of results that the machine found slower to fetch than to cook: one that gets little processor time does."""
+        return sum(daemon.cooked() - self.facts(daemon)["slower"] for daemon in daemons)
+
     def outputs(self, daemon):
         """{asset: {output: digest}} of all that is fresh; reports hold times."""
         return {name: {output["name"]: output["hash"] for output in item["outputs"] if output["name"] != "report"}

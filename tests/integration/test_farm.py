@@ -29,7 +29,7 @@ class Farm(FarmScenario):
                 daemon.wait_banner()
             for daemon in machines:
                 daemon.sync()
-            cooked = [daemon.cooked() for daemon in machines]
+            cooked = [self.cooked(daemon) for daemon in machines]
             facts = [self.given(daemon) for daemon in machines]
             self.assertEqual(sum(cooked), count, (cooked, facts))
             self.assertEqual(self.postgres.sql("select count(*), count(distinct lookup), sum(suspect) from hob_action"), [[str(count), str(count), "0"]])
@@ -59,7 +59,7 @@ class Farm(FarmScenario):
             until(lambda: len(one.assets("&state=fresh")) == len(two.assets("&state=fresh")) == count, "all models on both")
             print(f"{count} models change: cooked {one.cooked()} + {two.cooked()}", flush=True)
             # The first eight of each may be taken for saves by hand.
-            self.assertLessEqual(one.cooked() + two.cooked() - count, 16)
+            self.assertLessEqual(self.cooked(one, two) - count, 16)
             self.put("by-hand.obj", obj_text(70))
             one.wait_asset("art/by-hand.obj", "fresh")
 
@@ -76,7 +76,7 @@ class Farm(FarmScenario):
             for daemon in machines:
                 daemon.wait_banner()
             self.assert_whole(count, *machines)
-            cooked = [daemon.cooked() for daemon in machines]
+            cooked = [self.cooked(daemon) for daemon in machines]
             self.assertEqual((sum(cooked), self.postgres.sql("select max(attempt) from hob_lookup")), (count, [["1"]]), cooked)
         finally:
             for daemon in machines:
@@ -97,7 +97,7 @@ class Farm(FarmScenario):
             for daemon in (one, two):
                 self.given(daemon)
             self.assertEqual(self.postgres.sql("select count(*), count(distinct lookup), sum(suspect) from hob_action"), [[str(count), "1", "0"]])
-            self.assertEqual(one.cooked() + two.cooked(), count)
+            self.assertEqual(self.cooked(one, two), count)
             self.assertEqual(self.outputs(one), self.outputs(two))
 
     def test_extensions_that_begin_alike(self):

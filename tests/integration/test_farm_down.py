@@ -146,7 +146,7 @@ class FarmDown(FarmScenario):
             until(lambda: self.facts(one)["state"] == self.facts(two)["state"] == "up", "a farm that is up")
             count += late
             self.assert_whole(count, one, two)
-            twice = one.cooked() + two.cooked() - count - min(late, 1)
+            twice = self.cooked(one, two) - count - min(late, 1)
             print(f"{what}: {count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice; {under_way} under way before", flush=True)
             self.assertLessEqual(twice, max(UNDER_WAY, under_way))
 
@@ -325,7 +325,7 @@ class FarmDown(FarmScenario):
             for daemon in machines:
                 daemon.wait_banner()
             self.assert_whole(count, *machines)
-            cooked = [daemon.cooked() for daemon in machines]
+            cooked = [self.cooked(daemon) for daemon in machines]
             self.assertEqual((sum(cooked), self.postgres.sql("select max(attempt) from hob_lookup")), (count, [["1"]]), cooked)
             print(f"clocks ten minutes apart: {count} keys, cooked {cooked}", flush=True)
         finally:
@@ -360,7 +360,7 @@ class FarmDown(FarmScenario):
             self.options = direct
             self.assert_whole(count + len(saves), one, two)
             # Both watch the folder with the saves, and cook these at once.
-            twice = one.cooked() + two.cooked() - count - 2 * len(saves)
+            twice = self.cooked(one, two) - count - 2 * len(saves)
             print(f"a network cut for {time.monotonic() - began:.0f} s: {count} keys, {twice} twice, cooked {one.cooked()} + {two.cooked()}, "
                   f"{len(saves)} saves meanwhile, the slowest {max(saves):.2f} s", flush=True)
             # The share of the machine that was cut off: about half; without shares, nearly all.
