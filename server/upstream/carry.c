@@ -77,11 +77,19 @@ static void set_state(srv_upstream *u, srv_upstream_state state, const char *rea
 		srv_log(SRV_LOG_WARNING, "upstream", "%s; until it is back, everything is cooked here", reason);
 }
 
-static void note_success(srv_upstream *u)
+static bool is_answer(srv_exchange_end end)
 {
+	return end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP && end != SRV_EXCHANGE_BARRED &&
+		   end != SRV_EXCHANGE_HERE;
+}
+
+/* Only a probe ends an outage: what was under way when it began may have asked a part that still answers. */
+static void note_probe(srv_upstream *u, srv_exchange_end end)
+{
+	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
+		return;
 	u->backoff_ms = 0;
-	if (u->facts.state != SRV_UPSTREAM_UP)
-		set_state(u, SRV_UPSTREAM_UP, "");
+	set_state(u, SRV_UPSTREAM_UP, "");
 }
 
 static void note_failure(srv_upstream *u, srv_upstream_state state, const char *reason)
@@ -141,7 +149,8 @@ void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end en
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", error->context);
 		break;
 	default:
-		note_success(u);
+		if (srv_carry_is_up(u))
+			u->backoff_ms = 0;
 	}
 }
 
@@ -400,6 +409,7 @@ static void probe(carrier *c)
 	srv_exchange_end end = srv_exchange_probe(&c->exchange);
 	pthread_mutex_lock(&u->lock);
 	srv_carry_note(u, &c->exchange.error, end);
+	note_probe(u, end);
 	u->probing = false;
 	pthread_mutex_unlock(&u->lock);
 }

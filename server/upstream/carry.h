@@ -79,6 +79,7 @@ struct srv_upstream {
 	srv_farm *farm;
 	pthread_t keeper;
 	bool has_keeper, claiming, leaving;
+	bool counts_back; /* the heartbeat in progress counts only the machines that came back since the outage */
 	line claims, parked; /* parked: another machine is cooking these */
 	digest_map leases;
 	srv_outbox outbox;

@@ -286,7 +286,7 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 	pthread_mutex_lock(&u->lock);
 	/* Those that are not back yet are cooking their shares. A machine that is back has announced what it cooked. */
 	bool all = nodes >= u->facts.nodes;
-	if (all || !srv_carry_is_apart(u)) {
+	if (all || !u->counts_back) {
 		u->facts.nodes = nodes;
 		u->facts.place = place;
 	}
@@ -318,7 +318,8 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 			 (unsigned long long)u->facts.given);
 	/* After an outage only those that have come back count. */
 	int64_t back = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms;
-	uint32_t within_s = srv_carry_is_apart(u) ? (uint32_t)(back / 1000) + 1 : 0;
+	u->counts_back = srv_carry_is_apart(u);
+	uint32_t within_s = u->counts_back ? (uint32_t)(back / 1000) + 1 : 0;
 	pthread_mutex_unlock(&u->lock);
 	srv_farm_end end = lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state, within_s,
 													&(srv_farm_told){on_lost, on_share, u}, why)
