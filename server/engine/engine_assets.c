@@ -23,7 +23,7 @@ void srv_engine_assets_free(struct engine_assets *assets)
 	if (assets) {
 		hob_buf_release(&assets->printed.text);
 		free(assets->items);
-		free(assets->troubled);
+		free(assets->unsettled);
 	}
 	free(assets);
 }
@@ -63,7 +63,7 @@ uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full)
 	return file != HOB_NONE ? srv_graph_at(engine->graph, file)->asset : HOB_NONE;
 }
 
-static bool is_troubled(const asset *a)
+static bool is_unsettled(const asset *a)
 {
 	return a->error.size > 0 || a->life.state == SRV_ASSET_WRITER;
 }
@@ -71,14 +71,14 @@ static bool is_troubled(const asset *a)
 void srv_asset_note(srv_engine *engine, asset *a)
 {
 	struct engine_assets *assets = engine->assets;
-	if (a->noted || !is_troubled(a))
+	if (a->noted || !is_unsettled(a))
 		return;
-	a->noted = HOB_ROOM(assets->troubled, assets->troubled_capacity, assets->troubled_count);
+	a->noted = HOB_ROOM(assets->unsettled, assets->unsettled_capacity, assets->unsettled_count);
 	if (a->noted)
-		assets->troubled[assets->troubled_count++] = a->id;
+		assets->unsettled[assets->unsettled_count++] = a->id;
 	else
-		assets->troubled_lost = true;
-	assets->troubled_sorted = false;
+		assets->unsettled_lost = true;
+	assets->unsettled_sorted = false;
 }
 
 static int by_id(const void *a, const void *b)
@@ -87,26 +87,26 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-const uint32_t *srv_engine_troubled(srv_engine *engine, uint32_t *count)
+const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count)
 {
 	struct engine_assets *assets = engine->assets;
 	uint32_t kept = 0;
-	bool lost = assets->troubled_lost;
-	assets->troubled_lost = false;
+	bool lost = assets->unsettled_lost;
+	assets->unsettled_lost = false;
 	for (uint32_t i = 0; lost && i < assets->count; i++)
 		srv_asset_note(engine, &assets->items[i]);
-	for (uint32_t i = 0; i < assets->troubled_count; i++) {
-		asset *a = &assets->items[assets->troubled[i]];
-		a->noted = is_troubled(a);
+	for (uint32_t i = 0; i < assets->unsettled_count; i++) {
+		asset *a = &assets->items[assets->unsettled[i]];
+		a->noted = is_unsettled(a);
 		if (a->noted)
-			assets->troubled[kept++] = a->id;
+			assets->unsettled[kept++] = a->id;
 	}
-	assets->troubled_count = kept;
-	if (!assets->troubled_sorted && kept > 1)
-		qsort(assets->troubled, kept, sizeof *assets->troubled, by_id);
-	assets->troubled_sorted = true;
+	assets->unsettled_count = kept;
+	if (!assets->unsettled_sorted && kept > 1)
+		qsort(assets->unsettled, kept, sizeof *assets->unsettled, by_id);
+	assets->unsettled_sorted = true;
 	*count = kept;
-	return assets->troubled;
+	return assets->unsettled;
 }
 
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)

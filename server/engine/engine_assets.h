@@ -71,7 +71,7 @@ typedef struct asset {
 	asset_check check;
 	asset_membership changeset;
 	asset_move move;
-	bool noted; /* in `troubled` */
+	bool noted; /* in `unsettled` */
 } asset;
 
 typedef struct known_ingredients {
@@ -86,9 +86,9 @@ struct engine_assets {
 	uint32_t count, capacity;
 	known_ingredients printed; /* the ingredients that were printed last */
 	/* Ids of all assets with an error or with a file that was half-written at the last look, and of some that recovered since. */
-	uint32_t *troubled;
-	uint32_t troubled_count, troubled_capacity;
-	bool troubled_sorted, troubled_lost; /* lost: one is missing, because memory was short */
+	uint32_t *unsettled;
+	uint32_t unsettled_count, unsettled_capacity;
+	bool unsettled_sorted, unsettled_lost; /* lost: one is missing, because memory was short */
 };
 
 /* Valid until the next srv_engine_add_asset. */
@@ -108,7 +108,7 @@ void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* Call it when the error or the state of the asset has changed. */
 void srv_asset_note(srv_engine *engine, asset *a);
 /* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change of one. */
-const uint32_t *srv_engine_troubled(srv_engine *engine, uint32_t *count);
+const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count);
 /* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's task. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* Its file exists: it becomes an asset and is cooked. */

@@ -125,9 +125,9 @@ static bool all_idle(srv_engine *engine, const srv_waiter *w)
 		if (idle && srv_waiter_wants_root(w, i) && srv_engine_in_changeset(engine, i))
 			return false;
 	uint32_t count;
-	const uint32_t *troubled = srv_engine_troubled(engine, &count);
+	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		const asset *a = srv_asset_at(engine, troubled[i]);
+		const asset *a = srv_asset_at(engine, unsettled[i]);
 		if (srv_waiter_wants_root(w, a->root) && waits_for_a_look(a, w))
 			return false;
 	}
@@ -142,10 +142,10 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 	hob_buf body = {0};
 	bool first = true;
 	uint32_t count;
-	const uint32_t *troubled = srv_engine_troubled(engine, &count);
+	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->publishing->rev);
 	for (uint32_t i = 0; i < count; i++) {
-		const asset *a = srv_asset_at(engine, troubled[i]);
+		const asset *a = srv_asset_at(engine, unsettled[i]);
 		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || !srv_waiter_wants_root(w, a->root))
 			continue;
 		if (!first)

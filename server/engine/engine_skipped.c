@@ -170,7 +170,7 @@ static char *list_text(srv_engine *engine, uint32_t root)
 {
 	const struct engine_skipped *s = &engine->sources->skipped[root];
 	uint32_t assets = 0, count;
-	const uint32_t *troubled = srv_engine_troubled(engine, &count);
+	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	hob_buf out = {0};
 	hob_buf_put(&out, "[", 1);
 	for (uint32_t i = 0; i < s->listed_count; i++) {
@@ -181,8 +181,8 @@ static char *list_text(srv_engine *engine, uint32_t root)
 					   file->format->remedy);
 	}
 	for (uint32_t i = 0; i < count && assets < LISTED; i++)
-		if (is_skipped_in(srv_asset_at(engine, troubled[i]), root)) {
-			put_asset(srv_asset_at(engine, troubled[i]), &out);
+		if (is_skipped_in(srv_asset_at(engine, unsettled[i]), root)) {
+			put_asset(srv_asset_at(engine, unsettled[i]), &out);
 			assets++;
 		}
 	hob_buf_put_str(&out, HOB_STR("]"));
@@ -198,7 +198,7 @@ static void describe(srv_engine *engine, uint32_t root)
 	s->due = false;
 	hob_buf list = {0}, text = {0};
 	uint32_t files = 0, assets = 0, count;
-	const uint32_t *troubled = srv_engine_troubled(engine, &count);
+	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
 		if (s->counts[i] > 0)
 			hob_buf_printf(&list, "%s%u .%s", files > 0 ? ", " : "", s->counts[i],
@@ -209,7 +209,7 @@ static void describe(srv_engine *engine, uint32_t root)
 		hob_buf_printf(&text, "%u file%s no reader: %.*s", files, files == 1 ? " has" : "s have",
 					   HOB_FMT(hob_buf_str(&list)));
 	for (uint32_t i = 0; i < count; i++)
-		assets += is_skipped_in(srv_asset_at(engine, troubled[i]), root);
+		assets += is_skipped_in(srv_asset_at(engine, unsettled[i]), root);
 	if (assets > 0)
 		hob_buf_printf(&text, "%s%u file%s skipped (hob ls --skipped)", files > 0 ? "; " : "", assets,
 					   assets == 1 ? " is" : "s are");
