@@ -44,6 +44,15 @@ static bool end_asking(engine_job *job)
 	return false;
 }
 
+/* What is there and was not reached is asked for again before a cook is claimed. */
+static void note_unreached(engine_job *job)
+{
+	srv_upstream_facts facts;
+	srv_upstream_look(job->engine->exchange->upstream, &facts);
+	if (facts.state != SRV_UPSTREAM_UP)
+		job->abroad.seen = 0;
+}
+
 static void on_fetched(void *user, bool ok, const char *author)
 {
 	engine_job *job = user;
@@ -57,6 +66,7 @@ static void on_fetched(void *user, bool ok, const char *author)
 		ok = false;
 	}
 	if (!ok) {
+		note_unreached(job);
 		srv_job_missed(job);
 	} else {
 		srv_publish_note_rows(&engine->publish);
@@ -84,6 +94,7 @@ static void step_match_found(engine_job *job)
 		begin_asking(job);
 		return;
 	}
+	note_unreached(job);
 	srv_job_missed(job);
 }
 

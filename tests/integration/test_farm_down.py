@@ -74,6 +74,30 @@ class FarmDown(FarmScenario):
                 three.sync()
                 self.assertEqual((three.cooked(), meshes(three)), (0, meshes(one)))
 
+    def test_what_was_not_reached_is_fetched_when_the_bucket_is_back(self):
+        """A machine that begins while the bucket is away cooks its own share, and fetches the rest afterwards."""
+        count = amount(20, 200)
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(count)
+        lease = ("--farm-lease-seconds", "60")
+        with self.machine("one", *lease) as one:
+            one.sync()
+            self.given(one)
+            self.assertEqual(self.rows(), count)
+            bucket.fault = lambda method, name: 503
+            with self.machine("two", *lease, wait_ready=False) as two:
+                two.wait_banner()
+                until(lambda: self.facts(two)["state"] == "degraded" and self.shares_are_done(two), "the share of one machine")
+                bucket.fault = lambda method, name: None
+                until(lambda: self.facts(two)["state"] == "up", "a farm that is up")
+                two.sync()
+                facts = self.given(two)
+                print(f"{count} keys there: cooked {two.cooked()}, fetched {facts['fetched']}", flush=True)
+                self.assertEqual(two.cooked() + facts["fetched"], count)
+                self.assertGreater(facts["fetched"] + facts["slower"], 0)
+                self.assertEqual(self.outputs(two), self.outputs(one))
+
     def test_a_quiet_machine_comes_back(self):
         """One that has nothing to ask for."""
         self.models(2)
@@ -132,8 +156,8 @@ class FarmDown(FarmScenario):
     def know_each_other(self, *daemons):
         until(lambda: all(self.facts(daemon)["nodes"] == len(daemons) for daemon in daemons), "machines that know of each other")
 
-    def shares_are_done(self, one, two):
-        return all(daemon.cooked() > 0 and daemon.get("/api/v1/stats").json()["queue"]["running"] == 0 for daemon in (one, two))
+    def shares_are_done(self, *daemons):
+        return all(daemon.cooked() > 0 and daemon.get("/api/v1/stats").json()["queue"]["running"] == 0 for daemon in daemons)
 
     def amid_cooks(self, what, upset, lease=60, count=amount(40, 200), late=0, names=("one", "two")):
         """`upset` returns when what it upset is well again, before anybody has waited for four leases. late: so many models are saved later; the last of
