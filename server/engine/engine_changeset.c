@@ -38,6 +38,8 @@ typedef struct held_change {
 typedef struct changeset {
 	bool open, locked, long_pause, has_new;
 	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when a change was last published alone */
+	uint64_t mark,
+		passed; /* of the watch: set when version control is done; passes when all of it has arrived */
 	uint32_t *members;
 	uint32_t member_count, member_room;
 	uint32_t over; /* the first `over` members have their outcome */
@@ -68,6 +70,11 @@ static changeset *changeset_of(const srv_engine *engine, const asset *a)
 static bool is_bulk(const changeset *set)
 {
 	return set->locked || set->long_pause || set->member_count >= MANY;
+}
+
+static bool awaits_mark(const changeset *set)
+{
+	return set->passed < set->mark;
 }
 
 static bool is_busy(const srv_engine *engine, uint32_t id)
@@ -227,6 +234,16 @@ void srv_engine_finish_publishing(srv_engine *engine)
 
 /* ---- members */
 
+static void set_mark(srv_engine *engine, changeset *set)
+{
+	set->mark = srv_watch_mark(engine->sources->watch, (uint32_t)(set - engine->changesets->of));
+}
+
+void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t number)
+{
+	engine->changesets->of[root].passed = number;
+}
+
 static void open_changeset(srv_engine *engine, changeset *set, hob_str root)
 {
 	set->open = true;
@@ -236,6 +253,8 @@ static void open_changeset(srv_engine *engine, changeset *set, hob_str root)
 	if (set->locked)
 		srv_log(SRV_LOG_INFO, "holding",
 				"version control changes %.*s: what it changes is published together", HOB_FMT(root));
+	else if (set->long_pause)
+		set_mark(engine, set);
 }
 
 static void join(srv_engine *engine, uint32_t id)
@@ -361,7 +380,8 @@ static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_st
 
 static bool look_at_copies(changeset *set)
 {
-	bool moved = has_moved(set), locked = is_locked(set);
+	/* In this order: what has ended before the first look is seen by the second one. */
+	bool locked = is_locked(set), moved = has_moved(set);
 	set->locked = locked || (set->open && set->locked);
 	set->long_pause = locked || moved || (set->open && set->long_pause);
 	return locked || moved;
@@ -427,7 +447,7 @@ static void take_step(srv_engine *engine, uint32_t root)
 								 .pause_ms = pause_of(engine, root),
 								 .held = set->held_live,
 								 .all_over = set->over == set->member_count,
-								 .locked = set->locked,
+								 .locked = set->locked || awaits_mark(set),
 								 .collecting = srv_watch_collecting(engine->sources->watch) > 0 ||
 											   srv_engine_spreads(engine)};
 	bool goes_on = set->publishing;
@@ -456,8 +476,10 @@ static void on_look(uv_timer_t *timer)
 		changeset *set = &engine->changesets->of[r];
 		bool was = set->open && set->locked;
 		set->locked = was && is_locked(set);
-		if (was && !set->locked)
-			set->joined_at = uv_now(engine->loop); /* its last files may still arrive */
+		if (!was || set->locked)
+			continue;
+		set->joined_at = uv_now(engine->loop);
+		set_mark(engine, set);
 	}
 	srv_engine_step_changesets(engine);
 }

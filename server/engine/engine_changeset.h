@@ -22,6 +22,8 @@ void srv_engine_join_or_leave(srv_engine *engine, uint32_t id, bool gone, bool s
 void srv_engine_leave(srv_engine *engine, uint32_t id);
 /* Holds a change and takes its JSON (without the rev). False: the caller publishes it now. */
 bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
+/* The watch has delivered all that was written before its mark `number`. */
+void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t number);
 void srv_engine_step_changesets(srv_engine *engine);   /* once per turn: publishes when nothing is missing */
 void srv_engine_finish_publishing(srv_engine *engine); /* continues what an earlier turn began */
 void srv_engine_publish_held(srv_engine *engine);	   /* publishes now, also without the missing results */

@@ -161,6 +161,7 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen)
 {
 	srv_waiters_pass(&engine->requests->waiters, root, number, seen ? 1 : rounds_from_now(engine, root));
+	srv_engine_changeset_passed(engine, root, number);
 	srv_engine_scan_for_waiters(engine, root);
 }
 
