@@ -85,8 +85,8 @@ class Rogue(Scenario):
                 self.assertEqual((good["state"], good["error"]["message"]), ("failed", "as it says"), (name, good["error"]))
             # What the poisoner said of the picture is nobody's truth.
             self.assertEqual(daemon.get("/a/art/shared.png").status, 404)
+            until(lambda: daemon.counters()["process_resident_memory_bytes"] < 600 << 20, "memory that goes back when all parts are hashed")
             counters = daemon.counters()
-            self.assertLess(counters["process_resident_memory_bytes"], 600 << 20)
             self.assertLess(counters["process_open_fds"], 200)
             self.assertLess(counters["hob_cook_seconds_total"], 3600)
         times.sort()
@@ -109,7 +109,8 @@ class Rogue(Scenario):
             pid, before = daemon.process.pid, daemon.counters()['hob_cook_parts_total{result="made"}']
             loop, whole = self.cpu_ticks(pid, thread=True), self.cpu_ticks(pid)
             self.put("say-putlarge.rogue", "of 128 MB")
-            until(lambda: daemon.counters()['hob_cook_parts_total{result="made"}'] == before + 4, "the keeping of four parts")
+            # It is tried twice, and the second one may ask before the parts of the first one are kept.
+            until(lambda: daemon.counters()['hob_cook_parts_total{result="made"}'] >= before + 4, "the keeping of four parts")
             loop, whole = self.cpu_ticks(pid, thread=True) - loop, self.cpu_ticks(pid) - whole
             self.assertLess(loop, whole / 2)
             self.assertGreater(daemon.counters()["hob_loop_turns_total"], 0)
