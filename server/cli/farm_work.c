@@ -10,13 +10,13 @@ enum { POLL_MS = 1000 };
 
 static volatile sig_atomic_t ended;
 
-/* A cook in progress hears SIGINT: it gives up its leases. */
+/* A cook in progress hears SIGINT: it gives up its leases. One that is just over does not any more, and nobody else does yet. */
 static void on_signal(int number)
 {
-	if (number == SIGTERM)
+	struct sigaction now;
+	ended = 1;
+	if (number == SIGTERM && sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler != SIG_DFL)
 		raise(SIGINT);
-	else
-		ended = 1;
 }
 
 static void hear_signals(void)
