@@ -38,8 +38,7 @@ typedef struct held_change {
 typedef struct changeset {
 	bool open, locked, long_pause, has_new;
 	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when a change was last published alone */
-	uint64_t mark,
-		passed; /* of the watch: set when version control is done; passes when all of it has arrived */
+	uint64_t mark, passed; /* marks of the watch: set when version control is done, and newest passed */
 	uint32_t *members;
 	uint32_t member_count, member_room;
 	uint32_t over; /* the first `over` members have their outcome */
@@ -380,7 +379,7 @@ static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_st
 
 static bool look_at_copies(changeset *set)
 {
-	/* In this order: what has ended before the first look is seen by the second one. */
+	/* In this order: if the lock is gone at the first look, the second one finds the new index. */
 	bool locked = is_locked(set), moved = has_moved(set);
 	set->locked = locked || (set->open && set->locked);
 	set->long_pause = locked || moved || (set->open && set->long_pause);

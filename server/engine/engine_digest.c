@@ -96,7 +96,7 @@ static void take_digest(engine_job *job, hash_item *item)
 		return;
 	}
 	if (srv_is_passing(item->why)) {
-		hob_fail(&job->hashing.trouble, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
+		hob_fail(&job->hashing.error, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
 		return;
 	}
 	if (item->unfinished) {
@@ -134,9 +134,9 @@ static void take_digests(engine_job *job)
 	hashing->count = 0;
 	if (job->abandoned || engine->closing) {
 		srv_job_end(job);
-	} else if (hashing->trouble.code != HOB_ERR_OK) {
-		hob_error trouble = hashing->trouble;
-		srv_job_fail(job, &trouble);
+	} else if (hashing->error.code != HOB_ERR_OK) {
+		hob_error error = hashing->error;
+		srv_job_fail(job, &error);
 	} else if (hashing->unfinished) {
 		srv_engine_wait_for_writer(job);
 	} else {
@@ -151,7 +151,7 @@ static void hash_done(uv_work_t *work, int status)
 	job->hashing.again = HOB_NEW(&job->arena, uint32_t, job->hashing.count);
 	job->hashing.again_count = job->hashing.next = 0;
 	job->hashing.unfinished = false;
-	job->hashing.trouble = (hob_error){0};
+	job->hashing.error = (hob_error){0};
 	if (srv_engine_is_full(job->engine))
 		srv_job_later(job, take_digests);
 	else

@@ -39,7 +39,7 @@ typedef struct job_hashing {
 	uint32_t *again;	  /* files that have to be hashed once more */
 	uint32_t again_count;
 	bool unfinished; /* some file is being saved */
-	hob_error trouble;
+	hob_error error;
 } job_hashing;
 
 /* Results with the job's look-up, from this cache or from another. */

@@ -44,7 +44,7 @@ static bool end_asking(engine_job *job)
 	return false;
 }
 
-/* What is there and was not reached is asked for again before a cook is claimed. */
+/* While the upstream is away, its records count as not seen: the job looks for them again before it claims a cook. */
 static void note_unreached(engine_job *job)
 {
 	srv_upstream_facts facts;

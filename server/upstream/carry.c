@@ -83,7 +83,7 @@ static bool is_answer(srv_exchange_end end)
 		   end != SRV_EXCHANGE_HERE;
 }
 
-/* Only a probe ends an outage: what was under way when it began may have asked a part that still answers. */
+/* Only a probe ends an outage: a call that began before it may have met a part that still answers. */
 static void note_probe(srv_upstream *u, srv_exchange_end end)
 {
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
