@@ -11,7 +11,7 @@
 /* A part is this record and then the file. */
 typedef struct part_head {
 	uint8_t magic[8];
-	uint32_t width, height, mips, vk_format, flags, container, trouble, reserved;
+	uint32_t width, height, mips, vk_format, flags, container, warnings, reserved;
 } part_head;
 
 static const uint8_t part_magic[8] = {'H', 'O', 'B', 'T', 'E', 'X', '0' + HOB_TEXTURE_VERSION, '\n'};
@@ -116,8 +116,8 @@ static bool open_part(hob_bytes part, hob_texture_facts *facts, hob_bytes *file)
 	memcpy(&head, part.data, sizeof head);
 	if (memcmp(head.magic, part_magic, sizeof part_magic) != 0)
 		return false;
-	*facts = (hob_texture_facts){head.width, head.height,	 head.mips,	  head.vk_format,
-								 head.flags, head.container, head.trouble};
+	*facts = (hob_texture_facts){head.width, head.height,	 head.mips,	   head.vk_format,
+								 head.flags, head.container, head.warnings};
 	*file = (hob_bytes){part.data + sizeof head, part.size - sizeof head};
 	return true;
 }
@@ -125,7 +125,8 @@ static bool open_part(hob_bytes part, hob_texture_facts *facts, hob_bytes *file)
 static void store_head(job *j)
 {
 	const hob_texture_facts *f = &j->facts;
-	part_head head = {{0}, f->width, f->height, f->mips, f->vk_format, f->flags, f->container, f->trouble, 0};
+	part_head head = {{0},		f->width,	  f->height,   f->mips, f->vk_format,
+					  f->flags, f->container, f->warnings, 0};
 	memcpy(head.magic, part_magic, sizeof part_magic);
 	memcpy(j->made.data, &head, sizeof head);
 }
@@ -174,12 +175,13 @@ static void target_size(const bake *b, job *j, const hob_picture *picture, uint3
 		(encoding != HOB_TEXTURE_BC && encoding != HOB_TEXTURE_ASTC))
 		return;
 	if (!*blocks) {
-		j->facts.trouble |= encoding == HOB_TEXTURE_ASTC && !hob_astc_available() ? HOB_TROUBLE_NO_ASTC
-																				  : HOB_TROUBLE_UNPACKED;
+		j->facts.warnings |= encoding == HOB_TEXTURE_ASTC && !hob_astc_available()
+								 ? HOB_TEXTURE_WARNING_NO_ASTC
+								 : HOB_TEXTURE_WARNING_UNPACKED;
 	} else if (encoding == HOB_TEXTURE_BC && (*width % 4 != 0 || *height % 4 != 0)) {
 		*width = (*width + 3) & ~3u;
 		*height = (*height + 3) & ~3u;
-		j->facts.trouble |= HOB_TROUBLE_SCALED;
+		j->facts.warnings |= HOB_TEXTURE_WARNING_SCALED;
 	}
 }
 
@@ -198,7 +200,7 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 		return false;
 	j->bad_source = composed.bad_source;
 	j->bad_reason = composed.bad_reason;
-	j->facts.trouble |= composed.trouble;
+	j->facts.warnings |= composed.warnings;
 	uint32_t width, height;
 	bool blocks;
 	target_size(b, j, &composed.picture, &width, &height, &blocks);
@@ -228,11 +230,15 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 		flags |= HOB_IMAGE_SRGB;
 	if (r->use == HOB_USE_NORMAL && !png)
 		flags |= HOB_IMAGE_NORMAL_XY;
-	if (j->facts.trouble & HOB_TROUBLE_PLACEHOLDER)
+	if (j->facts.warnings & HOB_TEXTURE_WARNING_PLACEHOLDER)
 		flags |= HOB_IMAGE_PLACEHOLDER;
-	j->facts = (hob_texture_facts){width,			height, mips.level_count,
-								   format,			flags,	png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
-								   j->facts.trouble};
+	j->facts = (hob_texture_facts){width,
+								   height,
+								   mips.level_count,
+								   format,
+								   flags,
+								   png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
+								   j->facts.warnings};
 	/* The third channel of a normal follows from the first two. */
 	uint32_t channels = r->use == HOB_USE_NORMAL ? 3 : r->channels;
 	return hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made, err);
@@ -299,32 +305,32 @@ static void run_all(bake *b, size_t memory)
 
 /* ---- results */
 
-static void say_trouble(const bake *b, const job *j, hob_notes *notes)
+static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 {
 	const hob_texture_recipe *r = j->recipe;
 	uint32_t lead = HOB_NONE;
 	for (int k = 0; k < 4 && lead == HOB_NONE; k++)
 		lead = r->in[k].source;
 	hob_str label = lead == HOB_NONE ? HOB_STR("(none)") : b->sources[lead].label;
-	uint32_t trouble = j->facts.trouble;
+	uint32_t warnings = j->facts.warnings;
 	if (j->bad_source != HOB_NONE)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
 					 "picture '%.*s' cannot be used: %s; a placeholder is used",
 					 HOB_FMT(b->sources[j->bad_source].label), j->bad_reason.context);
-	if (trouble & HOB_TROUBLE_BUMP_IS_NORMAL)
+	if (warnings & HOB_TEXTURE_WARNING_BUMP_IS_NORMAL)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.bump-is-normal",
 					 "picture '%.*s' is named as a bump map but holds normals; it is used as a normal map",
 					 HOB_FMT(label));
-	if (trouble & HOB_TROUBLE_SCALED)
+	if (warnings & HOB_TEXTURE_WARNING_SCALED)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.scaled",
 					 "picture '%.*s' was scaled to %u x %u, multiples of four, for block compression",
 					 HOB_FMT(label), j->facts.width, j->facts.height);
-	if (trouble & HOB_TROUBLE_UNPACKED)
+	if (warnings & HOB_TEXTURE_WARNING_UNPACKED)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.uncompressed",
 					 "picture '%.*s' (%u x %u) stays uncompressed: it is smaller than a block, or sampled "
 					 "without filtering",
 					 HOB_FMT(label), j->facts.width, j->facts.height);
-	if (trouble & HOB_TROUBLE_NO_ASTC)
+	if (warnings & HOB_TEXTURE_WARNING_NO_ASTC)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.no-astc",
 					 "this Hob was built without astcenc: textures stay uncompressed; use texture.encoding "
 					 "rgba8 or bc");
@@ -378,7 +384,7 @@ static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_bake
 		memcpy(image->cooked_sha256, j->digest.bytes, 32);
 		hob_sha256 source = source_digest(b, j->recipe);
 		memcpy(image->source_sha256, source.bytes, 32);
-		say_trouble(b, j, notes);
+		say_warnings(b, j, notes);
 		hob_buf_release(&j->made);
 	}
 	return true;

@@ -156,7 +156,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (inputs[i].missing)
-			result.trouble |= HOB_TROUBLE_PLACEHOLDER;
+			result.warnings |= HOB_TEXTURE_WARNING_PLACEHOLDER;
 	bool whole = hob_texture_plain_source(recipe) != HOB_NONE || recipe->bump;
 	if (!whole || inputs[0].missing) {
 		if (!mix(recipe, inputs, count, srgb, parallel, arena, &result.picture, err))
@@ -168,7 +168,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 	} else {
 		result.picture = inputs[0].picture;
 		if (recipe->bump)
-			result.trouble |= HOB_TROUBLE_BUMP_IS_NORMAL;
+			result.warnings |= HOB_TEXTURE_WARNING_BUMP_IS_NORMAL;
 		if (recipe->in[3].from == HOB_FROM_ONE && result.picture.has_alpha) {
 			hob_picture *p = &result.picture;
 			for (size_t i = 3, n = 4 * (size_t)p->width * p->height; i < n; i += 4) {

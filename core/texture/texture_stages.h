@@ -85,18 +85,18 @@ bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint3
 
 /* ---- compose: a recipe's inputs as one picture -------------------------------------------------------------- */
 
-typedef enum hob_texture_trouble {
-	HOB_TROUBLE_PLACEHOLDER = 1, /* an input could not be had */
-	HOB_TROUBLE_BUMP_IS_NORMAL = 2,
-	HOB_TROUBLE_SCALED = 4, /* brought to a multiple of four for block compression */
-	HOB_TROUBLE_NO_ASTC = 8,
-	HOB_TROUBLE_UNPACKED = 16 /* stays uncompressed: too small for blocks, or sampled NEAREST */
-} hob_texture_trouble;
+typedef enum hob_texture_warning {
+	HOB_TEXTURE_WARNING_PLACEHOLDER = 1, /* an input could not be had */
+	HOB_TEXTURE_WARNING_BUMP_IS_NORMAL = 2,
+	HOB_TEXTURE_WARNING_SCALED = 4, /* brought to a multiple of four for block compression */
+	HOB_TEXTURE_WARNING_NO_ASTC = 8,
+	HOB_TEXTURE_WARNING_UNPACKED = 16 /* stays uncompressed: too small for blocks, or sampled NEAREST */
+} hob_texture_warning;
 
 typedef struct hob_compose_result {
 	hob_picture picture;
 	hob_use use;
-	uint32_t trouble;
+	uint32_t warnings;
 	uint32_t
 		bad_source; /* whose pixels could not be decoded, HOB_NONE when all could; reason in bad_reason */
 	hob_error bad_reason;
@@ -110,7 +110,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 
 /* What an output is, beside its bytes: what a part stores in front of them. */
 typedef struct hob_texture_facts {
-	uint32_t width, height, mips, vk_format, flags, container, trouble;
+	uint32_t width, height, mips, vk_format, flags, container, warnings;
 } hob_texture_facts;
 
 /* The pixel format for `recipe` under the settings; 0 means PNG. `opaque` and `is_float` are the chain's. */

@@ -85,7 +85,7 @@ static void on_done(void *user, void *job, srv_outcome *outcome)
 	end(r);
 }
 
-static void on_trouble(void *user, const hob_error *why)
+static void on_degraded(void *user, const hob_error *why)
 {
 	run *r = user;
 	if (!why || r->over)
@@ -104,7 +104,7 @@ bool srv_cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_e
 								.root_fds = &task->root_fd,
 								.root_count = 1};
 	srv_pool_callbacks callbacks = {
-		.user = &r, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
+		.user = &r, .ready = on_ready, .idle = on_idle, .done = on_done, .degraded = on_degraded};
 	signal(SIGPIPE, SIG_IGN);
 	if (!srv_cli_loop_init(&r.loop, err))
 		return false;

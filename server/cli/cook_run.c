@@ -139,7 +139,7 @@ static bool enough(const run *r)
 
 void srv_cook_run_finish_if_over(run *r)
 {
-	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->trouble.code != HOB_ERR_OK;
+	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->error.code != HOB_ERR_OK;
 	if (over && !r->closing && r->looks_pending > 0 && r->finished < r->plan.count)
 		srv_cook_share_unclaim(&r->share);
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
@@ -465,10 +465,10 @@ static void on_ready(void *user)
 	run *r = user;
 	srv_cook_plan_keep_known(&r->plan, r->pool);
 	if (r->offered && !srv_offer_tell(r->offered, r->cache))
-		hob_fail(&r->trouble, MEMORY, "no memory left for the files of an offer");
+		hob_fail(&r->error, MEMORY, "no memory left for the files of an offer");
 	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
 	if (!r->queue) {
-		hob_fail(&r->trouble, MEMORY, "no memory left for the list of models");
+		hob_fail(&r->error, MEMORY, "no memory left for the list of models");
 		srv_cook_run_finish_if_over(r);
 		return;
 	}
@@ -482,15 +482,15 @@ static void on_ready(void *user)
 		report_skipped(r, r->plan.skipped[i], why);
 	}
 	if (r->plan.count + r->skipped == 0)
-		srv_cook_plan_say_nothing(r->pool, r->plan.root, &r->trouble);
+		srv_cook_plan_say_nothing(r->pool, r->plan.root, &r->error);
 	srv_cook_run_finish_if_over(r);
 }
 
-static void on_trouble(void *user, const hob_error *why)
+static void on_degraded(void *user, const hob_error *why)
 {
 	run *r = user;
 	if (why)
-		r->trouble = *why;
+		r->error = *why;
 	srv_cook_run_finish_if_over(r);
 }
 
@@ -521,7 +521,7 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 {
 	srv_pool_callbacks callbacks = {r,	  on_ready,	   on_idle,		on_done,
-									NULL, on_part_get, on_part_put, on_trouble};
+									NULL, on_part_get, on_part_put, on_degraded};
 	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
 		return false;
 	uv_signal_init(&r->loop, &r->interrupt);
@@ -573,9 +573,9 @@ static int finish(run *r, const cook_run_options *options)
 				r->plan.count);
 		return EXIT_INTERRUPTED;
 	}
-	if (r->trouble.code != HOB_ERR_OK) {
-		srv_cli_print_error(r->who, &r->trouble);
-		return r->trouble.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+	if (r->error.code != HOB_ERR_OK) {
+		srv_cli_print_error(r->who, &r->error);
+		return r->error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	char budget[48] = "", skipped[48] = "";
 	if (r->skipped > 0)

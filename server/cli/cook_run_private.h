@@ -34,7 +34,7 @@ typedef struct run {
 	const char *who;
 	const cook_run_options *options;
 	cook_write_options write;
-	hob_error trouble;
+	hob_error error; /* of the whole run */
 	hob_buf report, report_skipped;
 	uint32_t skipped;
 } run;

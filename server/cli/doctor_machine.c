@@ -331,7 +331,7 @@ static void on_done(void *user, void *job, srv_outcome *outcome)
 	srv_outcome_free(outcome);
 }
 
-static void on_trouble(void *user, const hob_error *why)
+static void on_degraded(void *user, const hob_error *why)
 {
 	trial *t = user;
 	if (!why || t->over)
@@ -373,7 +373,7 @@ void srv_doctor_look_at_worker(doctor *d)
 		srv_serve_engine_options(&d->config, &engine);
 	srv_pool_options options = {.workers = 1, .memory_limit = engine.memory_limit, .sandbox = engine.sandbox};
 	srv_pool_callbacks callbacks = {
-		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .trouble = on_trouble};
+		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .degraded = on_degraded};
 	if (!srv_cli_loop_init(&t.loop, &error)) {
 		srv_doctor_say(d, DOCTOR_FAIL, "programs", "%s", error.context);
 		return;

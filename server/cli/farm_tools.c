@@ -346,7 +346,7 @@ int srv_farm_tools_verify(farm_tools *t)
 		   srv_cli_count((double)w.records, "record", records),
 		   srv_cli_count((double)c->blobs, "blob", blobs), (unsigned long long)c->damaged,
 		   (unsigned long long)missing, (unsigned long long)odd);
-	uint64_t trouble = c->damaged + missing + odd + suspects;
+	uint64_t errors = c->damaged + missing + odd + suspects;
 	free(c);
-	return trouble > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+	return errors > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }

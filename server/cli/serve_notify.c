@@ -17,7 +17,7 @@ static void tell_status(serve_notify *n)
 			 view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED],
 			 waiting);
 	srv_view_drop(view);
-	if (n->trouble || strcmp(text, n->status) == 0)
+	if (n->failed || strcmp(text, n->status) == 0)
 		return;
 	memcpy(n->status, text, sizeof text);
 	srv_service_tell(n->service, "STATUS=%s", text);
@@ -66,16 +66,16 @@ void srv_serve_notify_reloading(serve_notify *n)
 					 (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
 }
 
-void srv_serve_notify_reloaded(serve_notify *n, const char *trouble)
+void srv_serve_notify_reloaded(serve_notify *n, const char *error)
 {
 	if (!n->active)
 		return;
-	n->trouble = trouble != NULL;
+	n->failed = error != NULL;
 	n->status[0] = 0;
-	if (!trouble)
+	if (!error)
 		srv_service_tell(n->service, "READY=1");
 	else
-		srv_service_tell(n->service, "READY=1\nSTATUS=The former configuration stays: %s", trouble);
+		srv_service_tell(n->service, "READY=1\nSTATUS=The former configuration stays: %s", error);
 }
 
 void srv_serve_notify_stop(serve_notify *n)

@@ -11,7 +11,7 @@ typedef struct serve_notify {
 	srv_views *views;
 	uv_timer_t timer;
 	bool ready, active;
-	bool trouble;	  /* the last reload failed: its status remains */
+	bool failed;	  /* the last reload; its status remains */
 	char status[160]; /* as last reported */
 } serve_notify;
 
@@ -21,7 +21,7 @@ void srv_serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *
 void srv_serve_notify_ready(serve_notify *notify);
 /* Call both around reading the configuration again; NULL: it was applied. */
 void srv_serve_notify_reloading(serve_notify *notify);
-void srv_serve_notify_reloaded(serve_notify *notify, const char *trouble);
+void srv_serve_notify_reloaded(serve_notify *notify, const char *error);
 void srv_serve_notify_stop(serve_notify *notify); /* reports the stop and ends; can be called again */
 
 #endif

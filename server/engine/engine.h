@@ -145,12 +145,12 @@ void srv_engine_stats(void *engine, hob_buf *out);
 void srv_engine_farm(void *engine, hob_buf *out);
 /* Bytes of all sources and dependencies, each file once; at most a second old. */
 uint64_t srv_engine_input_bytes(void *engine);
-/* If no worker can start: appends why, and what to do. Any thread. */
-void srv_engine_trouble(void *engine, hob_buf *out);
+/* While no worker can start: appends why, and what to do. Any thread. */
+void srv_engine_workers_error(void *engine, hob_buf *out);
 /* The same while the index is damaged or missing and cannot be rebuilt. */
-void srv_engine_index_trouble(void *engine, hob_buf *out);
+void srv_engine_index_error(void *engine, hob_buf *out);
 /* The same while the disk of the cache is full. */
-void srv_engine_disk_trouble(void *engine, hob_buf *out);
+void srv_engine_disk_error(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 
 #endif

@@ -58,17 +58,17 @@ static void put_with_hint(srv_engine *engine, engine_health_part part, hob_buf *
 		hob_buf_printf(out, "%s; %s", why.context, srv_error_hint(why.code));
 }
 
-void srv_engine_trouble(void *user, hob_buf *out)
+void srv_engine_workers_error(void *user, hob_buf *out)
 {
 	put_with_hint(user, ENGINE_HEALTH_WORKERS, out);
 }
 
-void srv_engine_disk_trouble(void *user, hob_buf *out)
+void srv_engine_disk_error(void *user, hob_buf *out)
 {
 	put_with_hint(user, ENGINE_HEALTH_DISK, out);
 }
 
-void srv_engine_index_trouble(void *user, hob_buf *out)
+void srv_engine_index_error(void *user, hob_buf *out)
 {
 	hob_error why = look(user, ENGINE_HEALTH_INDEX);
 	if (why.code != HOB_ERR_OK)

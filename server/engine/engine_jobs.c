@@ -100,7 +100,7 @@ static void on_pool_done(void *user, void *job, srv_outcome *outcome)
 	client->done(job, outcome);
 }
 
-static void on_pool_trouble(void *user, const hob_error *why)
+static void on_pool_degraded(void *user, const hob_error *why)
 {
 	srv_engine *engine = user;
 	const hob_error *before = srv_engine_ill(engine, ENGINE_HEALTH_WORKERS);
@@ -141,7 +141,7 @@ bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
 							 .one_first = true};
 	srv_pool_callbacks callbacks = {
 		engine,			  on_pool_ready,	   on_pool_idle,		on_pool_done,
-		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_trouble};
+		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_degraded};
 	return srv_pool_new(engine->loop, &pool, &callbacks, &engine->jobs->pool, err);
 }
 

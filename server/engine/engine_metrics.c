@@ -230,16 +230,16 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "parts", usage.part_count);
 	hob_json_close(out, '}');
 	srv_engine_put_upstream(engine, out);
-	hob_buf trouble = {0};
-	srv_engine_trouble(engine, &trouble);
-	if (trouble.size == 0)
-		srv_engine_disk_trouble(engine, &trouble);
+	hob_buf degraded = {0};
+	srv_engine_workers_error(engine, &degraded);
+	if (degraded.size == 0)
+		srv_engine_disk_error(engine, &degraded);
 	hob_json_key(out, "degraded");
-	if (trouble.size > 0)
-		hob_json_str(out, hob_buf_str(&trouble));
+	if (degraded.size > 0)
+		hob_json_str(out, hob_buf_str(&degraded));
 	else
 		hob_json_null(out);
-	hob_buf_release(&trouble);
+	hob_buf_release(&degraded);
 }
 
 srv_activity_run srv_engine_progress(srv_engine *engine)

@@ -54,11 +54,12 @@ typedef struct srv_http_sources {
 		void *user); /* of all files that assets are made from, each counted once; optional */
 	void (*farm)(void *stats_user, hob_buf *out); /* the same for /api/v1/farm */
 	void *stats_user;
-	/* Appends the reason why cooking cannot continue, or nothing: /readyz. The same rule; may be NULL. */
-	void (*trouble)(void *user, hob_buf *out);
-	void *trouble_user;
-	void (*index_trouble)(void *trouble_user, hob_buf *out); /* the same for the index */
-	void (*disk_trouble)(void *trouble_user, hob_buf *out);	 /* and for the disk */
+	/* Each appends what is wrong with the workers, the index or the disk of the cache, or nothing: /readyz. The same rule; each
+	 * may be NULL. */
+	void (*workers_error)(void *health_user, hob_buf *out);
+	void (*index_error)(void *health_user, hob_buf *out);
+	void (*disk_error)(void *health_user, hob_buf *out);
+	void *health_user;
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;

@@ -249,33 +249,34 @@ enum MHD_Result srv_route_healthz(request *r)
 	return srv_route_livez(r);
 }
 
+/* As a C string. */
+static void health_error(const srv_http_sources *sources, void (*append)(void *, hob_buf *), hob_buf *out)
+{
+	if (append)
+		append(sources->health_user, out);
+	hob_buf_put(out, "", 1);
+}
+
 enum MHD_Result srv_route_readyz(request *r)
 {
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	bool ready = view->ready;
 	srv_view_drop(view);
-	hob_buf trouble = {0};
-	if (r->http->sources.trouble)
-		r->http->sources.trouble(r->http->sources.trouble_user, &trouble);
-	hob_buf_put(&trouble, "", 1);
-	hob_buf index = {0};
-	if (r->http->sources.index_trouble)
-		r->http->sources.index_trouble(r->http->sources.trouble_user, &index);
-	hob_buf_put(&index, "", 1);
-	hob_buf disk = {0};
-	if (r->http->sources.disk_trouble)
-		r->http->sources.disk_trouble(r->http->sources.trouble_user, &disk);
-	hob_buf_put(&disk, "", 1);
+	const srv_http_sources *sources = &r->http->sources;
+	hob_buf workers = {0}, index = {0}, disk = {0};
+	health_error(sources, sources->workers_error, &workers);
+	health_error(sources, sources->index_error, &index);
+	health_error(sources, sources->disk_error, &disk);
 	const check checks[] = {
 		{"http", true, ""},
 		{"scan", ready, "the first scan of the roots is not done"},
-		{"workers", trouble.size <= 1, (const char *)trouble.data},
+		{"workers", workers.size <= 1, (const char *)workers.data},
 		{"index", index.size <= 1, (const char *)index.data},
 		{"disk", disk.size <= 1, (const char *)disk.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
 	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks), false);
-	hob_buf_release(&trouble);
+	hob_buf_release(&workers);
 	hob_buf_release(&index);
 	hob_buf_release(&disk);
 	return result;

@@ -71,7 +71,7 @@ typedef struct srv_pool_callbacks {
 	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries again, after at
 	 * most 10 s; NULL when one has started again. */
-	void (*trouble)(void *user, const hob_error *why);
+	void (*degraded)(void *user, const hob_error *why);
 } srv_pool_callbacks;
 
 typedef struct srv_pool_options {

@@ -111,9 +111,9 @@ static void on_ready(worker *w, const srv_frame *frame)
 		pool->callbacks.ready(pool->callbacks.user);
 	}
 	become_idle(w);
-	if (pool->in_trouble) {
-		pool->in_trouble = false;
-		pool->callbacks.trouble(pool->callbacks.user, NULL);
+	if (pool->degraded) {
+		pool->degraded = false;
+		pool->callbacks.degraded(pool->callbacks.user, NULL);
 	}
 }
 

@@ -64,7 +64,7 @@ struct srv_pool {
 	uv_signal_t child;
 	uv_timer_t respawn, look; /* look: at the programs of exports, while any runs */
 	uint32_t respawn_ms;
-	bool closing, announced, in_trouble;
+	bool closing, announced, degraded;
 	uint32_t open_handles;
 	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
 	uint32_t orphan_count;

@@ -225,10 +225,10 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	return true;
 }
 
-static void report_trouble(srv_pool *pool, const hob_error *why)
+static void report_degraded(srv_pool *pool, const hob_error *why)
 {
-	pool->in_trouble = true;
-	pool->callbacks.trouble(pool->callbacks.user, why);
+	pool->degraded = true;
+	pool->callbacks.degraded(pool->callbacks.user, why);
 }
 
 void srv_pool_on_respawn(uv_timer_t *timer)
@@ -237,7 +237,7 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 	for (uint32_t i = 0; i < pool->count && !pool->closing; i++) {
 		hob_error error = {0};
 		if (pool->workers[i].state == GONE && !srv_pool_spawn(&pool->workers[i], &error)) {
-			report_trouble(pool, &error);
+			report_degraded(pool, &error);
 			uv_timer_start(&pool->respawn, srv_pool_on_respawn, pool->respawn_ms, 0);
 			pool->respawn_ms = pool->respawn_ms * 2 < RESPAWN_MAX_MS ? pool->respawn_ms * 2 : RESPAWN_MAX_MS;
 			return;
@@ -286,7 +286,7 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 		hob_error error = {0};
 		srv_describe_bad_start(pool->worker_path, status, w->has_why ? w->why.context : NULL,
 							   hob_buf_str(&w->log), &error);
-		report_trouble(pool, &error);
+		report_degraded(pool, &error);
 	}
 	hob_buf_clear(&w->log);
 	if (!pool->closing && !uv_is_active((uv_handle_t *)&pool->respawn)) {

@@ -102,7 +102,7 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 	(void)user, (void)key, (void)bytes, (void)fd;
 }
 
-static void on_trouble(void *user, const hob_error *why)
+static void on_degraded(void *user, const hob_error *why)
 {
 	(void)user;
 	must(false, why, "workers");
@@ -122,7 +122,7 @@ static void measure_jobs(const char *worker, const char *folder)
 	uv_loop_init(&r.loop);
 	srv_pool_options options = {.worker_path = worker, .workers = 1, .root_fds = &r.root, .root_count = 1};
 	srv_pool_callbacks callbacks = {&r,			 on_ready,	  on_idle,	   on_done,
-									on_progress, on_part_get, on_part_put, on_trouble};
+									on_progress, on_part_get, on_part_put, on_degraded};
 	must(srv_pool_new(&r.loop, &options, &callbacks, &r.pool, &err), &err, "the pool");
 	uv_run(&r.loop, UV_RUN_DEFAULT);
 	size_t count = JOBS - WARM;

@@ -98,7 +98,7 @@ export const text = {
 		hourCount: 'In the last hour', more: 'More', missingNote: 'is missing. The last good versions are served',
 		pollingNote: 'is polled every 2 seconds, because its file system does not report changes',
 		reused: 'Cache hit rate', saved: 'Time saved', disk: 'On disk',
-		oldest: 'Oldest unused entry', trouble: 'Nothing can be cooked:', farm: 'The farm',
+		oldest: 'Oldest unused entry', degraded: 'Nothing can be cooked:', farm: 'The farm',
 		upstream: 'The upstream cache',
 		away: { degraded: 'is unreachable', barred: 'rejects this daemon' },
 		hereMeanwhile: 'Until it is back, everything is cooked on this machine.', resultWord: ['result', 'results'],

@@ -132,7 +132,7 @@ function Space({ stats }) {
 function Degraded({ stats: { degraded, upstream } }) {
 	const away = upstream && upstream.state !== 'up';
 	return html`${degraded && html`<p class="banner bad" role="alert"><${Icon} name="failed" />
-			<span><strong>${words.trouble}</strong> ${sentence(degraded)}</span></p>`}
+			<span><strong>${words.degraded}</strong> ${sentence(degraded)}</span></p>`}
 		${away && html`<p class="banner warn" role="status"><${Icon} name="failed" />
 			<span><strong>${upstream.farm ? words.farm : words.upstream}</strong> ${words.away[upstream.state]}
 				${upstream.since && html` (<${Time} at=${upstream.since} />)`}. ${words.hereMeanwhile}
