@@ -182,3 +182,12 @@ UPDATE change SET data = hob_short(data);
 -- Records are found by the beginning of their lookup: few share it.
 DROP INDEX recipe_lookup;
 CREATE INDEX recipe_lookup ON recipe (substr(lookup, 1, 8));
+
+-- @step 8
+
+-- From here on what a cook made is called a record, as in the rest of Hob.
+DROP INDEX recipe_lookup;
+ALTER TABLE recipe RENAME TO record;
+ALTER TABLE audit RENAME COLUMN recipe TO record;
+CREATE INDEX record_lookup ON record (substr(lookup, 1, 8));
+ALTER TABLE job RENAME COLUMN recipe TO record;

@@ -7,7 +7,7 @@
 #define HOB_COOK_H
 
 #include "../base/parts.h"
-#include "../recipe/settings.h"
+#include "../settings/settings.h"
 
 typedef struct hob_cook_request {
 	const hob_io *io;

@@ -37,7 +37,7 @@
 #include "../base/parts.h"
 #include "../model/baked.h"
 #include "../model/model.h"
-#include "../recipe/settings.h"
+#include "../settings/settings.h"
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output changes. */
 #define HOB_TEXTURE_VERSION 13

@@ -194,14 +194,14 @@ void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer)
 	look->ingredients.importer_version = importer->version;
 	look->ingredients.library = importer->library;
 	look->ingredients.extension = hob_path_extension(hob_str_of(look->path));
-	look->lookup = hob_recipe_lookup(&look->source, &look->ingredients);
+	look->lookup = hob_cook_lookup(&look->source, &look->ingredients);
 }
 
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer)
 {
 	hob_error ignored;
 	srv_cook_look_name(look, importer);
-	if (look->force || !srv_store_recipes(cache->store, &look->lookup, &look->arena, &look->kept,
+	if (look->force || !srv_store_records(cache->store, &look->lookup, &look->arena, &look->kept,
 										  &look->kept_count, &ignored))
 		look->kept_count = 0;
 }
@@ -223,7 +223,7 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return now.state;
 }
 
-static bool read_blob(cook_cache *cache, const srv_recipe_output *output, hob_arena *arena, hob_bytes *out)
+static bool read_blob(cook_cache *cache, const srv_record_output *output, hob_arena *arena, hob_bytes *out)
 {
 	uint8_t *data = hob_arena_alloc(arena, output->size + 1, 16);
 	*out = (hob_bytes){data, output->size};
@@ -236,9 +236,9 @@ static double number_of(const cJSON *object, const char *name)
 	return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0;
 }
 
-static void read_stats(const srv_recipe *recipe, hob_cook_stats *out)
+static void read_stats(const srv_record *record, hob_cook_stats *out)
 {
-	cJSON *json = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
+	cJSON *json = cJSON_ParseWithLength(record->stats.data, record->stats.len);
 	*out = (hob_cook_stats){.triangles = (uint64_t)number_of(json, "triangles"),
 							.vertices = (uint64_t)number_of(json, "vertices"),
 							.meshes = (uint32_t)number_of(json, "meshes"),
@@ -251,7 +251,7 @@ static void read_stats(const srv_recipe *recipe, hob_cook_stats *out)
 							.cameras = (uint32_t)number_of(json, "cameras"),
 							.lights = (uint32_t)number_of(json, "lights"),
 							.extras = (uint32_t)number_of(json, "extras"),
-							.warnings = recipe->warnings};
+							.warnings = record->warnings};
 	cJSON_Delete(json);
 }
 
@@ -279,34 +279,34 @@ static bool read_notes(hob_bytes report, hob_arena *arena, srv_result *out)
 	return ok;
 }
 
-static bool fill(cook_cache *cache, const srv_recipe *recipe, srv_outcome *out)
+static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 {
 	srv_result *result = &out->result;
 	result->ok = true;
-	result->outputs = HOB_NEW(&out->arena, hob_cook_output, recipe->output_count);
-	read_stats(recipe, &result->stats);
+	result->outputs = HOB_NEW(&out->arena, hob_cook_output, record->output_count);
+	read_stats(record, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
 	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them again. */
-	for (uint32_t i = 0; result->outputs && i < recipe->output_count; i++) {
+	for (uint32_t i = 0; result->outputs && i < record->output_count; i++) {
 		hob_cook_output *output = &result->outputs[result->output_count++];
-		output->name = hob_arena_str(&out->arena, recipe->outputs[i].name);
-		ok = output->name.data && read_blob(cache, &recipe->outputs[i], &out->arena, &output->bytes) && ok;
+		output->name = hob_arena_str(&out->arena, record->outputs[i].name);
+		ok = output->name.data && read_blob(cache, &record->outputs[i], &out->arena, &output->bytes) && ok;
 		if (hob_str_equal(output->name, HOB_STR("report")))
 			report = output->bytes;
 	}
 	return ok && read_notes(report, &out->arena, result);
 }
 
-static srv_outcome *outcome_of(cook_cache *cache, const srv_recipe *recipe)
+static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record)
 {
 	srv_outcome *out = calloc(1, sizeof *out);
 	if (!out)
 		return NULL;
 	*out = (srv_outcome){
-		.ok = true, .has_result = true, .cook_ns = recipe->cook_ns, .peak_bytes = recipe->peak_bytes};
+		.ok = true, .has_result = true, .cook_ns = record->cook_ns, .peak_bytes = record->peak_bytes};
 	hob_arena_init(&out->arena, SIZE_MAX);
-	if (fill(cache, recipe, out))
+	if (fill(cache, record, out))
 		return out;
 	srv_outcome_free(out);
 	return NULL;
@@ -316,10 +316,10 @@ void srv_cook_look_match(cook_cache *cache, cook_look *look)
 {
 	asking ask = {cache, look};
 	for (uint32_t i = 0; i < look->kept_count && !look->hit; i++) {
-		const srv_recipe *recipe = &look->kept[i];
-		if (recipe->error.len == 0 && srv_kept_short_mib(recipe) == 0 &&
-			srv_kept_holds(recipe, hob_str_of(look->path), look_at_input, &ask))
-			look->hit = outcome_of(cache, recipe);
+		const srv_record *record = &look->kept[i];
+		if (record->error.len == 0 && srv_kept_short_mib(record) == 0 &&
+			srv_kept_holds(record, hob_str_of(look->path), look_at_input, &ask))
+			look->hit = outcome_of(cache, record);
 	}
 }
 
@@ -337,22 +337,22 @@ bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
 {
 	look->kept = look->match;
 	look->kept_count = 1;
-	return srv_store_put_recipe(cache->store, look->match, err) && srv_store_commit(cache->store, err);
+	return srv_store_put_record(cache->store, look->match, err) && srv_store_commit(cache->store, err);
 }
 
 /* ---- keeping */
 
-srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
+srv_record_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err)
 {
 	if (cache->guest)
 		return NULL;
-	srv_recipe_output *outputs = HOB_NEW(arena, srv_recipe_output, result->output_count);
+	srv_record_output *outputs = HOB_NEW(arena, srv_record_output, result->output_count);
 	if (!outputs)
 		(void)hob_fail_memory(err, arena, "outputs");
 	for (uint32_t i = 0; outputs && i < result->output_count; i++) {
 		const hob_cook_output *output = &result->outputs[i];
-		outputs[i] = (srv_recipe_output){.name = output->name, .size = output->bytes.size};
+		outputs[i] = (srv_record_output){.name = output->name, .size = output->bytes.size};
 		if (!srv_blob_put(cache->store, output->bytes, &outputs[i].digest, err))
 			return NULL;
 	}
@@ -367,7 +367,7 @@ static int64_t now_ms(void)
 }
 
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept, hob_error *err)
+						 srv_record_output *outputs, hob_sha256 *key, bool *kept, hob_error *err)
 {
 	*kept = false;
 	const srv_result *result = &outcome->result;
@@ -377,7 +377,7 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
 		!hob_sha256_equal(&result->deps[0].digest, &look->source) || result->stats.short_mib > 0)
 		return true;
-	srv_recipe recipe = {.source = look->source,
+	srv_record record = {.source = look->source,
 						 .warnings = result->stats.warnings,
 						 .cook_ns = outcome->cook_ns,
 						 .peak_bytes = outcome->peak_bytes,
@@ -387,17 +387,17 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	hob_buf ingredients = {0}, stats = {0};
 	hob_ingredients_print(&look->ingredients, &ingredients);
 	srv_kept_stats(result, &stats);
-	recipe.lookup = hob_recipe_lookup(&recipe.source, &look->ingredients);
-	recipe.ingredients = hob_buf_str(&ingredients);
-	recipe.stats = hob_buf_str(&stats);
+	record.lookup = hob_cook_lookup(&record.source, &look->ingredients);
+	record.ingredients = hob_buf_str(&ingredients);
+	record.stats = hob_buf_str(&stats);
 	if (result->uses_name)
-		recipe.file_name = hob_path_name(model);
-	recipe.deps = srv_kept_deps(&outcome->arena, model, result, &recipe.dep_count);
-	bool ok = (recipe.deps && !ingredients.failed && !stats.failed) ||
+		record.file_name = hob_path_name(model);
+	record.deps = srv_kept_deps(&outcome->arena, model, result, &record.dep_count);
+	bool ok = (record.deps && !ingredients.failed && !stats.failed) ||
 			  hob_fail(err, MEMORY, "no memory left to keep a result");
-	ok = ok && srv_kept_key(&outcome->arena, &recipe, &recipe.key, err) &&
-		 srv_store_put_recipe(cache->store, &recipe, err) && srv_store_commit(cache->store, err);
-	*key = recipe.key;
+	ok = ok && srv_kept_key(&outcome->arena, &record, &record.key, err) &&
+		 srv_store_put_record(cache->store, &record, err) && srv_store_commit(cache->store, err);
+	*key = record.key;
 	*kept = ok;
 	hob_buf_release(&ingredients);
 	hob_buf_release(&stats);

@@ -6,7 +6,7 @@
 #ifndef CLI_COOK_CACHE_H
 #define CLI_COOK_CACHE_H
 
-#include "../../core/recipe/recipe.h"
+#include "../../core/settings/cook_key.h"
 #include "../store/store.h"
 #include "../worker/pool.h"
 
@@ -36,8 +36,8 @@ typedef struct cook_look {
 	bool elsewhere;		 /* it is not to be cooked here */
 	bool claimed;		 /* on a farm, and not given yet */
 	hob_arena found;	 /* of records that came from there */
-	srv_recipe *match;	 /* the kept result whose inputs are unchanged; NULL: none */
-	srv_recipe *kept;
+	srv_record *match;	 /* the kept result whose inputs are unchanged; NULL: none */
+	srv_record *kept;
 	uint32_t kept_count;
 	srv_outcome *hit; /* owned until taken: the same as the result of a cook */
 } cook_look;
@@ -63,12 +63,12 @@ bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB
 
 /* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with *err, or if the
  * cache is a guest's. */
-srv_recipe_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
+srv_record_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err);
 /* Loop: keeps the result under the bytes that the worker read, and returns its key. *kept: whether it was kept, which requires
  * that the source was read. */
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
-						 srv_recipe_output *outputs, hob_sha256 *key, bool *kept,
+						 srv_record_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
 /* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if it is not kept. */

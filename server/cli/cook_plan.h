@@ -3,7 +3,7 @@
 #define CLI_COOK_PLAN_H
 
 #include "../../core/hash/hash.h"
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 #include "../config/config.h"
 #include "../worker/pool.h"
 

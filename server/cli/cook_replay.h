@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 #include "../../core/hash/hash.h"
 #include "../worker/sandbox.h"
 

@@ -20,7 +20,7 @@ typedef struct write_job {
 	uv_work_t work;
 	cook_entry *entry;
 	srv_outcome *outcome;
-	srv_recipe_output *kept; /* in the cache, to be named there; NULL: none */
+	srv_record_output *kept; /* in the cache, to be named there; NULL: none */
 	hob_error error, keep_error;
 	hob_notes notes; /* what the classic layout or glTF could not express */
 	cook_bytes bytes;

@@ -69,14 +69,14 @@ static void compared(uv_work_t *work, int status)
 {
 	(void)status;
 	question *q = work->data;
-	const srv_recipe *match = q->look->match;
+	const srv_record *match = q->look->match;
 	q->look->elsewhere = match && q->share->elsewhere;
 	if (!match || q->look->elsewhere || !srv_upstream_is_worth(q->share->upstream, match) ||
 		!srv_upstream_fetch(q->share->upstream, match, on_fetched, q))
 		end(q, false);
 }
 
-static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
+static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t count, bool reached)
 {
 	(void)reached;
 	question *q = user;

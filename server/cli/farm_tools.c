@@ -53,7 +53,7 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 {
 	walk *w = user;
 	hob_arena arena;
-	srv_recipe record;
+	srv_record record;
 	hob_error ignored;
 	char key[HOB_SHA256_TEXT + 1] = "";
 	w->rows++;

@@ -1,7 +1,7 @@
 #include "cli.h"
 #include "wrap.h"
 
-#include "../../core/recipe/recipe.h"
+#include "../../core/settings/cook_key.h"
 #include "../../core/formats/pack_layout.h"
 #include "../log/log.h"
 #include "../store/store.h"

@@ -8,7 +8,7 @@
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H
 
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 typedef struct scene_part {
 	char *file;

@@ -2,7 +2,7 @@
 #ifndef CLI_SETTING_ORIGINS_H
 #define CLI_SETTING_ORIGINS_H
 
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 enum {
 #define SETTING(field, type, path, value, min, max, doc) SETTING_ORIGIN_##field,

@@ -1,7 +1,7 @@
 #include "query.h"
 #include "wrap.h"
 
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 #include "../log/log.h"
 
 #include <limits.h>

@@ -9,7 +9,7 @@
 #define SRV_CONFIG_H
 
 #include "../../core/base/base.h"
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 typedef enum srv_config_key {
 #define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc) SRV_CONFIG_##field,

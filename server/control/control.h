@@ -27,12 +27,12 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_JOBS_LIVE, /* number2: limit, asset: only its jobs unless empty, text: states and results separated by commas
 						    * (empty: all), since_ms: queued and running jobs. 200 with the items, without brackets */
 	SRV_CONTROL_CANCEL, /* number: a job. 202, 404, 409 */
-	SRV_CONTROL_ACTION, /* digest: a cook key. 200 with its record, 404 */
+	SRV_CONTROL_RECORD, /* digest: a cook key. 200 with its record, 404 */
 	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by ','. 200 with their
 	 * records, one per line; 508 if this cache is among the epochs */
-	SRV_CONTROL_ACTIONS,
+	SRV_CONTROL_RECORDS,
 	SRV_CONTROL_PULL, /* digest: a blob that a record from the upstream named. 200 if it is here now, 404 */
-	SRV_CONTROL_ACTION_PUT, /* digest, text: a record. 201, 200 if it existed, 400, 409 */
+	SRV_CONTROL_RECORD_PUT, /* digest, text: a record. 201, 200 if it existed, 400, 409 */
 	SRV_CONTROL_GC, /* force: only report what would be deleted; number: bytes to trim to (0: the limit). 202 {"job":7} */
 	SRV_CONTROL_VERIFY, /* force: only report what is damaged. 202 {"job":7}, 409 if one is in progress */
 	/* asset: its newest job with a record; or job `number`. 200 with the SHA-256 of a tar as text, 404, 409 if an input has

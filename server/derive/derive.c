@@ -219,10 +219,10 @@ static bool find_outputs(srv_derive *derive, srv_control *control, derivation *w
 		return false;
 	hob_arena arena;
 	hob_error error;
-	srv_recipe recipe;
+	srv_record record;
 	hob_arena_init(&arena, 16 << 20);
-	bool has = a.good && srv_store_recipe(derive->host.store, a.good, &arena, &recipe, &error) &&
-			   srv_derive_take_parts(&recipe, wanted->outputs[0]);
+	bool has = a.good && srv_store_record(derive->host.store, a.good, &arena, &record, &error) &&
+			   srv_derive_take_parts(&record, wanted->outputs[0]);
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs[0]);
 	if (!has)
@@ -236,17 +236,17 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 						int side, hob_error *err)
 {
 	hob_arena arena;
-	srv_recipe recipe;
+	srv_record record;
 	srv_version_of of = {derive->host.store, derive->host.rev(derive->host.user), hob_str_of(a->full),
 						 a->served};
 	hob_arena_init(&arena, 64 << 20);
-	int refused = srv_version_find(&of, which, &arena, &recipe, err);
-	if (refused == 0 && !srv_derive_take_parts(&recipe, wanted->outputs[side])) {
+	int refused = srv_version_find(&of, which, &arena, &record, err);
+	if (refused == 0 && !srv_derive_take_parts(&record, wanted->outputs[side])) {
 		refused = 404;
 		(void)hob_fail(err, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
 	}
 	if (refused == 0 && wanted->pair)
-		srv_derive_picture_of(&recipe, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
+		srv_derive_picture_of(&record, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
 	hob_arena_release(&arena);
 	return refused;
 }

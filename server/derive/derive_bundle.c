@@ -180,7 +180,7 @@ static void bundle_done(uv_work_t *work, int status)
 }
 
 static void put_description(bundle_work *b, const srv_derive_asset *a, const srv_job_row *row,
-							const srv_recipe *recipe)
+							const srv_record *record)
 {
 	const srv_derive_host *host = &b->derive->host;
 	hob_buf *out = &b->json;
@@ -198,31 +198,31 @@ static void put_description(bundle_work *b, const srv_derive_asset *a, const srv
 	hob_json_key(out, "job");
 	srv_past_put_job(row, out);
 	hob_json_key(out, "record");
-	srv_record_print(recipe, out);
+	srv_record_print(record, out);
 	out->size -= out->size > 0 && !out->failed; /* its line feed */
 	hob_json_close(out, '}');
 	hob_buf_put(out, "\n", 1);
 }
 
-static bool list_files(bundle_work *b, const srv_derive_asset *a, const srv_recipe *recipe)
+static bool list_files(bundle_work *b, const srv_derive_asset *a, const srv_record *record)
 {
 	hob_str path = hob_str_of(a->path), dir = hob_path_dir(path);
-	b->files = HOB_NEW(&b->arena, bundle_file, recipe->dep_count + 1);
+	b->files = HOB_NEW(&b->arena, bundle_file, record->dep_count + 1);
 	hob_str copy = hob_arena_str(&b->arena, path);
 	if (!b->files || !copy.data)
 		return false;
-	b->files[b->file_count++] = (bundle_file){.path = copy.data, .digest = recipe->source};
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
+	b->files[b->file_count++] = (bundle_file){.path = copy.data, .digest = record->source};
+	for (uint32_t i = 0; i < record->dep_count; i++) {
 		hob_str full;
-		if (!recipe->deps[i].missing && hob_path_join(&b->arena, dir, recipe->deps[i].path, &full, NULL))
-			b->files[b->file_count++] = (bundle_file){.path = full.data, .digest = recipe->deps[i].digest};
+		if (!record->deps[i].missing && hob_path_join(&b->arena, dir, record->deps[i].path, &full, NULL))
+			b->files[b->file_count++] = (bundle_file){.path = full.data, .digest = record->deps[i].digest};
 	}
 	return true;
 }
 
 /* The requested job, or the asset's newest job with a record. */
 static bool find_job(srv_store *store, const srv_control *control, hob_arena *arena, srv_job_row *row,
-					 srv_recipe *recipe)
+					 srv_record *record)
 {
 	enum { LOOKED_AT = 50 };
 	srv_job_row *rows;
@@ -230,11 +230,11 @@ static bool find_job(srv_store *store, const srv_control *control, hob_arena *ar
 	hob_error error;
 	if (control->number > 0)
 		return srv_past_find_job(store, control->number, (hob_str){0}, arena, row, &error) &&
-			   srv_store_recipe(store, &row->recipe, arena, recipe, &error);
+			   srv_store_record(store, &row->record, arena, record, &error);
 	if (!srv_store_jobs(store, control->asset, 0, LOOKED_AT, arena, &rows, &count, &error))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (srv_store_recipe(store, &rows[i].recipe, arena, recipe, &error)) {
+		if (srv_store_record(store, &rows[i].record, arena, record, &error)) {
 			*row = rows[i];
 			return true;
 		}
@@ -253,9 +253,9 @@ void srv_derive_bundle(srv_derive *derive, srv_control *control)
 	b->work.data = b;
 	hob_arena_init(&b->arena, 64 << 20);
 	srv_job_row row;
-	srv_recipe recipe;
+	srv_record record;
 	srv_derive_asset a;
-	bool found = find_job(host->store, control, &b->arena, &row, &recipe);
+	bool found = find_job(host->store, control, &b->arena, &row, &record);
 	if (!found || !host->find(host->user, row.asset, false, &a)) {
 		srv_control_answer(control, 404, "http.not-found",
 						   found ? "the asset of this job no longer exists"
@@ -265,8 +265,8 @@ void srv_derive_bundle(srv_derive *derive, srv_control *control)
 	}
 	b->root_fd = a.root_fd;
 	b->log = row.log;
-	put_description(b, &a, &row, &recipe);
-	if (b->json.failed || !list_files(b, &a, &recipe)) {
+	put_description(b, &a, &row, &record);
+	if (b->json.failed || !list_files(b, &a, &record)) {
 		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
 		bundle_free(b);
 		return;

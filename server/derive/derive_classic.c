@@ -12,9 +12,9 @@ typedef struct classic_work {
 	srv_control *control;
 	uv_work_t work;
 	uint32_t asset;
-	hob_sha256 recipe;
+	hob_sha256 record;
 	hob_sha256 inputs[3];
-	srv_recipe_output outputs[3];
+	srv_record_output outputs[3];
 	hob_error error;
 } classic_work;
 
@@ -61,9 +61,9 @@ static void classic_done(uv_work_t *work, int status)
 	const srv_derive_host *host = &job->derive->host;
 	hob_error error = job->error;
 	if (error.code == HOB_ERR_OK &&
-		srv_store_add_outputs(host->store, &job->recipe, job->outputs, 3, &error)) {
+		srv_store_add_outputs(host->store, &job->record, job->outputs, 3, &error)) {
 		srv_publish_note_rows(host->publish);
-		host->added(host->user, job->asset, &job->recipe);
+		host->added(host->user, job->asset, &job->record);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {
 		srv_control_refuse(job->control, 0, &error);
@@ -80,14 +80,14 @@ void srv_derive_classic(srv_derive *derive, srv_control *control)
 		return;
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
-	srv_recipe recipe;
+	srv_record record;
 	hob_error error;
 	classic_work *job = calloc(1, sizeof *job);
 	uint32_t found = 0, made = 0;
-	bool has = job && a.good && srv_store_recipe(host->store, a.good, &arena, &recipe, &error);
-	for (uint32_t i = 0; has && i < recipe.output_count; i++)
+	bool has = job && a.good && srv_store_record(host->store, a.good, &arena, &record, &error);
+	for (uint32_t i = 0; has && i < record.output_count; i++)
 		for (int n = 0; n < 3; n++) {
-			const srv_recipe_output *output = &recipe.outputs[i];
+			const srv_record_output *output = &record.outputs[i];
 			made += hob_str_equal(output->name, hob_str_of(classic_names[n])) &&
 					srv_blob_exists(host->store, &output->digest);
 			if (hob_str_equal(output->name, hob_str_of(packed_names[n]))) {
@@ -107,7 +107,7 @@ void srv_derive_classic(srv_derive *derive, srv_control *control)
 		job->derive = derive;
 		job->control = control;
 		job->asset = a.number;
-		job->recipe = *a.good;
+		job->record = *a.good;
 		job->work.data = job;
 		host->work(host->user, &job->work, classic_run, classic_done);
 	}

@@ -43,9 +43,9 @@ struct srv_derive {
 /* derive_make.c */
 void srv_derive_run(uv_work_t *work); /* makes the output of a derivation, in the pool */
 /* Finds the parts of a model among the outputs. False if meshes, materials or scene is missing. */
-bool srv_derive_take_parts(const srv_recipe *recipe, hob_sha256 out[SRV_DERIVE_PARTS]);
+bool srv_derive_take_parts(const srv_record *record, hob_sha256 out[SRV_DERIVE_PARTS]);
 /* The inputs of a picture of one cook. */
-void srv_derive_picture_of(const srv_recipe *recipe, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
+void srv_derive_picture_of(const srv_record *record, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
 						   srv_thumbnail_input *out);
 /* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. A mapped file that is truncated
  * would kill the daemon. Any thread. */

@@ -14,13 +14,13 @@
 
 static const char *const part_names[SRV_DERIVE_PARTS] = {"meshes", "materials", "scene", "animations"};
 
-bool srv_derive_take_parts(const srv_recipe *recipe, hob_sha256 out[SRV_DERIVE_PARTS])
+bool srv_derive_take_parts(const srv_record *record, hob_sha256 out[SRV_DERIVE_PARTS])
 {
 	uint32_t found = 0;
-	for (uint32_t i = 0; i < recipe->output_count; i++)
+	for (uint32_t i = 0; i < record->output_count; i++)
 		for (uint32_t p = 0; p < SRV_DERIVE_PARTS; p++)
-			if (hob_str_equal(recipe->outputs[i].name, hob_str_of(part_names[p]))) {
-				out[p] = recipe->outputs[i].digest;
+			if (hob_str_equal(record->outputs[i].name, hob_str_of(part_names[p]))) {
+				out[p] = record->outputs[i].digest;
 				found |= 1u << p;
 			}
 	return (found & 7) == 7;
@@ -31,16 +31,16 @@ static bool is_none(const hob_sha256 *digest)
 	return hob_sha256_equal(digest, &(hob_sha256){{0}});
 }
 
-void srv_derive_picture_of(const srv_recipe *recipe, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
+void srv_derive_picture_of(const srv_record *record, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
 						   srv_thumbnail_input *out)
 {
 	*out = (srv_thumbnail_input){
 		.meshes = parts[0], .materials = parts[1], .scene = parts[2], .animations = parts[3], .size = size};
 	out->has_animations = !is_none(&parts[3]);
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		if (hob_str_starts(recipe->outputs[i].name, HOB_STR("textures/")) &&
+	for (uint32_t i = 0; i < record->output_count; i++)
+		if (hob_str_starts(record->outputs[i].name, HOB_STR("textures/")) &&
 			out->texture_count < SRV_THUMBNAIL_TEXTURES)
-			out->textures[out->texture_count++] = recipe->outputs[i].digest;
+			out->textures[out->texture_count++] = record->outputs[i].digest;
 }
 
 hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err)

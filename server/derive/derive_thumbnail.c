@@ -59,13 +59,13 @@ static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
-	srv_recipe recipe;
+	srv_record record;
 	hob_error error;
 	hob_sha256 parts[SRV_DERIVE_PARTS] = {{{0}}};
-	bool whole = a->served && srv_store_recipe(derive->host.store, a->served, &arena, &recipe, &error) &&
-				 srv_derive_take_parts(&recipe, parts);
+	bool whole = a->served && srv_store_record(derive->host.store, a->served, &arena, &record, &error) &&
+				 srv_derive_take_parts(&record, parts);
 	if (whole)
-		srv_derive_picture_of(&recipe, parts, size, out);
+		srv_derive_picture_of(&record, parts, size, out);
 	hob_arena_release(&arena);
 	return whole;
 }

@@ -2,8 +2,8 @@
  *
  * The states of an asset and what moves it from one to another: cook/asset.h.
  *
- * A job: digests of the source (and of what earlier recipes with this source needed) -> look-up -> either an
- * earlier recipe whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and
+ * A job: digests of the source (and of what earlier records with this source needed) -> look-up -> either an
+ * earlier record whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and
  * store -> publish. What changes meanwhile makes the asset dirty again and the job's result is still
  * published, because it is the complete cook of one complete version. Everything here runs on the loop's
  * thread; hashing, validating and blob writing run in libuv's pool on data that they own. */

@@ -4,7 +4,7 @@
 
 #include "engine_state.h"
 
-#include "../../core/recipe/recipe.h"
+#include "../../core/settings/cook_key.h"
 #include "../cook/asset.h"
 
 /* One input of an asset's newest record. */

@@ -30,7 +30,7 @@ struct engine_audit {
 	srv_engine *engine;
 	audit_state state;
 	uint32_t asset;
-	hob_sha256 recipe;
+	hob_sha256 record;
 	uint64_t quiet_since, jobs_seen, rev_seen;
 	hob_arena arena;
 	recorded *outputs; /* of the served outputs */
@@ -90,7 +90,7 @@ static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const 
 {
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = srv_view_find(view, hob_str_of(a->full));
-	bool current = served && hob_sha256_equal(&served->recipe, &a->shown.good);
+	bool current = served && hob_sha256_equal(&served->record, &a->shown.good);
 	uint32_t count = current ? served->output_count : 0;
 	audit->outputs = HOB_NEW(&audit->arena, recorded, count);
 	audit->output_count = 0;
@@ -114,7 +114,7 @@ static void go_on(void *user, const srv_fact *fact)
 	hob_ingredients ingredients;
 	hob_error error;
 	bool same =
-		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->shown.good, &audit->recipe);
+		srv_asset_is_alive(&a->life) && a->life.has_good && hob_sha256_equal(&a->shown.good, &audit->record);
 	if (!srv_engine_is_idle(engine) || !same || !srv_asset_is_current(engine, a) ||
 		!srv_asset_ingredients(engine, a, &audit->arena, &ingredients, &error)) {
 		finish(engine);
@@ -143,7 +143,7 @@ static void on_second(void *user, const srv_fact *fact)
 	if (id == HOB_NONE)
 		return;
 	audit->asset = id;
-	audit->recipe = srv_asset_at(engine, id)->shown.good;
+	audit->record = srv_asset_at(engine, id)->shown.good;
 	audit->state = AUDIT_WANTED;
 	hob_arena_init(&audit->arena, 64 << 20);
 	if (take_recorded(engine, audit, srv_asset_at(engine, id)))
@@ -185,7 +185,7 @@ static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome 
 {
 	struct engine_audit *audit = engine->audit;
 	if (outcome->cancelled || !srv_asset_is_alive(&a->life) || !a->life.has_good ||
-		!hob_sha256_equal(&a->shown.good, &audit->recipe))
+		!hob_sha256_equal(&a->shown.good, &audit->record))
 		return false;
 	for (uint32_t i = 0; outcome->has_result && i < outcome->result.dep_count; i++)
 		if (!same_input(engine, a, &outcome->result.deps[i], &audit->arena))
@@ -260,13 +260,13 @@ static void show(srv_engine *engine, const asset *a)
 static void keep_found(srv_engine *engine, hob_str found)
 {
 	struct engine_audit *audit = engine->audit;
-	srv_audit_row row = {audit->recipe, srv_engine_now_ms(), found};
+	srv_audit_row row = {audit->record, srv_engine_now_ms(), found};
 	hob_error error;
 	srv_engine_stored(engine, srv_store_put_audit(engine->store, &row, &error), &error);
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good ||
-			!hob_sha256_equal(&a->shown.good, &audit->recipe))
+			!hob_sha256_equal(&a->shown.good, &audit->record))
 			continue;
 		a->check.at_ms = a->check.turn_ms = row.at_ms;
 		hob_buf_clear(&a->check.found);

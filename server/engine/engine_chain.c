@@ -36,7 +36,7 @@ static void answer_if_over(passed_on *p)
 	free(p);
 }
 
-static void remember(srv_engine *engine, const srv_recipe *record, hob_str text)
+static void remember(srv_engine *engine, const srv_record *record, hob_str text)
 {
 	if (!engine->exchange->promises)
 		engine->exchange->promises = calloc(PROMISES_MAX, sizeof *engine->exchange->promises);
@@ -55,7 +55,7 @@ static void remember(srv_engine *engine, const srv_recipe *record, hob_str text)
 	engine->exchange->promised++;
 }
 
-static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
+static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t count, bool reached)
 {
 	(void)arena;
 	(void)reached;
@@ -118,7 +118,7 @@ typedef struct keeping {
 	srv_engine *engine;
 	promise *promise;
 	hob_arena arena;
-	srv_recipe record;
+	srv_record record;
 } keeping;
 
 static void keeping_free(keeping *k)
@@ -135,7 +135,7 @@ static void on_validated(void *user, bool ok, const char *author)
 	keeping *k = user;
 	hob_error error;
 	if (ok && !k->engine->closing) {
-		srv_engine_stored(k->engine, srv_store_put_recipe(k->engine->store, &k->record, &error), &error);
+		srv_engine_stored(k->engine, srv_store_put_record(k->engine->store, &k->record, &error), &error);
 	}
 	keeping_free(k);
 }

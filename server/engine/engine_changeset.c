@@ -174,7 +174,7 @@ static bool is_true(const engine_change *change)
 /* If the index could not be written, there is no record. The asset is then cooked again and published alone. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
-	return change->state == SRV_REMOVED || !srv_engine_has_lost_recipe(engine, change->a);
+	return change->state == SRV_REMOVED || !srv_engine_has_lost_record(engine, change->a);
 }
 
 static void cook_again(srv_engine *engine, asset *a)

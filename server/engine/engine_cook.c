@@ -86,19 +86,19 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
-bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe)
+bool srv_job_inputs_match(engine_job *job, const srv_record *record)
 {
-	return srv_kept_holds(recipe, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
+	return srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
 						  job);
 }
 
-static bool candidate_matches(engine_job *job, const srv_recipe *recipe)
+static bool candidate_matches(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
-	if (srv_engine_is_doubtful(engine, recipe) || !srv_job_inputs_match(job, recipe))
+	if (srv_engine_is_doubtful(engine, record) || !srv_job_inputs_match(job, record))
 		return false;
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		if (!srv_blob_exists(engine->store, &recipe->outputs[i].digest))
+	for (uint32_t i = 0; i < record->output_count; i++)
+		if (!srv_blob_exists(engine->store, &record->outputs[i].digest))
 			return false;
 	return true;
 }
@@ -123,12 +123,12 @@ static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 	return true;
 }
 
-void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
+void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	uint32_t *files = HOB_NEW(&job->arena, uint32_t, recipe->dep_count);
-	asset_input *inputs = calloc(recipe->dep_count + 1, sizeof *inputs);
+	uint32_t *files = HOB_NEW(&job->arena, uint32_t, record->dep_count);
+	asset_input *inputs = calloc(record->dep_count + 1, sizeof *inputs);
 	if (!files || !inputs) {
 		free(inputs);
 		return;
@@ -137,14 +137,14 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	hob_str changed = {0};
 	if (job->cook.changed_input > 0)
 		changed = srv_graph_at(engine->graph, job->cook.changed_input - 1)->path;
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		uint32_t file = srv_job_dep_file(job, recipe->deps[i].path);
+	for (uint32_t i = 0; i < record->dep_count; i++) {
+		uint32_t file = srv_job_dep_file(job, record->deps[i].path);
 		if (file == HOB_NONE) {
 			changed = job->earlier.blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
 			continue;
 		}
 		files[count] = file;
-		inputs[count++] = (asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
+		inputs[count++] = (asset_input){file, record->deps[i].missing, record->deps[i].digest};
 	}
 	/* The files that a cook uses are known only at its end, so nobody was told of changes since its start. */
 	for (uint32_t i = 0; i < count; i++) {
@@ -156,7 +156,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe)
 	a->last.inputs = inputs;
 	a->last.input_count = count;
 	a->last.known = true;
-	a->last.key = recipe->key;
+	a->last.key = record->key;
 	a->last.lookup = job->lookup;
 	a->last.source = job->source;
 	memset(a->last.ingredients, 0, sizeof a->last.ingredients);
@@ -277,10 +277,10 @@ static void find_candidates(engine_job *job)
 	srv_engine *engine = job->engine;
 	hob_error error;
 	job->earlier.blind = (hob_error){0};
-	bool found = srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->earlier.items,
+	bool found = srv_store_records(engine->store, &job->lookup, &job->arena, &job->earlier.items,
 								   &job->earlier.count, &error) ||
 				 (srv_engine_heal_index(engine) &&
-				  srv_store_recipes(engine->store, &job->lookup, &job->arena, &job->earlier.items,
+				  srv_store_records(engine->store, &job->lookup, &job->arena, &job->earlier.items,
 									&job->earlier.count, &error));
 	if (!found) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
@@ -333,43 +333,43 @@ void srv_job_lookup(engine_job *job)
 		srv_job_fail(job, &error);
 		return;
 	}
-	job->lookup = job->final_lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+	job->lookup = job->final_lookup = hob_cook_lookup(&job->source, &job->ingredients);
 	if (job->order.force)
 		step_cook(job);
 	else
 		find_candidates(job);
 }
 
-void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe)
+void srv_job_take_record(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	bool same = a->last.known && hob_sha256_equal(&a->last.key, &recipe->key) && a->shown.rev > 0;
+	bool same = a->last.known && hob_sha256_equal(&a->last.key, &record->key) && a->shown.rev > 0;
 	*(job->abroad.fetched ? &engine->counters.fetched : &engine->counters.hits) += 1;
 	if (same)
 		engine->counters.unchanged++;
 	else
-		engine->counters.saved_ns += recipe->cook_ns;
-	srv_job_remember_inputs(job, recipe);
+		engine->counters.saved_ns += record->cook_ns;
+	srv_job_remember_inputs(job, record);
 	if (srv_job_is_late(job)) {
 		srv_job_end(job);
 		return;
 	}
 	if (same)
-		srv_publish_same(job, recipe);
-	else if (recipe->error.len > 0)
-		srv_publish_bad(job, recipe, NULL);
+		srv_publish_same(job, record);
+	else if (record->error.len > 0)
+		srv_publish_bad(job, record, NULL);
 	else
-		srv_publish_good(job, recipe, true);
+		srv_publish_good(job, record, true);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
 		srv_job_go_on(job);
 		return;
 	}
 	srv_record_job(job,
-				   recipe->error.len > 0 ? "failed"
+				   record->error.len > 0 ? "failed"
 				   : job->abroad.fetched ? "fetched"
 										 : "hit",
-				   &recipe->key, NULL);
+				   &record->key, NULL);
 	srv_job_end(job);
 }
 
@@ -410,7 +410,7 @@ static void step_match(engine_job *job)
 {
 	for (uint32_t i = 0; i < job->earlier.count; i++)
 		if (candidate_matches(job, &job->earlier.items[i])) {
-			srv_job_take_recipe(job, &job->earlier.items[i]);
+			srv_job_take_record(job, &job->earlier.items[i]);
 			return;
 		}
 	if (!job->engine->exchange->upstream || job->twin.aside || !srv_engine_ask_upstream(job))
@@ -421,7 +421,7 @@ void srv_job_missed(engine_job *job)
 {
 	if (wants_preview(job)) {
 		job->ingredients.profile = HOB_PROFILE_PREVIEW;
-		job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+		job->lookup = hob_cook_lookup(&job->source, &job->ingredients);
 		find_candidates(job);
 		return;
 	}
@@ -584,7 +584,7 @@ static void preview_aside(engine_job *final)
 		return;
 	}
 	job->ingredients.profile = HOB_PROFILE_PREVIEW;
-	job->lookup = hob_recipe_lookup(&job->source, &job->ingredients);
+	job->lookup = hob_cook_lookup(&job->source, &job->ingredients);
 	find_candidates(job);
 }
 

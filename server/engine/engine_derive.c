@@ -50,11 +50,11 @@ static void added(void *user, uint32_t number, const hob_sha256 *key)
 	srv_engine *engine = user;
 	asset *a = srv_asset_at(engine, number);
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	srv_recipe recipe;
+	srv_record record;
 	hob_error error;
 	if (a->changeset.held == 0 && a->life.has_good && hob_sha256_equal(&a->shown.good, key) &&
-		srv_store_recipe(engine->store, key, &engine->scratch, &recipe, &error))
-		srv_publish_view_of(engine, a, &recipe);
+		srv_store_record(engine->store, key, &engine->scratch, &record, &error))
+		srv_publish_view_of(engine, a, &record);
 	hob_arena_restore(&engine->scratch, mark);
 	srv_engine_show(engine);
 }

@@ -23,7 +23,7 @@ bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);
 bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
-void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe); /* sends what was cooked here */
+void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends what was cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 
 /* engine_farm.c: leases, between the cache's miss and the worker. srv_engine_claim wants a farm. */
@@ -35,10 +35,10 @@ uint32_t srv_engine_left_to_others(const srv_engine *engine);
 void srv_engine_end_claim(engine_job *job); /* before it is freed */
 void srv_engine_close_claims(srv_engine *engine);
 
-/* engine_action.c */
-void srv_engine_tell_action(srv_engine *engine, srv_control *control);
-void srv_engine_tell_actions(srv_engine *engine, srv_control *control);
-void srv_engine_take_action(srv_engine *engine, srv_control *control);
+/* engine_record.c */
+void srv_engine_answer_record(srv_engine *engine, srv_control *control);
+void srv_engine_answer_records(srv_engine *engine, srv_control *control);
+void srv_engine_take_record(srv_engine *engine, srv_control *control);
 
 /* engine_chain.c: passes questions of other caches on to the upstream */
 /* Asks for `lookups`, appends the records to `body`, and answers. Takes ownership of *body. */

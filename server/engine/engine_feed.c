@@ -48,7 +48,7 @@ static void note_activity(srv_engine *engine, const srv_job_row *row)
 	srv_activity_note(engine->jobs->activity, &job);
 }
 
-void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error)
+void srv_record_job(engine_job *job, const char *result, const hob_sha256 *record, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -72,8 +72,8 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recip
 					   .started_at_ms = job->cook.started_at_ms,
 					   .finished_at_ms = srv_engine_now_ms(),
 					   .error = hob_buf_str(&text)};
-	if (recipe)
-		row.recipe = *recipe;
+	if (record)
+		row.record = *record;
 	if (job->cook.outcome) {
 		row.cook_ns = job->cook.outcome->cook_ns;
 		row.peak_bytes = job->cook.outcome->peak_bytes;

@@ -19,7 +19,7 @@ static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
 	const srv_result *result = &job->cook.outcome->result;
-	job->cook.outputs = HOB_NEW(&job->arena, srv_recipe_output, result->output_count);
+	job->cook.outputs = HOB_NEW(&job->arena, srv_record_output, result->output_count);
 	if (!srv_check_outputs(result, &job->cook.error))
 		return;
 	if (!job->cook.outputs) {
@@ -28,7 +28,7 @@ static void store_work(uv_work_t *work)
 	}
 	for (uint32_t i = 0; i < result->output_count && !atomic_load(&job->engine->closing); i++) {
 		const hob_cook_output *output = &result->outputs[i];
-		srv_recipe_output *kept = &job->cook.outputs[i];
+		srv_record_output *kept = &job->cook.outputs[i];
 		kept->name = output->name;
 		kept->size = output->bytes.size;
 		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->cook.error))
@@ -37,26 +37,26 @@ static void store_work(uv_work_t *work)
 	}
 }
 
-static void make_key(engine_job *job, srv_recipe *recipe)
+static void make_key(engine_job *job, srv_record *record)
 {
 	hob_error error;
-	recipe->lookup = job->lookup;
-	recipe->source = job->source;
-	if (!srv_kept_key(&job->arena, recipe, &recipe->key, &error))
+	record->lookup = job->lookup;
+	record->source = job->source;
+	if (!srv_kept_key(&job->arena, record, &record->key, &error))
 		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
 }
 
-static void keep_recipe(engine_job *job, srv_recipe *recipe)
+static void keep_record(engine_job *job, srv_record *record)
 {
 	hob_error error;
-	recipe->ingredients =
+	record->ingredients =
 		hob_arena_str(&job->arena, srv_engine_ingredients_text(job->engine, &job->ingredients));
-	recipe->cooked_at_ms = srv_engine_now_ms();
-	recipe->cook_ns = job->cook.outcome->cook_ns;
-	recipe->peak_bytes = job->cook.outcome->peak_bytes;
+	record->cooked_at_ms = srv_engine_now_ms();
+	record->cook_ns = job->cook.outcome->cook_ns;
+	record->peak_bytes = job->cook.outcome->peak_bytes;
 	bool kept =
-		srv_store_put_recipe(job->engine->store, recipe, &error) ||
-		(srv_engine_heal_index(job->engine) && srv_store_put_recipe(job->engine->store, recipe, &error));
+		srv_store_put_record(job->engine->store, record, &error) ||
+		(srv_engine_heal_index(job->engine) && srv_store_put_record(job->engine->store, record, &error));
 	srv_engine_stored(job->engine, kept, &error);
 }
 
@@ -65,28 +65,28 @@ static void finish_good(engine_job *job)
 	srv_engine *engine = job->engine;
 	const srv_result *result = &job->cook.outcome->result;
 	asset *a = srv_asset_at(engine, job->asset);
-	srv_recipe recipe = {.warnings = result->stats.warnings,
+	srv_record record = {.warnings = result->stats.warnings,
 						 .outputs = job->cook.outputs,
 						 .output_count = job->cook.output_count};
 	if (result->uses_name)
-		recipe.file_name = hob_path_name(hob_str_of(a->path));
-	recipe.deps = srv_kept_deps(&job->arena, hob_str_of(a->path), result, &recipe.dep_count);
-	make_key(job, &recipe);
+		record.file_name = hob_path_name(hob_str_of(a->path));
+	record.deps = srv_kept_deps(&job->arena, hob_str_of(a->path), result, &record.dep_count);
+	make_key(job, &record);
 	hob_buf stats = {0};
 	srv_kept_stats(result, &stats);
-	recipe.stats = hob_buf_str(&stats);
-	keep_recipe(job, &recipe);
+	record.stats = hob_buf_str(&stats);
+	keep_record(job, &record);
 	if (job->ingredients.profile == HOB_PROFILE_PREVIEW)
 		engine->counters.previewed++;
 	else
 		engine->counters.cooked++;
 	engine->counters.cook_ns += job->cook.outcome->cook_ns;
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
-		srv_engine_give_upstream(job, &recipe);
-	srv_job_remember_inputs(job, &recipe);
+		srv_engine_give_upstream(job, &record);
+	srv_job_remember_inputs(job, &record);
 	bool late = srv_job_is_late(job);
 	if (!late)
-		srv_publish_good(job, &recipe, false);
+		srv_publish_good(job, &record, false);
 	hob_buf_release(&stats);
 	if (late) {
 		srv_job_end(job);
@@ -96,24 +96,24 @@ static void finish_good(engine_job *job)
 		srv_job_go_on(job);
 		return;
 	}
-	srv_record_job(job, "cooked", &recipe.key, NULL);
+	srv_record_job(job, "cooked", &record.key, NULL);
 	srv_job_end(job);
 }
 
 /* shared: only failures that do not depend on this machine's programs, time or memory are sent to others. */
-static void end_failed(engine_job *job, srv_recipe *recipe, bool shared)
+static void end_failed(engine_job *job, srv_record *record, bool shared)
 {
 	hob_buf error = {0};
-	make_key(job, recipe);
+	make_key(job, record);
 	srv_error_json(&job->cook.error, "cook", &error);
-	recipe->error = hob_buf_str(&error);
-	srv_engine_put_limits(job, recipe);
-	keep_recipe(job, recipe);
-	if (shared && job->engine->exchange->upstream && recipe->stats.len == 0)
-		srv_engine_give_upstream(job, recipe);
-	srv_job_remember_inputs(job, recipe);
-	srv_publish_bad(job, recipe, &job->cook.error);
-	srv_record_job(job, "failed", &recipe->key, &job->cook.error);
+	record->error = hob_buf_str(&error);
+	srv_engine_put_limits(job, record);
+	keep_record(job, record);
+	if (shared && job->engine->exchange->upstream && record->stats.len == 0)
+		srv_engine_give_upstream(job, record);
+	srv_job_remember_inputs(job, record);
+	srv_publish_bad(job, record, &job->cook.error);
+	srv_record_job(job, "failed", &record->key, &job->cook.error);
 	hob_buf_release(&error);
 	srv_job_end(job);
 }
@@ -125,9 +125,9 @@ static void finish_crash(engine_job *job)
 	asset *a = srv_asset_at(engine, job->asset);
 	const srv_outcome *outcome = job->cook.outcome;
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
-	srv_recipe recipe = {0};
-	recipe.deps = HOB_NEW(&job->arena, srv_recipe_dep, outcome->touched_count);
-	for (uint32_t i = 0; recipe.deps && i < outcome->touched_count; i++) {
+	srv_record record = {0};
+	record.deps = HOB_NEW(&job->arena, srv_record_dep, outcome->touched_count);
+	for (uint32_t i = 0; record.deps && i < outcome->touched_count; i++) {
 		if (hob_str_equal(outcome->touched[i], hob_str_of(a->path)))
 			continue;
 		hob_str relative = hob_path_relative(&job->arena, dir, outcome->touched[i]);
@@ -135,9 +135,9 @@ static void finish_crash(engine_job *job)
 		if (file == HOB_NONE)
 			continue;
 		const srv_file *f = srv_graph_at(engine->graph, file);
-		recipe.deps[recipe.dep_count++] = (srv_recipe_dep){relative, !f->exists, f->digest};
+		record.deps[record.dep_count++] = (srv_record_dep){relative, !f->exists, f->digest};
 	}
-	end_failed(job, &recipe, false);
+	end_failed(job, &record, false);
 }
 
 static void step_crashed(engine_job *job)
@@ -160,12 +160,12 @@ static void finish_failed(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	const srv_result *result = &job->cook.outcome->result;
-	srv_recipe recipe = {0};
-	recipe.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path), result,
-								&recipe.dep_count);
+	srv_record record = {0};
+	record.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path), result,
+								&record.dep_count);
 	bool skipped = job->cook.error.code == HOB_ERR_SKIPPED;
 	engine->counters.failed += !skipped;
-	end_failed(job, &recipe, engine->options.farm && !skipped);
+	end_failed(job, &record, engine->options.farm && !skipped);
 }
 
 static void retry(engine_job *job)

@@ -29,17 +29,17 @@ static void store_assets(srv_engine *engine)
 /* The record `good` is readable; whole: all of its blobs exist as well. */
 static bool has_record(srv_engine *engine, const asset *a, bool whole)
 {
-	srv_recipe recipe;
+	srv_record record;
 	hob_error error;
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = srv_store_recipe(engine->store, &a->shown.good, &engine->scratch, &recipe, &error);
-	for (uint32_t i = 0; found && whole && i < recipe.output_count; i++)
-		found = srv_blob_exists(engine->store, &recipe.outputs[i].digest);
+	bool found = srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error);
+	for (uint32_t i = 0; found && whole && i < record.output_count; i++)
+		found = srv_blob_exists(engine->store, &record.outputs[i].digest);
 	hob_arena_restore(&engine->scratch, mark);
 	return found;
 }
 
-bool srv_engine_has_lost_recipe(srv_engine *engine, const asset *a)
+bool srv_engine_has_lost_record(srv_engine *engine, const asset *a)
 {
 	return a->life.has_good && !has_record(engine, a, false);
 }

@@ -78,7 +78,7 @@ static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *
 	const known_ingredients *known = print_ingredients(engine, ingredients);
 	if (memcmp(known->hash, a->last.ingredients, sizeof a->last.ingredients) == 0)
 		return hob_sha256_equal(source, &a->last.source);
-	hob_sha256 lookup = hob_recipe_lookup(source, ingredients);
+	hob_sha256 lookup = hob_cook_lookup(source, ingredients);
 	return hob_sha256_equal(&lookup, &a->last.lookup);
 }
 

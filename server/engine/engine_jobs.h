@@ -44,7 +44,7 @@ typedef struct job_hashing {
 
 /* Results with the job's look-up, from this cache or from another. */
 typedef struct job_earlier {
-	srv_recipe *items;
+	srv_record *items;
 	uint32_t count;
 	hob_error blind; /* why srv_job_dep_file could not check a file */
 } job_earlier;
@@ -56,7 +56,7 @@ typedef struct job_abroad {
 	bool given;					/* or to be: a lease ends with that */
 	uint32_t seen;				/* number of records in the newest answer */
 	hob_arena found;			/* their memory */
-	srv_recipe *wanted;			/* the record whose blobs are being fetched */
+	srv_record *wanted;			/* the record whose blobs are being fetched */
 	char author[SRV_FARM_NAME]; /* the machine of a farm that cooked it; "": unknown */
 } job_abroad;
 
@@ -78,7 +78,7 @@ typedef struct job_cook {
 	uint64_t tick; /* srv_graph_now when the worker began */
 	srv_outcome *outcome;
 	hob_error error;
-	srv_recipe_output *outputs;
+	srv_record_output *outputs;
 	uint32_t output_count;
 	uint32_t met; /* number of dependencies that srv_job_each_dep has gone through */
 	bool (*look)(engine_job *job, const srv_dep *dep);
@@ -169,7 +169,7 @@ bool srv_job_begin(srv_engine *engine, uint32_t id,
 void srv_job_lookup(engine_job *job);
 /* Ends it with a failure that is kept under no key. */
 void srv_job_fail(engine_job *job, const hob_error *error);
-void srv_job_remember_inputs(engine_job *job, const srv_recipe *recipe);
+void srv_job_remember_inputs(engine_job *job, const srv_record *record);
 /* Calls `look` for what the worker says that it read, over several turns, until it returns false; then calls `then`. */
 void srv_job_each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep),
 					  void (*then)(engine_job *job));
@@ -192,10 +192,10 @@ void srv_job_show_soon(engine_job *job);
 void srv_engine_feed_workers(srv_engine *engine);
 /* Makes the digests of all inputs of the job's candidates, then calls `next`. False: the job has failed. */
 bool srv_job_hash_inputs(engine_job *job, void (*next)(engine_job *job));
-bool srv_job_inputs_match(engine_job *job, const srv_recipe *recipe); /* by the digests that are known now */
+bool srv_job_inputs_match(engine_job *job, const srv_record *record); /* by the digests that are known now */
 bool srv_job_join_twin(engine_job *job); /* a copy has the same cook under way: waits for that */
 void srv_job_missed(engine_job *job);	 /* no record fits: looks for a preview, or cooks */
-void srv_job_take_recipe(engine_job *job, const srv_recipe *recipe);
+void srv_job_take_record(engine_job *job, const srv_record *record);
 
 /* engine_finish.c: from the worker's answer to what is published */
 void srv_job_cooked(void *job, srv_outcome *outcome);
@@ -239,12 +239,12 @@ void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int
 
 /* engine_limits.c */
 /* Notes the limits under which a cook died or ran out of time or memory. */
-void srv_engine_put_limits(engine_job *job, srv_recipe *recipe);
+void srv_engine_put_limits(engine_job *job, srv_record *record);
 /* True if those limits have changed or a day has passed: the failure no longer counts. Also of a result that lacks the levels for
  * which there was no memory, if the limit is higher now. */
-bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe);
-/* recipe: the asset's newest failure; NULL: it has none. */
-void srv_engine_doubt_at(asset *a, const srv_recipe *recipe);
+bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record);
+/* record: the asset's newest failure; NULL: it has none. */
+void srv_engine_doubt_at(asset *a, const srv_record *record);
 void srv_engine_look_at_machine(srv_engine *engine);
 /* Once a second: tries assets again whose failure no longer counts. */
 void srv_engine_doubt(srv_engine *engine);

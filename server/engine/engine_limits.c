@@ -20,13 +20,13 @@ static uint32_t source_mib(const srv_engine *engine)
 	return (uint32_t)(engine->options.source_limit >> 20);
 }
 
-void srv_engine_put_limits(engine_job *job, srv_recipe *recipe)
+void srv_engine_put_limits(engine_job *job, srv_record *record)
 {
 	const srv_engine *engine = job->engine;
 	bool died = !job->cook.outcome->has_result;
 	if (died || job->cook.error.code == HOB_ERR_TIMEOUT || job->cook.error.code == HOB_ERR_MEMORY ||
 		job->cook.error.code == HOB_ERR_LIMIT)
-		recipe->stats = hob_arena_printf(&job->arena,
+		record->stats = hob_arena_printf(&job->arena,
 										 "{\"timeout_ms\":%u,\"memory_mib\":%u,\"source_mib\":%u,\"sandbox\":"
 										 "%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
 										 engine->options.timeout_ms, memory_mib(engine), source_mib(engine),
@@ -45,14 +45,14 @@ static bool has_more(const cJSON *then, const char *name, uint32_t now)
 	return !cJSON_IsNumber(number) || number->valuedouble < now;
 }
 
-bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
+bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record)
 {
-	if (recipe->error.len == 0)
-		return srv_kept_short_mib(recipe) > 0 && srv_kept_short_mib(recipe) < memory_mib(engine);
-	if (recipe->stats.len == 0)
+	if (record->error.len == 0)
+		return srv_kept_short_mib(record) > 0 && srv_kept_short_mib(record) < memory_mib(engine);
+	if (record->stats.len == 0)
 		return false;
-	int64_t age = srv_engine_now_ms() - recipe->cooked_at_ms;
-	cJSON *then = cJSON_ParseWithLength(recipe->stats.data, recipe->stats.len);
+	int64_t age = srv_engine_now_ms() - record->cooked_at_ms;
+	cJSON *then = cJSON_ParseWithLength(record->stats.data, record->stats.len);
 	bool other = age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
 				 has_more(then, "memory_mib", memory_mib(engine)) ||
 				 has_more(then, "source_mib", source_mib(engine)) ||
@@ -63,10 +63,10 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_recipe *recipe)
 	return other;
 }
 
-void srv_engine_doubt_at(asset *a, const srv_recipe *recipe)
+void srv_engine_doubt_at(asset *a, const srv_record *record)
 {
-	bool observed = recipe && recipe->error.len > 0 && recipe->stats.len > 0;
-	a->last.doubt_at_ms = observed ? recipe->cooked_at_ms + DAY_MS : 0;
+	bool observed = record && record->error.len > 0 && record->stats.len > 0;
+	a->last.doubt_at_ms = observed ? record->cooked_at_ms + DAY_MS : 0;
 }
 
 void srv_engine_look_at_machine(srv_engine *engine)

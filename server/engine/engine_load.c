@@ -34,7 +34,7 @@ static void load_audit(void *user, const srv_audit_row *row)
 {
 	loader *load = user;
 	bool fresh;
-	kept_audit *kept = srv_digest_map_put(&load->audits, &row->recipe, &fresh);
+	kept_audit *kept = srv_digest_map_put(&load->audits, &row->record, &fresh);
 	if (kept)
 		*kept = (kept_audit){row->at_ms, hob_arena_str(&load->arena, row->found)};
 }
@@ -83,30 +83,30 @@ static bool is_zero(const hob_sha256 *digest)
 	return hob_sha256_equal(digest, &zero);
 }
 
-static void load_inputs(srv_engine *engine, uint32_t id, const srv_recipe *recipe, hob_arena *arena)
+static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *record, hob_arena *arena)
 {
 	asset *a = srv_asset_at(engine, id);
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
-	uint32_t *files = HOB_NEW(arena, uint32_t, recipe->dep_count);
-	a->last.inputs = calloc(recipe->dep_count ? recipe->dep_count : 1, sizeof *a->last.inputs);
-	for (uint32_t i = 0; files && a->last.inputs && i < recipe->dep_count; i++) {
+	uint32_t *files = HOB_NEW(arena, uint32_t, record->dep_count);
+	a->last.inputs = calloc(record->dep_count ? record->dep_count : 1, sizeof *a->last.inputs);
+	for (uint32_t i = 0; files && a->last.inputs && i < record->dep_count; i++) {
 		hob_str path;
-		if (!hob_path_join(arena, dir, recipe->deps[i].path, &path, NULL))
+		if (!hob_path_join(arena, dir, record->deps[i].path, &path, NULL))
 			continue;
 		uint32_t file = srv_graph_file(engine->graph, a->root, path);
 		if (file == HOB_NONE)
 			continue;
 		files[a->last.input_count] = file;
 		a->last.inputs[a->last.input_count++] =
-			(asset_input){file, recipe->deps[i].missing, recipe->deps[i].digest};
+			(asset_input){file, record->deps[i].missing, record->deps[i].digest};
 	}
 	a->last.known = files && srv_graph_set_deps(engine->graph, id, files, a->last.input_count);
 }
 
 /* Most assets have the ingredients of the asset before them. */
-static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
+static bool is_preview(loader *load, const srv_record *record, uint64_t hash[2])
 {
-	hob_str text = recipe->ingredients;
+	hob_str text = record->ingredients;
 	if (load->placed && text.data == load->text.data && text.len == load->text.len) {
 		memcpy(hash, load->printed, sizeof load->printed);
 		return load->preview;
@@ -115,7 +115,7 @@ static bool is_preview(loader *load, const srv_recipe *recipe, uint64_t hash[2])
 	hob_fast_hash((hob_bytes){(const uint8_t *)text.data, text.len}, hash);
 	if (memcmp(hash, load->printed, sizeof load->printed) != 0) {
 		memcpy(load->printed, hash, sizeof load->printed);
-		load->preview = hob_ingredients_profile(recipe->ingredients) == HOB_PROFILE_PREVIEW;
+		load->preview = hob_ingredients_profile(record->ingredients) == HOB_PROFILE_PREVIEW;
 	}
 	return load->preview;
 }
@@ -133,7 +133,7 @@ static srv_asset_error error_of(const srv_asset_row *row)
 }
 
 /* good, last: the records that the row names, or NULL if there are none. whole: the blobs of `good` exist. */
-static void load_asset(loader *load, uint32_t number, const srv_recipe *good, const srv_recipe *last,
+static void load_asset(loader *load, uint32_t number, const srv_record *good, const srv_record *last,
 					   bool whole)
 {
 	srv_engine *engine = load->engine;
@@ -179,30 +179,30 @@ static void load_asset(loader *load, uint32_t number, const srv_recipe *good, co
 	for (uint32_t i = 0; i < outputs && !whole; i++)
 		if (!srv_blob_known(engine->store, &good->outputs[i].digest))
 			a->last.known = false;
-	srv_publish_view_of(engine, a, good ? good : &(srv_recipe){0});
+	srv_publish_view_of(engine, a, good ? good : &(srv_record){0});
 	hob_arena_restore(&load->scratch, mark);
 }
 
 /* Rows whose served record is also the newest: nearly all of them. */
-static void load_current(void *user, const srv_recipe *recipe)
+static void load_current(void *user, const srv_record *record)
 {
 	loader *load = user;
-	const uint32_t *first = srv_digest_map_find(&load->rows_of, &recipe->key);
+	const uint32_t *first = srv_digest_map_find(&load->rows_of, &record->key);
 	for (uint32_t i = first ? *first : HOB_NONE; i != HOB_NONE; i = load->next[i])
-		load_asset(load, i, recipe, recipe, false);
+		load_asset(load, i, record, record, false);
 }
 
 static void load_other(loader *load, uint32_t number)
 {
 	srv_engine *engine = load->engine;
 	const srv_asset_row *row = &load->rows[number];
-	srv_recipe good, last;
+	srv_record good, last;
 	hob_error error;
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	bool has_good =
-		!is_zero(&row->good) && srv_store_recipe(engine->store, &row->good, &load->scratch, &good, &error);
+		!is_zero(&row->good) && srv_store_record(engine->store, &row->good, &load->scratch, &good, &error);
 	bool has_last =
-		!is_zero(&row->last) && srv_store_recipe(engine->store, &row->last, &load->scratch, &last, &error);
+		!is_zero(&row->last) && srv_store_record(engine->store, &row->last, &load->scratch, &last, &error);
 	load_asset(load, number, has_good ? &good : NULL, has_last ? &last : NULL, false);
 	hob_arena_restore(&load->scratch, mark);
 }
@@ -212,13 +212,13 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 {
 	srv_store *store = load->engine->store;
 	const srv_asset_row *row = &load->rows[number];
-	srv_recipe good, last;
+	srv_record good, last;
 	bool whole = false, other = row->last_place != row->good_place, unused;
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	bool ok = (!row->good_place ||
-			   srv_store_recipe_at(store, row->good_place, &load->scratch, &good, &whole, err)) &&
+			   srv_store_record_at(store, row->good_place, &load->scratch, &good, &whole, err)) &&
 			  (!row->last_place || !other ||
-			   srv_store_recipe_at(store, row->last_place, &load->scratch, &last, &unused, err));
+			   srv_store_record_at(store, row->last_place, &load->scratch, &last, &unused, err));
 	if (ok)
 		load_asset(load, number, row->good_place ? &good : NULL,
 				   !row->last_place ? NULL
@@ -284,8 +284,8 @@ static bool load_assets(loader *load, hob_error *err)
 	if (!srv_store_each_asset(engine->store, collect_asset, load, err) || !add_assets(load, err))
 		return false;
 	srv_store_measure(engine->store, &usage);
-	if (usage.recipe_count / MOST_OF_THE_PAST <= load->count &&
-		!srv_store_each_recipe(engine->store, load_current, load, err))
+	if (usage.record_count / MOST_OF_THE_PAST <= load->count &&
+		!srv_store_each_record(engine->store, load_current, load, err))
 		return false;
 	for (uint32_t i = 0; i < load->count; i++)
 		if (load->assets[i] != HOB_NONE)
@@ -305,7 +305,7 @@ static void forget_loaded(srv_engine *engine)
 		a->check.at_ms = 0;
 		hob_buf_clear(&a->check.found);
 		hob_buf_clear(&a->error);
-		srv_publish_view_of(engine, a, &(srv_recipe){0});
+		srv_publish_view_of(engine, a, &(srv_record){0});
 	}
 }
 

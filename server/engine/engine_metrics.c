@@ -226,7 +226,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	hob_json_put_u64(out, "evicted_bytes", usage.evicted_bytes);
 	hob_json_put_u64(out, "damaged_blobs", usage.damaged_blobs);
 	hob_json_put_u64(out, "oldest_idle_s", usage.oldest_idle_s);
-	hob_json_put_u64(out, "recipes", usage.recipe_count);
+	hob_json_put_u64(out, "records", usage.record_count);
 	hob_json_put_u64(out, "parts", usage.part_count);
 	hob_json_close(out, '}');
 	srv_engine_put_upstream(engine, out);

@@ -31,16 +31,16 @@ void srv_engine_store_asset(srv_engine *engine, asset *a)
 	srv_engine_stored(engine, srv_store_put_asset(engine->store, &row, &error), &error);
 }
 
-static void put_outputs(const srv_recipe *recipe, hob_buf *out)
+static void put_outputs(const srv_record *record, hob_buf *out)
 {
 	hob_buf_put_str(out, HOB_STR(",\"outputs\":["));
-	for (uint32_t i = 0; i < recipe->output_count; i++) {
+	for (uint32_t i = 0; i < record->output_count; i++) {
 		char digest[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&recipe->outputs[i].digest, digest);
+		hob_sha256_text(&record->outputs[i].digest, digest);
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"name\":") : HOB_STR("{\"name\":"));
-		hob_buf_put_json(out, recipe->outputs[i].name);
+		hob_buf_put_json(out, record->outputs[i].name);
 		hob_buf_printf(out, ",\"hash\":\"%s\",\"size\":%llu}", digest,
-					   (unsigned long long)recipe->outputs[i].size);
+					   (unsigned long long)record->outputs[i].size);
 	}
 	hob_buf_put(out, "]", 1);
 }
@@ -72,8 +72,8 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	srv_engine_store_asset(engine, a);
 	a->shown.any = a->life.has_good;
 	a->shown.served = a->shown.good;
-	if (change->recipe)
-		srv_publish_view_of(engine, a, change->recipe);
+	if (change->record)
+		srv_publish_view_of(engine, a, change->record);
 	else
 		srv_publish_view(engine, a);
 	engine->counters.changes.published++;
@@ -163,17 +163,17 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 }
 
 static void publish_event(srv_engine *engine, asset *a, const engine_job *job, const char *kind,
-						  const srv_recipe *recipe, bool hit, hob_str reasons)
+						  const srv_record *record, bool hit, hob_str reasons)
 {
 	hob_buf tail = {0};
 	put_change_head(engine, a, kind, &tail);
-	bool good = recipe && recipe->error.len == 0;
+	bool good = record && record->error.len == 0;
 	if (good) {
 		char key[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&recipe->key, key);
+		hob_sha256_text(&record->key, key);
 		hob_buf_printf(&tail, ",\"key\":\"%s\"", key);
-		put_outputs(recipe, &tail);
-		hob_buf_printf(&tail, ",\"cook_ms\":%.3f,\"cached\":%s", (double)recipe->cook_ns / 1e6,
+		put_outputs(record, &tail);
+		hob_buf_printf(&tail, ",\"cook_ms\":%.3f,\"cached\":%s", (double)record->cook_ns / 1e6,
 					   hit ? "true" : "false");
 	}
 	if (a->error.size > 0) {
@@ -185,7 +185,7 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 	hob_buf_put_str(&tail, HOB_STR("]}"));
 	srv_state state = srv_asset_public(&a->life);
 	if (!srv_engine_hold(engine, a, job, state, &tail))
-		srv_publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? recipe : NULL}, 1);
+		srv_publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL}, 1);
 	hob_buf_release(&tail);
 }
 
@@ -218,57 +218,57 @@ static void told_clients(const srv_engine *engine, char out[32])
 		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
 }
 
-void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit)
+void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	bool recovered = a->error.size > 0, skipped = srv_asset_is_skipped(a);
-	bool other = !a->life.has_good || !hob_sha256_equal(&a->shown.good, &recipe->key);
+	bool other = !a->life.has_good || !hob_sha256_equal(&a->shown.good, &record->key);
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
-	a->shown.good = recipe->key;
+	a->shown.good = record->key;
 	if (!hit || other)
 		srv_facts_tell(&engine->facts,
 					   &(srv_fact){.kind = SRV_FACT_ASSET_GOOD, .asset = a->id, .fresh = !hit});
 	if (!a->life.good_is_preview) {
-		a->cost.final_ns = recipe->cook_ns;
-		a->cost.peak_bytes = recipe->peak_bytes;
+		a->cost.final_ns = record->cook_ns;
+		a->cost.peak_bytes = record->peak_bytes;
 	}
-	a->shown.cooked_at_ms = recipe->cooked_at_ms;
+	a->shown.cooked_at_ms = record->cooked_at_ms;
 	hob_buf_clear(&a->error);
 	srv_engine_doubt_at(a, NULL);
 	if (!hit && srv_engine_ill(engine, ENGINE_HEALTH_DISK))
 		srv_engine_set_health(engine, ENGINE_HEALTH_DISK, NULL);
 	if (skipped)
 		srv_engine_show_skipped(engine, a->root);
-	publish_event(engine, a, job, recovered ? "recovered" : "cooked", recipe, hit,
+	publish_event(engine, a, job, recovered ? "recovered" : "cooked", record, hit,
 				  hob_buf_str(&job->order.why));
 	char time[32], size[32], told[32];
 	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		bytes += recipe->outputs[i].size;
+	for (uint32_t i = 0; i < record->output_count; i++)
+		bytes += record->outputs[i].size;
 	told_clients(engine, told);
 	if (hit)
 		srv_log(SRV_LOG_INFO, job->abroad.fetched ? "fetched" : "reused", "%s  from the %s  %s%s", a->full,
 				job->abroad.fetched ? "upstream" : "cache", srv_text_bytes(bytes, size), told);
 	else
 		srv_log(SRV_LOG_INFO, a->life.good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
-				srv_text_duration(recipe->cook_ns, time), srv_text_bytes(bytes, size), told);
+				srv_text_duration(record->cook_ns, time), srv_text_bytes(bytes, size), told);
 	if (!a->life.good_is_preview)
-		log_warnings(job, a, recipe->warnings);
+		log_warnings(job, a, record->warnings);
 }
 
 /* Reads the JSON of a known failure. */
-static bool is_crash(const srv_recipe *recipe, const hob_error *error)
+static bool is_crash(const srv_record *record, const hob_error *error)
 {
 	return error ? error->code == HOB_ERR_CRASHED
-				 : hob_str_find(recipe->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
+				 : hob_str_find(record->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
 /* A full disk, a missing permission, a file that keeps changing: no event tells when it is over, so the asset is tried again
  * after a pause. */
-static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error, bool by_other)
+static srv_asset_error classify(const srv_record *record, const hob_error *error, bool by_other)
 {
 	hob_err_code code = error ? error->code : HOB_ERR_OK;
 	if (code == HOB_ERR_NO_WORKER)
@@ -279,21 +279,21 @@ static srv_asset_error classify(const srv_recipe *recipe, const hob_error *error
 		return SRV_ASSET_INTERRUPTED;
 	if (code == HOB_ERR_IO || code == HOB_ERR_CHANGED)
 		return SRV_ASSET_TRANSIENT;
-	return is_crash(recipe, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
+	return is_crash(record, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
-void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error)
+void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	hob_buf text = {0};
 	bool was_skipped = srv_asset_is_skipped(a);
 	if (error)
-		srv_error_json(error, recipe || job->cook.outcome ? "cook" : "prepare", &text);
+		srv_error_json(error, record || job->cook.outcome ? "cook" : "prepare", &text);
 	hob_buf_clear(&a->error);
-	srv_error_of_asset(error ? hob_buf_str(&text) : recipe->error, hob_str_of(a->path), &a->error);
+	srv_error_of_asset(error ? hob_buf_str(&text) : record->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	srv_asset_error class = classify(recipe, error, recipe && srv_engine_blame(engine, a));
+	srv_asset_error class = classify(record, error, record && srv_engine_blame(engine, a));
 	bool passing = class >= SRV_ASSET_TRANSIENT;
 	if (class == SRV_ASSET_NO_ROOM)
 		srv_engine_set_health(engine, ENGINE_HEALTH_DISK, error);
@@ -301,13 +301,13 @@ void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error 
 					 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
 									   .error = class,
 									   .lost_ms = job->cook.outcome ? job->cook.outcome->lost_ms : 0,
-									   .kept = recipe != NULL});
+									   .kept = record != NULL});
 	bool skipped = srv_asset_is_skipped(a);
-	publish_event(engine, a, job, skipped ? "skipped" : "failed", recipe, false,
+	publish_event(engine, a, job, skipped ? "skipped" : "failed", record, false,
 				  hob_buf_str(&job->order.why));
 	if (skipped || was_skipped)
 		srv_engine_show_skipped(engine, a->root);
-	srv_engine_doubt_at(a, recipe);
+	srv_engine_doubt_at(a, record);
 	srv_engine_tell(engine, SRV_FACT_ASSET_FAILED, a->id);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
@@ -354,7 +354,7 @@ static bool is_news(const asset *a)
 													   !hob_sha256_equal(&a->shown.served, &a->shown.good));
 }
 
-void srv_publish_same(engine_job *job, const srv_recipe *recipe)
+void srv_publish_same(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -365,7 +365,7 @@ void srv_publish_same(engine_job *job, const srv_recipe *recipe)
 	if (a->shown.told == SRV_MISSING)
 		srv_publish_states(engine, &job->asset, 1, "returned");
 	else if (is_news(a))
-		publish_event(engine, a, job, "cooked", recipe, true, hob_buf_str(&job->order.why));
+		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->order.why));
 }
 
 void srv_publish_removed(srv_engine *engine, asset *a)

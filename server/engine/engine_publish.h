@@ -20,7 +20,7 @@ typedef struct engine_change {
 	asset *a;
 	srv_state state;		  /* as in its JSON */
 	hob_str tail;			  /* its JSON without the rev */
-	const srv_recipe *recipe; /* the record `good`, or NULL if the caller does not have it */
+	const srv_record *record; /* the record `good`, or NULL if the caller does not have it */
 } engine_change;
 
 void srv_engine_publishing_free(struct engine_publishing *publishing);
@@ -30,13 +30,13 @@ void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint3
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
-void srv_publish_good(engine_job *job, const srv_recipe *recipe, bool hit);
-void srv_publish_bad(engine_job *job, const srv_recipe *recipe, const hob_error *error);
+void srv_publish_good(engine_job *job, const srv_record *record, bool hit);
+void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
 /* Cancelled by a person. job: NULL for a queued asset; its `next` is then passed on. */
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
 void srv_publish_blamed(srv_engine *engine, asset *a); /* its error now names another asset */
 /* The record is already the current one: only view and job event. */
-void srv_publish_same(engine_job *job, const srv_recipe *recipe);
+void srv_publish_same(engine_job *job, const srv_record *record);
 void srv_publish_removed(srv_engine *engine, asset *a);
 /* Publishes assets of which only the state changed. */
 void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
@@ -47,7 +47,7 @@ void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */
  * srv_publish_view_of. A view without outputs is older than the record. */
 void srv_publish_view(srv_engine *engine, asset *a);
 /* The same with the record `good`; an empty record if there is none. */
-void srv_publish_view_of(srv_engine *engine, asset *a, const srv_recipe *recipe);
+void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);
 void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */
 void srv_engine_show(srv_engine *engine);					  /* publishes the views now */
 const char *srv_asset_quality(const asset *a);				  /* "preview", "final"; empty without outputs */
@@ -58,7 +58,7 @@ bool srv_engine_make_views(srv_engine *engine);
 /* engine_feed.c: what is said of jobs */
 void srv_publish_job(engine_job *job, const char *state);
 /* state "failed" without an error: the failure comes from the cache, and the asset has its text. */
-void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recipe, const hob_error *error);
+void srv_record_job(engine_job *job, const char *result, const hob_sha256 *record, const hob_error *error);
 /* The row of a job that was cancelled before it began. */
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order);
 

@@ -266,17 +266,17 @@ static void dispatch(srv_engine *engine, srv_control *control)
 	case SRV_CONTROL_CANCEL:
 		srv_engine_cancel_job(engine, control);
 		break;
-	case SRV_CONTROL_ACTION:
-		srv_engine_tell_action(engine, control);
+	case SRV_CONTROL_RECORD:
+		srv_engine_answer_record(engine, control);
 		break;
-	case SRV_CONTROL_ACTIONS:
-		srv_engine_tell_actions(engine, control);
+	case SRV_CONTROL_RECORDS:
+		srv_engine_answer_records(engine, control);
 		break;
 	case SRV_CONTROL_PULL:
 		srv_engine_pull(engine, control);
 		break;
-	case SRV_CONTROL_ACTION_PUT:
-		srv_engine_take_action(engine, control);
+	case SRV_CONTROL_RECORD_PUT:
+		srv_engine_take_record(engine, control);
 		break;
 	case SRV_CONTROL_GC:
 	case SRV_CONTROL_VERIFY:

@@ -242,7 +242,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
 		/* The disk that was just missing may have lost rows. */
-		if (!srv_asset_is_current(engine, a) || srv_engine_has_lost_recipe(engine, a)) {
+		if (!srv_asset_is_current(engine, a) || srv_engine_has_lost_record(engine, a)) {
 			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
 		}

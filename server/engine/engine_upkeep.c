@@ -100,13 +100,13 @@ static void find_live(live_keys *live)
 }
 
 /* Most rounds ask nothing, because the cache is within its limit. */
-static bool is_live(void *user, const hob_sha256 *recipe)
+static bool is_live(void *user, const hob_sha256 *record)
 {
 	live_keys *live = user;
 	if (!live->keys && !live->failed)
 		find_live(live);
-	return live->failed || bsearch(recipe, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
-		   (live->upstream && srv_upstream_holds(live->upstream, recipe));
+	return live->failed || bsearch(record, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
+		   (live->upstream && srv_upstream_holds(live->upstream, record));
 }
 
 uint64_t srv_engine_trim(srv_engine *engine, bool dry)

@@ -39,7 +39,7 @@ bool srv_engine_heal_index(srv_engine *engine);
 void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that nobody deleted it */
 /* Once a second: cooks assets again whose blobs are damaged or gone. */
 void srv_engine_heal_blobs(srv_engine *engine);
-bool srv_engine_has_lost_recipe(srv_engine *engine, const asset *a);
+bool srv_engine_has_lost_record(srv_engine *engine, const asset *a);
 bool srv_engine_serves(srv_engine *engine, const asset *a); /* its record and all of its blobs exist */
 
 /* engine_task.c: housekeeping on request; listed with the jobs */

@@ -57,11 +57,11 @@ static void on_fetched(void *user, bool ok, const char *author)
 {
 	engine_job *job = user;
 	srv_engine *engine = job->engine;
-	srv_recipe *record = job->abroad.wanted;
+	srv_record *record = job->abroad.wanted;
 	hob_error error;
 	if (!end_asking(job))
 		return;
-	if (ok && !srv_store_put_recipe(engine->store, record, &error)) {
+	if (ok && !srv_store_put_record(engine->store, record, &error)) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		ok = false;
 	}
@@ -72,7 +72,7 @@ static void on_fetched(void *user, bool ok, const char *author)
 		srv_publish_note_rows(&engine->publish);
 		job->abroad.fetched = true;
 		snprintf(job->abroad.author, sizeof job->abroad.author, "%s", author);
-		srv_job_take_recipe(job, record);
+		srv_job_take_record(job, record);
 	}
 	srv_engine_fill(engine);
 }
@@ -85,7 +85,7 @@ static void step_match_found(engine_job *job)
 		return;
 	}
 	for (uint32_t i = 0; i < job->earlier.count; i++) {
-		srv_recipe *record = &job->earlier.items[i];
+		srv_record *record = &job->earlier.items[i];
 		if (!srv_job_inputs_match(job, record) || !srv_upstream_is_worth(engine->exchange->upstream, record))
 			continue;
 		job->abroad.wanted = record;
@@ -98,7 +98,7 @@ static void step_match_found(engine_job *job)
 	srv_job_missed(job);
 }
 
-static void on_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count, bool reached)
+static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t count, bool reached)
 {
 	(void)reached;
 	engine_job *job = user;
@@ -141,12 +141,12 @@ bool srv_engine_ask_upstream(engine_job *job)
 	return asked;
 }
 
-void srv_engine_give_upstream(engine_job *job, const srv_recipe *recipe)
+void srv_engine_give_upstream(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
 	if (job->ingredients.profile != HOB_PROFILE_FINAL)
 		return;
-	srv_upstream_give(engine->exchange->upstream, &recipe->key, &recipe->lookup);
+	srv_upstream_give(engine->exchange->upstream, &record->key, &record->lookup);
 	job->abroad.given = true;
 }
 

@@ -71,7 +71,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	view.cooked_at_ms = a->shown.cooked_at_ms;
 	view.source_bytes = srv_graph_at(engine->graph, a->file)->stat.size;
 	view.source = a->last.source;
-	view.recipe = a->shown.good;
+	view.record = a->shown.good;
 	view.last = a->last.known ? a->last.key : (hob_sha256){{0}};
 	view.expected_ns = srv_engine_expected_ns(engine, a);
 	view.error = hob_buf_str(&a->error);
@@ -98,18 +98,18 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 }
 
 /* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced by current ones. */
-static srv_view_asset facts_of(const srv_recipe *recipe, hob_arena *arena)
+static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
 {
-	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, recipe->output_count);
-	srv_view_asset facts = {.kind = kind_of(recipe->ingredients),
-							.settings = settings_in(recipe->ingredients),
-							.cook_ns = recipe->cook_ns,
-							.stats = recipe->stats,
-							.warnings = recipe->warnings,
+	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, record->output_count);
+	srv_view_asset facts = {.kind = kind_of(record->ingredients),
+							.settings = settings_in(record->ingredients),
+							.cook_ns = record->cook_ns,
+							.stats = record->stats,
+							.warnings = record->warnings,
 							.outputs = outputs,
-							.output_count = outputs ? recipe->output_count : 0};
+							.output_count = outputs ? record->output_count : 0};
 	for (uint32_t i = 0; i < facts.output_count; i++) {
-		const srv_recipe_output *output = &recipe->outputs[i];
+		const srv_record_output *output = &record->outputs[i];
 		outputs[i] = (srv_view_output){output->name, output->digest, output->size};
 		facts.cooked_bytes += output->size;
 	}
@@ -127,24 +127,24 @@ void srv_publish_view(srv_engine *engine, asset *a)
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	const srv_view *view = srv_views_take(engine->views);
 	const srv_view_asset *served = a->life.has_good ? srv_view_find(view, hob_str_of(a->full)) : NULL;
-	srv_recipe recipe = {0};
+	srv_record record = {0};
 	hob_error error;
-	if (served && served->output_count > 0 && hob_sha256_equal(&served->recipe, &a->shown.good)) {
+	if (served && served->output_count > 0 && hob_sha256_equal(&served->record, &a->shown.good)) {
 		put_view(engine, a, *served);
 	} else {
 		if (a->life.has_good &&
-			!srv_store_recipe(engine->store, &a->shown.good, &engine->scratch, &recipe, &error))
-			recipe = (srv_recipe){0};
-		put_view(engine, a, facts_of(&recipe, &engine->scratch));
+			!srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error))
+			record = (srv_record){0};
+		put_view(engine, a, facts_of(&record, &engine->scratch));
 	}
 	srv_view_drop(view);
 	hob_arena_restore(&engine->scratch, mark);
 }
 
-void srv_publish_view_of(srv_engine *engine, asset *a, const srv_recipe *recipe)
+void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record)
 {
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	put_view(engine, a, facts_of(recipe, &engine->scratch));
+	put_view(engine, a, facts_of(record, &engine->scratch));
 	hob_arena_restore(&engine->scratch, mark);
 }
 

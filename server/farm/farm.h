@@ -121,7 +121,8 @@ srv_farm_end srv_farm_probe(srv_farm *farm, srv_farm_why *why);
 
 /* farm_sets.c: for commands, which walk millions of rows in constant memory. The database keeps what they need in tables of
  * this session; if the session is lost, the command ends with an error. */
-/* All records and failures, and what begins as the record of its row: the rest is no record. */
+/* All records and failures, and what begins as the record of its row: the rest is no record. hob_action holds the records: older
+ * programs that share the farm know it by that name. */
 #define SRV_FARM_RECORDS "(select key, record from hob_action union all select key, record from hob_failure)"
 #define SRV_FARM_BEGINS_RIGHT                                                                                \
 	"octet_length(record) <= 8388608 and starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, " \

@@ -221,7 +221,7 @@ bool srv_access_guessed(request *r)
 /* Only reads, whatever its method. */
 static bool only_reads(const request *r)
 {
-	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/actions:batch"};
+	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/records:batch"};
 	bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
 		reads = reads || strcmp(srv_route_pattern(r->route), readers[i]) == 0;

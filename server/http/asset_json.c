@@ -119,9 +119,9 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_key(out, "source");
 		hob_json_digest(out, &a->source);
 		break;
-	case FIELD_recipe:
-		hob_json_key(out, "recipe");
-		hob_json_digest(out, &a->recipe);
+	case FIELD_record:
+		hob_json_key(out, "record");
+		hob_json_digest(out, &a->record);
 		break;
 	case FIELD_reason:
 		hob_json_key(out, "reason");

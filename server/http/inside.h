@@ -380,7 +380,7 @@ bool srv_etag_in_list(hob_str list, hob_str tag);
 	X(stats)                                                                                                 \
 	X(warnings)                                                                                              \
 	X(error)                                                                                                 \
-	X(links) X(source) X(recipe) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from)
+	X(links) X(source) X(record) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

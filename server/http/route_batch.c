@@ -142,7 +142,7 @@ static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Res
 	return ok;
 }
 
-enum MHD_Result srv_route_action_batch(request *r)
+enum MHD_Result srv_route_record_batch(request *r)
 {
 	enum MHD_Result result;
 	if (r->ask)
@@ -151,7 +151,7 @@ enum MHD_Result srv_route_action_batch(request *r)
 	hob_buf lookups = {0}, via = {0};
 	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) &&
 		read_via(r, object, &via, &result))
-		result = srv_ask(r, SRV_CONTROL_ACTIONS, (hob_str){0},
+		result = srv_ask(r, SRV_CONTROL_RECORDS, (hob_str){0},
 						 &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
 	hob_buf_release(&lookups);
 	hob_buf_release(&via);

@@ -20,7 +20,7 @@ enum MHD_Result srv_route_api(request *r)
 	hob_json_bool(&body, view->ready);
 	hob_json_key(&body, "capabilities");
 	hob_json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
-								"\"put\",\"actions\",\"manifest\",\"settings\"]"));
+								"\"put\",\"records\",\"manifest\",\"settings\"]"));
 	hob_json_key(&body, "limits");
 	hob_json_open(&body, '{');
 	hob_json_put_u64(&body, "body_bytes", BODY_MAX);

@@ -324,7 +324,7 @@ enum MHD_Result srv_route_manifest(request *r)
 	return srv_ask(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
 }
 
-static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
+static enum MHD_Result ask_about_record(request *r, srv_control_kind kind)
 {
 	srv_control rest = {.text = hob_buf_str(&r->body)};
 	if (r->ask)
@@ -335,12 +335,12 @@ static enum MHD_Result ask_about_action(request *r, srv_control_kind kind)
 	return srv_ask(r, kind, (hob_str){0}, &rest);
 }
 
-enum MHD_Result srv_route_action(request *r)
+enum MHD_Result srv_route_record(request *r)
 {
-	return ask_about_action(r, SRV_CONTROL_ACTION);
+	return ask_about_record(r, SRV_CONTROL_RECORD);
 }
 
-enum MHD_Result srv_route_action_put(request *r)
+enum MHD_Result srv_route_record_put(request *r)
 {
-	return ask_about_action(r, SRV_CONTROL_ACTION_PUT);
+	return ask_about_record(r, SRV_CONTROL_RECORD_PUT);
 }

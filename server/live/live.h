@@ -5,7 +5,7 @@
 #define SRV_LIVE_H
 
 #include "../../core/base/base.h"
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 #define SRV_LIVE_ROOT "live"
 enum { SRV_LIVE_IDLE_S = 3600, SRV_LIVE_USER_MAX = 64 };

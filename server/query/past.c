@@ -123,11 +123,11 @@ static void put_version(question *q, const srv_job_row *row, hob_buf *out)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
-	srv_recipe recipe = {0};
+	srv_record record = {0};
 	hob_error error;
 	static const hob_sha256 none;
-	bool has = !hob_sha256_equal(&row->recipe, &none) &&
-			   srv_store_recipe(q->reader, &row->recipe, &arena, &recipe, &error);
+	bool has = !hob_sha256_equal(&row->record, &none) &&
+			   srv_store_record(q->reader, &row->record, &arena, &record, &error);
 	uint64_t cooked = 0;
 	hob_json_open(out, '{');
 	hob_json_put_u64(out, "job", row->id);
@@ -135,31 +135,31 @@ static void put_version(question *q, const srv_job_row *row, hob_buf *out)
 	hob_json_key(out, "at");
 	hob_json_time(out, row->finished_at_ms);
 	hob_json_key(out, "key");
-	hob_json_digest(out, &row->recipe);
+	hob_json_digest(out, &row->record);
 	hob_json_key(out, "source");
-	hob_json_digest(out, &recipe.source);
+	hob_json_digest(out, &record.source);
 	hob_json_key(out, "cook_ms");
-	hob_buf_printf(out, "%.3f", (double)recipe.cook_ns / 1e6);
+	hob_buf_printf(out, "%.3f", (double)record.cook_ns / 1e6);
 	hob_json_key(out, "stats");
-	hob_json_raw(out, recipe.stats);
-	hob_json_put_u64(out, "warnings", recipe.warnings);
+	hob_json_raw(out, record.stats);
+	hob_json_put_u64(out, "warnings", record.warnings);
 	hob_json_key(out, "outputs");
 	hob_json_open(out, '[');
-	for (uint32_t i = 0; has && i < recipe.output_count; i++) {
+	for (uint32_t i = 0; has && i < record.output_count; i++) {
 		hob_json_open(out, '{');
-		hob_json_put_str(out, "name", recipe.outputs[i].name);
+		hob_json_put_str(out, "name", record.outputs[i].name);
 		hob_json_key(out, "hash");
-		hob_json_digest(out, &recipe.outputs[i].digest);
-		hob_json_put_u64(out, "size", recipe.outputs[i].size);
+		hob_json_digest(out, &record.outputs[i].digest);
+		hob_json_put_u64(out, "size", record.outputs[i].size);
 		hob_json_close(out, '}');
-		cooked += recipe.outputs[i].size;
+		cooked += record.outputs[i].size;
 	}
 	hob_json_close(out, ']');
 	hob_json_put_u64(out, "cooked_bytes", cooked);
 	hob_json_key(out, "reason");
 	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
 	hob_json_key(out, "error");
-	hob_json_raw(out, row->error.len > 0 ? row->error : recipe.error);
+	hob_json_raw(out, row->error.len > 0 ? row->error : record.error);
 	hob_json_close(out, '}');
 	hob_arena_release(&arena);
 }

@@ -13,7 +13,7 @@ bool srv_past_was_known(const srv_job_row *row)
 	static const hob_sha256 none;
 	bool failed = hob_str_equal(row->result, HOB_STR("failed"));
 	return hob_str_equal(row->result, HOB_STR("hit")) || hob_str_equal(row->result, HOB_STR("fetched")) ||
-		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->recipe, &none));
+		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->record, &none));
 }
 
 void srv_past_put_job(const srv_job_row *row, hob_buf *out)

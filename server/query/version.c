@@ -28,7 +28,7 @@ static bool take_change(void *user, const srv_change_row *row)
 }
 
 int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev, hob_arena *arena,
-				   srv_recipe *out, hob_error *err)
+				   srv_record *out, hob_error *err)
 {
 	served s = {.full = srv_store_name_at(store, full, rev, arena)};
 	if (rev > newest) {
@@ -46,14 +46,14 @@ int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev
 					   (unsigned long long)rev);
 		return trimmed ? 410 : 404;
 	}
-	if (srv_store_recipe(store, &s.key, arena, out, err))
+	if (srv_store_record(store, &s.key, arena, out, err))
 		return 0;
 	(void)hob_fail(err, NOT_FOUND, "the record of the cook served at rev %llu is no longer kept",
 				   (unsigned long long)rev);
 	return 410;
 }
 
-static bool has_same_outputs(const srv_recipe *a, const srv_recipe *b)
+static bool has_same_outputs(const srv_record *a, const srv_record *b)
 {
 	uint32_t seen = 0;
 	for (uint32_t i = 0; i < a->output_count; i++)
@@ -66,21 +66,21 @@ static bool has_same_outputs(const srv_recipe *a, const srv_recipe *b)
 }
 
 /* The newest cook whose outputs differ from those that are served now. */
-static int find_previous(const srv_version_of *of, hob_arena *arena, srv_recipe *out, hob_error *err)
+static int find_previous(const srv_version_of *of, hob_arena *arena, srv_record *out, hob_error *err)
 {
 	enum { JOBS_LOOKED_AT = 100 };
 	static const hob_sha256 none;
-	srv_recipe now;
+	srv_record now;
 	srv_job_row *rows;
 	uint32_t count;
 	bool passed = false;
-	if (!srv_store_recipe(of->store, of->served, arena, &now, err) ||
+	if (!srv_store_record(of->store, of->served, arena, &now, err) ||
 		!srv_store_jobs(of->store, of->full, 0, JOBS_LOOKED_AT, arena, &rows, &count, err))
 		return 404;
 	for (uint32_t i = 0; i < count; i++) {
-		passed = passed || hob_sha256_equal(&rows[i].recipe, &now.key);
-		if (passed && !hob_sha256_equal(&rows[i].recipe, &none) &&
-			srv_store_recipe(of->store, &rows[i].recipe, arena, out, err) && out->output_count > 0 &&
+		passed = passed || hob_sha256_equal(&rows[i].record, &now.key);
+		if (passed && !hob_sha256_equal(&rows[i].record, &none) &&
+			srv_store_record(of->store, &rows[i].record, arena, out, err) && out->output_count > 0 &&
 			!has_same_outputs(out, &now))
 			return 0;
 	}
@@ -89,13 +89,13 @@ static int find_previous(const srv_version_of *of, hob_arena *arena, srv_recipe 
 	return 404;
 }
 
-int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_recipe *out,
+int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_record *out,
 					 hob_error *err)
 {
 	char number[24];
 	hob_sha256 key;
 	if (!of->served || hob_str_equal(which, HOB_STR("latest"))) {
-		if (of->served && srv_store_recipe(of->store, of->served, arena, out, err))
+		if (of->served && srv_store_record(of->store, of->served, arena, out, err))
 			return 0;
 		(void)hob_fail(err, NOT_FOUND, "nothing of '%.*s' is served yet", HOB_FMT(of->full));
 		return 404;
@@ -103,7 +103,7 @@ int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, 
 	if (hob_str_equal(which, HOB_STR("previous")))
 		return find_previous(of, arena, out, err);
 	if (which.len == HOB_SHA256_TEXT && hob_sha256_parse(which, &key)) {
-		if (srv_store_recipe(of->store, &key, arena, out, err))
+		if (srv_store_record(of->store, &key, arena, out, err))
 			return 0;
 		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept", which.data);
 		return 410;

@@ -16,9 +16,9 @@ typedef struct srv_version_of {
 
 /* The record of what was served at the rev. */
 int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev, hob_arena *arena,
-				   srv_recipe *out, hob_error *err);
+				   srv_record *out, hob_error *err);
 /* which: a rev, the key of a cook, "latest" (what is served), "previous" (the newest earlier cook with other outputs). */
-int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_recipe *out,
+int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_record *out,
 					 hob_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* Why an asset was cooked: compares its newest recipe, input by input and setting by setting, with the previous one or with
+/* Why an asset was cooked: compares its newest record, input by input and setting by setting, with the previous one or with
  * the one that was served at some rev. */
 
 typedef struct comparison {
@@ -48,15 +48,15 @@ static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const
 	hob_json_close(&c->changed, '}');
 }
 
-static const srv_recipe_dep *find_dep(const srv_recipe *recipe, hob_str path)
+static const srv_record_dep *find_dep(const srv_record *record, hob_str path)
 {
-	for (uint32_t i = 0; i < recipe->dep_count; i++)
-		if (hob_str_equal(recipe->deps[i].path, path))
-			return &recipe->deps[i];
+	for (uint32_t i = 0; i < record->dep_count; i++)
+		if (hob_str_equal(record->deps[i].path, path))
+			return &record->deps[i];
 	return NULL;
 }
 
-static const hob_sha256 *digest_of(const srv_recipe_dep *dep)
+static const hob_sha256 *digest_of(const srv_record_dep *dep)
 {
 	return dep && !dep->missing ? &dep->digest : NULL;
 }
@@ -102,7 +102,7 @@ static void compare_values(comparison *c, const cJSON *from, const cJSON *to, co
 	}
 }
 
-static void compare_ingredients(comparison *c, const srv_recipe *before, const srv_recipe *now)
+static void compare_ingredients(comparison *c, const srv_record *before, const srv_record *now)
 {
 	if (hob_str_equal(now->ingredients, before->ingredients))
 		return;
@@ -114,11 +114,11 @@ static void compare_ingredients(comparison *c, const srv_recipe *before, const s
 }
 
 /* A cook that failed early did not look for the remaining files, so their absence means nothing. */
-static void compare(comparison *c, const srv_recipe *before, const srv_recipe *now, hob_str path)
+static void compare(comparison *c, const srv_record *before, const srv_record *now, hob_str path)
 {
 	put_input(c, path, &before->source, &now->source, NULL);
 	for (uint32_t i = 0; i < now->dep_count; i++) {
-		const srv_recipe_dep *was = find_dep(before, now->deps[i].path);
+		const srv_record_dep *was = find_dep(before, now->deps[i].path);
 		if (was || before->error.len == 0)
 			put_input(c, now->deps[i].path, digest_of(was), digest_of(&now->deps[i]), was ? NULL : "added");
 	}
@@ -128,15 +128,15 @@ static void compare(comparison *c, const srv_recipe *before, const srv_recipe *n
 	compare_ingredients(c, before, now);
 }
 
-/* The newest job with a recipe other than `now` that still exists. */
+/* The newest job with a record other than `now` that still exists. */
 static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows, uint32_t count,
-									  const srv_recipe *now, hob_arena *arena, srv_recipe *out)
+									  const srv_record *now, hob_arena *arena, srv_record *out)
 {
 	static const hob_sha256 none;
 	hob_error error;
 	for (uint32_t i = 0; i < count; i++)
-		if (!hob_sha256_equal(&rows[i].recipe, &none) && !hob_sha256_equal(&rows[i].recipe, &now->key) &&
-			srv_store_recipe(reader, &rows[i].recipe, arena, out, &error))
+		if (!hob_sha256_equal(&rows[i].record, &none) && !hob_sha256_equal(&rows[i].record, &now->key) &&
+			srv_store_record(reader, &rows[i].record, arena, out, &error))
 			return &rows[i];
 	return NULL;
 }
@@ -147,9 +147,9 @@ static const srv_job_row *find_previous(const srv_job_row *rows, uint32_t count,
 	static const hob_sha256 none;
 	bool seen = false;
 	for (uint32_t i = 0; i < count; i++) {
-		if (seen && !hob_sha256_equal(&rows[i].recipe, &none))
+		if (seen && !hob_sha256_equal(&rows[i].record, &none))
 			return &rows[i];
-		seen = seen || hob_sha256_equal(&rows[i].recipe, now);
+		seen = seen || hob_sha256_equal(&rows[i].record, now);
 	}
 	return NULL;
 }
@@ -166,7 +166,7 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 	hob_json_key(out, "at");
 	hob_json_time(out, row->finished_at_ms);
 	hob_json_key(out, "same");
-	hob_json_bool(out, hob_sha256_equal(&row->recipe, key));
+	hob_json_bool(out, hob_sha256_equal(&row->record, key));
 	hob_json_close(out, '}');
 }
 
@@ -207,7 +207,7 @@ typedef struct why {
 	const srv_view_asset *asset;
 	srv_job_row *rows; /* its newest jobs, newest first */
 	uint32_t count;
-	srv_recipe now, before;
+	srv_record now, before;
 	bool has_now, has_before;
 	const srv_job_row *previous, *compared;
 	hob_arena arena;
@@ -220,7 +220,7 @@ static int find_cooks(question *q, why *w)
 	hob_error error;
 	if (!srv_store_jobs(q->reader, w->asset->full, 0, JOBS_LOOKED_AT, &w->arena, &w->rows, &w->count, &error))
 		return srv_query_cannot_read(q, &error);
-	w->has_now = srv_store_recipe(q->reader, &w->asset->last, &w->arena, &w->now, &error);
+	w->has_now = srv_store_record(q->reader, &w->asset->last, &w->arena, &w->now, &error);
 	if (w->has_now)
 		w->previous = find_previous(w->rows, w->count, &w->now.key);
 	if (q->control->number > 0) {

@@ -2,16 +2,16 @@
 
 #include "../cook/inputs.h"
 
-srv_recipe_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count)
+srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count)
 {
 	hob_str dir = hob_path_dir(model);
-	srv_recipe_dep *deps = HOB_NEW(arena, srv_recipe_dep, result->dep_count);
+	srv_record_dep *deps = HOB_NEW(arena, srv_record_dep, result->dep_count);
 	*count = 0;
 	for (uint32_t i = 0; deps && i < result->dep_count; i++) {
 		const srv_dep *dep = &result->deps[i];
 		if (!hob_str_equal(dep->path, model))
 			deps[(*count)++] =
-				(srv_recipe_dep){hob_path_relative(arena, dir, dep->path), dep->missing, dep->digest};
+				(srv_record_dep){hob_path_relative(arena, dir, dep->path), dep->missing, dep->digest};
 	}
 	return deps;
 }
@@ -40,27 +40,27 @@ void srv_kept_stats(const srv_result *result, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-uint32_t srv_kept_short_mib(const srv_recipe *recipe)
+uint32_t srv_kept_short_mib(const srv_record *record)
 {
 	static const hob_str name = {"\"short_mib\":", 12};
-	size_t at = hob_str_find(recipe->stats, name, 0);
+	size_t at = hob_str_find(record->stats, name, 0);
 	uint64_t mib = 0;
-	for (at = at == SIZE_MAX ? recipe->stats.len : at + name.len;
-		 at < recipe->stats.len && recipe->stats.data[at] >= '0' && recipe->stats.data[at] <= '9' &&
+	for (at = at == SIZE_MAX ? record->stats.len : at + name.len;
+		 at < record->stats.len && record->stats.data[at] >= '0' && record->stats.data[at] <= '9' &&
 		 mib <= UINT32_MAX;
 		 at++)
-		mib = mib * 10 + (uint64_t)(recipe->stats.data[at] - '0');
+		mib = mib * 10 + (uint64_t)(record->stats.data[at] - '0');
 	return mib <= UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
-bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, hob_error *err)
+bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, hob_error *err)
 {
-	hob_dependency *deps = HOB_NEW(arena, hob_dependency, recipe->dep_count);
+	hob_dependency *deps = HOB_NEW(arena, hob_dependency, record->dep_count);
 	if (!deps)
 		return hob_fail_memory(err, arena, "the key of a cook");
-	for (uint32_t i = 0; i < recipe->dep_count; i++)
-		deps[i] = (hob_dependency){recipe->deps[i].path, recipe->deps[i].missing, recipe->deps[i].digest};
-	*key = hob_recipe_key(&recipe->lookup, recipe->file_name, deps, recipe->dep_count);
+	for (uint32_t i = 0; i < record->dep_count; i++)
+		deps[i] = (hob_dependency){record->deps[i].path, record->deps[i].missing, record->deps[i].digest};
+	*key = hob_cook_key(&record->lookup, record->file_name, deps, record->dep_count);
 	return true;
 }
 
@@ -83,13 +83,13 @@ static size_t count_folders(hob_str model)
 	return depth;
 }
 
-bool srv_kept_holds(const srv_recipe *recipe, hob_str model, srv_input_fn *look, void *user)
+bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user)
 {
-	if (!srv_name_holds(recipe->file_name, hob_path_name(model)))
+	if (!srv_name_holds(record->file_name, hob_path_name(model)))
 		return false;
 	size_t folders = count_folders(model);
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		const srv_recipe_dep *dep = &recipe->deps[i];
+	for (uint32_t i = 0; i < record->dep_count; i++) {
+		const srv_record_dep *dep = &record->deps[i];
 		hob_sha256 digest;
 		bool above;
 		bool leaves = count_ups(dep->path, &above) > folders;

@@ -6,19 +6,19 @@
 #ifndef SRV_REUSE_KEPT_H
 #define SRV_REUSE_KEPT_H
 
-#include "../../core/recipe/recipe.h"
+#include "../../core/settings/cook_key.h"
 #include "../store/store.h"
 #include "../worker/result.h"
 
 /* The files that a cook read and looked for, without the source itself. NULL without memory. model: path below the root. */
-srv_recipe_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
+srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
 /* Appends the JSON object of counts and exceeded budgets. */
 void srv_kept_stats(const srv_result *result, hob_buf *out);
 /* The memory limit in MiB under which a kept result was made without levels of detail, because they did not fit; 0: nothing was left
  * out. Such a result counts for no larger limit, and on no other machine. */
-uint32_t srv_kept_short_mib(const srv_recipe *recipe);
+uint32_t srv_kept_short_mib(const srv_record *record);
 /* The key for this lookup, file_name and deps. False without memory. */
-bool srv_kept_key(hob_arena *arena, const srv_recipe *recipe, hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
+bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
 typedef enum srv_input_state {
 	SRV_INPUT_UNKNOWN, /* unknown: nothing is valid */
@@ -28,9 +28,9 @@ typedef enum srv_input_state {
 /* path: relative to the model's folder, as kept. PRESENT sets *digest. */
 typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *digest);
 
-/* Whether the model's name and every input are the same as when `recipe` was made. A path above the root is missing, and not
+/* Whether the model's name and every input are the same as when `record` was made. A path above the root is missing, and not
  * looked for; "../.." alone stands for everything above the root, and is valid only at the same depth. The caller found the
- * recipe by its lookup, so source and settings are the same. The caller must also check that its outputs exist. */
-bool srv_kept_holds(const srv_recipe *recipe, hob_str model, srv_input_fn *look, void *user);
+ * record by its lookup, so source and settings are the same. The caller must also check that its outputs exist. */
+bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user);
 
 #endif

@@ -10,7 +10,7 @@
 #define SRV_SETTINGS_CHAIN_H
 
 #include "../../core/base/base.h"
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 enum { SRV_SETTINGS_FILE_MAX = 1 << 20 };
 

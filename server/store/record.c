@@ -51,7 +51,7 @@ static int compare_text(hob_str a, hob_str b)
 
 static int compare_deps(const void *a, const void *b)
 {
-	const srv_recipe_dep *const *x = a, *const *y = b;
+	const srv_record_dep *const *x = a, *const *y = b;
 	int order = compare_text((*x)->path, (*y)->path);
 	if (order == 0)
 		order = (int)(*x)->missing - (int)(*y)->missing;
@@ -60,20 +60,20 @@ static int compare_deps(const void *a, const void *b)
 
 static int compare_outputs(const void *a, const void *b)
 {
-	const srv_recipe_output *const *x = a, *const *y = b;
+	const srv_record_output *const *x = a, *const *y = b;
 	return compare_text((*x)->name, (*y)->name);
 }
 
-static void put_deps(hob_buf *out, const srv_recipe *recipe)
+static void put_deps(hob_buf *out, const srv_record *record)
 {
-	const srv_recipe_dep **deps = calloc(recipe->dep_count + 1, sizeof *deps);
+	const srv_record_dep **deps = calloc(record->dep_count + 1, sizeof *deps);
 	out->failed = out->failed || !deps;
-	for (uint32_t i = 0; deps && i < recipe->dep_count; i++)
-		deps[i] = &recipe->deps[i];
-	if (deps && recipe->dep_count > 1)
-		qsort(deps, recipe->dep_count, sizeof *deps, compare_deps);
+	for (uint32_t i = 0; deps && i < record->dep_count; i++)
+		deps[i] = &record->deps[i];
+	if (deps && record->dep_count > 1)
+		qsort(deps, record->dep_count, sizeof *deps, compare_deps);
 	hob_buf_put_str(out, HOB_STR(",\"deps\":["));
-	for (uint32_t i = 0; deps && i < recipe->dep_count; i++) {
+	for (uint32_t i = 0; deps && i < record->dep_count; i++) {
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
 		put_text(out, deps[i]->path);
 		hob_buf_put_str(out, HOB_STR(",\"sha256\":"));
@@ -87,14 +87,14 @@ static void put_deps(hob_buf *out, const srv_recipe *recipe)
 	free(deps);
 }
 
-static void put_outputs(hob_buf *out, const srv_recipe *recipe, bool extra)
+static void put_outputs(hob_buf *out, const srv_record *record, bool extra)
 {
-	const srv_recipe_output **outputs = calloc(recipe->output_count + 1, sizeof *outputs);
+	const srv_record_output **outputs = calloc(record->output_count + 1, sizeof *outputs);
 	uint32_t count = 0;
 	out->failed = out->failed || !outputs;
-	for (uint32_t i = 0; outputs && i < recipe->output_count; i++)
-		if (srv_record_is_extra(recipe->outputs[i].name) == extra)
-			outputs[count++] = &recipe->outputs[i];
+	for (uint32_t i = 0; outputs && i < record->output_count; i++)
+		if (srv_record_is_extra(record->outputs[i].name) == extra)
+			outputs[count++] = &record->outputs[i];
 	if (count > 1)
 		qsort(outputs, count, sizeof *outputs, compare_outputs);
 	hob_buf_put_str(out, HOB_STR(",\"outputs\":["));
@@ -110,44 +110,44 @@ static void put_outputs(hob_buf *out, const srv_recipe *recipe, bool extra)
 }
 
 /* The part that is the same on every machine. */
-static void put_result(hob_buf *out, const srv_recipe *recipe)
+static void put_result(hob_buf *out, const srv_record *record)
 {
 	hob_buf_put_str(out, HOB_STR("{\"hob_result\":1,\"key\":"));
-	put_digest(out, &recipe->key);
+	put_digest(out, &record->key);
 	hob_buf_put_str(out, HOB_STR(",\"lookup\":"));
-	put_digest(out, &recipe->lookup);
+	put_digest(out, &record->lookup);
 	hob_buf_put_str(out, HOB_STR(",\"source\":"));
-	put_digest(out, &recipe->source);
+	put_digest(out, &record->source);
 	hob_buf_put_str(out, HOB_STR(",\"file_name\":"));
-	if (recipe->file_name.len > 0)
-		put_text(out, recipe->file_name);
+	if (record->file_name.len > 0)
+		put_text(out, record->file_name);
 	else
 		hob_buf_put_str(out, HOB_STR("null"));
 	hob_buf_put_str(out, HOB_STR(",\"inputs\":"));
-	put_object(out, recipe->ingredients);
-	put_deps(out, recipe);
-	put_outputs(out, recipe, false);
+	put_object(out, record->ingredients);
+	put_deps(out, record);
+	put_outputs(out, record, false);
 	hob_buf_put_str(out, HOB_STR(",\"stats\":"));
-	put_object(out, recipe->stats);
-	hob_buf_printf(out, ",\"warnings\":%u,\"error\":", recipe->warnings);
-	put_object(out, recipe->error);
+	put_object(out, record->stats);
+	hob_buf_printf(out, ",\"warnings\":%u,\"error\":", record->warnings);
+	put_object(out, record->error);
 }
 
-void srv_record_print(const srv_recipe *recipe, hob_buf *out)
+void srv_record_print(const srv_record *record, hob_buf *out)
 {
 	size_t from = out->size;
-	put_result(out, recipe);
+	put_result(out, record);
 	put_hash_of_all(out, "result", from);
 	hob_buf_printf(out, ",\"run\":{\"cooked_at_ms\":%llu,\"cook_ns\":%llu,\"peak_bytes\":%llu",
-				   (unsigned long long)recipe->cooked_at_ms, (unsigned long long)recipe->cook_ns,
-				   (unsigned long long)recipe->peak_bytes);
-	put_outputs(out, recipe, true);
+				   (unsigned long long)record->cooked_at_ms, (unsigned long long)record->cook_ns,
+				   (unsigned long long)record->peak_bytes);
+	put_outputs(out, record, true);
 	hob_buf_put(out, "}", 1);
 	put_hash_of_all(out, "check", from);
 	hob_buf_put_str(out, HOB_STR("}\n"));
 }
 
-bool srv_record_same(const srv_recipe *a, const srv_recipe *b)
+bool srv_record_same(const srv_record *a, const srv_record *b)
 {
 	hob_buf x = {0}, y = {0};
 	put_result(&x, a);
@@ -367,18 +367,18 @@ static uint32_t most_items(const cursor *c, const char *begin)
 	return count;
 }
 
-static void read_deps(cursor *c, srv_recipe *out)
+static void read_deps(cursor *c, srv_record *out)
 {
 	need(c, ",\"deps\":[");
 	uint32_t most = c->failed ? 0 : most_items(c, "{\"path\":");
 	out->deps = make_items(c, most, sizeof *out->deps);
 	while (!c->failed && !take(c, "]")) {
-		srv_recipe_dep *dep = &out->deps[out->dep_count];
+		srv_record_dep *dep = &out->deps[out->dep_count];
 		c->failed = out->dep_count++ == most;
 		need(c, out->dep_count > 1 ? ",{\"path\":" : "{\"path\":");
 		if (c->failed)
 			return;
-		*dep = (srv_recipe_dep){.path = read_text(c)};
+		*dep = (srv_record_dep){.path = read_text(c)};
 		need(c, ",\"sha256\":");
 		dep->missing = take(c, "null");
 		if (!dep->missing)
@@ -388,17 +388,17 @@ static void read_deps(cursor *c, srv_recipe *out)
 	}
 }
 
-static void read_outputs(cursor *c, srv_recipe *out, uint32_t most)
+static void read_outputs(cursor *c, srv_record *out, uint32_t most)
 {
 	uint32_t first = out->output_count;
 	need(c, ",\"outputs\":[");
 	while (!c->failed && !take(c, "]")) {
-		srv_recipe_output *output = &out->outputs[out->output_count];
+		srv_record_output *output = &out->outputs[out->output_count];
 		c->failed = out->output_count++ == most;
 		need(c, out->output_count - first > 1 ? ",{\"name\":" : "{\"name\":");
 		if (c->failed)
 			return;
-		*output = (srv_recipe_output){.name = read_text(c)};
+		*output = (srv_record_output){.name = read_text(c)};
 		need(c, ",\"sha256\":");
 		read_digest(c, &output->digest);
 		need(c, ",\"size\":");
@@ -408,7 +408,7 @@ static void read_outputs(cursor *c, srv_recipe *out, uint32_t most)
 	}
 }
 
-static void read_all(cursor *c, srv_recipe *out)
+static void read_all(cursor *c, srv_record *out)
 {
 	hob_sha256 ignored;
 	need(c, "{\"hob_result\":1,\"key\":");
@@ -450,18 +450,18 @@ static void read_all(cursor *c, srv_recipe *out)
 	need(c, "}\n");
 }
 
-bool srv_record_parse(hob_str text, hob_arena *arena, srv_recipe *out, hob_error *err)
+bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error *err)
 {
 	cursor c = {text.data, text.data, text.data + text.len, arena, false, false};
-	srv_recipe recipe = {0};
-	read_all(&c, &recipe);
+	srv_record record = {0};
+	read_all(&c, &record);
 	if (c.short_of_memory)
 		return hob_fail_memory(err, arena, "the record of a cook");
 	if (c.failed || c.at != c.end)
 		return hob_fail(err, CORRUPT, "the record of a cook is damaged at byte %zu of %zu",
 						(size_t)(c.at - c.begin), text.len);
 	hob_buf again = {0};
-	srv_record_print(&recipe, &again);
+	srv_record_print(&record, &again);
 	bool failed = again.failed, same = !failed && hob_str_equal(hob_buf_str(&again), text);
 	size_t at = 0;
 	while (!failed && !same && at < again.size && at < text.len && again.data[at] == (uint8_t)text.data[at])
@@ -473,6 +473,6 @@ bool srv_record_parse(hob_str text, hob_arena *arena, srv_recipe *out, hob_error
 		return hob_fail(err, CORRUPT,
 						"the record of a cook is not what its hashes and its format ask for, from byte %zu",
 						at);
-	*out = recipe;
+	*out = record;
 	return true;
 }

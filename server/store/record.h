@@ -1,4 +1,4 @@
-/* record.h - the record of a cook as text: the same bytes in the cache folder, in /actions, in bundles and between machines.
+/* record.h - the record of a cook as text: the same bytes in the cache folder, in /records, in bundles and between machines.
  *
  *   {"hob_result":1,"key":H,"lookup":H,"source":H,"file_name":S|null,"inputs":{..}|null,
  *   "deps":[{"path":S,"sha256":H|null},..],"outputs":[{"name":S,"sha256":H,"size":N},..],"stats":{..}|null,"warnings":N,"error":{..}|null,"result":H,
@@ -21,14 +21,14 @@
 
 #include "store.h"
 
-/* Appends the record. The order of deps and outputs in `recipe` does not matter. It can only run out of memory, which the
+/* Appends the record. The order of deps and outputs in `record` does not matter. It can only run out of memory, which the
  * buffer remembers. */
-void srv_record_print(const srv_recipe *recipe, hob_buf *out);
+void srv_record_print(const srv_record *record, hob_buf *out);
 /* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. *out points into `arena`.
  * The caller must check that key, lookup and source belong together (srv_kept_key). */
-bool srv_record_parse(hob_str text, hob_arena *arena, srv_recipe *out, hob_error *err) HOB_MUST_CHECK;
+bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error *err) HOB_MUST_CHECK;
 /* Whether two cooks had the same result, without comparing `run`. */
-bool srv_record_same(const srv_recipe *a, const srv_recipe *b);
+bool srv_record_same(const srv_record *a, const srv_record *b);
 /* An output that can differ from run to run, or that is derived later: it is not part of the result. */
 bool srv_record_is_extra(hob_str output);
 

@@ -296,7 +296,7 @@ static bool take_name(hob_str *rest, hob_str *out)
 	return true;
 }
 
-static void put_dep(hob_buf *out, const srv_recipe_dep *dep)
+static void put_dep(hob_buf *out, const srv_record_dep *dep)
 {
 	put_number(out, 2 * dep->path.len + dep->missing);
 	hob_buf_put_str(out, dep->path);
@@ -304,21 +304,21 @@ static void put_dep(hob_buf *out, const srv_recipe_dep *dep)
 		hob_buf_put(out, dep->digest.bytes, sizeof dep->digest.bytes);
 }
 
-static void put_output(hob_buf *out, const srv_recipe_output *output)
+static void put_output(hob_buf *out, const srv_record_output *output)
 {
 	put_name(out, output->name);
 	hob_buf_put(out, output->digest.bytes, sizeof output->digest.bytes);
 	put_number(out, output->size);
 }
 
-void srv_row_put_lists(const srv_recipe *recipe, hob_buf *out)
+void srv_row_put_lists(const srv_record *record, hob_buf *out)
 {
-	put_number(out, recipe->dep_count);
-	for (uint32_t i = 0; i < recipe->dep_count; i++)
-		put_dep(out, &recipe->deps[i]);
-	put_number(out, recipe->output_count);
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		put_output(out, &recipe->outputs[i]);
+	put_number(out, record->dep_count);
+	for (uint32_t i = 0; i < record->dep_count; i++)
+		put_dep(out, &record->deps[i]);
+	put_number(out, record->output_count);
+	for (uint32_t i = 0; i < record->output_count; i++)
+		put_output(out, &record->outputs[i]);
 }
 
 /* Each item takes two bytes at least. */
@@ -331,22 +331,22 @@ static bool take_count(hob_str *rest, uint32_t *out)
 	return true;
 }
 
-static bool take_dep(hob_str *rest, srv_recipe_dep *out)
+static bool take_dep(hob_str *rest, srv_record_dep *out)
 {
 	uint64_t head;
-	*out = (srv_recipe_dep){0};
+	*out = (srv_record_dep){0};
 	if (!take_number(rest, &head) || !take_bytes(rest, head / 2, &out->path))
 		return false;
 	out->missing = head % 2 == 1;
 	return out->missing || take_digest(rest, &out->digest);
 }
 
-bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_recipe *out)
+bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_record *out)
 {
 	hob_str rest = bytes;
 	if (!take_count(&rest, &out->dep_count))
 		return false;
-	out->deps = HOB_NEW(arena, srv_recipe_dep, out->dep_count);
+	out->deps = HOB_NEW(arena, srv_record_dep, out->dep_count);
 	if (!out->deps && out->dep_count > 0)
 		return false;
 	for (uint32_t i = 0; i < out->dep_count; i++)
@@ -354,11 +354,11 @@ bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_recipe *out)
 			return false;
 	if (!take_count(&rest, &out->output_count))
 		return false;
-	out->outputs = HOB_NEW(arena, srv_recipe_output, out->output_count);
+	out->outputs = HOB_NEW(arena, srv_record_output, out->output_count);
 	if (!out->outputs && out->output_count > 0)
 		return false;
 	for (uint32_t i = 0; i < out->output_count; i++) {
-		srv_recipe_output *output = &out->outputs[i];
+		srv_record_output *output = &out->outputs[i];
 		if (!take_name(&rest, &output->name) || !take_digest(&rest, &output->digest) ||
 			!take_number(&rest, &output->size))
 			return false;
@@ -431,9 +431,9 @@ static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int
 			  sqlite3_bind_int64(rows, 1, id) == SQLITE_OK;
 	for (; ok && next_row(rows, &text, &digest); count++)
 		if (deps)
-			put_dep(&items, &(srv_recipe_dep){text, sqlite3_column_type(rows, 1) == SQLITE_NULL, digest});
+			put_dep(&items, &(srv_record_dep){text, sqlite3_column_type(rows, 1) == SQLITE_NULL, digest});
 		else
-			put_output(&items, &(srv_recipe_output){text, digest, (uint64_t)sqlite3_column_int64(rows, 2)});
+			put_output(&items, &(srv_record_output){text, digest, (uint64_t)sqlite3_column_int64(rows, 2)});
 	ok = sqlite3_finalize(rows) == SQLITE_OK && ok && (expected < 0 || expected == count);
 	put_number(out, (uint64_t)count);
 	hob_buf_put_str(out, hob_buf_str(&items));

@@ -24,11 +24,11 @@ srv_row_packer *srv_row_packer_new(void);					   /* NULL without memory */
 void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers failures */
 bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out); /* false: something failed */
 void srv_row_packer_free(srv_row_packer *packer);
-void srv_row_put_lists(const srv_recipe *recipe, hob_buf *out);
+void srv_row_put_lists(const srv_record *record, hob_buf *out);
 /* The text behind a short one, in `arena` or in `bytes` itself. False if srv_row_put_short did not make it, or without memory. */
 bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out);
 /* Sets deps and outputs with their counts, in `arena`, names and paths in `bytes`. False as above. */
-bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_recipe *out);
+bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_record *out);
 /* The name of a text in the table `text`: the first half of its SHA-256; nothing for an empty one. */
 enum { SRV_ROW_NAME = 16 };
 hob_str srv_row_name(hob_str text, uint8_t out[SRV_ROW_NAME]);

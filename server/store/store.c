@@ -223,7 +223,7 @@ static void sweep_temporary(srv_store *store)
 bool srv_store_open_packs(srv_store *store, hob_error *err)
 {
 	return (srv_packs_open(&store->packs, store->packs_fd) &&
-			srv_packs_open(&store->records, store->recipes_fd)) ||
+			srv_packs_open(&store->records, store->records_fd)) ||
 		   srv_store_fail_errno(err, errno, "open the packs of", store->dir);
 }
 
@@ -253,8 +253,9 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 	store->tmp_fd = open_folder(store->dir_fd, "tmp", &made, err);
 	if (store->tmp_fd < 0)
 		return false;
-	store->recipes_fd = open_folder(store->dir_fd, "recipes", &made, err);
-	if (store->recipes_fd < 0)
+	renameat(store->dir_fd, "recipes", store->dir_fd, "records"); /* its name before schema 8 */
+	store->records_fd = open_folder(store->dir_fd, "records", &made, err);
+	if (store->records_fd < 0)
 		return false;
 	store->packs_fd = open_folder(store->dir_fd, "packs", &made, err);
 	*known = *known || !made;
@@ -268,7 +269,7 @@ srv_store *srv_store_blank(const srv_store_options *options)
 	srv_store *store = calloc(1, sizeof *store);
 	if (!store)
 		return NULL;
-	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->recipes_fd = store->packs_fd =
+	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->records_fd = store->packs_fd =
 		-1;
 	store->max_bytes = options ? options->max_bytes : 0;
 	uint64_t pack_max = options ? options->pack_max : 0;
@@ -284,20 +285,20 @@ srv_store *srv_store_blank(const srv_store_options *options)
 	srv_digest_map_init(&store->blobs, sizeof(blob_entry));
 	srv_digest_map_init(&store->unsaved, 0);
 	srv_digest_map_init(&store->parts, sizeof(part_entry));
-	srv_digest_map_init(&store->used_recipes, sizeof(uint32_t));
+	srv_digest_map_init(&store->used_records, sizeof(uint32_t));
 	return store;
 }
 
 void srv_store_free(srv_store *store)
 {
-	int fds[] = {store->packs_fd, store->recipes_fd, store->tmp_fd,
+	int fds[] = {store->packs_fd, store->records_fd, store->tmp_fd,
 				 store->blobs_fd, store->dir_fd,	 store->lock_fd};
 	srv_store_db_close(store);
 	srv_store_start_close(store);
 	srv_digest_map_release(&store->blobs);
 	srv_digest_map_release(&store->unsaved);
 	srv_digest_map_release(&store->parts);
-	srv_digest_map_release(&store->used_recipes);
+	srv_digest_map_release(&store->used_records);
 	free(store->damaged);
 	srv_row_packer_free(store->change_parts);
 	srv_packs_release(&store->packs);

@@ -2,7 +2,7 @@
  *
  *   <dir>/lock            flock of the daemon, holds its pid
  *   <dir>/blobs/ab/cdef.. immutable files, mode 0444; <dir>/tmp for unfinished ones (swept at open)
- *   <dir>/packs/NUMBER.pack   small blobs, many in a file (pack.h); <dir>/recipes/NUMBER.pack the records of cooks
+ *   <dir>/packs/NUMBER.pack   small blobs, many in a file (pack.h); <dir>/records/NUMBER.pack the records of cooks
  *   <dir>/index.start     copy of what a start reads of the index, made at a clean stop; counts for exactly that index.db
  *   <dir>/index.db        SQLite, WAL, synchronous=NORMAL, application_id 'HobI', user_version = schema version
  *
@@ -35,7 +35,7 @@ typedef struct srv_store_options {
 } srv_store_options;
 
 /* Opens or creates. A damaged index is moved aside to index.db.damaged-<n> and a new one is begun (epoch
- * changes, blobs stay, recipes are re-read from the recipe files beside the blobs); *rebuilt tells (may be NULL). */
+ * changes, blobs stay, records are re-read from the record files beside the blobs); *rebuilt tells (may be NULL). */
 bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
 					hob_error *err) HOB_MUST_CHECK;
 /* True from the moment at which SQLite found the index damaged. What was read before may be wrong, and a transaction that was
@@ -43,10 +43,10 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 bool srv_store_is_damaged(const srv_store *store);
 /* Whether index.db is still the file that was opened; if not, it counts as damaged from now on. */
 bool srv_store_has_index(srv_store *store);
-/* Moves the damaged index aside and rebuilds it, in the same epoch: blobs from the folder, recipes from their copies, parts
+/* Moves the damaged index aside and rebuilds it, in the same epoch: blobs from the folder, records from their copies, parts
  * from memory. The caller puts the rows of files and assets again; past jobs and changes are lost. No other row function may
  * be under way. After a failure (DISK_FULL, IO) row functions fail with CORRUPT until a later call succeeds; blobs go on.
- * Cost: about a read of every recipe's copy. */
+ * Cost: about a read of every record's copy. */
 bool srv_store_rebuild(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 void srv_store_close(
 	srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
@@ -113,24 +113,24 @@ bool srv_store_delete_file(srv_store *store, hob_str root, hob_str path, hob_err
 bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* ---- recipes: what a cook made of which inputs ----------------------------------------------------------- */
+/* ---- records: what a cook made of which inputs ----------------------------------------------------------- */
 
 /* `lookup` is known before a cook: hash of source digest, importer, versions, settings, profile. `key` also holds every
- * dependency. Several recipes share a lookup when dependencies differ. The record of each (record.h) is also kept
- * in a pack in <dir>/recipes, so that losing the index costs a re-hash and no cook. */
-typedef struct srv_recipe_dep {
+ * dependency. Several records share a lookup when dependencies differ. The record of each (record.h) is also kept
+ * in a pack in <dir>/records, so that losing the index costs a re-hash and no cook. */
+typedef struct srv_record_dep {
 	hob_str path; /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
 	bool missing;
 	hob_sha256 digest; /* zero when missing */
-} srv_recipe_dep;
+} srv_record_dep;
 
-typedef struct srv_recipe_output {
+typedef struct srv_record_output {
 	hob_str name; /* "meshes", "textures/3", "classic.scene" */
 	hob_sha256 digest;
 	uint64_t size;
-} srv_recipe_output;
+} srv_record_output;
 
-typedef struct srv_recipe {
+typedef struct srv_record {
 	hob_sha256 key, lookup;
 	hob_sha256 source;	 /* digest of the source */
 	hob_str file_name;	 /* empty unless the cook depended on the source's own name */
@@ -140,49 +140,49 @@ typedef struct srv_recipe {
 	uint64_t cook_ns, peak_bytes;
 	int64_t cooked_at_ms; /* Unix time */
 	uint32_t dep_count, output_count;
-	srv_recipe_dep *deps;
-	srv_recipe_output *outputs;
+	srv_record_dep *deps;
+	srv_record_output *outputs;
 	/* A failed cook is remembered by its key as well, so that it is not repeated until an input changes. */
 	hob_str error; /* JSON error object, empty for success */
-} srv_recipe;
+} srv_record;
 
 /* NOT_FOUND when an output is not (no longer) in the store: a row never names a blob that is not there. The same
  * holds for add_outputs and put_part. Putting a key again replaces all of it. */
-bool srv_store_put_recipe(srv_store *store, const srv_recipe *recipe, hob_error *err) HOB_MUST_CHECK;
-/* Adds outputs to an existing recipe (classic made on request); one of the same name is replaced. NOT_FOUND. */
-bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_recipe_output *outputs,
+bool srv_store_put_record(srv_store *store, const srv_record *record, hob_error *err) HOB_MUST_CHECK;
+/* Adds outputs to an existing record (classic made on request); one of the same name is replaced. NOT_FOUND. */
+bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_record_output *outputs,
 						   uint32_t count, hob_error *err) HOB_MUST_CHECK;
 /* Newest first, at most 256; the rows live in `arena`. *count = 0 when there is none. Their outputs may have been
  * dropped as damaged: see srv_blob_exists. */
-bool srv_store_recipes(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_recipe **out,
+bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_record **out,
 					   uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-/* One recipe by key; false with NOT_FOUND. */
-bool srv_store_recipe(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
+/* One record by key; false with NOT_FOUND. */
+bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out,
 					  hob_error *err) HOB_MUST_CHECK;
 /* Any thread: the record of this key as text (record.h); appends nothing when there is none. */
 void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out);
-/* Every recipe of the index, the oldest first. What `recipe` points to is valid during the call. About a third of the cost of
+/* Every record of the index, the oldest first. What `record` points to is valid during the call. About a third of the cost of
  * looking each one up. */
-bool srv_store_each_recipe(srv_store *store, void (*each)(void *user, const srv_recipe *recipe), void *user,
+bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_record *record), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
-/* The recipe that an asset's row named by its place in the copy, between the same srv_store_read_begin and _end; its texts are
+/* The record that an asset's row named by its place in the copy, between the same srv_store_read_begin and _end; its texts are
  * valid as long. *whole: all of its outputs are in the cache. Some memory is of the arena. */
-bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv_recipe *out, bool *whole,
+bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv_record *out, bool *whole,
 						 hob_error *err) HOB_MUST_CHECK;
 /* Its blobs stay until srv_store_trim finds that nothing names them. */
-bool srv_store_delete_recipe(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
+bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
 /* Result of cooking a record again; deleted with the record. */
 typedef struct srv_audit_row {
-	hob_sha256 recipe;
+	hob_sha256 record;
 	int64_t at_ms; /* Unix time */
 	hob_str found; /* JSON object: what was otherwise; empty = nothing */
 } srv_audit_row;
 
 bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err) HOB_MUST_CHECK;
-bool srv_store_delete_audit(srv_store *store, const hob_sha256 *recipe, hob_error *err) HOB_MUST_CHECK;
-/* Calls `each` for the recipe's own, if there is one. */
-bool srv_store_audit(srv_store *store, const hob_sha256 *recipe,
+bool srv_store_delete_audit(srv_store *store, const hob_sha256 *record, hob_error *err) HOB_MUST_CHECK;
+/* Calls `each` for the record's own, if there is one. */
+bool srv_store_audit(srv_store *store, const hob_sha256 *record,
 					 void (*each)(void *user, const srv_audit_row *row), void *user,
 					 hob_error *err) HOB_MUST_CHECK;
 bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
@@ -194,11 +194,11 @@ typedef struct srv_asset_row {
 	hob_str root, path;
 	hob_str state;	 /* "fresh", "failed" ...: schema/job_states.def; transient states are not stored */
 	uint64_t rev;	 /* of its last published change */
-	hob_sha256 good; /* recipe whose outputs are served; zero = never cooked */
-	hob_sha256 last; /* recipe of the newest attempt (differs from good after a failure) */
+	hob_sha256 good; /* record whose outputs are served; zero = never cooked */
+	hob_sha256 last; /* record of the newest attempt (differs from good after a failure) */
 	int64_t cooked_at_ms;
 	hob_str error;					 /* JSON, empty when fine */
-	uint64_t good_place, last_place; /* read only: for srv_store_recipe_at; 0: to be looked up by its key */
+	uint64_t good_place, last_place; /* read only: for srv_store_record_at; 0: to be looked up by its key */
 } srv_asset_row;
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;
@@ -239,7 +239,7 @@ typedef struct srv_job_row {
 	hob_str asset;	/* "root/path" */
 	hob_str reason; /* JSON array of dirty reasons */
 	hob_str result; /* "cooked", "hit", "failed", "cancelled" */
-	hob_sha256 recipe;
+	hob_sha256 record;
 	int64_t queued_at_ms, started_at_ms, finished_at_ms;
 	uint64_t cook_ns, peak_bytes;
 	hob_str error; /* JSON or empty */
@@ -290,20 +290,20 @@ uint64_t srv_store_first_rev(srv_store *store);
 /* ---- housekeeping ---------------------------------------------------------------------------------------------- */
 
 typedef struct srv_store_usage {
-	uint64_t blob_bytes, blob_count, recipe_count, part_count, max_bytes;
+	uint64_t blob_bytes, blob_count, record_count, part_count, max_bytes;
 	uint64_t evicted_bytes, damaged_blobs;
 	uint64_t oldest_idle_s;	  /* since the least recently used blob was used */
 	uint64_t disk_free_bytes; /* for unprivileged users, on the cache's file system */
 } srv_store_usage;
 void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
 void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the options; loop thread */
-/* When over max_bytes: evicts least recently used recipes, parts and their blobs until at nine tenths of it. `live`
- * tells which recipe keys must stay (NULL: none); it should name the keys behind `good` and `last` of every asset.
+/* When over max_bytes: evicts least recently used records, parts and their blobs until at nine tenths of it. `live`
+ * tells which record keys must stay (NULL: none); it should name the keys behind `good` and `last` of every asset.
  * What was used in the last minute stays, too. Every ten minutes also deletes blobs that nothing named for ten minutes. Commits. Returns bytes freed. Free of
- * cost when there is nothing to do; else about 1 us per recipe, output and part. */
+ * cost when there is nothing to do; else about 1 us per record, output and part. */
 /* The next srv_store_trim looks for everything that may go, whatever it found lately. */
 void srv_store_trim_soon(srv_store *store);
-uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user);
+uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record), void *user);
 /* The second half of srv_store_trim for a daemon, whose loop it would stop. Once it is due, and from then on not due for ten
  * minutes, for srv_store_trim neither: find (any thread, one at a time), then drop (loop thread; returns bytes freed) what was
  * found. *out is for free(); errors: those of srv_reader_begin. */
@@ -312,7 +312,7 @@ bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count,
 							hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_drop_orphans(srv_store *store, const hob_sha256 *digests, uint32_t count);
 /* The bytes that a trim at once would delete; deletes nothing. */
-uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe),
+uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record),
 							  void *user);
 
 #endif

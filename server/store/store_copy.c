@@ -68,20 +68,20 @@ static bool set_place(srv_store *store, const hob_sha256 *key, const record_plac
 	return true;
 }
 
-bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err)
+bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *err)
 {
 	hob_buf text = {0}, packed = {0};
 	record_place at = {.kind = PACK_RECORD};
-	srv_record_print(recipe, &text);
+	srv_record_print(record, &text);
 	bool ok = !text.failed && srv_compress(hob_buf_bytes(&text), SRV_RECORD_DICTIONARY, &packed);
 	if (!ok)
 		hob_fail(err, MEMORY, "no memory left for the record of a cook");
 	pthread_mutex_lock(&store->record_lock);
-	ok = ok && (srv_packs_append(&store->records, PACK_RECORD, &recipe->key, hob_buf_bytes(&packed), NULL,
+	ok = ok && (srv_packs_append(&store->records, PACK_RECORD, &record->key, hob_buf_bytes(&packed), NULL,
 								 &at.place) ||
 				srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
 	at.size = (uint32_t)packed.size;
-	if (ok && store->records_read && !set_place(store, &recipe->key, &at))
+	if (ok && store->records_read && !set_place(store, &record->key, &at))
 		forget_places(store);
 	pthread_mutex_unlock(&store->record_lock);
 	hob_buf_release(&text);
@@ -98,7 +98,7 @@ void srv_store_copy_remove(srv_store *store, const hob_sha256 *key)
 		srv_digest_map_remove(&store->record_places, key);
 	pthread_mutex_unlock(&store->record_lock);
 	copy_name(key, name);
-	unlinkat(store->recipes_fd, name, 0);
+	unlinkat(store->records_fd, name, 0);
 }
 
 /* ---- reading */
@@ -153,7 +153,7 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 	copy_name(key, name);
 	hob_arena_init(&arena, 2ul * COPY_BYTES_MAX);
 	if (found ? read_packed(store, key, &at, &arena, &text)
-			  : read_file(store->recipes_fd, name, &arena, &text))
+			  : read_file(store->records_fd, name, &arena, &text))
 		hob_buf_put_str(out, text);
 	hob_arena_release(&arena);
 }
@@ -161,14 +161,14 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 /* True if it belongs to a cook whose outputs are here. *ok: the index was written. */
 static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok, hob_error *err)
 {
-	srv_recipe recipe;
+	srv_record record;
 	hob_error ignored;
-	if (!srv_record_parse(text, arena, &recipe, &ignored))
+	if (!srv_record_parse(text, arena, &record, &ignored))
 		return false;
-	const hob_sha256 *digests = recipe.output_count > 0 ? &recipe.outputs[0].digest : NULL;
-	if (!srv_store_blobs_name(store, digests, sizeof *recipe.outputs, recipe.output_count, NULL))
+	const hob_sha256 *digests = record.output_count > 0 ? &record.outputs[0].digest : NULL;
+	if (!srv_store_blobs_name(store, digests, sizeof *record.outputs, record.output_count, NULL))
 		return false;
-	*ok = srv_store_recipe_put_rows(store, &recipe, err);
+	*ok = srv_store_record_put_rows(store, &record, err);
 	return true;
 }
 
@@ -215,7 +215,7 @@ bool srv_store_copies_read(srv_store *store, hob_error *err)
 	for (int i = 0; i < 256 && ok; i++) {
 		char name[3];
 		snprintf(name, sizeof name, "%02x", (unsigned)i);
-		int fd = openat(store->recipes_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd = openat(store->records_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
 		if (!folder) {
 			if (fd >= 0)
@@ -236,7 +236,7 @@ static bool is_held(srv_store *store, const hob_sha256 *key)
 {
 	bool known = false;
 	hob_error ignored;
-	return !srv_store_has_recipe(store, key, &known, &ignored) || known;
+	return !srv_store_has_record(store, key, &known, &ignored) || known;
 }
 
 /* Appends the records of one pack that are still needed, and retires the pack. */
@@ -272,7 +272,7 @@ static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, s
 
 void srv_store_copies_shrink(srv_store *store)
 {
-	if (store->records_dead <= atomic_load(&store->recipe_count) + DEAD_MIN)
+	if (store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
 		return;
 	pthread_mutex_lock(&store->record_lock);
 	bool ok = read_places(store);

@@ -81,7 +81,7 @@ bool srv_store_keep_folders(srv_store *store, uint32_t *made, size_t *lost, hob_
 	*lost = 0;
 	bool ok = keep_dir(store, made, err) && keep_folder(store, "blobs", store->blobs_fd, made, err) &&
 			  keep_folder(store, "tmp", store->tmp_fd, made, err) &&
-			  keep_folder(store, "recipes", store->recipes_fd, made, err) &&
+			  keep_folder(store, "records", store->records_fd, made, err) &&
 			  keep_folder(store, "packs", store->packs_fd, made, err);
 	if (ok && *made > 0) {
 		atomic_store(&store->marked, false);

@@ -49,7 +49,7 @@ static bool read_number(srv_store *store, store_statement which, uint64_t *out, 
 	return ok;
 }
 
-/* A new index from the existing blobs and copies of recipes. Whatever destroyed the old index may also have damaged the blobs. */
+/* A new index from the existing blobs and copies of records. Whatever destroyed the old index may also have damaged the blobs. */
 static bool fill_from_folder(srv_store *store, hob_error *err)
 {
 	return srv_store_mark(store, err) && srv_store_blobs_sweep(store, true, err) &&
@@ -58,11 +58,11 @@ static bool fill_from_folder(srv_store *store, hob_error *err)
 
 static bool read_numbers(srv_store *store, hob_error *err)
 {
-	uint64_t recipes = 0;
+	uint64_t records = 0;
 	bool ok = read_epoch(store, err) && read_number(store, SQL_LAST_JOB, &store->last_job, err) &&
 			  read_number(store, SQL_LAST_REV, &store->last_rev, err) &&
-			  read_number(store, SQL_COUNT_RECIPES, &recipes, err);
-	atomic_store(&store->recipe_count, recipes);
+			  read_number(store, SQL_COUNT_RECORDS, &records, err);
+	atomic_store(&store->record_count, records);
 	return ok;
 }
 
@@ -85,7 +85,7 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 	if (is_new) {
 		if (!begin_epoch(store, err) || !read_epoch(store, err) || (known && !fill_from_folder(store, err)))
 			return false;
-		*refilled = store->blobs.count > 0 || atomic_load(&store->recipe_count) > 0;
+		*refilled = store->blobs.count > 0 || atomic_load(&store->record_count) > 0;
 		return true;
 	}
 	if (stop == STOP_CLEAN && srv_store_start_open(store)) {
@@ -189,7 +189,7 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 	if (!make_room(store, err))
 		return false;
 	store->rebuilding = true;
-	atomic_store(&store->recipe_count, 0);
+	atomic_store(&store->record_count, 0);
 	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%s')", store->epoch);
 	bool ok = srv_store_db_open(store, true, false, &is_new, err) && srv_store_run_sql(store, sql, err) &&
 			  put_meta(store, "last_job", store->last_job, err) &&

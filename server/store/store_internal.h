@@ -6,7 +6,7 @@
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
  *   store_pack.c    small blobs, many in a file;  pack.c  such files;  compress.c  zstd
- *   store_recipe.c  recipe rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
+ *   store_record.c  record rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes
  *   store_trim.c    eviction
  *   store_start.c, store_start_collect.c   the rows that a start reads, copied into one file
@@ -76,9 +76,9 @@ struct srv_store {
 	char *dir;
 	char epoch[17];
 	atomic_ullong max_bytes;
-	int dir_fd, lock_fd, blobs_fd, tmp_fd, recipes_fd, packs_fd;
+	int dir_fd, lock_fd, blobs_fd, tmp_fd, records_fd, packs_fd;
 	uint32_t pack_max;		  /* blobs up to this size go into packs; 0: none */
-	srv_packs packs, records; /* of packs_fd and of recipes_fd */
+	srv_packs packs, records; /* of packs_fd and of records_fd */
 
 	sqlite3 *db;
 	uint64_t db_inode; /* of index.db when it was opened; 0 = unknown */
@@ -89,7 +89,7 @@ struct srv_store {
 	bool rebuilding;  /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
 	srv_row_packer *change_parts; /* of srv_store_put_change_part */
-	digest_map used_recipes;	  /* uint32_t: when; flushed by trim and close */
+	digest_map used_records;	  /* uint32_t: when; flushed by trim and close */
 	store_text texts[16];		  /* read or written last; their rows are there */
 	uint32_t next_text;
 	store_start start;
@@ -115,7 +115,7 @@ struct srv_store {
 
 	pthread_mutex_t part_lock;
 	digest_map parts; /* part_entry */
-	atomic_uint_fast64_t recipe_count;
+	atomic_uint_fast64_t record_count;
 
 	uint32_t swept_at_s, evict_from_s;
 
@@ -151,7 +151,7 @@ bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char
 bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
 int srv_store_temporary(srv_store *store, char name[32]);
-/* Of packs_fd and recipes_fd, which are open. */
+/* Of packs_fd and records_fd, which are open. */
 bool srv_store_open_packs(srv_store *store, hob_error *err);
 /* "ab/cdef.." for a blob. */
 enum { STORE_BLOB_NAME = 66 };
@@ -249,9 +249,9 @@ bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there);
 /* Appends the needed data of a pack that is mostly unused, so that the pack can be removed. Loop thread. */
 void srv_store_packs_shrink(srv_store *store);
 
-/* ---- copies of recipes ---- */
+/* ---- copies of records ---- */
 
-bool srv_store_copy_put(srv_store *store, const srv_recipe *recipe, hob_error *err);
+bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *err);
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
 /* Rewrites the copies that the index still has, if most are replaced or deleted. Loop thread. */
 void srv_store_copies_shrink(srv_store *store);
@@ -266,8 +266,8 @@ bool srv_store_text(srv_store *store, hob_str name, hob_str *out);
 bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[16], hob_str *out, hob_error *err);
 /* After rows may have been lost or deleted. */
 void srv_store_texts_forget(srv_store *store);
-bool srv_store_has_recipe(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
-bool srv_store_recipe_put_rows(srv_store *store, const srv_recipe *recipe, hob_error *err);
+bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
+bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_error *err);
 /* Times of use are written to the hour, when there is time: at close and after eviction. */
 enum { STORE_USE_STEP_S = 3600 };
 bool srv_store_usage_save(srv_store *store, hob_error *err);

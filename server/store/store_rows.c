@@ -169,18 +169,18 @@ bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *
 	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_AUDIT, err);
 	if (!put)
 		return false;
-	srv_store_bind_digest(put, 1, &row->recipe);
+	srv_store_bind_digest(put, 1, &row->record);
 	srv_store_bind_u64(put, 2, (uint64_t)row->at_ms);
 	srv_store_bind_str(put, 3, row->found);
 	return srv_store_run(store, put, err);
 }
 
-bool srv_store_delete_audit(srv_store *store, const hob_sha256 *recipe, hob_error *err)
+bool srv_store_delete_audit(srv_store *store, const hob_sha256 *record, hob_error *err)
 {
 	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_AUDIT, err);
 	if (!row)
 		return false;
-	srv_store_bind_digest(row, 1, recipe);
+	srv_store_bind_digest(row, 1, record);
 	return srv_store_run(store, row, err);
 }
 
@@ -196,12 +196,12 @@ static bool each_audit(srv_store *store, sqlite3_stmt *rows,
 	return ok;
 }
 
-bool srv_store_audit(srv_store *store, const hob_sha256 *recipe,
+bool srv_store_audit(srv_store *store, const hob_sha256 *record,
 					 void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(store, SQL_AUDIT, err);
 	if (rows)
-		srv_store_bind_digest(rows, 1, recipe);
+		srv_store_bind_digest(rows, 1, record);
 	return each_audit(store, rows, each, user, err);
 }
 
@@ -296,9 +296,9 @@ bool srv_store_parts_save(srv_store *store, hob_error *err)
 
 /* ---- times of use */
 
-static bool save_recipe_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)
+static bool save_record_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_write(store, SQL_USE_RECIPE, err);
+	sqlite3_stmt *row = srv_store_write(store, SQL_USE_RECORD, err);
 	if (!row)
 		return false;
 	srv_store_bind_digest(row, 1, key);
@@ -312,13 +312,13 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 	bool ok = true;
 	srv_store_blobs_note_use(store);
 	for (size_t at = 0; ok;) {
-		uint32_t *when = srv_digest_map_next(&store->used_recipes, &at, &key);
+		uint32_t *when = srv_digest_map_next(&store->used_records, &at, &key);
 		if (!when)
 			break;
-		ok = save_recipe_use(store, &key, *when, err);
+		ok = save_record_use(store, &key, *when, err);
 	}
 	if (ok)
-		srv_digest_map_clear(&store->used_recipes);
+		srv_digest_map_clear(&store->used_records);
 	pthread_mutex_lock(&store->part_lock);
 	for (size_t at = 0; ok;) {
 		part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
@@ -358,7 +358,7 @@ bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err)
 	srv_store_bind_str(put, 2, row->asset);
 	srv_store_bind_str(put, 3, row->reason);
 	srv_store_bind_text(put, 4, row->result);
-	srv_store_bind_digest(put, 5, &row->recipe);
+	srv_store_bind_digest(put, 5, &row->record);
 	srv_store_bind_u64(put, 6, (uint64_t)row->queued_at_ms);
 	srv_store_bind_u64(put, 7, (uint64_t)row->started_at_ms);
 	srv_store_bind_u64(put, 8, (uint64_t)row->finished_at_ms);
@@ -386,7 +386,7 @@ static bool copy_job(hob_arena *arena, sqlite3_stmt *rows, srv_job_row *out)
 		.asset = hob_arena_str(arena, srv_store_column_str(rows, 1)),
 		.reason = hob_arena_str(arena, srv_store_column_str(rows, 2)),
 		.result = hob_arena_str(arena, srv_store_column_str(rows, 3)),
-		.recipe = srv_store_column_digest(rows, 4),
+		.record = srv_store_column_digest(rows, 4),
 		.queued_at_ms = (int64_t)srv_store_column_u64(rows, 5),
 		.started_at_ms = (int64_t)srv_store_column_u64(rows, 6),
 		.finished_at_ms = (int64_t)srv_store_column_u64(rows, 7),

@@ -218,7 +218,7 @@ bool srv_store_start_read(srv_store *store, hob_error *err)
 	}
 	store->last_job = head.last_job;
 	store->last_rev = head.last_rev;
-	atomic_store(&store->recipe_count, head.recipe_count);
+	atomic_store(&store->record_count, head.record_count);
 	return ok || hob_fail(err, MEMORY, "no memory left for the tables of blobs and parts");
 }
 
@@ -298,9 +298,9 @@ static void take_named_digest(store_start *start, uint64_t how, uint64_t digests
 		memcpy(out->bytes, start->data + digests_at + (how - DIGEST_NUMBERS) * sizeof *out, sizeof *out);
 }
 
-static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, bool *whole)
+static bool take_record(store_start *start, hob_arena *arena, srv_record *out, bool *whole)
 {
-	*out = (srv_recipe){0};
+	*out = (srv_record){0};
 	take_digest(start, &out->key);
 	take_digest(start, &out->lookup);
 	take_named_digest(start, take_number(start), start->file_digests_at, &out->source);
@@ -313,9 +313,9 @@ static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, b
 	out->peak_bytes = take_number(start);
 	out->cooked_at_ms = (int64_t)take_difference(start, (uint64_t)start->base_ms);
 	out->dep_count = (uint32_t)take_number(start);
-	out->deps = HOB_NEW(arena, srv_recipe_dep, out->dep_count);
+	out->deps = HOB_NEW(arena, srv_record_dep, out->dep_count);
 	for (uint32_t i = 0; out->deps && i < out->dep_count; i++) {
-		srv_recipe_dep *dep = &out->deps[i];
+		srv_record_dep *dep = &out->deps[i];
 		dep->path = take_text(start);
 		uint64_t how = take_number(start);
 		dep->missing = how == DIGEST_FIRST;
@@ -325,7 +325,7 @@ static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, b
 	uint64_t outputs = out->deps ? take_number(start) : 0;
 	*whole = outputs & 1;
 	out->output_count = (uint32_t)(outputs >> 1);
-	out->outputs = HOB_NEW(arena, srv_recipe_output, out->output_count);
+	out->outputs = HOB_NEW(arena, srv_record_output, out->output_count);
 	if (!out->deps || !out->outputs)
 		return false;
 	for (uint32_t i = 0; i < out->output_count; i++) {
@@ -341,13 +341,13 @@ static bool take_recipe(store_start *start, hob_arena *arena, srv_recipe *out, b
 	return true;
 }
 
-bool srv_store_recipe_at(srv_store *store, uint64_t place, hob_arena *arena, srv_recipe *out, bool *whole,
+bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv_record *out, bool *whole,
 						 hob_error *err)
 {
 	assert(place >= sizeof(start_head) && place < store->start.size);
 	size_t at = store->start.at;
 	store->start.at = place;
-	bool ok = take_recipe(&store->start, arena, out, whole) || hob_fail_memory(err, arena, "a recipe");
+	bool ok = take_record(&store->start, arena, out, whole) || hob_fail_memory(err, arena, "a record");
 	store->start.at = at;
 	return ok;
 }

@@ -15,7 +15,7 @@ typedef struct start_head {
 	uint32_t format, schema;
 	srv_stat index; /* index.db when it was closed */
 	uint64_t size, hash[2];
-	uint64_t last_job, last_rev, recipe_count;
+	uint64_t last_job, last_rev, record_count;
 	int64_t base_ms;
 	uint64_t blob_capacity, blobs, files, texts, parts, assets, path_max;
 	uint64_t file_digests_at, texts_at, parts_at, blobs_at, files_at, assets_at;

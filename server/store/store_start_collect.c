@@ -146,46 +146,46 @@ static void put_file_digest(const writer *w, hob_buf *out, const hob_sha256 *dig
 		put_digest(out, digest);
 }
 
-static void collect_recipe(void *user, const srv_recipe *recipe)
+static void collect_record(void *user, const srv_record *record)
 {
 	writer *w = user;
 	hob_buf *out = &w->records;
-	record_text *text = srv_digest_map_find(&w->wanted, &recipe->key);
+	record_text *text = srv_digest_map_find(&w->wanted, &record->key);
 	bool whole = true;
 	if (!text || w->failed)
 		return;
-	*text = (record_text){.at = out->size, .outputs = recipe->output_count};
-	put_digest(out, &recipe->key);
-	put_digest(out, &recipe->lookup);
-	put_file_digest(w, out, &recipe->source);
-	put_text(w, out, recipe->file_name);
-	put_text(w, out, recipe->ingredients);
-	put_text(w, out, recipe->stats);
-	put_text(w, out, recipe->error);
-	put_number(out, recipe->warnings);
-	put_number(out, recipe->cook_ns);
-	put_number(out, recipe->peak_bytes);
+	*text = (record_text){.at = out->size, .outputs = record->output_count};
+	put_digest(out, &record->key);
+	put_digest(out, &record->lookup);
+	put_file_digest(w, out, &record->source);
+	put_text(w, out, record->file_name);
+	put_text(w, out, record->ingredients);
+	put_text(w, out, record->stats);
+	put_text(w, out, record->error);
+	put_number(out, record->warnings);
+	put_number(out, record->cook_ns);
+	put_number(out, record->peak_bytes);
 	if (w->head.base_ms == 0)
-		w->head.base_ms = recipe->cooked_at_ms;
-	put_difference(out, (uint64_t)w->head.base_ms, (uint64_t)recipe->cooked_at_ms);
-	put_number(out, recipe->dep_count);
-	for (uint32_t i = 0; i < recipe->dep_count; i++) {
-		put_text(w, out, recipe->deps[i].path);
-		if (recipe->deps[i].missing)
+		w->head.base_ms = record->cooked_at_ms;
+	put_difference(out, (uint64_t)w->head.base_ms, (uint64_t)record->cooked_at_ms);
+	put_number(out, record->dep_count);
+	for (uint32_t i = 0; i < record->dep_count; i++) {
+		put_text(w, out, record->deps[i].path);
+		if (record->deps[i].missing)
 			put_number(out, DIGEST_FIRST);
 		else
-			put_file_digest(w, out, &recipe->deps[i].digest);
+			put_file_digest(w, out, &record->deps[i].digest);
 	}
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		whole = whole && srv_blob_known(w->store, &recipe->outputs[i].digest);
-	put_number(out, 2ull * recipe->output_count + whole);
-	for (uint32_t i = 0; i < recipe->output_count; i++) {
-		put_text(w, out, recipe->outputs[i].name);
-		put_number(out, recipe->outputs[i].size);
+	for (uint32_t i = 0; i < record->output_count; i++)
+		whole = whole && srv_blob_known(w->store, &record->outputs[i].digest);
+	put_number(out, 2ull * record->output_count + whole);
+	for (uint32_t i = 0; i < record->output_count; i++) {
+		put_text(w, out, record->outputs[i].name);
+		put_number(out, record->outputs[i].size);
 	}
 	text->size = out->size - text->at;
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		put_digest(out, &recipe->outputs[i].digest);
+	for (uint32_t i = 0; i < record->output_count; i++)
+		put_digest(out, &record->outputs[i].digest);
 }
 
 /* Blobs have the order in which records name them, so that reading a record reads digests that lie together. */
@@ -345,7 +345,7 @@ bool srv_store_start_collect(srv_store *store, hob_buf *out)
 	srv_store_read_begin(store);
 	bool ok = srv_store_each_file(store, put_file, &w, &err) &&
 			  srv_store_each_asset(store, collect_asset, &w, &err) &&
-			  srv_store_each_recipe(store, collect_recipe, &w, &err);
+			  srv_store_each_record(store, collect_record, &w, &err);
 	srv_store_read_end(store);
 	hob_buf_clear(&w.path);
 	put_assets(&w);
@@ -353,7 +353,7 @@ bool srv_store_start_collect(srv_store *store, hob_buf *out)
 	w.head.schema = (uint32_t)srv_store_schema_version();
 	w.head.last_job = store->last_job;
 	w.head.last_rev = store->last_rev;
-	w.head.recipe_count = atomic_load(&store->recipe_count);
+	w.head.record_count = atomic_load(&store->record_count);
 	*out = (hob_buf){0};
 	ok = ok && join(&w, out);
 	writer_release(&w);

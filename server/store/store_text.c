@@ -68,5 +68,5 @@ bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[SRV_ROW_NAM
 	srv_store_bind_str(put, 1, *out);
 	srv_store_bind_str(put, 2, text);
 	return srv_store_run(store, put, err) &&
-		   (keep(store, *out, text, &ignored) || hob_fail(err, MEMORY, "no memory left for a recipe"));
+		   (keep(store, *out, text, &ignored) || hob_fail(err, MEMORY, "no memory left for a record"));
 }

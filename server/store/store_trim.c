@@ -9,18 +9,18 @@
 
 enum { EVICT_PAUSE_S = 30 };
 
-/* Something that can be evicted: a recipe with its outputs, or a part. */
+/* Something that can be evicted: a record with its outputs, or a part. */
 typedef struct candidate {
 	hob_sha256 key;
-	bool recipe; /* otherwise a part */
+	bool record; /* otherwise a part */
 	hob_sha256 blob;
 	uint32_t used_at_s;
 	size_t passed_before; /* chain of name_count.passed */
 } candidate;
 
 typedef struct name_count {
-	uint32_t recipes, parts; /* rows that name the blob */
-	size_t passed; /* parts that were tried while recipes named it: index + 1 of the last, 0 = none */
+	uint32_t records, parts; /* rows that name the blob */
+	size_t passed; /* parts that were tried while records named it: index + 1 of the last, 0 = none */
 } name_count;
 
 typedef struct trimmer {
@@ -29,7 +29,7 @@ typedef struct trimmer {
 	candidate *items;
 	uint32_t count, room;
 	digest_map loose;	/* blobs that nothing names any more */
-	digest_map evicted; /* recipes whose copies are deleted as well */
+	digest_map evicted; /* records whose copies are deleted as well */
 	uint64_t loose_bytes;
 	uint32_t now;
 	hob_error err;
@@ -44,7 +44,7 @@ void srv_store_limit(srv_store *store, uint64_t max_bytes)
 void srv_store_measure(srv_store *store, srv_store_usage *out)
 {
 	*out =
-		(srv_store_usage){.recipe_count = atomic_load(&store->recipe_count), .max_bytes = store->max_bytes};
+		(srv_store_usage){.record_count = atomic_load(&store->record_count), .max_bytes = store->max_bytes};
 	struct statvfs disk;
 	if (fstatvfs(store->blobs_fd, &disk) == 0)
 		out->disk_free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
@@ -87,7 +87,7 @@ static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 	if (count && part)
 		count->parts++;
 	else if (count)
-		count->recipes++;
+		count->records++;
 	return count || hob_fail(&t->err, MEMORY, "no memory left to count blobs");
 }
 
@@ -117,36 +117,36 @@ static bool collect_parts(trimmer *t)
 	return ok;
 }
 
-/* A recipe counts as used when any of its outputs was opened last. */
+/* A record counts as used when any of its outputs was opened last. */
 static bool count_outputs(trimmer *t, candidate *item, hob_str lists)
 {
 	hob_arena arena;
-	srv_recipe recipe;
+	srv_record record;
 	hob_arena_init(&arena, SIZE_MAX);
-	bool ok = srv_row_take_lists(lists, &arena, &recipe) || hob_fail(&t->err, CORRUPT, "a record is damaged");
+	bool ok = srv_row_take_lists(lists, &arena, &record) || hob_fail(&t->err, CORRUPT, "a record is damaged");
 	if (!ok)
 		srv_store_mark_damaged(t->store);
-	for (uint32_t i = 0; ok && i < recipe.output_count; i++) {
+	for (uint32_t i = 0; ok && i < record.output_count; i++) {
 		blob_entry blob;
-		if (blob_info(t->store, &recipe.outputs[i].digest, &blob) && blob.used_at_s > item->used_at_s)
+		if (blob_info(t->store, &record.outputs[i].digest, &blob) && blob.used_at_s > item->used_at_s)
 			item->used_at_s = blob.used_at_s;
-		ok = add_name(t, &recipe.outputs[i].digest, false);
+		ok = add_name(t, &record.outputs[i].digest, false);
 	}
 	hob_arena_release(&arena);
 	return ok;
 }
 
-static bool collect_recipes(trimmer *t)
+static bool collect_records(trimmer *t)
 {
-	sqlite3_stmt *rows = srv_store_read(t->store, SQL_RECIPE_AGES, &t->err);
+	sqlite3_stmt *rows = srv_store_read(t->store, SQL_RECORD_AGES, &t->err);
 	bool ok = false;
 	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
 		candidate *item = add_candidate(t);
 		if (item)
-			*item = (candidate){.recipe = true,
+			*item = (candidate){.record = true,
 								.key = srv_store_column_digest(rows, 0),
 								.used_at_s = (uint32_t)srv_store_column_u64(rows, 2)};
-		uint32_t *used = item ? srv_digest_map_find(&t->store->used_recipes, &item->key) : NULL;
+		uint32_t *used = item ? srv_digest_map_find(&t->store->used_records, &item->key) : NULL;
 		if (used && *used > item->used_at_s)
 			item->used_at_s = *used;
 		if (!item || !count_outputs(t, item, srv_store_column_str(rows, 1))) {
@@ -175,8 +175,8 @@ static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 	if (part)
 		count->parts--;
 	else
-		count->recipes--;
-	if (count->parts + count->recipes > 0)
+		count->records--;
+	if (count->parts + count->records > 0)
 		return;
 	srv_digest_map_put(&t->loose, digest, &fresh);
 	if (blob_info(t->store, digest, &blob) && srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
@@ -202,12 +202,12 @@ static bool evict_part(trimmer *t, const candidate *item)
 	return true;
 }
 
-/* The parts that waited only for the last recipe that names their blob. */
+/* The parts that waited only for the last record that names their blob. */
 static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 {
 	name_count *count = srv_digest_map_find(&t->names, blob);
 	bool ok = true;
-	while (ok && count->recipes == 0 && count->passed > 0) {
+	while (ok && count->records == 0 && count->passed > 0) {
 		const candidate *item = &t->items[count->passed - 1];
 		count->passed = item->passed_before;
 		ok = evict_part(t, item);
@@ -215,11 +215,11 @@ static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 	return ok;
 }
 
-static bool read_lists(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_recipe *out,
+static bool read_lists(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out,
 					   hob_error *err)
 {
 	bool ok = false, found = false;
-	sqlite3_stmt *rows = srv_store_read(store, SQL_RECIPE_LISTS, err);
+	sqlite3_stmt *rows = srv_store_read(store, SQL_RECORD_LISTS, err);
 	if (rows)
 		srv_store_bind_digest(rows, 1, key);
 	while (rows && srv_store_step(store, rows, &ok, err)) {
@@ -229,27 +229,27 @@ static bool read_lists(srv_store *store, const hob_sha256 *key, hob_arena *arena
 	return ok && (found || hob_fail(err, CORRUPT, "a record is damaged"));
 }
 
-static bool evict_recipe(trimmer *t, const candidate *item)
+static bool evict_record(trimmer *t, const candidate *item)
 {
 	bool fresh;
 	digest_map outputs;
 	hob_sha256 digest;
 	hob_arena arena;
-	srv_recipe recipe = {0};
+	srv_record record = {0};
 	srv_digest_map_init(&outputs, 0);
 	hob_arena_init(&arena, SIZE_MAX);
-	bool ok = read_lists(t->store, &item->key, &arena, &recipe, &t->err);
-	for (uint32_t i = 0; ok && i < recipe.output_count; i++) {
-		srv_digest_map_put(&outputs, &recipe.outputs[i].digest, &fresh);
-		drop_name(t, &recipe.outputs[i].digest, false);
+	bool ok = read_lists(t->store, &item->key, &arena, &record, &t->err);
+	for (uint32_t i = 0; ok && i < record.output_count; i++) {
+		srv_digest_map_put(&outputs, &record.outputs[i].digest, &fresh);
+		drop_name(t, &record.outputs[i].digest, false);
 	}
 	hob_arena_release(&arena);
-	sqlite3_stmt *row = ok && !t->dry ? srv_store_write(t->store, SQL_DELETE_RECIPE, &t->err) : NULL;
+	sqlite3_stmt *row = ok && !t->dry ? srv_store_write(t->store, SQL_DELETE_RECORD, &t->err) : NULL;
 	if (row)
 		srv_store_bind_digest(row, 1, &item->key);
 	ok = ok && (t->dry || (row && srv_store_run(t->store, row, &t->err)));
 	if (ok && !t->dry) {
-		atomic_fetch_sub(&t->store->recipe_count, 1);
+		atomic_fetch_sub(&t->store->record_count, 1);
 		srv_digest_map_put(&t->evicted, &item->key, &fresh);
 	}
 	for (size_t at = 0; ok && srv_digest_map_next(&outputs, &at, &digest);)
@@ -268,7 +268,7 @@ static bool trim_texts(trimmer *t)
 	return row && srv_store_run(t->store, row, &t->err);
 }
 
-/* Oldest first, until enough can be deleted. A part whose blob a recipe also names frees nothing and is skipped. */
+/* Oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and is skipped. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
 	bool ok = true;
@@ -277,14 +277,14 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 		candidate *item = &t->items[i];
 		if (!srv_store_is_idle(item->used_at_s, false, t->now))
 			break; /* nor any that follows */
-		name_count *count = !item->recipe ? srv_digest_map_find(&t->names, &item->blob) : NULL;
-		if (count && count->recipes > 0) {
+		name_count *count = !item->record ? srv_digest_map_find(&t->names, &item->blob) : NULL;
+		if (count && count->records > 0) {
 			item->passed_before = count->passed;
 			count->passed = i + 1;
 		} else if (count) {
 			ok = evict_part(t, item);
 		} else if (!live || !live(user, &item->key)) {
-			ok = evict_recipe(t, item);
+			ok = evict_record(t, item);
 		}
 	}
 	return ok;
@@ -311,7 +311,7 @@ static uint64_t remove_loose(trimmer *t)
 	hob_sha256 digest;
 	uint64_t freed = 0;
 	for (size_t at = 0; srv_digest_map_next(&t->evicted, &at, &digest);) {
-		srv_digest_map_remove(&t->store->used_recipes, &digest);
+		srv_digest_map_remove(&t->store->used_records, &digest);
 		srv_store_copy_remove(t->store, &digest);
 	}
 	for (size_t at = 0; srv_digest_map_next(&t->loose, &at, &digest);)
@@ -340,7 +340,7 @@ static void trimmer_init(trimmer *t, srv_store *store, bool dry)
 
 static bool collect(trimmer *t)
 {
-	return srv_store_commit(t->store, &t->err) && collect_recipes(t) && collect_parts(t);
+	return srv_store_commit(t->store, &t->err) && collect_records(t) && collect_parts(t);
 }
 
 static void trimmer_release(trimmer *t)
@@ -351,7 +351,7 @@ static void trimmer_release(trimmer *t)
 	free(t->items);
 }
 
-uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe),
+uint64_t srv_store_would_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record),
 							  void *user)
 {
 	srv_store_usage usage;
@@ -373,7 +373,7 @@ void srv_store_trim_soon(srv_store *store)
 	store->swept_at_s = store->evict_from_s = 0;
 }
 
-uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *recipe), void *user)
+uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record), void *user)
 {
 	srv_store_usage usage;
 	uint32_t now = srv_store_now_s(store);
@@ -437,17 +437,17 @@ static bool collect_idle(srv_store *store, digest_map *out)
 
 static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, hob_error *err)
 {
-	sqlite3_stmt *rows = srv_store_read(reader, SQL_RECIPE_AGES, err);
+	sqlite3_stmt *rows = srv_store_read(reader, SQL_RECORD_AGES, err);
 	bool ok = false;
 	hob_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
 	while (rows && srv_store_step(reader, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
-		srv_recipe recipe;
-		bool right = srv_row_take_lists(srv_store_column_str(rows, 1), &arena, &recipe);
-		for (uint32_t i = 0; right && i < recipe.output_count; i++)
-			srv_digest_map_remove(idle, &recipe.outputs[i].digest);
+		srv_record record;
+		bool right = srv_row_take_lists(srv_store_column_str(rows, 1), &arena, &record);
+		for (uint32_t i = 0; right && i < record.output_count; i++)
+			srv_digest_map_remove(idle, &record.outputs[i].digest);
 		hob_arena_restore(&arena, mark);
 		if (!right) {
 			srv_store_end(rows);

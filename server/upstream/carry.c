@@ -184,7 +184,7 @@ static bool is_certain(srv_upstream *u, const hob_error *error)
 }
 
 /* A failure that every machine has; the error as in the API, as `server/engine` writes it. */
-static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
+static bool is_shared_failure(const srv_upstream *u, const srv_record *record)
 {
 	cJSON *error = cJSON_ParseWithLength(record->error.data, record->error.len);
 	bool told = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(error, "code")) &&
@@ -194,7 +194,7 @@ static bool is_shared_failure(const srv_upstream *u, const srv_recipe *record)
 }
 
 /* Whether the record answers one of these requests. */
-static const char *find_fault(const srv_upstream *u, const order *o, const srv_recipe *record,
+static const char *find_fault(const srv_upstream *u, const order *o, const srv_record *record,
 							  hob_arena *scratch)
 {
 	hob_sha256 key;
@@ -213,12 +213,12 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 {
 	enum { EACH = 64 };
 	hob_error error;
-	srv_recipe record;
+	srv_record record;
 	if (o->count == EACH || !srv_record_parse(text, &o->arena, &record, &error))
 		return false;
 	const char *fault = find_fault(u, o, &record, &o->arena);
 	if (!o->records)
-		o->records = HOB_NEW(&o->arena, srv_recipe, EACH);
+		o->records = HOB_NEW(&o->arena, srv_record, EACH);
 	if (fault) {
 		pthread_mutex_lock(&u->lock);
 		note_refused(u, &record.key, fault);
@@ -243,7 +243,7 @@ static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, 
 	for (size_t at = 0, end; at < lines.len; at = end + 1) {
 		hob_arena scratch;
 		hob_error error = {0};
-		srv_recipe record;
+		srv_record record;
 		bool taken = false;
 		end = hob_str_find(lines, HOB_STR("\n"), at);
 		hob_str text = hob_str_sub(lines, at, end == SIZE_MAX ? lines.len : end + 1);

@@ -25,11 +25,11 @@ typedef struct order {
 	hob_sha256 lookup, source;
 	hob_arena arena;
 	hob_str inputs, via;
-	srv_recipe *records;
+	srv_record *records;
 	uint32_t count;
 	/* fetch */
 	srv_upstream_fetched *fetched;
-	const srv_recipe *record;
+	const srv_record *record;
 	char author[SRV_FARM_NAME];
 	/* claim: of `lookup`; NULL if nobody waits for the answer */
 	srv_upstream_claimed *claimed;

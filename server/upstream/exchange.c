@@ -70,20 +70,20 @@ srv_exchange_end srv_exchange_probe(srv_exchange *x)
 
 /* ---- fetching */
 
-static bool read_output(srv_store *store, const srv_recipe_output *output, hob_bytes *out)
+static bool read_output(srv_store *store, const srv_record_output *output, hob_bytes *out)
 {
 	uint8_t *data = malloc(output->size + 1);
 	*out = (hob_bytes){data, output->size};
 	return data && srv_blob_read(store, &output->digest, data, output->size);
 }
 
-static bool is_wanted(const srv_recipe_output *output)
+static bool is_wanted(const srv_record_output *output)
 {
 	return !hob_str_starts(output->name, HOB_STR("classic."));
 }
 
 /* Of a blob that was here already, so that nobody has compared it. */
-static bool lies_about_a_size(srv_store *store, const srv_recipe *record)
+static bool lies_about_a_size(srv_store *store, const srv_record *record)
 {
 	bool lies = false;
 	for (uint32_t i = 0; i < record->output_count && !lies; i++) {
@@ -97,7 +97,7 @@ static bool lies_about_a_size(srv_store *store, const srv_recipe *record)
 }
 
 /* Checks it like the answer of a cook process. */
-static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
+static srv_exchange_end validate(srv_exchange *x, const srv_record *record)
 {
 	srv_result result = {.ok = true, .outputs = calloc(record->output_count + 1, sizeof(hob_cook_output))};
 	bool here = result.outputs != NULL;
@@ -123,7 +123,7 @@ static srv_exchange_end validate(srv_exchange *x, const srv_recipe *record)
 	return SRV_EXCHANGE_HERE;
 }
 
-srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
+srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_record *record)
 {
 	uint64_t left = (uint64_t)SRV_EXCHANGE_BLOBS_MAX_GIB << 30;
 	x->bytes = 0;
@@ -139,7 +139,7 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_recipe *record)
 	if (record->error.len > 0)
 		return SRV_EXCHANGE_OK;
 	for (uint32_t i = 0; i < record->output_count; i++) {
-		const srv_recipe_output *output = &record->outputs[i];
+		const srv_record_output *output = &record->outputs[i];
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
 		srv_exchange_end end = fetch_timed(x, &output->digest, output->size);
@@ -158,7 +158,7 @@ bool srv_exchange_lookup(srv_exchange *x, const hob_sha256 *key, hob_sha256 *loo
 {
 	hob_buf text = {0};
 	hob_arena arena;
-	srv_recipe record;
+	srv_record record;
 	hob_error ignored;
 	hob_arena_init(&arena, RECORD_ARENA);
 	srv_store_read_record(x->store, key, &text);
@@ -174,7 +174,7 @@ srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 {
 	hob_buf text = {0};
 	hob_arena arena;
-	srv_recipe record;
+	srv_record record;
 	hob_arena_init(&arena, RECORD_ARENA);
 	srv_store_read_record(x->store, key, &text);
 	srv_exchange_end end = SRV_EXCHANGE_NONE;

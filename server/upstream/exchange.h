@@ -46,8 +46,8 @@ typedef struct srv_exchange_way {
 	srv_exchange_end (*find)(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count, hob_str via,
 							 hob_buf *out);
 	srv_exchange_end (*fetch_blob)(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
-	srv_exchange_end (*give_blob)(srv_exchange *exchange, const srv_recipe_output *output);
-	srv_exchange_end (*give_record)(srv_exchange *exchange, const srv_recipe *record);
+	srv_exchange_end (*give_blob)(srv_exchange *exchange, const srv_record_output *output);
+	srv_exchange_end (*give_record)(srv_exchange *exchange, const srv_record *record);
 	srv_exchange_end (*probe)(srv_exchange *exchange);
 } srv_exchange_way;
 
@@ -90,7 +90,7 @@ srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *loo
 								   hob_str via, hob_buf *out);
 /* Fetches every missing output of the record into the store, and validates all outputs. Classic files are left out. A failure
  * has no outputs. */
-srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_recipe *record);
+srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_record *record);
 /* Fetches one blob, which must have `size` bytes. UINT64_MAX: any size up to the limit. */
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
 /* Gives the blobs of our own record `key` that are missing there, then the record. NONE: the record is no longer here. */

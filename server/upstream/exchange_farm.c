@@ -138,7 +138,7 @@ static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, ui
 
 /* ---- giving */
 
-static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *output)
+static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *output)
 {
 	const srv_farm_blobs *blobs = srv_farm_blobs_of(x->farm);
 	char name[SRV_FARM_BLOB_NAME], text[HOB_SHA256_TEXT + 1];
@@ -173,7 +173,7 @@ static bool find_result(hob_str text, hob_sha256 *out)
 							out);
 }
 
-static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
+static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 {
 	hob_buf text = {0};
 	srv_farm_taken taken = SRV_FARM_GIVEN;

@@ -207,7 +207,7 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 		hob_buf_printf(&body, "%s\"%s\"", i > 0 ? "," : "", text);
 	}
 	put_via(&body, via, x->epoch);
-	bool answered = !body.failed && request(x, "POST", "/actions:batch",
+	bool answered = !body.failed && request(x, "POST", "/records:batch",
 											&(request_body){body.data, body.size, -1, NULL}, &answer);
 	hob_buf_release(&body);
 	if (!answered)
@@ -316,7 +316,7 @@ static srv_exchange_end refuse_gift(srv_exchange *x, const srv_answer *answer, c
 										: end;
 }
 
-static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *output)
+static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *output)
 {
 	char target[HOB_SHA256_TEXT + 8];
 	srv_answer answer;
@@ -347,9 +347,9 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_recipe_output *outp
 	return whole ? SRV_EXCHANGE_OK : down(x);
 }
 
-static srv_exchange_end give_record(srv_exchange *x, const srv_recipe *record)
+static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 {
-	char target[HOB_SHA256_TEXT + 10] = "/actions/";
+	char target[HOB_SHA256_TEXT + 10] = "/records/";
 	hob_buf text = {0};
 	srv_answer answer;
 	hob_sha256_text(&record->key, target + 9);

@@ -151,7 +151,7 @@ bool srv_upstream_find(srv_upstream *u, const srv_upstream_wish *wish, srv_upstr
 	return true;
 }
 
-bool srv_upstream_fetch(srv_upstream *u, const srv_recipe *record, srv_upstream_fetched *fetched, void *user)
+bool srv_upstream_fetch(srv_upstream *u, const srv_record *record, srv_upstream_fetched *fetched, void *user)
 {
 	order *o = u->closed ? NULL : order_new(u, ORDER_FETCH, user);
 	if (!o)
@@ -226,7 +226,7 @@ void srv_upstream_leave(srv_upstream *u, const hob_sha256 *lookup)
 	pthread_mutex_unlock(&u->lock);
 }
 
-bool srv_upstream_is_worth(srv_upstream *u, const srv_recipe *record)
+bool srv_upstream_is_worth(srv_upstream *u, const srv_record *record)
 {
 	enum { ALWAYS_MS = 2000 };
 	uint64_t bytes = 0;

@@ -56,7 +56,7 @@ typedef struct srv_upstream_wish {
 /* records: the valid ones: canonical, of this lookup, source and inputs, with the right key, successful, with outputs (except
  * classic files, which are made here on request); newest first. From a farm also failures that every machine has, at the end.
  * They live in *arena, which the callee may take over. reached: somebody answered. */
-typedef void srv_upstream_found(void *user, hob_arena *arena, srv_recipe *records, uint32_t count,
+typedef void srv_upstream_found(void *user, hob_arena *arena, srv_record *records, uint32_t count,
 								bool reached);
 /* False: the upstream is not asked now, and `found` is not called. */
 bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found,
@@ -65,14 +65,14 @@ bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, sr
 /* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown; valid during the call. */
 typedef void srv_upstream_fetched(void *user, bool ok, const char *author);
 /* `record` is valid until then. */
-bool srv_upstream_fetch(srv_upstream *upstream, const srv_recipe *record, srv_upstream_fetched *fetched,
+bool srv_upstream_fetch(srv_upstream *upstream, const srv_record *record, srv_upstream_fetched *fetched,
 						void *user);
 /* One blob, for a client of this daemon. */
 bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
 							 void *user);
 /* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known: if not, it is counted
  * as slower. */
-bool srv_upstream_is_worth(srv_upstream *upstream, const srv_recipe *record);
+bool srv_upstream_is_worth(srv_upstream *upstream, const srv_record *record);
 
 /* ---- for a farm: who cooks what. Otherwise nothing is claimed. */
 

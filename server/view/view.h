@@ -8,7 +8,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
-#include "../../core/recipe/settings.h"
+#include "../../core/settings/settings.h"
 
 enum { SRV_ASSET_ID = 12 };
 
@@ -44,8 +44,8 @@ typedef struct srv_view_asset {
 	int64_t cooked_at_ms; /* 0 = never */
 	uint64_t cook_ns;
 	uint64_t source_bytes, cooked_bytes;
-	hob_sha256 source, recipe; /* zero when unknown */
-	hob_sha256 last;		   /* recipe of the newest cook, good or bad; zero: none, or it is not kept */
+	hob_sha256 source, record; /* zero when unknown */
+	hob_sha256 last;		   /* record of the newest cook, good or bad; zero: none, or it is not kept */
 	uint64_t expected_ns;	   /* of its next cook; 0 when nothing is known */
 	hob_str
 		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */

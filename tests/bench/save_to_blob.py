@@ -132,7 +132,7 @@ def main():
     art.mkdir()
     # A cache that is in use has these; in a new one each of the first saves makes some.
     for i in range(512):
-        (folder / "cache" / ("blobs" if i % 2 else "recipes") / f"{i // 2:02x}").mkdir(parents=True)
+        (folder / "cache" / ("blobs" if i % 2 else "records") / f"{i // 2:02x}").mkdir(parents=True)
     save_several(art, 0, options.triangles)
     with Daemon([art], folder / "cache") as daemon:
         daemon.sync()

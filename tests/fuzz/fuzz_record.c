@@ -14,12 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	hob_arena arena;
 	hob_error err;
-	srv_recipe recipe;
+	srv_record record;
 	hob_str text = {(const char *)data, size};
 	hob_arena_init(&arena, 64 << 20);
-	if (srv_record_parse(text, &arena, &recipe, &err)) {
+	if (srv_record_parse(text, &arena, &record, &err)) {
 		hob_buf again = {0};
-		srv_record_print(&recipe, &again);
+		srv_record_print(&record, &again);
 		if (!hob_str_equal(hob_buf_str(&again), text))
 			abort();
 		hob_buf_release(&again);

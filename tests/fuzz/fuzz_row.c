@@ -29,10 +29,10 @@ static void try_lists(hob_str bytes)
 {
 	hob_arena arena;
 	hob_buf again = {0}, third = {0};
-	srv_recipe recipe = {0}, twice = {0};
+	srv_record record = {0}, twice = {0};
 	hob_arena_init(&arena, 64 << 20);
-	if (srv_row_take_lists(bytes, &arena, &recipe)) {
-		srv_row_put_lists(&recipe, &again);
+	if (srv_row_take_lists(bytes, &arena, &record)) {
+		srv_row_put_lists(&record, &again);
 		if (!srv_row_take_lists(hob_buf_str(&again), &arena, &twice))
 			abort();
 		srv_row_put_lists(&twice, &third);

@@ -1,8 +1,8 @@
 /* Cook settings, as sidecars, hob.json and PATCH give them: what is taken prints as settings that mean the same.
  *
- * Links: hob_recipe
+ * Links: hob_settings
  * Run:   fuzz_settings tests/fuzz/corpus/settings */
-#include "core/recipe/settings.h"
+#include "core/settings/settings.h"
 
 #include <assert.h>
 

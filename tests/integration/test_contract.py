@@ -67,7 +67,7 @@ class Contract(Scenario):
         return next(o["hash"] for o in outputs if o["name"] == output)
 
     def key(self):
-        return self.ask(200, "GET", f"/api/v1/assets/{self.id}").json()["recipe"]
+        return self.ask(200, "GET", f"/api/v1/assets/{self.id}").json()["record"]
 
     def test_1_answers_that_every_route_has(self):
         job = self.ask(200, "GET", "/api/v1/jobs").json()["items"][0]["id"]
@@ -80,7 +80,7 @@ class Contract(Scenario):
                 statuses -= {str(s) for m, p, s in BUNDLED if (m, p) == (method, path)}
                 with self.subTest(operation["operationId"]):
                     self.ask(421, method, target, Host="evil.example")
-                    if path.startswith(("/api/", "/a/", "/actions/", "/blobs:")):
+                    if path.startswith(("/api/", "/a/", "/records/", "/blobs:")):
                         more = {} if method == "GET" else JSON
                         refused = self.ask(400, method, target + ("&" if "?" in target else "?") + "outptu=x", **more).json()
                         self.assertIn("'outptu'", refused["detail"])
@@ -187,34 +187,34 @@ class Contract(Scenario):
 
     def test_4_records(self):
         key = self.key()
-        record = self.ask(200, "GET", f"/actions/{key}").json()
+        record = self.ask(200, "GET", f"/records/{key}").json()
         self.assertEqual(record["key"], key)
         self.assertIn("a.mtl", [d["path"] for d in record["deps"]])
         self.assertIn(None, [d["sha256"] for d in record["deps"]])
-        text = self.ask(200, "GET", f"/actions/{key}").body.decode()
+        text = self.ask(200, "GET", f"/records/{key}").body.decode()
         self.assertEqual(record_text(record), text)
-        self.ask(200, "PUT", f"/actions/{key}", text)
-        self.ask(400, "PUT", f"/actions/{key}", record)  # the same with spaces
-        self.ask(400, "PUT", f"/actions/{NO_HASH}", record_text(record, key=NO_HASH))
-        self.ask(400, "PUT", f"/actions/{NO_HASH}", text)
-        self.ask(400, "PUT", f"/actions/{key}", record_text(record, lookup=NO_HASH))
-        self.ask(409, "PUT", f"/actions/{key}", record_text(record, outputs=record["outputs"][:1]))
-        self.ask(400, "GET", "/actions/none")
-        found = self.ask(200, "POST", "/actions:batch", {"lookups": [NO_HASH, record["lookup"]], "via": []}).body.decode()
+        self.ask(200, "PUT", f"/records/{key}", text)
+        self.ask(400, "PUT", f"/records/{key}", record)  # the same with spaces
+        self.ask(400, "PUT", f"/records/{NO_HASH}", record_text(record, key=NO_HASH))
+        self.ask(400, "PUT", f"/records/{NO_HASH}", text)
+        self.ask(400, "PUT", f"/records/{key}", record_text(record, lookup=NO_HASH))
+        self.ask(409, "PUT", f"/records/{key}", record_text(record, outputs=record["outputs"][:1]))
+        self.ask(400, "GET", "/records/none")
+        found = self.ask(200, "POST", "/records:batch", {"lookups": [NO_HASH, record["lookup"]], "via": []}).body.decode()
         self.assertEqual(found, text)
-        self.ask(400, "POST", "/actions:batch", {"lookups": ["none"]})
+        self.ask(400, "POST", "/records:batch", {"lookups": ["none"]})
         epoch = self.ask(200, "GET", "/api/v1").json()["epoch"]
-        self.ask(508, "POST", "/actions:batch", {"lookups": [], "via": ["ab", epoch]})
+        self.ask(508, "POST", "/records:batch", {"lookups": [], "via": ["ab", epoch]})
         with Daemon([self.art], self.folder / "other") as other:
             # A record travels after its blobs, and then the other daemon has nothing to cook.
             mine, self.daemon = self.daemon, other
             other.sync()
             cooked = other.cooked()
-            self.ask(200, "PUT", f"/actions/{key}", text)
+            self.ask(200, "PUT", f"/records/{key}", text)
             self.put("later/a.obj", obj_text(5))
             mine.sync()
             item = mine.assets()["art/later/a.obj"]
-            later = mine.get(f"/actions/{mine.get('/api/v1/assets/' + item['id']).json()['recipe']}").json()
+            later = mine.get(f"/records/{mine.get('/api/v1/assets/' + item['id']).json()['record']}").json()
             other.sync()
             self.assertEqual(other.cooked(), cooked + 1)
             self.daemon = mine
@@ -222,11 +222,11 @@ class Contract(Scenario):
         with Daemon([self.folder / "empty"], self.folder / "third") as third:
             self.daemon = third
             third.sync()
-            self.ask(409, "PUT", f"/actions/{later['key']}", record_text(later))
+            self.ask(409, "PUT", f"/records/{later['key']}", record_text(later))
             for output in later["outputs"] + later["run"]["outputs"]:
                 data = mine.get(f"/blobs/{output['sha256']}").body
                 self.ask(201, "PUT", f"/blobs/{output['sha256']}", data)
-            self.ask(201, "PUT", f"/actions/{later['key']}", record_text(later))
+            self.ask(201, "PUT", f"/records/{later['key']}", record_text(later))
             (self.folder / "empty/a.obj").write_bytes((self.art / "later/a.obj").read_bytes())
             third.sync()
             self.assertEqual(third.cooked(), 0)
@@ -457,13 +457,13 @@ class Contract(Scenario):
         now = self.ask(200, "GET", "/api/v1/revs/latest/manifest?root=art").json()
         self.assertEqual([a["asset"] for a in now["assets"]], ["art/bad.obj", "art/props/b.obj"])
         old = self.daemon.assets()["art/props/b.obj"]
-        key = self.ask(200, "GET", f"/api/v1/assets/{old['id']}").json()["recipe"]
+        key = self.ask(200, "GET", f"/api/v1/assets/{old['id']}").json()["record"]
         self.put("props/b.obj", obj_text(6))
         self.daemon.sync()
         self.daemon.stop()
         kept_blobs(self.cache)[before["hashes"][0]].unlink()
         index = sqlite3.connect(self.cache / "index.db")
-        index.execute("DELETE FROM recipe WHERE key = ?", (bytes.fromhex(key),))
+        index.execute("DELETE FROM record WHERE key = ?", (bytes.fromhex(key),))
         index.commit()
         index.close()
         with self.serve() as self.daemon:

@@ -256,7 +256,7 @@ class Damage(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             truth = self.facts(daemon)
-        for tables in (["asset"], ["file"], ["text"], ["root"], ["move"], ["recipe", "asset"]):
+        for tables in (["asset"], ["file"], ["text"], ["root"], ["move"], ["record", "asset"]):
             with self.subTest(tables=tables):
                 self.spoil_table(*tables)
                 with self.serve() as daemon:
@@ -277,7 +277,7 @@ class Damage(Scenario):
             truth = self.facts(daemon)
             rev = daemon.get("/api/v1").json()["rev"]
             epoch = daemon.get("/api/v1").json()["epoch"]
-            for rebuilds, tables in enumerate((["recipe"], ["asset", "change"], ["job"], ["text", "recipe"]), 1):
+            for rebuilds, tables in enumerate((["record"], ["asset", "change"], ["job"], ["text", "record"]), 1):
                 with self.subTest(tables=tables):
                     self.spoil_table(*tables)
                     cooked = daemon.cooked()

@@ -149,7 +149,11 @@ class FarmDown(FarmScenario):
     @contextlib.contextmanager
     def two_machines(self, lease, names=("one", "two")):
         options = ("--farm-lease-seconds", str(lease), "--jobs", "2")
-        with self.machine(names[0], *options) as one, self.machine(names[1], *options) as two:
+        # Both at once: a quick machine that begins first has cooked everything before the other asks.
+        with self.machine(names[0], *options, wait_ready=False) as one, self.machine(names[1], *options, wait_ready=False) as two:
+            for daemon in (one, two):
+                daemon.wait_banner()
+                daemon.listen()
             self.know_each_other(one, two)
             yield one, two
 

@@ -18,21 +18,21 @@ class Reproducibility(Scenario):
 
     def record(self, daemon, name):
         item = daemon.assets()[name]
-        key = daemon.get(f"/api/v1/assets/{item['id']}").json()["recipe"]
-        return daemon.get(f"/actions/{key}").json()
+        key = daemon.get(f"/api/v1/assets/{item['id']}").json()["record"]
+        return daemon.get(f"/records/{key}").json()
 
     def used(self):
         """Times of use of every blob and record, as the index keeps them."""
         import sqlite3
         with sqlite3.connect(self.cache / "index.db") as db:
             return [db.execute(f"SELECT {key}, used_at_s FROM {table} ORDER BY {key}").fetchall()
-                    for key, table in (("digest", "blob"), ("key", "recipe"), ("key", "part"))]
+                    for key, table in (("digest", "blob"), ("key", "record"), ("key", "part"))]
 
     def age(self):
         """Everything in the cache was used three hours ago: long enough to be written when it is used again."""
         import sqlite3
         with sqlite3.connect(self.cache / "index.db") as db:
-            for table in ("blob", "recipe", "part"):
+            for table in ("blob", "record", "part"):
                 db.execute(f"UPDATE {table} SET used_at_s = used_at_s - 10800")
 
     def test_the_same_is_counted_and_nothing_else_changes(self):
@@ -81,7 +81,7 @@ class Reproducibility(Scenario):
         with self.serve("--reproducibility-interval", "0") as daemon:
             for hash, data in blobs.items():
                 self.assertIn(daemon.request("PUT", f"/blobs/{hash}", data).status, (200, 201))
-            self.assertEqual(daemon.request("PUT", f"/actions/{record['key']}", record_text(record)).status, 201)
+            self.assertEqual(daemon.request("PUT", f"/records/{record['key']}", record_text(record)).status, 201)
             self.put("a.obj", obj_text(3))
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)

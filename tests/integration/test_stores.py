@@ -44,7 +44,7 @@ class Stores(Scenario):
     def test_records_of_an_earlier_kind_are_read_when_the_index_is_lost(self):
         with tarfile.open(STORES / "schema-4-stopped.tar.xz") as tar:
             tar.extractall(self.folder)
-        records = b"".join(pack.read_bytes() for pack in (self.cache / "recipes").glob("*.pack"))
+        records = b"".join(pack.read_bytes() for pack in (self.cache / "recipes").glob("*.pack"))  # their folder before schema 8
         count = len({records[at + 16:at + 48] for at in range(0, len(records), 8) if records[at:at + 8] == b"HobP\2\0\0\0"})
         self.assertGreater(count, 3)
         for index in self.cache.glob("index.*"):
@@ -52,7 +52,7 @@ class Stores(Scenario):
         empty = self.folder / "empty"
         empty.mkdir()
         with Daemon([empty], self.cache) as daemon:
-            self.assertEqual(daemon.get("/api/v1/stats").json()["cache"]["recipes"], count)
+            self.assertEqual(daemon.get("/api/v1/stats").json()["cache"]["records"], count)
 
     def test_caches_of_earlier_versions_are_used_on(self):
         found = sorted(STORES.glob("*.tar.xz"))

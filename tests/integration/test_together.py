@@ -218,7 +218,7 @@ class Together(Scenario):
             daemon.sync()
             served = daemon.blob("art/a.obj")
         with sqlite3.connect(self.cache / "index.db") as index:
-            for table in ("blob", "recipe", "part"):
+            for table in ("blob", "record", "part"):
                 index.execute(f"UPDATE {table} SET used_at_s = used_at_s - 10800")
         with self.serve() as daemon:
             daemon.sync()

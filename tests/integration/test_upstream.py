@@ -128,10 +128,10 @@ class Upstream(Scenario):
         (self.art / "a.obj").write_bytes(obj_text(3, mtl="LIBRARY").encode().replace(b"LIBRARY", library))
         with self.serve() as first:
             first.sync()
-            key = first.get(f"/api/v1/assets/{first.assets()['art/a.obj']['id']}").json()["recipe"]
-            record = first.get(f"/actions/{key}")
+            key = first.get(f"/api/v1/assets/{first.assets()['art/a.obj']['id']}").json()["record"]
+            record = first.get(f"/records/{key}")
             self.assertIn({"hex": library.hex()}, [dep["path"] for dep in record.json()["deps"]])
-            self.assertEqual(first.request("PUT", f"/actions/{key}", record.body.decode()).status, 200)
+            self.assertEqual(first.request("PUT", f"/records/{key}", record.body.decode()).status, 200)
             with self.below(self.url(first)) as second:
                 second.sync()
                 self.assertEqual((second.cooked(), meshes(second)), (0, meshes(first)))
@@ -279,29 +279,29 @@ class Upstream(Scenario):
 
             def foreign_meshes(method, path, status, body):
                 other = {"name": "meshes", "sha256": hashlib.sha256(foreign).hexdigest(), "size": len(foreign)}
-                return body if path != "/actions:batch" else swap(body, lambda record: {"outputs": [
+                return body if path != "/records:batch" else swap(body, lambda record: {"outputs": [
                     other if output["name"] == "meshes" else output for output in record["outputs"]]})
 
             def other_key(method, path, status, body):
-                return swap(body, lambda record: {"key": "ab" * 32}) if path == "/actions:batch" else body
+                return swap(body, lambda record: {"key": "ab" * 32}) if path == "/records:batch" else body
 
             def other_source(method, path, status, body):
-                return swap(body, lambda record: {"source": "ab" * 32}) if path == "/actions:batch" else body
+                return swap(body, lambda record: {"source": "ab" * 32}) if path == "/records:batch" else body
 
             def other_settings(method, path, status, body):
-                return swap(body, lambda record: {"inputs": {}}) if path == "/actions:batch" else body
+                return swap(body, lambda record: {"inputs": {}}) if path == "/records:batch" else body
 
             def other_size(method, path, status, body):
-                return swap(body, lambda record: {"outputs": [dict(output, size=2**62) for output in record["outputs"]]}) if path == "/actions:batch" else body
+                return swap(body, lambda record: {"outputs": [dict(output, size=2**62) for output in record["outputs"]]}) if path == "/records:batch" else body
 
             def sql(method, path, status, body):
-                return swap(body, lambda record: {"file_name": "'; drop table recipe; --"}) if path == "/actions:batch" else body
+                return swap(body, lambda record: {"file_name": "'; drop table record; --"}) if path == "/records:batch" else body
 
             def garbage(method, path, status, body):
-                return os.urandom(1 << 18) + b"\n" * 5000 if path == "/actions:batch" else body
+                return os.urandom(1 << 18) + b"\n" * 5000 if path == "/records:batch" else body
 
             def copies(method, path, status, body):
-                return body * 200 if path == "/actions:batch" else body
+                return body * 200 if path == "/records:batch" else body
 
             for number, change in enumerate((wrong_bytes, foreign_meshes, other_key, other_source, other_settings, other_size, sql, garbage, copies)):
                 with self.subTest(change.__name__), Proxy(first.port, change) as proxy, self.below(proxy.url, f"below{number}", "--push", "never") as second:
@@ -388,7 +388,7 @@ class Upstream(Scenario):
                 direct.sync()
                 self.assertEqual(direct.cooked(), 0)
             # The one in the middle has all of it by now, and serves it alone.
-            until(lambda: middle.get("/api/v1/stats").json()["cache"]["recipes"] == 5, "five records in the middle")
+            until(lambda: middle.get("/api/v1/stats").json()["cache"]["records"] == 5, "five records in the middle")
             top.process.send_signal(signal.SIGSTOP)
             try:
                 with self.below(self.url(middle), "two") as two:

@@ -4,7 +4,7 @@
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
-#include "core/recipe/recipe.h"
+#include "core/settings/cook_key.h"
 #include "core/formats/classic.h"
 #include "core/formats/describe.h"
 #include "core/formats/glb.h"

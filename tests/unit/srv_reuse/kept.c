@@ -38,12 +38,12 @@ static void a_result_holds_only_for_the_inputs_that_it_was_made_of(void **state)
 		{true, SRV_INPUT_PRESENT, "other", false}, {true, SRV_INPUT_UNKNOWN, NULL, false},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
-		srv_recipe_dep dep = {.path = HOB_STR("../tex/a.png"), .missing = rows[i].was_missing};
+		srv_record_dep dep = {.path = HOB_STR("../tex/a.png"), .missing = rows[i].was_missing};
 		if (!dep.missing)
 			dep.digest = digest_of("same");
-		srv_recipe recipe = {.deps = &dep, .dep_count = 1};
+		srv_record record = {.deps = &dep, .dep_count = 1};
 		disk d = {rows[i].now, rows[i].text, 0};
-		assert_int_equal(srv_kept_holds(&recipe, HOB_STR("props/duck.obj"), look, &d), rows[i].holds);
+		assert_int_equal(srv_kept_holds(&record, HOB_STR("props/duck.obj"), look, &d), rows[i].holds);
 		assert_int_equal(d.asked, 1);
 	}
 }
@@ -73,19 +73,19 @@ static void what_is_above_the_root_is_missing_without_a_look(void **state)
 				{"../../../x", "a/b/duck.obj", 0, true}};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
 		uint32_t looks = 0;
-		srv_recipe_dep dep = {.path = hob_str_of(rows[i].path), .missing = true};
-		srv_recipe recipe = {.deps = &dep, .dep_count = 1};
-		assert_int_equal(srv_kept_holds(&recipe, hob_str_of(rows[i].model), never, &looks), rows[i].holds);
+		srv_record_dep dep = {.path = hob_str_of(rows[i].path), .missing = true};
+		srv_record record = {.deps = &dep, .dep_count = 1};
+		assert_int_equal(srv_kept_holds(&record, hob_str_of(rows[i].model), never, &looks), rows[i].holds);
 		assert_int_equal(looks, rows[i].looks);
 		dep.missing = false;
-		assert_false(srv_kept_holds(&recipe, hob_str_of(rows[i].model), never, &looks));
+		assert_false(srv_kept_holds(&record, hob_str_of(rows[i].model), never, &looks));
 	}
 }
 
 static void a_name_counts_only_where_the_cook_used_it(void **state)
 {
 	(void)state;
-	srv_recipe named = {.file_name = HOB_STR("duck.obj")}, any = {0};
+	srv_record named = {.file_name = HOB_STR("duck.obj")}, any = {0};
 	assert_true(srv_kept_holds(&named, HOB_STR("props/duck.obj"), look, NULL));
 	assert_true(srv_kept_holds(&named, HOB_STR("duck.obj"), look, NULL));
 	assert_false(srv_kept_holds(&named, HOB_STR("props/goose.obj"), look, NULL));
@@ -102,13 +102,13 @@ static void dependencies_are_kept_relative_to_the_model_without_it(void **state)
 					  {.path = HOB_STR("tex/a.png"), .missing = true}};
 	srv_result result = {.deps = deps, .dep_count = 3};
 	uint32_t count;
-	srv_recipe_dep *kept = srv_kept_deps(&arena, HOB_STR("props/duck.obj"), &result, &count);
+	srv_record_dep *kept = srv_kept_deps(&arena, HOB_STR("props/duck.obj"), &result, &count);
 	assert_int_equal(count, 2);
 	assert_true(hob_str_equal(kept[0].path, HOB_STR("duck.mtl")) && !kept[0].missing);
 	assert_true(hob_str_equal(kept[1].path, HOB_STR("../tex/a.png")) && kept[1].missing);
 	/* The order in which the cook asked is no part of the key; everything else is. */
-	srv_recipe one = {.lookup = digest_of("l"), .deps = kept, .dep_count = 2}, other = one;
-	srv_recipe_dep turned[] = {kept[1], kept[0]};
+	srv_record one = {.lookup = digest_of("l"), .deps = kept, .dep_count = 2}, other = one;
+	srv_record_dep turned[] = {kept[1], kept[0]};
 	hob_sha256 a, b;
 	hob_error error;
 	other.deps = turned;
@@ -147,12 +147,12 @@ static void levels_that_were_left_out_are_remembered(void **state)
 		srv_result result = {.stats = {.meshes = 3, .short_mib = limits[i]}};
 		hob_buf stats = {0};
 		srv_kept_stats(&result, &stats);
-		srv_recipe recipe = {.stats = hob_buf_str(&stats)};
-		assert_int_equal(srv_kept_short_mib(&recipe), limits[i]);
-		assert_int_equal(hob_str_find(recipe.stats, HOB_STR("short_mib"), 0) == SIZE_MAX, limits[i] == 0);
+		srv_record record = {.stats = hob_buf_str(&stats)};
+		assert_int_equal(srv_kept_short_mib(&record), limits[i]);
+		assert_int_equal(hob_str_find(record.stats, HOB_STR("short_mib"), 0) == SIZE_MAX, limits[i] == 0);
 		hob_buf_release(&stats);
 	}
-	assert_int_equal(srv_kept_short_mib(&(srv_recipe){0}), 0);
+	assert_int_equal(srv_kept_short_mib(&(srv_record){0}), 0);
 }
 
 int main(void)

@@ -32,9 +32,9 @@ static bool put_item(srv_store *store, uint32_t number, hob_error *err)
 {
 	static char text[8192];
 	size_t size = text_of(number, text);
-	srv_recipe_output output = {HOB_STR("meshes"), {{0}}, size};
-	srv_recipe_dep dep = {HOB_STR("a.bin"), false, key_of(number + 1)};
-	srv_recipe recipe = {.key = key_of(number),
+	srv_record_output output = {HOB_STR("meshes"), {{0}}, size};
+	srv_record_dep dep = {HOB_STR("a.bin"), false, key_of(number + 1)};
+	srv_record record = {.key = key_of(number),
 						 .lookup = key_of(number),
 						 .ingredients = HOB_STR("{}"),
 						 .dep_count = 1,
@@ -44,10 +44,10 @@ static bool put_item(srv_store *store, uint32_t number, hob_error *err)
 	srv_asset_row asset = {.root = HOB_STR("art"), .state = HOB_STR("fresh"), .rev = number};
 	char path[32];
 	asset.path = (hob_str){path, (size_t)snprintf(path, sizeof path, "f%u.glb", number)};
-	asset.good = asset.last = recipe.key;
+	asset.good = asset.last = record.key;
 	hob_sha256 part = key_of(number + 1000000);
 	return srv_blob_put(store, (hob_bytes){(uint8_t *)text, size}, &output.digest, err) &&
-		   srv_store_put_recipe(store, &recipe, err) &&
+		   srv_store_put_record(store, &record, err) &&
 		   srv_store_put_part(store, &part, &output.digest, err) && srv_store_put_asset(store, &asset, err);
 }
 
@@ -64,17 +64,17 @@ static int check_item(srv_store *store, uint32_t number)
 {
 	hob_arena arena;
 	hob_error err;
-	srv_recipe recipe;
+	srv_record record;
 	hob_sha256 key = key_of(number);
 	static char text[8192], found[8192];
 	int there = 0;
 	hob_arena_init(&arena, 1 << 20);
-	if (srv_store_recipe(store, &key, &arena, &recipe, &err)) {
+	if (srv_store_record(store, &key, &arena, &record, &err)) {
 		uint64_t size = 0;
 		size_t want = text_of(number, text);
-		assert_int_equal(recipe.output_count, 1);
-		assert_int_equal(recipe.dep_count, 1);
-		int fd = srv_blob_open(store, &recipe.outputs[0].digest, &size);
+		assert_int_equal(record.output_count, 1);
+		assert_int_equal(record.dep_count, 1);
+		int fd = srv_blob_open(store, &record.outputs[0].digest, &size);
 		if (fd >= 0) {
 			assert_int_equal(size, want);
 			assert_int_equal(read(fd, found, sizeof found), want);
@@ -242,34 +242,36 @@ static void an_index_of_step_6_is_brought_up(void **state)
 	char epoch[sizeof store->epoch];
 	memcpy(epoch, store->epoch, sizeof epoch);
 	srv_store_close(store);
-	run_sql(folder_at(*state, "cache/index.db"),
-			"DROP INDEX recipe_lookup; CREATE INDEX recipe_lookup ON recipe (lookup, cooked_at_ms);"
-			"PRAGMA user_version = 6",
-			false);
+	run_sql(
+		folder_at(*state, "cache/index.db"),
+		"DROP INDEX record_lookup; ALTER TABLE record RENAME TO recipe;"
+		"ALTER TABLE audit RENAME COLUMN record TO recipe; ALTER TABLE job RENAME COLUMN record TO recipe;"
+		"CREATE INDEX recipe_lookup ON recipe (lookup, cooked_at_ms); PRAGMA user_version = 6",
+		false);
 	store = open_store(*state, 0);
 	assert_string_equal(store->epoch, epoch);
 	assert_int_equal(count_items(store, ITEMS), ITEMS);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		hob_arena arena;
 		hob_error err;
-		srv_recipe *found;
+		srv_record *found;
 		uint32_t count;
 		hob_sha256 lookup = key_of(i);
 		hob_arena_init(&arena, 1 << 20);
-		assert_ok(srv_store_recipes(store, &lookup, &arena, &found, &count, &err), &err);
+		assert_ok(srv_store_records(store, &lookup, &arena, &found, &count, &err), &err);
 		assert_int_equal(count, 1);
 		assert_memory_equal(&found[0].key, &lookup, sizeof lookup);
 		lookup.bytes[20] ^= 1;
-		assert_ok(srv_store_recipes(store, &lookup, &arena, &found, &count, &err), &err);
+		assert_ok(srv_store_records(store, &lookup, &arena, &found, &count, &err), &err);
 		assert_int_equal(count, 0);
 		hob_arena_release(&arena);
 	}
 	sqlite3_stmt *plan;
 	char sql[2000];
-	snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", sqlite3_sql(store->statements[SQL_RECIPES]));
+	snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", sqlite3_sql(store->statements[SQL_RECORDS]));
 	assert_int_equal(sqlite3_prepare_v2(store->db, sql, -1, &plan, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(plan), SQLITE_ROW);
-	assert_non_null(strstr((const char *)sqlite3_column_text(plan, 3), "USING INDEX recipe_lookup"));
+	assert_non_null(strstr((const char *)sqlite3_column_text(plan, 3), "USING INDEX record_lookup"));
 	sqlite3_finalize(plan);
 	srv_store_close(store);
 }
@@ -295,7 +297,7 @@ static void index_says_who_owns_it_and_how_it_is_kept(void **state)
 	static const struct {
 		const char *sql, *value;
 	} checks[] = {{"PRAGMA application_id", "1215259209"},
-				  {"PRAGMA user_version", "7"},
+				  {"PRAGMA user_version", "8"},
 				  {"PRAGMA journal_mode", "wal"},
 				  {"PRAGMA synchronous", "1"},
 				  {"PRAGMA foreign_keys", "1"},

@@ -144,21 +144,21 @@ static void what_an_earlier_version_packed_is_read(void **state)
 	static const uint8_t zeros[ITEM_BYTES];
 	hob_bytes bytes = {zeros, sizeof zeros};
 	srv_store *store = open_store(*state, 0);
-	srv_recipe_output output = {HOB_STR("meshes"), hob_sha256_of(bytes), sizeof zeros};
-	srv_recipe recipe = {.key = {{1}},
+	srv_record_output output = {HOB_STR("meshes"), hob_sha256_of(bytes), sizeof zeros};
+	srv_record record = {.key = {{1}},
 						 .lookup = {{2}},
 						 .ingredients = HOB_STR("{\"a\":1}"),
 						 .output_count = 1,
 						 .outputs = &output};
-	srv_recipe found;
+	srv_record found;
 	hob_buf text = {0}, packed = {0};
 	hob_arena arena;
 	hob_error err;
 	srv_pack_place place;
-	srv_record_print(&recipe, &text);
+	srv_record_print(&record, &text);
 	assert_true(srv_compress(hob_buf_bytes(&text), SRV_OLD_RECORD_DICTIONARY, &packed));
 	assert_true(srv_packs_append(&store->packs, PACK_BLOB, &output.digest, bytes, NULL, &place));
-	assert_true(srv_packs_append(&store->records, PACK_OLD_RECORD, &recipe.key, hob_buf_bytes(&packed), NULL,
+	assert_true(srv_packs_append(&store->records, PACK_OLD_RECORD, &record.key, hob_buf_bytes(&packed), NULL,
 								 &place));
 	srv_store_close(store);
 	unlink(folder_at(*state, "cache/index.db"));
@@ -167,8 +167,8 @@ static void what_an_earlier_version_packed_is_read(void **state)
 	store = open_store(*state, 0);
 	read_back(store, &output.digest, zeros, sizeof zeros);
 	hob_arena_init(&arena, 1 << 20);
-	assert_ok(srv_store_recipe(store, &recipe.key, &arena, &found, &err), &err);
-	assert_true(hob_str_equal(found.ingredients, recipe.ingredients) && found.output_count == 1);
+	assert_ok(srv_store_record(store, &record.key, &arena, &found, &err), &err);
+	assert_true(hob_str_equal(found.ingredients, record.ingredients) && found.output_count == 1);
 	hob_arena_release(&arena);
 	hob_buf_release(&text);
 	hob_buf_release(&packed);
@@ -399,12 +399,12 @@ static void records_of_cooks_are_packed_and_shrink(void **state)
 					at += (size_t)snprintf(stats + at, sizeof stats - at, "%02x", noise[n]);
 			}
 			snprintf(stats + at, sizeof stats - at, "\"}");
-			srv_recipe recipe = {
+			srv_record record = {
 				.key = key, .lookup = key, .ingredients = HOB_STR("{}"), .stats = hob_str_of(stats)};
-			assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+			assert_ok(srv_store_put_record(store, &record, &err), &err);
 			if (round > 0) {
 				hob_sha256 old = {{(uint8_t)i, (uint8_t)(round - 1)}};
-				assert_ok(srv_store_delete_recipe(store, &old, &err), &err);
+				assert_ok(srv_store_delete_record(store, &old, &err), &err);
 			}
 		}
 	assert_ok(srv_store_commit(store, &err), &err);

@@ -10,15 +10,15 @@ static hob_sha256 number(uint8_t value)
 }
 
 typedef struct sample {
-	srv_recipe recipe;
-	srv_recipe_dep deps[2];
-	srv_recipe_output outputs[3];
+	srv_record record;
+	srv_record_dep deps[2];
+	srv_record_output outputs[3];
 } sample;
 
 static void make(sample *s)
 {
 	*s = (sample){
-		.recipe = {.key = number(1),
+		.record = {.key = number(1),
 				   .lookup = number(2),
 				   .source = number(3),
 				   .ingredients =
@@ -35,14 +35,14 @@ static void make(sample *s)
 					{HOB_STR("report"), number(11), 12},
 					{HOB_STR("meshes"), number(13), 14}},
 	};
-	s->recipe.deps = s->deps;
-	s->recipe.outputs = s->outputs;
+	s->record.deps = s->deps;
+	s->record.outputs = s->outputs;
 }
 
-static hob_buf print(const srv_recipe *recipe)
+static hob_buf print(const srv_record *record)
 {
 	hob_buf out = {0};
-	srv_record_print(recipe, &out);
+	srv_record_print(record, &out);
 	assert_false(out.failed);
 	return out;
 }
@@ -51,9 +51,9 @@ static bool parses(hob_str text)
 {
 	hob_arena arena;
 	hob_error err;
-	srv_recipe recipe;
+	srv_record record;
 	hob_arena_init(&arena, 1 << 20);
-	bool ok = srv_record_parse(text, &arena, &recipe, &err);
+	bool ok = srv_record_parse(text, &arena, &record, &err);
 	assert_true(ok || err.code == HOB_ERR_CORRUPT);
 	hob_arena_release(&arena);
 	return ok;
@@ -80,7 +80,7 @@ static void the_text_is_the_one_of_the_header(void **state)
 							  "\"outputs\":[{\"name\":\"report\",\"sha256\":\"" H("0b") "\",\"size\":12}]}";
 	sample s;
 	make(&s);
-	hob_buf text = print(&s.recipe);
+	hob_buf text = print(&s.record);
 	hob_str all = hob_buf_str(&text);
 	assert_true(hob_str_starts(all, hob_str_of(result)));
 	size_t at = sizeof result - 1;
@@ -106,7 +106,7 @@ static void order_does_not_matter_and_every_text_comes_back(void **state)
 	sample s, other;
 	hob_arena arena;
 	hob_error err;
-	srv_recipe back;
+	srv_record back;
 	hob_arena_init(&arena, 1 << 20);
 	make(&s);
 	make(&other);
@@ -114,7 +114,7 @@ static void order_does_not_matter_and_every_text_comes_back(void **state)
 	other.outputs[2] = s.outputs[0];
 	other.deps[0] = s.deps[1];
 	other.deps[1] = s.deps[0];
-	hob_buf text = print(&s.recipe), same = print(&other.recipe);
+	hob_buf text = print(&s.record), same = print(&other.record);
 	assert_true(hob_str_equal(hob_buf_str(&text), hob_buf_str(&same)));
 	assert_ok(srv_record_parse(hob_buf_str(&text), &arena, &back, &err), &err);
 	hob_buf again = print(&back);
@@ -126,10 +126,10 @@ static void order_does_not_matter_and_every_text_comes_back(void **state)
 	for (int byte = 0; byte < 256; byte++) {
 		char name[4] = {'a', (char)byte, 'b', 0};
 		s.deps[0].path = (hob_str){name, 3};
-		s.recipe.file_name = (hob_str){name, 3};
-		text = print(&s.recipe);
+		s.record.file_name = (hob_str){name, 3};
+		text = print(&s.record);
 		assert_ok(srv_record_parse(hob_buf_str(&text), &arena, &back, &err), &err);
-		assert_true(hob_str_equal(back.file_name, s.recipe.file_name));
+		assert_true(hob_str_equal(back.file_name, s.record.file_name));
 		assert_int_equal(back.dep_count, 2);
 		assert_true(hob_str_equal(back.deps[0].path, s.deps[0].path) ||
 					hob_str_equal(back.deps[1].path, s.deps[0].path));
@@ -144,17 +144,17 @@ static void only_the_result_makes_a_conflict(void **state)
 	sample a, b;
 	make(&a);
 	make(&b);
-	b.recipe.cook_ns = b.recipe.peak_bytes = 99;
-	b.recipe.cooked_at_ms = 99;
+	b.record.cook_ns = b.record.peak_bytes = 99;
+	b.record.cooked_at_ms = 99;
 	b.outputs[1].digest = number(99); /* the report */
-	assert_true(srv_record_same(&a.recipe, &b.recipe));
-	b.outputs[1] = (srv_recipe_output){HOB_STR("classic.scene"), number(98), 1};
-	assert_true(srv_record_same(&a.recipe, &b.recipe));
+	assert_true(srv_record_same(&a.record, &b.record));
+	b.outputs[1] = (srv_record_output){HOB_STR("classic.scene"), number(98), 1};
+	assert_true(srv_record_same(&a.record, &b.record));
 	b.outputs[2].digest = number(99); /* the meshes */
-	assert_false(srv_record_same(&a.recipe, &b.recipe));
+	assert_false(srv_record_same(&a.record, &b.record));
 	make(&b);
-	b.recipe.error = HOB_STR("{\"code\":\"import.corrupt\",\"died\":\"signal\"}");
-	assert_false(srv_record_same(&a.recipe, &b.recipe));
+	b.record.error = HOB_STR("{\"code\":\"import.corrupt\",\"died\":\"signal\"}");
+	assert_false(srv_record_same(&a.record, &b.record));
 }
 
 static void no_damaged_text_is_read(void **state)
@@ -162,7 +162,7 @@ static void no_damaged_text_is_read(void **state)
 	(void)state;
 	sample s;
 	make(&s);
-	hob_buf text = print(&s.recipe);
+	hob_buf text = print(&s.record);
 	hob_str all = hob_buf_str(&text);
 	assert_true(parses(all));
 	for (size_t cut = 0; cut < all.len; cut++)
@@ -181,7 +181,7 @@ static bool reads_with(const char *was, const char *now)
 {
 	sample s;
 	make(&s);
-	hob_buf text = print(&s.recipe), body = {0};
+	hob_buf text = print(&s.record), body = {0};
 	hob_str all = hob_buf_str(&text);
 	size_t at = hob_str_find(all, hob_str_of(was), 0), end = hob_str_find(all, HOB_STR(",\"check\":"), 0);
 	size_t result = hob_str_find(all, HOB_STR(",\"result\":"), 0);

@@ -126,9 +126,9 @@ static hob_sha256 number(uint8_t value)
 	return (hob_sha256){{value, 1}};
 }
 
-static bool take(hob_str bytes, srv_recipe *out, hob_arena *arena)
+static bool take(hob_str bytes, srv_record *out, hob_arena *arena)
 {
-	*out = (srv_recipe){0};
+	*out = (srv_record){0};
 	return srv_row_take_lists(bytes, arena, out);
 }
 
@@ -137,17 +137,17 @@ static void lists_come_back(void **state)
 	char longest[301];
 	memset(longest, 'n', 300);
 	longest[300] = 0;
-	srv_recipe_dep deps[] = {{HOB_STR("b.png"), true, {{0}}},
+	srv_record_dep deps[] = {{HOB_STR("b.png"), true, {{0}}},
 							 {HOB_STR(""), false, number(1)},
 							 {HOB_STR("../\xff\0x"), false, number(2)}};
-	srv_recipe_output outputs[] = {{HOB_STR("meshes"), number(3), 0},
+	srv_record_output outputs[] = {{HOB_STR("meshes"), number(3), 0},
 								   {HOB_STR("animations"), number(4), UINT64_MAX},
 								   {HOB_STR(""), number(5), 127},
 								   {hob_str_of(longest), number(6), 128}};
 	(void)state;
 	for (uint32_t i = 0; i <= HOB_COUNT_OF(deps); i++) {
 		for (uint32_t j = 0; j <= HOB_COUNT_OF(outputs); j++) {
-			srv_recipe in = {.deps = deps, .dep_count = i, .outputs = outputs, .output_count = j}, out;
+			srv_record in = {.deps = deps, .dep_count = i, .outputs = outputs, .output_count = j}, out;
 			hob_buf bytes = {0};
 			hob_arena arena;
 			hob_arena_init(&arena, 1 << 20);
@@ -180,7 +180,7 @@ static void counts_beyond_the_bytes_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < HOB_COUNT_OF(wrong); i++) {
 		hob_arena arena;
-		srv_recipe out;
+		srv_record out;
 		hob_arena_init(&arena, 1 << 16);
 		assert_false(take(hob_str_of(wrong[i]), &out, &arena));
 		hob_arena_release(&arena);

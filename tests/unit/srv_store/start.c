@@ -13,9 +13,9 @@ static void file_text(void *user, const srv_file_row *row)
 				   (long long)row->stat.mtime_ns, (long long)row->stat.ctime_ns, row->digest.bytes[31]);
 }
 
-static void recipe_text(void *user, const srv_recipe *r)
+static void record_text(void *user, const srv_record *r)
 {
-	hob_buf_printf(user, "recipe %d %d %d %.*s %.*s %.*s %.*s %u %llu %llu %lld\n", r->key.bytes[0],
+	hob_buf_printf(user, "record %d %d %d %.*s %.*s %.*s %.*s %u %llu %llu %lld\n", r->key.bytes[0],
 				   r->lookup.bytes[0], r->source.bytes[0], HOB_FMT(r->file_name), HOB_FMT(r->ingredients),
 				   HOB_FMT(r->stats), HOB_FMT(r->error), r->warnings, (unsigned long long)r->cook_ns,
 				   (unsigned long long)r->peak_bytes, (long long)r->cooked_at_ms);
@@ -29,7 +29,7 @@ static void recipe_text(void *user, const srv_recipe *r)
 
 typedef struct assets_text {
 	srv_store *store;
-	hob_buf *out, recipes;
+	hob_buf *out, records;
 	hob_sha256 keys[64];
 	uint32_t count;
 } assets_text;
@@ -39,7 +39,7 @@ static void asset_text(void *user, const srv_asset_row *row)
 	assets_text *all = user;
 	hob_arena arena;
 	hob_error err;
-	srv_recipe recipe;
+	srv_record record;
 	bool whole;
 	hob_buf_printf(all->out, "asset %.*s %.*s %.*s %llu %d %d %lld %.*s\n", HOB_FMT(row->root),
 				   HOB_FMT(row->path), HOB_FMT(row->state), (unsigned long long)row->rev, row->good.bytes[0],
@@ -50,8 +50,8 @@ static void asset_text(void *user, const srv_asset_row *row)
 	if (row->good_place == 0)
 		return;
 	hob_arena_init(&arena, SIZE_MAX);
-	assert_ok(srv_store_recipe_at(all->store, row->good_place, &arena, &recipe, &whole, &err), &err);
-	recipe_text(&all->recipes, &recipe);
+	assert_ok(srv_store_record_at(all->store, row->good_place, &arena, &record, &whole, &err), &err);
+	record_text(&all->records, &record);
 	hob_arena_release(&arena);
 }
 
@@ -64,14 +64,14 @@ static void read_assets(srv_store *store, hob_buf *out)
 	assert_ok(srv_store_each_asset(store, asset_text, &all, &err), &err);
 	for (uint32_t i = 0; i < all.count && !placed; i++) {
 		hob_arena arena;
-		srv_recipe recipe;
+		srv_record record;
 		hob_arena_init(&arena, SIZE_MAX);
-		assert_ok(srv_store_recipe(store, &all.keys[i], &arena, &recipe, &err), &err);
-		recipe_text(&all.recipes, &recipe);
+		assert_ok(srv_store_record(store, &all.keys[i], &arena, &record, &err), &err);
+		record_text(&all.records, &record);
 		hob_arena_release(&arena);
 	}
-	hob_buf_put_str(out, hob_buf_str(&all.recipes));
-	hob_buf_release(&all.recipes);
+	hob_buf_put_str(out, hob_buf_str(&all.records));
+	hob_buf_release(&all.records);
 }
 
 static void read_all(srv_store *store, hob_buf *out)
@@ -81,10 +81,10 @@ static void read_all(srv_store *store, hob_buf *out)
 	hob_sha256 part = {{9}}, blob = {{0}};
 	srv_store_measure(store, &usage);
 	srv_store_part(store, &part, &blob);
-	hob_buf_printf(out, "%s job %llu rev %llu, blobs %llu of %llu bytes, recipes %llu, parts %llu %d\n",
+	hob_buf_printf(out, "%s job %llu rev %llu, blobs %llu of %llu bytes, records %llu, parts %llu %d\n",
 				   srv_store_epoch(store), (unsigned long long)srv_store_last_job(store),
 				   (unsigned long long)srv_store_last_rev(store), (unsigned long long)usage.blob_count,
-				   (unsigned long long)usage.blob_bytes, (unsigned long long)usage.recipe_count,
+				   (unsigned long long)usage.blob_bytes, (unsigned long long)usage.record_count,
 				   (unsigned long long)usage.part_count, blob.bytes[0]);
 	srv_store_read_begin(store);
 	assert_ok(srv_store_each_file(store, file_text, out, &err), &err);
@@ -105,10 +105,10 @@ static void fill(srv_store *store)
 		srv_file_row file = {HOB_STR("art"), hob_str_of(text), {i, 1ull << 63, -i, INT64_MAX}, {{0}}};
 		file.digest.bytes[31] = i;
 		assert_ok(srv_store_put_file(store, &file, &err), &err);
-		srv_recipe_dep deps[] = {{HOB_STR("look.mtl"), false, {{i}}}, {HOB_STR("gone.png"), true, {{0}}}};
-		srv_recipe_output outputs[] = {{HOB_STR("meshes"), put_blob(store, text), strlen(text)},
+		srv_record_dep deps[] = {{HOB_STR("look.mtl"), false, {{i}}}, {HOB_STR("gone.png"), true, {{0}}}};
+		srv_record_output outputs[] = {{HOB_STR("meshes"), put_blob(store, text), strlen(text)},
 									   {HOB_STR("scene"), texture, 7}};
-		srv_recipe recipe = {.key = {{i}},
+		srv_record record = {.key = {{i}},
 							 .lookup = {{1, i}},
 							 .source = {{i, i}},
 							 .file_name = i % 3 ? HOB_STR("") : HOB_STR("m.obj"),
@@ -122,7 +122,7 @@ static void fill(srv_store *store)
 							 .deps = deps,
 							 .outputs = outputs,
 							 .error = i % 5 ? HOB_STR("") : HOB_STR("{\"code\":\"x\"}")};
-		assert_ok(srv_store_put_recipe(store, &recipe, &err), &err);
+		assert_ok(srv_store_put_record(store, &record, &err), &err);
 		srv_asset_row asset = {HOB_STR("art"),
 							   hob_str_of(text),
 							   HOB_STR("fresh"),
@@ -186,22 +186,22 @@ static void check_place(void *user, const srv_asset_row *row)
 	placed *p = user;
 	hob_arena arena;
 	hob_error err;
-	srv_recipe recipe;
+	srv_record record;
 	bool whole;
 	uint8_t i = row->good.bytes[0];
 	hob_arena_init(&arena, SIZE_MAX);
 	assert_int_equal(row->good_place, row->last_place);
-	assert_ok(srv_store_recipe_at(p->store, row->good_place, &arena, &recipe, &whole, &err), &err);
-	assert_true(hob_sha256_equal(&recipe.key, &row->good));
-	assert_int_equal(recipe.dep_count, i % 3);
-	assert_int_equal(recipe.output_count, i % 5 ? 2 : 0);
+	assert_ok(srv_store_record_at(p->store, row->good_place, &arena, &record, &whole, &err), &err);
+	assert_true(hob_sha256_equal(&record.key, &row->good));
+	assert_int_equal(record.dep_count, i % 3);
+	assert_int_equal(record.output_count, i % 5 ? 2 : 0);
 	/* The blob of one is gone. */
 	assert_int_equal(whole, i != 7);
 	hob_arena_release(&arena);
 	p->rows++;
 }
 
-static void rows_of_the_copy_say_where_their_recipes_are(void **state)
+static void rows_of_the_copy_say_where_their_records_are(void **state)
 {
 	hob_error err;
 	uint64_t size;
@@ -302,7 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		store_test(copy_holds_what_the_index_holds),
-		store_test(rows_of_the_copy_say_where_their_recipes_are),
+		store_test(rows_of_the_copy_say_where_their_records_are),
 		store_test(copy_counts_for_that_index_only),
 		store_test(what_is_written_ends_the_copy),
 		store_test(copy_does_not_count_after_a_kill),

@@ -11,15 +11,15 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-void srv_engine_tell_action(srv_engine *engine, srv_control *control)
+void srv_engine_answer_record(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);
-	srv_recipe recipe;
+	srv_record record;
 	hob_error error = {0};
 	hob_buf body = {0};
-	if (srv_store_recipe(engine->store, &control->digest, &arena, &recipe, &error)) {
-		srv_record_print(&recipe, &body);
+	if (srv_store_record(engine->store, &control->digest, &arena, &record, &error)) {
+		srv_record_print(&record, &body);
 		control->answer(control, 200, hob_buf_str(&body));
 	} else {
 		srv_control_refuse(control, 0, &error);
@@ -29,18 +29,18 @@ void srv_engine_tell_action(srv_engine *engine, srv_control *control)
 }
 
 /* True for final cooks without an error whose outputs are all in the store. */
-static bool is_for_others(srv_engine *engine, const srv_recipe *recipe)
+static bool is_for_others(srv_engine *engine, const srv_record *record)
 {
-	if (recipe->error.len > 0 || recipe->output_count == 0 ||
-		hob_ingredients_profile(recipe->ingredients) == HOB_PROFILE_PREVIEW)
+	if (record->error.len > 0 || record->output_count == 0 ||
+		hob_ingredients_profile(record->ingredients) == HOB_PROFILE_PREVIEW)
 		return false;
-	for (uint32_t i = 0; i < recipe->output_count; i++)
-		if (!srv_blob_known(engine->store, &recipe->outputs[i].digest))
+	for (uint32_t i = 0; i < record->output_count; i++)
+		if (!srv_blob_known(engine->store, &record->outputs[i].digest))
 			return false;
 	return true;
 }
 
-void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
+void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 {
 	enum { EACH = 16, BODY = 16 << 20 };
 	if (hob_str_find(control->tag, hob_str_of(srv_store_epoch(engine->store)), 0) != SIZE_MAX) {
@@ -59,15 +59,15 @@ void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
 		 at += sizeof(hob_sha256)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		hob_sha256 lookup;
-		srv_recipe *recipes;
+		srv_record *records;
 		uint32_t count = 0, told = 0;
 		hob_error ignored;
 		memcpy(lookup.bytes, control->text.data + at, sizeof lookup.bytes);
-		if (!srv_store_recipes(engine->store, &lookup, &arena, &recipes, &count, &ignored))
+		if (!srv_store_records(engine->store, &lookup, &arena, &records, &count, &ignored))
 			count = 0;
 		for (uint32_t i = 0; i < count && told < EACH; i++)
-			if (is_for_others(engine, &recipes[i])) {
-				srv_record_print(&recipes[i], &body);
+			if (is_for_others(engine, &records[i])) {
+				srv_record_print(&records[i], &body);
 				told++;
 			}
 		if (told == 0)
@@ -86,18 +86,18 @@ void srv_engine_tell_actions(srv_engine *engine, srv_control *control)
 
 /* The key must be the one that this daemon computes. A record under another key would never be found, or would answer the
  * wrong cook. */
-static bool check_key(const srv_recipe *recipe, const srv_control *control, hob_arena *arena, hob_error *err)
+static bool check_key(const srv_record *record, const srv_control *control, hob_arena *arena, hob_error *err)
 {
 	hob_sha256 key;
-	if (!srv_kept_key(arena, recipe, &key, err))
+	if (!srv_kept_key(arena, record, &key, err))
 		return false;
-	if (!hob_sha256_equal(&recipe->key, &control->digest))
+	if (!hob_sha256_equal(&record->key, &control->digest))
 		return hob_fail(err, BAD_REQUEST, "'key' is not the key of the path");
-	return hob_sha256_equal(&key, &recipe->key) ||
+	return hob_sha256_equal(&key, &record->key) ||
 		   hob_fail(err, BAD_REQUEST, "the key is not the one that lookup, file_name and deps give");
 }
 
-static bool read_record(const srv_control *control, hob_arena *arena, srv_recipe *out, hob_error *err)
+static bool read_record(const srv_control *control, hob_arena *arena, srv_record *out, hob_error *err)
 {
 	if (!srv_record_parse(control->text, arena, out, err) || !check_key(out, control, arena, err))
 		return false;
@@ -107,40 +107,40 @@ static bool read_record(const srv_control *control, hob_arena *arena, srv_recipe
 
 static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_error *err)
 {
-	srv_recipe recipe, known;
+	srv_record record, known;
 	hob_error missing;
-	if (!read_record(control, arena, &recipe, err))
+	if (!read_record(control, arena, &record, err))
 		return 400;
-	if (srv_store_recipe(engine->store, &recipe.key, arena, &known, &missing)) {
-		if (srv_record_same(&recipe, &known))
+	if (srv_store_record(engine->store, &record.key, arena, &known, &missing)) {
+		if (srv_record_same(&record, &known))
 			return 200;
 		(void)hob_fail(
 			err, NOT_FOUND,
 			"another result is kept under this key; cooks are repeatable, so one of them is wrong");
 		return 409;
 	}
-	for (uint32_t i = 0; i < recipe.output_count; i++) {
+	for (uint32_t i = 0; i < record.output_count; i++) {
 		uint64_t size = 0;
-		int fd = srv_blob_open(engine->store, &recipe.outputs[i].digest, &size);
+		int fd = srv_blob_open(engine->store, &record.outputs[i].digest, &size);
 		if (fd >= 0)
 			close(fd);
-		if (fd < 0 || size != recipe.outputs[i].size) {
+		if (fd < 0 || size != record.outputs[i].size) {
 			(void)hob_fail(err, NOT_FOUND,
 						   "the blob of output '%.*s' is not here or of another size: PUT it first",
-						   HOB_FMT(recipe.outputs[i].name));
+						   HOB_FMT(record.outputs[i].name));
 			return 409;
 		}
 	}
-	if (!srv_store_put_recipe(engine->store, &recipe, err))
+	if (!srv_store_put_record(engine->store, &record, err))
 		return hob_err_http(err->code);
 	srv_publish_note_rows(&engine->publish);
 	srv_engine_flush(engine);
 	if (engine->exchange->upstream)
-		srv_upstream_give(engine->exchange->upstream, &recipe.key, &recipe.lookup);
+		srv_upstream_give(engine->exchange->upstream, &record.key, &record.lookup);
 	return 201;
 }
 
-void srv_engine_take_action(srv_engine *engine, srv_control *control)
+void srv_engine_take_record(srv_engine *engine, srv_control *control)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);

@@ -1,4 +1,4 @@
-#include "recipe.h"
+#include "cook_key.h"
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static void lower_extension(hob_str extension, char out[32])
 	out[n] = 0;
 }
 
-hob_sha256 hob_recipe_lookup(const hob_sha256 *source, const hob_ingredients *ingredients)
+hob_sha256 hob_cook_lookup(const hob_sha256 *source, const hob_ingredients *ingredients)
 {
 	char extension[32];
 	lower_extension(ingredients->extension, extension);
@@ -55,8 +55,7 @@ static int compare_deps(const void *a, const void *b)
 	return order != 0 ? order : (x->path.len > y->path.len) - (x->path.len < y->path.len);
 }
 
-hob_sha256 hob_recipe_key(const hob_sha256 *lookup, hob_str file_name, hob_dependency *deps,
-						  uint32_t dep_count)
+hob_sha256 hob_cook_key(const hob_sha256 *lookup, hob_str file_name, hob_dependency *deps, uint32_t dep_count)
 {
 	if (dep_count > 1)
 		qsort(deps, dep_count, sizeof *deps, compare_deps);

@@ -1,11 +1,11 @@
-/* recipe.h - the cook key: a hash of everything that an output depends on, item by item.
+/* cook_key.h - the cook key: a hash of everything that an output depends on, item by item.
  *
  * Known before a cook: the ingredients (importer, versions, settings, profile, extension) and the source's
  * digest; their hash is the `lookup`. Known after it: every dependency by its name relative to the source's
  * folder and its digest, or that it was missing; with them the lookup becomes the `key`. It does not depend on absolute paths,
  * host names or times, so the same inputs have the same key on every machine. */
-#ifndef HOB_RECIPE_H
-#define HOB_RECIPE_H
+#ifndef HOB_COOK_KEY_H
+#define HOB_COOK_KEY_H
 
 #include "../base/base.h"
 #include "../hash/hash.h"
@@ -29,11 +29,11 @@ typedef struct hob_dependency {
 	hob_sha256 digest;
 } hob_dependency;
 
-hob_sha256 hob_recipe_lookup(const hob_sha256 *source, const hob_ingredients *ingredients);
+hob_sha256 hob_cook_lookup(const hob_sha256 *source, const hob_ingredients *ingredients);
 /* file_name: the source's own name if the cook depended on it, else empty. Order of deps does not matter
  * (they are hashed sorted by path: `deps` is sorted in place). */
-hob_sha256 hob_recipe_key(const hob_sha256 *lookup, hob_str file_name, hob_dependency *deps,
-						  uint32_t dep_count);
+hob_sha256 hob_cook_key(const hob_sha256 *lookup, hob_str file_name, hob_dependency *deps,
+						uint32_t dep_count);
 /* JSON object with every ingredient by name, for `why`. */
 void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
 /* Of such an object: the profile of the cook. */

@@ -1,0 +1,253 @@
+#include "row.h"
+#include "store_internal.h"
+
+#include <stdlib.h>
+
+/* ---- writing */
+
+static bool put_record_row(srv_store *store, const srv_record *record, hob_str name, const hob_buf *stats,
+						   const hob_buf *lists, hob_error *err)
+{
+	sqlite3_stmt *row = srv_store_write(store, SQL_PUT_RECORD, err);
+	if (!row)
+		return false;
+	srv_store_bind_digest(row, 1, &record->key);
+	srv_store_bind_digest(row, 2, &record->lookup);
+	srv_store_bind_digest(row, 3, &record->source);
+	srv_store_bind_str(row, 4, record->file_name);
+	srv_store_bind_str(row, 5, name);
+	srv_store_bind_str(row, 6, hob_buf_str(stats));
+	srv_store_bind_str(row, 7, record->error);
+	srv_store_bind_u64(row, 8, record->warnings);
+	srv_store_bind_u64(row, 9, record->cook_ns);
+	srv_store_bind_u64(row, 10, record->peak_bytes);
+	srv_store_bind_u64(row, 11, (uint64_t)record->cooked_at_ms);
+	srv_store_bind_u64(row, 12, srv_store_now_s(store));
+	srv_store_bind_str(row, 13, hob_buf_str(lists));
+	return srv_store_run(store, row, err);
+}
+
+bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
+{
+	sqlite3_stmt *row = srv_store_read(store, SQL_HAS_RECORD, err);
+	bool ok = false;
+	*found = false;
+	if (row)
+		srv_store_bind_digest(row, 1, key);
+	while (row && srv_store_step(store, row, &ok, err))
+		*found = true;
+	return ok;
+}
+
+bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_error *err)
+{
+	hob_buf stats = {0}, lists = {0};
+	uint8_t name[SRV_ROW_NAME];
+	hob_str ingredients;
+	bool known;
+	srv_row_put_short(record->stats, &stats);
+	srv_row_put_lists(record, &lists);
+	bool ok = (!stats.failed && !lists.failed) || hob_fail(err, MEMORY, "no memory left for a record");
+	ok = ok && srv_store_has_record(store, &record->key, &known, err) &&
+		 srv_store_put_text(store, record->ingredients, name, &ingredients, err) &&
+		 put_record_row(store, record, ingredients, &stats, &lists, err);
+	if (ok && !known)
+		atomic_fetch_add(&store->record_count, 1);
+	hob_buf_release(&stats);
+	hob_buf_release(&lists);
+	return ok;
+}
+
+bool srv_store_put_record(srv_store *store, const srv_record *record, hob_error *err)
+{
+	const hob_sha256 *digests = record->output_count > 0 ? &record->outputs[0].digest : NULL;
+	return srv_store_blobs_name(store, digests, sizeof *record->outputs, record->output_count, err) &&
+		   srv_store_mark(store, err) && srv_store_copy_put(store, record, err) &&
+		   srv_store_record_put_rows(store, record, err);
+}
+
+bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_record_output *outputs,
+						   uint32_t count, hob_error *err)
+{
+	hob_arena arena;
+	srv_record record;
+	hob_arena_init(&arena, SIZE_MAX);
+	bool ok = srv_store_record(store, key, &arena, &record, err);
+	if (ok) {
+		srv_record_output *all = HOB_NEW(&arena, srv_record_output, record.output_count + count);
+		ok = all || hob_fail_memory(err, &arena, "the outputs of a record");
+		if (ok && record.output_count > 0)
+			memcpy(all, record.outputs, record.output_count * sizeof *all);
+		record.outputs = all;
+	}
+	for (uint32_t i = 0; ok && i < count; i++) {
+		uint32_t at = 0;
+		while (at < record.output_count && !hob_str_equal(record.outputs[at].name, outputs[i].name))
+			at++;
+		record.outputs[at] = outputs[i];
+		if (at == record.output_count)
+			record.output_count++;
+	}
+	ok = ok && srv_store_put_record(store, &record, err);
+	hob_arena_release(&arena);
+	return ok;
+}
+
+bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error *err)
+{
+	bool known;
+	if (!srv_store_has_record(store, key, &known, err))
+		return false;
+	if (!known)
+		return true;
+	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_RECORD, err);
+	if (!row)
+		return false;
+	srv_store_bind_digest(row, 1, key);
+	if (!srv_store_run(store, row, err))
+		return false;
+	atomic_fetch_sub(&store->record_count, 1);
+	srv_digest_map_remove(&store->used_records, key);
+	srv_store_copy_remove(store, key);
+	return true;
+}
+
+/* ---- reading */
+
+/* Makes room for one more in an array of the arena; the old array stays in the arena. */
+static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size)
+{
+	if (items && (count & (count - 1)) != 0)
+		return items;
+	void *bigger = hob_arena_array(arena, count ? (size_t)count * 2 : 1, size, _Alignof(max_align_t));
+	if (bigger && count > 0)
+		memcpy(bigger, items, count * size);
+	return bigger;
+}
+
+static bool is_damaged(srv_store *store, hob_error *err)
+{
+	srv_store_mark_damaged(store);
+	return hob_fail(
+		err, CORRUPT,
+		"index.db is damaged (a record lost a part); it is rebuilt from the copies of its records");
+}
+
+/* Its texts are those of the row, of the store's table of texts or of the arena, until the next step. */
+static bool take_record(srv_store *store, sqlite3_stmt *row, hob_arena *arena, srv_record *out,
+						hob_error *err)
+{
+	*out = (srv_record){.key = srv_store_column_digest(row, 0),
+						.lookup = srv_store_column_digest(row, 1),
+						.source = srv_store_column_digest(row, 2),
+						.file_name = srv_store_column_str(row, 3),
+						.error = srv_store_column_str(row, 6),
+						.warnings = (uint32_t)srv_store_column_u64(row, 7),
+						.cook_ns = srv_store_column_u64(row, 8),
+						.peak_bytes = srv_store_column_u64(row, 9),
+						.cooked_at_ms = (int64_t)srv_store_column_u64(row, 10)};
+	return (srv_store_text(store, srv_store_column_str(row, 4), &out->ingredients) &&
+			srv_row_take_short(srv_store_column_str(row, 5), arena, &out->stats) &&
+			srv_row_take_lists(srv_store_column_str(row, 11), arena, out)) ||
+		   is_damaged(store, err);
+}
+
+static bool keep_str(hob_arena *arena, hob_str *text)
+{
+	*text = hob_arena_str(arena, *text);
+	return text->data;
+}
+
+static bool keep_record(hob_arena *arena, srv_record *record, hob_error *err)
+{
+	bool ok = keep_str(arena, &record->file_name) && keep_str(arena, &record->ingredients) &&
+			  keep_str(arena, &record->stats) && keep_str(arena, &record->error);
+	for (uint32_t i = 0; ok && i < record->dep_count; i++)
+		ok = keep_str(arena, &record->deps[i].path);
+	for (uint32_t i = 0; ok && i < record->output_count; i++)
+		ok = keep_str(arena, &record->outputs[i].name);
+	return ok || hob_fail_memory(err, arena, "a record");
+}
+
+static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
+{
+	bool fresh;
+	if (store->writer)
+		return;
+	if (srv_store_now_s(store) - used_at_s < STORE_USE_STEP_S)
+		return;
+	uint32_t *when = srv_digest_map_put(&store->used_records, key, &fresh);
+	if (when)
+		*when = srv_store_now_s(store);
+}
+
+static bool select_records(srv_store *store, store_statement which, const hob_sha256 *digest,
+						   hob_arena *arena, srv_record **out, uint32_t *count, hob_error *err)
+{
+	srv_record *records = NULL;
+	uint32_t found = 0;
+	bool ok = false;
+	sqlite3_stmt *row = srv_store_read(store, which, err);
+	if (row)
+		srv_store_bind_digest(row, 1, digest);
+	while (row && srv_store_step(store, row, &ok, err)) {
+		records = one_more(arena, records, found, sizeof *records);
+		ok = records ? take_record(store, row, arena, &records[found], err) &&
+						   keep_record(arena, &records[found], err)
+					 : hob_fail_memory(err, arena, "a record");
+		if (!ok) {
+			srv_store_end(row);
+			return false;
+		}
+		note_use(store, &records[found++].key, (uint32_t)srv_store_column_u64(row, 12));
+	}
+	if (!ok)
+		return false;
+	*out = records;
+	*count = found;
+	return true;
+}
+
+bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_record **out,
+					   uint32_t *count, hob_error *err)
+{
+	return select_records(store, SQL_RECORDS, lookup, arena, out, count, err);
+}
+
+bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out,
+					  hob_error *err)
+{
+	srv_record *found;
+	uint32_t count;
+	if (!select_records(store, SQL_RECORD, key, arena, &found, &count, err))
+		return false;
+	if (count == 0) {
+		char text[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(key, text);
+		return hob_fail(err, NOT_FOUND, "no record has the key %s", text);
+	}
+	*out = found[0];
+	return true;
+}
+
+bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_record *record), void *user,
+						   hob_error *err)
+{
+	hob_arena arena;
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECORD, err);
+	bool ok = rows;
+	hob_arena_init(&arena, SIZE_MAX);
+	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	while (ok && srv_store_step(store, rows, &ok, err)) {
+		hob_arena_mark mark = hob_arena_save(&arena);
+		srv_record record;
+		ok = take_record(store, rows, &arena, &record, err);
+		if (ok)
+			each(user, &record);
+		else
+			srv_store_end(rows);
+		hob_arena_restore(&arena, mark);
+	}
+	hob_arena_release(&arena);
+	return ok;
+}
