@@ -41,6 +41,8 @@ typedef struct cook_plan {
 	uint32_t source_count;
 	cook_entry *entries; /* folders' models sorted by path */
 	uint32_t count, capacity;
+	cook_entry **
+		order; /* of the cooks: largest source first, so that the last one is not long; NULL before it is made */
 	bool again;		/* set if any entry has this flag */
 	char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
@@ -80,6 +82,8 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 /* Drops what no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`; other files found in
  * folders are ignored; other files that were named stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
+/* Makes plan->order. False: no memory. */
+bool srv_cook_plan_order(cook_plan *plan);
 void srv_cook_plan_release(cook_plan *plan);
 
 /* No model was found below root: lists the extensions that the pool's workers read. */

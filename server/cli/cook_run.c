@@ -405,7 +405,7 @@ static void look_ahead(run *r)
 				 asking = r->looks_pending > waits ? r->looks_pending - waits : 0;
 		if (asking >= most || (farm ? asking : 0) + r->queued - r->next >= ahead)
 			break;
-		cook_entry *entry = &r->plan.entries[(r->looked++ + offset % r->plan.count) % r->plan.count];
+		cook_entry *entry = r->plan.order[(r->looked++ + offset % r->plan.count) % r->plan.count];
 		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
 					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
 		if (!looks || !begin_look(r, entry))
@@ -467,7 +467,7 @@ static void on_ready(void *user)
 	if (r->offered && !srv_offer_tell(r->offered, r->cache))
 		hob_fail(&r->error, MEMORY, "no memory left for the files of an offer");
 	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
-	if (!r->queue) {
+	if (!srv_cook_plan_order(&r->plan) || !r->queue) {
 		hob_fail(&r->error, MEMORY, "no memory left for the list of models");
 		srv_cook_run_finish_if_over(r);
 		return;

@@ -127,7 +127,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_queue_remove(engine->jobs->queue, id);
 	if (todo.queue)
 		srv_queue_push(engine->jobs->queue, id, srv_engine_priority(engine, a, a->life.next.priority),
-					   a->cost.final_ns);
+					   srv_asset_queue_cost(engine, a));
 	if (todo.forget_last)
 		srv_asset_forget_last(a);
 	if (todo.touch)

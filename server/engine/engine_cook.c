@@ -547,7 +547,7 @@ bool srv_job_begin(srv_engine *engine, uint32_t id, srv_priority priority)
 	asset *a = srv_asset_at(engine, id);
 	engine_job *job = new_job(engine, id);
 	if (!job) {
-		srv_queue_push(engine->jobs->queue, id, priority, a->cost.final_ns);
+		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
 		return false;
 	}
 	srv_engine_apply(engine, id,

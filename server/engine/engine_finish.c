@@ -76,10 +76,12 @@ static void finish_good(engine_job *job)
 	srv_kept_stats(result, &stats);
 	record.stats = hob_buf_str(&stats);
 	keep_record(job, &record);
-	if (job->ingredients.profile == HOB_PROFILE_PREVIEW)
+	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
 		engine->counters.previewed++;
-	else
+	} else {
 		engine->counters.cooked++;
+		engine->counters.cook_bytes += srv_graph_at(engine->graph, a->file)->stat.size;
+	}
 	engine->counters.cook_ns += job->cook.outcome->cook_ns;
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &record);

@@ -94,7 +94,7 @@ void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = srv_asset_at(engine, id);
 	if (srv_asset_raise(&a->life, priority))
-		srv_queue_push(engine->jobs->queue, id, priority, a->cost.final_ns);
+		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
 	if (a->life.job)
 		srv_engine_raise_job(a->life.job, priority);
 }
@@ -137,10 +137,25 @@ void srv_engine_count_waiting(srv_engine *engine)
 /* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
+/* Of large models, about; a rate that was measured is used only if it is smaller, since many sources name larger files. */
+enum { NS_PER_BYTE = 100 };
+
+uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a)
+{
+	return a->cost.final_ns > 0 ? a->cost.final_ns
+								: srv_graph_at(engine->graph, a->file)->stat.size * NS_PER_BYTE;
+}
+
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
-	uint64_t cooked = engine->counters.cooked;
-	return a->cost.final_ns > 0 ? a->cost.final_ns : cooked > 0 ? engine->counters.cook_ns / cooked : 0;
+	const srv_engine_counters *c = &engine->counters;
+	uint64_t cooked = c->cooked, ns = c->cook_ns, bytes = c->cook_bytes;
+	if (a->cost.final_ns > 0 || cooked == 0)
+		return a->cost.final_ns;
+	double rate = (double)ns / (double)(bytes > 0 ? bytes : 1);
+	rate = rate < NS_PER_BYTE ? rate : NS_PER_BYTE;
+	double each = ((double)ns - rate * (double)bytes) / (double)cooked;
+	return (uint64_t)(each + rate * (double)srv_graph_at(engine->graph, a->file)->stat.size);
 }
 
 void srv_engine_note_expected(srv_engine *engine)

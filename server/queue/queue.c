@@ -50,7 +50,7 @@ static bool before(const entry *a, const entry *b)
 	if (a->priority != b->priority)
 		return a->priority < b->priority;
 	if (a->cost != b->cost)
-		return a->cost < b->cost;
+		return a->priority == SRV_PRIORITY_BACKGROUND ? a->cost > b->cost : a->cost < b->cost;
 	return a->age < b->age;
 }
 

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from hobtest import DEADLINE, HOB, MODELS, Scenario, bumpy_grid, main, obj_text, png
@@ -108,13 +109,20 @@ class Cook(Scenario):
         self.assertIn("cannot be read: No such", self.cook(self.art, "--budget", self.folder / "none", code=2).stderr)
 
     def test_the_first_failure_may_end_it(self):
-        for i in range(9):
-            self.put(f"m{i}.gltf" if i == 0 else f"m{i}.obj", "{" if i == 0 else obj_text(2))
+        for i in range(8):
+            self.put(f"m{i}.obj", obj_text(2))
+        self.put("m8.gltf", "{" * 9999)
         said = self.cook(self.art, "--check", "--fail-fast", "-j1", code=1).stderr
         self.assertIn("0 cooked, 1 failed", said)
         self.assertIn("stopped at the first failure; 8 were not cooked", said)
         self.assertIn("8 cooked, 1 failed", self.cook(self.art, "--check", "-k", "-j=1", code=1).stderr)
         self.cook(self.art, "--keep-going", "--fail-fast", code=2)
+
+    def test_the_largest_is_cooked_first(self):
+        for name, size in (("a", 20), ("b", 900), ("c", 2), ("d", 300)):
+            self.put(f"{name}.obj", obj_text(size))
+        said = self.cook(self.art, "--check", "-j1").stderr
+        self.assertEqual(re.findall(r"^cooked +(\w)[.]obj", said, re.M), ["b", "d", "a", "c"])
 
     def test_what_is_no_file_is_written_into(self):
         self.put("one.obj", obj_text(2))

@@ -175,5 +175,22 @@ class Order(Scenario):
             self.assertEqual((states["art/first.obj"], states["art/second.obj"]), ("fresh", "failed"))
 
 
+class ColdStart(Scenario):
+    def test_the_largest_is_cooked_first(self):
+        """Otherwise the last cook of a first start can be a long one, on one worker."""
+        sizes = {f"m{i:03}.obj": 2 + i * 37 % 300 for i in range(300)}  # triangles
+        for name, size in sizes.items():
+            self.put(name, obj_text(size))
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            jobs = daemon.get("/api/v1/jobs?limit=1000").json()["items"]
+            begun = [sizes[job["asset"].removeprefix("art/")] for job in sorted(jobs, key=lambda job: job["started_at"])]
+            self.assertEqual(len(begun), len(sizes))
+            # Every 64th is the one that has waited longest.
+            out_of_order = sum(later > earlier + 5 for earlier, later in zip(begun, begun[1:]))
+            self.assertLess(out_of_order, 20, begun)
+            self.assertGreater(min(begun[:30]), max(begun[-30:]) + 100, begun)
+
+
 if __name__ == "__main__":
     main()

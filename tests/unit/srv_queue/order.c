@@ -2,7 +2,7 @@
 
 #include "server/queue/queue.h"
 
-static void classes_come_first_then_the_cheapest_then_the_oldest(void **state)
+static void classes_come_first_then_the_cost_then_the_oldest(void **state)
 {
 	(void)state;
 	srv_queue *queue = srv_queue_new();
@@ -10,10 +10,10 @@ static void classes_come_first_then_the_cheapest_then_the_oldest(void **state)
 	static const struct {
 		srv_priority priority;
 		uint64_t cost;
-	} in[] = {{SRV_PRIORITY_BACKGROUND, 1}, {SRV_PRIORITY_CHANGED, 9},	{SRV_PRIORITY_IN_USE, 900},
-			  {SRV_PRIORITY_CHANGED, 5},	{SRV_PRIORITY_IN_USE, 800}, {SRV_PRIORITY_INTERACTIVE, 7000},
-			  {SRV_PRIORITY_CHANGED, 5}};
-	static const uint32_t out[] = {5, 4, 2, 3, 6, 1, 0};
+	} in[] = {{SRV_PRIORITY_BACKGROUND, 1}, {SRV_PRIORITY_CHANGED, 9},	 {SRV_PRIORITY_IN_USE, 900},
+			  {SRV_PRIORITY_CHANGED, 5},	{SRV_PRIORITY_IN_USE, 800},	 {SRV_PRIORITY_INTERACTIVE, 7000},
+			  {SRV_PRIORITY_CHANGED, 5},	{SRV_PRIORITY_BACKGROUND, 3}};
+	static const uint32_t out[] = {5, 4, 2, 3, 6, 1, 7, 0};
 	for (uint32_t i = 0; i < HOB_COUNT_OF(in); i++)
 		assert_true(srv_queue_push(queue, i, in[i].priority, in[i].cost));
 	assert_int_equal(srv_queue_count_of(queue, SRV_PRIORITY_CHANGED), 3);
@@ -69,7 +69,7 @@ static void nothing_starves_behind_a_class_that_never_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes_come_first_then_the_cheapest_then_the_oldest),
+		cmocka_unit_test(classes_come_first_then_the_cost_then_the_oldest),
 		cmocka_unit_test(a_class_is_raised_and_never_lowered),
 		cmocka_unit_test(nothing_starves_behind_a_class_that_never_ends),
 	};
