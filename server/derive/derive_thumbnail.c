@@ -8,21 +8,25 @@
  *
  *   asked --- in the store ---------------------------> 200 with its digest
  *     |  `--- cannot be drawn (remembered) -----------> 404
- *     `--- wanted (202) --- draw, in libuv's pool --> stored, event "thumbnail"
- *                 the newest wish first         `--> remembered as not drawable */
+ *     `--- wished (202) --- draw, in libuv's pool --> stored, event "thumbnail" for each that wished for it
+ *                 the newest wish first         `--> remembered as not drawable
+ *
+ * Assets whose outputs are the same share a picture. A wish is for the picture of what is served when it is drawn: an
+ * asset that changed meanwhile has its wish again. */
 
-enum { WANTED_MAX = 256, HOPELESS_MAX = 4096 };
+enum { WISHES_MAX = 1024, HOPELESS_MAX = 4096 }; /* rows of some thirty screens */
 
-typedef struct wanted {
+typedef struct wish {
 	uint32_t asset, size;
-} wanted;
+	hob_sha256 key;
+} wish;
 
 typedef struct drawing {
 	srv_derive *derive;
 	uv_work_t work;
-	uint32_t asset;
+	wish wish;
 	srv_thumbnail_input input;
-	hob_sha256 key, blob;
+	hob_sha256 blob;
 	hob_error error;
 } drawing;
 
@@ -30,8 +34,8 @@ struct thumbnails {
 	char program[4096];
 	bool has_program;
 	drawing *running;
-	wanted wanted[WANTED_MAX];
-	uint32_t wanted_count;
+	wish wishes[WISHES_MAX]; /* the newest last */
+	uint32_t wish_count;
 	hob_sha256 hopeless[HOPELESS_MAX];
 	uint32_t hopeless_count;
 };
@@ -55,7 +59,7 @@ static bool is_hopeless(const struct thumbnails *t, const hob_sha256 *key)
 
 /* A held result is not drawn before it is published. */
 static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t size,
-				   srv_thumbnail_input *out)
+				   srv_thumbnail_input *out, hob_sha256 *key)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
@@ -64,8 +68,10 @@ static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t
 	hob_sha256 parts[SRV_DERIVE_PARTS] = {{{0}}};
 	bool whole = a->served && srv_store_record(derive->host.store, a->served, &arena, &record, &error) &&
 				 srv_derive_take_parts(&record, parts);
-	if (whole)
+	if (whole) {
 		srv_derive_picture_of(&record, parts, size, out);
+		*key = srv_thumbnail_key(out);
+	}
 	hob_arena_release(&arena);
 	return whole;
 }
@@ -82,7 +88,19 @@ static void draw_run(uv_work_t *work)
 	hob_buf_release(&png);
 }
 
-static void publish_drawn(srv_derive *derive, const srv_derive_asset *a, uint32_t size)
+static void put_wish(struct thumbnails *t, wish w)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < t->wish_count; i++)
+		if (t->wishes[i].asset != w.asset || t->wishes[i].size != w.size)
+			t->wishes[kept++] = t->wishes[i];
+	if (kept == WISHES_MAX)
+		memmove(t->wishes, t->wishes + 1, --kept * sizeof *t->wishes);
+	t->wishes[kept++] = w;
+	t->wish_count = kept;
+}
+
+static void publish_there(srv_derive *derive, const srv_derive_asset *a, uint32_t size)
 {
 	hob_buf data = {0};
 	hob_buf_printf(&data, "{\"id\":\"%s\",\"size\":%u,\"asset\":", a->id, size);
@@ -90,6 +108,35 @@ static void publish_drawn(srv_derive *derive, const srv_derive_asset *a, uint32_
 	hob_buf_put(&data, "}", 1);
 	srv_publish_event(derive->host.publish, "thumbnail", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
+}
+
+/* The picture that was wished for is there, or will not be. */
+static void settle(srv_derive *derive, wish w, bool there)
+{
+	srv_derive_asset a;
+	srv_thumbnail_input input;
+	hob_sha256 key;
+	if (!derive->host.at(derive->host.user, w.asset, &a) || !gather(derive, &a, w.size, &input, &key))
+		return;
+	if (!hob_sha256_equal(&key, &w.key))
+		put_wish(derive->thumbnails, (wish){w.asset, w.size, key});
+	else if (there)
+		publish_there(derive, &a, w.size);
+}
+
+static void settle_all(srv_derive *derive, wish drawn, bool there)
+{
+	struct thumbnails *t = derive->thumbnails;
+	settle(derive, drawn, there);
+	for (uint32_t i = 0; i < t->wish_count;) {
+		wish w = t->wishes[i];
+		if (!hob_sha256_equal(&w.key, &drawn.key)) {
+			i++;
+			continue;
+		}
+		memmove(t->wishes + i, t->wishes + i + 1, (--t->wish_count - i) * sizeof *t->wishes);
+		settle(derive, w, there);
+	}
 }
 
 /* What says nothing about the model: it is drawn when it is asked for again. */
@@ -106,19 +153,22 @@ static void draw_done(uv_work_t *work, int status)
 	srv_derive *derive = d->derive;
 	const srv_derive_host *host = &derive->host;
 	struct thumbnails *t = derive->thumbnails;
-	srv_derive_asset a;
 	hob_error error = d->error;
-	bool closing = *host->closing, alive = !closing && host->at(host->user, d->asset, &a);
 	t->running = NULL;
-	if (!closing && error.code == HOB_ERR_OK && srv_store_put_part(host->store, &d->key, &d->blob, &error)) {
-		srv_publish_note_rows(host->publish);
-		atomic_fetch_add(&derive->counts.thumbnails, 1);
-		if (alive)
-			publish_drawn(derive, &a, d->input.size);
-	} else if (!closing) {
-		if (!is_passing(error.code))
-			t->hopeless[t->hopeless_count++ % HOPELESS_MAX] = d->key;
-		srv_log(SRV_LOG_DEBUG, "thumbnail", "%s: %s", alive ? a.full : "a deleted asset", error.context);
+	if (!*host->closing) {
+		bool there =
+			error.code == HOB_ERR_OK && srv_store_put_part(host->store, &d->wish.key, &d->blob, &error);
+		if (there) {
+			srv_publish_note_rows(host->publish);
+			atomic_fetch_add(&derive->counts.thumbnails, 1);
+		} else {
+			srv_derive_asset a;
+			if (!is_passing(error.code))
+				t->hopeless[t->hopeless_count++ % HOPELESS_MAX] = d->wish.key;
+			srv_log(SRV_LOG_DEBUG, "thumbnail", "%s: %s",
+					host->at(host->user, d->wish.asset, &a) ? a.full : "a deleted asset", error.context);
+		}
+		settle_all(derive, d->wish, there);
 	}
 	free(d);
 	srv_derive_draw(derive);
@@ -129,37 +179,32 @@ void srv_derive_draw(srv_derive *derive)
 {
 	const srv_derive_host *host = &derive->host;
 	struct thumbnails *t = derive->thumbnails;
-	while (t && !t->running && t->wanted_count > 0 && !*host->closing && !host->is_busy(host->user)) {
-		wanted next = t->wanted[--t->wanted_count];
+	while (t && !t->running && t->wish_count > 0 && !*host->closing && !host->is_busy(host->user)) {
 		srv_derive_asset a;
-		drawing *d = calloc(1, sizeof *d);
 		hob_sha256 blob;
+		drawing *d = calloc(1, sizeof *d);
 		if (!d)
 			return;
-		bool needed = host->at(host->user, next.asset, &a) && gather(derive, &a, next.size, &d->input);
-		d->key = srv_thumbnail_key(&d->input);
-		if (!needed || is_hopeless(t, &d->key) || srv_store_part(host->store, &d->key, &blob)) {
+		d->wish = t->wishes[--t->wish_count];
+		bool whole = host->at(host->user, d->wish.asset, &a) &&
+					 gather(derive, &a, d->wish.size, &d->input, &d->wish.key);
+		bool there = whole && srv_store_part(host->store, &d->wish.key, &blob);
+		if (there)
+			publish_there(derive, &a, d->wish.size);
+		if (!whole || there || is_hopeless(t, &d->wish.key)) {
 			free(d);
 			continue;
 		}
 		d->derive = derive;
-		d->asset = next.asset;
 		d->work.data = d;
 		t->running = d;
 		host->work(host->user, &d->work, draw_run, draw_done);
 	}
 }
 
-static void want(struct thumbnails *t, uint32_t id, uint32_t size)
+static bool is_running(const struct thumbnails *t, wish w)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < t->wanted_count; i++)
-		if (t->wanted[i].asset != id || t->wanted[i].size != size)
-			t->wanted[kept++] = t->wanted[i];
-	if (kept == WANTED_MAX)
-		memmove(t->wanted, t->wanted + 1, --kept * sizeof *t->wanted);
-	t->wanted[kept++] = (wanted){id, size};
-	t->wanted_count = kept;
+	return t->running && t->running->wish.asset == w.asset && hob_sha256_equal(&t->running->wish.key, &w.key);
 }
 
 void srv_derive_thumbnail(srv_derive *derive, srv_control *control)
@@ -168,19 +213,17 @@ void srv_derive_thumbnail(srv_derive *derive, srv_control *control)
 	srv_derive_asset a;
 	if (!srv_derive_find(derive, control, false, &a))
 		return;
-	uint32_t size = (uint32_t)control->number;
-	srv_thumbnail_input *input = malloc(sizeof *input);
-	bool complete = input && gather(derive, &a, size, input);
-	hob_sha256 key = complete ? srv_thumbnail_key(input) : (hob_sha256){{0}}, blob;
-	free(input);
-	if (complete && srv_store_part(derive->host.store, &key, &blob) &&
-		srv_blob_exists(derive->host.store, &blob)) {
+	srv_thumbnail_input input;
+	hob_sha256 blob;
+	wish w = {a.number, (uint32_t)control->number, {{0}}};
+	bool whole = gather(derive, &a, w.size, &input, &w.key);
+	if (whole && srv_store_part(derive->host.store, &w.key, &blob)) {
 		srv_derive_answer(control, &blob);
-	} else if (!complete || !t || !t->has_program || is_hopeless(t, &key)) {
+	} else if (!whole || !t || !t->has_program || is_hopeless(t, &w.key)) {
 		control->answer(control, 404, HOB_STR(""));
 	} else {
-		if (!t->running || t->running->asset != a.number || t->running->input.size != size)
-			want(t, a.number, size);
+		if (!is_running(t, w))
+			put_wish(t, w);
 		srv_derive_draw(derive);
 		control->answer(control, 202, HOB_STR(""));
 	}

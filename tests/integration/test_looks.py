@@ -1,4 +1,5 @@
 """Thumbnails, and the files that an asset was cooked from: what people look at beside the cooked data."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -68,6 +69,52 @@ class Thumbnails(Scenario):
                 self.skipTest("this machine is too slow: the lock counts for 5 s only")
             self.assertEqual((answer.status, answer.headers.get("etag")), (200, tag))
 
+    def serve_drawing(self, script):
+        """A daemon that runs these lines of shell before each picture."""
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in ("hob", "hob-worker"):
+            shutil.copy(pathlib.Path(HOB).with_name(name), programs / name)
+        fake = programs / "hob-thumbnail"
+        fake.write_text(f"#!/bin/sh\n{script}\nexec '{THUMBNAIL}' \"$@\"\n")
+        fake.chmod(0o755)
+        return Daemon([self.art], self.cache, program=[str(programs / "hob")])
+
+    def serve_held(self):
+        """A daemon, and a file: its first picture is drawn when something is written there."""
+        first, gate = self.folder / "first", self.folder / "gate"
+        os.mkfifo(gate)
+        return self.serve_drawing(f"mkdir '{first}' 2>/dev/null && read line <'{gate}'"), gate
+
+    def test_all_models_with_the_same_outputs_are_told_of_their_picture(self):
+        names = [f"box{number}.glb" for number in range(300)]
+        for name in names:
+            self.put(name, (SIMPLE / "BoxVertexColors.glb").read_bytes())
+        daemon, gate = self.serve_held()
+        with daemon:
+            daemon.sync()
+            ids = {name: item["id"] for name, item in daemon.assets().items()}
+            ask = lambda name: daemon.get(f"/api/v1/assets/{ids[name]}/thumbnail?size=64")
+            self.assertEqual({ask(name).status for name in ids}, {202})
+            gate.write_text("go\n")
+            told = [daemon.wait_event("thumbnail")["asset"] for _ in ids]
+            self.assertEqual(sorted(told), sorted(ids))
+            self.assertEqual({(ask(name).status, ask(name).headers["etag"]) for name in ids}, {(200, ask(told[0]).headers["etag"])})
+            self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
+
+    def test_what_changed_while_its_picture_was_drawn_is_told_of_the_new_one(self):
+        self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
+        daemon, gate = self.serve_held()
+        with daemon:
+            daemon.sync()
+            self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
+            self.put("box.glb", (SIMPLE / "AnimatedMorphCube.glb").read_bytes())
+            daemon.sync()
+            gate.write_text("go\n")
+            daemon.wait_event("thumbnail")
+            self.assertEqual(self.ask(daemon, "art/box.glb").status, 200)
+            self.assertEqual(daemon.counters()["hob_thumbnails_total"], 2)
+
     def test_what_cannot_be_drawn_has_a_sign_and_is_not_tried_again(self):
         self.put("broken.glb", b"glTF\2\0\0\0")
         with self.serve() as daemon:
@@ -79,32 +126,18 @@ class Thumbnails(Scenario):
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 0)
 
     def test_a_picture_whose_process_is_killed_is_drawn_when_it_is_asked_for_again(self):
-        programs = self.folder / "bin"
-        programs.mkdir()
-        for name in ("hob", "hob-worker"):
-            shutil.copy(pathlib.Path(HOB).with_name(name), programs / name)
-        killed = programs / "killed"
-        fake = programs / "hob-thumbnail"
-        fake.write_text(f"#!/bin/sh\nmkdir '{killed}' 2>/dev/null && kill -9 $$\nexec '{THUMBNAIL}' \"$@\"\n")
-        fake.chmod(0o755)
+        killed = self.folder / "killed"
         self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
-        with Daemon([self.art], self.cache, program=[str(programs / "hob")]) as daemon:
+        with self.serve_drawing(f"mkdir '{killed}' 2>/dev/null && kill -9 $$") as daemon:
             daemon.sync()
             self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
             until(killed.exists, "the first picture's end")
             until(lambda: self.ask(daemon, "art/box.glb").headers["content-type"] == "image/png", "a picture")
 
     def test_a_picture_whose_process_stays_does_not_hold_up_the_end(self):
-        programs = self.folder / "bin"
-        programs.mkdir()
-        for name in ("hob", "hob-worker"):
-            shutil.copy(pathlib.Path(HOB).with_name(name), programs / name)
-        stays = programs / "stays"
-        fake = programs / "hob-thumbnail"
-        fake.write_text(f"#!/bin/sh\nexec >/dev/null\nmkdir '{stays}'\nexec sleep 600\n")
-        fake.chmod(0o755)
+        stays = self.folder / "stays"
         self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
-        with Daemon([self.art], self.cache, program=[str(programs / "hob")]) as daemon:
+        with self.serve_drawing(f"exec >/dev/null\nmkdir '{stays}'\nexec sleep 600") as daemon:
             daemon.sync()
             self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
             until(stays.exists, "a process that closed its output")

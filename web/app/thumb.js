@@ -2,19 +2,25 @@
  * so it is only asked for what stays on screen for a moment. Until then the row has an icon of the page: each drawing
  * that the daemon sends would be a document of its own, which slows down every task of the browser. */
 import { html } from 'htm/preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { query } from './api.js';
 import { listen } from './live.js';
 import { Icon } from './ui.js';
 
 const STAYS = 200;
 const drawn = new Map();
-const waiting = new Map();
+const rows = new Map();
+
+function askAgain(id) {
+	drawn.set(id, (drawn.get(id) ?? 0) + 1);
+	rows.get(id)?.redraw();
+}
 
 listen(({ kind, data }) => {
-	if (kind !== 'thumbnail') return;
-	drawn.set(data.id, (drawn.get(data.id) ?? 0) + 1);
-	waiting.get(data.id)?.();
+	if (kind === 'thumbnail') askAgain(data.id);
+	if (kind !== 'hello') return;
+	/* What was told before this tab listened, and what only a daemon knew that has ended. */
+	for (const [id, row] of rows) if (row.asked && !row.there) askAgain(id);
 });
 
 /** Where the small picture of an asset is as it was cooked last. */
@@ -26,16 +32,18 @@ export function Thumb({ asset, size = 128 }) {
 	const [wanted, want] = useState(false);
 	const [there, come] = useState(false);
 	const [, redraw] = useState(0);
+	const row = useRef({}).current;
+	const asked = wanted && asset.bytes.cooked > 0;
+	Object.assign(row, { asked, there });
 	useEffect(() => {
 		const timer = setTimeout(() => want(true), STAYS);
-		const again = () => redraw((count) => count + 1);
-		waiting.set(asset.id, again);
+		row.redraw = () => redraw((count) => count + 1);
+		rows.set(asset.id, row);
 		return () => {
 			clearTimeout(timer);
-			if (waiting.get(asset.id) === again) waiting.delete(asset.id);
+			if (rows.get(asset.id) === row) rows.delete(asset.id);
 		};
 	}, [asset.id, asset.rev]);
-	const asked = wanted && asset.bytes.cooked > 0;
 	return html`<span class="thumb">${!(asked && there) && html`<${Icon} name="assets" />`}
 		${asked && html`<img src=${thumbAddress(asset, size)} alt="" width="36" height="36" hidden=${!there}
 			onLoad=${() => come(true)} onError=${() => come(false)} />`}</span>`;
