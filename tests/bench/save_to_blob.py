@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Save -> event -> fetched blob: medians beside the worker's own cook time, for one file and for several written together.
 
-    ./dev bench save [--saves 200] [--triangles 1000]
+    ./dev bench save [--saves 200] [--triangles 1000] [--pause 0] [--gap 0]
 
 The clock starts when the writer has closed (renamed) the last file and stops when the new blob's bytes are in a client's hands, over
-HTTP, after the server-sent event named it. The rename, in which ext4 puts the new file's bytes on their way to the disk, is told by
-itself. Where a preview comes first its time is told as well; "less cook" is always about the final cook. On a busy machine `chrt -r 5` before the command keeps others out of the figures.
+HTTP, after the server-sent event named it. Only an event whose outputs come from all of the saved files counts: a version with some of
+them is told as "of a part", and its cook is not taken off. The rename, in which ext4 puts the new file's bytes on their way to the disk,
+is told by itself, and so is what the writer needs from its first close to its last: --gap puts a pause between its files, as ext4
+does by itself, where the close of a file that is written over waits for the disk. Where a preview comes first its time is told as
+well; "less cook" is always about the final cook. On a busy machine `chrt -r 5` before the command keeps others out of the figures.
 """
 import argparse
 import json
@@ -23,20 +26,24 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integra
 from hobtest import Daemon, obj_text, png  # noqa: E402
 
 
-def save_one(art, turn, triangles):
+def save_one(art, turn, options):
     temp = art / ".model.tmp"
-    temp.write_text(obj_text(triangles, shift=turn + 1, mtl="model.mtl"))
+    temp.write_text(obj_text(options.triangles, shift=turn + 1, mtl="model.mtl"))
     before = time.perf_counter()
     temp.rename(art / "model.obj")
     began = time.perf_counter()
-    return began, began - before
+    return began, {"the writer's own rename": began - before}, ("meshes",)
 
 
-def save_several(art, turn, triangles):
-    (art / "model.obj").write_text(obj_text(triangles, shift=turn + 0.5, mtl="model.mtl"))
+def save_several(art, turn, options):
+    (art / "model.obj").write_text(obj_text(options.triangles, shift=turn + 0.5, mtl="model.mtl"))
+    first = time.perf_counter()
+    time.sleep(options.gap)
     (art / "model.mtl").write_text(f"newmtl m\nNs {turn}\nmap_Kd skin.png\n")
+    time.sleep(options.gap)
     (art / "skin.png").write_bytes(png(turn % 256, turn // 256, 7, side=16))
-    return time.perf_counter(), None
+    began = time.perf_counter()
+    return began, {"the writer, first to last close": began - first}, ("meshes", "materials", "textures")
 
 
 class Listener:
@@ -87,38 +94,57 @@ def in_a_process_of_its_own(work, *arguments):
     assert os.waitpid(child, 0)[1] == 0
 
 
+def hashes(data, kinds):
+    return {item["name"]: item["hash"] for item in data["outputs"] if item["name"].split("/")[0] in kinds}
+
+
 def measure(daemon, art, save, options):
-    rows = {"the writer's own rename": [], "cook, by the worker's clock": [], "save to preview's event": [], "save to event": [], "save to blob": [],
+    rows = {"cook, by the worker's clock": [], "save to preview's event": [], "save to event": [], "save to blob": [],
             "save to blob less cook": []}
     client = Listener(daemon.port)
-    known = 0
-    for turn in range(options.saves):
-        began, renaming = save(art, turn, options.triangles)
-        if renaming is not None:
-            rows["the writer's own rename"].append(renaming)
-        cooks = 0
+    known = of_a_part = 0
+    shown = None
+    before = daemon.counters()
+    for turn in range(options.saves + 1):
+        time.sleep(options.pause)
+        began, writer, kinds = save(art, turn, options)
+        cooks, parts, previewed = 0, 0, None
         while True:
             data = client.next_asset()
             if data["rev"] <= known or data["state"] != "fresh":
                 continue
+            now = hashes(data, kinds)
+            if shown and any(now[name] == shown[name] for name in now):
+                parts += 1
+                continue
             cooks += data["cook_ms"] / 1000
             if data["quality"] == "final":
                 break
-            rows["save to preview's event"].append(time.perf_counter() - began)
-        rows["save to event"].append(time.perf_counter() - began)
+            previewed = time.perf_counter() - began
+        event = time.perf_counter() - began
         body = client.blob(data["outputs"][0]["hash"])
         took = time.perf_counter() - began
         assert len(body) == data["outputs"][0]["size"]
-        rows["save to blob"].append(took)
-        rows["cook, by the worker's clock"].append(cooks)
-        rows["save to blob less cook"].append(took - cooks)
-        # Nothing of this save may come after the next one.
+        # Nothing of this save may come after the next one. The first save has none before it to be compared with.
         known = daemon.sync()["rev"]
-    print(f"{save.__name__.replace('_', ' ')}: {options.saves} saves of {options.triangles} triangles, {len(body)} bytes of meshes")
+        if shown:
+            of_a_part += parts
+            values = {**writer, "save to event": event, "save to blob": took, "cook, by the worker's clock": cooks,
+                      "save to blob less cook": took - cooks}
+            for name, value in values.items():
+                rows.setdefault(name, []).append(value)
+            if previewed is not None:
+                rows["save to preview's event"].append(previewed)
+        shown = now
+    after = daemon.counters()
+    ended = {result: after[name] - before[name] for result in ("cooked", "cancelled", "hit")
+             if (name := f'hob_cook_results_total{{result="{result}"}}') in after}
+    print(f"{save.__name__.replace('_', ' ')}: {options.saves} saves of {options.triangles} triangles, {len(body)} bytes of meshes; "
+          f"{of_a_part} events of a part; " + ", ".join(f"{int(count)} {result}" for result, count in ended.items()))
     for name, values in rows.items():
         if values:
             values.sort()
-            print(f"  {name:28} median {statistics.median(values) * 1e3:8.2f} ms   p90 "
+            print(f"  {name:32} median {statistics.median(values) * 1e3:8.2f} ms   p90 "
                   f"{values[int(len(values) * 0.9)] * 1e3:8.2f} ms   of {len(values)}")
 
 
@@ -126,6 +152,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--saves", type=int, default=200)
     options.add_argument("--triangles", type=int, default=1000)
+    options.add_argument("--pause", type=float, default=0, help="seconds before each save, as people save")
+    options.add_argument("--gap", type=float, default=0, help="seconds between two files of the writer that saves several")
     options = options.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-bench-"))
     art = folder / "art"
@@ -133,7 +161,7 @@ def main():
     # A cache that is in use has these; in a new one each of the first saves makes some.
     for i in range(512):
         (folder / "cache" / ("blobs" if i % 2 else "records") / f"{i // 2:02x}").mkdir(parents=True)
-    save_several(art, 0, options.triangles)
+    save_several(art, 0, options)
     with Daemon([art], folder / "cache") as daemon:
         daemon.sync()
         for save in (save_one, save_several):
