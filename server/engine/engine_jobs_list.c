@@ -50,7 +50,10 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 		hob_buf_printf(out, "%.3f", (double)job->progress.share);
 		hob_json_put_str(out, "stage", hob_str_of(job->progress.stage));
 	}
-	srv_priority priority = job ? job->order.priority : srv_queue_priority(engine->jobs->queue, id);
+	/* It waits in the queue, or for the end of a save. */
+	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)
+															   : a->life.next.priority;
+	srv_priority priority = job ? job->order.priority : next;
 	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
 	put_reasons(out, hob_buf_str(job ? &job->order.why : &a->life.next.why));
 	hob_json_close(out, '}');

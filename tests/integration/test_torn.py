@@ -287,6 +287,21 @@ class Torn(Scenario):
             self.assertEqual(daemon.cooked(), cooked + 2)
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="failed"}'], 0)
 
+    def test_the_job_of_a_half_saved_file_can_be_asked_for(self):
+        self.put("a.obj", strip(1, 1))
+        with self.serve() as daemon:
+            daemon.wait_event("job", lambda data: data["state"] == "cooked")
+            with open(self.art / "m.mtl", "w") as saving:
+                saving.write("newmtl m\n")
+                saving.flush()
+                self.put("a.obj", obj_text(4, mtl="m.mtl"))
+                job = daemon.wait_event("job", lambda data: data["state"] == "cooking")
+                told = until(lambda: next(iter([live for live in [daemon.get(f"/api/v1/jobs/{job['id']}").json()]
+                                                if live["state"] == "queued"]), None), "the job waits for the end of the save")
+                self.assertEqual(told["priority"], "changed")
+            daemon.sync()
+            self.assertEqual(daemon.assets()["art/a.obj"]["state"], "fresh")
+
     def test_sync_looks_again_at_what_was_half_written(self):
         """The save ends through a name outside the root, of which no event tells: sync waits for the next look at the file."""
         outside, text = self.folder / "outside.obj", strip(2, 1)
