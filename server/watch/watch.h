@@ -16,7 +16,7 @@
  * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
- * arriving within `window_us` (default 250; eight times that after the eighth in a row) of each other they are collected, for at
+ * arriving within `window_us` (default 250; eight times that after the eighth file in a row) of each other they are collected, for at
  * most `window_max_ms` (250), and delivered as one batch; with removals among them the window is 15 ms at least. IN_CREATE
  * without a close (a file still being written) is not delivered until its close; a created file that was hard-linked or made by
  * a tool that never wrote (link, rename, mkfifo) is delivered because it is complete already (checked by a stat after the

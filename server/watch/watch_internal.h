@@ -45,7 +45,7 @@ typedef struct settle_state {
 	path_set created; /* created, not closed yet */
 	size_t gone;	  /* of `batch`: removed, or moved away to an unknown place */
 	int64_t first_ns, last_ns, hot_until_ns, created_due_ns;
-	size_t burst;			/* files delivered since the last pause */
+	path_set recent;		/* files since the last pause, as many as tell few from many */
 	char *alone;			/* path that was last delivered alone */
 	uint32_t rename_cookie; /* of the last MOVED_FROM of a file */
 	char *rename_from;

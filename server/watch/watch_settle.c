@@ -14,9 +14,15 @@ enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15
 
 static path_item *collect(settle_state *s, hob_str path, int64_t now)
 {
-	if (s->batch.live == 0)
+	if (s->batch.live == 0) {
 		s->first_ns = now;
+		if (now >= s->hot_until_ns)
+			srv_path_set_release(&s->recent);
+	}
 	s->last_ns = now;
+	/* The same few files saved over and over are no more than a few. */
+	if (s->recent.live <= FEW)
+		srv_path_set_put(&s->recent, path);
 	return srv_path_set_put(&s->batch, path);
 }
 
@@ -93,6 +99,7 @@ void srv_settle_clear(watch_root *root)
 	settle_state *s = &root->settle;
 	srv_path_set_release(&s->batch);
 	srv_path_set_release(&s->created);
+	srv_path_set_release(&s->recent);
 	forget_rename(s);
 	free(s->alone);
 	*s = (settle_state){0};
@@ -233,7 +240,6 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	free(s->alone);
 	s->alone = alone ? strdup(s->batch.items[s->batch.used - 1].path.data) : NULL;
 	uint32_t window = root->watch->options.window_us / 1000;
-	s->burst = s->batch.live + (now < s->hot_until_ns ? s->burst : 0);
 	s->hot_until_ns = now + watch_ms(window > HOT_MS ? window : HOT_MS);
 	s->gone = 0;
 	add_links(root, &s->batch);
@@ -270,8 +276,7 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 		return due;
 	bool alone = is_alone(s), hot = now < s->hot_until_ns;
 	/* Nobody waits for a removal, and more removals follow; but people wait for a save. */
-	int64_t window =
-		options->window_us * 1000ll * (s->batch.live + (hot ? s->burst : 0) > FEW ? MANY_TIMES : 1);
+	int64_t window = options->window_us * 1000ll * (s->recent.live > FEW ? MANY_TIMES : 1);
 	if (s->gone > 0 && window < watch_ms(GONE_MS))
 		window = watch_ms(GONE_MS);
 	int64_t quiet = s->last_ns + window, latest = s->first_ns + watch_ms(options->window_max_ms);
