@@ -120,7 +120,8 @@ static void drop_next(srv_asset *a, srv_asset_next *taken)
 static void end_job(srv_asset *a)
 {
 	a->job = NULL;
-	a->job_keep = a->job_cut = a->job_previewed = a->on_worker = a->cooking = false;
+	a->job_cut = a->job_previewed = a->on_worker = a->cooking = false;
+	a->job_cuts = 0;
 }
 
 static void back_off(srv_asset *a, uint64_t now_ms, uint32_t lost_ms)
@@ -133,11 +134,12 @@ static void back_off(srv_asset *a, uint64_t now_ms, uint32_t lost_ms)
 	a->retry.at_ms = now_ms + a->retry.wait_ms;
 }
 
-/* Only real news is worth a cook's time, and of two saves in a row the second cook finishes. */
+/* Only real news is worth a cook's time, and of several saves in a row some cook finishes. */
 static bool cuts(const srv_asset *a, const srv_asset_event *e)
 {
-	return e->kind == SRV_ASSET_DIRTY && has_job(a->state) && a->on_worker && !a->job_keep && !a->job_cut &&
-		   e->priority != SRV_PRIORITY_BACKGROUND;
+	uint8_t most = e->quick ? SRV_ASSET_QUICK_CUTS : SRV_ASSET_CUTS;
+	return e->kind == SRV_ASSET_DIRTY && has_job(a->state) && a->on_worker && a->job_cuts < most &&
+		   !a->job_cut && e->priority != SRV_PRIORITY_BACKGROUND;
 }
 
 static void note_result(srv_asset *a, const srv_asset_event *e)
@@ -218,11 +220,11 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == WORKING) {
 		assert(e->taken && e->taken->id != 0); /* the job gives its number and its reasons back */
 		a->next = *e->taken;
-		a->next.keep = a->job_keep;
+		a->next.cuts = a->job_cuts;
 	}
 	if (e->kind == SRV_ASSET_CUT)
-		a->next.keep = true;
-	bool keep = a->next.keep;
+		a->next.cuts = (uint8_t)(a->job_cuts + 1);
+	uint8_t cut_before = a->next.cuts;
 	if (has_job(from) && !has_job(to))
 		end_job(a);
 	if (has_next(from) && !has_next(to))
@@ -230,7 +232,7 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 	if (e->kind == SRV_ASSET_BEGIN) {
 		assert(e->job);
 		a->job = e->job;
-		a->job_keep = keep;
+		a->job_cuts = cut_before;
 	}
 	a->job_previewed = a->job_previewed || (e->kind == SRV_ASSET_PREVIEW && to == WORKING);
 	a->job_cut = a->job_cut || todo.cut;

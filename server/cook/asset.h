@@ -71,6 +71,8 @@ typedef enum srv_asset_error {
 enum {
 	SRV_ASSET_REASONS_MAX = 8,
 	SRV_ASSET_WRITER_MS = 500,
+	SRV_ASSET_CUTS = 1, /* in a row */
+	SRV_ASSET_QUICK_CUTS = 4,
 	SRV_ASSET_BACKOFF_MS = 1000,
 	SRV_ASSET_BACKOFF_MAX_MS = 60000,
 	SRV_ASSET_INTERRUPTED_MAX_MS = 900000 /* a whole cook is lost each time */
@@ -82,9 +84,9 @@ typedef struct srv_asset_next {
 	uint64_t id; /* 0: none */
 	int64_t queued_at_ms;
 	srv_priority priority;
-	bool force;	 /* cook whatever is remembered */
-	bool keep;	 /* cut once, so not again: who saves faster than a cook takes would never see any */
-	hob_buf why; /* members of a JSON array */
+	bool force;	  /* cook whatever is remembered */
+	uint8_t cuts; /* in a row; at the most of them the cook finishes: who saves faster would never see any */
+	hob_buf why;  /* members of a JSON array */
 	uint32_t why_count;
 } srv_asset_next;
 
@@ -92,8 +94,9 @@ typedef struct srv_asset {
 	srv_asset_state state;
 	srv_asset_next next;
 	struct srv_job *job;
-	bool job_keep, job_cut, job_previewed; /* of `job` */
-	bool on_worker, cooking;			   /* now; since the job's first try began */
+	bool job_cut, job_previewed; /* of `job` */
+	uint8_t job_cuts;			 /* of earlier jobs, in a row */
+	bool on_worker, cooking;	 /* now; since the job's first try began */
 	bool has_good, good_is_preview;
 	srv_asset_error error;
 	struct {
@@ -111,6 +114,7 @@ typedef struct srv_asset_event {
 	hob_str path; /* may be empty */
 	srv_priority priority;
 	bool force, kept, has_good, good_is_preview;
+	bool quick;		  /* DIRTY: its cooks are so short that they may be cut several times in a row */
 	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
 	srv_asset_error error;
 	struct srv_job *job;

@@ -118,11 +118,10 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 	event.now_ms = uv_now(engine->loop);
 	event.at_ms = srv_engine_now_ms();
 	event.last_job = &engine->jobs->last_id;
+	event.quick = a->cost.final_ns > 0 && !srv_asset_is_slow(engine, a);
 	srv_asset_todo todo = srv_asset_apply(&a->life, &event);
 	if (todo.detach)
 		srv_job_detach(todo.detach);
-	if (todo.cut)
-		srv_pool_cancel(engine->jobs->pool, a->life.job);
 	if (todo.dequeue)
 		srv_queue_remove(engine->jobs->queue, id);
 	if (todo.queue)
@@ -132,6 +131,8 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_asset_forget_last(a);
 	if (todo.touch)
 		srv_publish_view_later(engine, id);
+	if (todo.cut)
+		srv_job_give_way(a->life.job, event.quick);
 	srv_asset_note(engine, a);
 	srv_publish_note_view(&engine->publish);
 	return todo;

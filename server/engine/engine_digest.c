@@ -14,7 +14,7 @@
 
 /* Digests of the files that a job reads, made in the pool. */
 
-enum { HASH_HERE_BYTES = 64 << 10 };
+enum { HASH_HERE_BYTES = 64 << 10, HASH_HERE_FILES = 4 };
 
 static void hash_open_file(hash_item *item, int fd, const atomic_bool *stop)
 {
@@ -202,9 +202,12 @@ void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, voi
 		return;
 	}
 	job->work.data = job;
-	/* Hashing a small file here is faster than waking another thread. */
-	bool alone = engine->jobs->alive == 1 && job->hashing.count == 1;
-	if (alone && srv_graph_at(engine->graph, job->hashing.items[0].file)->stat.size <= HASH_HERE_BYTES) {
+	/* Hashing a few small files here is faster than waking another thread. */
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < job->hashing.count; i++)
+		bytes += srv_graph_at(engine->graph, job->hashing.items[i].file)->stat.size;
+	if (job->hashing.count <= HASH_HERE_FILES && bytes <= HASH_HERE_BYTES &&
+		engine->jobs->alive - engine->jobs->abandoned == 1) {
 		hash_work(&job->work);
 		hash_done(&job->work, 0);
 		return;

@@ -217,7 +217,7 @@ static void store_outputs(engine_job *job)
 	enum { HERE_BYTES = 128 << 10 };
 	srv_engine *engine = job->engine;
 	job->work.data = job;
-	if (job->cook.outcome->mapping_size <= HERE_BYTES && engine->jobs->alive == 1) {
+	if (job->cook.outcome->mapping_size <= HERE_BYTES && engine->jobs->alive - engine->jobs->abandoned == 1) {
 		store_work(&job->work);
 		store_done(&job->work, 0);
 	} else {
@@ -402,6 +402,22 @@ static bool cut(engine_job *job)
 	return same;
 }
 
+void srv_job_give_way(engine_job *job, bool quick)
+{
+	enum { LEAVE_MS = 1000 };
+	srv_engine *engine = job->engine;
+	if (!quick) {
+		(void)srv_pool_cancel(engine->jobs->pool, job);
+		return;
+	}
+	(void)srv_pool_leave(engine->jobs->pool, job, LEAVE_MS);
+	engine->counters.cancelled++;
+	srv_record_job(job, "cancelled", NULL, NULL);
+	job->abandoned = true;
+	engine->jobs->abandoned++;
+	(void)cut(job);
+}
+
 void srv_job_cooked(void *job_, srv_outcome *outcome)
 {
 	engine_job *job = job_;
@@ -416,7 +432,7 @@ void srv_job_cooked(void *job_, srv_outcome *outcome)
 	if (!job->abandoned && !job->twin.aside)
 		srv_asset_set_worker(&a->life, false);
 	if (engine->closing || job->abandoned || outcome->cancelled) {
-		if (!engine->closing && !job->twin.aside) {
+		if (!engine->closing && !job->twin.aside && !job->recorded) {
 			engine->counters.cancelled++;
 			if (job->stopped && !job->abandoned)
 				srv_publish_cancelled(engine, a, job, NULL);

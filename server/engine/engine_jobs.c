@@ -201,6 +201,7 @@ void srv_engine_close_jobs(srv_engine *engine)
 
 void srv_job_detach(engine_job *job)
 {
+	job->engine->jobs->abandoned += !job->abandoned;
 	job->abandoned = true;
 	if (job->on_worker)
 		srv_pool_cancel(job->engine->jobs->pool, job);
@@ -236,6 +237,7 @@ void srv_job_free(engine_job *job)
 	hob_arena_release(&job->arena);
 	hob_arena_release(&job->abroad.found);
 	engine->jobs->recorded -= job->recorded;
+	engine->jobs->abandoned -= job->abandoned;
 	free(job);
 	engine->jobs->alive--;
 	srv_engine_close_when_idle(engine);

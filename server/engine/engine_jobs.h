@@ -105,7 +105,7 @@ struct srv_job {
 	bool cooking;	/* from the cache miss to the end */
 	bool previewed; /* its preview is published or not wanted: look-ups and cooks are final */
 	bool recorded;	/* its row is written; only its memory is left */
-	bool abandoned; /* the asset is gone or the engine closes: its result is dropped */
+	bool abandoned; /* the asset is gone, saved again, or the engine closes: its result is dropped */
 	hob_arena arena;
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
@@ -140,10 +140,10 @@ struct engine_jobs {
 	uint64_t last_id;
 	engine_job **active; /* jobs under way, in no order */
 	uint32_t active_count, active_capacity;
-	uint32_t alive, recorded; /* recorded: of those alive */
-	engine_job *later;		  /* whose next step a later turn takes, oldest first */
-	engine_job *waiting;	  /* missed the cache and wait for a worker, most urgent first */
-	uint64_t uses_seen;		  /* srv_uses_changes at the last comparison with the queue */
+	uint32_t alive, recorded, abandoned; /* the latter two: of those alive */
+	engine_job *later;					 /* whose next step a later turn takes, oldest first */
+	engine_job *waiting;				 /* missed the cache and wait for a worker, most urgent first */
+	uint64_t uses_seen;					 /* srv_uses_changes at the last comparison with the queue */
 	uint64_t doubt_at;
 	uint64_t memory_total; /* when srv_machine_memory was last asked */
 	char machine[96];	   /* srv_machine_facts then */
@@ -199,6 +199,9 @@ void srv_job_take_record(engine_job *job, const srv_record *record);
 
 /* engine_finish.c: from the worker's answer to what is published */
 void srv_job_cooked(void *job, srv_outcome *outcome);
+/* Its asset is saved again while the worker cooks. A quick cook may end, for nobody, and the next job begins at once on another
+ * worker; another one is killed. */
+void srv_job_give_way(engine_job *job, bool quick);
 void srv_job_progress(void *job, hob_str stage, float share);
 
 /* engine_digest.c */

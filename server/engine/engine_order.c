@@ -42,7 +42,7 @@ static bool may_be_cut(const srv_engine *engine, const engine_job *job, const en
 	const asset *a = srv_asset_at(engine, job->asset);
 	bool own = job->asset == preview->asset;
 	return job->on_worker && !job->twin.aside && !job->order.force && a->life.job == job &&
-		   a->life.state == SRV_ASSET_WORKING && !a->life.job_keep &&
+		   a->life.state == SRV_ASSET_WORKING && a->life.job_cuts == 0 &&
 		   job->ingredients.profile == HOB_PROFILE_FINAL && srv_asset_is_slow(engine, a) &&
 		   (own || job->order.priority > SRV_PRIORITY_IN_USE);
 }

@@ -246,24 +246,41 @@ bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 	return false;
 }
 
-void srv_pool_hurry(srv_pool *pool, void *job)
+static worker *worker_of(srv_pool *pool, const void *job)
 {
 	for (uint32_t i = 0; i < pool->count; i++)
 		if (pool->workers[i].job == job && pool->workers[i].state == BUSY)
-			(void)set_lowered(&pool->workers[i], false);
+			return &pool->workers[i];
+	return NULL;
+}
+
+void srv_pool_hurry(srv_pool *pool, void *job)
+{
+	worker *w = worker_of(pool, job);
+	if (w)
+		(void)set_lowered(w, false);
 }
 
 bool srv_pool_cancel(srv_pool *pool, void *job)
 {
-	for (uint32_t i = 0; i < pool->count; i++) {
-		worker *w = &pool->workers[i];
-		if (w->job == job && w->state == BUSY) {
-			w->cancelled = true;
-			srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
-			return true;
-		}
-	}
-	return false;
+	worker *w = worker_of(pool, job);
+	if (!w)
+		return false;
+	w->cancelled = true;
+	srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
+	return true;
+}
+
+bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms)
+{
+	worker *w = worker_of(pool, job);
+	if (!w)
+		return false;
+	w->cancelled = true;
+	w->left_ms = most_ms;
+	if (!w->waits)
+		uv_timer_start(&w->deadline, srv_pool_on_deadline, most_ms, 0);
+	return true;
 }
 
 void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd)

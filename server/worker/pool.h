@@ -123,6 +123,8 @@ void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
 void srv_pool_part_unmap(hob_bytes bytes);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
+/* The same, but the worker may end its cook, and is killed only after `most_ms`: a new process costs more than a short cook. */
+bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms);
 /* Root number `root` is now another folder. Workers opened the old one and their sandbox allows only that one, so they are
  * replaced, busy ones after their job. The caller keeps `fd`. */
 void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd);

@@ -196,7 +196,9 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
 	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
 	bool heavy = w->file_bytes > pool->options.memory_limit;
-	bool recycle = !outcome->ok || w->jobs >= jobs_max || grown || heavy;
+	/* A file that is being written says nothing about the worker. */
+	bool failed = !outcome->ok && outcome->error.code != HOB_ERR_CHANGED;
+	bool recycle = failed || w->jobs >= jobs_max || grown || heavy;
 	if (recycle)
 		srv_pool_end(w);
 	srv_pool_finish(w, outcome);

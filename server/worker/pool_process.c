@@ -103,6 +103,10 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 		srv_pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
 		return;
 	}
+	if (w->cancelled) {
+		srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
+		return;
+	}
 	srv_process_now now = {0};
 	bool there = srv_process_look(w->pid, &now);
 	if (!w->looked) {

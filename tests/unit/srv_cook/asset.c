@@ -296,7 +296,7 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	assert_true(send(&a, SRV_ASSET_DIRTY).cut);
 	assert_false(send(&a, SRV_ASSET_DIRTY).cut); /* once is enough */
 	send(&a, SRV_ASSET_CUT);
-	assert_true(a.next.keep);
+	assert_int_equal(a.next.cuts, 1);
 	send(&a, SRV_ASSET_BEGIN);
 	srv_asset_set_worker(&a, true);
 	assert_false(send(&a, SRV_ASSET_DIRTY).cut);
@@ -304,6 +304,28 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	send(&a, SRV_ASSET_BEGIN);
 	srv_asset_set_worker(&a, true);
 	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* that was one whole cook */
+	srv_asset_release(&a);
+}
+
+static void a_quick_cook_is_cut_a_few_times_in_a_row(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	srv_asset_event save = event(SRV_ASSET_DIRTY);
+	save.quick = true;
+	for (int i = 0; i < SRV_ASSET_QUICK_CUTS; i++) {
+		srv_asset_set_worker(&a, true);
+		assert_true(apply(&a, save).cut);
+		assert_false(apply(&a, save).cut); /* once each */
+		send(&a, SRV_ASSET_CUT);
+		send(&a, SRV_ASSET_BEGIN);
+	}
+	srv_asset_set_worker(&a, true);
+	assert_false(apply(&a, save).cut);
+	send(&a, SRV_ASSET_GOOD);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_set_worker(&a, true);
+	assert_true(apply(&a, save).cut);
 	srv_asset_release(&a);
 }
 
@@ -322,7 +344,7 @@ static void a_cook_that_made_room_goes_on_under_its_number(void **unused)
 	assert_true(todo.queue && !todo.publish);
 	assert_int_equal(a.next.id, id);
 	assert_int_equal(a.next.why_count, 1);
-	assert_true(a.next.keep && !a.on_worker); /* once is enough */
+	assert_true(a.next.cuts == 1 && !a.on_worker);
 	srv_asset_release(&a);
 }
 
@@ -451,6 +473,7 @@ int main(void)
 		cmocka_unit_test(without_workers_only_workers_help),
 		cmocka_unit_test(eight_reasons_are_kept),
 		cmocka_unit_test(of_two_saves_in_a_row_the_second_cook_finishes),
+		cmocka_unit_test(a_quick_cook_is_cut_a_few_times_in_a_row),
 		cmocka_unit_test(a_cook_that_made_room_goes_on_under_its_number),
 		cmocka_unit_test(a_result_of_older_bytes_is_stale),
 		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
