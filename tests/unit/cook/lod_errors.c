@@ -1,17 +1,11 @@
 /* No level of detail of 25 real models is farther from the full mesh than it states, and no cut of their hierarchies of clusters,
- * which are open nowhere but where the mesh is. The corpus is not part of the project:
- * HOB_CORPUS names its folder, "../shared/corpus" beside the checkout otherwise; without one the test is skipped.
+ * which are open nowhere but where the mesh is. Without a corpus (corpus_model.h) the test is skipped.
  * tests/bench/lods.sh samples the same models ten times as densely. */
+#include "corpus_model.h"
 #include "tests/surface_oracle.h"
-#include "tests/unit/support.h"
 
-#include "core/import/importer.h"
 #include "core/mesh/bake.h"
 #include "core/mesh/weld.h"
-
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
 
 static const char *const models[] = {
 	"gltf/bevy/AnisotropyBarnLamp/AnisotropyBarnLamp.gltf",
@@ -40,29 +34,6 @@ static const char *const models[] = {
 	"obj/raylib/plane.obj",
 	"stl/assimp/Wuson.stl",
 };
-
-static const char *corpus(void)
-{
-	const char *root = getenv("HOB_CORPUS");
-	return root && root[0] ? root : HOB_TEST_DATA "/../../../shared/corpus";
-}
-
-static bool read_file(void *user, hob_str path, hob_bytes *out, hob_error *err)
-{
-	char name[PATH_MAX];
-	snprintf(name, sizeof name, "%s/%.*s", corpus(), HOB_FMT(path));
-	FILE *file = fopen(name, "rb");
-	if (!file || fseek(file, 0, SEEK_END) != 0)
-		return hob_fail(err, MISSING_FILE, "'%s' cannot be read", name);
-	size_t size = (size_t)ftell(file);
-	rewind(file);
-	uint8_t *data = hob_arena_alloc(user, size, 16);
-	assert_non_null(data);
-	assert_int_equal(fread(data, 1, size, file), size);
-	fclose(file);
-	*out = (hob_bytes){data, size};
-	return true;
-}
 
 /* ---- cuts of hierarchies */
 
@@ -182,24 +153,9 @@ static uint32_t check_mesh(const char *model, uint32_t id, const hob_baked_mesh 
 static uint32_t check_model(const char *name, totals_t *totals)
 {
 	hob_arena arena, scratch;
-	hob_arena_init(&arena, (size_t)2 << 30);
-	hob_arena_init(&scratch, (size_t)2 << 30);
-	static hob_notes notes;
-	notes = (hob_notes){.arena = &arena};
-	hob_io io = {.user = &arena, .read = read_file};
 	hob_error err = {0};
 	hob_model model;
-	const hob_importer *importer;
-	hob_space_override space = {0};
-	hob_import_request request = {.io = &io,
-								  .path = hob_str_of(name),
-								  .result = &arena,
-								  .scratch = &scratch,
-								  .notes = &notes,
-								  .space = &space};
-	if (!read_file(&arena, request.path, &request.file, &err) ||
-		!hob_import(&request, &importer, &model, &err))
-		fail_msg("%s: %s", name, err.context);
+	corpus_import(name, &arena, &scratch, &model);
 	uint32_t above = 0;
 	const hob_mesh_options options = {.lod_max = 7, .lod_error = 0.1f, .clusters = true};
 	for (uint32_t i = 0; i < model.mesh_count; i++) {
@@ -218,12 +174,9 @@ static uint32_t check_model(const char *name, totals_t *totals)
 static void stated_errors_hold(void **state)
 {
 	(void)state;
-	if (access(corpus(), R_OK) != 0) {
-		print_message("skipped: there is no corpus at %s (set HOB_CORPUS)\n", corpus());
-		skip();
-	}
 	uint32_t above = 0;
 	totals_t totals = {0, 0};
+	skip_without_corpus();
 	for (size_t i = 0; i < HOB_COUNT_OF(models); i++)
 		above += check_model(models[i], &totals);
 	print_message("%u levels and %u cuts of %zu models\n", totals.levels, totals.cuts, HOB_COUNT_OF(models));

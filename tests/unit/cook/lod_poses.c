@@ -1,16 +1,10 @@
 /* Levels of detail of skinned meshes are no farther from the full mesh than they state in poses of their own clips either. Poses are
- * computed and surfaces compared by code of this test alone. The corpus is not part of the project: HOB_CORPUS names its folder,
- * "../shared/corpus" beside the checkout otherwise; without one the models are skipped. */
+ * computed and surfaces compared by code of this test alone. Without a corpus (corpus_model.h) the models are skipped. */
+#include "corpus_model.h"
 #include "tests/surface_oracle.h"
-#include "tests/unit/support.h"
 
 #include "core/animation/skin_poses.h"
-#include "core/import/importer.h"
 #include "core/mesh/bake.h"
-
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
 
 static const struct model_of {
 	const char *path;
@@ -22,29 +16,6 @@ static const struct model_of {
 	{"fbx/assimp/animation_with_skeleton.fbx", 1},
 	{"iqm/assimp/mrfixit.iqm", 2},
 };
-
-static const char *corpus(void)
-{
-	const char *root = getenv("HOB_CORPUS");
-	return root && root[0] ? root : HOB_TEST_DATA "/../../../shared/corpus";
-}
-
-static bool read_file(void *user, hob_str path, hob_bytes *out, hob_error *err)
-{
-	char name[PATH_MAX];
-	snprintf(name, sizeof name, "%s/%.*s", corpus(), HOB_FMT(path));
-	FILE *file = fopen(name, "rb");
-	if (!file || fseek(file, 0, SEEK_END) != 0)
-		return hob_fail(err, MISSING_FILE, "'%s' cannot be read", name);
-	size_t size = (size_t)ftell(file);
-	rewind(file);
-	uint8_t *data = hob_arena_alloc(user, size, 16);
-	assert_non_null(data);
-	assert_int_equal(fread(data, 1, size, file), size);
-	fclose(file);
-	*out = (hob_bytes){data, size};
-	return true;
-}
 
 /* ---- poses */
 
@@ -282,34 +253,6 @@ static totals_t check_model(const char *name, const hob_model *model, bool with_
 	return totals;
 }
 
-static void read_model(const char *path, hob_arena *arena, hob_arena *scratch, hob_model *model)
-{
-	static hob_notes notes;
-	notes = (hob_notes){.arena = arena};
-	hob_io io = {.user = arena, .read = read_file};
-	hob_error err = {0};
-	const hob_importer *importer;
-	hob_space_override space = {0};
-	hob_import_request request = {.io = &io,
-								  .path = hob_str_of(path),
-								  .result = arena,
-								  .scratch = scratch,
-								  .notes = &notes,
-								  .space = &space};
-	hob_arena_init(arena, (size_t)1 << 30);
-	hob_arena_init(scratch, (size_t)1 << 30);
-	if (!read_file(arena, request.path, &request.file, &err) || !hob_import(&request, &importer, model, &err))
-		fail_msg("%s: %s", path, err.context);
-}
-
-static void skip_without_corpus(void)
-{
-	if (access(corpus(), R_OK) == 0)
-		return;
-	print_message("skipped: there is no corpus at %s (set HOB_CORPUS)\n", corpus());
-	skip();
-}
-
 static void levels_of_models_hold_in_their_clips(void **state)
 {
 	(void)state;
@@ -318,7 +261,7 @@ static void levels_of_models_hold_in_their_clips(void **state)
 	for (size_t i = 0; i < HOB_COUNT_OF(models); i++) {
 		hob_arena arena, scratch;
 		hob_model model;
-		read_model(models[i].path, &arena, &scratch, &model);
+		corpus_import(models[i].path, &arena, &scratch, &model);
 		totals_t without = check_model(models[i].path, &model, false, 3, 2);
 		totals_t with = check_model(models[i].path, &model, true, 3, 5);
 		print_message("%s: %u levels, %u without poses; distance over stated at most %.3f, %.3f without\n",
@@ -339,7 +282,7 @@ static void a_clip_that_enlarges_the_skeleton_counts(void **state)
 	skip_without_corpus();
 	hob_arena arena, scratch;
 	hob_model model;
-	read_model("gltf/khronos/Fox/glTF-Binary/Fox.glb", &arena, &scratch, &model);
+	corpus_import("gltf/khronos/Fox/glTF-Binary/Fox.glb", &arena, &scratch, &model);
 	float times[2] = {0, 1}, values[6] = {1, 1, 1, 3, 3, 3};
 	hob_track track = {HOB_LINEAR, 3, 2, times, values};
 	hob_channel channel = {model.skins[0].joints[0], HOB_PATH_SCALE, 0};
