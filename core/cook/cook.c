@@ -39,8 +39,8 @@ typedef struct cook {
 	hob_baked_texture *textures;
 	uint32_t texture_count;
 	hob_report report;
-	uint32_t lod_max;					  /* of the settings, or less where memory ends */
-	uint32_t mesh_notes, mesh_note_count; /* those of the bake among `notes` */
+	uint32_t lod_max;		/* of the settings, or less where memory ends */
+	hob_notes **mesh_notes; /* by mesh, of the last bake; NULL: it has none */
 } cook;
 
 static void stage(cook *c, const char *name, float done)
@@ -193,7 +193,6 @@ typedef struct mesh_job {
 	hob_mesh_options options;
 	hob_skin_poses poses;
 	uint32_t *order, *twin;
-	hob_notes **notes; /* by mesh; NULL: it has no notes */
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
 	uint32_t *failed;  /* by thread, HOB_NONE = none */
 	uint32_t done;	   /* of `order` */
@@ -245,9 +244,9 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 		return;
 	}
 	if (notes.count > 0 || notes.dropped > 0) {
-		job->notes[id] = HOB_NEW(result, hob_notes, 1);
-		if (job->notes[id])
-			*job->notes[id] = notes;
+		c->mesh_notes[id] = HOB_NEW(result, hob_notes, 1);
+		if (c->mesh_notes[id])
+			*c->mesh_notes[id] = notes;
 	}
 }
 
@@ -374,10 +373,10 @@ static bool bake_meshes(cook *c, hob_error *err)
 								.influences = s->influences,
 								.only_streams = true}};
 	c->meshes = HOB_NEW(&memory->result, hob_baked_mesh, count);
-	job.notes = HOB_NEW(&memory->scratch, hob_notes *, count);
+	c->mesh_notes = HOB_NEW(&memory->result, hob_notes *, count);
 	job.errors = HOB_NEW(&memory->scratch, hob_error, threads);
 	job.failed = HOB_NEW(&memory->scratch, uint32_t, threads);
-	if (!c->meshes || !job.notes || !job.errors || !job.failed)
+	if (!c->meshes || !c->mesh_notes || !job.errors || !job.failed)
 		return hob_fail_memory(err, &memory->result, "meshes");
 	memset(job.failed, 0xFF, threads * sizeof *job.failed);
 	if (!order_by_size(c, &job.order, err) || !find_twins(c, &job.twin, err))
@@ -396,13 +395,6 @@ static bool bake_meshes(cook *c, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		if (job.twin[i] != i && !copy_twin(c, i, job.twin[i], err))
 			return false;
-	c->mesh_notes = c->notes->count;
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t n = 0; job.notes[i] && n < job.notes[i]->count; n++) {
-			const hob_note *note = &job.notes[i]->items[n];
-			hob_note_add(c->notes, note->level, note->code.data, "%.*s", HOB_FMT(note->text));
-		}
-	c->mesh_note_count = c->notes->count - c->mesh_notes;
 	hob_arena_restore(&memory->scratch, mark);
 	uint32_t *skins = HOB_NEW(&memory->result, uint32_t, count);
 	if (!skins)
@@ -423,14 +415,14 @@ static void note_short(cook *c)
 		hob_cook_memory_limit(c->request) >> 20);
 }
 
-/* What the bake that failed has said is said again by the next one. */
-static void forget_mesh_notes(cook *c)
+/* Once no other bake can follow, which would say the same again. */
+static void say_mesh_notes(cook *c)
 {
-	hob_notes *notes = c->notes;
-	uint32_t end = c->mesh_notes + c->mesh_note_count;
-	memmove(notes->items + c->mesh_notes, notes->items + end, (notes->count - end) * sizeof *notes->items);
-	notes->count -= c->mesh_note_count;
-	c->mesh_note_count = 0;
+	for (uint32_t i = 0; i < c->model.mesh_count; i++)
+		for (uint32_t n = 0; c->mesh_notes[i] && n < c->mesh_notes[i]->count; n++) {
+			const hob_note *note = &c->mesh_notes[i]->items[n];
+			hob_note_add(c->notes, note->level, note->code.data, "%.*s", HOB_FMT(note->text));
+		}
 }
 
 /* Where memory has ended, the full meshes alone, if that helps. */
@@ -445,7 +437,6 @@ static bool bake_without_levels(cook *c, hob_error *err)
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
 		hob_buf_release(&memory->packed[i]);
-	forget_mesh_notes(c);
 	note_short(c);
 	return bake_meshes(c, err);
 }
@@ -459,18 +450,29 @@ static bool bake_levels(cook *c, hob_error *err)
 	return bake_meshes(c, err) || bake_without_levels(c, err);
 }
 
+static hob_pack_options pack_options(const cook *c)
+{
+	return (hob_pack_options){.encode = c->request->settings.encode == HOB_ENCODE_MESHOPT ? HOB_PACK_MESHOPT
+																						  : HOB_PACK_RAW,
+							  .parallel = c->request->parallel,
+							  .scratch = &c->memory->scratch};
+}
+
 /* Gives back what a large model was imported into, before its file is written beside it. Its levels cannot be left out afterwards,
  * so that is done first where there is no room for the file. */
 static bool make_room(cook *c, hob_error *err)
 {
-	enum { LARGE = 32 << 20 };
-	uint64_t held = 0, packed = hob_pack_meshes_size(c->meshes, c->model.mesh_count);
+	/* What the allocator of a worker returns to the system at once (SRV_WORKER_TUNABLES); from smaller arrays there may be holes
+	 * that the file does not fit into. */
+	enum { LARGE = 32 << 20, RETURNED = 64 << 20 };
+	uint64_t held = 0;
 	for (uint32_t i = 0; i < c->model.mesh_count; i++)
 		held += 12ull * c->model.meshes[i].vertex_count + 4ull * c->model.meshes[i].index_count;
 	if (held < LARGE)
 		return true;
-	size_t limit = hob_cook_memory_limit(c->request);
-	bool fits = hob_cook_memory_has(limit, packed > held ? packed - held : 0);
+	uint64_t need = hob_pack_meshes_memory(c->meshes, c->model.mesh_count, pack_options(c).encode);
+	uint64_t returned = hob_model_geometry_size(&c->model, RETURNED);
+	bool fits = hob_cook_memory_has(hob_cook_memory_limit(c->request), need > returned ? need - returned : 0);
 	if (!fits && can_have_levels(c) && !hob_fail_memory(err, &c->memory->result, "the packed file") &&
 		!bake_without_levels(c, err))
 		return false;
@@ -510,10 +512,7 @@ enum { OUT_MESHES, OUT_MATERIALS, OUT_SCENE, OUT_ANIMATIONS };
 static bool pack_outputs(cook *c, hob_error *err)
 {
 	hob_buf *packed = c->memory->packed;
-	hob_pack_options options = {.encode = c->request->settings.encode == HOB_ENCODE_MESHOPT ? HOB_PACK_MESHOPT
-																							: HOB_PACK_RAW,
-								.parallel = c->request->parallel,
-								.scratch = &c->memory->scratch};
+	hob_pack_options options = pack_options(c);
 	bool animated = c->animations.clip_count > 0 || c->animations.skin_count > 0;
 	return hob_pack_meshes(c->meshes, c->model.mesh_count, &options, &packed[OUT_MESHES], err) &&
 		   hob_pack_materials(&c->materials, &options, &packed[OUT_MATERIALS], err) &&
@@ -651,6 +650,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	if (!pack_outputs(c, err) && !(bake_without_levels(c, err) && pack_outputs(c, err)))
 		return false;
 	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(hob_cook_memory_limit(c->request) >> 20) : 0;
+	say_mesh_notes(c);
 	stage(c, "", 1.0f);
 	return list_outputs(c, out, err);
 }

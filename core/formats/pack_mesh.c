@@ -550,16 +550,22 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }
 
-uint64_t hob_pack_meshes_size(const hob_baked_mesh *meshes, uint32_t count)
+uint64_t hob_pack_meshes_memory(const hob_baked_mesh *meshes, uint32_t count, hob_pack_encode encode)
 {
-	uint64_t size = 0;
+	uint64_t file = 0, copied = 0;
 	for (uint32_t m = 0; m < count; m++) {
 		const hob_baked_mesh *mesh = &meshes[m];
 		if (mesh->is_copy)
 			continue;
-		size += (is_narrow(mesh) ? 2ull : 4ull) * mesh->index_count;
+		uint64_t indices = mesh->index_count, streams = 0, narrow = is_narrow(mesh) ? 2 * indices : 0;
 		for (uint32_t s = 0; s < mesh->stream_count; s++)
-			size += (uint64_t)mesh->streams[s].stride * mesh->mesh.vertex_count;
+			streams += (uint64_t)mesh->streams[s].stride * mesh->mesh.vertex_count;
+		uint64_t raw = streams + (narrow > 0 ? narrow : 4 * indices);
+		file += raw;
+		copied += narrow;
+		/* The encoders' bounds, 32-bit indices for them, and sections of several meshes as one piece. */
+		if (encode == HOB_PACK_MESHOPT)
+			copied += streams + streams / 16 + 5 * indices + 2 * narrow + (count > 1 ? raw : 0);
 	}
-	return size;
+	return file + copied;
 }

@@ -191,12 +191,41 @@ void hob_model_drop_unused_uvs(hob_model *model)
 	}
 }
 
+static bool keeps_geometry(const hob_model *model)
+{
+	for (uint32_t i = 0; i < model->mesh_count; i++)
+		if (model->meshes[i].influence_count > 0 || model->meshes[i].target_count > 0)
+			return true;
+	return false;
+}
+
+static size_t at_least(size_t size, const void *array, size_t least)
+{
+	return array && size >= least ? size : 0;
+}
+
+size_t hob_model_geometry_size(const hob_model *model, size_t least)
+{
+	size_t size = 0;
+	for (uint32_t i = 0; i < model->mesh_count && !keeps_geometry(model); i++) {
+		const hob_mesh *mesh = &model->meshes[i];
+		size_t count = mesh->vertex_count;
+		size += at_least(12 * count, mesh->position, least) + at_least(12 * count, mesh->normal, least) +
+				at_least(16 * count, mesh->tangent, least) +
+				at_least(4 * (size_t)mesh->index_count, mesh->indices, least);
+		for (int set = 0; set < HOB_UV_SETS; set++)
+			size += at_least(8 * count, mesh->uv[set], least);
+		for (int set = 0; set < HOB_COLOR_SETS; set++)
+			size += at_least(16 * count, mesh->color[set], least);
+	}
+	return size;
+}
+
 size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena)
 {
 	size_t dropped = 0;
-	for (uint32_t i = 0; i < model->mesh_count; i++)
-		if (model->meshes[i].influence_count > 0 || model->meshes[i].target_count > 0)
-			return 0;
+	if (keeps_geometry(model))
+		return 0;
 	for (uint32_t i = 0; i < model->mesh_count; i++) {
 		hob_mesh *mesh = &model->meshes[i];
 		dropped += hob_arena_drop(arena, mesh->position) + hob_arena_drop(arena, mesh->normal) +

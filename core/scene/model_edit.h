@@ -27,4 +27,7 @@ void hob_model_drop_unused_uvs(hob_model *model);
  * came free. */
 size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena);
 
+/* The bytes of those arrays that have `least` or more each. */
+size_t hob_model_geometry_size(const hob_model *model, size_t least);
+
 #endif

@@ -20,17 +20,24 @@ static void put_grid(hob_buf *out)
 	hob_buf_printf(out, "3 0 0 1\n"); /* nothing to see: a note */
 }
 
-static bool cook(hob_buf *source, size_t limit, uint32_t levels, hob_profile profile, hob_cook_result *out,
-				 hob_error *err)
+static bool cook_file(const char *name, hob_buf *source, size_t limit, uint32_t levels, hob_profile profile,
+					  uint32_t encode, hob_cook_result *out, hob_error *err)
 {
-	memory_file file = {"grid.off", hob_buf_bytes(source)};
+	memory_file file = {name, hob_buf_bytes(source)};
 	memory_io memory;
 	memory_io_init(&memory, &file, 1);
 	hob_cook_request request = {
-		.io = &memory.io, .path = HOB_STR("grid.off"), .memory_limit = limit, .profile = profile};
+		.io = &memory.io, .path = hob_str_of(name), .memory_limit = limit, .profile = profile};
 	hob_settings_init(&request.settings);
 	request.settings.lod_max = levels;
+	request.settings.encode = encode;
 	return hob_cook(&request, out, err);
+}
+
+static bool cook(hob_buf *source, size_t limit, uint32_t levels, hob_profile profile, hob_cook_result *out,
+				 hob_error *err)
+{
+	return cook_file("grid.off", source, limit, levels, profile, HOB_ENCODE_RAW, out, err);
 }
 
 static uint32_t count_notes(const hob_cook_result *result)
@@ -146,9 +153,74 @@ static void large_models_need_less_than_everything(void **state)
 	hob_buf_release(&source);
 }
 
+/* ---- memory that ends while the file is packed: an encoder's buffers are larger than what a small mesh takes to bake */
+
+/* Waves of so many quads, each a mesh of its own, with a triangle that shows nothing and gets a note. */
+static void put_parts(hob_buf *out, int parts, int side)
+{
+	for (int p = 0, first = 1; p < parts; p++, first += (side + 1) * (side + 1)) {
+		hob_buf_printf(out, "o part%d\n", p);
+		for (int v = 0; v < (side + 1) * (side + 1); v++)
+			hob_buf_printf(out, "v %d %d %d.%03d\n", v % (side + 1), v / (side + 1), p, v * 7919 % 130 + p);
+		for (int v = first; v < first + (side + 1) * side; v++)
+			if ((v - first) % (side + 1) < side)
+				hob_buf_printf(out, "f %d %d %d %d\n", v, v + 1, v + side + 2, v + side + 1);
+		hob_buf_printf(out, "f %d %d %d\n", first, first, first + 1);
+	}
+}
+
+/* Cooks at limits from `least` on, each a `step` larger, until there is room for all levels. Where one level fits, a cook does not fail, and
+ * what it says does not depend on when memory ended. */
+static void fall_back(hob_buf *source, size_t least, size_t step, uint32_t levels)
+{
+	uint32_t fell = 0;
+	bool whole = false;
+	for (size_t limit = least; !whole; limit += step) {
+		hob_cook_result one, made;
+		hob_error err = {0};
+		if (!cook_file("parts.obj", source, limit, 1, HOB_PROFILE_FINAL, HOB_ENCODE_MESHOPT, &one, &err))
+			continue;
+		if (!cook_file("parts.obj", source, limit, levels, HOB_PROFILE_FINAL, HOB_ENCODE_MESHOPT, &made,
+					   &err))
+			fail_msg("%zu KiB hold one level, but: %s", limit >> 10, err.context);
+		if (made.stats.short_mib > 0) {
+			fell++;
+			assert_same(&made, &one);
+			assert_int_equal(made.stats.warnings, one.stats.warnings + 1);
+			assert_int_equal(made.notes.count + made.notes.dropped, one.notes.count + one.notes.dropped + 1);
+		}
+		whole = made.stats.short_mib == 0;
+		print_message("%zu KiB: %u levels\n", limit >> 10, made.stats.lods);
+		hob_cook_result_release(&one);
+		hob_cook_result_release(&made);
+	}
+	assert_true(fell > 0);
+}
+
+static void what_is_said_does_not_depend_on_when_memory_ended(void **state)
+{
+	(void)state;
+	hob_buf source = {0};
+	put_parts(&source, 260, 20);
+	fall_back(&source, 8 << 20, 2 << 20, 2);
+	hob_buf_release(&source);
+}
+
+/* A model whose arrays are given back before its file is written has lost what levels could be left out of then. */
+static void large_models_fall_back_before_they_are_packed(void **state)
+{
+	(void)state;
+	hob_buf source = {0};
+	put_parts(&source, 30, 180);
+	fall_back(&source, 128 << 20, 80 << 20, 2);
+	hob_buf_release(&source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(fewer_levels_where_memory_ends),
+									   cmocka_unit_test(what_is_said_does_not_depend_on_when_memory_ended),
+									   cmocka_unit_test(large_models_fall_back_before_they_are_packed),
 									   cmocka_unit_test(nothing_else_is_left_out),
 									   cmocka_unit_test(large_models_need_less_than_everything)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
