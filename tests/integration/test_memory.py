@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, children, main, obj_text
+from hobtest import DEADLINE, HOB, Daemon, Scenario, bumpy_grid, children, main, obj_text
 
 HEAVY = 272 << 20  # bytes of a buffer that both heavy models read whole
 
@@ -131,6 +131,33 @@ class Memory(Scenario):
             daemon.sync()
             if children(daemon.process.pid) == [worker]:
                 self.assertLess(self.peaks(daemon)["art/small.obj"], HEAVY // 2)
+
+
+class Levels(Scenario):
+    def holds(self, mib):
+        return subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "-q", "--memory", f"{mib} MiB"],
+                              capture_output=True, timeout=DEADLINE, check=False).returncode == 0
+
+    def least_limit(self):
+        """The least --memory, in MiB, that the grid is cooked with: too little for its levels of detail. Sanitizers leave the cook
+        process as much as it likes, so that less is enough then."""
+        low, high = 64, 1024
+        if self.holds(low):
+            return low
+        while high - low > 1 + high // 64:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.holds(middle) else (middle, high)
+        return high
+
+    def test_what_lacked_memory_for_levels_is_cooked_again_with_more(self):
+        self.put("grid.obj", bumpy_grid(740, height=0))
+        self.put("cook.json", '{"lods": {"max": 2}}')
+        least = self.least_limit()
+        for limit, levels, cooks in ((least, False, 1), (least, False, 0), (4096, True, 1), (4096, True, 0), (least, True, 0)):
+            with self.subTest(limit=limit, levels=levels), self.serve("--memory", f"{limit} MiB") as daemon:
+                daemon.sync()
+                item = daemon.assets()["art/grid.obj"]
+                self.assertEqual((item["state"], item["stats"]["lods"] > 1, daemon.cooked()), ("fresh", levels, cooks), item)
 
 
 if __name__ == "__main__":
