@@ -8,9 +8,12 @@ enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 6
 /* What raises the sum by less is not worth a pose. */
 static const double least_gain = 0.02, least_bend = 1e-4;
 
+/* A triangle that is asked, and what pulls at its corners. */
 typedef struct sample {
-	uint32_t corner[3];
 	double centre[3], edge; /* the longest */
+	double weight[PULLS];
+	uint16_t joint[PULLS];
+	uint32_t pull_count;
 } sample_t;
 
 /* ---- instants */
@@ -29,44 +32,69 @@ static bool range_of(const hob_clip *clip, float range[2])
 	return range[0] <= range[1];
 }
 
-static bool keep_instant(hob_skin_poses *c, hob_clip_pose *pose, float time, hob_arena *scratch)
-{
-	hob_skin_instant *to = &c->instants[c->instant_count];
-	size_t size = 16 * (size_t)c->boxes.node_count;
-	*to = (hob_skin_instant){pose->clip, time, HOB_NEW(scratch, float, size)};
-	if (!to->global)
-		return false;
-	hob_clip_pose_at(pose, time);
-	memcpy(to->global, pose->global, size * sizeof *to->global);
-	c->instant_count++;
-	return true;
-}
-
-static bool gather_instants(hob_skin_poses *c, hob_arena *scratch)
+static void list_instants(hob_skin_poses *c, uint32_t most)
 {
 	const hob_model *model = c->model;
-	uint32_t most = HOB_SKIN_INSTANTS, nodes = c->boxes.node_count;
-	if (nodes > FEW_NODES)
-		most = most / (nodes / FEW_NODES) > LEAST_INSTANTS ? most / (nodes / FEW_NODES) : LEAST_INSTANTS;
-	hob_clip_pose pose;
-	c->instants = HOB_NEW(scratch, hob_skin_instant, most + 1);
-	if (!c->instants || !hob_clip_pose_init(&pose, &c->boxes, NULL, scratch) ||
-		!keep_instant(c, &pose, 0, scratch))
-		return false;
 	uint32_t clips = model->clip_count < most ? model->clip_count : most;
+	c->instants[c->instant_count++] = (hob_skin_instant){0};
 	for (uint32_t i = 0; i < clips; i++) {
 		const hob_clip *clip = &model->clips[(uint64_t)model->clip_count * i / clips];
 		uint32_t count = most / clips;
 		float range[2];
 		if (!range_of(clip, range))
 			continue;
-		if (!hob_clip_pose_init(&pose, &c->boxes, clip, scratch))
-			return false;
 		for (uint32_t k = 0; k < count; k++) {
 			double part = count > 1 ? (double)k / (count - 1) : 0.5;
-			if (!keep_instant(c, &pose, (float)(range[0] + ((double)range[1] - range[0]) * part), scratch))
-				return false;
+			float time = (float)(range[0] + ((double)range[1] - range[0]) * part);
+			c->instants[c->instant_count++] = (hob_skin_instant){.clip = clip, .time = time};
 		}
+	}
+}
+
+static bool has_poses(const hob_mesh *mesh)
+{
+	return mesh->topology == HOB_TRIANGLES && mesh->index_count / 3 > SMALL;
+}
+
+/* A mesh is asked at every so many-th instant: small ones at few. */
+static uint32_t step_of(const hob_skin_poses *c, const hob_mesh *mesh)
+{
+	uint32_t most = mesh->index_count / 3 / PER_INSTANT;
+	most = most > LEAST_INSTANTS ? most : LEAST_INSTANTS;
+	return (c->instant_count + most - 1) / most;
+}
+
+static bool is_asked(const hob_skin_poses *c, uint32_t instant)
+{
+	bool asked = instant == 0;
+	for (uint32_t i = 0; i < c->boxes.mesh_count && !asked; i++)
+		asked = has_poses(c->boxes.meshes[i].mesh) && instant % step_of(c, c->boxes.meshes[i].mesh) == 0;
+	return asked;
+}
+
+static bool gather_instants(hob_skin_poses *c, hob_arena *scratch)
+{
+	uint32_t most = HOB_SKIN_INSTANTS, nodes = c->boxes.node_count;
+	if (nodes > FEW_NODES)
+		most = most / (nodes / FEW_NODES) > LEAST_INSTANTS ? most / (nodes / FEW_NODES) : LEAST_INSTANTS;
+	c->instants = HOB_NEW(scratch, hob_skin_instant, most + 1);
+	if (!c->instants)
+		return false;
+	list_instants(c, most);
+	hob_clip_pose pose;
+	size_t size = 16 * (size_t)nodes;
+	for (uint32_t i = 0; i < c->instant_count; i++) {
+		hob_skin_instant *instant = &c->instants[i];
+		if ((i == 0 || instant->clip != instant[-1].clip) &&
+			!hob_clip_pose_init(&pose, &c->boxes, instant->clip, scratch))
+			return false;
+		if (!is_asked(c, i))
+			continue;
+		instant->global = HOB_NEW(scratch, float, size);
+		if (!instant->global)
+			return false;
+		hob_clip_pose_at(&pose, instant->time);
+		memcpy(instant->global, pose.global, size * sizeof *instant->global);
 	}
 	return true;
 }
@@ -90,8 +118,15 @@ static bool is_bent(const hob_mesh *m, const uint32_t *corner)
 
 static void set_sample(const hob_mesh *m, const uint32_t *corner, sample_t *out)
 {
-	*out = (sample_t){.corner = {corner[0], corner[1], corner[2]}};
+	*out = (sample_t){0};
 	for (int i = 0; i < 3; i++) {
+		for (uint32_t k = 0; k < m->influence_count && out->pull_count < PULLS; k++) {
+			size_t at = (size_t)m->influence_count * corner[i] + k;
+			if (!(m->weights[at] > 0))
+				continue;
+			out->joint[out->pull_count] = m->joints[at];
+			out->weight[out->pull_count++] = (double)m->weights[at];
+		}
 		const float *p = m->position + 3 * (size_t)corner[i],
 					*q = m->position + 3 * (size_t)corner[(i + 1) % 3];
 		double square = 0;
@@ -130,7 +165,12 @@ static double size_of(const float matrix[16])
 	return sqrt(sum / 3);
 }
 
-/* matrices: [skin->joint_count][16]; zeros for joints that move nothing */
+/* The joints of a skin at an instant; zeros for those that move nothing. */
+typedef struct joints {
+	float *matrices; /* [joint_count][16] */
+	double *sizes;	 /* [joint_count] */
+} joints_t;
+
 static void joints_at(const hob_skin_poses *c, const hob_skin_mesh *part, const hob_skin_instant *instant,
 					  float *matrices)
 {
@@ -141,38 +181,43 @@ static void joints_at(const hob_skin_poses *c, const hob_skin_mesh *part, const 
 	}
 }
 
+static void sizes_of(const hob_skin_mesh *part, joints_t *joints)
+{
+	for (uint32_t j = 0; j < part->joint_count; j++) {
+		uint32_t joint = part->joints[j].joint;
+		joints->sizes[joint] = size_of(joints->matrices + 16 * (size_t)joint);
+	}
+}
+
 /* How large the skin draws the mesh. */
-static double size_at(const hob_skin_mesh *part, const float *matrices)
+static double size_at(const hob_skin_mesh *part, const joints_t *joints)
 {
 	double sum = 0;
 	for (uint32_t j = 0; j < part->joint_count; j++)
-		sum += size_of(matrices + 16 * (size_t)part->joints[j].joint);
+		sum += joints->sizes[part->joints[j].joint];
 	return part->joint_count > 0 ? sum / part->joint_count : 0;
 }
 
 /* How far apart the joints of a triangle carry its centre, and how much it grows. */
-static double bend_of(const hob_mesh *m, const sample_t *sample, const float *matrices, uint32_t joint_count,
-					  double size)
+static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t joint_count, double size)
 {
 	double at[PULLS][3], weights[PULLS], mean[3] = {0, 0, 0}, all = 0, grown = 0, apart = 0;
 	uint32_t count = 0;
-	for (int i = 0; i < 3; i++)
-		for (uint32_t k = 0; k < m->influence_count && count < PULLS; k++) {
-			size_t from = (size_t)m->influence_count * sample->corner[i] + k;
-			if (!(m->weights[from] > 0) || m->joints[from] >= joint_count)
-				continue;
-			const float *matrix = matrices + 16 * (size_t)m->joints[from];
-			double weight = (double)m->weights[from];
-			for (int row = 0; row < 3; row++) {
-				at[count][row] = (double)matrix[12 + row];
-				for (int column = 0; column < 3; column++)
-					at[count][row] += (double)matrix[4 * column + row] * sample->centre[column];
-				mean[row] += weight * at[count][row];
-			}
-			grown += weight * size_of(matrix);
-			weights[count++] = weight;
-			all += weight;
+	for (uint32_t k = 0; k < sample->pull_count; k++) {
+		if (sample->joint[k] >= joint_count)
+			continue;
+		const float *matrix = joints->matrices + 16 * (size_t)sample->joint[k];
+		double weight = sample->weight[k];
+		for (int row = 0; row < 3; row++) {
+			at[count][row] = (double)matrix[12 + row];
+			for (int column = 0; column < 3; column++)
+				at[count][row] += (double)matrix[4 * column + row] * sample->centre[column];
+			mean[row] += weight * at[count][row];
 		}
+		grown += weight * joints->sizes[sample->joint[k]];
+		weights[count++] = weight;
+		all += weight;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		double square = 0;
 		for (int row = 0; row < 3; row++)
@@ -198,21 +243,23 @@ static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, u
 						   const sample_t *samples, uint32_t sample_count, hob_arena *arena, candidate_t *out,
 						   uint32_t *count)
 {
-	float *matrices = HOB_NEW(arena, float, 16 * (size_t)part->skin->joint_count);
-	if (!matrices)
+	joints_t joints = {HOB_NEW(arena, float, 16 * (size_t)part->skin->joint_count),
+					   HOB_NEW(arena, double, part->skin->joint_count)};
+	if (!joints.matrices || !joints.sizes)
 		return false;
-	joints_at(c, part, &c->instants[0], matrices);
-	double size = size_at(part, matrices);
+	joints_at(c, part, &c->instants[0], joints.matrices);
+	sizes_of(part, &joints);
+	double size = size_at(part, &joints);
 	if (!(size > 0) || !isfinite(size))
 		return true;
 	for (uint32_t i = first; i < c->instant_count; i += step) {
 		candidate_t *candidate = &out[*count];
 		*candidate = (candidate_t){part, &c->instants[i], size, {0}};
-		joints_at(c, part, &c->instants[i], matrices);
+		joints_at(c, part, &c->instants[i], joints.matrices);
+		sizes_of(part, &joints);
 		bool finite = true;
 		for (uint32_t s = 0; s < sample_count; s++) {
-			candidate->bend[s] =
-				(float)bend_of(part->mesh, &samples[s], matrices, part->skin->joint_count, size);
+			candidate->bend[s] = (float)bend_of(&samples[s], &joints, part->skin->joint_count, size);
 			finite = finite && isfinite(candidate->bend[s]);
 		}
 		*count += finite;
@@ -287,13 +334,11 @@ static bool write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const can
 static bool choose(const hob_skin_poses *c, uint32_t id, hob_arena *arena, hob_mesh_poses *out)
 {
 	const hob_mesh *mesh = &c->model->meshes[id];
-	uint32_t triangles = mesh->index_count / 3, uses = 0, use = 0, count = 0;
+	uint32_t uses = 0, use = 0, count = 0, step = step_of(c, mesh);
 	for (uint32_t i = c->first_use[id]; i != HOB_NONE; i = c->next_use[i])
 		uses++;
-	if (mesh->topology != HOB_TRIANGLES || triangles <= SMALL || uses == 0)
+	if (!has_poses(mesh) || uses == 0)
 		return true;
-	uint32_t most = triangles / PER_INSTANT > LEAST_INSTANTS ? triangles / PER_INSTANT : LEAST_INSTANTS;
-	uint32_t step = (c->instant_count + most - 1) / most;
 	sample_t samples[SAMPLES];
 	const candidate_t *chosen[HOB_SKIN_POSES];
 	candidate_t *candidates = HOB_NEW(arena, candidate_t, c->instant_count);

@@ -12,7 +12,7 @@ enum { HOB_SKIN_POSES = 8, HOB_SKIN_INSTANTS = 128 };
 typedef struct hob_skin_instant {
 	const hob_clip *clip; /* NULL: as the model stands */
 	float time;
-	float *global; /* [boxes.node_count][16] */
+	float *global; /* [boxes.node_count][16]; NULL: no mesh is asked there */
 } hob_skin_instant;
 
 /* What the poses of all meshes are chosen from; read-only afterwards, so that threads can share it. */

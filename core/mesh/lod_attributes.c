@@ -149,46 +149,13 @@ static apart_t both_sides_apart(const comparison_t *c, const spot_t *a, const sp
 	return apart;
 }
 
-/* The point of a triangle that is nearest to p, as shares of its corners; returns the squared distance. */
-static double nearest_on(const float *positions, const uint32_t *place, hob_vec3 p, double share[3])
-{
-	hob_vec3 at[3], normal;
-	for (int i = 0; i < 3; i++)
-		at[i] = hob_vec3_load(positions + 3 * (size_t)place[i]);
-	hob_vec3 ab = hob_vec3_sub(at[1], at[0]), ac = hob_vec3_sub(at[2], at[0]), ap = hob_vec3_sub(p, at[0]);
-	normal = hob_vec3_cross(ab, ac);
-	double area = hob_vec3_dot(normal, normal), best = HUGE_VAL;
-	if (area > 0) {
-		double v = hob_vec3_dot(hob_vec3_cross(ap, ac), normal) / area;
-		double w = hob_vec3_dot(hob_vec3_cross(ab, ap), normal) / area, height = hob_vec3_dot(normal, ap);
-		if (v >= 0 && w >= 0 && v + w <= 1) {
-			share[0] = 1 - v - w, share[1] = v, share[2] = w;
-			return height * height / area;
-		}
-	}
-	for (int i = 0; i < 3; i++) {
-		int next = i == 2 ? 0 : i + 1;
-		hob_vec3 edge = hob_vec3_sub(at[next], at[i]), from = hob_vec3_sub(p, at[i]);
-		double length = hob_vec3_dot(edge, edge), along = length > 0 ? hob_vec3_dot(from, edge) / length : 0;
-		along = along < 0 ? 0 : along > 1 ? 1 : along;
-		hob_vec3 apart = hob_vec3_sub(from, hob_vec3_scale(edge, along));
-		if (hob_vec3_dot(apart, apart) >= best)
-			continue;
-		best = hob_vec3_dot(apart, apart);
-		share[0] = share[1] = share[2] = 0;
-		share[i] = 1 - along, share[next] += along;
-	}
-	return best;
-}
-
 /* How far off a triangle is; false when it is farther away than `limit`. */
 static bool try_triangle(const comparison_t *c, const side_t *to, uint32_t triangle, const spot_t *from,
 						 hob_vec3 p, double limit, apart_t *out)
 {
 	spot_t spot;
 	memcpy(spot.corner, to->corner + 3 * (size_t)triangle, sizeof spot.corner);
-	double square =
-		nearest_on(to->surface->positions, to->surface->corners + 3 * (size_t)triangle, p, spot.share);
+	double square = hob_surface_nearest(to->surface, triangle, p, spot.share);
 	if (square > limit * limit)
 		return false;
 	*out = both_sides_apart(c, from, &spot);

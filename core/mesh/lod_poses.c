@@ -160,14 +160,27 @@ static double distance_in(const track_t *t, uint32_t pose, const spot_t *spot, u
 	return hob_surface_distance(&to, point_of(to.positions, spot), t->farthest, HUGE_VAL, hint);
 }
 
-/* Returns whether the point is farther off in a pose than all before; that is the peak. Where a short look says so, the triangle that
- * is nearest in the bind pose is asked for. */
+/* The square of how far the point is from another in a pose; a little more, as a search is rounded otherwise. */
+static double square_between(const float *positions, const spot_t *a, const spot_t *b)
+{
+	hob_vec3 way = hob_vec3_sub(point_of(positions, a), point_of(positions, b));
+	return 1.000001 * hob_vec3_dot(way, way);
+}
+
+/* Returns whether the point is farther off in a pose than all before; that is the peak. In most poses the point of the other surface
+ * that is nearest in the bind pose, or nearly, is near enough. Where a short look says that none is, the triangle that is nearest in
+ * the bind pose is asked for. */
 static bool follow(track_t *t, const spot_t *spot, peak_t *peak)
 {
 	hob_vec3 bound = point_of(t->from->positions, spot);
 	bool sure = false, found = false;
+	spot_t near;
 	hob_surface_distance(t->to, bound, 0, HUGE_VAL, &t->hint);
+	memcpy(near.place, t->to->corners + t->hint, sizeof near.place);
+	hob_surface_nearest(t->to, t->hint / 3, bound, near.share);
 	for (uint32_t pose = 0; pose < t->posed->count; pose++) {
+		if (square_between(t->posed->positions[pose], spot, &near) <= t->farthest * t->farthest)
+			continue;
 		uint32_t hint = t->hint;
 		double distance = distance_in(t, pose, spot, &hint);
 		if (distance > t->farthest && !sure) {

@@ -62,4 +62,10 @@ static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)
 double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
 							uint32_t *hint);
 
+/* The point of a triangle that is nearest to `p`.
+ *
+ * share        out: how much each corner counts, 0..1
+ * Returns      the squared distance */
+double hob_surface_nearest(const hob_surface *surface, uint32_t triangle, hob_vec3 p, double share[3]);
+
 #endif
