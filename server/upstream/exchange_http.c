@@ -325,11 +325,11 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	blob_target(&output->digest, target);
 	if (!request(x, "HEAD", target, &(request_body){.fd = -1}, &answer))
 		return SRV_EXCHANGE_DOWN;
+	if (answer.status != 200 && answer.status != 404)
+		return refuse(x, &answer, "a question for a blob");
 	end_answer(x);
 	if (answer.status == 200)
 		return SRV_EXCHANGE_OK;
-	if (answer.status != 404)
-		return refuse(x, &answer, "a question for a blob");
 	int fd = srv_blob_open(x->store, &output->digest, &size);
 	if (fd < 0)
 		return SRV_EXCHANGE_NONE;

@@ -1,0 +1,94 @@
+/* fuzz_peer.h - the other side of the targets that are clients: a thread that gives each connection the next piece of the input,
+ * whatever is asked, and ends it. */
+#ifndef FUZZ_PEER_H
+#define FUZZ_PEER_H
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static const char peer_cut[] = "\n----\n"; /* between the pieces of an input */
+
+static struct {
+	int server;
+	uint16_t port;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	const uint8_t *data;
+	size_t size;
+} peer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void peer_answer(int fd)
+{
+	char asked[4096];
+	pthread_mutex_lock(&peer.lock);
+	const uint8_t *cut = peer.size > 0 ? memmem(peer.data, peer.size, peer_cut, strlen(peer_cut)) : NULL;
+	size_t size = cut ? (size_t)(cut - peer.data) : peer.size, used = cut ? size + strlen(peer_cut) : size;
+	for (size_t sent = 0; sent < size;) {
+		ssize_t n = send(fd, peer.data + sent, size - sent, MSG_NOSIGNAL);
+		if (n <= 0)
+			break;
+		sent += (size_t)n;
+	}
+	peer.data += used;
+	peer.size -= used;
+	pthread_mutex_unlock(&peer.lock);
+	shutdown(fd, SHUT_WR);
+	while (recv(fd, asked, sizeof asked, 0) > 0)
+		;
+	/* At once, so that thousands in a second leave no ports behind. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+	close(fd);
+}
+
+static void *peer_run(void *none)
+{
+	for (;;) {
+		int fd = accept(peer.server, NULL, NULL);
+		if (fd >= 0)
+			peer_answer(fd);
+	}
+	return none;
+}
+
+/* The input of this run; it must stay until peer_hush. */
+static void peer_say(const uint8_t *data, size_t size)
+{
+	pthread_mutex_lock(&peer.lock);
+	peer.data = data;
+	peer.size = size;
+	pthread_mutex_unlock(&peer.lock);
+	if (peer.port > 0)
+		return;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof at;
+	peer.server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert(peer.server >= 0 && bind(peer.server, (struct sockaddr *)&at, sizeof at) == 0 &&
+		   listen(peer.server, 16) == 0 && getsockname(peer.server, (struct sockaddr *)&at, &length) == 0);
+	peer.port = ntohs(at.sin_port);
+	assert(pthread_create(&peer.thread, NULL, peer_run, NULL) == 0);
+}
+
+/* Ends the run: connections are answered in order, so none of it is left behind one more. */
+static void peer_hush(void)
+{
+	char byte;
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(peer.port)};
+	pthread_mutex_lock(&peer.lock);
+	peer.size = 0;
+	pthread_mutex_unlock(&peer.lock);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+	while (recv(fd, &byte, 1, 0) > 0)
+		;
+	close(fd);
+}
+
+#endif
