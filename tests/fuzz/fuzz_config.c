@@ -1,11 +1,13 @@
-/* Files that people and programs write for the daemon: hob.json and the tokens.
+/* Files that people and programs write for the daemon: hob.json, the tokens and .hobignore.
  *
  * Links: srv_config srv_auth
  * Run:   fuzz_config tests/fuzz/corpus/config
  *
- * Input: a byte that chooses (hob.json, tokens), then the file. */
+ * Input: a byte that chooses (hob.json, tokens, .hobignore), then the file. */
 #include "server/auth/tokens.h"
 #include "server/config/config.h"
+#include "server/config/ignore.h"
+#include "tests/unit/temp_folder.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -43,11 +45,46 @@ static void take_tokens(const char *path)
 	srv_tokens_release(&tokens);
 }
 
+static temp_folder folder;
+
+static void leave(void)
+{
+	folder_remove(&folder);
+}
+
+static void take_ignore(const uint8_t *data, size_t size)
+{
+	static const char *const before[] = {"*.tmp", NULL};
+	const char *const *globs;
+	hob_arena arena;
+	hob_error err;
+	if (!folder.path[0]) {
+		setenv("TMPDIR", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", 1);
+		folder_make(&folder);
+		atexit(leave);
+	}
+	FILE *file = fopen(folder_at(&folder, ".hobignore"), "w");
+	assert(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
+	hob_arena_init(&arena, 16 << 20);
+	if (srv_ignore_read(&arena, folder.path, before, &globs, &err)) {
+		assert(globs[0] == before[0]);
+		for (size_t i = 0; globs[i]; i++)
+			(void)hob_glob_match(hob_str_of(globs[i]), HOB_STR("props/old/duck.glb"));
+	} else {
+		assert(err.context[0]);
+	}
+	hob_arena_release(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[64];
 	if (size < 1)
 		return 0;
+	if (data[0] == 2) {
+		take_ignore(data + 1, size - 1);
+		return 0;
+	}
 	int fd = memfd_create("config", MFD_CLOEXEC);
 	assert(fd >= 0 && fchmod(fd, 0600) == 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -1,11 +1,13 @@
-/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its outputs.
+/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its outputs,
+ * and what several of them say of parts: two never wait for each other, and none waits for what nobody makes.
  *
  * Links: srv_worker
  * Run:   fuzz_worker tests/fuzz/corpus/worker
  *
- * Input: a byte that chooses (frame, beginning, result), then the message. */
+ * Input: a byte that chooses (frame, beginning, result, parts), then the message. */
 #include "server/worker/check.h"
 #include "server/worker/importer_table.h"
+#include "server/worker/part_claims.h"
 #include "server/worker/protocol.h"
 
 #include "core/base/limits.h"
@@ -70,9 +72,53 @@ static void take_result(const uint8_t *data, size_t size)
 	free(at);
 }
 
+/* What somebody waits for is made, by a worker that does not wait, or is being stored. */
+static void check_claims(const srv_claims *claims, const bool *waits)
+{
+	for (uint32_t i = 0; i < claims->count; i++) {
+		const srv_claim *claim = &claims->items[i];
+		bool made = false;
+		for (uint32_t k = 0; claim->waits && k < claims->count; k++)
+			made = made || (!claims->items[k].waits &&
+							memcmp(claims->items[k].key, claim->key, sizeof claim->key) == 0);
+		assert(claim->waits ? made && waits[claim->worker]
+							: claim->worker == HOB_NONE || !waits[claim->worker]);
+	}
+}
+
+static void take_parts(const uint8_t *data, size_t size)
+{
+	enum { WORKERS = 4, KEYS = 8, STEPS = 512 };
+	srv_claims claims = {0};
+	uint32_t index;
+	bool waits[WORKERS] = {false};
+	uint8_t key[32] = {0}, woken[32];
+	for (size_t i = 0; i + 1 < size && i < STEPS; i += 2) {
+		uint32_t worker = data[i] % WORKERS, what = data[i] / WORKERS % 4;
+		key[0] = data[i + 1] % KEYS;
+		if (what == 0 && !waits[worker]) /* the pool ends a worker that asks again */
+			waits[worker] = srv_claims_ask(&claims, worker, key, data[i] & 128) == SRV_CLAIM_WAIT;
+		else if (what == 1)
+			srv_claims_store(&claims, key);
+		else if (what == 2)
+			srv_claims_end(&claims, key);
+		else if (what == 3) {
+			srv_claims_leave(&claims, worker);
+			waits[worker] = false;
+		}
+		while (srv_claims_next(&claims, &index, woken)) {
+			assert(index < WORKERS && waits[index]);
+			waits[index] = false;
+		}
+		check_claims(&claims, waits);
+	}
+	srv_claims_release(&claims);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const take[])(const uint8_t *, size_t) = {take_frame, take_beginning, take_result};
+	static void (*const take[])(const uint8_t *, size_t) = {take_frame, take_beginning, take_result,
+															take_parts};
 	if (size > 1)
 		take[data[0] % HOB_COUNT_OF(take)](data + 1, size - 1);
 	return 0;
