@@ -120,7 +120,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		counts[i] = srv_queue_count_of(engine->jobs->queue, (srv_priority)i);
 	for (const engine_job *job = engine->jobs->waiting; job; job = job->list_next)
-		counts[job->order.priority]++;
+		counts[job->order.priority] += !job->abandoned;
 	counts[SRV_PRIORITY_BACKGROUND] += engine->exchange->unclaimed_count;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
 		engine->counters.queued_of[i] = counts[i];

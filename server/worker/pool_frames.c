@@ -198,8 +198,8 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	bool heavy = w->file_bytes > pool->options.memory_limit;
 	/* A file that is being written says nothing about the worker. */
 	bool failed = !outcome->ok && outcome->error.code != HOB_ERR_CHANGED;
-	bool recycle = failed || w->jobs >= jobs_max || grown || heavy;
-	if (recycle)
+	bool over = w->pid == 0, recycle = over || failed || w->jobs >= jobs_max || grown || heavy;
+	if (recycle && !over)
 		srv_pool_end(w);
 	srv_pool_finish(w, outcome);
 	if (!recycle)
@@ -305,6 +305,22 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 		break;
 	default:
 		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+	}
+}
+
+void srv_pool_hear_last(worker *w)
+{
+	srv_frame frame;
+	int fd;
+	while (w->state == BUSY && w->job && srv_frame_receive(w->socket, &frame, w->pool->payload, &fd) == 1) {
+		if (frame.type == SRV_FRAME_DEP)
+			on_touched(w, &frame);
+		else if (frame.type == SRV_FRAME_PART_PUT)
+			keep_part(w, &frame, fd);
+		else if (frame.type == SRV_FRAME_DONE)
+			on_done(w, &frame, fd);
+		if (fd >= 0)
+			close(fd);
 	}
 }
 

@@ -106,3 +106,6 @@ void srv_pool_export_reap(worker *w);
 /* pool_frames.c */
 void srv_pool_on_socket(uv_poll_t *poll, int status, int events);
 void srv_pool_wake_waiters(srv_pool *pool);
+/* Of a process that has ended (pid 0) amid a job: takes what it said and nobody has read yet. A result among it ends the job; a
+ * process may die while it frees what it cooked. What it asked for is not answered. */
+void srv_pool_hear_last(worker *w);

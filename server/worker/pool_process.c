@@ -267,12 +267,13 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 {
 	srv_pool *pool = w->pool;
 	bool started = w->state != STARTING && !(w->state == DYING && w->first_rss == 0);
+	w->pid = 0;
 	srv_pool_drain(w);
+	srv_pool_hear_last(w);
 	close_poll(&w->socket_poll, &w->socket);
 	close_poll(&w->output_poll, &w->output);
 	uv_timer_stop(&w->deadline);
 	w->state = GONE;
-	w->pid = 0;
 	if (w->job) {
 		srv_outcome *outcome = srv_pool_outcome(w);
 		outcome->died = true;

@@ -4,19 +4,20 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import threading
 import time
 import unittest
 
-from hobtest import HOB, LONG, MODELS, Daemon, Scenario, main, png, until
+from hobtest import HOB, LONG, MODELS, Daemon, Scenario, children, main, png, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 LIES = [name for file in ("rogue_lies.c", "rogue_joint.c")
         for name in re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue" / file).read_text())]
 # From rogue_worker.c.
 OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
-ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2"}  # only their time ends them
+ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}  # only their time ends them
 LEVELS = range(8) if LONG else (2, )
 
 
@@ -133,7 +134,7 @@ class Rogue(Scenario):
             self.assertGreaterEqual(steps, 6)
 
     def test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone(self):
-        with self.daemon(2, "--jobs", "1", "--timeout", "60") as daemon:
+        with self.daemon(2, "--jobs", "1", "--timeout", "600") as daemon:
             def live():
                 return {job["asset"]: job["state"] for job in daemon.get("/api/v1/jobs?limit=20").json()["items"] if job["state"] != "done"}
 
@@ -147,6 +148,8 @@ class Rogue(Scenario):
                 (self.art / name).unlink()
             until(lambda: not any("art/" + name in daemon.assets() for name in names), "their end")
             self.assertEqual([name for name in live() if "good" in name], [])
+            until(lambda: daemon.counters()["hob_queue_length"] == 0, "a count without them")
+            self.assertEqual(live().get("art/hang.rogue"), "cooking")
             (self.art / "hang.rogue").unlink()
 
     def test_two_that_wait_for_each_other_are_ended(self):
@@ -157,6 +160,34 @@ class Rogue(Scenario):
             until(lambda: all(daemon.assets().get("art/" + name, {}).get("error") for name in names), "an end of both")
             self.put("good.rogue", "good")
             until(lambda: daemon.assets().get("art/good.rogue", {}).get("state") == "failed", "a good one")
+
+    def test_what_a_process_said_before_it_died_is_heard(self):
+        """More than the loop reads in one turn; the good answer is at its end."""
+        with self.daemon(2, "--jobs", "1") as daemon:
+            daemon.sync()
+            pid = daemon.process.pid
+            (child,) = children(pid)
+            state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            self.put("say-last.rogue", "last")
+            until(lambda: any(job.get("stage") == "waits" for job in daemon.get("/api/v1/jobs?limit=5").json()["items"]), "its last words")
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                until(lambda: state(pid) == "T", "the stop")
+                (self.art / "stopped").touch()
+                until(lambda: state(child) == "Z", "the death of the process")
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            item = daemon.wait_asset("art/say-last.rogue", "failed", "quarantined")
+            self.assertEqual((item["state"], item["error"]["message"]), ("failed", "as it says"))
+            self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
+
+    def test_digests_of_files_are_made_here(self):
+        """Of a file that nobody has hashed yet, too: nothing is kept under another digest."""
+        self.put("shared.png", png(9, 9, 9))
+        self.put("say-poison.rogue", "poison")
+        with self.daemon(2) as daemon:
+            item = until(lambda: (lambda found: found if found.get("error") else None)(daemon.assets().get("art/say-poison.rogue", {})), "an end")
+            self.assertEqual((item["state"], item["error"]["code"]), ("failed", "cook.input-changed"), item["error"])
 
     def test_a_result_is_not_kept_for_another_file(self):
         self.make_good_outputs()

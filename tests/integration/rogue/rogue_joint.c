@@ -107,6 +107,27 @@ static void two_descriptors(void)
 	raise(SIGSEGV);
 }
 
+/* A good answer behind a hundred words, and then a crash: all of it before the daemon, which the scenario has stopped, hears any. */
+static void last_words(void)
+{
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = {O_RDONLY, 0, 0};
+	srv_dep dep = rogue_own_source();
+	srv_result result = {
+		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep};
+	int fd = rogue_memory(srv_result_size(&result));
+	if (fd < 0 || !srv_result_write(fd, &result, NULL))
+		_exit(53);
+	rogue_say(SRV_FRAME_PROGRESS, 500, "waits", 5, -1);
+	while (syscall(SYS_openat2, root_fd, "stopped", &how, sizeof how) < 0)
+		;
+	for (int i = 0; i < 100; i++)
+		rogue_say(SRV_FRAME_DEP, 0, "gone.png", 8, -1);
+	rogue_say(SRV_FRAME_DONE, 1, NULL, 0, fd);
+	raise(SIGSEGV);
+}
+
 static void ask_part(uint8_t key, bool wait)
 {
 	srv_frame frame = {.type = SRV_FRAME_PART_GET, .number = wait, .key = {0xc1, key}};
@@ -201,7 +222,7 @@ int rogue_joint(const char *name, int root)
 	} lies[] = {{"second", second_meshes}, {"texture", texture_outside}, {"another", another_source},
 				{"fine", no_error},		   {"two", two_descriptors},	 {"circle1", circle_one},
 				{"circle2", circle_two},   {"claims", claim_all},		 {"unlisted", unlisted_files},
-				{"absent", absent_files}};
+				{"absent", absent_files},  {"last", last_words}};
 	root_fd = root;
 	for (size_t i = 0; i < HOB_COUNT_OF(lies); i++) {
 		size_t size = strlen(lies[i].name);
