@@ -533,13 +533,16 @@ export class Pack {
 			check(!(section.flags & constants.SECTION_MUST_UNDERSTAND), `unknown section ${section.type}`);
 			return section;
 		}
-		const record = records[section.known.element];
+		const { element } = section.known;
+		const least = records[element]?.bytes ?? readers[element]?.[0] ?? 1;
 		check(section.offset + section.stored_bytes <= this.header.file_bytes,
 			`section ${section.type} leaves the file`);
 		check(section.known.gpu || section.offset + section.stored_bytes <= this.header.prefix_bytes,
 			`section ${section.type} leaves the prefix`);
 		check(section.count * section.stride === section.raw_bytes, `section ${section.type} has a wrong size`);
-		check(!record || section.stride >= record.bytes, `section ${section.type} has short records`);
+		check(section.stride >= least, `section ${section.type} has short records`);
+		check(section.codec !== constants.CODEC_RAW || section.raw_bytes === section.stored_bytes,
+			`section ${section.type} has a wrong size`);
 		return section;
 	}
 

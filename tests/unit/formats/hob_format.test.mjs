@@ -92,3 +92,17 @@ test('damaged headers and tables are refused, never misread', () => {
 		}
 	}
 });
+
+test('a section of elements without bytes is refused, not read four billion times', () => {
+	const bytes = load('raw.scene');
+	const view = new DataView(bytes.buffer, bytes.byteOffset);
+	const at = 64 + 64 * new Pack(bytes).sections.findIndex((section) => section.type === 'SUBT');
+	view.setBigUint64(at + 16, 0n, true); // stored
+	view.setBigUint64(at + 24, 0n, true); // raw
+	view.setUint32(at + 32, 0xffffffff, true);
+	view.setUint32(at + 36, 0, true); // stride
+	assert.throws(() => new Pack(bytes), FormatError);
+	view.setUint32(at + 36, 4, true);
+	view.setBigUint64(at + 24, 4n * 0xffffffffn, true);
+	assert.throws(() => new Pack(bytes), FormatError);
+});
