@@ -8,6 +8,7 @@ tests.
 A mistake beside a scenario (test_NAME.py) is put into the program hob; one in web, before the test that runs in Node."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -326,8 +327,10 @@ MISTAKES = [
     ("trust: a worker may lock memory", "server/worker/sandbox.c", "MAP_HUGETLB | MAP_LOCKED", "MAP_HUGETLB", "srv_worker/sandbox", "memory_of_a_worker"),
     ("trust: a worker may send urgent bytes", "server/worker/sandbox.c", "SCMP_A2(SCMP_CMP_EQ, MSG_NOSIGNAL, 0)", "SCMP_A2(SCMP_CMP_NE, 99, 0)",
      "srv_worker/sandbox", "messages_of_a_worker"),
-    ("trust: a worker may fork", "server/worker/sandbox.c", "SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)", "SCMP_A0(SCMP_CMP_MASKED_EQ, 0, 0)",
-     "srv_worker/sandbox", "processes_and_signals_of_a_worker"),
+    ("trust: a worker may fork", "server/worker/sandbox.c", "makes_code ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EAGAIN), SCMP_SYS(clone)", "SCMP_ACT_ALLOW, SCMP_SYS(clone)",
+     "srv_worker/sandbox", "threads_of_a_worker"),
+    ("trust: a process that draws may fork", "server/worker/sandbox.c", "SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)", "SCMP_A0(SCMP_CMP_MASKED_EQ, 0, 0)",
+     "srv_worker/sandbox", "a_thumbnail_makes_code_only"),
     ("trust: a worker may signal others", "server/worker/sandbox.c", "SCMP_SYS(tgkill), 1, own_process", "SCMP_SYS(tgkill), 0",
      "srv_worker/sandbox", "processes_and_signals_of_a_worker"),
     ("trust: a worker may queue signals", "server/worker/sandbox.c", "limit(RLIMIT_SIGPENDING, 0)", "true",
@@ -366,11 +369,38 @@ MISTAKES = [
     ("trust: hashing is not interrupted", "server/engine/engine_digest.c", "!atomic_load(stop) && ", "", "test_upsets.py", "test_sigterm_amid_all_its_work"),
     ("trust: Blender's log may be a pipe", "server/worker/pool_export.c", "\"log\", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "\"log\", O_RDONLY | O_NOFOLLOW | O_CLOEXEC",
      "test_blend.py", "test_what_goes_wrong_with_it_is_told"),
+    ("trust: after a death from outside it is tried again at once, for ever", "server/cook/asset.c", "a->retry.wait_ms * 2 > lost_ms ? a->retry.wait_ms * 2 : lost_ms", "lost_ms",
+     "srv_cook/asset", "a_wait_after_interruptions_grows_to_a_quarter_of_an_hour"),
+    ("trust: a remembered death is never doubted", "server/engine/engine_limits.c", "\treturn other;\n", "\treturn false;\n", "test_workers.py",
+     "test_a_remembered_death_is_tried_again_after_a_day_and_when_the_clock_was_wrong"),
+    ("trust: who asks is answered with a remembered death", "server/engine/engine_requests.c", "control->force || a->error.size > 0", "control->force", "test_workers.py",
+     "test_a_person_who_asks_is_never_answered_with_a_remembered_death"),
+    ("trust: a process keeps the capabilities of root", "server/worker/sandbox.c", "syscall(SYS_capset, &head, caps)", "(void)head", "test_contained.py",
+     "test_a_worker_holds_nothing_of_worth"),
+    ("trust: landlock is not asked for", "server/worker/sandbox.c", "ok = ok && syscall(SYS_landlock_restrict_self, fd, 0) == 0;", "", "test_contained.py",
+     "test_a_worker_that_was_taken_over_gets_nowhere"),
+    ("trust: a worker's digests of files are believed", "server/engine/engine_finish.c", "\tfind_unlisted(job, f, file);\n",
+     "\tfind_unlisted(job, f, file);\n\tif (!f->has_digest) {\n\t\tf->digest = dep->digest;\n\t\tf->has_digest = f->exists;\n\t}\n", "test_rogue.py",
+     "test_digests_of_files_are_made_here"),
+    ("trust: an answer is read in one turn", "server/engine/engine_turn.c", "done < AT_LEAST || turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS", "done < AT_LEAST || true",
+     "test_rogue.py", "test_an_answer_that_names_thousands_of_files_takes_many_turns"),
+    ("trust: memory of closed connections stays", "server/engine/engine_upkeep.c", "\t\tmalloc_trim(0);\n", "", "test_bounds.py", "test_memory_of_closed_connections_goes_back"),
+    ("trust: names are text", "server/http/request.c", 'hob_str_equal(name, HOB_STR("asset"));\n', 'false;\n\t\traw = false;\n', "test_contract.py", "test_6_cooks_and_jobs"),
+    ("trust: an id is no asset in a list of jobs", "server/http/route_loop.c", "ask_for_jobs(r, known ? known->full : asset, &page)", "ask_for_jobs(r, asset, &page)", "test_contract.py", "test_6_cooks_and_jobs"),
+    ("trust: a full disk is ready", "server/http/route_facts.c", '{"disk", disk.size <= 1,', '{"disk", true,', "test_damage.py", "test_full_disk"),
+    ("trust: the library answers heads in HTML", "server/http/refuse.c", "\tif (status == 505)", "\tif (true)", "test_adversary.py", "test_checklist"),
+    ("trust: changes without an event are missed", "server/engine/engine_sweep.c", "AT_LEAST = 32", "AT_LEAST = 0", "test_watch_modes.py", "test_changes_without_an_event_are_found"),
+    ("trust: its own memory limit is not told", "server/worker/process_state.c", "if (was_out_of_memory(status, peak_bytes, memory_limit)) {", "if (false) {", "srv_worker/process_state",
+     "its_own_limits_are_named"),
+    ("trust: the filter and assertions are from outside", "server/worker/process_state.c", "if (deaths[i].number == number) {", "if (false) {", "srv_worker/process_state",
+     "faults_assertions_and_the_filter_are_the_models"),
+    ("trust: last words are lost", "server/worker/pool_process.c", "\tsrv_pool_hear_last(w);\n", "", "test_rogue.py", "test_what_a_process_said_before_it_died_is_heard"),
+    ("trust: who is gone is counted", "server/engine/engine_order.c", "+= !job->abandoned;", "+= 1;", "test_rogue.py", "test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
 FLAGS += subprocess.run(["pkg-config", "--cflags", "libcjson"], capture_output=True, text=True).stdout.split()
-LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lseccomp", "-lstdc++", "-lm", "-lpthread"]
+LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lseccomp", "-lmicrohttpd", "-lstdc++", "-lm", "-lpthread"]
 
 
 def optional_libraries():
@@ -423,21 +453,28 @@ def failing_in_node(folder, file, text, program):
 
 
 def failing_scenario(build, folder, file, text, scenario, test):
-    """hob with this text in place of `file`, beside the other programs of BUILD."""
+    """The programs of `file` with this text in its place, beside the other programs of BUILD."""
+    names = ("hob-worker", "rogue_worker") if file == "server/worker/sandbox.c" else ("hob",)
     source, mutant, programs = folder / "mutant.c", folder / "mutant.o", folder / "programs"
     source.write_text(text)
     if compiled(source, mutant, place_of(file).parent) is None:
         return None
     programs.mkdir(exist_ok=True)
-    for program in build.glob("hob-*"):
-        if not (programs / program.name).exists():
-            (programs / program.name).symlink_to(program.resolve())
-    link = subprocess.run(["ninja", "-t", "commands", "-s", "hob"], cwd=build, capture_output=True, text=True).stdout.splitlines()[-1]
-    before, _, after = link.partition(" -o hob ")
-    linked = subprocess.run(f"{before} -o {programs}/hob {mutant} {after}", shell=True, cwd=build, capture_output=True, text=True)
-    if linked.returncode:
-        print(linked.stderr[:600])
-        return None
+    for program in ("hob", *(found.name for pattern in ("hob-*", "rogue_*", "lib*.so") for found in build.glob(pattern))):
+        (programs / program).unlink(missing_ok=True)
+        if program in names:
+            link = subprocess.run(["ninja", "-t", "commands", "-s", program], cwd=build, capture_output=True, text=True).stdout.splitlines()[-1]
+            before, _, after = link.partition(f" -o {program} ")
+            own = f"/{file}.o"  # an object of the program itself, not of a library
+            before, after = (" ".join(word for word in part.split(" ") if not word.endswith(own)) for part in (before, after))
+            linked = subprocess.run(f"{before} -o {programs}/{program} {mutant} {after}", shell=True, cwd=build, capture_output=True, text=True)
+            if linked.returncode:
+                print(linked.stderr[:600])
+                return None
+        elif program == "hob":  # it looks for the others where it is itself
+            shutil.copy(build / program, programs)
+        else:
+            (programs / program).symlink_to((build / program).resolve())
     surroundings = os.environ | {"HOB": str(programs / "hob"), "HOB_TEST_DEADLINE": "60", "HOB_LONG": "1"}
     ran = subprocess.run([sys.executable, str(ROOT / "tests/integration" / scenario), "-k", test], capture_output=True, text=True, env=surroundings)
     return [test] if ran.returncode else []
