@@ -573,6 +573,8 @@ static void on_offer(void *user, const char *const *values, const size_t *sizes)
 {
 	(void)sizes;
 	next_offer *next = user;
+	if (!values[0] || !values[1])
+		return;
 	*next->id = strtoull(values[0], NULL, 10);
 	next->found = hob_sha256_parse(hob_str_of(values[1]), next->list);
 }
