@@ -59,7 +59,9 @@ static bool same_versions(srv_editor *editor, const cJSON *files, hob_arena *are
 	{
 		hob_error missing;
 		const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(file, 0));
-		if (!name || !hob_path_join(arena, (hob_str){0}, hob_str_of(name), &path, err))
+		if (!name)
+			return hob_fail(err, CORRUPT, "what came from Blender is damaged");
+		if (!hob_path_join(arena, (hob_str){0}, hob_str_of(name), &path, err))
 			return false;
 		(void)io.read(io.user, path, &bytes, &missing);
 	}

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(nftw(plan.root, see_file, 16, FTW_PHYS) == 0);
 	for (uint32_t i = 0; i < plan.count; i++) {
 		const char *path = plan.entries[i].path;
-		assert(path[0] && path[0] != '/' && !strstr(path, "../"));
+		assert(path[0] && path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../"));
 		(void)!srv_offer_bring(o, path, NULL);
 	}
 	char *root = strdup(plan.root);
