@@ -242,6 +242,10 @@ srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 						   0, on_versions, &v, false, why);
 	if (end == SRV_FARM_OK && v.version > 0)
 		end = run(f, "select version, oldest from hob_farm", NULL, 0, on_versions, &v, false, why);
+	if (end == SRV_FARM_OK && v.version < 0) {
+		snprintf(why->text, sizeof why->text, "the farm's database: there is no schema %d", v.version);
+		end = SRV_FARM_REFUSED;
+	}
 	for (int i = v.version; end == SRV_FARM_OK && i < SRV_FARM_SCHEMA; i++) {
 		end = run_for(f, SRV_FARM_COMMAND_MS, steps[i], NULL, 0, NULL, NULL, false, why);
 		*made = end == SRV_FARM_OK;

@@ -181,7 +181,7 @@ class StandIn(Scenario):
         self.put("thing.blend", NEW + text)
         done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
                                "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False, timeout=DEADLINE)
-        self.assertEqual(leftovers(), self.before)
+        self.assertEqual(set(leftovers()) - set(self.before), set())  # other runs of this scenario may have begun before, and end now
         return done
 
     def test_it_is_shut_in(self):
