@@ -135,7 +135,7 @@ static bool save(const unsigned char *pixels, int width, int height)
 	return stbi_write_png_to_func(put, &ok, width, height, 4, pixels, width * 4) != 0 && ok;
 }
 
-static bool open_given(given *g)
+static bool open_given(given *g, const draw_environment *room)
 {
 	hob_rt_files files = {map(g->first_fd), map(g->first_fd + 1), map(g->first_fd + 2), {NULL, 0}};
 	hob_rt_options options = {.decode = decode, .trust_indices = true};
@@ -146,6 +146,8 @@ static bool open_given(given *g)
 		return false;
 	g->model = hob_draw_model_open(g->asset, find, &g->textures);
 	hob_rt_update(g->instance);
+	if (g->model)
+		hob_draw_model_light(g->model, room);
 	return g->model != NULL;
 }
 
@@ -218,9 +220,11 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 	const hob_rt_instance *instances[2];
 	unsigned draws = 0;
 	draw_view view = {.pixels = FINEST};
+	draw_environment room;
 	int size = from->size;
+	hob_draw_environment_room(&room);
 	for (int i = 0; i < count; i++) {
-		if (!open_given(&g[i]))
+		if (!open_given(&g[i], &room))
 			return false;
 		instances[i] = g[i].instance;
 	}

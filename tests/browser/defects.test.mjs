@@ -1,10 +1,10 @@
 /* Defects that people met in the dashboard and no other test is about; README.md has the whole list. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { text } from '../../web/app/text.js';
-import { missing, patience, project, scaledGlb, withoutDashboard } from './bench.mjs';
+import { hob, missing, patience, project, scaledGlb, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
@@ -212,6 +212,34 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		assert.ok(!(await far.locator('#nav').isVisible()));
 		assert.equal(await far.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
 		await context.close();
+	});
+
+	test('the small picture of an asset has the colours of its view', { skip: !existsSync(join(dirname(hob), 'hob-thumbnail')) }, async () => {
+		/* Of all pixels that are not those of the ground. */
+		const mean = (url) => page.evaluate(async (address) => {
+			const image = new Image();
+			image.src = address;
+			await image.decode();
+			const context = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height }).getContext('2d');
+			context.drawImage(image, 0, 0);
+			const { data } = context.getImageData(0, 0, image.width, image.height);
+			const sum = [0, 0, 0, 0];
+			for (let at = 0; at < data.length; at += 4) {
+				if (data[at + 3] < 255 || [0, 1, 2].every((k) => Math.abs(data[at + k] - data[k]) < 3)) continue;
+				for (const k of [0, 1, 2]) sum[k] += data[at + k];
+				sum[3]++;
+			}
+			return sum.slice(0, 3).map((all) => all / sum[3]);
+		}, url);
+		for (const name of ['box.glb', 'chest/chest.obj']) {
+			await go(`/ui/asset/art/${name}`);
+			await shown(name);
+			const { id } = (await studio.get(`/api/v1/assets?path=art/${name}`)).items[0];
+			const small = `/api/v1/assets/${id}/thumbnail?size=256`;
+			for (const end = Date.now() + patience; (await fetch(studio.origin + small)).headers.get('content-type') !== 'image/png';) assert.ok(Date.now() < end, 'no picture');
+			const [thumb, view] = [await mean(small), await mean(await viewer((v) => v.capture('cooked', 256)))];
+			assert.ok(thumb.every((value, k) => Math.abs(value - view[k]) < 12), `${name}: ${thumb.map(Math.round)} in the list, ${view.map(Math.round)} in the view`);
+		}
 	});
 
 	test('words that need it are explained where they stand', async () => {

@@ -40,7 +40,7 @@ struct draw_model {
 	float *joints; /* room for the palette and normals of the largest skin, in whole rows of texels */
 	uint32_t *visible;
 	GLint view_projection, model, normal_matrix, position_scale, uv_scale, octahedral, influences, base_color,
-		emissive, eye, factors, alpha, has, uv_matrices, irradiance, blurs;
+		emissive, eye, factors, alpha, has, uv_matrices, irradiance, blurs, room;
 	draw_environment light; /* all zero: a lamp and a sky */
 	const unsigned char *only;
 };
@@ -95,6 +95,7 @@ static bool make_program(draw_model *m)
 		{&m->uv_matrices, "u_uv_matrices"},
 		{&m->irradiance, "u_irradiance"},
 		{&m->blurs, "u_blurs"},
+		{&m->room, "u_room"},
 	};
 	for (size_t i = 0; i < sizeof uniforms / sizeof uniforms[0]; i++)
 		*uniforms[i].location = glGetUniformLocation(m->program, uniforms[i].name);
@@ -522,6 +523,7 @@ static void bind_light(const draw_model *m)
 	glActiveTexture(GL_TEXTURE0 + SCATTER_UNIT);
 	glBindTexture(GL_TEXTURE_2D, m->light.scatter);
 	glUniform3fv(m->irradiance, 9, m->light.irradiance);
+	glUniform2f(m->room, m->light.lamp, m->light.neutral);
 	glUniform1f(m->blurs, m->light.cube ? (float)m->light.blurs : -1);
 }
 
