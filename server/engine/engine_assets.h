@@ -29,6 +29,8 @@ typedef struct asset_cost {
 	uint64_t final_ns, peak_bytes;
 } asset_cost;
 
+enum { ASSET_NS_PER_BYTE = 100 }; /* a cook of a large source, about */
+
 /* What clients see. */
 typedef struct asset_shown {
 	uint64_t rev;
@@ -111,6 +113,8 @@ void srv_asset_note(srv_engine *engine, asset *a);
 const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count);
 /* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's task. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
+/* For the queue: how long its next cook takes, from its last one or the size of its source. */
+uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
 /* Its file exists: it becomes an asset and is cooked. */
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* The inputs that its job read have changed. */

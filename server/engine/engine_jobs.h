@@ -232,8 +232,6 @@ void srv_engine_make_room(srv_engine *engine);
 void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
 /* Of its next cook: the last one's time, otherwise an estimate from the size of its source and earlier cooks; 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
-/* The same for the queue: it depends on no other asset. */
-uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */
 bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job);

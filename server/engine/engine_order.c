@@ -137,15 +137,6 @@ void srv_engine_count_waiting(srv_engine *engine)
 /* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
-/* Of large models, about; a rate that was measured is used only if it is smaller, since many sources name larger files. */
-enum { NS_PER_BYTE = 100 };
-
-uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a)
-{
-	return a->cost.final_ns > 0 ? a->cost.final_ns
-								: srv_graph_at(engine->graph, a->file)->stat.size * NS_PER_BYTE;
-}
-
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
 	const srv_engine_counters *c = &engine->counters;
@@ -153,7 +144,7 @@ uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 	if (a->cost.final_ns > 0 || cooked == 0)
 		return a->cost.final_ns;
 	double rate = (double)ns / (double)(bytes > 0 ? bytes : 1);
-	rate = rate < NS_PER_BYTE ? rate : NS_PER_BYTE;
+	rate = rate < ASSET_NS_PER_BYTE ? rate : ASSET_NS_PER_BYTE; /* many sources name larger files */
 	double each = ((double)ns - rate * (double)bytes) / (double)cooked;
 	return (uint64_t)(each + rate * (double)srv_graph_at(engine->graph, a->file)->stat.size);
 }
