@@ -441,6 +441,9 @@ enum MHD_Result srv_route_assets(request *r)
 	if (read_query(r, &q, &result)) {
 		page p = {.items = malloc((q.limit + 1) * sizeof *p.items), .room = (uint32_t)q.limit + 1};
 		const srv_view *view = srv_views_take(r->http->sources.views);
+		const srv_view_asset *named = q.has_path ? srv_view_find_moved(view, q.path) : NULL;
+		if (named)
+			q.path = named->full;
 		if (p.items)
 			collect(view, &q, &p);
 		for (uint32_t i = 0; q.has_path && i < p.count && i < q.limit; i++)

@@ -77,6 +77,10 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.waitForURL((url) => url.search === '?sort=bytes&state=fresh');
 		await page.reload();
 		await page.locator('.rows .row[aria-rowindex="2"]', { hasText: 'a.obj' }).waitFor();
+		await page.goBack();
+		await page.waitForURL((url) => url.search === '?sort=bytes');
+		await page.goBack();
+		await page.waitForURL((url) => url.search === '?sort=-bytes');
 		for (const sort of ['-bytes', 'bytes', '-textures', 'textures', '-cooked_at', 'cooked_at']) {
 			await go(`/ui/assets?sort=${sort}`);
 			await page.locator('.rows .row[aria-rowindex="2"]').waitFor();

@@ -1,6 +1,6 @@
 /* Defects that people met in the dashboard and no other test is about; README.md has the whole list. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { text } from '../../web/app/text.js';
@@ -266,6 +266,68 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		}
 		studio.mayComplain = false;
 		await assertAccessible(page);
+	});
+
+	test('what could not be asked for once is asked for again', async () => {
+		await go('/ui/cache');
+		await page.locator('.live.on').waitFor();
+		studio.mayComplain = true;
+		await page.route('**/api/v1/jobs?limit=1000', (route) => route.abort(), { times: 1 });
+		await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+		await page.getByText(text.offlineTitle).waitFor();
+		await page.getByRole('heading', { name: text.jobs.done, exact: true }).waitFor();
+		await page.route('**/api/v1/assets?**', (route) => route.abort(), { times: 1 });
+		await page.getByRole('link', { name: 'Assets', exact: true }).click();
+		await page.getByText(text.offlineTitle).waitFor();
+		await page.locator('.rows .row .title').first().waitFor();
+		assert.equal(await page.getByText(text.offlineTitle).count(), 0);
+		await page.unroute('**/api/v1/assets?**');
+		studio.mayComplain = false;
+	});
+
+	test('a daemon that brings another page offers to load it, and one with the same page does not', async () => {
+		await go('/ui/jobs');
+		await page.locator('.live.on').waitFor();
+		const offer = page.getByRole('button', { name: text.reloadPage });
+		studio.mayComplain = true;
+		const asked = page.waitForResponse(`${studio.origin}/`);
+		await studio.stopDaemon();
+		await studio.startDaemon();
+		await (await asked).finished();
+		await page.locator('.live.on').waitFor();
+		assert.equal(await offer.count(), 0);
+		const web = join(studio.folder, 'web');
+		cpSync(process.env.HOB_WEB_ROOT ?? join(dirname(hob), 'web/dist'), web, { recursive: true });
+		const main = readdirSync(web).find((name) => /^main-.*[.]js$/.test(name));
+		renameSync(join(web, main), join(web, 'main-NEW.js'));
+		writeFileSync(join(web, 'index.html'), readFileSync(join(web, 'index.html'), 'utf8').replaceAll(main, 'main-NEW.js'));
+		await studio.stopDaemon();
+		await studio.startDaemon(['--web-root', web]);
+		await offer.waitFor();
+		await assertAccessible(page);
+		await offer.click();
+		await page.locator('script[src="/web/main-NEW.js"]').waitFor({ state: 'attached' });
+		await page.locator('.live.on').waitFor();
+		assert.equal(await offer.count(), 0);
+		await studio.stopDaemon();
+		await studio.startDaemon();
+		await offer.waitFor();
+		studio.mayComplain = false;
+	});
+
+	test('the page of an asset follows its file to another name', async () => {
+		await go('/ui/asset/art/box.glb?tab=why');
+		await shown('box.glb');
+		renameSync(join(studio.art, 'box.glb'), join(studio.art, 'many/crate.glb'));
+		await page.waitForURL(`${studio.origin}/ui/asset/art/many/crate.glb?tab=why`);
+		await page.getByRole('heading', { name: 'crate.glb', level: 1 }).waitFor();
+		await shown('many/crate.glb');
+		assert.equal(await page.locator('.viewer-alert:visible').count(), 0);
+		await page.getByText('Asset not found').waitFor({ state: 'hidden' });
+		await page.goto(`${studio.origin}/ui/asset/art/box.glb`);
+		await page.waitForURL(`${studio.origin}/ui/asset/art/many/crate.glb`);
+		renameSync(join(studio.art, 'many/crate.glb'), join(studio.art, 'box.glb'));
+		await page.waitForURL(`${studio.origin}/ui/asset/art/box.glb`);
 	});
 
 	test('nothing was complained about on the console', () => assert.deepEqual(studio.complaints, []));

@@ -299,6 +299,11 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await drop('mine.glb', model('BoxVertexColors.glb'));
 		await page.getByText('Preview of mine.glb, not saved').waitFor();
 		assert.equal(await triangles(), 12);
+		const jobs = await studio.newPage('/ui/jobs');
+		const job = jobs.locator('.jobs .name', { hasText: 'dropped on a page' });
+		await job.getByRole('link', { name: 'spot.obj', exact: true }).first().waitFor();
+		assert.equal(await jobs.locator('.jobs .name', { hasText: '.obj.glb' }).count(), 0, await jobs.locator('.jobs').innerText());
+		await jobs.close();
 		assert.equal((await studio.get('/api/v1/assets?path=art/mine.glb')).items.length, 0);
 		assert.equal((await studio.get('/api/v1/assets?path=art/spot.obj')).items[0].stats.triangles, before, 'the asset is as it was');
 		await assertAccessible(page);
@@ -309,6 +314,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await drop('cut.glb', model('BoxVertexColors.glb').subarray(0, 300));
 		await page.getByRole('alert').getByText('The dropped file could not be cooked').waitFor();
 		await page.getByRole('alert').getByText('What you see is the asset, not the dropped file.').waitFor();
+		await studio.sync();
+		assert.equal((await studio.get('/api/v1/stats')).errors, 0, 'it is nobody’s problem');
 		assert.equal(await triangles(), before);
 		await page.getByRole('button', { name: 'Hide this message' }).click();
 		await go('robot.gltf');

@@ -33,7 +33,7 @@ export async function openStudio(files, { options = [], token } = {}) {
 		assert.equal(answer.status, 200, await answer.text());
 	};
 	studio.stopDaemon = () => daemon.stop();
-	studio.startDaemon = async () => (daemon = await startDaemon([art], join(folder, 'cache'), port, options));
+	studio.startDaemon = async (more = []) => (daemon = await startDaemon([art], join(folder, 'cache'), port, [...options, ...more]));
 	const browser = await launchBrowser();
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
 	context.setDefaultTimeout(patience);

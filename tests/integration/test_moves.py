@@ -60,6 +60,8 @@ class Moves(Scenario):
             self.assertEqual(self.jobs(daemon, before)[-len(jobs):], jobs, "the history begins before the move")
             old, new = daemon.get("/a/art/tea.obj"), daemon.get("/a/art/props/pot.obj")
             self.assertEqual((old.status, old.body), (200, new.body))
+            (found,) = daemon.get("/api/v1/assets?path=art/tea.obj").json()["items"]
+            self.assertEqual(found["id"], before, "who asks for the old name is led to the new one")
             why = daemon.get(f"/api/v1/assets/{before}/why").json()
             self.assertIn({"kind": "moved", "path": "art/tea.obj"}, now["reason"])
             self.assertIn("moved", str(why))

@@ -1,6 +1,7 @@
 /* Lines over time. The library is loaded with the first chart. */
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { axisTimes } from './format.js';
 import { colourOf as colour, onTheme } from './theme.js';
 
 
@@ -25,7 +26,8 @@ export function Chart({ times, series, label, height = 150, axes = true }) {
 				scales: Object.fromEntries([['x', { time: true }],
 						...series.map((_, at) => [`y${at}`,
 								{ range: (_u, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] }])]),
-				axes: axes ? [{ ...axis, size: 30, grid: { show: false } },
+				axes: axes ? [{ ...axis, size: 26, grid: { show: false },
+						values: (_u, marks, _axis, _space, apart) => axisTimes(marks, apart) },
 					...series.map((one, at) => ({ ...axis, scale: `y${at}`, side: at === 0 ? 3 : 1, size: 62,
 							stroke: colour(`--${one.tone}`), grid: { show: at === 0, stroke: colour('--line'),
 								width: 1 }, values: (_u, ticks) => ticks.map(one.format) }))]

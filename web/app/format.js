@@ -104,11 +104,29 @@ const precise = later(() => new Intl.NumberFormat(locale, { maximumSignificantDi
 /** A number of any size without the noise of single precision: 0.3000000119 -> "0.3" */
 export const quantity = (value) => (Number.isInteger(value) ? number(value) : precise.format(value));
 
+const axisOf = (options) => later(() => new Intl.DateTimeFormat(locale, options));
+const axes = [[60, axisOf({ timeStyle: 'medium' })], [86400, axisOf({ timeStyle: 'short' })],
+	[Infinity, axisOf({ month: 'short', day: 'numeric' })]];
+/** Of marks on an axis, in seconds since 1970, that are `apart`. */
+export const axisTimes = (marks, apart) => {
+	const [, words] = axes.find(([below]) => apart < below);
+	return marks.map((mark) => words.format(mark * 1000));
+};
+
 export const exactTime = (time) => full.format(time);
 export const clock = (time) => new Date(time).toLocaleTimeString(locale);
 
 /** 0.934 -> "93 %", 0.004 -> "0.4 %" */
 export const percent = (share) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
+
+/** "root/path" -> {file, folder}; of an unsaved model (live/USER/ROOT/PATH.glb) those of the asset that it replaces,
+ * and its user. */
+export function partsOf(name) {
+	const [, user, asset] = /^live\/([^/]+)\/(.+)\.glb$/.exec(name) ?? [];
+	const shown = asset ?? name;
+	const slash = shown.lastIndexOf('/') + 1;
+	return { file: shown.slice(slash), folder: shown.slice(0, slash), user };
+}
 
 /** A message as a sentence: 'the GLB says' -> 'The GLB says'; what begins with a quote, a path or a name stays. */
 export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/,

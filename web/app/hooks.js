@@ -56,6 +56,11 @@ export function makeRefresher(run, gap = 300) {
 	};
 }
 
+const AGAIN = 1000; /* ms */
+
+/** What could not be asked for is asked for again: soon if the stream of events lives, else when it is back. */
+export const askAgain = (error, ask) => error?.code === 'offline' && liveState().connected && setTimeout(ask, AGAIN);
+
 /** Asks for what useResource(url) is going to need. */
 export async function preload(url) {
 	if (kept.has(url)) return;
@@ -86,7 +91,9 @@ class Source {
 			keep(this.url, data);
 			this.tell({ data, error: null });
 		} catch (error) {
-			if (error.name !== 'AbortError') this.tell({ error });
+			if (error.name === 'AbortError') return;
+			this.tell({ error });
+			askAgain(error, () => this.refresher.ask());
 		}
 	}
 

@@ -52,6 +52,9 @@ export function setQuery(change, { replace = true } = {}) {
 	navigate(location.pathname + (written ? `?${written}` : ''), { replace });
 }
 
+/** The same as a step of its own, that the way back undoes: for what is chosen, not for what is typed. */
+export const choose = (change) => setQuery(change, { replace: false });
+
 export function useAddress() {
 	const [address, set] = useState(now);
 	useEffect(() => {

@@ -8,6 +8,7 @@ import { useLive, useResource } from './hooks.js';
 import { Icon } from './ui.js';
 import { signOut, useSession } from './session.js';
 import { ThemeSwitch } from './theme.js';
+import { Updated } from './updated.js';
 import { Work } from './work.js';
 
 const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
@@ -59,6 +60,7 @@ export function Shell({ page, children }) {
 					<${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
 			<${Person} /><${ThemeSwitch} /><${Live} />
 		</header>
-		<main id="main" tabindex="-1" class="page-${page}"><${Work} stats=${stats.data} />${children}</main>
+		<main id="main" tabindex="-1" class="page-${page}"><${Updated} />
+			<${Work} stats=${stats.data} />${children}</main>
 	</div>`;
 }

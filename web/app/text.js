@@ -18,6 +18,7 @@ export const text = {
 	close: 'Close',
 	cancel: 'Cancel',
 	skip: 'Skip to content',
+	unsaved: (user) => (user.startsWith('page-') ? 'dropped on a page' : `unsaved, from ${user}`),
 	menu: 'Menu',
 	none: 'None',
 	yes: 'yes',

@@ -44,7 +44,9 @@ export function Thumb({ asset, size = 128 }) {
 			if (rows.get(asset.id) === row) rows.delete(asset.id);
 		};
 	}, [asset.id, asset.rev]);
-	return html`<span class="thumb">${!(asked && there) && html`<${Icon} name="assets" />`}
+	const failed = asset.error && !asset.bytes.cooked;
+	return html`<span class="thumb ${failed ? 'tone-bad' : ''}">${!(asked && there)
+			&& html`<${Icon} name=${failed ? 'errors' : 'assets'} />`}
 		${asked && html`<img src=${thumbAddress(asset, size)} alt="" width="36" height="36" hidden=${!there}
 			onLoad=${() => come(true)} onError=${() => come(false)} />`}</span>`;
 }

@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
-import { ago, exactTime } from './format.js';
+import { ago, exactTime, partsOf } from './format.js';
 import { probe } from './api.js';
 import { useClock } from './hooks.js';
 import { nameAddress } from './router.js';
@@ -167,9 +167,9 @@ export function BundleButton({ url, name }) {
 
 /** A link to an asset by "root/path": the file's name, and below it where it lies. */
 export function AssetName({ name }) {
-	const slash = name.lastIndexOf('/') + 1;
-	return html`<a href=${nameAddress(name)}><${Breakable} path=${name.slice(slash)} /></a><br />
-		<small><${Breakable} path=${name.slice(0, slash)} /></small>`;
+	const { file, folder, user } = partsOf(name);
+	return html`<a href=${nameAddress(name)}><${Breakable} path=${file} /></a><br />
+		<small><${Breakable} path=${folder} />${user && `, ${text.unsaved(user)}`}</small>`;
 }
 
 /** Long names may break behind a slash, and behind what parts the words of a name. */

@@ -3,7 +3,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { text } from './text.js';
-import { duration, number, percent, plural } from './format.js';
+import { duration, number, partsOf, percent } from './format.js';
 import { setTabNote, useClock, useResource } from './hooks.js';
 import { nameAddress } from './router.js';
 import { Icon } from './ui.js';
@@ -57,7 +57,7 @@ function Now() {
 	const names = (jobs.data?.items ?? []).map(({ asset }) => asset).filter(Boolean);
 	if (!names.length) return null;
 	return html`<span class="now">${names.slice(0, 1).map((name) => html`<a href=${nameAddress(name)} title=${name}>
-		${name.split('/').at(-1)}</a>`)}</span>`;
+		${partsOf(name).file}</a>`)}</span>`;
 }
 
 /* Whether nothing has been done for longer than all that is left was going to take. */

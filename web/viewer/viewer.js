@@ -123,17 +123,21 @@ class Viewer {
 	async drop(file) {
 		const reason = whyNot(file, text);
 		if (reason || !this.model) return reason && this.say(reason);
-		this.say(text.dropCooking(file.name));
+		this.tell(text.dropCooking(file.name));
 		try {
 			const { user, outputs } = await cookDropped(this.asset, file);
 			if (this.ended) return forgetDropped(this.asset);
 			this.noteOutputs(outputs);
 			this.loader.live = user;
 			await this.reload();
+			this.fit();
 			this.dropped = file.name;
 			this.changes.tell();
 		} catch (error) {
 			const { message, hint } = error;
+			if (this.dropped) await this.closeDropped();
+			else await forgetDropped(this.asset).catch(() => {});
+			this.tell('');
 			if (!this.ended) this.showError({ message, hint, file: file.name }, text.dropFailed);
 		}
 	}
@@ -143,6 +147,7 @@ class Viewer {
 		this.loader.live = undefined;
 		this.noteOutputs(this.asset.outputs);
 		await Promise.all([this.reload(), forgetDropped(this.asset)]);
+		if (!this.ended && this.model) this.fit();
 		this.stage.canvas.focus();
 	}
 
@@ -305,7 +310,9 @@ class Viewer {
 	async take({ kind, data }) {
 		if (kind === 'asset' && data.asset === this.asset.name) {
 			if (data.error || this.loader.live) return;
-			if (data.kind === 'removed') this.showError({ message: text.removed, location: { file: this.asset.path } });
+			if (data.moved_to) return; /* the page leads there */
+			if (data.kind === 'removed')
+				this.showError({ message: text.removed, location: { file: this.asset.path } });
 			else if (data.kind !== 'stale' && data.outputs) {
 				this.noteOutputs(data.outputs);
 				await this.reload();
@@ -356,6 +363,7 @@ class Viewer {
 	/* ---- messages */
 
 	tell(message) {
+		clearTimeout(this.saying);
 		this.message = message;
 		this.changes.tell();
 	}
@@ -363,7 +371,6 @@ class Viewer {
 	/** As tell(), for a moment. */
 	say(message) {
 		this.tell(message);
-		clearTimeout(this.saying);
 		this.saying = setTimeout(() => this.tell(''), 4000);
 	}
 

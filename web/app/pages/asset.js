@@ -7,7 +7,8 @@ import { listen } from '../live.js';
 import { useResource, useTitle } from '../hooks.js';
 import { ActionButton, Breakable, Empty, Icon, Loading, Resource, State, stateOf, Time } from '../ui.js';
 import { Fault } from '../fault.js';
-import { idOf, isCooked } from '../known.js';
+import { idOf, isCooked, know } from '../known.js';
+import { nameAddress, navigate } from '../router.js';
 import { thumbAddress } from '../thumb.js';
 import { Files } from './asset_files.js';
 import { Deps } from './asset_deps.js';
@@ -36,7 +37,7 @@ function Viewer({ asset, shown }) {
 			stop.abort();
 			place.current?.replaceChildren();
 		};
-	}, [asset.id]);
+	}, [asset.id, asset.path]);
 	return html`<section class="viewer" aria-labelledby="view"><h2 class="hidden" id="view">${words.view}</h2>
 			<div class="canvas" ref=${place} />${error
 				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
@@ -150,6 +151,16 @@ function Page({ asset, query }) {
 		<div class="tab">${due && html`<${Tab} asset=${asset} key=${asset.id} query=${query} />`}</div>`;
 }
 
+/* The address follows an asset that is renamed while its page is open. */
+function useNewName(below, asset) {
+	const name = asset && !asset.path_encoded && `${asset.root}/${asset.path}`;
+	useLayoutEffect(() => {
+		if (!below || !name || name === below) return;
+		know([asset]);
+		navigate(nameAddress(name) + location.search, { replace: true });
+	}, [below, name]);
+}
+
 /* The outputs of an asset that is opened are asked for along with the facts about it. */
 export function fetchAhead(name) {
 	if (isCooked(name)) import('../../viewer/viewer.js').then((viewer) => viewer.fetchAhead(name), () => {});
@@ -165,6 +176,7 @@ export function Asset({ below, query }) {
 	const asset = useResource(id && `/api/v1/assets/${id}`,
 		{ on: (event) => ['asset', 'job'].includes(event.kind)
 			&& (event.data.id === id || event.data.asset === below) });
+	useNewName(below, asset.data);
 	const name = (asset.data?.path ?? below).split('/').at(-1);
 	useTitle(name);
 	if (asset.error?.status === 404 || (!id && found.data))

@@ -3,8 +3,8 @@ import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { text } from '../text.js';
 import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
-import { makeRefresher, preload, useKey, useResource, useTitle } from '../hooks.js';
-import { assetAddress, navigate, setQuery } from '../router.js';
+import { askAgain, makeRefresher, preload, useKey, useResource, useTitle } from '../hooks.js';
+import { assetAddress, choose, navigate, setQuery } from '../router.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
@@ -26,7 +26,7 @@ function useRows(parameters) {
 		/* Before the first read, so that no change falls between. */
 		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
 		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
-		live.current = { end: () => (deaf(), fresh.end()) };
+		live.current = { ask: fresh.ask, end: () => (deaf(), fresh.end()) };
 	}
 	if (now.current.wanted !== wanted) {
 		now.current.rows?.close();
@@ -34,6 +34,7 @@ function useRows(parameters) {
 		const rows = new Rows('/api/v1/assets', parameters, FIELDS, () => {
 			if (now.current.rows !== rows) return;
 			now.current.shown = null;
+			askAgain(rows.error, live.current.ask);
 			redraw();
 		});
 		/* Until the first rows of the new search are there, those of the last one stay. */
@@ -52,7 +53,7 @@ function Chips({ query, stats }) {
 	const { assets: counts, errors, problems } = stats.data ?? {};
 	const chip = (pressed, change, label, count, title) =>
 		html`<button type="button" class="chip" aria-pressed=${pressed} title=${title}
-			onClick=${() => setQuery(change)}>${label}
+			onClick=${() => choose(change)}>${label}
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
 	/* A state that has all problems and nothing else would be a second chip for the same assets. */
 	const allAre = (state) => errors > 0 && problems?.[state] === errors && counts[state] === errors;
@@ -92,17 +93,17 @@ function Toolbar({ query, roots }) {
 			<input type="search" ref=${field} placeholder=${words.search} value=${query.q ?? ''} onInput=${typed}
 				onKeyDown=${leave} autocomplete="off" spellcheck="false" /><kbd aria-hidden="true">/</kbd></label>
 		${roots?.items.length > 1 && html`<label><span class="hidden">${words.folder}</span>
-				<select value=${query.root ?? ''} onChange=${(event) => setQuery({ root: event.target.value })}>
+				<select value=${query.root ?? ''} onChange=${(event) => choose({ root: event.target.value })}>
 			<option value="">${words.anyFolder}</option>
 			${roots.items.map((root) => html`<option value=${root.name}>${root.name}</option>`)}</select></label>`}
 		<label><span class="hidden">${words.kind}</span>
-			<select value=${query.kind ?? ''} onChange=${(event) => setQuery({ kind: event.target.value })}>
+			<select value=${query.kind ?? ''} onChange=${(event) => choose({ kind: event.target.value })}>
 			<option value="">${words.anyKind}</option>
 			${Object.entries(words.kinds).map(([kind, label]) => html`<option value=${kind}>${label}</option>`)}
 			</select></label>
 		<label><span class="hidden">${words.sort}</span>
 			<select value=${query.sort ?? 'path'} onChange=${(event) =>
-				setQuery({ sort: event.target.value === 'path' ? '' : event.target.value })}>
+				choose({ sort: event.target.value === 'path' ? '' : event.target.value })}>
 			${Object.entries(words.sorts).map(([sort, label]) => html`<option value=${sort}>${label}</option>`)}
 			</select></label>
 	</div>`;
@@ -116,7 +117,7 @@ function Column({ name, className = '', by, sort }) {
 	const next = sort === first ? second : first;
 	return html`<span class=${className} role="columnheader" aria-sort=${order}
 			title=${name === 'lods' ? words.lodsTitle : undefined}>
-			<button type="button" onClick=${() => setQuery({ sort: next === 'path' ? '' : next })}>
+			<button type="button" onClick=${() => choose({ sort: next === 'path' ? '' : next })}>
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 

@@ -7,7 +7,7 @@ import { number, plural, sentence } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { listen } from '../live.js';
 import { changesCounts } from '../shell.js';
-import { assetAddress, nameAddress, setQuery } from '../router.js';
+import { assetAddress, choose, nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
 
@@ -87,7 +87,7 @@ function Toolbar({ query, codes }) {
 				onInput=${(event) => setQuery({ q: event.target.value })}
 				spellcheck="false" autocomplete="off" /></label>
 		${codes.length > 1 && html`<label><span class="hidden">${words.kind}</span>
-			<select value=${query.code ?? ''} onChange=${(event) => setQuery({ code: event.target.value })}>
+			<select value=${query.code ?? ''} onChange=${(event) => choose({ code: event.target.value })}>
 				<option value="">${words.anyKind}</option>
 				${codes.map((code) => html`<option value=${code}>${words.codes[code] ?? code}</option>`)}
 			</select></label>`}</div>`;

@@ -4,7 +4,7 @@ import { text } from '../text.js';
 import { post, query as written, write } from '../api.js';
 import { duration, number, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
-import { setQuery } from '../router.js';
+import { choose, setQuery } from '../router.js';
 import { ActionButton, AssetName, Breakable, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 import { lasted, Timeline } from './jobs_timeline.js';
@@ -150,7 +150,7 @@ export function Jobs({ query }) {
 					actions=${html`<span class="pickers" role="group" aria-label=${words.result}>
 						${filters.filter((name) => name !== 'fetched' || stats.data?.upstream)
 							.map((name) => html`<button type="button" class="chip"
-							aria-pressed=${(query.result ?? '') === name} onClick=${() => setQuery({ result: name })}>
+							aria-pressed=${(query.result ?? '') === name} onClick=${() => choose({ result: name })}>
 							${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
 					<${Done} jobs=${done} /></${Panel}></div>`;
 		}}</${Resource}>`;

@@ -1,7 +1,7 @@
 /* What the newest build did when: each finished job as a bar, in as many lanes as jobs ran at a time. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { clock, duration, number } from '../format.js';
+import { clock, duration, number, partsOf } from '../format.js';
 import { useResource } from '../hooks.js';
 import { nameAddress, navigate } from '../router.js';
 import { Breakable, Icon, Panel, Resource } from '../ui.js';
@@ -28,6 +28,11 @@ function newestBuild(events) {
 /** The time of a job from its start to its end, which are told in milliseconds. */
 export const lasted = (ms) => duration(Math.max(1, ms));
 
+function pathOf(name) {
+	const { folder, file } = partsOf(name);
+	return folder + file;
+}
+
 function Bars({ jobs, from, to }) {
 	const lanes = Math.min(LANES, 1 + Math.max(...jobs.map(({ tid }) => tid)));
 	const share = (time) => (1000 * time) / Math.max(1, to - from);
@@ -37,7 +42,7 @@ function Bars({ jobs, from, to }) {
 			aria-label=${words.label(number(jobs.length), duration((to - from) / 1000), lanes)}>
 		${jobs.filter(({ tid }) => tid < lanes).map(({ name, cat, ts, dur, tid, args }) => html`<rect key=${args.job}
 			class="tone-${tones[cat] ?? 'quiet'}" data-name=${name} x=${share(ts - from)} y=${tid + 0.08}
-			width=${Math.max(1, share(dur))} height="0.84"><title>${name}: ${text.results[cat] ?? cat},${' '}
+			width=${Math.max(1, share(dur))} height="0.84"><title>${pathOf(name)}: ${text.results[cat] ?? cat},${' '}
 				${lasted(dur / 1000)}</title></rect>`)}</svg>`;
 }
 
@@ -52,7 +57,7 @@ function Build({ events }) {
 			<p class="quiet">${words.label(number(jobs.length), duration((to - from) / 1000),
 				1 + Math.max(...jobs.map(({ tid }) => tid)))}</p></div>
 		<ul class="lines">${longest.map((job) => html`<li key=${job.args.job}>
-			<a class="name" href=${nameAddress(job.name)}><${Breakable} path=${job.name} /></a>
+			<a class="name" href=${nameAddress(job.name)}><${Breakable} path=${pathOf(job.name)} /></a>
 			<span class="num quiet">${lasted(job.dur / 1000)}</span></li>`)}</ul>`;
 }
 

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useRef } from 'preact/hooks';
 import { text } from '../text.js';
-import { duration, limitSize, number, percent, plural, sentence, size, sizeBeside } from '../format.js';
+import { duration, limitSize, number, partsOf, percent, plural, sentence, size, sizeBeside } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { assetAddress, nameAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
@@ -71,7 +71,7 @@ function Recent({ jobs, lines }) {
 	if (!changes.length) return html`<div class="body quiet">${words.noRecent}</div>`;
 	return html`<ul class="lines changes">${changes.map(({ name, kind, at }) => {
 		const [icon, tone] = changeLook[kind];
-		const file = name.split('/').at(-1);
+		const { file } = partsOf(name);
 		return html`<li key=${`${name}.${at}`}><span class="name"
 				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>
 					<${Breakable} path=${file} /></a>`}</span>
