@@ -143,3 +143,14 @@ float hob_uv_density(const float *position, const float *uv, const uint32_t *ind
 		return 0;
 	return select_value(scratch, count, count / 2);
 }
+
+void hob_bounds_sides(const float low[3], const float high[3], double sides[3])
+{
+	double longest = 0;
+	for (int k = 0; k < 3; k++) {
+		sides[k] = (double)high[k] - (double)low[k];
+		longest = sides[k] > longest ? sides[k] : longest;
+	}
+	for (int k = 0; k < 3; k++)
+		sides[k] = sides[k] * 16 > longest ? sides[k] : longest / 16;
+}

@@ -20,4 +20,8 @@ enum { HOB_UV_DENSITY_SAMPLES = 4096 };
 float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
 					 float *scratch);
 
+/* The sides of a box that space is divided by: none is shorter than a sixteenth of the longest, so that rough, flat ground is not cut
+ * by its heights. All are 0 if the box is a point. */
+void hob_bounds_sides(const float low[3], const float high[3], double sides[3]);
+
 #endif

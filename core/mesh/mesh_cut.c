@@ -21,10 +21,11 @@ bool hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t 
 	if (!before)
 		return false;
 	float low[3], high[3];
-	double scale[3];
+	double side[3], scale[3];
 	hob_bounds_box(positions, vertex_count, low, high);
+	hob_bounds_sides(low, high, side);
 	for (int k = 0; k < 3; k++)
-		scale[k] = high[k] > low[k] ? ((1 << CELL_BITS) - 0.5) / ((double)high[k] - (double)low[k]) : 0;
+		scale[k] = side[k] > 0 ? ((1 << CELL_BITS) - 0.5) / side[k] : 0;
 	for (size_t t = 0; t < triangles; t++)
 		before[cell_of(positions + 3 * (size_t)indices[3 * t], low, scale) + 1]++;
 	for (uint32_t cell = 0; cell < 1u << 3 * CELL_BITS; cell++)

@@ -1,4 +1,5 @@
 #include "triangle_order.h"
+#include "mesh_bounds.h"
 #include "mesh_cut.h"
 #include "meshopt_shim.h"
 #include "vec3.h"
@@ -102,15 +103,16 @@ typedef struct keyed {
 static void key_triangles(const uint32_t *indices, uint32_t count, const float *positions, keyed_t *out)
 {
 	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
-	double scale[3];
+	double side[3], scale[3];
 	for (size_t i = 0; i < 3 * (size_t)count; i++)
 		for (size_t k = 0; k < 3; k++) {
 			float x = positions[3 * (size_t)indices[i] + k];
 			low[k] = x < low[k] ? x : low[k];
 			high[k] = x > high[k] ? x : high[k];
 		}
+	hob_bounds_sides(low, high, side);
 	for (int k = 0; k < 3; k++)
-		scale[k] = high[k] > low[k] ? 1023 / (3 * ((double)high[k] - (double)low[k])) : 0;
+		scale[k] = side[k] > 0 ? 1023 / (3 * side[k]) : 0;
 	for (uint32_t t = 0; t < count; t++) {
 		const uint32_t *corner = indices + 3 * (size_t)t;
 		uint32_t key = 0;

@@ -430,6 +430,30 @@ static double misses_per_triangle(const hob_mesh *m)
 	return 3.0 * misses / m->index_count;
 }
 
+/* A quarter of rough ground is a quarter of its area, not what is as high. */
+static void flat_ground_is_ordered_by_its_long_sides(void **state)
+{
+	(void)state;
+	hob_mesh m = shape_grid(&arena, 64, 0, false, false);
+	uint32_t *placed = HOB_NEW(&arena, uint32_t, m.index_count), quarter = m.index_count / 4;
+	float *position = HOB_NEW(&arena, float, 3 * (size_t)m.vertex_count);
+	assert_true(placed && position);
+	for (uint32_t v = 0; v < m.vertex_count; v++) {
+		position[3 * v] = (float)(v % 65), position[3 * v + 1] = (float)(v / 65);
+		position[3 * v + 2] = 0.1f * (float)(v * 7 % 5);
+	}
+	assert_true(hob_order_by_place(m.indices, m.index_count, position, &arena, placed));
+	for (uint32_t q = 0; q < 4; q++)
+		for (int k = 0; k < 2; k++) {
+			float low = 64, high = 0;
+			for (uint32_t i = q * quarter; i < (q + 1) * quarter; i++) {
+				float x = position[3 * (size_t)placed[i] + (size_t)k];
+				low = x < low ? x : low, high = x > high ? x : high;
+			}
+			assert_true(high - low <= 34);
+		}
+}
+
 static void triangles_are_ordered_for_the_vertex_cache(void **state)
 {
 	(void)state;
@@ -514,6 +538,7 @@ int main(void)
 		TEST(pieces_hang_together_by_position),
 		TEST(an_error_is_at_most_the_sum_of_its_steps),
 		TEST(triangles_are_the_same_after_ordering),
+		TEST(flat_ground_is_ordered_by_its_long_sides),
 		TEST(triangles_are_ordered_for_the_vertex_cache),
 		TEST(large_meshes_are_ordered_in_chunks),
 		TEST(vertices_are_numbered_coarsest_level_first),
