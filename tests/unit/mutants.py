@@ -294,7 +294,7 @@ MISTAKES = [
      "[SRV_ASSET_CLOCK]        = {NEVER,          NEVER,           NEVER,           {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N},", "srv_cook/asset",
      "every_cell_is_as_the_table_says"),
     ("rules: after one whole cook the next save cuts nothing", "server/cook/asset.c", "\ta->next = (srv_asset_next){0};\n}",
-     "\ta->next = (srv_asset_next){.keep = a->next.keep};\n}", "srv_cook/asset", "of_two_saves_in_a_row_the_second_cook_finishes"),
+     "\ta->next = (srv_asset_next){.cuts = a->next.cuts};\n}", "srv_cook/asset", "of_two_saves_in_a_row_the_second_cook_finishes"),
     ("trust: a signal from outside is the model's fault", "server/worker/process_state.c", 'hob_fail(error, INTERRUPTED, "the cook process was ended from outside',
      'hob_fail(error, CRASHED, "the cook process was ended from outside', "srv_worker/process_state", "every_other_signal_came_from_outside"),
     ("trust: the kernel's OOM killer is not told", "server/worker/process_state.c", "if (oom && number == SIGKILL) {", "if (false) {", "srv_worker/process_state",
