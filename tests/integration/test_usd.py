@@ -80,6 +80,16 @@ class Stages(Scenario):
             self.put("later.usda", layer(QUAD % 2))
             until(lambda: daemon.assets()["art/stage.usda"]["stats"]["triangles"] == 4, "the layer is there")
 
+    def test_a_stage_that_lacks_all_it_draws_names_what_is_missing(self):
+        self.put("stage.usda", layer('def "Child" (references = @./parts/gone.usda@) {}\n'))
+        with self.serve() as daemon:
+            daemon.sync()
+            asset = daemon.assets()["art/stage.usda"]
+            self.assertEqual(asset["state"], "failed")
+            self.assertIn("the stage draws nothing: './parts/gone.usda', which 'stage.usda' names, is left out", asset["error"]["message"])
+            self.put("parts/gone.usda", layer(QUAD % 1))
+            daemon.wait_asset("art/stage.usda", "fresh")
+
     def test_a_picture_inside_a_package_cooks_it_once(self):
         self.put("box.usdz", package(png(200, 0, 0)))
         self.put("other.usda", layer(QUAD % 1))

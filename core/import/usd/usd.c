@@ -44,7 +44,17 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	return true;
 }
 
-/* A layer of materials, classes or overrides, for other stages; nothing that it names is missing. */
+/* What the first layer or prim that cannot be had is; NULL: all are there. */
+static const hob_note *find_missing(const hob_usd *u)
+{
+	for (uint32_t i = 0; i < u->notes->count; i++)
+		if (hob_str_equal(u->notes->items[i].code, HOB_STR("usd.layer-missing")) ||
+			hob_str_equal(u->notes->items[i].code, HOB_STR("usd.prim-missing")))
+			return &u->notes->items[i];
+	return NULL;
+}
+
+/* A layer of materials, classes or overrides, for other stages. */
 static bool is_part(const hob_usd *u)
 {
 	static const char *const bare[] = {"", "Xform", "Scope", "Shader", "NodeGraph"};
@@ -60,10 +70,19 @@ static bool is_part(const hob_usd *u)
 		if (!plain)
 			return false;
 	}
-	for (uint32_t i = 0; i < u->notes->count; i++)
-		part = part && !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.layer-missing")) &&
-			   !hob_str_equal(u->notes->items[i].code, HOB_STR("usd.prim-missing"));
 	return part;
+}
+
+static bool fail_empty(const hob_usd *u, hob_error *err)
+{
+	const hob_note *missing = find_missing(u);
+	if (missing)
+		return hob_fail(err, EMPTY, "the stage draws nothing: %.*s", HOB_FMT(missing->text));
+	return hob_error_set(
+		err, is_part(u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
+		"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
+		"materials or overrides is cooked with the stage that uses it",
+		u->prim_count - 1);
 }
 
 static void note_unseen(const hob_usd_build_t *b)
@@ -88,11 +107,7 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 	if (!hob_usd_build_children(b, 0, context, err))
 		return false;
 	if (b->model.mesh_count == 0)
-		return hob_error_set(
-			err, is_part(b->u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
-			"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
-			"materials or overrides is cooked with the stage that uses it",
-			b->u->prim_count - 1);
+		return fail_empty(b->u, err);
 	if (b->subdivided > 0)
 		hob_usd_info(b->u, "subdivision",
 					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals "
