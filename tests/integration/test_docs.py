@@ -44,7 +44,8 @@ class Docs(unittest.TestCase):
             subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(cls.prefix), "--component", "dev"], check=True,
                            capture_output=True, timeout=DEADLINE)
         library = BUILD / "libhob_client.a"
-        cls.sanitize = "-fsanitize=address,undefined" if library.exists() and b"__asan_init" in library.read_bytes() else ""
+        code = library.read_bytes() if library.exists() else b""
+        cls.sanitize = "-fsanitize=address,undefined" if b"__asan_init" in code else "-fsanitize=thread" if b"__tsan_init" in code else ""
 
     def run_script(self, folder, address, script, **more):
         """Exit code and output; the daemons that it started are killed."""
@@ -52,17 +53,17 @@ class Docs(unittest.TestCase):
         environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
                            PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
                            PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")), **more)
-        ran = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        try:
-            # A daemon in the background keeps the pipe open: the shell itself is waited for.
-            code = ran.wait(timeout=DEADLINE)
-        finally:
+        with tempfile.TemporaryFile() as said:  # a pipe would fill, and a daemon in the background keeps it open
+            ran = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
             try:
-                os.killpg(ran.pid, signal.SIGKILL)  # nothing that it would save is wanted
-            except ProcessLookupError:
-                pass
-        return code, ran.communicate(timeout=DEADLINE)[0]
+                code = ran.wait(timeout=DEADLINE)
+            finally:
+                try:
+                    os.killpg(ran.pid, signal.SIGKILL)  # nothing that it would save is wanted
+                except ProcessLookupError:
+                    pass
+            said.seek(0)
+            return code, said.read().decode("utf-8", "replace")
 
     def run_page(self, page, first=()):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-page-"))
