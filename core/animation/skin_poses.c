@@ -56,7 +56,7 @@ static bool has_poses(const hob_mesh *mesh)
 	return mesh->topology == HOB_TRIANGLES && mesh->index_count / 3 > SMALL;
 }
 
-/* A mesh is asked at every so many-th instant: small ones at few. */
+/* A mesh is asked at each instant whose number is a multiple of this; a small mesh at few. */
 static uint32_t step_of(const hob_skin_poses *c, const hob_mesh *mesh)
 {
 	uint32_t most = mesh->index_count / 3 / PER_INSTANT;

@@ -35,7 +35,7 @@ typedef struct srv_store_options {
 } srv_store_options;
 
 /* Opens or creates. A damaged index is moved aside to index.db.damaged-<n> and a new one is begun (epoch
- * changes, blobs stay, records are re-read from the record files beside the blobs); *rebuilt tells (may be NULL). */
+ * changes, blobs stay, records are re-read from their texts beside the blobs); *rebuilt tells (may be NULL). */
 bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
 					hob_error *err) HOB_MUST_CHECK;
 /* True from the moment at which SQLite found the index damaged. What was read before may be wrong, and a transaction that was
@@ -116,7 +116,7 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 /* ---- records: what a cook made of which inputs ----------------------------------------------------------- */
 
 /* `lookup` is known before a cook: hash of source digest, importer, versions, settings, profile. `key` also holds every
- * dependency. Several records share a lookup when dependencies differ. The record of each (record.h) is also kept
+ * dependency. Several records share a lookup when dependencies differ. The text of each (record.h) is also kept
  * in a pack in <dir>/records, so that losing the index costs a re-hash and no cook. */
 typedef struct srv_record_dep {
 	hob_str path; /* relative to the source's folder ("../tex/a.png", "a.bin"): the same for a moved pair */
