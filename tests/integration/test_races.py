@@ -127,8 +127,8 @@ class Races(Scenario):
 
     def test_saves_faster_than_a_cook_are_published(self):
         saves = 8
-        self.put("big.obj", obj_text(20000, shift=saves))
         with self.serve("--jobs", "2") as daemon:
+            self.put("big.obj", obj_text(20000, shift=saves))
             daemon.sync()
             daemon.wait_event("job", lambda data: data["state"] == "cooked")
             daemon.past.clear()
@@ -166,9 +166,9 @@ class Races(Scenario):
             self.assertEqual(daemon.blob("art/two.obj"), left)
 
     def test_a_file_that_is_being_saved_costs_no_worker(self):
-        self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
-        self.put("one.obj", obj_text(2, mtl="m.mtl"))
         with self.serve("--jobs", "1") as daemon:
+            self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
+            self.put("one.obj", obj_text(2, mtl="m.mtl"))
             daemon.wait_event("job", lambda data: data["state"] == "cooked")
             before = self.workers(daemon)
             with open(self.art / "m.mtl", "r+b") as saving:
