@@ -237,7 +237,7 @@ static const char *const extensions[] = {"obj", NULL};
 
 const hob_importer hob_obj_importer = {
 	.name = "obj",
-	.version = 5,
+	.version = 6,
 	.extensions = extensions,
 	.import = obj_import,
 	.copies = true,

@@ -4,9 +4,10 @@
 
 #include "obj_data.h"
 
-/* Where no corner of the file has a normal, all faces stand under "s off" and each is in a plane, sets data->flat and leaves it
- * at that. Else gives normals to the corners that have none and stand under an "s" statement: one per face when smoothing is off, else the angle-weighted sum of the faces of the same smoothing group around the position, across
- * objects and materials. They are appended to data->normals. O(corners). */
+/* Where no face of the file has a normal or a smoothing group, sets data->flat and leaves it at that: three.js and Blender show
+ * such a file flat, too. Else gives normals to the corners that have none: one per face without a smoothing group, else the
+ * angle-weighted sum of the faces of the same smoothing group around the position, across objects and materials. They are
+ * appended to data->normals. O(corners). */
 bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err) HOB_MUST_CHECK;
 
 /* One mesh per object and material (and per kind: faces, lines, points), one node per object. Objects are

@@ -339,10 +339,9 @@ static void read_smoothing(parser *p)
 	uint32_t smoothing = number > 0 && number < HOB_NONE ? (uint32_t)number : 0;
 	if (hob_str_equal_nocase(word, HOB_STR("on")))
 		smoothing = 1;
-	if (smoothing != p->run.smoothing || !p->run.smoothing_said)
+	if (smoothing != p->run.smoothing)
 		p->run_open = false;
 	p->run.smoothing = smoothing;
-	p->run.smoothing_said = true;
 }
 
 /* ---- lines */

@@ -21,7 +21,6 @@ typedef struct hob_obj_run {
 	hob_obj_kind kind;
 	uint32_t object, group, material; /* ids of names, HOB_NONE before the first statement */
 	uint32_t smoothing;				  /* 0 = off */
-	bool smoothing_said;			  /* an "s" statement came before */
 	uint32_t first, count, corner_first;
 } hob_obj_run;
 
@@ -40,7 +39,7 @@ typedef struct hob_obj_data {
 	bool has_elements;					/* there was a face, line or point, good or bad */
 	uint64_t free_form_line;			/* the first statement of free-form curves or surfaces; 0: none */
 	uint64_t bad_index_line;			/* the first that uses a vertex which does not exist; 0: none */
-	bool flat; /* no normals anywhere, and every face wants to look flat (hob_obj_smooth) */
+	bool flat; /* faces, and none with a normal or a smoothing group (hob_obj_smooth) */
 } hob_obj_data;
 
 static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)

@@ -109,7 +109,7 @@ static bool smooth_runs(smoother *s)
 	hob_obj_data *d = s->data;
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
 	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
-		if (runs[r].kind != HOB_OBJ_FACES || !runs[r].smoothing_said)
+		if (runs[r].kind != HOB_OBJ_FACES)
 			continue;
 		hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
 		for (uint32_t e = 0; e < runs[r].count; e++) {
@@ -135,14 +135,32 @@ static bool append_normals(smoother *s)
 	return to != NULL;
 }
 
+/* Whether there are faces, none of which has a normal or a smoothing group. */
+static bool is_flat(const hob_obj_data *d)
+{
+	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
+	const hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner);
+	bool any = false;
+	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+		if (runs[r].kind != HOB_OBJ_FACES)
+			continue;
+		any = true;
+		if (runs[r].smoothing != 0)
+			return false;
+	}
+	for (uint32_t i = 0; any && i < HOB_OBJ_COUNT(d->corners, hob_obj_corner); i++)
+		if (corners[i].vn != HOB_NONE)
+			return false;
+	return any;
+}
+
 static bool is_needed(const hob_obj_data *d)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
 	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
 		const hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
 		const uint32_t *sizes = HOB_OBJ_ARRAY(d->sizes, uint32_t) + runs[r].first;
-		for (uint32_t e = 0; runs[r].kind == HOB_OBJ_FACES && runs[r].smoothing_said && e < runs[r].count;
-			 e++)
+		for (uint32_t e = 0; runs[r].kind == HOB_OBJ_FACES && e < runs[r].count; e++)
 			for (uint32_t i = 0; i < sizes[e]; i++)
 				if ((corners++)->vn == HOB_NONE)
 					return true;
@@ -150,57 +168,15 @@ static bool is_needed(const hob_obj_data *d)
 	return false;
 }
 
-/* Whether each of the triangles that a face is cut into lies in its plane, to a degree. */
-static bool is_plane(const smoother *s, const hob_obj_corner *corners, uint32_t count)
-{
-	static const double cosine = 0.99985;
-	double whole[3];
-	if (count <= 3 || !face_normal(s, corners, count, whole))
-		return true;
-	for (uint32_t i = 0; i < count; i++) {
-		hob_obj_corner part[3] = {corners[i], corners[(i + 1) % count], corners[(i + 2) % count]};
-		double normal[3];
-		/* A reflex corner of a plane face points the other way. */
-		if (face_normal(s, part, 3, normal) && fabs(dot(normal, whole)) < cosine)
-			return false;
-	}
-	return true;
-}
-
-static bool is_flat(const smoother *s)
-{
-	const hob_obj_data *d = s->data;
-	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
-		if (runs[r].kind != HOB_OBJ_FACES)
-			continue;
-		if (!runs[r].smoothing_said || runs[r].smoothing != 0)
-			return false;
-		const hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
-		for (uint32_t e = 0; e < runs[r].count; e++) {
-			uint32_t count = HOB_OBJ_ARRAY(d->sizes, uint32_t)[runs[r].first + e];
-			for (uint32_t i = 0; i < count; i++)
-				if (corners[i].vn != HOB_NONE)
-					return false;
-			if (!is_plane(s, corners, count))
-				return false;
-			corners += count;
-		}
-	}
-	return true;
-}
-
 bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err)
 {
-	if (!is_needed(data))
+	data->flat = is_flat(data);
+	if (data->flat || !is_needed(data))
 		return true;
 	uint32_t positions = HOB_OBJ_COUNT(data->positions, float[3]);
 	smoother s = {.data = data,
 				  .positions = HOB_OBJ_ARRAY(data->positions, float),
 				  .first_id = HOB_OBJ_COUNT(data->normals, float[3])};
-	data->flat = is_flat(&s);
-	if (data->flat)
-		return true;
 	hob_arena_mark mark = hob_arena_save(request->scratch);
 	s.head = HOB_NEW(request->scratch, uint32_t, positions);
 	if (!s.head)

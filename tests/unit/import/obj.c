@@ -253,20 +253,30 @@ static void positions_alone_are_a_cloud(void **state)
 	reader_free(r);
 }
 
-static void smoothing_off_everywhere_is_a_flat_mesh(void **state)
+static void faces_without_normals_and_smoothing_groups_are_a_flat_mesh(void **state)
 {
 	(void)state;
-	reader *r = obj("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ns off\nf 1 2 3\nf 1 3 4\n");
+	static const char *const statements[] = {"", "s off\n", "s 0\n"};
+	for (size_t i = 0; i < HOB_COUNT_OF(statements); i++) {
+		char text[256];
+		snprintf(text, sizeof text, "v 0 0 0\nv 1 0 0\nv 1 1 1\nv 0 1 0\n%sf 1 2 3 4\nf 1 4 2\n",
+				 statements[i]);
+		reader *r = obj(text);
+		const hob_mesh *mesh = one_mesh(r);
+		assert_int_equal(mesh->vertex_count, 4);
+		assert_true(mesh->flat && !mesh->normal);
+		reader_free(r);
+	}
+}
+
+static void faces_before_a_smoothing_group_have_normals_of_their_own(void **state)
+{
+	(void)state;
+	reader *r = obj("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\ns 1\nf 2 3 4\n");
 	const hob_mesh *mesh = one_mesh(r);
-	assert_int_equal(mesh->vertex_count, 4);
-	assert_true(mesh->flat && !mesh->normal);
-	reader_free(r);
-	/* A square in a plane is flat, an L too; a bent one has one normal for both of its triangles. */
-	r = obj("v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\ns 0\nf 1 2 3 4 5 6\n");
-	assert_true(one_mesh(r)->flat && !r->model.meshes[0].normal);
-	reader_free(r);
-	r = obj("v 0 0 0\nv 1 0 0\nv 1 1 1\nv 0 1 0\ns 0\nf 1 2 3 4\n");
-	assert_true(!one_mesh(r)->flat && r->model.meshes[0].normal);
+	assert_false(mesh->flat);
+	assert_vector(mesh->normal + (size_t)mesh->indices[0] * 3, 0, 0, 1);
+	assert_vector(mesh->normal + (size_t)mesh->indices[3] * 3, 1, 0, 0);
 	reader_free(r);
 }
 
@@ -589,7 +599,8 @@ int main(void)
 		cmocka_unit_test(groups_are_objects_when_there_are_no_objects),
 		cmocka_unit_test(lines_and_points_are_kept),
 		cmocka_unit_test(positions_alone_are_a_cloud),
-		cmocka_unit_test(smoothing_off_everywhere_is_a_flat_mesh),
+		cmocka_unit_test(faces_without_normals_and_smoothing_groups_are_a_flat_mesh),
+		cmocka_unit_test(faces_before_a_smoothing_group_have_normals_of_their_own),
 		cmocka_unit_test(smoothing_off_gives_flat_normals_beside_others),
 		cmocka_unit_test(smoothing_groups_share_normals_within),
 		cmocka_unit_test(normals_of_the_file_win_over_smoothing),
