@@ -201,6 +201,31 @@ static void put_octahedral(uint8_t *at, const float *unit)
 	put_u16(at + 2, (uint16_t)code[1]);
 }
 
+static int16_t tangent_step(int16_t code, int up)
+{
+	int step = (code >= 0 ? code / 256 : -((255 - code) / 256)) + up;
+	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
+}
+
+/* The nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which encoding leaves out. */
+static void put_tangent(uint8_t *at, const float *unit)
+{
+	int16_t code[2];
+	hob_octahedral_encode(unit, code);
+	float best = -2;
+	for (int i = 0; i < 4; i++) {
+		int16_t coarse[2] = {tangent_step(code[0], i & 1), tangent_step(code[1], i >> 1)};
+		float back[3];
+		hob_octahedral_decode(coarse, back);
+		float cosine = back[0] * unit[0] + back[1] * unit[1] + back[2] * unit[2];
+		if (!(cosine > best))
+			continue;
+		best = cosine;
+		put_u16(at, (uint16_t)coarse[0]);
+		put_u16(at + 2, (uint16_t)coarse[1]);
+	}
+}
+
 static void put_scaled(uint8_t *at, const float *values, uint32_t count, const float *offset,
 					   const float *scale, uint32_t scale_step)
 {
@@ -264,7 +289,7 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 		break;
 	case HOB_SEMANTIC_TANGENT:
 		if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
-			put_octahedral(at, m->tangent + 4 * v);
+			put_tangent(at, m->tangent + 4 * v);
 			put_u16(at + 6, m->tangent[4 * v + 3] < 0 ? (uint16_t)-32767 : 32767);
 		} else {
 			put_floats(at, m->tangent + 4 * v, 4);

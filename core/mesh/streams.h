@@ -7,8 +7,8 @@
  * position    float32: R32G32B32_SFLOAT. Quantized: R16G16B16A16_UNORM, scaled (w is 0); largest error half of
  *             pos_scale / 65535 an axis, and none to speak of on simple fractions of the box: 65,520 steps span it.
  * normal      float32: R32G32B32_SFLOAT. Quantized: R16G16_SNORM, octahedral; 0.004 degrees.
- * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral, z is 0, w is +1 or
- *             -1; 0.004 degrees.
+ * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral in multiples of 256,
+ *             z is 0, w is +1 or -1; 0.64 degrees.
  * uv set 0    float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, scaled; half of uv_scale / 65535 an axis; float where
  *             it spans more than 16 (1/2 texel of 4096 at most).
  * uv set 1-7  R32G32_SFLOAT.
