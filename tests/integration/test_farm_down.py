@@ -176,12 +176,12 @@ class FarmDown(FarmScenario):
             self.assert_whole(count, one, two)
             twice = self.cooked(one, two) - count - min(late, 1)
             print(f"{what}: {count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice; {under_way} under way before", flush=True)
-            self.assertLessEqual(twice, max(UNDER_WAY, under_way))
+            # How soon each notices on a crowded machine makes some more; machines that do not share cook nearly all twice.
+            self.assertLessEqual(twice, max(amount(count // 2, UNDER_WAY), under_way))
 
     def test_what_waits_in_the_outbox_is_announced(self):
         """As soon as the farm is back, so that nobody cooks it again while it is given, however slow that is."""
         count = 24
-        self.models(count)
         bucket = self.bucket()
         bucket.made = True
         with self.machine("one", "--farm-lease-seconds", "300") as one:
@@ -189,6 +189,7 @@ class FarmDown(FarmScenario):
             gate = threading.Event()
             self.addCleanup(gate.set)
             bucket.fault = lambda method, name: 503
+            self.models(count)
             one.sync()
             self.degraded(one)
             self.assertEqual(self.facts(one)["outbox"], count)

@@ -385,12 +385,12 @@ class Variants(Scenario):
             self.assertEqual((none.status, none.json()["profiles"]), (404, ["default", "mobile"]))
             self.assertIn("art@vr", none.json()["hint"])
             self.put("grid.obj", bumpy_grid(23))
-            events = [daemon.wait_asset(name, "fresh") for name in ("art/grid.obj",)]
+            profiles = {}
+            while len(profiles) < 2:
+                data = daemon.wait_event("asset", lambda data: data["state"] == "fresh")
+                profiles[data["asset"]] = data["profile"]
+            self.assertEqual(profiles, {"art/grid.obj": "default", "art@mobile/grid.obj": "mobile"})
             daemon.sync()
-            mobile = [data for kind, data in daemon.past if kind == "asset" and data["asset"] == "art@mobile/grid.obj"]
-            while not any(data["state"] == "fresh" and data["kind"] == "cooked" for data in mobile):
-                mobile.append(daemon.wait_asset("art@mobile/grid.obj"))
-            self.assertEqual({data["profile"] for data in mobile} | {events[0]["profile"]}, {"mobile", "default"})
             place = f"/api/v1/assets/{items['art/grid.obj']['id']}/cook"
             cooked = daemon.request("POST", place, {"force": True, "profile": "mobile"}, {"Prefer": "wait=60"})
             self.assertEqual((cooked.status, cooked.json()["root"]), (200, "art@mobile"))
