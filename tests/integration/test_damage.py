@@ -75,10 +75,12 @@ class Damage(Scenario):
                     pass
             for i in range(3):
                 self.put(f"big{i}.obj", obj_text(3000, shift=i))
-            for i in range(3):
-                item = daemon.wait_asset(f"art/big{i}.obj", "blocked", "stale")
+            blocked = set()  # in whatever order
+            while len(blocked) < 3:
+                item = daemon.wait_event("asset", lambda data: data["state"] in ("blocked", "stale"))
                 self.assertEqual(item["error"]["code"], "io.disk-full")
                 self.assertIn("free", item["error"]["hint"])
+                blocked.add(item["asset"])
             self.assertEqual(daemon.blob("art/first.obj"), first)
             self.assertEqual(daemon.get("/livez").status, 200)
             ready = daemon.get("/readyz")

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from hobtest import HOB, MODELS, Daemon, Scenario, main, png_pixels, until
+from hobtest import DEADLINE, HOB, MODELS, Daemon, Scenario, main, png_pixels, until
 
 THUMBNAIL = pathlib.Path(HOB).parent / "hob-thumbnail"
 SIMPLE = MODELS / "simple"
@@ -51,7 +51,8 @@ class Thumbnails(Scenario):
             none = self.ask(daemon, "art/box.glb", "64&placeholder=0")
             self.assertEqual((none.status, none.body, none.headers["retry-after"]), (204, b"", "1"))
             self.assertEqual(none.headers["cache-control"], "no-store")
-            self.assertNotEqual(self.drawn(daemon, "art/box.glb").headers["etag"], tag)
+            daemon.wait_event("thumbnail", lambda data: data["asset"] == "art/box.glb")  # that question has ordered it
+            self.assertNotEqual(self.ask(daemon, "art/box.glb").headers["etag"], tag)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
 
     @unittest.skipUnless(shutil.which("git"), "there is no git")
@@ -137,12 +138,12 @@ class Thumbnails(Scenario):
     def test_a_picture_whose_process_stays_does_not_hold_up_the_end(self):
         stays = self.folder / "stays"
         self.put("box.glb", (SIMPLE / "BoxVertexColors.glb").read_bytes())
-        with self.serve_drawing(f"exec >/dev/null\nmkdir '{stays}'\nexec sleep 600") as daemon:
+        with self.serve_drawing(f"exec >/dev/null\nmkdir '{stays}'\nexec sleep 9999") as daemon:
             daemon.sync()
             self.assertEqual(self.ask(daemon, "art/box.glb").status, 202)
             until(stays.exists, "a process that closed its output")
             daemon.process.terminate()
-            daemon.process.wait(timeout=30)
+            daemon.process.wait(timeout=DEADLINE)
 
     def test_skinned_compressed_and_textured_models(self):
         self.put("cook.json", '{"encode":"meshopt","vertices":"quantized"}')

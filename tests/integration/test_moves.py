@@ -97,6 +97,7 @@ class Moves(Scenario):
         self.put("cup.obj", obj_text(3))
         self.put("cup.obj.cook.json", '{"scale": 3}')
         with self.serve() as daemon:
+            daemon.sync()
             self.move("tea.obj", "pot.obj")
             self.move("cup.obj", "bowl.obj")
             self.move("cup.obj.cook.json", "bowl.obj.cook.json")
@@ -220,7 +221,7 @@ class References(Scenario):
     """`hob refs`: what named a file that has moved, and what that file named."""
 
     def refs(self, *words, code=0):
-        done = subprocess.run([HOB, "refs", str(self.art), *words], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([HOB, "refs", str(self.art), *words], capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout.splitlines(), done.stderr
 

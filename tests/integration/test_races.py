@@ -23,7 +23,7 @@ class Races(Scenario):
         self.cache = self.folder / "cache2"
         (self.art / "one.obj").unlink()
         with self.serve("--jobs", "1", "--watch", "poll") as daemon:
-            (worker,) = self.workers(daemon)
+            (worker,) = until(lambda: self.workers(daemon), "the start of the worker")
             os.kill(worker, signal.SIGSTOP)
             self.put("one.obj", first)
             daemon.wait_event("job", lambda data: data["state"] == "cooking")
@@ -36,40 +36,46 @@ class Races(Scenario):
             self.assertEqual(daemon.blob("art/one.obj"), truth)
 
     def hold_after_reading(self, daemon, name, text):
-        """Saves a model and stops the only worker when its cook has read every file and is busy with the meshes."""
+        """Saves a model and stops the only worker when its cook has read every file and is busy with the meshes; None: it was over."""
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)  # before the cook begins, which may be over before anybody hears of it
         self.put(name, text)
-        daemon.wait_event("job", lambda data: data["state"] == "cooking")
+        daemon.wait_event("job", lambda data: data["state"] == "cooking" and data["asset"] == f"art/{name}")
 
         def has_imported():
-            (job,) = [job for job in daemon.get("/api/v1/jobs").json()["items"] if job["state"] == "cooking"]
-            if job["stage"] not in ("", "import"):
-                return True
+            jobs = [job for job in daemon.get("/api/v1/jobs").json()["items"] if job["state"] == "cooking"]
+            if not jobs or jobs[0]["stage"] not in ("", "import"):
+                return jobs or [None]
             os.kill(worker, signal.SIGCONT)
             daemon.get("/livez")
             os.kill(worker, signal.SIGSTOP)
-            return False
+            return None
 
-        until(has_imported, "the end of the import")
-        return worker
+        (job,) = until(has_imported, "the end of the import")
+        return worker if job else os.kill(worker, signal.SIGCONT)
 
     def test_dependency_that_goes_or_changes_during_the_first_cook(self):
         """Nobody knows yet that the cook uses it, so its event reaches nobody."""
         red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
-        for name, change in (("gone", lambda: (self.art / "gone.mtl").unlink()), ("new", lambda: self.put("new.mtl", green))):
-            self.put(f"{name}.mtl", red)
+        for kind, change in (("gone", lambda name: (self.art / name).unlink()), ("new", lambda name: self.put(name, green))):
             with self.serve("--jobs", "1") as daemon:
-                daemon.sync()
-                worker = self.hold_after_reading(daemon, f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\n" + bumpy_grid(100))
-                change()
-                self.put(f"after-{name}.obj", obj_text(len(name)))
+                worker = None
+                for turn in range(20):  # where the test is slow, a cook may be over too early
+                    daemon.sync()
+                    name, before = f"{kind}{turn}", daemon.cooked()
+                    self.put(f"{name}.mtl", red)
+                    worker = self.hold_after_reading(daemon, f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\n" + bumpy_grid(100))
+                    if worker:
+                        break
+                self.assertIsNotNone(worker, "no cook could be held")
+                change(f"{name}.mtl")
+                self.put(f"after-{name}.obj", obj_text(len(kind), shift=turn))
                 until(lambda: f"art/after-{name}.obj" in daemon.assets(), f"the asset after-{name}.obj")
                 os.kill(worker, signal.SIGCONT)
                 daemon.sync()
                 daemon.get(f"/a/art/{name}.obj?final=1", Prefer="wait=60")
                 served = daemon.blob(f"art/{name}.obj", "materials")
-                self.assertEqual(daemon.cooked(), 3)
+                self.assertEqual(daemon.cooked() - before, 3)
             with self.serve() as daemon:
                 daemon.sync()
                 self.assertEqual(daemon.cooked(), 0)
@@ -96,6 +102,8 @@ class Races(Scenario):
             if not known:
                 break
             path.unlink()  # a slow machine read it a while after the save, and rightly keeps what it saw
+        else:
+            self.skipTest("this machine is too slow to read a file in the tick in which it was saved")
         with self.serve() as daemon:
             daemon.sync()
             self.assertFalse(daemon.blob("art/" + name) == before)
@@ -125,22 +133,29 @@ class Races(Scenario):
             daemon.sync()
             self.assertNotEqual(daemon.blob("art/one.obj", "materials"), before)
 
-    def test_saves_faster_than_a_cook_are_published(self):
-        saves = 8
+    def saved_in_a_row(self, triangles, saves):
+        """How many saves were shown, and how many cooks were given up."""
+        texts = [obj_text(triangles, shift=i) for i in range(saves + 1)]
+        self.cache = self.folder / f"cache{triangles}"
         with self.serve("--jobs", "2") as daemon:
-            self.put("big.obj", obj_text(20000, shift=saves))
+            self.put("big.obj", texts.pop())
             daemon.sync()
             daemon.wait_event("job", lambda data: data["state"] == "cooked")
             daemon.past.clear()
-            for i in range(saves):
-                self.put("big.obj", obj_text(20000, shift=i))
+            for text in texts:
+                self.put("big.obj", text)
                 daemon.wait_event("job", lambda data: data["state"] == "cooking")
             daemon.sync()
-            shown = [data for kind, data in daemon.past if kind == "asset"]
-            cancelled = daemon.counters()['hob_cook_results_total{result="cancelled"}']
-            # Each save found the cook of the one before under way: some are given up, and some are shown all the same.
-            self.assertGreaterEqual(len(shown), saves // 4, daemon.past)
-            self.assertGreaterEqual(cancelled, saves // 4)
+            return sum(kind == "asset" for kind, _ in daemon.past), daemon.counters()['hob_cook_results_total{result="cancelled"}']
+
+    def test_saves_faster_than_a_cook_are_published(self):
+        """Each save finds the cook of the one before under way: some are given up, and some are shown all the same."""
+        saves, seen = 8, {}
+        for triangles in (20000, 100000, 400000):  # where the test is slow, the cook must be longer
+            seen[triangles] = self.saved_in_a_row(triangles, saves)
+            if min(seen[triangles]) >= saves // 4:
+                return
+        self.fail(seen)
 
     def test_a_short_cook_that_is_saved_over_costs_no_worker(self):
         with self.serve("--jobs", "1") as daemon:
@@ -150,6 +165,8 @@ class Races(Scenario):
                 done = daemon.wait_event("asset", lambda data: data["state"] == "fresh" and data["quality"] == "final")
                 if done["cook_ms"] < 25:
                     break
+            else:
+                self.skipTest("this machine is too slow for a short cook")
             daemon.sync()
             (worker,) = self.workers(daemon)
             os.kill(worker, signal.SIGSTOP)

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import time
 
 from hobtest import Scenario, amount, obj_text, png, unittest
@@ -39,7 +40,7 @@ class Turns(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             began = time.monotonic()
-            back()
+            back(daemon)
             daemon.sync()
             took = time.monotonic() - began
             again = [line for line in daemon.log if " cooked " in line]
@@ -54,11 +55,19 @@ class Turns(Scenario):
             return longest / took, daemon.log
 
     def test_a_file_that_every_model_uses_stops_no_turn(self):
-        share, _ = self.go_back(lambda: self.put("look.png", png(9, 9, 9)), lambda: self.put("look.png", png(1, 2, 3)))
+        share, _ = self.go_back(lambda: self.put("look.png", png(9, 9, 9)), lambda _: self.put("look.png", png(1, 2, 3)))
         self.assertLess(share, 0.5)
 
+    def save_all_at_once(self, daemon):
+        """All events are there when the daemon looks, however long a crowded machine lets this test pause, unless they are too many."""
+        few = MODELS * 8 < int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+        if few:
+            daemon.process.send_signal(signal.SIGSTOP)
+        self.save_all(0)
+        daemon.process.send_signal(signal.SIGCONT)
+
     def test_many_changes_are_one_rev(self):
-        _, log = self.go_back(lambda: self.save_all(0.25), lambda: self.save_all(0))
+        _, log = self.go_back(lambda: self.save_all(0.25), self.save_all_at_once)
         together = [int(line.split(" changes together")[0].split()[-1]) for line in log if "changes together" in line]
         self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
 
