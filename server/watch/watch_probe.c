@@ -62,10 +62,12 @@ static void remove_stale(int dir_fd)
 static bool arrives(int fd, const char *name)
 {
 	_Alignas(struct inotify_event) char records[4096];
-	int64_t until = srv_watch_now_ns() + watch_ms(WAIT_MS);
-	for (int64_t now = srv_watch_now_ns(); now < until; now = srv_watch_now_ns()) {
+	int64_t until = srv_watch_now_ns() + watch_ms(WAIT_MS), left;
+	do {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		if (poll(&wait, 1, (int)((until - now) / 1000000) + 1) <= 0)
+		/* None is left on a machine that stood still: the event may be there all the same. */
+		left = until - srv_watch_now_ns();
+		if (poll(&wait, 1, left > 0 ? (int)(left / 1000000) + 1 : 0) <= 0)
 			continue;
 		ssize_t size = read(fd, records, sizeof records);
 		for (ssize_t at = 0; at < size;) {
@@ -74,7 +76,7 @@ static bool arrives(int fd, const char *name)
 				return true;
 			at += (ssize_t)(sizeof *event + event->len);
 		}
-	}
+	} while (left > 0);
 	return false;
 }
 
