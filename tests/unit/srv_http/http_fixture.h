@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLIENT_WAIT_MS = 20000, HELD_MAX = 64 };
+enum { CLIENT_WAIT_MS = 120000, HELD_MAX = 64 };
 
 /* ---- the server under test */
 

