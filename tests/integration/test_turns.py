@@ -1,9 +1,7 @@
 """What reaches every asset takes many turns of the loop; what is published together is one rev all the same."""
-import os
 import pathlib
 import shutil
 import signal
-import time
 
 from hobtest import Scenario, amount, obj_text, png, unittest
 
@@ -39,20 +37,18 @@ class Turns(Scenario):
             self.assertEqual([name for name in before if before[name] == after[name]], [])
         with self.serve() as daemon:
             daemon.sync()
-            began = time.monotonic()
+            used = self.loop_seconds(daemon)
             back(daemon)
             daemon.sync()
-            took = time.monotonic() - began
+            used = self.loop_seconds(daemon) - used
             again = [line for line in daemon.log if " cooked " in line]
             if again:  # seen once, 4 of 800 on a busy machine; why is not known
                 print(f"turns: {daemon.cooked()} cooked again: {again[:4]}")
             self.assertLessEqual(daemon.cooked(), MODELS // 100, again)
             self.assertEqual(self.outputs(daemon), before)
-            longest = daemon.counters()["hob_loop_longest_turn_seconds"]
             busiest = daemon.counters()["hob_loop_busiest_turn_seconds"]
-            print(f"turns: {MODELS} assets changed in {took:.2f} s, longest turn {longest * 1e3:.0f} ms, "
-                  f"{busiest * 1e3:.1f} ms of processor time in the busiest")
-            return longest / took, daemon.log
+            print(f"turns: {MODELS} assets changed: {busiest * 1e3:.1f} ms of processor time in the busiest turn, {used * 1e3:.0f} ms in all")
+            return busiest / used, daemon.log
 
     def test_a_file_that_every_model_uses_stops_no_turn(self):
         share, _ = self.go_back(lambda: self.put("look.png", png(9, 9, 9)), lambda _: self.put("look.png", png(1, 2, 3)))
@@ -72,9 +68,9 @@ class Turns(Scenario):
         self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
 
     def loop_seconds(self, daemon):
+        """Processor time of the loop's thread. A clock would count what a crowded machine does in between."""
         pid = daemon.process.pid
-        fields = pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        return int(pathlib.Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
     def share_of_the_busiest(self, what, act):
         """Of the processor time that the loop's thread has taken when everything is over, that of one turn."""
