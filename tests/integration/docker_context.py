@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The files of the project that 'docker build' sends: what is in git, without what .dockerignore leaves out. Prints their names, each with a zero
 byte after it, for tar --null -T -."""
+import os
 import pathlib
 import re
 import subprocess
@@ -30,9 +31,12 @@ def is_sent(name, of=None):
 
 
 def files():
-    tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True).stdout.split("\0")
+    """What git tracks, or in an unpacked archive what is there."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=False)
+    names = listed.stdout.split("\0") if listed.returncode == 0 else [
+        str(pathlib.Path(folder, name).relative_to(ROOT)) for folder, _, found in os.walk(ROOT) for name in found]
     of = rules()
-    return [name for name in tracked if name and is_sent(name, of)]
+    return [name for name in names if name and is_sent(name, of)]
 
 
 if __name__ == "__main__":
