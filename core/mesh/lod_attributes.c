@@ -17,7 +17,7 @@ enum {
 typedef struct side {
 	const hob_surface *surface;
 	const uint32_t *corner; /* [triangle_count][3] */
-	uint32_t hint;
+	hob_surface_seeker seeker;
 } side_t;
 
 /* A point of a triangle: the vertices at its corners, and how much each counts. */
@@ -182,12 +182,13 @@ static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 
 {
 	const hob_surface *s = to->surface;
 	apart_t best, other;
-	hob_surface_distance(s, p, 0, HUGE_VAL, &to->hint);
-	try_triangle(c, to, to->hint / 3, from, p, HUGE_VAL, &best);
+	hob_surface_distance(s, p, 0, HUGE_VAL, &to->seeker);
+	try_triangle(c, to, to->seeker.hint / 3, from, p, HUGE_VAL, &best);
 	if (above(c, best) <= 0)
 		return 0;
-	double limit = 1.001 * hob_surface_distance(s, p, 0, 0, &to->hint) + 4 * c->least;
-	uint32_t nearest = to->hint / 3;
+	const apart_t walked = best;
+	double limit = 1.001 * hob_surface_distance(s, p, 0, 0, &to->seeker) + 4 * c->least;
+	uint32_t nearest = to->seeker.hint / 3;
 	try_triangle(c, to, nearest, from, p, HUGE_VAL, &best);
 	for (uint32_t k = 0; k < 3 && above(c, best) > 0; k++) {
 		uint32_t v = s->corners[3 * (size_t)nearest + k], first = s->fan_first[v], end = s->fan_first[v + 1];
@@ -196,6 +197,8 @@ static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 
 			if (try_triangle(c, to, s->fan[f] / 3, from, p, limit, &other))
 				fit_better(&best, other);
 	}
+	if (hob_surface_gives_up(&to->seeker))
+		raise(&best, walked);
 	double by = above(c, best);
 	raise(&c->most, best);
 	return by;
@@ -210,7 +213,7 @@ static double compare_place(comparison_t *c, const side_t *full, side_t *to, uin
 		return 0;
 	for (uint32_t f = begin; f < end; f++)
 		if (hob_surface_has(to->surface, s->ring[f])) {
-			to->hint = to->surface->fan[to->surface->fan_first[s->ring[f]]];
+			to->seeker.hint = to->surface->fan[to->surface->fan_first[s->ring[f]]];
 			break;
 		}
 	uint32_t vertex = full->corner[s->fan[begin]];
@@ -310,7 +313,7 @@ static void compare_within(comparison_t *c, const side_t *level, side_t *to)
 		uint32_t t = (uint32_t)((uint64_t)s->triangle_count * i / count);
 		uint32_t place = s->corners[3 * (size_t)t];
 		if (hob_surface_has(to->surface, place))
-			to->hint = to->surface->fan[to->surface->fan_first[place]];
+			to->seeker.hint = to->surface->fan[to->surface->fan_first[place]];
 		for (uint32_t k = 0; k < per_triangle; k++)
 			if (compare_point(c, level, to, t, points[k][0], points[k][1]) > 0)
 				farthest = t, at = k;
@@ -353,6 +356,8 @@ bool hob_lod_attributes_measure(const hob_lod_full *full, const hob_mesh *mesh, 
 	hob_lod_keep_corners(indices, index_count, full->place, corner);
 	if (count > 0 && !hob_surface_build(full->positions, full->place_count, place, count, arena, &level, err))
 		return false;
+	if (count > 0 && full->surface.capsules && !hob_surface_add_capsules(&level, arena, err))
+		return false;
 	if (count > 0) {
 		comparison_t c = {.mesh = mesh,
 						  .mirror = mirror,
@@ -360,7 +365,8 @@ bool hob_lod_attributes_measure(const hob_lod_full *full, const hob_mesh *mesh, 
 						  .most = {(double)most->uv / HOB_LOD_ATTRIBUTE_MARGIN,
 								   (double)most->color / HOB_LOD_ATTRIBUTE_MARGIN,
 								   (double)most->weight / HOB_LOD_ATTRIBUTE_MARGIN}};
-		side_t fine = {&full->surface, full->corner, 0}, coarse = {&level, corner, 0};
+		hob_surface_seeker seeker = hob_surface_seek(&full->surface, &level);
+		side_t fine = {&full->surface, full->corner, seeker}, coarse = {&level, corner, seeker};
 		compare_lost(&c, full->seen_count, &fine, &coarse, lost);
 		compare_within(&c, &coarse, &fine);
 		most->uv = stated(most->uv, c.most.uv);

@@ -19,6 +19,8 @@ enum {
 static const double peak_share = 0.8;
 /* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always near enough there. */
 static const double slope = 0.5, least_share = 0.4;
+/* A sliver's height is less than this share of its longest side. */
+static const double sliver_share = 1.0 / 64;
 
 /* A point of a triangle by its second and third barycentric coordinate, and how far it is from the other surface. */
 typedef struct peak {
@@ -30,8 +32,9 @@ typedef struct peak {
 typedef struct sweep {
 	const float *positions;
 	const hob_surface *to;
-	uint32_t hint;
+	hob_surface_seeker seeker;
 	bool corners_are_near; /* corners of all triangles lie on the other surface */
+	bool has_slivers;	   /* so many that each has points along it alone */
 	double farthest;
 	peak_t peaks[PEAKS];
 	uint32_t peak_count;
@@ -76,8 +79,9 @@ static void keep_peak(sweep_t *s, const uint32_t corner[3], double v, double w, 
 static double look(sweep_t *s, const uint32_t corner[3], double v, double w, double enough)
 {
 	double limit = peak_share * s->farthest;
+	s->seeker.worth = s->farthest;
 	double distance =
-		hob_surface_distance(s->to, point_of(s->positions, corner, v, w), enough, limit, &s->hint);
+		hob_surface_distance(s->to, point_of(s->positions, corner, v, w), enough, limit, &s->seeker);
 	if (distance > limit)
 		keep_peak(s, corner, v, w, distance);
 	s->farthest = distance > s->farthest ? distance : s->farthest;
@@ -91,6 +95,7 @@ static void run_slice(void *context, uint32_t index, uint32_t thread)
 	(void)thread;
 	*s = *sliced->from;
 	s->peak_count = 0;
+	s->seeker.room /= SLICES, s->seeker.spare /= SLICES;
 	uint32_t end = (uint32_t)((uint64_t)sliced->count * (index + 1) / SLICES);
 	for (uint32_t i = (uint32_t)((uint64_t)sliced->count * index / SLICES); i < end; i++)
 		sliced->each(s, sliced->context, i);
@@ -106,8 +111,10 @@ static void look_at_all(sweep_t *s, look_fn each, const void *context, uint32_t 
 	}
 	sliced_t sliced = {.from = s, .each = each, .context = context, .count = count};
 	hob_parallel_for(parallel, SLICES, run_slice, &sliced);
+	s->seeker.room = 0;
 	for (uint32_t i = 0; i < SLICES; i++) {
 		const sweep_t *slice = &sliced.slices[i];
+		s->seeker.room += slice->seeker.room;
 		for (uint32_t k = 0; k < slice->peak_count; k++)
 			keep_peak(s, slice->peaks[k].corner, slice->peaks[k].v, slice->peaks[k].w,
 					  slice->peaks[k].distance);
@@ -125,7 +132,7 @@ static void climb(sweep_t *s, peak_t peak, double step)
 			if (v < 0 || w < 0 || v + w > 1)
 				continue;
 			double distance = hob_surface_distance(s->to, point_of(s->positions, peak.corner, v, w),
-												   peak.distance, peak.distance, &s->hint);
+												   peak.distance, peak.distance, &s->seeker);
 			if (distance > peak.distance)
 				peak.v = v, peak.w = w, peak.distance = distance;
 		}
@@ -203,6 +210,52 @@ static void look_from_sides(sweep_t *s, const uint32_t corner[3])
 		look(s, corner, i == 0 ? 0 : 0.5, i == 1 ? 0 : 0.5, peak_share * s->farthest);
 }
 
+/* A sliver: its longest side, and where along it the third corner is. */
+typedef struct sliver {
+	const uint32_t *corner;
+	uint32_t from, to, tip; /* which corners */
+	double foot, length;
+} sliver_t;
+
+static sliver_t sliver_of(const float *positions, const uint32_t corner[3])
+{
+	sliver_t out = {.corner = corner, .length = -1};
+	for (uint32_t k = 0; k < 3; k++) {
+		uint32_t next = k == 2 ? 0 : k + 1, tip = k == 0 ? 2 : k - 1;
+		hob_vec3 at = hob_vec3_load(positions + 3 * (size_t)corner[k]);
+		hob_vec3 way = hob_vec3_sub(hob_vec3_load(positions + 3 * (size_t)corner[next]), at);
+		hob_vec3 to_tip = hob_vec3_sub(hob_vec3_load(positions + 3 * (size_t)corner[tip]), at);
+		double length = hob_vec3_length(way);
+		if (length > out.length)
+			out = (sliver_t){corner, k, next, tip, hob_vec3_dot(way, to_tip) / (length * length), length};
+	}
+	return out;
+}
+
+/* Looks from the middle of a sliver, `along` the way from one end to the other. */
+static double look_across(sweep_t *s, const sliver_t *sliver, double along, double enough)
+{
+	double share[3], high = along < sliver->foot ? along / sliver->foot : (1 - along) / (1 - sliver->foot);
+	share[sliver->tip] = high / 2;
+	share[sliver->to] = along - sliver->foot * high / 2;
+	share[sliver->from] = 1 - share[sliver->tip] - share[sliver->to];
+	return look(s, sliver->corner, share[1], share[2], enough);
+}
+
+/* As look_within, but by halves. */
+static void look_along(sweep_t *s, const sliver_t *sliver, double along, double reach, uint32_t depth,
+					   uint32_t least)
+{
+	double radius = reach * sliver->length;
+	double centre =
+		look_across(s, sliver, along, least > 0 ? peak_share * s->farthest : most_beside(s, radius));
+	if (depth == 0 || (least == 0 && centre <= most_beside(s, radius)))
+		return;
+	least = least > 0 ? least - 1 : 0;
+	look_along(s, sliver, along - reach / 2, reach / 2, depth - 1, least);
+	look_along(s, sliver, along + reach / 2, reach / 2, depth - 1, least);
+}
+
 /* Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
 static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
 							   uint32_t least)
@@ -218,7 +271,12 @@ static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spac
 	double centre = look(s, corner, 1.0 / 3, 1.0 / 3, enough);
 	if (least > 0 || centre > enough)
 		look_from_sides(s, corner);
-	look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, radius}, depth > 0 ? depth : 1, always, centre);
+	if (s->has_slivers && 2 * area < longest * longest * sliver_share) {
+		sliver_t sliver = sliver_of(s->positions, corner);
+		look_along(s, &sliver, 0.5, 0.5, depth > 0 ? depth : 1, always);
+	} else {
+		look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, radius}, depth > 0 ? depth : 1, always, centre);
+	}
 }
 
 static double area_of(const hob_surface *surface)
@@ -233,7 +291,19 @@ static double area_of(const hob_surface *surface)
 static void begin_at(sweep_t *s, uint32_t vertex)
 {
 	if (hob_surface_has(s->to, vertex))
-		s->hint = s->to->fan[s->to->fan_first[vertex]];
+		s->seeker.hint = s->to->fan[s->to->fan_first[vertex]];
+}
+
+/* Begins at the first corner, or at that of the fewest triangles where the first has very many. */
+static void begin_at_corners(sweep_t *s, const uint32_t corner[3])
+{
+	uint32_t best = corner[0], fewest = HOB_NONE;
+	for (uint32_t k = 0; k < 3 && hob_surface_is_crowded(s->to, corner[0]); k++) {
+		uint32_t count = s->to->fan_first[corner[k] + 1] - s->to->fan_first[corner[k]];
+		if (count > 0 && count < fewest)
+			best = corner[k], fewest = count;
+	}
+	begin_at(s, best);
 }
 
 /* The triangles of a level, looked from. */
@@ -247,7 +317,7 @@ static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t
 {
 	const level_look_t *l = context;
 	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
-	begin_at(s, corner[0]);
+	begin_at_corners(s, corner);
 	look_from_triangle(s, corner, l->spacing, l->typical, l->least);
 }
 
@@ -286,7 +356,8 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 	for (uint32_t f = full->fan_first[vertex]; f < full->fan_first[vertex + 1]; f++)
 		if (hob_surface_has(s->to, full->ring[f])) {
 			begin_at(s, full->ring[f]);
-			return;
+			if (!hob_surface_is_crowded(s->to, full->ring[f]))
+				return;
 		}
 }
 
@@ -446,8 +517,11 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known,
 					  const hob_parallel *parallel)
 {
-	sweep_t from_full = {
-		.positions = full->positions, .to = level, .farthest = known > full->least ? known : full->least};
+	sweep_t from_full = {.positions = full->positions,
+						 .to = level,
+						 .has_slivers = full->surface.capsules,
+						 .farthest = known > full->least ? known : full->least,
+						 .seeker = hob_surface_seek(level, &full->surface)};
 	look_from_lost_vertices(&from_full, full, before, parallel);
 	look_around_lost_vertices(&from_full, &full->surface);
 	look_at_all(&from_full, look_from_wide, full, full->wide_count, parallel);
@@ -455,7 +529,9 @@ static double measure(const hob_lod_full *full, const hob_surface *level, const 
 	sweep_t from_level = {.positions = level->positions,
 						  .to = &full->surface,
 						  .corners_are_near = true,
-						  .farthest = from_full.farthest};
+						  .has_slivers = full->surface.capsules,
+						  .farthest = from_full.farthest,
+						  .seeker = hob_surface_seek(level, &full->surface)};
 	look_from_level(&from_level, level, full->spacing, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
@@ -470,7 +546,9 @@ static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint3
 		return hob_fail_memory(err, arena, "the error of a level of detail");
 	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
 	*out = (hob_surface){0};
-	return count == 0 || hob_surface_build(full->positions, full->place_count, seen, count, arena, out, err);
+	return count == 0 ||
+		   (hob_surface_build(full->positions, full->place_count, seen, count, arena, out, err) &&
+			(!full->surface.capsules || hob_surface_add_capsules(out, arena, err)));
 }
 
 /* By place: whether the triangles have it. */
@@ -537,23 +615,24 @@ static void look_whether_far(sweep_t *s, const void *context, uint32_t v)
 		return;
 	begin_beside(s, &l->full->surface, v);
 	hob_vec3 p = hob_vec3_load(l->full->positions + 3 * (size_t)v);
-	l->far[v] = hob_surface_distance(l->level, p, l->limit, l->limit, &s->hint) > l->limit;
+	l->far[v] = hob_surface_distance(l->level, p, l->limit, l->limit, &s->seeker) > l->limit;
 }
 
 static void look_whether_level_is_far(sweep_t *s, const void *context, uint32_t t)
 {
 	const far_look_t *l = context;
 	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
-	begin_at(s, corner[0]);
+	begin_at_corners(s, corner);
 	hob_vec3 p = point_of(l->level->positions, corner, 1.0 / 3, 1.0 / 3);
-	bool far = hob_surface_distance(&l->full->surface, p, l->limit, l->limit, &s->hint) > l->limit;
-	l->blame[t] = far ? s->hint : HOB_NONE;
+	bool far = hob_surface_distance(&l->full->surface, p, l->limit, l->limit, &s->seeker) > l->limit;
+	l->blame[t] = far ? s->seeker.hint : HOB_NONE;
 }
 
 static void find_lost(const far_look_t *l, const hob_parallel *parallel, found_t *found)
 {
 	const hob_lod_full *full = l->full;
-	sweep_t there = {.to = l->level}, back = {.to = &full->surface};
+	hob_surface_seeker seeker = hob_surface_seek(&full->surface, l->level);
+	sweep_t there = {.to = l->level, .seeker = seeker}, back = {.to = &full->surface, .seeker = seeker};
 	look_at_all(&there, look_whether_far, l, full->seen_count, parallel);
 	look_at_all(&back, look_whether_level_is_far, l, l->level->triangle_count, parallel);
 	for (uint32_t v = 0; v < full->seen_count; v++)

@@ -128,7 +128,7 @@ bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const h
 typedef struct track {
 	const hob_lod_posed *posed;
 	const hob_surface *from, *to;
-	uint32_t hint;
+	hob_surface_seeker seeker;
 	double farthest;
 } track_t;
 
@@ -157,7 +157,10 @@ static double distance_in(const track_t *t, uint32_t pose, const spot_t *spot, u
 {
 	hob_surface to = *t->to;
 	to.positions = t->posed->positions[pose];
-	return hob_surface_distance(&to, point_of(to.positions, spot), t->farthest, HUGE_VAL, hint);
+	hob_surface_seeker seeker = {.hint = *hint};
+	double distance = hob_surface_distance(&to, point_of(to.positions, spot), t->farthest, HUGE_VAL, &seeker);
+	*hint = seeker.hint;
+	return distance;
 }
 
 /* The square of how far the point is from another in a pose; a little more, as a search is rounded otherwise. */
@@ -175,18 +178,18 @@ static bool follow(track_t *t, const spot_t *spot, peak_t *peak)
 	hob_vec3 bound = point_of(t->from->positions, spot);
 	bool sure = false, found = false;
 	spot_t near;
-	hob_surface_distance(t->to, bound, 0, HUGE_VAL, &t->hint);
-	memcpy(near.place, t->to->corners + t->hint, sizeof near.place);
-	hob_surface_nearest(t->to, t->hint / 3, bound, near.share);
+	hob_surface_distance(t->to, bound, 0, HUGE_VAL, &t->seeker);
+	memcpy(near.place, t->to->corners + t->seeker.hint, sizeof near.place);
+	hob_surface_nearest(t->to, t->seeker.hint / 3, bound, near.share);
 	for (uint32_t pose = 0; pose < t->posed->count; pose++) {
 		if (square_between(t->posed->positions[pose], spot, &near) <= t->farthest * t->farthest)
 			continue;
-		uint32_t hint = t->hint;
+		uint32_t hint = t->seeker.hint;
 		double distance = distance_in(t, pose, spot, &hint);
 		if (distance > t->farthest && !sure) {
 			sure = true;
-			hob_surface_distance(t->to, bound, 0, 0, &t->hint);
-			uint32_t other = t->hint;
+			hob_surface_distance(t->to, bound, 0, 0, &t->seeker);
+			uint32_t other = t->seeker.hint;
 			double nearer = distance_in(t, pose, spot, &other);
 			if (nearer < distance)
 				distance = nearer, hint = other;
@@ -210,7 +213,7 @@ static void begin_beside(track_t *t, uint32_t place)
 {
 	for (uint32_t f = t->from->fan_first[place]; f < t->from->fan_first[place + 1]; f++)
 		if (hob_surface_has(t->to, t->from->ring[f])) {
-			t->hint = t->to->fan[t->to->fan_first[t->from->ring[f]]];
+			t->seeker.hint = t->to->fan[t->to->fan_first[t->from->ring[f]]];
 			return;
 		}
 }
@@ -295,7 +298,7 @@ static void follow_level(track_t *t)
 		spot_t spot;
 		memcpy(spot.place, level->corners + 3 * (size_t)((uint64_t)all * i / count), sizeof spot.place);
 		if (hob_surface_has(t->to, spot.place[0]))
-			t->hint = t->to->fan[t->to->fan_first[spot.place[0]]];
+			t->seeker.hint = t->to->fan[t->to->fan_first[spot.place[0]]];
 		for (uint32_t k = 0; k < each; k++) {
 			memcpy(spot.share, shares[k], sizeof spot.share);
 			if (follow(t, &spot, &peak))
@@ -319,13 +322,21 @@ bool hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const
 	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
 	if (count > 0 && !hob_surface_build(full->positions, full->place_count, seen, count, arena, &level, err))
 		return false;
+	if (count > 0 && full->surface.capsules && !hob_surface_add_capsules(&level, arena, err))
+		return false;
 	if (count > 0) {
 		track_t there = {.posed = posed,
 						 .from = &full->surface,
 						 .to = &level,
-						 .farthest = *distance / HOB_LOD_POSE_MARGIN};
+						 .farthest = *distance / HOB_LOD_POSE_MARGIN,
+						 .seeker = hob_surface_seek(&full->surface, &level)};
 		follow_lost(&there, full->seen_count);
-		track_t back = {.posed = posed, .from = &level, .to = &full->surface, .farthest = there.farthest};
+		track_t back = {.posed = posed,
+						.from = &level,
+						.to = &full->surface,
+						.farthest = there.farthest,
+						.seeker = there.seeker};
+		back.seeker.hint = 0;
 		follow_level(&back);
 		double met = HOB_LOD_POSE_MARGIN * back.farthest;
 		*distance = met > *distance ? met : *distance;

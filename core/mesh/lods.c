@@ -1,6 +1,7 @@
 #include "lods.h"
 #include "lod_attributes.h"
 #include "lod_error.h"
+#include "lod_part.h"
 #include "lod_pieces.h"
 #include "lod_poses.h"
 #include "meshopt_shim.h"
@@ -55,40 +56,6 @@ typedef struct attempt {
 	double error; /* absolute, of this step alone */
 } attempt_t;
 
-/* The vertices that one level uses, numbered by first use. */
-typedef struct part {
-	uint32_t *indices; /* [index_count] into the part's vertices */
-	uint32_t *vertex;  /* [vertex_count] what they are in the whole */
-	float *positions;  /* room for more of each vertex where that is asked for */
-	uint32_t vertex_count;
-} part_t;
-
-static bool take_part(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-					  uint32_t index_count, uint32_t room, hob_arena *arena, part_t *out, hob_error *err)
-{
-	uint32_t *local = HOB_NEW(arena, uint32_t, vertex_count);
-	part_t part = {.indices = HOB_NEW(arena, uint32_t, index_count),
-				   .vertex = HOB_NEW(arena, uint32_t, vertex_count)};
-	if (!local || !part.indices || !part.vertex)
-		return hob_fail_memory(err, arena, "a level of detail");
-	memset(local, 0xFF, vertex_count * sizeof *local);
-	for (uint32_t i = 0; i < index_count; i++) {
-		uint32_t v = indices[i];
-		if (local[v] == HOB_NONE) {
-			local[v] = part.vertex_count;
-			part.vertex[part.vertex_count++] = v;
-		}
-		part.indices[i] = local[v];
-	}
-	part.positions = HOB_NEW(arena, float, 3 * (size_t)room * part.vertex_count);
-	if (!part.positions)
-		return hob_fail_memory(err, arena, "a level of detail");
-	for (size_t v = 0; v < part.vertex_count; v++)
-		memcpy(part.positions + 3 * v, positions + 3 * (size_t)part.vertex[v], 12);
-	*out = part;
-	return true;
-}
-
 static uint32_t target_triangles(uint32_t triangles, float ratio)
 {
 	uint64_t fraction = (uint64_t)((double)ratio * 65536 + 0.5);
@@ -110,12 +77,14 @@ static double room_left(const chain_t *c)
 /* The simplifier leaves alone what has three or more vertices at one place. So a held vertex gets two more there, which no
  * triangle names. Returns the number of vertices.
  * shared   [vertex_count] by first vertex at a place: held as well; NULL: none */
-static uint32_t hold(const chain_t *c, const uint8_t *shared, part_t *part)
+static uint32_t hold(const chain_t *c, const uint8_t *shared, hob_lod_part *part)
 {
 	uint32_t count = part->vertex_count;
-	for (uint32_t v = 0; (c->held_count > 0 || shared) && v < part->vertex_count; v++) {
+	for (uint32_t v = 0; (c->held_count > 0 || shared || part->crowded) && v < part->vertex_count; v++) {
 		uint32_t place = c->first[part->vertex[v]];
-		for (uint32_t copy = 0; copy < 2 && (c->held[place] || (shared && shared[place] == SHARED)); copy++)
+		bool held =
+			c->held[place] || (shared && shared[place] == SHARED) || (part->crowded && part->crowded[v]);
+		for (uint32_t copy = 0; copy < 2 && held; copy++)
 			memcpy(part->positions + 3 * (size_t)count++, part->positions + 3 * (size_t)v, 12);
 	}
 	return count;
@@ -125,10 +94,10 @@ static uint32_t hold(const chain_t *c, const uint8_t *shared, part_t *part)
 static bool simplify_part(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
 						  const uint8_t *shared, hob_arena *arena, attempt_t *out, hob_error *err)
 {
-	part_t part = {0};
+	hob_lod_part part = {0};
 	hob_arena_mark mark = hob_arena_save(arena);
-	if (!take_part(c->shape, c->mesh->vertex_count, indices, index_count, c->held_count > 0 || shared ? 3 : 1,
-				   arena, &part, err))
+	if (!hob_lod_part_take(c->shape, c->mesh->vertex_count, indices, index_count, c->held_count > 0 || shared,
+						   arena, &part, err))
 		return false;
 	double scale = (double)meshopt_simplifyScale(part.positions, part.vertex_count, 12);
 	out->index_count = 0;
@@ -367,9 +336,9 @@ static bool step(chain_t *c, hob_lod_end *end)
 /* Orders the triangles of a level for the caches. */
 static bool order(const chain_t *c, hob_lod_level *level, hob_arena *arena, hob_error *err)
 {
-	part_t part = {0};
-	if (!take_part(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count, 1, arena,
-				   &part, err))
+	hob_lod_part part = {0};
+	if (!hob_lod_part_take(c->mesh->position, c->mesh->vertex_count, level->indices, level->index_count,
+						   false, arena, &part, err))
 		return false;
 	if (!hob_order_triangles(part.indices, level->index_count, part.positions, part.vertex_count,
 							 c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST))

@@ -19,9 +19,10 @@ bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out
 /* Lets each corner of each triangle take, of its vertex's family, the member whose normal is nearest to the triangle's own;
  * members whose tangent has the handedness of the triangle's mapping come first; of equals the first.
  * siblings  of fewer families than vertices, here and below
- * indices [index_count] in and out. Cost O(index_count * family size). */
-void hob_siblings_choose(const hob_siblings *siblings, const hob_mesh *mesh, uint32_t *indices,
-						 uint32_t index_count);
+ * indices   [index_count] in and out
+ * Returns   how many members were tried: all of a small family, up to 256 of a large one, evenly. */
+uint64_t hob_siblings_choose(const hob_siblings *siblings, const hob_mesh *mesh, uint32_t *indices,
+							 uint32_t index_count);
 
 /* Lets each corner take the first member of its family. */
 void hob_siblings_unite(const hob_siblings *siblings, uint32_t *indices, uint32_t index_count);

@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <float.h>
 
-enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24 };
+enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24, LEAST_ROOM = 1 << 18, STEPS = 128 };
+/* Points that are asked how many boxes they are in, the triangles that it takes, steps for each point, and what is too many. */
+enum { LOOSE_SAMPLES = 64, LOOSE_LEAST = 1024, LOOSE_STEPS = 1024, LOOSE_BOXES = 32 };
 /* Where a triangle is nearest to a point: on side k, from corner k to the next; at corner k; inside. */
 enum { SIDE = 0, CORNER = 3, INSIDE = 6 };
 
@@ -66,48 +68,6 @@ static void fill_nodes(hob_surface *s)
 		}
 		below = count;
 	}
-}
-
-static bool build_fans(hob_surface *s, hob_arena *arena)
-{
-	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
-	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
-	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
-	if (!s->fan_first || !s->fan || !s->ring)
-		return false;
-	uint32_t *next = s->fan_first + 1;
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
-		next[s->corners[i] + 1]++;
-	for (size_t v = 0; v < s->vertex_count; v++)
-		next[v + 1] += next[v];
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
-		uint32_t at = next[s->corners[i]]++;
-		s->fan[at] = (uint32_t)i;
-		s->ring[at] = s->corners[i % 3 == 2 ? i - 2 : i + 1];
-	}
-	return true;
-}
-
-bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
-{
-	assert(index_count >= 3 && index_count % 3 == 0);
-	hob_surface s = {.positions = positions,
-					 .vertex_count = vertex_count,
-					 .corners = indices,
-					 .triangle_count = index_count / 3};
-	uint32_t node_count = 0, below = s.triangle_count;
-	do {
-		below = divide_up(below, 4);
-		s.level_first[s.level_count++] = node_count;
-		node_count += below;
-	} while (below > 1);
-	s.nodes = HOB_NEW(arena, hob_surface_node, node_count);
-	if (!s.nodes || !build_fans(&s, arena))
-		return hob_fail_memory(err, arena, "the surface of a mesh");
-	fill_nodes(&s);
-	*out = s;
-	return true;
 }
 
 /* ---- asking */
@@ -201,6 +161,11 @@ static four above_zero(four x)
 	return (four)((mask)x & (x > 0));
 }
 
+static four greater(four a, four b)
+{
+	return (four)(((mask)a & (a > b)) | ((mask)b & ~(a > b)));
+}
+
 typedef struct search {
 	const hob_surface *surface;
 	hob_vec3 point;
@@ -210,19 +175,44 @@ typedef struct search {
 	int where; /* on it */
 	visit_t stack[STACK];
 	uint32_t depth;
+	uint64_t steps; /* taken */
 } search_t;
+
+/* The squares of how far the point is from the children's capsules, at least. */
+static four squares_to_capsules(const search_t *q, const hob_surface_capsules *c)
+{
+	four from[3], way[3], along = {0}, apart = {0}, one = {1, 1, 1, 1};
+	for (int k = 0; k < 3; k++) {
+		from[k] = q->at[k] - load(c->from[k]), way[k] = load(c->way[k]);
+		along += from[k] * way[k];
+	}
+	along = above_zero(along * load(c->share));
+	along = one - above_zero(one - along);
+	for (int k = 0; k < 3; k++) {
+		four d = from[k] - along * way[k];
+		apart += d * d;
+	}
+	for (int i = 0; i < 4; i++)
+		apart[i] = sqrtf(apart[i]);
+	apart = above_zero(apart - load(c->radius));
+	return apart * apart;
+}
 
 /* Pushes the children of a node that are nearer than the best so far, the nearest last. */
 static void push_children(search_t *q, uint32_t level, uint32_t index)
 {
-	const hob_surface_node *node = &q->surface->nodes[q->surface->level_first[level] + index];
+	uint32_t first = q->surface->level_first[level] + index;
+	const hob_surface_node *node = &q->surface->nodes[first];
 	four near = {0};
 	for (int k = 0; k < 3; k++) {
 		four low = load(node->low[k]), high = load(node->high[k]);
 		four d = above_zero(low - q->at[k]) + above_zero(q->at[k] - high);
 		near += d * d;
 	}
+	if (q->surface->capsules)
+		near = greater(near, squares_to_capsules(q, &q->surface->capsules[first]));
 	uint32_t bottom = q->depth;
+	q->steps++;
 	for (uint32_t c = 0; c < 4; c++) {
 		if ((double)near[c] >= q->best)
 			continue;
@@ -236,14 +226,15 @@ static void push_children(search_t *q, uint32_t level, uint32_t index)
 static void try_triangle(search_t *q, uint32_t triangle)
 {
 	int where;
+	q->steps++;
 	double d = to_triangle(q->surface, triangle, q->point, &where);
 	if (d < q->best)
 		q->best = d, q->nearest = triangle, q->where = where;
 }
 
-static void empty_stack(search_t *q)
+static void empty_stack(search_t *q, uint64_t most)
 {
-	while (q->depth > 0 && q->best > q->stop) {
+	while (q->depth > 0 && q->best > q->stop && q->steps < most) {
 		visit_t visit = q->stack[--q->depth];
 		if ((double)visit.square >= q->best)
 			continue;
@@ -254,11 +245,196 @@ static void empty_stack(search_t *q)
 	}
 }
 
+/* ---- capsules */
+
+typedef struct capsule {
+	hob_vec3 from, to;
+	double radius;
+} capsule_t;
+
+static capsule_t capsule_of_triangle(const float *positions, const uint32_t corner[3])
+{
+	hob_vec3 p[3];
+	capsule_t out = {0};
+	double longest = -1;
+	for (uint32_t k = 0; k < 3; k++)
+		p[k] = hob_vec3_load(positions + 3 * (size_t)corner[k]);
+	for (uint32_t k = 0; k < 3; k++) {
+		hob_vec3 from = p[k], way = hob_vec3_sub(p[(k + 1) % 3], from);
+		if (square(way) <= longest)
+			continue;
+		longest = square(way);
+		out = (capsule_t){from, p[(k + 1) % 3], sqrt(to_segment(hob_vec3_sub(p[(k + 2) % 3], from), way))};
+	}
+	return out;
+}
+
+/* Around the ends that are farthest from each other. */
+static capsule_t capsule_of_capsules(const capsule_t *child, uint32_t count)
+{
+	hob_vec3 end[8];
+	capsule_t out = {child[0].from, child[0].to, 0};
+	double longest = -1;
+	for (uint32_t i = 0; i < count; i++)
+		end[2 * i] = child[i].from, end[2 * i + 1] = child[i].to;
+	for (uint32_t i = 0; i < 2 * count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (square(hob_vec3_sub(end[i], end[k])) > longest) {
+				longest = square(hob_vec3_sub(end[i], end[k]));
+				out.from = end[k], out.to = end[i];
+			}
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		double apart = sqrt(to_segment(hob_vec3_sub(end[i], out.from), hob_vec3_sub(out.to, out.from))) +
+					   child[i / 2].radius;
+		out.radius = apart > out.radius ? apart : out.radius;
+	}
+	return out;
+}
+
+static double size_of(hob_vec3 v)
+{
+	return fabs(v.x) + fabs(v.y) + fabs(v.z);
+}
+
+/* The radius grows by what is lost in single precision here and in a search. */
+static void store_capsule(const capsule_t *c, hob_surface_capsules *out, uint32_t child)
+{
+	hob_vec3 way = hob_vec3_sub(c->to, c->from);
+	const double from[3] = {c->from.x, c->from.y, c->from.z}, to[3] = {way.x, way.y, way.z};
+	for (int k = 0; k < 3; k++)
+		out->from[k][child] = (float)from[k], out->way[k][child] = (float)to[k];
+	double share = square(way) > 0 ? 1 / square(way) : 0;
+	out->share[child] = share < (double)FLT_MAX ? (float)share : 0;
+	out->radius[child] = (float)(c->radius * 1.000001 + (share < (double)FLT_MAX ? 0 : hob_vec3_length(way)) +
+								 1e-6 * (size_of(c->from) + size_of(c->to)));
+}
+
+/* capsules     [triangle_count] scratch */
+static void fill_capsules(hob_surface *s, capsule_t *capsules)
+{
+	uint32_t below = s->triangle_count;
+	for (uint32_t i = 0; i < below; i++)
+		capsules[i] = capsule_of_triangle(s->positions, s->corners + 3 * (size_t)i);
+	for (uint32_t level = 0; level < s->level_count; level++) {
+		uint32_t count = divide_up(below, 4);
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t children = below - 4 * i < 4 ? below - 4 * i : 4;
+			hob_surface_capsules *out = &s->capsules[s->level_first[level] + i];
+			for (uint32_t c = 0; c < children; c++)
+				store_capsule(&capsules[4 * (size_t)i + c], out, c);
+			capsules[i] = capsule_of_capsules(capsules + 4 * (size_t)i, children);
+		}
+		below = count;
+	}
+}
+
+/* How many triangles' boxes a point is in, as far as `most` nodes say. */
+static uint32_t boxes_around(const hob_surface *s, hob_vec3 p, uint32_t most)
+{
+	search_t q;
+	uint32_t count = 0;
+	q.surface = s, q.point = p, q.depth = 0, q.steps = 0, q.best = FLT_MIN;
+	hob_vec3_store(q.at, p);
+	for (push_children(&q, s->level_count - 1, 0); q.depth > 0 && q.steps < most;) {
+		visit_t visit = q.stack[--q.depth];
+		if (visit.level > 0)
+			push_children(&q, visit.level - 1, visit.index);
+		else
+			count++;
+	}
+	return count;
+}
+
+/* Whether boxes hold so many triangles that are not there that they are of little use. */
+static bool boxes_are_loose(const hob_surface *s)
+{
+	uint64_t sum = 0;
+	if (s->triangle_count < LOOSE_LEAST)
+		return false;
+	for (uint32_t i = 0; i < LOOSE_SAMPLES; i++) {
+		const uint32_t *corner = s->corners + 3 * (size_t)((uint64_t)s->triangle_count * i / LOOSE_SAMPLES);
+		hob_vec3 p = {0, 0, 0};
+		for (int k = 0; k < 3; k++)
+			p = hob_vec3_add(p, hob_vec3_scale(hob_vec3_load(s->positions + 3 * (size_t)corner[k]), 1.0 / 3));
+		sum += boxes_around(s, p, LOOSE_STEPS);
+	}
+	return sum > LOOSE_SAMPLES * LOOSE_BOXES;
+}
+
+static bool build_fans(hob_surface *s, hob_arena *arena)
+{
+	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
+	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
+	if (!s->fan_first || !s->fan || !s->ring)
+		return false;
+	uint32_t *next = s->fan_first + 1;
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
+		next[s->corners[i] + 1]++;
+	for (size_t v = 0; v < s->vertex_count; v++)
+		next[v + 1] += next[v];
+	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
+		uint32_t at = next[s->corners[i]]++;
+		s->fan[at] = (uint32_t)i;
+		s->ring[at] = s->corners[i % 3 == 2 ? i - 2 : i + 1];
+	}
+	return true;
+}
+
+bool hob_surface_add_capsules(hob_surface *s, hob_arena *arena, hob_error *err)
+{
+	uint32_t nodes = s->level_first[s->level_count - 1] + 1;
+	if (s->capsules)
+		return true;
+	s->capsules = HOB_NEW(arena, hob_surface_capsules, nodes);
+	hob_arena_mark mark = hob_arena_save(arena);
+	capsule_t *capsules = HOB_NEW(arena, capsule_t, s->triangle_count);
+	if (!s->capsules || !capsules)
+		return hob_fail_memory(err, arena, "the surface of a mesh");
+	fill_capsules(s, capsules);
+	hob_arena_restore(arena, mark);
+	return true;
+}
+
+bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
+{
+	assert(index_count >= 3 && index_count % 3 == 0);
+	hob_surface s = {.positions = positions,
+					 .vertex_count = vertex_count,
+					 .corners = indices,
+					 .triangle_count = index_count / 3};
+	uint32_t node_count = 0, below = s.triangle_count;
+	do {
+		below = divide_up(below, 4);
+		s.level_first[s.level_count++] = node_count;
+		node_count += below;
+	} while (below > 1);
+	s.nodes = HOB_NEW(arena, hob_surface_node, node_count);
+	if (!s.nodes || !build_fans(&s, arena))
+		return hob_fail_memory(err, arena, "the surface of a mesh");
+	fill_nodes(&s);
+	if (boxes_are_loose(&s) && !hob_surface_add_capsules(&s, arena, err))
+		return false;
+	*out = s;
+	return true;
+}
+
+/* ---- from triangle to triangle */
+
 /* The triangle on the other side of a side; HOB_NONE: none is, or it is too dear to find. */
 static uint32_t across(const hob_surface *s, uint32_t triangle, int side)
 {
 	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
 	uint32_t from = corner[side], to = corner[side == 2 ? 0 : side + 1];
+	if (hob_surface_is_crowded(s, to) && s->fan_first[from + 1] - s->fan_first[from] <= MAX_FAN) {
+		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++) {
+			uint32_t at = s->fan[f];
+			if (s->corners[at % 3 == 0 ? at + 2 : at - 1] == to)
+				return at / 3;
+		}
+		return HOB_NONE;
+	}
 	if (s->fan_first[to + 1] - s->fan_first[to] > MAX_FAN)
 		return HOB_NONE;
 	for (uint32_t f = s->fan_first[to]; f < s->fan_first[to + 1]; f++)
@@ -309,20 +485,38 @@ static void walk(search_t *q)
 	}
 }
 
-double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, double limit, uint32_t *hint)
+hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b)
+{
+	uint64_t half = LEAST_ROOM + (uint64_t)STEPS * ((uint64_t)a->triangle_count + b->triangle_count);
+	return (hob_surface_seeker){.room = 2 * half, .spare = half, .worth = HUGE_VAL};
+}
+
+/* Looks through the tree as far as there is room. */
+static void search_tree(search_t *q, hob_surface_seeker *seeker)
+{
+	uint64_t most = seeker->room > seeker->spare ? seeker->room - seeker->spare : 0;
+	q->steps = 0;
+	push_children(q, q->surface->level_count - 1, 0);
+	empty_stack(q, most > HOB_SURFACE_FEW ? most : HOB_SURFACE_FEW);
+	if (q->best > seeker->worth * seeker->worth)
+		empty_stack(q, seeker->room);
+	seeker->room -= q->steps < seeker->room ? q->steps : seeker->room;
+}
+
+double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, double limit,
+							hob_surface_seeker *seeker)
 {
 	search_t q;
-	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0;
+	uint32_t first = seeker->hint / 3;
+	q.surface = s, q.point = p, q.stop = enough * enough, q.depth = 0, q.steps = 0;
 	hob_vec3_store(q.at, p);
 	q.best = HUGE_VAL, q.nearest = 0;
-	try_triangle(&q, *hint / 3 < s->triangle_count ? *hint / 3 : 0);
+	try_triangle(&q, first < s->triangle_count ? first : 0);
 	walk(&q);
 	q.stop = limit * limit;
-	if (q.best > q.stop) {
-		push_children(&q, s->level_count - 1, 0);
-		empty_stack(&q);
-	}
-	*hint = 3 * q.nearest;
+	if (q.best > q.stop)
+		search_tree(&q, seeker);
+	seeker->hint = 3 * q.nearest;
 	return sqrt(q.best);
 }
 

@@ -68,14 +68,14 @@ static void distances_are_those_of_a_plain_search(void **state)
 		hob_error err = {0};
 		assert_true(hob_surface_build(mesh.position, mesh.vertex_count, mesh.indices, mesh.index_count,
 									  &arena, &surface, &err));
-		uint32_t hint = 0;
+		hob_surface_seeker seeker = {.room = (uint64_t)1 << 32, .worth = HUGE_VAL};
 		for (uint32_t i = 0; i < 300; i++) {
 			vec p = {{(double)shape_random_float(&seed), (double)shape_random_float(&seed),
 					  (double)shape_random_float(&seed)}};
 			hob_vec3 at = {p.x[0], p.x[1], p.x[2]};
-			double want = nearest(&mesh, p), got = hob_surface_distance(&surface, at, 0, 0, &hint);
+			double want = nearest(&mesh, p), got = hob_surface_distance(&surface, at, 0, 0, &seeker);
 			assert_true(fabs(got - want) <= 1e-6);
-			got = hob_surface_distance(&surface, at, want, 1.2 * want, &hint);
+			got = hob_surface_distance(&surface, at, want, 1.2 * want, &seeker);
 			assert_true(got >= want - 1e-9 && got <= 1.2 * want + 1e-6);
 		}
 	}
@@ -91,9 +91,9 @@ static void a_needle_is_as_near_as_it_is(void **state)
 	hob_error err = {0};
 	assert_true(hob_surface_build(positions, 3, indices, 3, &arena, &surface, &err));
 	for (int i = 1; i < 100; i++) {
-		uint32_t hint = 0;
+		hob_surface_seeker seeker = {.room = (uint64_t)1 << 32, .worth = HUGE_VAL};
 		hob_vec3 p = {10.0 * i, 1e-6, 0.25};
-		assert_true(fabs(hob_surface_distance(&surface, p, 0, 0, &hint) - 0.25) < 1e-9);
+		assert_true(fabs(hob_surface_distance(&surface, p, 0, 0, &seeker) - 0.25) < 1e-9);
 	}
 }
 
