@@ -42,7 +42,7 @@ typedef struct task {
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
 {
 	hob_keyer keyer;
-	hob_keyer_init(&keyer, "hob thumbnail 2");
+	hob_keyer_init(&keyer, "hob thumbnail 3");
 	hob_key_u64(&keyer, "size", input->size);
 	hob_key_digest(&keyer, "meshes", &input->meshes);
 	hob_key_digest(&keyer, "materials", &input->materials);

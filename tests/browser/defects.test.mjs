@@ -1,6 +1,6 @@
 /* Defects that people met in the dashboard and no other test is about; README.md has the whole list. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { text } from '../../web/app/text.js';
@@ -214,23 +214,38 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await context.close();
 	});
 
+	/* The colours of all pixels of a picture that are not those of the ground, a pixel a row. */
+	const coloursOf = (url) => page.evaluate(async (address) => {
+		const image = new Image();
+		image.src = address;
+		await image.decode();
+		const context = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height }).getContext('2d');
+		context.drawImage(image, 0, 0);
+		const { data } = context.getImageData(0, 0, image.width, image.height);
+		const found = [];
+		for (let at = 0; at < data.length; at += 4)
+			if (data[at + 3] === 255 && [0, 1, 2].some((k) => Math.abs(data[at + k] - data[k]) >= 3)) found.push([...data.subarray(at, at + 3)]);
+		return found;
+	}, url);
+	const mean = async (url) => {
+		const colours = await coloursOf(url);
+		return [0, 1, 2].map((k) => colours.reduce((sum, colour) => sum + colour[k], 0) / colours.length);
+	};
+
+	test('the sides of a white box are told apart in the view', async () => {
+		studio.save('white.obj', 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n'
+			+ 'f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 4 8 7 3\nf 1 5 8 4\nf 2 3 7 6\n');
+		await studio.sync();
+		await go('/ui/asset/art/white.obj');
+		await shown('white.obj');
+		const reds = (await coloursOf(await viewer((v) => v.capture('cooked', 256)))).map(([red]) => red).sort((p, q) => p - q);
+		const [dark, light] = [0.1, 0.9].map((share) => reds[Math.floor(reds.length * share)]);
+		assert.ok(light - dark > 25, `${dark} to ${light}`);
+		rmSync(join(studio.art, 'white.obj'));
+		await studio.sync();
+	});
+
 	test('the small picture of an asset has the colours of its view', { skip: !existsSync(join(dirname(hob), 'hob-thumbnail')) }, async () => {
-		/* Of all pixels that are not those of the ground. */
-		const mean = (url) => page.evaluate(async (address) => {
-			const image = new Image();
-			image.src = address;
-			await image.decode();
-			const context = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height }).getContext('2d');
-			context.drawImage(image, 0, 0);
-			const { data } = context.getImageData(0, 0, image.width, image.height);
-			const sum = [0, 0, 0, 0];
-			for (let at = 0; at < data.length; at += 4) {
-				if (data[at + 3] < 255 || [0, 1, 2].every((k) => Math.abs(data[at + k] - data[k]) < 3)) continue;
-				for (const k of [0, 1, 2]) sum[k] += data[at + k];
-				sum[3]++;
-			}
-			return sum.slice(0, 3).map((all) => all / sum[3]);
-		}, url);
 		for (const name of ['box.glb', 'chest/chest.obj']) {
 			await go(`/ui/asset/art/${name}`);
 			await shown(name);

@@ -70,6 +70,7 @@ function giveSurface(surface) {
 }
 
 const fov = 35;
+const ROOM = 0.5; /* of three's room: in all of it, white surfaces look alike from every side */
 const RETIRED_MOST = 48; /* programs */
 const SETTLES = 500; /* ms */
 const FINE = 2;
@@ -107,6 +108,7 @@ export class Stage {
 		this.scene = new THREE.Scene();
 		this.scene.background = new THREE.Color(0x30343a);
 		this.scene.environment = environment;
+		this.scene.environmentIntensity = ROOM;
 		renderer.toneMappingExposure = 1;
 		this.sun = new THREE.DirectionalLight(0xffffff, 1.5);
 		this.sun.position.set(1, 2, 1.5);
@@ -310,6 +312,7 @@ export class Stage {
 	setLight(surroundings, exposure) {
 		const around = this.own?.texture ?? this.surface.environment;
 		this.scene.environment = surroundings === 'room' ? around : null;
+		this.scene.environmentIntensity = this.own ? 1 : ROOM;
 		this.sun.intensity = { room: this.own ? 0 : 1.5, sun: 3.5, flat: 0 }[surroundings];
 		this.even.intensity = { room: 0, sun: 0.15, flat: 3 }[surroundings];
 		this.renderer.toneMappingExposure = exposure;

@@ -66,8 +66,10 @@ bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *
 	return true;
 }
 
-/* What comes from a direction in that room: nine coefficients of spherical harmonics, summed over 100,000 rays. */
-static const float room[9] = {3.748f, 1.721f, 1.591f, 0.263f, 0.201f, 1.044f, 1.200f, -0.339f, -0.627f};
+/* Half of what comes from a direction in that room, as in web/viewer/stage.js: nine coefficients of spherical harmonics, summed over
+ * 100,000 rays. */
+static const float room[9] = {1.8740f, 0.8605f, 0.7955f,  0.1315f, 0.1005f,
+							  0.5220f, 0.6000f, -0.1695f, -0.3135f};
 
 static void direction_of(int face, float s, float t, float d[3])
 {
