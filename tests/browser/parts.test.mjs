@@ -20,6 +20,8 @@ const square = (name, texels) => ({
 const sky = (...color) => Buffer.concat([Buffer.from('#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 16 +X 32\n'),
 	...Array.from({ length: 16 * 32 }, (_, i) => Buffer.from([...color.map((c) => c * (i < 256 ? 200 : 120)), 128]))]);
 /* A hilly square of side * side cells. */
+const SIDE = 200; /* squares along a side of hills.obj: its cooked file has more than a megabyte */
+
 function hills(side) {
 	const lines = [];
 	for (let y = 0; y <= side; y++) for (let x = 0; x <= side; x++)
@@ -31,7 +33,7 @@ function hills(side) {
 	return `${lines.join('\n')}\n`;
 }
 const files = {
-	'cube.glb': model('AnimatedMorphCube.glb'), 'hills/hills.obj': hills(160), 'hills/cook.json': '{"lods": {"max": 3}}',
+	'cube.glb': model('AnimatedMorphCube.glb'), 'hills/hills.obj': hills(SIDE), 'hills/cook.json': '{"lods": {"max": 3}}',
 	...square('coarse', 64), ...square('fine', 4096), 'tile.png': run('sys.stdout.buffer.write(hobtest.png(90, 90, 90, 16))'),
 	'robot.gltf': run('sys.stdout.write(robot.text(robot.model()))'), 'box.glb': model('BoxVertexColors.glb'), 'spot.obj': model('spot.obj'),
 	'color.png': run('sys.stdout.buffer.write(hobtest.png(200, 40, 40))'),
@@ -234,8 +236,8 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await page.getByText(/Loading the cooked model… [\d.]+\s[KM]B of [\d.]+\sMB/).waitFor();
 		await session.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
 		await shown('hills/hills.obj');
-		assert.ok(triangles > 0 && triangles <= 2 * 160 * 160 / 4, `${triangles} of ${2 * 160 * 160} triangles were seen first`);
-		assert.deepEqual(await viewer((v) => [v.coarse, v.levels[0].triangles, v.stage.models.children.length]), [null, 2 * 160 * 160, 1]);
+		assert.ok(triangles > 0 && triangles <= 2 * SIDE * SIDE / 4, `${triangles} of ${2 * SIDE * SIDE} triangles were seen first`);
+		assert.deepEqual(await viewer((v) => [v.coarse, v.levels[0].triangles, v.stage.models.children.length]), [null, 2 * SIDE * SIDE, 1]);
 		await session.detach();
 		await go('robot.gltf');
 		await viewer((v) => v.setLook('colors'));
