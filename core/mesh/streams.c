@@ -105,6 +105,14 @@ static bool scale_uvs(hob_baked_mesh *b)
 	return true;
 }
 
+static bool is_unit_square(const float *uv, size_t count)
+{
+	for (size_t i = 0; i < 2 * count; i++)
+		if (!(uv[i] >= 0 && uv[i] <= 1))
+			return false;
+	return true;
+}
+
 static uint16_t color_format(const float *color, size_t count, bool quantized)
 {
 	bool exact8 = true, exact16 = true, inside = true;
@@ -167,7 +175,9 @@ static void choose(hob_baked_mesh *b, bool quantized)
 		if (m->uv[s] && s == 0 && quantized && scale_uvs(b))
 			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_SCALED, R16G16_UNORM);
 		else if (m->uv[s])
-			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_PLAIN, R32G32_SFLOAT);
+			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_PLAIN,
+				s > 0 && quantized && is_unit_square(m->uv[s], m->vertex_count) ? R16G16_UNORM
+																				: R32G32_SFLOAT);
 	}
 	for (uint32_t s = 0; s < HOB_COLOR_SETS; s++)
 		if (m->color[s])
@@ -235,9 +245,9 @@ static void put_scaled(uint8_t *at, const float *values, uint32_t count, const f
 	}
 }
 
-static void put_unorm(uint8_t *at, const float *values, uint16_t format)
+static void put_unorm(uint8_t *at, const float *values, uint32_t count, uint16_t format)
 {
-	for (uint32_t k = 0; k < 4; k++) {
+	for (uint32_t k = 0; k < count; k++) {
 		if (format == R8G8B8A8_UNORM)
 			at[k] = (uint8_t)hob_quantize_unorm((double)values[k], 255);
 		else
@@ -298,6 +308,8 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 	case HOB_SEMANTIC_UV:
 		if (a->encoding == HOB_ENCODING_SCALED)
 			put_scaled(at, m->uv[a->set] + 2 * v, 2, b->uv_offset, b->uv_scale, 1);
+		else if (a->format == R16G16_UNORM)
+			put_unorm(at, m->uv[a->set] + 2 * v, 2, a->format);
 		else
 			put_floats(at, m->uv[a->set] + 2 * v, 2);
 		break;
@@ -305,7 +317,7 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 		if (a->format == R32G32B32A32_SFLOAT)
 			put_floats(at, m->color[a->set] + 4 * v, 4);
 		else
-			put_unorm(at, m->color[a->set] + 4 * v, a->format);
+			put_unorm(at, m->color[a->set] + 4 * v, 4, a->format);
 		break;
 	case HOB_SEMANTIC_JOINTS:
 		put_joints(at, m->joints + v * m->influence_count + 4 * a->set, a->format);

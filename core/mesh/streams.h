@@ -11,7 +11,7 @@
  *             z is 0, w is +1 or -1; 0.64 degrees.
  * uv set 0    float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, scaled; half of uv_scale / 65535 an axis; float where
  *             it spans more than 16 (1/2 texel of 4096 at most).
- * uv set 1-7  R32G32_SFLOAT.
+ * uv set 1-7  float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, 1/131070, where all of it is in [0, 1], as lightmaps are.
  * colour      R8G8B8A8_UNORM or R16G16B16A16_UNORM when that is exact, else R32G32B32A32_SFLOAT. Quantized:
  *             R8G8B8A8_UNORM, 1/510; float when a value is outside [0, 1].
  * joints      R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255.

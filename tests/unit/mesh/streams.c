@@ -75,6 +75,7 @@ static hob_mesh rich_mesh(uint32_t influences, uint16_t joint_offset)
 	uint32_t n = m.vertex_count;
 	m.tangent = shape_alloc(&arena, n, 16);
 	m.uv[1] = shape_alloc(&arena, n, 8);
+	m.uv[2] = shape_alloc(&arena, n, 8);
 	for (int s = 0; s < 3; s++)
 		m.color[s] = shape_alloc(&arena, n, 16);
 	m.influence_count = influences;
@@ -87,6 +88,7 @@ static hob_mesh rich_mesh(uint32_t influences, uint16_t joint_offset)
 							  m.tangent + 4 * v);
 		m.tangent[4 * v + 3] = v % 3 ? 1.0f : -1.0f;
 		m.uv[1][2 * v] = 40 * shape_random_float(&seed);
+		m.uv[2][2 * v] = (float)(v % 97) / 96;
 		for (uint32_t k = 0; k < 4; k++) {
 			m.color[0][4 * v + k] = (float)(shape_random(&seed) % 256) / 255.0f;
 			m.color[1][4 * v + k] = (float)(shape_random(&seed) % 65536) / 65535.0f;
@@ -204,6 +206,9 @@ static void quantized_streams_stay_within_the_stated_errors(void **state)
 							(double)b.uv_scale[k] / 65535 * 0.5000001);
 			read_attribute(&b, HOB_SEMANTIC_UV, 1, v, x);
 			assert_true(x[0] == (double)b.mesh.uv[1][2 * v]);
+			read_attribute(&b, HOB_SEMANTIC_UV, 2, v, x);
+			assert_int_equal(find(&b, HOB_SEMANTIC_UV, 2)->format, 77);
+			assert_true(fabs(x[0] - (double)b.mesh.uv[2][2 * v]) <= 1.0 / 131070 + 1e-9 && x[1] == 0);
 			for (uint32_t s = 0; s < 3; s++) {
 				read_attribute(&b, HOB_SEMANTIC_COLOR, s, v, x);
 				for (uint32_t k = 0; k < 4; k++)
