@@ -242,9 +242,14 @@ class Damage(Scenario):
     def spoil_table(self, *tables):
         """Wrong bytes in the first page of each table, which SQLite notices when it reads it; the daemon reads it again because
         somebody else has written to the file since."""
-        path = self.cache / "index.db"
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
-            base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        path, log = self.cache / "index.db", self.cache / "index.db-wal"
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=DEADLINE)) as base:
+            while True:  # a page that the daemon writes in between would be read instead
+                base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                base.execute("BEGIN IMMEDIATE")
+                if not log.exists() or not log.stat().st_size:
+                    break
+                base.execute("ROLLBACK")
             pages = [base.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0] for table in tables]
             size = base.execute("PRAGMA page_size").fetchone()[0]
             with open(path, "r+b") as file:
@@ -252,6 +257,7 @@ class Damage(Scenario):
                     file.seek((page - 1) * size)
                     file.write(b"\xdb" * size)
             base.execute("UPDATE meta SET value = value")
+            base.execute("COMMIT")
 
     def test_database_found_damaged_while_the_rows_are_loaded(self):
         self.models()
