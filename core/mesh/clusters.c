@@ -275,7 +275,7 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
 							 part->index_count, false, &b->measuring, &full, b->err) ||
 		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, NULL, &b->measuring,
-							   distance, b->err))
+							   distance, NULL, b->err))
 		return false;
 	if (*distance > (double)FLT_MAX)
 		a->count = 0;

@@ -52,6 +52,11 @@ typedef struct sliced {
 	sweep_t slices[SLICES];
 } sliced_t;
 
+static float round_up(double x)
+{
+	return (float)(x * (1 + 1.0 / (1 << 22)));
+}
+
 static hob_vec3 point_of(const float *positions, const uint32_t corner[3], double v, double w)
 {
 	hob_vec3 p = hob_vec3_scale(hob_vec3_load(positions + 3 * (size_t)corner[0]), 1 - v - w);
@@ -256,14 +261,14 @@ static void look_along(sweep_t *s, const sliver_t *sliver, double along, double 
 	look_along(s, sliver, along + reach / 2, reach / 2, depth - 1, least);
 }
 
-/* Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
-static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
-							   uint32_t least)
+/* Returns how far the centre is, HUGE_VAL where that was not asked. Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
+static double look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
+								 uint32_t least)
 {
 	double longest, area = triangle_area(s->positions, corner, &longest);
 	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one that holds it. */
 	if (s->corners_are_near && longest * 0.5774 <= peak_share * s->farthest)
-		return;
+		return HUGE_VAL;
 	uint32_t depth = depth_of(area, longest, spacing), always = depth_of(area, longest, typical);
 	always = always > least ? always : least;
 	depth = depth > always ? depth : always;
@@ -277,6 +282,7 @@ static void look_from_triangle(sweep_t *s, const uint32_t corner[3], double spac
 	} else {
 		look_within(s, corner, (patch_t){1.0 / 3, 1.0 / 3, 1, radius}, depth > 0 ? depth : 1, always, centre);
 	}
+	return centre;
 }
 
 static double area_of(const hob_surface *surface)
@@ -311,6 +317,7 @@ typedef struct level_look {
 	const hob_surface *level;
 	double spacing, typical;
 	uint32_t least;
+	float *met; /* by triangle; NULL: not wanted */
 } level_look_t;
 
 static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t)
@@ -318,7 +325,9 @@ static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t
 	const level_look_t *l = context;
 	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
 	begin_at_corners(s, corner);
-	look_from_triangle(s, corner, l->spacing, l->typical, l->least);
+	double centre = look_from_triangle(s, corner, l->spacing, l->typical, l->least);
+	if (l->met)
+		l->met[t] = round_up(centre);
 }
 
 static void look_from_other_level_triangles(sweep_t *s, const void *context, uint32_t t)
@@ -327,14 +336,15 @@ static void look_from_other_level_triangles(sweep_t *s, const void *context, uin
 		look_from_level_triangle(s, context, t);
 }
 
-static void look_from_level(sweep_t *s, const hob_surface *level, double spacing,
+static void look_from_level(sweep_t *s, const hob_surface *level, double spacing, float *met,
 							const hob_parallel *parallel)
 {
 	uint32_t count = level->triangle_count;
 	level_look_t from = {level, spacing, sqrt(2 * area_of(level) / count),
 						 count < FEW	? 2
 						 : count < MANY ? 1
-										: 0};
+										: 0,
+						 met};
 	for (uint32_t t = 0; t < count; t += STRIDE)
 		look_from_level_triangle(s, &from, t);
 	look_at_all(s, look_from_other_level_triangles, &from, count, parallel);
@@ -373,6 +383,7 @@ static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level
 typedef struct lost_look {
 	const hob_lod_full *full;
 	const uint8_t *before; /* by place: whether the level before has it; NULL: all have */
+	float *met;			   /* by place; NULL: not wanted */
 	uint32_t old;		   /* stride */
 } lost_look_t;
 
@@ -383,7 +394,9 @@ static void look_from_lost_vertex(sweep_t *s, const void *context, uint32_t v)
 		return;
 	const uint32_t alone[3] = {v, v, v};
 	begin_beside(s, &l->full->surface, v);
-	look(s, alone, 0, 0, peak_share * s->farthest);
+	double distance = look(s, alone, 0, 0, peak_share * s->farthest);
+	if (l->met)
+		l->met[v] = round_up(distance);
 }
 
 static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint32_t v)
@@ -393,10 +406,10 @@ static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint3
 		look_from_lost_vertex(s, context, v);
 }
 
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before,
+static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before, float *met,
 									const hob_parallel *parallel)
 {
-	lost_look_t lost = {full, before, before ? stride_of_old(full, s->to) : 1};
+	lost_look_t lost = {full, before, met, before ? stride_of_old(full, s->to) : 1};
 	for (uint32_t v = 0; v < full->seen_count; v += STRIDE)
 		look_from_lost_vertex(s, &lost, v);
 	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
@@ -514,15 +527,16 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known,
+static double measure(const hob_lod_full *full, const hob_lod_met *met, const uint8_t *before, double known,
 					  const hob_parallel *parallel)
 {
+	const hob_surface *level = &met->level;
 	sweep_t from_full = {.positions = full->positions,
 						 .to = level,
 						 .has_slivers = full->surface.capsules,
 						 .farthest = known > full->least ? known : full->least,
 						 .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_lost_vertices(&from_full, full, before, parallel);
+	look_from_lost_vertices(&from_full, full, before, met->vertices, parallel);
 	look_around_lost_vertices(&from_full, &full->surface);
 	look_at_all(&from_full, look_from_wide, full, full->wide_count, parallel);
 	climb_all(&from_full);
@@ -532,7 +546,7 @@ static double measure(const hob_lod_full *full, const hob_surface *level, const 
 						  .has_slivers = full->surface.capsules,
 						  .farthest = from_full.farthest,
 						  .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_level(&from_level, level, full->spacing, parallel);
+	look_from_level(&from_level, level, full->spacing, met->triangles, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
 }
@@ -561,24 +575,42 @@ static uint8_t *mark_places(const hob_lod_full *full, const uint32_t *indices, u
 	return marks;
 }
 
+static bool prepare_met(const hob_lod_full *full, hob_lod_met *met, hob_arena *arena, hob_error *err)
+{
+	met->vertices = HOB_NEW(arena, float, full->seen_count);
+	met->triangles = HOB_NEW(arena, float, met->level.triangle_count);
+	if (!met->vertices || !met->triangles)
+		return hob_fail_memory(err, arena, "the error of a level of detail");
+	for (uint32_t v = 0; v < full->seen_count; v++)
+		met->vertices[v] = HUGE_VALF;
+	return true;
+}
+
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   const uint32_t *before, uint32_t before_count, double known,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_error *err)
+						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_lod_met *met,
+						   hob_error *err)
 {
+	if (met)
+		*met = (hob_lod_met){0};
 	if (full->surface.triangle_count == 0) {
 		*distance = known;
 		return true;
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	hob_surface level;
+	hob_lod_met here = {0};
 	uint8_t *marks = before ? mark_places(full, before, before_count, arena) : NULL;
 	if (before && !marks)
 		return hob_fail_memory(err, arena, "the error of a level of detail");
-	bool ok = build_level(full, indices, index_count, arena, &level, err);
-	if (ok)
-		*distance = level.triangle_count > 0 ? measure(full, &level, marks, known, parallel) : HUGE_VAL;
-	hob_arena_restore(arena, mark);
-	return ok;
+	if (!build_level(full, indices, index_count, arena, &here.level, err) ||
+		(met && !prepare_met(full, &here, arena, err)))
+		return false;
+	*distance = here.level.triangle_count > 0 ? measure(full, &here, marks, known, parallel) : HUGE_VAL;
+	if (met)
+		*met = here;
+	else
+		hob_arena_restore(arena, mark);
+	return true;
 }
 
 /* What was found so far: places and how many, the list ending at `room`. */
@@ -601,7 +633,7 @@ static void add_place(found_t *found, uint32_t place)
 /* By place and by triangle of the level: far from the other surface. Each number is looked at by one slice alone. */
 typedef struct far_look {
 	const hob_lod_full *full;
-	const hob_surface *level;
+	const hob_lod_met *met;
 	double limit;
 	uint8_t *far; /* [full->seen_count] */
 	uint32_t *
@@ -611,53 +643,56 @@ typedef struct far_look {
 static void look_whether_far(sweep_t *s, const void *context, uint32_t v)
 {
 	const far_look_t *l = context;
-	if (hob_surface_has(l->level, v))
+	if ((double)l->met->vertices[v] <= l->limit || hob_surface_has(&l->met->level, v))
 		return;
 	begin_beside(s, &l->full->surface, v);
 	hob_vec3 p = hob_vec3_load(l->full->positions + 3 * (size_t)v);
-	l->far[v] = hob_surface_distance(l->level, p, l->limit, l->limit, &s->seeker) > l->limit;
+	l->far[v] = hob_surface_distance(&l->met->level, p, l->limit, l->limit, &s->seeker) > l->limit;
 }
 
 static void look_whether_level_is_far(sweep_t *s, const void *context, uint32_t t)
 {
 	const far_look_t *l = context;
-	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
+	const uint32_t *corner = l->met->level.corners + 3 * (size_t)t;
+	l->blame[t] = HOB_NONE;
+	if ((double)l->met->triangles[t] <= l->limit)
+		return;
 	begin_at_corners(s, corner);
-	hob_vec3 p = point_of(l->level->positions, corner, 1.0 / 3, 1.0 / 3);
+	hob_vec3 p = point_of(l->met->level.positions, corner, 1.0 / 3, 1.0 / 3);
 	bool far = hob_surface_distance(&l->full->surface, p, l->limit, l->limit, &s->seeker) > l->limit;
-	l->blame[t] = far ? s->seeker.hint : HOB_NONE;
+	if (far)
+		l->blame[t] = s->seeker.hint;
 }
 
 static void find_lost(const far_look_t *l, const hob_parallel *parallel, found_t *found)
 {
 	const hob_lod_full *full = l->full;
-	hob_surface_seeker seeker = hob_surface_seek(&full->surface, l->level);
-	sweep_t there = {.to = l->level, .seeker = seeker}, back = {.to = &full->surface, .seeker = seeker};
+	const hob_surface *level = &l->met->level;
+	hob_surface_seeker seeker = hob_surface_seek(&full->surface, level);
+	sweep_t there = {.to = level, .seeker = seeker}, back = {.to = &full->surface, .seeker = seeker};
 	look_at_all(&there, look_whether_far, l, full->seen_count, parallel);
-	look_at_all(&back, look_whether_level_is_far, l, l->level->triangle_count, parallel);
+	look_at_all(&back, look_whether_level_is_far, l, level->triangle_count, parallel);
 	for (uint32_t v = 0; v < full->seen_count; v++)
 		if (l->far[v])
 			add_place(found, v);
-	for (uint32_t t = 0; t < l->level->triangle_count; t++)
+	for (uint32_t t = 0; t < level->triangle_count; t++)
 		for (uint32_t k = 0; l->blame[t] != HOB_NONE && k < 3; k++)
 			add_place(found, full->surface.corners[l->blame[t] + k]);
 }
 
-bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
-						uint32_t *places, uint32_t room, uint32_t *count, const hob_parallel *parallel,
-						hob_arena *arena, hob_error *err)
+bool hob_lod_error_lost(const hob_lod_full *full, const hob_lod_met *met, double limit, uint32_t *places,
+						uint32_t room, uint32_t *count, const hob_parallel *parallel, hob_arena *arena,
+						hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
 	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->vertex, places, room, 0};
-	far_look_t l = {full, NULL, limit, HOB_NEW(arena, uint8_t, full->seen_count),
-					HOB_NEW(arena, uint32_t, index_count / 3)};
-	hob_surface level;
-	bool ok = found.taken && l.far && l.blame ? build_level(full, indices, index_count, arena, &level, err)
-											  : hob_fail_memory(err, arena, "the error of a level of detail");
-	l.level = &level;
-	if (ok && level.triangle_count > 0)
+	far_look_t l = {full, met, limit, HOB_NEW(arena, uint8_t, full->seen_count),
+					HOB_NEW(arena, uint32_t, met->level.triangle_count)};
+	if (!found.taken || !l.far || !l.blame)
+		return hob_fail_memory(err, arena, "the error of a level of detail");
+	if (met->level.triangle_count > 0)
 		find_lost(&l, parallel, &found);
 	*count = found.count;
 	hob_arena_restore(arena, mark);
-	return ok;
+	return true;
 }

@@ -25,6 +25,13 @@ typedef struct hob_lod_full {
 	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
 
+/* What measuring a level met. */
+typedef struct hob_lod_met {
+	hob_surface level;
+	float *vertices;  /* [seen_count] by place: that vertex is no farther off; HUGE_VAL: it was not asked */
+	float *triangles; /* [level.triangle_count] the same of their centres */
+} hob_lod_met;
+
 /* Prepares the full mesh.
  *
  * positions    [vertex_count][3] finite
@@ -54,24 +61,26 @@ uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, con
  * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is to be stated anyway.
  *              Points nearer than that are not measured any closer, so it saves time.
  * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there are
- * arena        restored before returning
+ * arena        restored before returning, unless `met` is wanted
  * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen and nothing of the
  *              level. What is stated is HOB_LOD_ERROR_MARGIN times that.
+ * met          out: for hob_lod_error_lost; in `arena`; NULL: not wanted
  * Errors       MEMORY.
  * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   const uint32_t *before, uint32_t before_count, double known,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance,
+						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_lod_met *met,
 						   hob_error *err) HOB_MUST_CHECK;
 
 /* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
  *
+ * met          from measuring the level
  * limit        only what is farther from the level than that
  * places       [room] out: the first vertices at those places of the full mesh; those around the farthest points of the level, too
  * count        out: how many; room + 1 when there are more
  * Errors       MEMORY. */
-bool hob_lod_error_lost(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count, double limit,
-						uint32_t *places, uint32_t room, uint32_t *count, const hob_parallel *parallel,
-						hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+bool hob_lod_error_lost(const hob_lod_full *full, const hob_lod_met *met, double limit, uint32_t *places,
+						uint32_t room, uint32_t *count, const hob_parallel *parallel, hob_arena *arena,
+						hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -53,7 +53,10 @@ typedef struct chain {
 /* What one simplification gave. */
 typedef struct attempt {
 	uint32_t *indices, index_count;
-	double error; /* absolute, of this step alone */
+	double error;					  /* absolute, of this step alone */
+	uint32_t part_count;			  /* 0: in one piece */
+	uint32_t part_indices[MAX_PARTS]; /* what each part has become */
+	double part_errors[MAX_PARTS];
 } attempt_t;
 
 static uint32_t target_triangles(uint32_t triangles, float ratio)
@@ -122,6 +125,8 @@ typedef struct parts {
 	const uint32_t *indices;
 	uint32_t index_count, target, count;
 	uint8_t *shared; /* [vertex_count] by first vertex at a place: 1 + the part that has it, or SHARED */
+	const attempt_t *before; /* the same step, taken when less was held; NULL: none */
+	bool as_before[MAX_PARTS];
 	attempt_t attempts[MAX_PARTS];
 	bool failed[MAX_PARTS];
 	hob_error errors[MAX_PARTS];
@@ -137,6 +142,8 @@ static void run_part(void *context, uint32_t index, uint32_t thread)
 	parts_t *p = context;
 	hob_arena arena;
 	(void)thread;
+	if (p->as_before[index])
+		return;
 	uint32_t begin = first_of_part(p, index), count = first_of_part(p, index + 1) - begin;
 	hob_arena_init(&arena, p->chain->arena->limit);
 	p->failed[index] = !simplify_part(p->chain, p->indices + begin, count,
@@ -154,8 +161,26 @@ static void find_shared(parts_t *p)
 		}
 }
 
+/* A part that no newly held place is in becomes what it became before. */
+static void find_unchanged(parts_t *p, const uint32_t *places, uint32_t count)
+{
+	uint32_t from = 0;
+	for (uint32_t part = 0; part < p->count; part++)
+		p->as_before[part] = true;
+	for (uint32_t i = 0; i < count; i++)
+		if (p->shared[places[i]] > 0 && p->shared[places[i]] != SHARED)
+			p->as_before[p->shared[places[i]] - 1] = false;
+	for (uint32_t part = 0; part < p->count; from += p->before->part_indices[part++]) {
+		attempt_t *attempt = &p->attempts[part];
+		attempt->index_count = p->before->part_indices[part], attempt->error = p->before->part_errors[part];
+		if (p->as_before[part])
+			memcpy(attempt->indices, p->before->indices + from, attempt->index_count * sizeof(uint32_t));
+	}
+}
+
 /* Places where parts meet stay, for this step: the next one is cut elsewhere. */
-static bool simplify_parts(const chain_t *c, parts_t *p, attempt_t *out)
+static bool simplify_parts(const chain_t *c, parts_t *p, const uint32_t *places, uint32_t place_count,
+						   attempt_t *out)
 {
 	p->shared = HOB_NEW(c->arena, uint8_t, c->mesh->vertex_count);
 	if (!p->shared)
@@ -163,8 +188,11 @@ static bool simplify_parts(const chain_t *c, parts_t *p, attempt_t *out)
 	find_shared(p);
 	for (uint32_t part = 0; part < p->count; part++)
 		p->attempts[part].indices = out->indices + first_of_part(p, part);
+	if (p->before && p->before->part_count == p->count)
+		find_unchanged(p, places, place_count);
 	hob_parallel_for(c->options->parallel, p->count, run_part, p);
 	out->index_count = 0;
+	out->part_count = p->count;
 	for (uint32_t part = 0; part < p->count; part++) {
 		const attempt_t *attempt = &p->attempts[part];
 		if (p->failed[part]) {
@@ -172,29 +200,39 @@ static bool simplify_parts(const chain_t *c, parts_t *p, attempt_t *out)
 			return false;
 		}
 		memmove(out->indices + out->index_count, attempt->indices, attempt->index_count * sizeof(uint32_t));
+		out->part_indices[part] = attempt->index_count, out->part_errors[part] = attempt->error;
 		out->index_count += attempt->index_count;
 		out->error = attempt->error > out->error ? attempt->error : out->error;
 	}
 	return true;
 }
 
-/* Simplifies as far as target and error allow; maybe not at all. */
-static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
-					 attempt_t *out)
+/* Simplifies as far as target and error allow; maybe not at all.
+ * before   the same step, taken before the `place_count` places were held; NULL: none */
+static bool simplify_again(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
+						   const attempt_t *before, const uint32_t *places, uint32_t place_count,
+						   attempt_t *out)
 {
 	assert(target <= index_count / 3);
 	attempt_t attempt = {.indices = HOB_NEW(c->arena, uint32_t, index_count)};
 	if (!attempt.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
-	parts_t parts = {.chain = c, .indices = indices, .index_count = index_count, .target = target};
+	parts_t parts = {
+		.chain = c, .indices = indices, .index_count = index_count, .target = target, .before = before};
 	parts.count = index_count / 3 / PART < MAX_PARTS ? index_count / 3 / PART : MAX_PARTS;
 	hob_arena_mark mark = hob_arena_save(c->arena);
 	bool ok = parts.count < 2
 				  ? simplify_part(c, indices, index_count, target, NULL, c->arena, &attempt, c->err)
-				  : simplify_parts(c, &parts, &attempt);
+				  : simplify_parts(c, &parts, places, place_count, &attempt);
 	hob_arena_restore(c->arena, mark);
 	*out = attempt;
 	return ok;
+}
+
+static bool simplify(const chain_t *c, const uint32_t *indices, uint32_t index_count, uint32_t target,
+					 attempt_t *out)
+{
+	return simplify_again(c, indices, index_count, target, NULL, NULL, 0, out);
 }
 
 static bool misses(const attempt_t *attempt, uint32_t target)
@@ -245,7 +283,8 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	return true;
 }
 
-static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
+/* met      as in lod_error.h */
+static bool measure(chain_t *c, const attempt_t *attempt, double *distance, hob_lod_met *met)
 {
 	if (!c->prepared &&
 		!hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices, c->index_count,
@@ -261,23 +300,29 @@ static bool measure(chain_t *c, const attempt_t *attempt, double *distance)
 	double known = estimate_share * (c->estimate + attempt->error);
 	return hob_lod_error_measure(&c->full, attempt->indices, attempt->index_count, c->indices, c->index_count,
 								 known > c->distance ? known : c->distance, c->options->parallel, c->arena,
-								 distance, c->err);
+								 distance, met, c->err);
 }
 
-/* Where a step is far worse than the simplifier thinks, and few places are to blame, simplifies again without losing those. */
-static bool keep_limbs(chain_t *c, uint32_t target, attempt_t *best, double *distance)
+/* Measures a step. Where it is far worse than the simplifier thinks, and few places are to blame, simplifies again without losing
+ * those. */
+static bool measure_step(chain_t *c, uint32_t target, attempt_t *best, double *distance)
 {
+	uint32_t room = c->index_count / 3 / 50, count = 0;
+	uint32_t *places = HOB_NEW(c->arena, uint32_t, room);
+	if (!places)
+		return hob_fail_memory(c->err, c->arena, "a level of detail");
+	hob_arena_mark mark = hob_arena_save(c->arena);
+	hob_lod_met met;
+	if (!measure(c, best, distance, &met))
+		return false;
 	double expected = c->estimate + best->error,
 		   limit = limb_share * *distance > c->distance ? limb_share * *distance : c->distance;
 	if (c->united || *distance < 4 * expected || *distance < 1.5 * c->distance)
 		return true;
-	uint32_t room = c->index_count / 3 / 50, count;
-	uint32_t *places = HOB_NEW(c->arena, uint32_t, room);
-	if (!places)
-		return hob_fail_memory(c->err, c->arena, "a level of detail");
-	if (!hob_lod_error_lost(&c->full, best->indices, best->index_count, limit, places, room, &count,
-							c->options->parallel, c->arena, c->err))
+	if (!hob_lod_error_lost(&c->full, &met, limit, places, room, &count, c->options->parallel, c->arena,
+							c->err))
 		return false;
+	hob_arena_restore(c->arena, mark);
 	if (count == 0 || count > room)
 		return true;
 	uint32_t held = 0;
@@ -289,7 +334,8 @@ static bool keep_limbs(chain_t *c, uint32_t target, attempt_t *best, double *dis
 	c->held_count += held;
 	attempt_t again;
 	double nearer;
-	if (!simplify(c, c->indices, c->index_count, target, &again) || !measure(c, &again, &nearer))
+	if (!simplify_again(c, c->indices, c->index_count, target, best, places, held, &again) ||
+		!measure(c, &again, &nearer, NULL))
 		return false;
 	if (!misses(&again, target) && nearer < 0.7 * *distance) {
 		*best = again;
@@ -320,7 +366,7 @@ static bool step(chain_t *c, hob_lod_end *end)
 	if (hob_lod_pieces_destroyed(&c->pieces, c->mesh->position, best.indices, best.index_count))
 		return true;
 	double distance;
-	if (!measure(c, &best, &distance) || !keep_limbs(c, target, &best, &distance))
+	if (!measure_step(c, target, &best, &distance))
 		return false;
 	*end = HOB_LOD_END_ERROR;
 	if (stated(distance) > c->limit)
