@@ -10,7 +10,8 @@
 
 /* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without normals. */
 typedef struct hob_mesh_options {
-	bool preview; /* soonest: FIFO triangle order, no further levels */
+	bool
+		preview; /* soonest: no further levels; triangles keep the source's order, unless they are to be encoded */
 	uint32_t
 		lod_max; /* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
 	float lod_ratio; /* triangles of a level over those of the one before; 0 = 0.5 */

@@ -460,6 +460,15 @@ static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 	return true;
 }
 
+static bool find_places(chain_t *c)
+{
+	if (!c->options->places_differ)
+		return hob_weld_places(c->mesh->position, c->mesh->vertex_count, c->arena, c->first);
+	for (uint32_t v = 0; v < c->mesh->vertex_count; v++)
+		c->first[v] = v;
+	return true;
+}
+
 static bool begin(chain_t *c, const hob_lod_level *level)
 {
 	const hob_mesh *mesh = c->mesh;
@@ -470,7 +479,7 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 	c->held = HOB_NEW(c->arena, uint8_t, mesh->vertex_count);
 	if (!c->reached || !c->first || !c->place || !c->held ||
 		!hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, c->reached) ||
-		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
+		!find_places(c))
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	if (!hob_lod_poses_shape(mesh, c->options->poses, c->first, c->indices, c->index_count, c->arena,
 							 &c->shape, c->err))
@@ -480,7 +489,8 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 					  ? c->options->size
 					  : (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * size;
-	if (!hob_siblings_find(mesh, c->arena, &c->siblings, c->err) ||
+	c->siblings = (hob_siblings){.count = mesh->vertex_count};
+	if ((!c->options->places_differ && !hob_siblings_find(mesh, c->arena, &c->siblings, c->err)) ||
 		!hob_sheets_fold(mesh, c->first, c->reached, &c->index_count, c->arena, &c->own_mirror, c->err))
 		return false;
 	c->mirror = c->own_mirror;

@@ -12,6 +12,7 @@ typedef struct hob_lod_options {
 	const uint8_t *locked;		 /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
 	bool lock_border;			 /* open borders never move */
 	bool encoded;				 /* order of each level as in bake.h */
+	bool places_differ;			 /* no two vertices are at one place: finding those can be left out */
 	const hob_mesh_poses *poses; /* that errors have to hold in, too (lod_poses.h); NULL: none */
 	const hob_parallel *parallel; /* threads; NULL: the calling one */
 } hob_lod_options;

@@ -235,6 +235,23 @@ static void preview_has_one_level_and_all_triangles(void **state)
 	assert_true(b.meshlet_count > 0);
 }
 
+/* Ordering is a fifth of a preview's time. */
+static void preview_keeps_the_order_unless_it_is_encoded(void **state)
+{
+	fixture_t *f = *state;
+	hob_mesh mesh = shape_grid(&f->input, 40, 0.1f, false, false);
+	for (int encoded = 0; encoded < 2; encoded++) {
+		const hob_mesh_options options = {.preview = true, .encoded = encoded};
+		hob_baked_mesh b = bake(f, &mesh, options);
+		bool same = true;
+		assert_int_equal(b.index_count, mesh.index_count);
+		for (uint32_t i = 0; i < mesh.index_count; i++)
+			same = same && memcmp(b.mesh.position + 3 * (size_t)b.indices[i],
+								  mesh.position + 3 * (size_t)mesh.indices[i], 12) == 0;
+		assert_int_equal(same, !encoded);
+	}
+}
+
 static void meshlets_hold_every_triangle_once(void **state)
 {
 	fixture_t *f = *state;
@@ -573,6 +590,7 @@ int main(void)
 		TEST(leaves_keep_all_their_squares),
 		TEST(coarser_levels_need_fewer_vertices),
 		TEST(preview_has_one_level_and_all_triangles),
+		TEST(preview_keeps_the_order_unless_it_is_encoded),
 		TEST(meshlets_hold_every_triangle_once),
 		TEST(points_and_lines_pass_through),
 		TEST(every_attribute_follows_its_vertex),
