@@ -16,7 +16,7 @@ static const double estimate_share = 0.7;
 /* What is farther off than this share of the farthest is to blame for it. */
 static const double limb_share = 0.4;
 
-enum { PART = 1 << 17, MAX_PARTS = 32, SHARED = 255 }; /* triangles */
+enum { PART = 1 << 16, MAX_PARTS = 32, SHARED = 255 }; /* triangles */
 
 typedef struct chain {
 	const hob_mesh *mesh;
