@@ -3,6 +3,7 @@
 Nothing here sleeps: a scenario waits for events (Daemon.wait_event), for an answer (Daemon.sync) or for the end of a
 process, each with a deadline, and then asserts on counters, states and bytes.
 """
+import atexit
 import hashlib
 import http.client
 import json
@@ -32,10 +33,11 @@ CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", PROJECT.parent / "shared/corp
 DEADLINE = float(os.environ.get("HOB_TEST_DEADLINE", "120"))
 LONG = os.environ.get("HOB_LONG") == "1"  # set by torture.py: the long form of the reliability suite
 
-# What a test begins with is no matter of who began it. hob names files below the current folder by their path from there. Crowds of
-# clients need more descriptors than a shell has at first. A shell has what runs in the background ignore signals, and so does nohup;
-# programs that this one starts do not inherit a handler.
-os.chdir(HERE)
+# What a test begins with is no matter of who began it. hob names files below the current folder by their path from there, and has its
+# cache there if nobody names one. Crowds of clients need more descriptors than a shell has at first. A shell has what runs in the
+# background ignore signals, and so does nohup; programs that this one starts do not inherit a handler.
+os.chdir(_folder := tempfile.mkdtemp(prefix="hob-test-"))
+atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ.pop("COLUMNS", None)
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "localhost,127.0.0.1"
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -77,7 +77,7 @@ class Order(Scenario):
         """Where the system lets the daemon raise a priority the worker stays; else a new one takes its place, for a cook that is slow."""
         self.put("large.obj", bumpy_grid(150))
         limited = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", HOB]
-        for program, stays in ([HOB], os.geteuid() == 0), (limited if os.geteuid() == 0 else [HOB], False):
+        for program, stays in (([HOB], True), (limited, False)) if os.geteuid() == 0 else (([HOB], False),):
             with Daemon([self.art], self.folder / f"cache{stays:d}", "--jobs", "1", program=program) as daemon:
                 daemon.sync()
                 of_scan = self.workers(daemon)
