@@ -223,7 +223,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		const session = await page.context().newCDPSession(page);
 		await session.send('Network.enable');
 		await session.send('Network.setCacheDisabled', { cacheDisabled: true });
-		await session.send('Network.emulateNetworkConditions', { offline: false, latency: 5, downloadThroughput: 150000, uploadThroughput: 150000 });
+		await session.send('Network.emulateNetworkConditions', { offline: false, latency: 5, downloadThroughput: 40000, uploadThroughput: 40000 });
 		await page.evaluate((to) => {
 			history.pushState(null, '', to);
 			dispatchEvent(new PopStateEvent('popstate'));
