@@ -40,7 +40,7 @@ static float take_float(input_t *in, bool whole)
 /* [count][width] of the input's bytes, from the beginning again. */
 static float *attribute(const input_t *in, hob_arena *arena, uint32_t count, uint32_t width, float scale)
 {
-	float *out = HOB_NEW(arena, float, (size_t)count * width);
+	float *out = HOB_NEW(arena, float, (size_t)count *width);
 	assert(out);
 	for (size_t i = 0; i < (size_t)count * width; i++)
 		out[i] = scale * (float)(int8_t)in->bytes[(i * 7 + width) % in->size];
@@ -112,7 +112,8 @@ static void read_mesh(input_t *in, hob_arena *arena, hob_mesh *m)
 		m->indices[i] = take(in) % vertices;
 	for (uint32_t c = 1; c < copies; c++) {
 		for (size_t i = 0; i < 3 * (size_t)vertices; i++)
-			m->position[(size_t)c * 3 * vertices + i] = m->position[i] + (i % 3 == 0 && whole ? (float)c * 4 : 0);
+			m->position[(size_t)c * 3 * vertices + i] =
+				m->position[i] + (i % 3 == 0 && whole ? (float)c * 4 : 0);
 		for (uint32_t i = 0; i < corners; i++)
 			m->indices[c * corners + i] = m->indices[i] + c * vertices;
 	}
@@ -126,7 +127,8 @@ static void check(const hob_baked_mesh *b, uint32_t corners)
 		const hob_baked_lod *lod = &b->lods[l];
 		assert(lod->index_first + lod->index_count <= b->index_count && lod->index_count <= corners);
 		assert(lod->vertex_prefix <= b->mesh.vertex_count && lod->error >= 0 && isfinite(lod->error));
-		assert(l == 0 ? lod->error == 0 : lod->error >= lod[-1].error && lod->index_count < lod[-1].index_count);
+		assert(l == 0 ? lod->error == 0
+					  : lod->error >= lod[-1].error && lod->index_count < lod[-1].index_count);
 		for (uint32_t i = 0; i < lod->index_count; i++)
 			assert(b->indices[lod->index_first + i] < lod->vertex_prefix);
 	}
