@@ -47,7 +47,7 @@ def until(true, process=None):
 class Peers(Scenario):
     def setUp(self):
         super().setUp()
-        self.put("duck.obj", obj_text(4000))
+        self.put("duck.obj", obj_text(8000))
 
     def cooked(self, daemon):
         daemon.sync()
@@ -204,7 +204,7 @@ class Peers(Scenario):
                 self.assertEqual(stream.readline(), b"retry: 1000\n")
                 while stream.readline() != b"\n":
                     pass
-                self.put("duck.obj", obj_text(4001 + i))
+                self.put("duck.obj", obj_text(8001 + i))
                 states = set()
                 while "fresh" not in states:
                     line = stream.readline()
