@@ -25,11 +25,11 @@ typedef struct hob_lod_full {
 	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
 
-/* What measuring a level met. */
+/* Upper bounds of distances, as measuring a level found them. */
 typedef struct hob_lod_met {
 	hob_surface level;
-	float *vertices;  /* [seen_count] by place: that vertex is no farther off; HUGE_VAL: it was not asked */
-	float *triangles; /* [level.triangle_count] the same of their centres */
+	float *vertices;  /* [seen_count] by place, from that vertex to the level; HUGE_VAL: not measured */
+	float *triangles; /* [level.triangle_count] from their centres to the full mesh */
 } hob_lod_met;
 
 /* Prepares the full mesh.
