@@ -1,5 +1,5 @@
-/* gen.c - prints documents from the tables of this folder: `gen TEMPLATE` copies the template to standard output and
- * replaces lines that begin with '@'.
+/* gen.c - prints documents from the tables of this folder: `gen TEMPLATE` copies the template to standard
+ * output and replaces lines that begin with '@'.
  *
  *   @markdown TABLE    a table of formats/ as Markdown: container, mesh, material, scene, animation, classic
  *   @javascript        all packed tables as JavaScript constants

@@ -1,5 +1,5 @@
-/* Part of gen.c: what each macro of a table prints as Markdown. Included again before each table, which ends by
- * undefining all of them. */
+/* Part of gen.c: what each macro of a table prints as Markdown. Included again before each table, which ends
+ * by undefining all of them. */
 #define KIND(name, a, b, c, d, extension, doc) md_kind(#name, extension, doc);
 #define ENUM(group, name, value, doc)		   md_enum(#group, #name, #value, doc);
 #define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \

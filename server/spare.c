@@ -1,10 +1,11 @@
 /* spare.c - the daemon's small allocations do not fail.
  *
- * The linker sends malloc, calloc and realloc of everything that is linked into hob here (server/CMakeLists.txt). Where the system has
- * no memory the call waits for up to two seconds: other programs end, a cook process is over its limit, a control group is
- * reclaimed. What is still refused then ends the program when it is small, because nothing it goes on to do could be relied
- * on; what was published is kept, and the next start goes on from there. Large requests (arenas, files) are refused after
- * the wait as ordinary errors, which their callers have.
+ * The linker sends malloc, calloc and realloc of everything that is linked into hob here
+ * (server/CMakeLists.txt). Where the system has no memory the call waits for up to two seconds: other
+ * programs end, a cook process is over its limit, a control group is reclaimed. What is still refused then
+ * ends the program when it is small, because nothing it goes on to do could be relied on; what was published
+ * is kept, and the next start goes on from there. Large requests (arenas, files) are refused after the wait
+ * as ordinary errors, which their callers have.
  *
  * Not in hob-worker: there a limit is reached by a model, and is that model's error. */
 #include <stdbool.h>

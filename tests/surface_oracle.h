@@ -1,7 +1,7 @@
 /* surface_oracle.h - how far two surfaces are apart, sampled: an oracle that shares nothing with core/mesh.
  *
- * Points are thrown at random on either surface; the nearest triangle is searched for in boxes halved at the median; all in double
- * precision. */
+ * Points are thrown at random on either surface; the nearest triangle is searched for in boxes halved at the
+ * median; all in double precision. */
 #ifndef HOB_TEST_SURFACE_ORACLE_H
 #define HOB_TEST_SURFACE_ORACLE_H
 
@@ -51,7 +51,8 @@ static inline double soup_to_segment(vec p, vec a, vec b)
 	return dot(d, d);
 }
 
-/* The foot on the plane, tried against the three sides by normalised half planes; else the nearest of three segments. */
+/* The foot on the plane, tried against the three sides by normalised half planes; else the nearest of three
+ * segments. */
 static inline double soup_to_triangle(vec p, const vec t[3])
 {
 	double best = soup_to_segment(p, t[0], t[1]), d = soup_to_segment(p, t[1], t[2]);
@@ -166,7 +167,8 @@ static inline double soup_random(uint64_t *state)
 	return (double)(*state * 0x2545F4914F6CDD1Dull >> 11) / 9007199254740992.0;
 }
 
-/* The largest squared distance met from `points` points a triangle, at most `most` in all, to the other surface. */
+/* The largest squared distance met from `points` points a triangle, at most `most` in all, to the other
+ * surface. */
 static inline double soup_one_way(const soup *from, const soup *to, double points, double most,
 								  double farthest)
 {
@@ -192,8 +194,8 @@ static inline double soup_one_way(const soup *from, const soup *to, double point
 	return farthest;
 }
 
-/* The two-sided distance between two triangle lists over one list of positions, as far as `points` points a triangle find it, at
- * most `most` on either side. */
+/* The two-sided distance between two triangle lists over one list of positions, as far as `points` points a
+ * triangle find it, at most `most` on either side. */
 static inline double surface_distance(const soup *a, const soup *b, double points, double most)
 {
 	return sqrt(soup_one_way(b, a, points, most, soup_one_way(a, b, points, most, 0)));

@@ -49,8 +49,9 @@ static bool is_name(const hob_clip *const *sorted, uint32_t count, hob_str name)
 	return false;
 }
 
-/* Of several clips with one name, the first keeps it; later ones get "_2" and so on. Numbered names differ from each other in
- * the part before the last underscore or in the number, so they can clash only with names of the source. */
+/* Of several clips with one name, the first keeps it; later ones get "_2" and so on. Numbered names differ
+ * from each other in the part before the last underscore or in the number, so they can clash only with names
+ * of the source. */
 static bool name_clips(bake_t *bake, hob_clip *clips)
 {
 	const hob_model *model = bake->model;
@@ -133,11 +134,11 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 		const hob_node *node = &bake->model->nodes[channel->node];
 		uint32_t components = clip->tracks[channel->track].components;
 		if (channel->path == HOB_PATH_WEIGHTS && components != target_count(bake->model, node))
-			hob_note_add(
-				bake->notes, HOB_NOTE_WARNING, "animation.weights",
-				"clip '%.*s' gives %u morph weights to node '%.*s', whose mesh has %u targets: the channel "
-				"is left out",
-				HOB_FMT(clip->name), components, HOB_FMT(node->name), target_count(bake->model, node));
+			hob_note_add(bake->notes, HOB_NOTE_WARNING, "animation.weights",
+						 "clip '%.*s' gives %u morph weights to node '%.*s', whose mesh has %u targets: the "
+						 "channel is left out",
+						 HOB_FMT(clip->name), components, HOB_FMT(node->name),
+						 target_count(bake->model, node));
 		else
 			sorted[(*count)++] = channel;
 	}

@@ -22,8 +22,8 @@ typedef struct hob_skin_mesh {
 	hob_skin_box *targets; /* [mesh->target_count] of the position deltas, 0 included */
 } hob_skin_mesh;
 
-/* Data that every clip needs, collected once: the nodes that move joints, and for each joint of a skinned mesh the box of its
- * vertices. */
+/* Data that every clip needs, collected once: the nodes that move joints, and for each joint of a skinned
+ * mesh the box of its vertices. */
 typedef struct hob_skin_boxes {
 	const hob_model *model;
 	uint32_t node_count; /* joints and their ancestors */

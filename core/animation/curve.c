@@ -42,8 +42,8 @@ static double arcsine(double y)
 	return 4 * sum;
 }
 
-/* Half of the angle between the quaternions as vectors, 0..pi/4, from half the chord: exact for tiny angles, unlike the arc
- * cosine of the dot product. */
+/* Half of the angle between the quaternions as vectors, 0..pi/4, from half the chord: exact for tiny angles,
+ * unlike the arc cosine of the dot product. */
 static double half_arc(const float a[4], const float b[4], double sign)
 {
 	double square = 0;

@@ -25,24 +25,26 @@ typedef struct hob_skin_poses {
 	hob_skin_instant *instants;
 } hob_skin_poses;
 
-/* Gathers the instants: the model as it stands, and HOB_SKIN_INSTANTS of its clips, each clip with as many, evenly spread from its
- * first key to its last. Of more clips than that, some are left out. A skeleton of more than 1,000 nodes has fewer instants, 8 at
- * least.
+/* Gathers the instants: the model as it stands, and HOB_SKIN_INSTANTS of its clips, each clip with as many,
+ * evenly spread from its first key to its last. Of more clips than that, some are left out. A skeleton of
+ * more than 1,000 nodes has fewer instants, 8 at least.
  *
  * scratch   has all memory; the model and it must stay while `out` is used
  * Errors    MEMORY
- * Cost      O(vertices * influences + instants * (channels * log keys + nodes)), and about 8 MiB for 1,000 nodes */
+ * Cost      O(vertices * influences + instants * (channels * log keys + nodes)), and about 8 MiB for 1,000
+ *           nodes */
 bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_poses *out,
 						  hob_error *err) HOB_MUST_CHECK;
 
 /* Chooses poses for a skinned mesh of triangles.
  *
- * At each instant it is asked of up to 64 triangles, those that joints bend before all others, how far apart their joints carry
- * them and how much they grow. Chosen is what raises the sum of the largest answers most, up to HOB_SKIN_POSES times and while it
- * raises it at all. Small meshes are asked at fewer instants. Where several nodes have the mesh, they share the instants.
+ * At each instant it is asked of up to 64 triangles, those that joints bend before all others, how far apart
+ * their joints carry them and how much they grow. Chosen is what raises the sum of the largest answers most,
+ * up to HOB_SKIN_POSES times and while it raises it at all. Small meshes are asked at fewer instants. Where
+ * several nodes have the mesh, they share the instants.
  *
- * Matrices are divided by how large the skin draws the mesh as the model stands, so that lengths are those of the mesh's space: a
- * renderer knows that size, and not what a clip makes of it.
+ * Matrices are divided by how large the skin draws the mesh as the model stands, so that lengths are those of
+ * the mesh's space: a renderer knows that size, and not what a clip makes of it.
  *
  * mesh      of the model
  * out       count 0: not skinned, or nothing bends it

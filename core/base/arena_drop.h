@@ -7,8 +7,8 @@
 /* The size of ordinary blocks. What is larger has a block of its own. */
 enum { HOB_ARENA_BLOCK = 8 << 20 };
 
-/* Frees what hob_arena_alloc returned, if it is larger than HOB_ARENA_BLOCK; else does nothing. Returns the bytes that came free.
- * No mark that was saved after the allocation may be restored afterwards. */
+/* Frees what hob_arena_alloc returned, if it is larger than HOB_ARENA_BLOCK; else does nothing. Returns the
+ * bytes that came free. No mark that was saved after the allocation may be restored afterwards. */
 size_t hob_arena_drop(hob_arena *arena, const void *memory);
 
 #endif

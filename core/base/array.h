@@ -8,8 +8,8 @@
 
 #include "base.h"
 
-/* Makes room for one more. If `count` items fill the array, its capacity doubles; it starts with 4. Without memory it returns
- * false and changes nothing.
+/* Makes room for one more. If `count` items fill the array, its capacity doubles; it starts with 4. Without
+ * memory it returns false and changes nothing.
  *
  * items     T *, NULL at first; for free()
  * capacity  uint32_t, 0 at first

@@ -1,7 +1,8 @@
 /* base.h - slices, errors, notes, arenas, buffers, the io table and the parallel-for table.
  *
- * Everything in core is built on this header; it includes nothing of Hob but schema/errors.def.
- * Core never opens files, never starts threads, never logs: it uses hob_io and hob_parallel, which the caller provides. */
+ * Everything in core is built on this header; it includes nothing of Hob but schema/errors.def. Core never
+ * opens files, never starts threads, never logs: it uses hob_io and hob_parallel, which the caller
+ * provides. */
 #ifndef HOB_BASE_H
 #define HOB_BASE_H
 
@@ -20,7 +21,7 @@ extern "C" {
 #define HOB_MUST_CHECK		  __attribute__((warn_unused_result))
 #define HOB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* ---- slices: borrowed views; {0} is empty; not NUL-terminated unless a function says so ---------- */
+/* ---- slices: borrowed views; {0} is empty; not NUL-terminated unless a function says so ---- */
 
 typedef struct hob_str {
 	const char *data;
@@ -46,8 +47,8 @@ bool hob_str_ends_nocase(hob_str s, hob_str suffix);
 hob_str hob_str_sub(hob_str s, size_t from, size_t to); /* [from,to), clamped */
 /* First occurrence at or after `from`; SIZE_MAX if there is none. */
 size_t hob_str_find(hob_str s, hob_str what, size_t from);
-/* Matches the whole text. "*" and "?" do not match "/"; "**" does, and "**" + "/" also matches no folder. A pattern longer
- * than HOB_GLOB_BYTES_MAX matches nothing. */
+/* Matches the whole text. "*" and "?" do not match "/"; "**" does, and "**" + "/" also matches no folder. A
+ * pattern longer than HOB_GLOB_BYTES_MAX matches nothing. */
 enum { HOB_GLOB_BYTES_MAX = 512 };
 bool hob_glob_match(hob_str pattern, hob_str text);
 /* Whether one of them matches; NULL-terminated, NULL means none. */
@@ -58,12 +59,12 @@ bool hob_utf8_valid(hob_str s);
 void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX if one is longer than 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
-/* The key that a person who wrote `asked` probably meant: a dotted key such as "cook.jobs", of which the last part is enough,
- * or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
+/* The key that a person who wrote `asked` probably meant: a dotted key such as "cook.jobs", of which the last
+ * part is enough, or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
 enum { HOB_NEAR_EDITS = 2 }; /* words with a greater distance have nothing in common */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
-/* ---- errors ------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 typedef enum hob_err_code {
 #define HOB_ERR(name, text, http, meaning) HOB_ERR_##name,
@@ -76,8 +77,8 @@ typedef struct hob_error {
 	hob_err_code code;
 	const char *file; /* place in Hob's source that found the failure, "" if none */
 	int line;
-	char
-		context[360]; /* from inside to outside: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
+	/* from inside to outside: "index 70000 >= vertex_count 65536; mesh 'hull'; ship.glb" */
+	char context[360];
 } hob_error;
 
 const char *hob_err_name(hob_err_code code); /* "import.corrupt" */
@@ -90,22 +91,23 @@ static inline bool hob_always_false(bool ignored)
 	return false;
 }
 
-/* Sets *err (which may be NULL) and returns false, so that a failing function reads `return hob_fail(err, CORRUPT, "index %u
- * >= %u", index, count);`. Text that is too long is cut. */
+/* Sets *err (which may be NULL) and returns false, so that a failing function reads `return hob_fail(err,
+ * CORRUPT, "index %u >= %u", index, count);`. Text that is too long is cut. */
 #define hob_fail(err, code, ...)                                                                             \
 	hob_always_false(hob_error_set((err), HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__))
-/* Appends "; context" to an error that is already set, unless a file is missing, because its name is enough. Returns false. */
+/* Appends "; context" to an error that is already set, unless a file is missing, because its name is enough.
+ * Returns false. */
 #define hob_fail_in(err, ...) hob_always_false(hob_error_append((err), __VA_ARGS__))
 
 bool hob_error_set(hob_error *err, hob_err_code code, const char *file, int line, const char *fmt, ...)
 	HOB_PRINTF(5, 6);
 bool hob_error_append(hob_error *err, const char *fmt, ...) HOB_PRINTF(2, 3);
 
-/* ---- arenas: memory with one lifetime ------------------------------------------------------------ */
+/* ---- arenas: memory with one lifetime ---- */
 
-/* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard limit on the sum of all allocations. If it
- * is reached, or malloc fails, hob_arena_alloc returns NULL, which every caller turns into HOB_ERR_MEMORY. Not thread-safe:
- * one arena per thread. */
+/* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard limit on the sum of all
+ * allocations. If it is reached, or malloc fails, hob_arena_alloc returns NULL, which every caller turns into
+ * HOB_ERR_MEMORY. Not thread-safe: one arena per thread. */
 typedef struct hob_arena {
 	struct hob_arena_block *block; /* newest */
 	size_t used;				   /* bytes allocated */
@@ -134,10 +136,10 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
 
 #define HOB_NEW(arena, type, count) ((type *)hob_arena_array((arena), (count), sizeof(type), _Alignof(type)))
 
-/* ---- growing byte buffer -------------------------------------------------------------------------- */
+/* ---- growing byte buffer ---- */
 
-/* Owns malloc'ed memory. A failed growth sets `failed` and makes further appends do nothing, so that a writer checks once, at
- * its end. */
+/* Owns malloc'ed memory. A failed growth sets `failed` and makes further appends do nothing, so that a writer
+ * checks once, at its end. */
 typedef struct hob_buf {
 	uint8_t *data;
 	size_t size, capacity;
@@ -160,7 +162,7 @@ bool hob_json_valid(hob_str text, uint32_t depth);
 hob_bytes hob_buf_bytes(const hob_buf *buf);
 hob_str hob_buf_str(const hob_buf *buf);
 
-/* ---- notes: what a person should know about a cook that succeeded ---------------------------------- */
+/* ---- notes: what a person should know about a cook that succeeded ---- */
 
 typedef enum hob_note_level { HOB_NOTE_INFO, HOB_NOTE_WARNING } hob_note_level;
 
@@ -183,25 +185,26 @@ typedef struct hob_notes {
 void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
 
-/* ---- io: how core reads the world ------------------------------------------------------------------ */
+/* ---- io: how core reads the world ---- */
 
-/* Paths are relative to the root that is being cooked, '/'-separated, normalised by hob_path_join: no
- * leading '/', no "." or ".." parts, no empty parts, no NUL. The implementation records everything that is read or looked for:
- * this is the dependency list of the cook. */
+/* Paths are relative to the root that is being cooked, '/'-separated, normalised by hob_path_join: no leading
+ * '/', no "." or ".." parts, no empty parts, no NUL. The implementation records everything that is read or
+ * looked for: this is the dependency list of the cook. */
 typedef struct hob_io {
 	void *user;
-	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner or `done` is called, and a second
-	 * read of the same path gives the same bytes. Errors: MISSING_FILE, OUTSIDE (symbolic link that leaves
-	 * the root), LIMIT (size or number of files), IO. */
+	/* Reads a whole regular file. The bytes stay valid until the io is closed by its owner or `done` is
+	 * called, and a second read of the same path gives the same bytes. Errors: MISSING_FILE, OUTSIDE
+	 * (symbolic link that leaves the root), LIMIT (size or number of files), IO. */
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
-	/* Searches the folder of `path` for a file whose name differs only in upper and lower case or in the Unicode form of its
-	 * letters (macOS writes e and an accent, others one letter). Writes its path (valid until the io is closed) and returns
-	 * true, or returns false. Reads nothing, records nothing. */
+	/* Searches the folder of `path` for a file whose name differs only in upper and lower case or in the
+	 * Unicode form of its letters (macOS writes e and an accent, others one letter). Writes its path (valid
+	 * until the io is closed) and returns true, or returns false. Reads nothing, records nothing. */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
-	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that place is above the
-	 * root, too. May be NULL. */
+	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that
+	 * place is above the root, too. May be NULL. */
 	void (*left_root)(void *user);
-	/* The bytes that were read of `path` are not looked at again, nor is it read again. May be NULL: they stay. */
+	/* The bytes that were read of `path` are not looked at again, nor is it read again. May be NULL: they
+	 * stay. */
 	void (*done)(void *user, hob_str path);
 } hob_io;
 
@@ -210,9 +213,9 @@ hob_str hob_path_dir(hob_str path);
 hob_str hob_path_name(hob_str path);
 /* Extension without the dot, as written; empty if there is none. */
 hob_str hob_path_extension(hob_str path);
-/* Joins `relative` (with either slash, as found in a model) to folder `dir` and normalises it. Fails with OUTSIDE if the
- * result would leave the root or is absolute (leading slash, drive letter, URL scheme), and with CORRUPT for a NUL or an empty
- * name. The result is NUL-terminated. */
+/* Joins `relative` (with either slash, as found in a model) to folder `dir` and normalises it. Fails with
+ * OUTSIDE if the result would leave the root or is absolute (leading slash, drive letter, URL scheme), and
+ * with CORRUPT for a NUL or an empty name. The result is NUL-terminated. */
 bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				   hob_error *err) HOB_MUST_CHECK;
 /* The same for a reference of the model at `dir`: tells io if it leaves the root. */
@@ -221,7 +224,7 @@ bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relati
 /* Percent-decodes a URI reference. Fails with CORRUPT for an invalid escape or %00. */
 bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- parallel for ----------------------------------------------------------------------------------- */
+/* ---- parallel for ---- */
 
 typedef void (*hob_task)(void *context, uint32_t index, uint32_t thread);
 
@@ -236,7 +239,7 @@ typedef struct hob_parallel {
 /* Runs through `parallel`, or in the calling thread if it is NULL or has one thread. */
 void hob_parallel_for(const hob_parallel *parallel, uint32_t count, hob_task task, void *context);
 
-/* ---- little-endian loads and stores; unaligned is allowed --------------------------------------------- */
+/* ---- little-endian loads and stores; unaligned is allowed ---- */
 
 static inline uint16_t hob_load_u16(const void *p)
 {

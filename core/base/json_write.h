@@ -1,8 +1,8 @@
 /* json_write.h - writes JSON into a hob_buf, one member after the other.
  *
  * Commas between members and items are added automatically. Numbers are integers, times are RFC 3339 in UTC,
- * text is valid UTF-8: an invalid byte becomes U+FFFD, so add a percent-encoded member where the exact name matters.
- * The only failure is memory, which the buffer remembers. Digests: hob_json_digest in core/hash. */
+ * text is valid UTF-8: an invalid byte becomes U+FFFD, so add a percent-encoded member where the exact name
+ * matters. The only failure is memory, which the buffer remembers. Digests: hob_json_digest in core/hash. */
 #ifndef HOB_JSON_WRITE_H
 #define HOB_JSON_WRITE_H
 

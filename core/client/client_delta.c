@@ -219,7 +219,8 @@ static int plan(hobc_client *client, hobc_request *r)
 
 /* ---- the steps */
 
-/* Makes room for the whole file and takes the table. The ranges are fetched first if they did not arrive with it. */
+/* Makes room for the whole file and takes the table. The ranges are fetched first if they did not arrive with
+ * it. */
 static int start(hobc_client *client, hobc_request *r, const hob_pk_header *header)
 {
 	hob_pk_section section;

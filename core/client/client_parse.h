@@ -1,7 +1,7 @@
 /* client_parse.h - the parts that read foreign bytes: SHA-256, HTTP/1.1 answers, server-sent events, JSON.
  *
- * Nothing here allocates or calls the system. Each parser takes bytes in any pieces, with the same result as for the whole,
- * and limits everything that it keeps. */
+ * Nothing here allocates or calls the system. Each parser takes bytes in any pieces, with the same result as
+ * for the whole, and limits everything that it keeps. */
 #ifndef HOBC_PARSE_H
 #define HOBC_PARSE_H
 
@@ -50,7 +50,8 @@ typedef struct hobc_http {
 /* Returns 0 to stop: the answer is then BAD. */
 typedef int (*hobc_body_fn)(void *user, const uint8_t *data, size_t size);
 void hobc_http_start(hobc_http *http);
-/* Takes bytes until the answer is DONE or BAD; returns how many it took. A body that ends with the connection is BAD. */
+/* Takes bytes until the answer is DONE or BAD; returns how many it took. A body that ends with the connection
+ * is BAD. */
 size_t hobc_http_feed(hobc_http *http, const uint8_t *data, size_t size, hobc_body_fn body, void *user);
 
 /* ---- server-sent events */

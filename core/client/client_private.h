@@ -52,8 +52,8 @@ typedef struct hobc_request {
 	uint64_t whole_size;
 	size_t came; /* bytes from its start that came with the table */
 	int table_asked;
-	hobc_need *
-		needs; /* bytes of `whole` that are still to be fetched, ascending; those before need_at have arrived */
+	/* bytes of `whole` that are still to be fetched, ascending; those before need_at have arrived */
+	hobc_need *needs;
 	size_t need_count, need_at;
 } hobc_request;
 
@@ -106,8 +106,8 @@ void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data
 int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);
 void hobc_cache_keep_name(hobc_client *client, const char *name, const char *hash);
 
-/* delta: call it when the exchange's bytes are in request->data. 1: continue with first..last; 0: whole is complete; -1: give
- * up */
+/* delta: call it when the exchange's bytes are in request->data. 1: continue with first..last; 0: whole is
+ * complete; -1: give up */
 int hobc_delta_step(hobc_client *client, hobc_request *request, uint64_t total);
 
 #ifdef __cplusplus

@@ -280,8 +280,8 @@ static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
 	return true;
 }
 
-/* Bakes meshes that are larger than all that follow together one after the other, each with all threads; then the rest, a
- * thread for each. */
+/* Bakes meshes that are larger than all that follow together one after the other, each with all threads; then
+ * the rest, a thread for each. */
 static void bake_in_order(mesh_job *job)
 {
 	const hob_model *model = &job->c->model;
@@ -458,12 +458,12 @@ static hob_pack_options pack_options(const cook *c)
 							  .scratch = &c->memory->scratch};
 }
 
-/* Gives back what a large model was imported into, before its file is written beside it. Its levels cannot be left out afterwards,
- * so that is done first where there is no room for the file. */
+/* Gives back what a large model was imported into, before its file is written beside it. Its levels cannot be
+ * left out afterwards, so that is done first where there is no room for the file. */
 static bool make_room(cook *c, hob_error *err)
 {
-	/* What the allocator of a worker returns to the system at once (SRV_WORKER_TUNABLES); from smaller arrays there may be holes
-	 * that the file does not fit into. */
+	/* What the allocator of a worker returns to the system at once (SRV_WORKER_TUNABLES); from smaller arrays
+	 * there may be holes that the file does not fit into. */
 	enum { LARGE = 32 << 20, RETURNED = 64 << 20 };
 	uint64_t held = 0;
 	for (uint32_t i = 0; i < c->model.mesh_count; i++)

@@ -1,8 +1,8 @@
 /* cook.h - the trunk: request -> outputs, notes and a report. Runs in hob-worker and in tests.
  *
- * A cook is a pure function of the source's bytes, the answers of request->io, the settings and the versions of the importer
- * and of core: the same inputs give the same bytes on every machine, with any number of threads. The asset's own name and
- * place do not affect any output. */
+ * A cook is a pure function of the source's bytes, the answers of request->io, the settings and the versions
+ * of the importer and of core: the same inputs give the same bytes on every machine, with any number of
+ * threads. The asset's own name and place do not affect any output. */
 #ifndef HOB_COOK_H
 #define HOB_COOK_H
 
@@ -17,20 +17,21 @@ typedef struct hob_cook_request {
 	const hob_parallel *parallel;
 	const struct hob_editor *editor; /* core/import/importer.h; may be NULL */
 	const hob_parts *parts;			 /* may be NULL */
-	/* Of each arena; 0 = HOB_LIMIT_COOK_ARENA_BYTES. Where memory ends, the meshes are baked again with the full level alone, with
-	 * a warning: that result depends on the limit, and on how much memory the process gets. */
+	/* Of each arena; 0 = HOB_LIMIT_COOK_ARENA_BYTES. Where memory ends, the meshes are baked again with the
+	 * full level alone, with a warning: that result depends on the limit, and on how much memory the process
+	 * gets. */
 	size_t memory_limit;
 	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
 	void (*progress)(void *user, const char *stage, float done);
 	void *progress_user;
-	/* Monotonic nanoseconds for the report's timings; NULL leaves them out, which makes the report reproducible (no other
-	 * output contains a time). */
+	/* Monotonic nanoseconds for the report's timings; NULL leaves them out, which makes the report
+	 * reproducible (no other output contains a time). */
 	uint64_t (*clock)(void);
 } hob_cook_request;
 
 typedef struct hob_cook_output {
-	hob_str
-		name; /* "meshes", "materials", "scene", "animations", "textures/3", "report", "classic.meshes" ... */
+	/* "meshes", "materials", "scene", "animations", "textures/3", "report", "classic.meshes" ... */
+	hob_str name;
 	hob_bytes bytes;
 } hob_cook_output;
 
@@ -38,8 +39,8 @@ typedef struct hob_cook_stats {
 	uint64_t triangles, vertices, bytes;
 	uint32_t meshes, lods, materials, textures, nodes, skins, animations, cameras, lights, warnings;
 	uint32_t extras; /* number of objects with custom properties */
-	uint32_t
-		short_mib; /* memory_limit if it left no room for levels of detail, so that there are none; otherwise 0 */
+	/* memory_limit if it left no room for levels of detail, so that there are none; otherwise 0 */
+	uint32_t short_mib;
 } hob_cook_stats;
 
 typedef struct hob_cook_result {

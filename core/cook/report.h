@@ -1,4 +1,5 @@
-/* report.h - the `report` output: what was in the source, what became of it, and the time of each stage. JSON. */
+/* report.h - the `report` output: what was in the source, what became of it, and the time of each stage.
+ * JSON. */
 #ifndef HOB_REPORT_H
 #define HOB_REPORT_H
 

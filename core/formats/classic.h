@@ -1,7 +1,7 @@
 /* classic.h - the reference converter's three files: made from packed files, opened, and validated.
  *
- * The layout is described in classic_layout.h and schema/FORMATS.md. Mesh, material and node ids are those of the
- * packed files. */
+ * The layout is described in classic_layout.h and schema/FORMATS.md. Mesh, material and node ids are those of
+ * the packed files. */
 #ifndef HOB_CLASSIC_H
 #define HOB_CLASSIC_H
 
@@ -19,25 +19,26 @@ void hob_classic_files_release(hob_classic_files *files);
 
 /* Makes the classic files of an asset.
  *
- * set       packed meshes, materials and scene, all three given; animations may be (only to be noted as dropped).
- *           They are validated first
+ * set       packed meshes, materials and scene, all three given; animations may be (only to be noted as
+ *           dropped). They are validated first
  * notes     one per kind of thing that the classic layout cannot hold and that is dropped, codes "classic.*";
  *           may be NULL
  * out       three empty buffers; untouched on failure
  *
- * Positions, texture coordinates and normals are dequantised; normals are zero where there are none. Levels beyond
- * the seventh are dropped. Meshes without triangles keep their number but are linked to no node. A mesh of the
- * default material makes one more material, the last. World matrices are those of the scene file. Maps are sorted.
- * A texture file is "out_textures/<SHA-256 of its blob>.<ending>", a name relative to the folder of the .materials file:
- * ending ktx2, png, or that of the source's name for a source file that was kept.
- * Errors: as hob_pack_validate_set; LIMIT when a size does not fit 32 bits; MEMORY. */
+ * Positions, texture coordinates and normals are dequantised; normals are zero where there are none. Levels
+ * beyond the seventh are dropped. Meshes without triangles keep their number but are linked to no node. A
+ * mesh of the default material makes one more material, the last. World matrices are those of the scene file.
+ * Maps are sorted. A texture file is "out_textures/<SHA-256 of its blob>.<ending>", a name relative to the
+ * folder of the .materials file: ending ktx2, png, or that of the source's name for a source file that was
+ * kept. Errors: as hob_pack_validate_set; LIMIT when a size does not fit 32 bits; MEMORY. */
 bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
 							 hob_error *err) HOB_MUST_CHECK;
 
 /* Whether tables, indices (of all levels) and vertices with these counts have 32-bit sizes and offsets. */
 bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices);
 
-/* ---- reading: views of foreign files; sizes and ranges of tables are checked, ids in records are not ---- */
+/* ---- reading: views of foreign files; sizes and ranges of tables are checked, ids in records are not
+ * ---- */
 
 typedef struct hob_classic_strings {
 	const uint8_t *data; /* of the first string's length */
@@ -89,8 +90,8 @@ typedef enum hob_classic_kind {
 	HOB_CLASSIC_SCENE
 } hob_classic_kind;
 
-/* Which classic file the bytes are. Only .meshes has a magic number; the others are recognised because everything fits, to the
- * last byte. */
+/* Which classic file the bytes are. Only .meshes has a magic number; the others are recognised because
+ * everything fits, to the last byte. */
 hob_classic_kind hob_classic_sniff(hob_bytes file);
 
 /* ---- validation: every rule of classic.def, also in foreign files; shares no code with the above ---- */

@@ -1,6 +1,6 @@
-/* classic_layout.h - the classic records as C structs and constants, made from schema/formats/classic.def, which
- * also describes how they follow each other. Every size and offset is asserted. Files are unaligned: copy records
- * with memcpy. */
+/* classic_layout.h - the classic records as C structs and constants, made from schema/formats/classic.def,
+ * which also describes how they follow each other. Every size and offset is asserted. Files are unaligned:
+ * copy records with memcpy. */
 #ifndef HOB_CLASSIC_LAYOUT_H
 #define HOB_CLASSIC_LAYOUT_H
 

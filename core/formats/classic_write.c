@@ -81,11 +81,10 @@ static bool measure(classic_writer *w, uint64_t *indices, uint64_t *vertices)
 		*vertices += vertex_count(w, m);
 	}
 	if (!hob_classic_fits(w->geometry.meshes.count, *indices, *vertices))
-		return hob_fail(
-			w->err, LIMIT,
-			"%llu indices and %llu vertices do not fit the classic layout's 32-bit sizes; use the packed "
-			"files",
-			(unsigned long long)*indices, (unsigned long long)*vertices);
+		return hob_fail(w->err, LIMIT,
+						"%llu indices and %llu vertices do not fit the classic layout's 32-bit "
+						"sizes; use the packed files",
+						(unsigned long long)*indices, (unsigned long long)*vertices);
 	return true;
 }
 

@@ -94,8 +94,8 @@ static void put_change(differ *d, const hob_pk_section *a, const hob_pk_section 
 					   (unsigned long long)a->stored_bytes, (unsigned long long)b->stored_bytes);
 }
 
-/* Records are compared with their names resolved: the offset in STRS means nothing, and records with equal bytes can have
- * different names. Digests of ranges only repeat what the sections show. */
+/* Records are compared with their names resolved: the offset in STRS means nothing, and records with equal
+ * bytes can have different names. Digests of ranges only repeat what the sections show. */
 static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 {
 	const hob_pk_section *a = hob_pack_section(d->a, ia), *b = hob_pack_section(d->b, ib);

@@ -11,9 +11,9 @@ typedef struct hob_flat_vertices {
 	uint32_t *indices; /* of the requested levels, one after the other */
 } hob_flat_vertices;
 
-/* Gives each triangle of the first `levels` levels of a triangle mesh the normal of its plane. Corners with the same vertex
- * and normal share a vertex, if a search among the vertex's latest few finds it; so a cube has 24. Memory comes from `arena`.
- * Errors: MEMORY; LIMIT beyond 2^32 corners. Cost O(indices). */
+/* Gives each triangle of the first `levels` levels of a triangle mesh the normal of its plane. Corners with
+ * the same vertex and normal share a vertex, if a search among the vertex's latest few finds it; so a cube
+ * has 24. Memory comes from `arena`. Errors: MEMORY; LIMIT beyond 2^32 corners. Cost O(indices). */
 bool hob_flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t levels,
 							hob_arena *arena, hob_flat_vertices *out, hob_error *err) HOB_MUST_CHECK;
 

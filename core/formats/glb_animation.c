@@ -172,7 +172,8 @@ static void put_target(clip_writer *c, uint32_t node, uint32_t path)
 				   c->w->node_place[node], paths[path]);
 }
 
-/* Morph weights go to the nodes that got the meshes: the node itself, or its mesh children if they did not fold. */
+/* Morph weights go to the nodes that got the meshes: the node itself, or its mesh children if they did not
+ * fold. */
 static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sampler)
 {
 	hob_pack_array nodes = hob_pack_find(&c->w->scene, HOB_PK_HIER),

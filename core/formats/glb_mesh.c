@@ -294,7 +294,8 @@ static bool put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
 	return true;
 }
 
-/* By convention of exporters, the names of morph targets are also in the extras; a source that has them keeps its own. */
+/* By convention of exporters, the names of morph targets are also in the extras; a source that has them keeps
+ * its own. */
 static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *mesh, uint32_t first)
 {
 	const hob_pk_extra *extra = hob_pack_extra(&w->scene, HOB_PK_EXTRA_MESH, first);

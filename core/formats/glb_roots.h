@@ -1,5 +1,5 @@
-/* glb_roots.h - roots of scenes as glTF requires them: the joints of a skin have a common root and are in every scene that
- * shows the skin. Some sources break both rules, and packed files need neither. */
+/* glb_roots.h - roots of scenes as glTF requires them: the joints of a skin have a common root and are in
+ * every scene that shows the skin. Some sources break both rules, and packed files need neither. */
 #ifndef HOB_GLB_ROOTS_H
 #define HOB_GLB_ROOTS_H
 

@@ -1,5 +1,5 @@
-/* glb_writer.h - the GLB file while it is written: its tables as JSON text, its binary chunk, and the packed files that it is
- * made from. */
+/* glb_writer.h - the GLB file while it is written: its tables as JSON text, its binary chunk, and the packed
+ * files that it is made from. */
 #ifndef HOB_GLB_WRITER_H
 #define HOB_GLB_WRITER_H
 
@@ -72,15 +72,15 @@ void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t c
 void hob_glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
 void hob_glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
 
-/* ,"extras":... of an extra_kind, unless there are none. Unknown extensions are not written: they contain indices of the
- * source. */
+/* ,"extras":... of an extra_kind, unless there are none. Unknown extensions are not written: they contain
+ * indices of the source. */
 void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
 
 /* Members are written with a leading comma; this drops the first one of the object that began at `start`. */
 void hob_glb_drop_comma(hob_buf *out, size_t start);
 
-/* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL without memory.
- * target 0 = none. */
+/* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL
+ * without memory. target 0 = none. */
 uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
 
 /* An accessor of floats over new bytes that the caller has filled; `range` also writes min and max. */
@@ -93,8 +93,8 @@ bool hob_glb_find_driven(glb_writer *w); /* before the materials */
 const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *channel);
 
 bool hob_glb_put_materials(glb_writer *w);
-/* Number of the glTF mesh whose primitives are packed meshes first..first+count-1; with count > 1 these are all meshes of
- * their source mesh. HOB_NONE if none can be drawn. */
+/* Number of the glTF mesh whose primitives are packed meshes first..first+count-1; with count > 1 these are
+ * all meshes of their source mesh. HOB_NONE if none can be drawn. */
 bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
 bool hob_glb_drawable(const glb_writer *w, uint32_t mesh);
 bool hob_glb_put_skins(glb_writer *w); /* numbers of nodes must be known */

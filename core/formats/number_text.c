@@ -15,8 +15,8 @@ static double scaled_by_ten(double value, int power)
 	return value;
 }
 
-/* Whether every reader parses `text` to this float: it is well inside the interval that rounds to it. The margin is far above
- * the error of the doubles used here, and costs at most one unnecessary digit. */
+/* Whether every reader parses `text` to this float: it is well inside the interval that rounds to it. The
+ * margin is far above the error of the doubles used here, and costs at most one unnecessary digit. */
 static bool reads_back(double text, float value)
 {
 	double v = (double)value, below = (double)nextafterf(value, 0), above = v + (v - below);

@@ -4,9 +4,9 @@
 
 #include "../base/base.h"
 
-/* Appends decimal digits: at most nine, and as few as needed to read back `value`: "0.1", "-3", "1e-7", "16777216". Plain from
- * 1e-5 up to 1e15, otherwise with an exponent. Valid as a JSON number, except for inf, -inf and nan, which are appended as
- * these words. */
+/* Appends decimal digits: at most nine, and as few as needed to read back `value`: "0.1", "-3", "1e-7",
+ * "16777216". Plain from 1e-5 up to 1e15, otherwise with an exponent. Valid as a JSON number, except for inf,
+ * -inf and nan, which are appended as these words. */
 void hob_put_f32(hob_buf *out, float value);
 
 #endif

@@ -1,8 +1,8 @@
 /* pack_build.h - the container half of the packed writers: strings, sections, layout of the file, digests.
  *
- * A writer begins a builder, adds sections in file order (those without the GPU flag first), and ends it. Section data is
- * borrowed until the end. After `failed` is set, every function except begin does nothing, so a writer checks only its own
- * allocations. */
+ * A writer begins a builder, adds sections in file order (those without the GPU flag first), and ends it.
+ * Section data is borrowed until the end. After `failed` is set, every function except begin does nothing, so
+ * a writer checks only its own allocations. */
 #ifndef HOB_PACK_BUILD_H
 #define HOB_PACK_BUILD_H
 
@@ -44,7 +44,8 @@ uint32_t hob_pack_add_string(pack_builder *builder, hob_str s);
 void *hob_pack_alloc(pack_builder *builder, size_t count, size_t size);
 #define PACK_NEW(builder, type, count) ((type *)hob_pack_alloc((builder), (count), sizeof(type)))
 
-/* Adds a section of one piece. STRS is added by hob_pack_end, as section 0: the first section added is number 1.
+/* Adds a section of one piece. STRS is added by hob_pack_end, as section 0: the first section added is number
+ * 1.
  */
 pack_section *hob_pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count,
 						   uint32_t stride);
@@ -55,8 +56,8 @@ pack_section *hob_pack_add_pieces(pack_builder *builder, uint32_t type, hob_byte
 pack_section *hob_pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 							   size_t count, uint32_t stride, uint16_t codec);
 
-/* Adds RNGS, which hob_pack_end fills: a range for each piece of a raw section; small neighbours are joined, sections of one
- * piece are cut into blocks. */
+/* Adds RNGS, which hob_pack_end fills: a range for each piece of a raw section; small neighbours are joined,
+ * sections of one piece are cut into blocks. */
 void hob_pack_add_ranges(pack_builder *builder);
 
 /* Writes the file and releases the builder, also after a failure. */

@@ -1,5 +1,5 @@
-/* pack_check.h - shared by the packed validators: a file whose container is valid, with decoded sections. Functions return
- * false with the error set. */
+/* pack_check.h - shared by the packed validators: a file whose container is valid, with decoded sections.
+ * Functions return false with the error set. */
 #ifndef HOB_PACK_CHECK_H
 #define HOB_PACK_CHECK_H
 

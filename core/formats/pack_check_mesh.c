@@ -379,7 +379,8 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 	return true;
 }
 
-/* A mesh whose levels come before the next free one must be equal to the mesh that they belong to, except for its own fields. */
+/* A mesh whose levels come before the next free one must be equal to the mesh that they belong to, except for
+ * its own fields. */
 static bool check_copy(const mesh_checker *c, const hob_pk_mesh *m)
 {
 	uint32_t owner = m->lod_first < c->lods.entry.count ? c->lod_owner[m->lod_first] : HOB_PK_NONE;

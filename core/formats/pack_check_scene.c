@@ -19,8 +19,8 @@ static hob_pk_hierarchy node_at(const scene_checker *c, uint32_t node)
 
 /* ---- the tree ---- */
 
-/* The children of a node must match its subtree range: first_child is the next node, each next_sibling follows the subtree of
- * the previous one, and the first child stores the last. */
+/* The children of a node must match its subtree range: first_child is the next node, each next_sibling
+ * follows the subtree of the previous one, and the first child stores the last. */
 static bool check_children(const scene_checker *c, uint32_t node)
 {
 	hob_pk_hierarchy h = node_at(c, node);

@@ -41,8 +41,8 @@ typedef struct hob_pack_attribute {
 bool hob_pack_attribute_find(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t semantic,
 							 uint32_t set, hob_pack_attribute *out);
 
-/* The value of a vertex: dequantised, octahedral vectors unpacked to unit length (tangents with their sign in out[3]), joints
- * as integers. Missing components are 0, the fourth 1. */
+/* The value of a vertex: dequantised, octahedral vectors unpacked to unit length (tangents with their sign in
+ * out[3]), joints as integers. Missing components are 0, the fourth 1. */
 void hob_pack_attribute_get(const hob_pack_attribute *attribute, uint32_t vertex, float out[4]);
 
 /* Index i of a level. */

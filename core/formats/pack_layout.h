@@ -1,8 +1,8 @@
 /* pack_layout.h - the packed container's records as C structs, made from the tables of schema/formats.
  *
- * Includes nothing of Hob's code and compiles alone as C99 and C++11: a renderer needs only this file and the tables. Every
- * size and offset is asserted. Files are little-endian, and so must be the host; records can be read in place at their natural
- * alignment. schema/FORMATS.md describes each field.
+ * Includes nothing of Hob's code and compiles alone as C99 and C++11: a renderer needs only this file and the
+ * tables. Every size and offset is asserted. Files are little-endian, and so must be the host; records can be
+ * read in place at their natural alignment. schema/FORMATS.md describes each field.
  *
  *   hob_pk_<record>      a struct per RECORD: hob_pk_header, hob_pk_section, hob_pk_mesh, hob_pk_lod ...
  *   HOB_PK_<name>        a constant per ENUM: HOB_PK_MESH_SKINNED, HOB_PK_SLOT_NORMAL ...
@@ -38,14 +38,16 @@ typedef float hob_pk_f32;
 	hob_pk_##record;
 #include "../../schema/formats/packed.def"
 
+#define FOURCC(name, a, b, c, d) HOB_PK_##name = HOB_PK_FOURCC(a, b, c, d),
 enum {
 #define ENUM(group, name, value, doc)										  HOB_PK_##name = value,
 #define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind) HOB_PK_FORMAT_##name = number,
-#define KIND(name, a, b, c, d, extension, doc)								  HOB_PK_KIND_##name = HOB_PK_FOURCC(a, b, c, d),
-#define SECTION(kind, name, a, b, c, d, record, gpu, doc)					  HOB_PK_##name = HOB_PK_FOURCC(a, b, c, d),
+#define KIND(name, a, b, c, d, extension, doc)								  FOURCC(KIND_##name, a, b, c, d)
+#define SECTION(kind, name, a, b, c, d, record, gpu, doc)					  FOURCC(name, a, b, c, d)
 #include "../../schema/formats/packed.def"
 	HOB_PK_KIND_ALL = 0 /* of sections that are in every file */
 };
+#undef FOURCC
 
 #define FIELD(record, type, name, offset, doc)                                                               \
 	typedef char hob_pk_assert_##record##_##name[offsetof(hob_pk_##record, name) == offset ? 1 : -1];

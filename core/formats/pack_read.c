@@ -183,7 +183,8 @@ hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type)
 	return (hob_pack_array){0};
 }
 
-/* The codecs cannot compress by more than this factor, so a larger claim is refused before memory is allocated. */
+/* The codecs cannot compress by more than this factor, so a larger claim is refused before memory is
+ * allocated. */
 static bool plausible(const hob_pk_section *s)
 {
 	if (s->codec == HOB_PK_CODEC_MESHOPT_VERTEX)

@@ -40,8 +40,8 @@ bool hob_pack_is(hob_bytes file);
  * NEWER (another major version), UNSUPPORTED (must-understand section, other byte order). Cost: O(sections).
  */
 bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
-/* Opens a file of which only the beginning is available, at least the prefix: GPU sections after that are found with data ==
- * NULL. */
+/* Opens a file of which only the beginning is available, at least the prefix: GPU sections after that are
+ * found with data == NULL. */
 bool hob_pack_open_prefix(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Sizes of the prefix and of the whole file, from the first 64 bytes; false if they are not a header. */
@@ -54,9 +54,9 @@ hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type);
 /* The elements of section `index`: data is NULL if it is encoded or not available yet. */
 hob_pack_array hob_pack_array_at(const hob_pack *pack, uint32_t index);
 
-/* The elements of section `index`: decoded into the arena if the section is encoded (O(raw bytes)), otherwise in place. If the
- * file is garbage, decoded indices can be, too. Errors: TRUNCATED (not available yet), CORRUPT, MEMORY, UNSUPPORTED (unknown
- * codec). */
+/* The elements of section `index`: decoded into the arena if the section is encoded (O(raw bytes)), otherwise
+ * in place. If the file is garbage, decoded indices can be, too. Errors: TRUNCATED (not available yet),
+ * CORRUPT, MEMORY, UNSUPPORTED (unknown codec). */
 bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob_pack_array *out,
 					 hob_error *err) HOB_MUST_CHECK;
 
@@ -67,7 +67,8 @@ hob_str hob_pack_string(const hob_pack *pack, uint32_t offset);
  */
 uint32_t hob_pack_link(hob_pack_array links, uint32_t node);
 
-/* The extras of `index` of an extra_kind (HOB_PK_EXTRA_NODE ...) in a scene file; NULL if there are none. O(log extras). */
+/* The extras of `index` of an extra_kind (HOB_PK_EXTRA_NODE ...) in a scene file; NULL if there are none.
+ * O(log extras). */
 const hob_pk_extra *hob_pack_extra(const hob_pack *scene, uint32_t kind, uint32_t index);
 
 /* Name of a section type or kind as text, for messages: 4 characters and a NUL. */

@@ -1,7 +1,8 @@
 /* pack_validate.h - checks foreign packed files against every rule of the format.
  *
- * Written from FORMATS.md, without code of the reader or the writers, so that it finds their mistakes. Safe on hostile bytes:
- * bounded memory (encoded sections are decoded, at most 64 times their size) and time linear in the file and what it decodes to.
+ * Written from FORMATS.md, without code of the reader or the writers, so that it finds their mistakes. Safe
+ * on hostile bytes: bounded memory (encoded sections are decoded, at most 64 times their size) and time
+ * linear in the file and what it decodes to.
  *
  * Checked per file: sizes, order, alignment, overlap, zero padding and reserved fields, digests; strings;
  * every index and range in its bounds; ranges of records stand in order without gaps; indices below the
@@ -13,8 +14,8 @@
 
 #include "../base/base.h"
 
-/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text says what is wrong and where),
- * NEWER, MEMORY. */
+/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text says what is
+ * wrong and where), NEWER, MEMORY. */
 bool hob_pack_validate(hob_bytes file, hob_error *err) HOB_MUST_CHECK;
 
 /* The files of one asset; those with size 0 are absent, and ids that point into them are not checked. */

@@ -1,10 +1,10 @@
 /* pack_write.h - the packed files of a cooked model.
  *
- * Each function appends one whole file to *out; the bytes depend only on the arguments. On failure *out is unchanged. Errors:
- * MEMORY; LIMIT when counts do not fit 32 bits or the file is over HOB_LIMIT_OUTPUT_BYTES.
+ * Each function appends one whole file to *out; the bytes depend only on the arguments. On failure *out is
+ * unchanged. Errors: MEMORY; LIMIT when counts do not fit 32 bits or the file is over HOB_LIMIT_OUTPUT_BYTES.
  *
- * Input is trusted (it comes from core's own modules); hob_pack_validate() checks the result. Cost:
- * linear, one copy of the data; with HOB_PACK_MESHOPT also the encoders, one section per task of `parallel`. */
+ * Input is trusted (it comes from core's own modules); hob_pack_validate() checks the result. Cost: linear,
+ * one copy of the data; with HOB_PACK_MESHOPT also the encoders, one section per task of `parallel`. */
 #ifndef HOB_PACK_WRITE_H
 #define HOB_PACK_WRITE_H
 

@@ -1,8 +1,8 @@
 /* hash.h - content digests and keyed item-by-item hashing.
  *
- * SHA-256 (OpenSSL) names every blob and everything that is kept or shared; XXH3-128 only tells whether bytes have changed,
- * inside one process. A hob_keyer hashes typed, length-prefixed, labelled items, so that different item lists never give the
- * same stream. It makes cook keys and part keys. */
+ * SHA-256 (OpenSSL) names every blob and everything that is kept or shared; XXH3-128 only tells whether bytes
+ * have changed, inside one process. A hob_keyer hashes typed, length-prefixed, labelled items, so that
+ * different item lists never give the same stream. It makes cook keys and part keys. */
 #ifndef HOB_HASH_H
 #define HOB_HASH_H
 
@@ -23,11 +23,12 @@ bool hob_sha256_parse(hob_str text, hob_sha256 *out);
 /* As a JSON item (core/base/json_write.h); null for zeros. */
 void hob_json_digest(hob_buf *out, const hob_sha256 *digest);
 
-/* First 128 bits of a fast non-cryptographic hash. It is never stored, except as a check of what this machine wrote. */
+/* First 128 bits of a fast non-cryptographic hash. It is never stored, except as a check of what this machine
+ * wrote. */
 void hob_fast_hash(hob_bytes data, uint64_t out[2]);
 
-/* Streaming; nothing to release. `state` holds OpenSSL's SHA256_CTX: the newer interface of OpenSSL looks the algorithm up and
- * allocates for each digest, which costs more than a short digest itself. */
+/* Streaming; nothing to release. `state` holds OpenSSL's SHA256_CTX: the newer interface of OpenSSL looks the
+ * algorithm up and allocates for each digest, which costs more than a short digest itself. */
 typedef struct hob_hasher {
 	uint64_t state[14];
 } hob_hasher;

@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-/* Additive Manufacturing File: objects of volumes, placed by constellations. Each volume is a mesh. Z is up; lengths are
- * millimetres unless the file says otherwise; colours are sRGB. The colour of a corner is the first that is said: of the triangle, the
- * vertex, the volume, the object, the material.
+/* Additive Manufacturing File: objects of volumes, placed by constellations. Each volume is a mesh. Z is up;
+ * lengths are millimetres unless the file says otherwise; colours are sRGB. The colour of a corner is the
+ * first that is said: of the triangle, the vertex, the volume, the object, the material.
  *
  * Source: ISO/ASTM 52915. */
 

@@ -1,6 +1,7 @@
 #include "importers.h"
 
-/* Blender 3.0 began to compress with zstd; what it and later ones save without has their number: "BLENDER-v304". */
+/* Blender 3.0 began to compress with zstd; what it and later ones save without has their number:
+ * "BLENDER-v304". */
 static bool is_new(hob_str head)
 {
 	enum { MAGIC = 7, NUMBER_AT = 9 };

@@ -1,9 +1,11 @@
-/* census.h - what a source holds, counted before it is converted, and what of it the model holds: nothing is lost in silence.
+/* census.h - what a source holds, counted before it is converted, and what of it the model holds: nothing is
+ * lost in silence.
  *
- * An importer counts in request->seen (hob_census_add), from the file's own structures and as early as it can: what it counts
- * where it converts proves nothing. hob_import compares afterwards. A model may hold more than was counted. Where it holds
- * less, some note has to say why; census.def lists which notes explain which losses. Without one of them the note
- * "import.lost" is made, which is a bug of the importer, and tests/unit/import/corpus.c fails on it. */
+ * An importer counts in request->seen (hob_census_add), from the file's own structures and as early as it
+ * can: what it counts where it converts proves nothing. hob_import compares afterwards. A model may hold more
+ * than was counted. Where it holds less, some note has to say why; census.def lists which notes explain which
+ * losses. Without one of them the note "import.lost" is made, which is a bug of the importer, and
+ * tests/unit/import/corpus.c fails on it. */
 #ifndef HOB_CENSUS_H
 #define HOB_CENSUS_H
 

@@ -4,8 +4,8 @@
 
 #include "importer.h"
 
-/* Blender's .blend through request->editor. Without one: those of before 3.0 are OLD_VERSION, for Assimp, and newer ones
- * SKIPPED, as is one beside its own export. */
+/* Blender's .blend through request->editor. Without one: those of before 3.0 are OLD_VERSION, for Assimp, and
+ * newer ones SKIPPED, as is one beside its own export. */
 extern const hob_importer hob_blend_importer;
 extern const hob_importer hob_gltf_importer;	/* glTF 2.0: .gltf .glb */
 extern const hob_importer hob_fbx_importer;		/* Autodesk .fbx, binary and ASCII */
@@ -20,11 +20,12 @@ extern const hob_importer hob_iqm_importer;		/* Inter-Quake Model .iqm */
 extern const hob_importer hob_md2_importer;		/* Quake II .md2: frames as morph targets */
 extern const hob_importer hob_x3d_importer;		/* X3D .x3d, as VRML text .x3dv; VRML97 .wrl .vrml */
 extern const hob_importer hob_usd_importer;		/* .usda .usdc .usd .usdz */
-/* .merge, several models in one: {"scenes": ["exterior.obj", "inside/interior.gltf"]}, names relative to the list. Each is
- * read by its own importer; model_merge.h says what becomes of their scenes, names and ids. A list may name lists, but none
- * that it stands in itself; HOB_LIMIT_MERGED_SCENES counts all of them. */
+/* .merge, several models in one: {"scenes": ["exterior.obj", "inside/interior.gltf"]}, names relative to the
+ * list. Each is read by its own importer; model_merge.h says what becomes of their scenes, names and ids. A
+ * list may name lists, but none that it stands in itself; HOB_LIMIT_MERGED_SCENES counts all of them. */
 extern const hob_importer hob_merge_importer;
-/* Equirectangular .hdr and .exr where request->environments asks for them, else SKIPPED: most are textures of a model. */
+/* Equirectangular .hdr and .exr where request->environments asks for them, else SKIPPED: most are textures of
+ * a model. */
 extern const hob_importer hob_environment_importer;
 extern const hob_importer hob_assimp_importer; /* everything else that Assimp reads */
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Inter-Quake Model, version 2: meshes over shared vertex arrays, joints, clips of packed frames. Z is up, triangles run
- * clockwise, texture coordinates count from the top.
+/* Inter-Quake Model, version 2: meshes over shared vertex arrays, joints, clips of packed frames. Z is up,
+ * triangles run clockwise, texture coordinates count from the top.
  *
  * Source: iqm.txt of the Inter-Quake Model development kit. */
 
@@ -66,8 +66,8 @@ static bool read_header(iqm *q, hob_error *err)
 	hob_bytes file = q->request->file;
 	if (file.size < HEADER_SIZE || memcmp(file.data, "INTERQUAKEMODEL", 16) != 0)
 		return hob_fail(err, CORRUPT,
-						"the file does not begin as an Inter-Quake Model; it is damaged or bears the wrong "
-						"extension");
+						"the file does not begin as an Inter-Quake Model; it is damaged or bears the "
+						"wrong extension");
 	uint32_t version = hob_load_u32(file.data + 16);
 	if (version != 2)
 		return hob_fail(err, UNSUPPORTED, "version %u of the format; Hob reads 2, so export it again",
@@ -458,7 +458,8 @@ static void put_key(const iqm *q, uint32_t i, hob_track *track, uint32_t key, co
 		unit_rotation(to);
 }
 
-/* Frames hold only what moves: what stands still takes no time for each frame, of which a small file may claim any number. */
+/* Frames hold only what moves: what stands still takes no time for each frame, of which a small file may
+ * claim any number. */
 static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip, hob_error *err)
 {
 	uint32_t *moving = HOB_NEW(q->request->scratch, uint32_t, q->channel_count), count = 0;

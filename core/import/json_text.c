@@ -81,8 +81,8 @@ static int hex4(const char *at, const char *end)
 	return value;
 }
 
-/* Reads \uXXXX, or a pair of them, at p->at. NUL, which would end the string, and halves of pairs, which are no
- * characters, become U+FFFD. */
+/* Reads \uXXXX, or a pair of them, at p->at. NUL, which would end the string, and halves of pairs, which are
+ * no characters, become U+FFFD. */
 static bool read_unicode(parser_t *p, uint32_t *out)
 {
 	int unit = hex4(p->at + 2, p->end);

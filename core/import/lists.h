@@ -1,7 +1,8 @@
-/* lists.h - the lists of a model while a small reader makes them: they grow, and become the model's arrays at the end.
+/* lists.h - the lists of a model while a small reader makes them: they grow, and become the model's arrays at
+ * the end.
  *
- * Nodes are added in depth-first order; a mesh is hung on the node that was added last. Ids are places in the lists. All functions
- * fail with LIMIT (schema/limits.def) or MEMORY. */
+ * Nodes are added in depth-first order; a mesh is hung on the node that was added last. Ids are places in the
+ * lists. All functions fail with LIMIT (schema/limits.def) or MEMORY. */
 #ifndef HOB_LISTS_H
 #define HOB_LISTS_H
 

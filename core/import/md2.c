@@ -5,9 +5,10 @@
 #include "shape.h"
 #include "text.h"
 
-/* Quake II models: one mesh whose vertices stand elsewhere in each frame. The first frame is the mesh, each other one a morph
- * target, and runs of frames with the same name are clips of ten frames a second. Z is up, triangles run clockwise. Normals are numbers of a
- * table that the format does not hold; they are computed again.
+/* Quake II models: one mesh whose vertices stand elsewhere in each frame. The first frame is the mesh, each
+ * other one a morph target, and runs of frames with the same name are clips of ten frames a second. Z is up,
+ * triangles run clockwise. Normals are numbers of a table that the format does not hold; they are computed
+ * again.
  *
  * Source: the description of the format by D. Henry, "MD2 file format". */
 

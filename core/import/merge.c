@@ -56,7 +56,8 @@ static bool is_inside(const list_t *l, hob_str path)
 	return false;
 }
 
-/* Errors inside the part name it in a way that tells them from those of the list; server/cook/error_json.c reads it. */
+/* Errors inside the part name it in a way that tells them from those of the list; server/cook/error_json.c
+ * reads it. */
 static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
 	const hob_import_request *request = l->request;

@@ -161,7 +161,8 @@ static void say_ignored(const mtl_reader *r, hob_str what)
 				 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(what));
 }
 
-/* Colours as spectra, and light that a filter colours: 1 1 1 lets all pass, exporters write 0 0 0 for opaque. */
+/* Colours as spectra, and light that a filter colours: 1 1 1 lets all pass, exporters write 0 0 0 for
+ * opaque. */
 static bool is_ignored(hob_str word, hob_str line)
 {
 	float color[3];
@@ -211,7 +212,8 @@ static bool next_is_number(hob_str line, float *out)
 	return number_of(hob_text_word(&line), out);
 }
 
-/* -imfchan: which channel of the picture is the scalar. m is the matte, l the luminance; z is not in a picture. */
+/* -imfchan: which channel of the picture is the scalar. m is the matte, l the luminance; z is not in a
+ * picture. */
 static hob_channel_choice channel_of(hob_str word)
 {
 	static const struct {
@@ -337,7 +339,8 @@ static bool is_unread_map(hob_str word)
 	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
 		if (hob_str_equal_nocase(word, hob_str_of(others[i])))
 			return true;
-	/* An ambient colour does not light a surface, and neither does its map. Antialiasing is the renderer's. */
+	/* An ambient colour does not light a surface, and neither does its map. Antialiasing is the
+	 * renderer's. */
 	return word.len > 4 && hob_str_equal_nocase(hob_str_sub(word, 0, 4), HOB_STR("map_")) &&
 		   !hob_str_equal_nocase(word, HOB_STR("map_aat")) && !hob_str_equal_nocase(word, HOB_STR("map_Ka"));
 }

@@ -20,8 +20,8 @@ uint32_t hob_name_map_get(const hob_name_map *map, hob_str name);
  * may be NULL): equal to `value` when it was added. False when memory is short. */
 bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held) HOB_MUST_CHECK;
 
-/* A name that the map does not hold yet: `wanted` itself, else "wanted.N" with N >= the count of names. Stores it with
- * `value`. The text lives in `keep`. data == NULL when memory is short. */
+/* A name that the map does not hold yet: `wanted` itself, else "wanted.N" with N >= the count of names.
+ * Stores it with `value`. The text lives in `keep`. data == NULL when memory is short. */
 hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str wanted, uint32_t value);
 
 #endif

@@ -105,8 +105,8 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 	}
 	if (!several || any_missing)
 		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-missing",
-					 "material library '%.*s' does not exist; put it beside the model, or its materials stay "
-					 "plain",
+					 "material library '%.*s' does not exist; put it beside the model, or "
+					 "its materials stay plain",
 					 HOB_FMT(missing));
 	return true;
 }
@@ -200,8 +200,7 @@ static bool convert(obj_import_state *s, hob_error *err)
 		return s->data.bad_index_line > 0
 				   ? hob_fail(err, EMPTY,
 							  "the OBJ file holds no usable face, line or point: line %llu uses a vertex "
-							  "that does "
-							  "not exist; there are %u",
+							  "that does not exist; there are %u",
 							  (unsigned long long)s->data.bad_index_line,
 							  HOB_OBJ_COUNT(s->data.positions, float) / 3)
 				   : hob_fail(err, EMPTY, "the OBJ file holds no usable face, line or point");

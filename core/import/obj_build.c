@@ -396,8 +396,8 @@ static bool build_all(builder *b, hob_error *err)
 	b->model->scene_count = 1;
 	if (b->polygon.careless > 0)
 		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "%llu large polygons that are not convex were cut without care; triangulate them before "
-					 "export",
+					 "%llu large polygons that are not convex were cut without care; "
+					 "triangulate them before export",
 					 (unsigned long long)b->polygon.careless);
 	return true;
 }

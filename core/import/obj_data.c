@@ -547,8 +547,7 @@ static void say_complaints(const parser *p)
 	} says[COMPLAINTS] = {
 		[BAD_NUMBER] = {"obj.bad-line", "lines whose numbers cannot be read"},
 		[BAD_INDEX] = {"obj.bad-index",
-					   "faces, lines or points that use a vertex that does not exist; they are "
-					   "left out"},
+					   "faces, lines or points that use a vertex that does not exist; they are left out"},
 		[SMALL_FACE] = {"obj.small-face",
 						"faces of fewer than three corners, or lines of fewer than two; they "
 						"are left out"},

@@ -7,8 +7,8 @@
 #include "shape.h"
 #include "text.h"
 
-/* OFF, by lines: "[ST][C][N][4]OFF", counts, vertices (position, normal, colour, texture coordinate), faces (count, indices,
- * colour). Many files have colours without saying so in the first word.
+/* OFF, by lines: "[ST][C][N][4]OFF", counts, vertices (position, normal, colour, texture coordinate), faces
+ * (count, indices, colour). Many files have colours without saying so in the first word.
  *
  * Source: the OFF page of Geomview's manual. */
 

@@ -248,8 +248,8 @@ static bool make_meshes(ply_build *b, hob_error *err)
 			return false;
 	if (b->polygon.careless > 0)
 		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "%llu large polygons that are not convex were cut without care; triangulate them before "
-					 "export",
+					 "%llu large polygons that are not convex were cut without care; "
+					 "triangulate them before export",
 					 (unsigned long long)b->polygon.careless);
 	bool empty = b->model->mesh_count == 0 && d->sizes.size == 0;
 	if (empty && d->edges.size > 0)

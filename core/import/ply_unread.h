@@ -1,4 +1,5 @@
-/* ply_unread.h - names of properties of a PLY file that nothing reads, for one note; private to the PLY reader. */
+/* ply_unread.h - names of properties of a PLY file that nothing reads, for one note; private to the PLY
+ * reader. */
 #ifndef HOB_PLY_UNREAD_H
 #define HOB_PLY_UNREAD_H
 

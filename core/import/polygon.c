@@ -104,7 +104,8 @@ static void cut_quad(const float *position, const uint32_t *corners, const corne
 	fan(4, by_02 ? 0 : 1, triangles);
 }
 
-/* The polygon comes back to the tip b at q, as where a bridge leads to a hole, and goes on into the angle at b. */
+/* The polygon comes back to the tip b at q, as where a bridge leads to a hole, and goes on into the angle at
+ * b. */
 static bool enters(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
 {
 	const corner2 *beside[2] = {&p[q->previous], &p[q->next]};

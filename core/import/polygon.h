@@ -2,8 +2,8 @@
  *
  * Quads are cut along the shorter diagonal, or along the one that lies inside when the quad is not convex;
  * other convex polygons become a fan; the rest is clipped ear by ear in the plane of Newell's normal. Ear
- * clipping is quadratic, so all polygons of one hob_polygon share a budget of point tests; when it is used up,
- * corners are clipped without looking. Every polygon of n corners gives n - 2 triangles of the same
+ * clipping is quadratic, so all polygons of one hob_polygon share a budget of point tests; when it is used
+ * up, corners are clipped without looking. Every polygon of n corners gives n - 2 triangles of the same
  * orientation, whatever its coordinates are. */
 #ifndef HOB_POLYGON_H
 #define HOB_POLYGON_H
@@ -31,8 +31,8 @@ bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const 
 /* The two axes in which the polygon is seen best; drawn along them it runs counter-clockwise. */
 void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t count, int axes[2]);
 
-/* Joins the holes of a polygon to its rim, so that it becomes one ring that visits some corners twice and can be cut into
- * triangles.
+/* Joins the holes of a polygon to its rim, so that it becomes one ring that visits some corners twice and can
+ * be cut into triangles.
  *
  * corners    [sum of rings] indices into position, ring after ring, the rim first
  * rings      [ring_count] corners of each ring, 3 at least

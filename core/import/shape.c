@@ -62,8 +62,8 @@ void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 			memset(mesh->position + (size_t)v * 3, 0, 3 * sizeof(float));
 	if (dropped > 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %u faces use a vertex that does not exist or lies nowhere; they are left "
-					 "out",
+					 "mesh '%.*s': %u faces use a vertex that does not exist or lies "
+					 "nowhere; they are left out",
 					 HOB_FMT(mesh->name), dropped);
 }
 

@@ -4,8 +4,9 @@
 
 #include "importer.h"
 
-/* Replaces positions that are not finite, or out of HOB_LIMIT_REACH, by the origin and drops the faces that use them, or that use an index
- * out of range; notes how many. mesh->indices and index_count are changed in place. */
+/* Replaces positions that are not finite, or out of HOB_LIMIT_REACH, by the origin and drops the faces that
+ * use them, or that use an index out of range; notes how many. mesh->indices and index_count are changed in
+ * place. */
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes);
 
 bool hob_shape_finite(const float *values, size_t count);

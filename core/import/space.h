@@ -1,7 +1,8 @@
-/* space.h - the settings up_axis, unit and colors: what the source says about its space, or does not say, read otherwise.
+/* space.h - the settings up_axis, unit and colors: what the source says about its space, or does not say,
+ * read otherwise.
  *
- * Every importer brings its source into Hob's space and tells in model->space how it did that. This file takes that back and
- * does it as the settings say, in one place for all formats. */
+ * Every importer brings its source into Hob's space and tells in model->space how it did that. This file
+ * takes that back and does it as the settings say, in one place for all formats. */
 #ifndef HOB_SPACE_H
 #define HOB_SPACE_H
 
@@ -16,11 +17,13 @@ typedef struct hob_space_override {
 	hob_color_space colors; /* HOB_COLORS_STATED = as the importer took them */
 } hob_space_override;
 
-/* Turns the roots (with their animations), scales all lengths, and converts colours that the format leaves open. Arrays are
- * replaced, never written to. Nothing happens to a model that is settled, and the model is settled afterwards.
+/* Turns the roots (with their animations), scales all lengths, and converts colours that the format leaves
+ * open. Arrays are replaced, never written to. Nothing happens to a model that is settled, and the model is
+ * settled afterwards.
  *
  * arena     for the new arrays
- * Errors    CONFIG when the unit makes a length too large for a float; MEMORY. The model is then partly changed: give it up.
+ * Errors    CONFIG when the unit makes a length too large for a float; MEMORY. The model is then partly
+ *           changed: give it up.
  * Cost      O(model) when something changes */
 bool hob_model_override_space(hob_model *model, const hob_space_override *override, hob_arena *arena,
 							  hob_error *err) HOB_MUST_CHECK;

@@ -25,8 +25,8 @@ typedef struct stl_data {
 	uint32_t solid_count;
 } stl_data;
 
-/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers, which exporters get
- * wrong or leave zero. The corners count: the mesh is flat. */
+/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers,
+ * which exporters get wrong or leave zero. The corners count: the mesh is flat. */
 static void compare_normals(const stl_data *data, const float *normals, const hob_mesh *to)
 {
 	uint32_t against = 0, facets = to->vertex_count / 3;
@@ -106,8 +106,8 @@ static bool too_many(uint64_t facets, hob_error *err)
 /* ---- binary */
 
 /* Two customs for a colour of 15 bits per facet: with "COLOR=" in the header (Materialise Magics) red stands
- * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView) blue stands there and a
- * set bit 15 says so. */
+ * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView) blue stands there and
+ * a set bit 15 says so. */
 static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float out[4])
 {
 	bool own = magics ? !(bits & 0x8000) : bits & 0x8000;

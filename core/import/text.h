@@ -5,8 +5,8 @@
 #include "../base/base.h"
 
 /* A name fit for a model: blanks at both ends dropped, bytes that are not UTF-8 read as Latin-1, control
- * characters replaced by a space, cut at HOB_LIMIT_NAME_BYTES between characters. Copied into `arena`;
- * data == NULL only when memory is short. */
+ * characters replaced by a space, cut at HOB_LIMIT_NAME_BYTES between characters. Copied into `arena`; data
+ * == NULL only when memory is short. */
 hob_str hob_text_name(hob_arena *arena, hob_str raw);
 
 /* Takes the next line off *rest; LF, CR and CRLF end one. False when *rest is empty. */
@@ -20,8 +20,8 @@ hob_str hob_text_last_part(hob_str path);
 hob_str hob_text_trim(hob_str s);
 /* Writes a character as UTF-8, at most 4 bytes. Returns their number. */
 size_t hob_text_put_utf8(char *out, uint32_t character);
-/* Skips a UTF-8 byte order mark. Text in UTF-16 (told by its byte order mark) is converted; the result lives in
- * `arena` then, else it borrows. data == NULL only when memory is short. */
+/* Skips a UTF-8 byte order mark. Text in UTF-16 (told by its byte order mark) is converted; the result lives
+ * in `arena` then, else it borrows. data == NULL only when memory is short. */
 hob_str hob_text_decode(hob_arena *arena, hob_bytes file);
 
 #endif

@@ -268,7 +268,8 @@ static void set_transform(hob_node *node, hob_str text, float unit)
 	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 }
 
-/* An item or component: the object that it names, placed. owner: the object of the start part whose component it is. */
+/* An item or component: the object that it names, placed. owner: the object of the start part whose component
+ * it is. */
 static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
 				  uint32_t depth, hob_error *err)
 {

@@ -4,9 +4,11 @@
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
  *   threemf_filament.c  colours of filaments, in files of the same slicers
- *   threemf_slicer.c    what slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura) say beside the model: names, what is no shape
+ *   threemf_slicer.c    what slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura) say beside the model:
+ *                       names, what is no shape
  *
- * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF Consortium). */
+ * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF
+ * Consortium). */
 #ifndef HOB_THREEMF_PRIVATE_H
 #define HOB_THREEMF_PRIVATE_H
 
@@ -71,7 +73,8 @@ typedef struct hob_threemf_filament_entry {
 /* NULL of an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
-/* Lists by a pair of numbers (a part and an id within it): false without memory; HOB_NONE when the pair is not kept. */
+/* Lists by a pair of numbers (a part and an id within it): false without memory; HOB_NONE when the pair is
+ * not kept. */
 bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second);
 /* The resource `id` of a part; NULL when there is none. */
@@ -89,8 +92,8 @@ typedef struct hob_threemf_look {
 /* Item `property` of group `id`. */
 bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
 						 hob_error *err) HOB_MUST_CHECK;
-/* A corner of a group of several layers (<multiproperties>) becomes one of the layer that is shown: the last with colours or a
- * texture, else the first. Others stay. */
+/* A corner of a group of several layers (<multiproperties>) becomes one of the layer that is shown: the last
+ * with colours or a texture, else the first. Others stay. */
 void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3]);
 /* Linear RGBA of an item of a <colorgroup>; U and V, from the top, of one of a <texture2dgroup>. */
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
@@ -107,7 +110,8 @@ bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 
 /* Reads what slicers say of the objects of the start part and of their components. */
 bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
-/* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing is said. */
+/* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing
+ * is said. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Whether Cura's metadata of an object say that it only steers the slicer; noted. */

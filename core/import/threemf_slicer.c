@@ -118,7 +118,8 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 	return true;
 }
 
-/* Source: Cura 5, ThreeMFWriter: settings of an object as metadata of its own names, booleans as Python writes them. */
+/* Source: Cura 5, ThreeMFWriter: settings of an object as metadata of its own names, booleans as Python
+ * writes them. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 {
 	static const char *const kinds[] = {"cura:infill_mesh", "cura:cutting_mesh", "cura:support_mesh",

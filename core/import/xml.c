@@ -6,8 +6,8 @@
 
 #include <expat.h>
 
-/* expat copies each piece, and walks through each but the last once more, to count its lines.
- * LONG_TEXT: shorter ones cost more to leave out than to parse. */
+/* expat copies each piece, and walks through each but the last once more, to count its lines. LONG_TEXT:
+ * shorter ones cost more to leave out than to parse. */
 enum { PIECE = 256 << 20, NAMES = 1024, LONG_TEXT = 256, MISSES_MAX = 8 };
 
 typedef struct open_element {
@@ -372,7 +372,8 @@ static bool is_plain(const uint8_t *at, const uint8_t *end)
 	const uint64_t ones = 0x0101010101010101ull, tops = ones * 0x80;
 	for (; at < end; at++) {
 		for (; end - at >= 8; at += 8) {
-			/* Of each byte's top bit only whether any is set counts: a borrow comes from a byte that is found. */
+			/* Of each byte's top bit only whether any is set counts: a borrow comes from a byte that is
+			 * found. */
 			uint64_t word = hob_load_u64(at), amp = word ^ ones * '&', close = word ^ ones * '>';
 			uint64_t found = word | (word - ones * ' ') | ((amp - ones) & ~amp) | ((close - ones) & ~close);
 			if (found & tops)
@@ -405,7 +406,8 @@ static bool find_long_text(const builder *b, size_t from, size_t *begin, size_t 
 	return false;
 }
 
-/* Long texts, which are most of a large file, go from the file into the tree. expat sees what lies between them. */
+/* Long texts, which are most of a large file, go from the file into the tree. expat sees what lies between
+ * them. */
 static bool feed_all(builder *b)
 {
 	size_t begin, end, from = 0;
@@ -448,8 +450,8 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 	if (!b->parser)
 		return hob_fail(err, MEMORY, "no memory left for XML");
 	XML_SetUserData(b->parser, b);
-	/* Else expat asks the system for random bytes, which the sandbox may refuse. A process reads one model: colliding names
-	 * cost that model its time, no other. */
+	/* Else expat asks the system for random bytes, which the sandbox may refuse. A process reads one model:
+	 * colliding names cost that model its time, no other. */
 	XML_SetHashSalt(b->parser, 0x486F62);
 	XML_SetElementHandler(b->parser, on_begin, on_end);
 	XML_SetCharacterDataHandler(b->parser, on_text);

@@ -1,12 +1,13 @@
 /* xml.h - XML bytes -> a tree of elements, for the readers of COLLADA, 3MF, AMF and X3D.
  *
- * Names are local names: what stands before a colon is dropped, but for xmlns attributes, which keep theirs. Comments
- * and processing instructions are dropped. An element's text is what stands before its first child element, and it points into the
- * file itself where the file says it in one piece, so that large arrays of numbers are not copied.
+ * Names are local names: what stands before a colon is dropped, but for xmlns attributes, which keep theirs.
+ * Comments and processing instructions are dropped. An element's text is what stands before its first child
+ * element, and it points into the file itself where the file says it in one piece, so that large arrays of
+ * numbers are not copied.
  *
- * Safe by refusal: an entity that the file declares is an error, nothing outside the file is read, and depth and
- * number of elements have limits (schema/limits.def). UTF-8, UTF-16, ISO-8859-1 and what bears another name but
- * is one byte a character (read as ISO-8859-1) are read; so is a file that says UTF-8 and is not.
+ * Safe by refusal: an entity that the file declares is an error, nothing outside the file is read, and depth
+ * and number of elements have limits (schema/limits.def). UTF-8, UTF-16, ISO-8859-1 and what bears another
+ * name but is one byte a character (read as ISO-8859-1) are read; so is a file that says UTF-8 and is not.
  *
  * expat is called here and nowhere else. */
 #ifndef HOB_XML_H
@@ -33,17 +34,17 @@ typedef struct hob_xml {
 	uint32_t element_count; /* numbers are below this */
 } hob_xml;
 
-/* Elements that come by the million (the vertices of 3MF) need not become a tree: `take` sees each element
- * as it begins, below `parent`, and returns true when it has taken it; it and what it holds is left out then. A failure
- * is told in *failed. */
+/* Elements that come by the million (the vertices of 3MF) need not become a tree: `take` sees each element as
+ * it begins, below `parent`, and returns true when it has taken it; it and what it holds is left out then. A
+ * failure is told in *failed. */
 typedef struct hob_xml_taker {
 	void *user;
 	bool (*take)(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
 				 hob_error *err);
 } hob_xml_taker;
 
-/* The tree lives in `arena` and in `file`. `taker` may be NULL. Errors: CORRUPT with line and column, UNSUPPORTED for entities
- * and unknown encodings, LIMIT, MEMORY, EMPTY for a file without an element. */
+/* The tree lives in `arena` and in `file`. `taker` may be NULL. Errors: CORRUPT with line and column,
+ * UNSUPPORTED for entities and unknown encodings, LIMIT, MEMORY, EMPTY for a file without an element. */
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out,
 				   hob_error *err) HOB_MUST_CHECK;
 

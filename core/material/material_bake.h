@@ -1,8 +1,9 @@
 /* material_bake.h - prepares the materials of a model for writing: the trunk of core/material.
  *
- * In order: apply name rules if enabled, clamp values, empty texture slots without effect, merge equal pictures, samplers and
- * materials, drop unused pictures and samplers. Slots still refer to the model's images; core/texture makes textures of them.
- * */
+ * In order: apply name rules if enabled, clamp values, empty texture slots without effect, merge equal
+ * pictures, samplers and materials, drop unused pictures and samplers. Slots still refer to the model's
+ * images; core/texture makes textures of them.
+ */
 #ifndef HOB_MATERIAL_BAKE_H
 #define HOB_MATERIAL_BAKE_H
 
@@ -15,13 +16,15 @@ typedef struct hob_material_options {
 /* Replaces the materials, images and samplers of *model and renumbers whatever refers to them: slots, meshes,
  * variant mappings, property channels of clips.
  *
- * Ranges         table in material_ranges.c; a value outside is clamped, with a note. Emissive colours above 1 move
- *                into emissive_strength without a change of the product.
- * Empty slots    of extensions the material does not have, and where a factor of zero that no clip drives hides the texture. A sampler or
- *                uv set of a slot without picture is reset, so that equal materials compare equal.
- * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields, the
- *                name and the extras. A material that a clip drives equals no other. Materials that differ in name alone stay apart: people and programs find them by name. The
- *                first of equals is kept, order stays.
+ * Ranges         table in material_ranges.c; a value outside is clamped, with a note. Emissive colours above
+ *                1 move into emissive_strength without a change of the product.
+ * Empty slots    of extensions the material does not have, and where a factor of zero that no clip drives
+ *                hides the texture. A sampler or uv set of a slot without picture is reset, so that equal
+ *                materials compare equal.
+ * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields,
+ *                the name and the extras. A material that a clip drives equals no other. Materials that
+ *                differ in name alone stay apart: people and programs find them by name. The first of equals
+ *                is kept, order stays.
  * Dropped        pictures and samplers that no slot of any material uses. Materials that no mesh uses stay.
  *
  * model     checked by hob_model_check; still satisfies it afterwards

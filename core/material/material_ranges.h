@@ -4,8 +4,8 @@
 
 #include "../model/model.h"
 
-/* Clamps every factor into its range (NaN becomes the default), with one note per changed field. Moves the part of an emissive
- * colour above 1 into emissive_strength. */
+/* Clamps every factor into its range (NaN becomes the default), with one note per changed field. Moves the
+ * part of an emissive colour above 1 into emissive_strength. */
 void hob_material_clamp(hob_material *material, hob_notes *notes);
 
 #endif

@@ -1,7 +1,8 @@
 /* name_rules.h - the reference converter's guesses from names: glass is transparent, metal is metallic.
  *
- * Only with the setting name_rules: they fit the scene that they were written for (Bistro), and surprise elsewhere
- * ("GlassMetal" is glass, "Fiberglass" is nothing). Case matters; a rule matches if its text occurs anywhere in the name. */
+ * Only with the setting name_rules: they fit the scene that they were written for (Bistro), and surprise
+ * elsewhere ("GlassMetal" is glass, "Fiberglass" is nothing). Case matters; a rule matches if its text occurs
+ * anywhere in the name. */
 #ifndef HOB_NAME_RULES_H
 #define HOB_NAME_RULES_H
 
@@ -22,8 +23,8 @@ typedef struct hob_name_rule {
 extern const hob_name_rule hob_name_rules[];
 extern const uint32_t hob_name_rule_count;
 
-/* Applies the first matching rule of each subject. `base_color_file` is the path or name of the picture in the base
- * colour slot, may be empty. Returns whether any rule matched. */
+/* Applies the first matching rule of each subject. `base_color_file` is the path or name of the picture in
+ * the base colour slot, may be empty. Returns whether any rule matched. */
 bool hob_name_rules_apply(hob_material *material, hob_str base_color_file);
 
 #endif

@@ -387,7 +387,8 @@ static void drop_vertices(hob_mesh *m)
 	memset(m->color, 0, sizeof m->color);
 }
 
-/* Releases `passing`, which the levels are in, and what the mesh's own indices are in as soon as they are copied. */
+/* Releases `passing`, which the levels are in, and what the mesh's own indices are in as soon as they are
+ * copied. */
 static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
 						 hob_baked_mesh *out)
 {

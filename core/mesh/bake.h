@@ -1,58 +1,62 @@
 /* bake.h - one source mesh becomes what a GPU draws: the trunk of core/mesh.
  *
  * In order: influences reduced, normals made when missing, equal vertices welded, tangents made when asked
- * for, triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, clusters, bounds, streams.
+ * for, triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, clusters,
+ * bounds, streams.
  */
 #ifndef HOB_MESH_BAKE_H
 #define HOB_MESH_BAKE_H
 
 #include "../model/baked.h"
 
-/* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without normals. */
+/* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without
+ * normals. */
 typedef struct hob_mesh_options {
-	bool
-		preview; /* soonest: no further levels; triangles keep the source's order, unless they are to be encoded */
-	uint32_t
-		lod_max; /* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
+	/* soonest: no further levels; triangles keep the source's order, unless they are to be encoded */
+	bool preview;
+	/* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
+	uint32_t lod_max;
 	float lod_ratio; /* triangles of a level over those of the one before; 0 = 0.5 */
 	float lod_error; /* accumulated, relative to the mesh's longest side; 0 allows only what costs nothing */
 	bool lod_lock_border;
 	bool encoded;	/* triangles in the order that encodes best, instead of against overdraw */
 	bool quantized; /* streams.h tells formats and errors */
 	bool meshlets;
-	bool
-		clusters; /* a hierarchy of them, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
-	/* Of meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these says otherwise, or
-	 * their morph targets change normals; others get smooth ones. */
+	/* a hierarchy of them, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
+	bool clusters;
+	/* Of meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these
+	 * says otherwise, or their morph targets change normals; others get smooth ones. */
 	bool bake_flat_normals; /* flat faces get vertices of their own */
-	bool
-		smooth_by_angle; /* all get smooth normals, with hard edges where faces meet at more than smooth_angle */
+	/* all get smooth normals, with hard edges where faces meet at more than smooth_angle */
+	bool smooth_by_angle;
 	float smooth_angle;	 /* degrees, 0..180 */
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
 	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
-	bool
-		only_streams; /* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
-	const hob_mesh_poses
-		*poses; /* of a skinned mesh: what its levels state holds in those, too; NULL: in the bind pose */
+	/* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
+	bool only_streams;
+	/* of a skinned mesh: what its levels state holds in those, too; NULL: in the bind pose */
+	const hob_mesh_poses *poses;
 	const hob_parallel *parallel; /* threads within a large mesh; NULL: the calling one */
 } hob_mesh_options;
 
 /* Bakes one mesh.
  *
- * source    as hob_model_check() wants it; not modified and, but for its name and its mappings, not referred to afterwards
+ * source    as hob_model_check() wants it; not modified and, but for its name and its mappings, not referred
+ *           to afterwards
  * result    owns all that *out refers to
  * scratch   restored before returning
  * notes     hears of repairs, of why levels ended early, and of dropped data; may be NULL
- * out       baked.h. out->skin is HOB_NONE: which skin is a matter of the scene (hob_scene_mesh_skins). Triangles with two
- *           corners at one place are gone, as are vertices that nothing uses; a mesh without indices keeps its vertices, for
- *           its bounds, and has one empty level.
+ * out       baked.h. out->skin is HOB_NONE: which skin is a matter of the scene (hob_scene_mesh_skins).
+ *           Triangles with two corners at one place are gone, as are vertices that nothing uses; a mesh
+ *           without indices keeps its vertices, for its bounds, and has one empty level.
  * Errors    MEMORY. *out is then untouched.
- * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first. A mesh that is larger than all
- *           others together is better run alone with `parallel`. The result is the same.
+ * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first. A mesh
+ *           that is larger than all others together is better run alone with `parallel`. The result is the
+ *           same.
  * Cost      2 to 4 microseconds a triangle with levels, most of it for measuring their errors; 0.2 without.
- * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets built;
- *           meshoptimizer allocates up to 170 bytes a vertex of its own beside. */
+ * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets
+ *           built; meshoptimizer allocates up to 170 bytes a vertex of its own beside. */
 bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
 				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -109,8 +109,8 @@ static uint32_t best_group(const grouping_t *g, uint32_t size)
 	return best;
 }
 
-/* A cluster that was left over between groups goes to the one that it shares most with, or, alone, to the last that was
- * left over alone. */
+/* A cluster that was left over between groups goes to the one that it shares most with, or, alone, to the
+ * last that was left over alone. */
 static void join_small(grouping_t *g)
 {
 	uint32_t alone = HOB_NONE;

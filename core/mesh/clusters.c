@@ -15,8 +15,8 @@
 
 enum { COPIES = 2, LEFT_PERCENT = 95 };
 
-/* Errors and radii are a little larger than they were computed, so that rounding in a renderer does not turn the order of a
- * group and its sources around. */
+/* Errors and radii are a little larger than they were computed, so that rounding in a renderer does not turn
+ * the order of a group and its sources around. */
 #define ROUNDING 1e-5
 
 typedef struct cluster {
@@ -184,7 +184,8 @@ static bool take_part(build_t *b, const uint32_t *corners, uint32_t count, part_
 		b->local[out->from[v]] = b->at[b->place[out->from[v]]] = HOB_NONE;
 		if (out->first[v] != v || b->owner[b->place[out->from[v]]] != SHARED)
 			continue;
-		/* The simplifier has no word for "this vertex stays", but it leaves alone where more than two are at one place. */
+		/* The simplifier has no word for "this vertex stays", but it leaves alone where more than two are at
+		 * one place. */
 		for (uint32_t i = 0; i < COPIES; i++)
 			memcpy(out->positions + 3 * (size_t)(out->vertex_count + out->copies++),
 				   out->positions + 3 * (size_t)v, 12);
@@ -237,8 +238,8 @@ static bool is_better(const attempt_t *a, const attempt_t *than)
 	return a->count * 100ull <= than->count * 110ull && a->estimate * 1.5 < than->estimate;
 }
 
-/* Hard edges are seams that hold up the work, or cost far more than they are worth: with vertices that differ in normal and tangent
- * alone taken for one, they soften before the shape is distorted. */
+/* Hard edges are seams that hold up the work, or cost far more than they are worth: with vertices that differ
+ * in normal and tangent alone taken for one, they soften before the shape is distorted. */
 static bool try_united(build_t *b, const uint32_t *corners, attempt_t *best, bool *united)
 {
 	attempt_t a;
@@ -282,7 +283,8 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 	return true;
 }
 
-/* out: the simplified triangles as a part of their own; none where too little can be saved, or whole pieces would be lost */
+/* out: the simplified triangles as a part of their own; none where too little can be saved, or whole pieces
+ * would be lost */
 static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
 	attempt_t best;

@@ -177,7 +177,8 @@ static void fit_better(apart_t *best, apart_t other)
 	best->weight = other.weight < best->weight ? other.weight : best->weight;
 }
 
-/* Returns how far above what was the most before. What one walk finds no farther off than that needs no better look. */
+/* Returns how far above what was the most before. What one walk finds no farther off than that needs no
+ * better look. */
 static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 p)
 {
 	const hob_surface *s = to->surface;

@@ -1,10 +1,13 @@
-/* lod_attributes.h - how far texture coordinates, colours and joint weights of a level of detail are from those of the full mesh.
+/* lod_attributes.h - how far texture coordinates, colours and joint weights of a level of detail are from
+ * those of the full mesh.
  *
- * lod_error.h measures how far the surface is off; this measures what is drawn on it. At points of both surfaces, the attributes
- * are compared with those at the nearest point of the other surface. Where several triangles are as near - at seams, and where two
- * surfaces touch - the one that fits best counts, for each attribute alone. The points are the vertices that the level is the first
- * to lose (one in four of meshes of 2,000 vertices and more), some of those that finer levels lost, and the middles of some of its
- * triangles. From those that are farthest off it climbs from neighbour to neighbour. What lies between them can be farther off. */
+ * lod_error.h measures how far the surface is off; this measures what is drawn on it. At points of both
+ * surfaces, the attributes are compared with those at the nearest point of the other surface. Where several
+ * triangles are as near - at seams, and where two surfaces touch - the one that fits best counts, for each
+ * attribute alone. The points are the vertices that the level is the first to lose (one in four of meshes of
+ * 2,000 vertices and more), some of those that finer levels lost, and the middles of some of its triangles.
+ * From those that are farthest off it climbs from neighbour to neighbour. What lies between them can be
+ * farther off. */
 #ifndef HOB_LOD_ATTRIBUTES_H
 #define HOB_LOD_ATTRIBUTES_H
 
@@ -22,14 +25,15 @@ bool hob_lod_has_attributes(const hob_mesh *mesh);
  *
  * full         prepared with its corners kept
  * mesh         the mesh that it was prepared from
- * mirror       [vertex_count] the vertices of the other sides of sheets (sheets.h), of which `full` and the level have one side; may
- *              be NULL. Both sides are compared
+ * mirror       [vertex_count] the vertices of the other sides of sheets (sheets.h), of which `full` and the
+ *              level have one side; may be NULL. Both sides are compared
  * indices      [index_count] of the level, in the order of place; index_count a multiple of 3
- * lost         [full->seen_count] in and out: not 0 where a finer level has lost the place; zeros to begin with
+ * lost         [full->seen_count] in and out: not 0 where a finer level has lost the place; zeros to begin
+ *              with
  * arena        restored before returning
- * most         in and out: what is stated for a finer level, or zeros. Raised by what is farther off: uv is a distance, of the set that
- *              is farthest off; color the difference of one component of any set; weight the share of the weights that lies on
- *              other joints, 0..1
+ * most         in and out: what is stated for a finer level, or zeros. Raised by what is farther off: uv is a
+ *              distance, of the set that is farthest off; color the difference of one component of any set;
+ *              weight the share of the weights that lies on other joints, 0..1
  * Errors       MEMORY.
  * Cost         about 0.1 us for each triangle of the full mesh, for six levels of halves together. */
 bool hob_lod_attributes_measure(const hob_lod_full *full, const hob_mesh *mesh, const uint32_t *mirror,

@@ -10,12 +10,14 @@ enum { HOB_LOD_CHUNK = 1 << 20 };
 
 /* hob_lods_build in the memory that a chunk of the mesh takes, for any number of triangles.
  *
- * Triangles are cut by place into chunks. The first levels, three at most, are made chunk by chunk: vertices where chunks meet stay,
- * so that there is no crack, and a chunk that cannot shrink further keeps what it has. The error is the largest of the chunks'.
- * From the last of these levels the chain goes on as from a mesh of its own, in other chunks or in one piece, and adds that level's
- * error to its own. (After a fourth level the vertices that stay spoil the error: 1.80 instead of 0.13 on a grid of 20 M triangles.)
+ * Triangles are cut by place into chunks. The first levels, three at most, are made chunk by chunk: vertices
+ * where chunks meet stay, so that there is no crack, and a chunk that cannot shrink further keeps what it
+ * has. The error is the largest of the chunks'. From the last of these levels the chain goes on as from a
+ * mesh of its own, in other chunks or in one piece, and adds that level's error to its own. (After a fourth
+ * level the vertices that stay spoil the error: 1.80 instead of 0.13 on a grid of 20 M triangles.)
  *
- * chunk          triangles of a chunk, roughly; a mesh of at most two is left to hob_lods_build. HOB_LOD_CHUNK unless in tests
+ * chunk          triangles of a chunk, roughly; a mesh of at most two is left to hob_lods_build.
+ *                HOB_LOD_CHUNK unless in tests
  * otherwise as hob_lods_build
  * Memory         5 bytes a triangle and 40 a vertex beside one chunk's and the levels. */
 bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,

@@ -15,14 +15,17 @@ enum {
 	SLICED = 1 << 16,
 	SLICES = 32
 };
-/* Points that are this much of the farthest away are climbed from: their triangles may have the highest ridge. */
+/* Points that are this much of the farthest away are climbed from: their triangles may have the highest
+ * ridge. */
 static const double peak_share = 0.8;
-/* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always near enough there. */
+/* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always
+ * near enough there. */
 static const double slope = 0.5, least_share = 0.4;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;
 
-/* A point of a triangle by its second and third barycentric coordinate, and how far it is from the other surface. */
+/* A point of a triangle by its second and third barycentric coordinate, and how far it is from the other
+ * surface. */
 typedef struct peak {
 	uint32_t corner[3];
 	double v, w, distance;
@@ -163,7 +166,8 @@ static double triangle_area(const float *positions, const uint32_t corner[3], do
 	return hob_vec3_length(hob_vec3_cross(e, f)) / 2;
 }
 
-/* A triangle within a triangle of the same shape: its corners are centre + scale * (corner - centroid), scale < 0 turns it. */
+/* A triangle within a triangle of the same shape: its corners are centre + scale * (corner - centroid), scale
+ * < 0 turns it. */
 typedef struct patch {
 	double v, w, scale;
 	double radius; /* no point is farther from the centre */
@@ -175,7 +179,8 @@ static double most_beside(const sweep_t *s, double radius)
 	return most > least_share * wanted ? most : least_share * wanted;
 }
 
-/* Looks from the centre of a patch, and from the centres of its quarters where that is too far off for what may be beside it.
+/* Looks from the centre of a patch, and from the centres of its quarters where that is too far off for what
+ * may be beside it.
  * depth    how often to quarter at most
  * least    how often to quarter whatever the centre says
  * centre   the distance at the centre; below 0: not known yet */
@@ -261,12 +266,14 @@ static void look_along(sweep_t *s, const sliver_t *sliver, double along, double 
 	look_along(s, sliver, along + reach / 2, reach / 2, depth - 1, least);
 }
 
-/* Returns how far the centre is, HUGE_VAL where that was not asked. Triangles much larger than `typical`, of a level or of the full mesh, may be near where one looks first and far elsewhere. */
+/* Returns how far the centre is, HUGE_VAL where that was not asked. Triangles much larger than `typical`, of
+ * a level or of the full mesh, may be near where one looks first and far elsewhere. */
 static double look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
 								 uint32_t least)
 {
 	double longest, area = triangle_area(s->positions, corner, &longest);
-	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one that holds it. */
+	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one
+	 * that holds it. */
 	if (s->corners_are_near && longest * 0.5774 <= peak_share * s->farthest)
 		return HUGE_VAL;
 	uint32_t depth = depth_of(area, longest, spacing), always = depth_of(area, longest, typical);
@@ -293,7 +300,8 @@ static double area_of(const hob_surface *surface)
 	return area;
 }
 
-/* Begins the search at a place of the other surface. A level may use places that only hidden triangles of the full mesh have. */
+/* Begins the search at a place of the other surface. A level may use places that only hidden triangles of the
+ * full mesh have. */
 static void begin_at(sweep_t *s, uint32_t vertex)
 {
 	if (hob_surface_has(s->to, vertex))
@@ -371,7 +379,8 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* Of what an earlier level lost, so many points suffice as the level has triangles twice: a limb was met by the level that lost it. */
+/* Of what an earlier level lost, so many points suffice as the level has triangles twice: a limb was met by
+ * the level that lost it. */
 static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level)
 {
 	uint32_t points = 2 * level->triangle_count;
@@ -415,7 +424,8 @@ static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const 
 	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
 }
 
-/* Where a whole limb is gone, it is farthest away somewhere inside the triangles around the farthest vertices. */
+/* Where a whole limb is gone, it is farthest away somewhere inside the triangles around the farthest
+ * vertices. */
 static void look_around_lost_vertices(sweep_t *s, const hob_surface *full)
 {
 	uint32_t count = s->peak_count, vertices[PEAKS];
@@ -551,7 +561,8 @@ static double measure(const hob_lod_full *full, const hob_lod_met *met, const ui
 	return from_level.farthest;
 }
 
-/* The triangles of a level that are seen, as a surface; triangle_count 0: none is. Memory stays in `arena`. */
+/* The triangles of a level that are seen, as a surface; triangle_count 0: none is. Memory stays in
+ * `arena`. */
 static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						hob_arena *arena, hob_surface *out, hob_error *err)
 {
@@ -630,14 +641,15 @@ static void add_place(found_t *found, uint32_t place)
 	found->count++;
 }
 
-/* By place and by triangle of the level: far from the other surface. Each number is looked at by one slice alone. */
+/* By place and by triangle of the level: far from the other surface. Each number is looked at by one slice
+ * alone. */
 typedef struct far_look {
 	const hob_lod_full *full;
 	const hob_lod_met *met;
 	double limit;
 	uint8_t *far; /* [full->seen_count] */
-	uint32_t *
-		blame; /* [level->triangle_count] the nearest triangle of the full mesh, as a hint; HOB_NONE: not far */
+	/* [level->triangle_count] the nearest triangle of the full mesh, as a hint; HOB_NONE: not far */
+	uint32_t *blame;
 } far_look_t;
 
 static void look_whether_far(sweep_t *s, const void *context, uint32_t v)

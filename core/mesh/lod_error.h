@@ -1,10 +1,11 @@
 /* lod_error.h - how far a level of detail is from the full mesh: measured, not estimated.
  *
- * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the largest
- * distance to the other. It is measured at points of both: the vertices that the level lost, the centre of every triangle of the
- * level and of those of the full mesh that are large, or any where it has less than 20,000, and, where the distance of a centre leaves room for more beside it, at the centres
- * of the triangle's quarters, and so on, and in the middles of its sides; from the farthest points it climbs to the top of their
- * triangle. A ridge between all those points can be higher: the margin is for that. */
+ * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the
+ * largest distance to the other. It is measured at points of both: the vertices that the level lost, the
+ * centre of every triangle of the level and of those of the full mesh that are large, or any where it has
+ * less than 20,000, and, where the distance of a centre leaves room for more beside it, at the centres of the
+ * triangle's quarters, and so on, and in the middles of its sides; from the farthest points it climbs to the
+ * top of their triangle. A ridge between all those points can be higher: the margin is for that. */
 #ifndef HOB_LOD_ERROR_H
 #define HOB_LOD_ERROR_H
 
@@ -19,8 +20,8 @@ typedef struct hob_lod_full {
 	uint32_t place_count, seen_count;
 	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
 	uint32_t *corner;	 /* [surface.triangle_count][3] the vertex at each corner; NULL: not asked for */
-	uint32_t *
-		wide; /* [wide_count] triangles of the surface that are looked from within: large ones, all of a small mesh */
+	/* [wide_count] triangles of the surface that are looked from within: large ones, all of a small mesh */
+	uint32_t *wide;
 	uint32_t wide_count;
 	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
@@ -36,8 +37,9 @@ typedef struct hob_lod_met {
  *
  * positions    [vertex_count][3] finite
  * first        [vertex_count] the first vertex at the same place
- * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a multiple of 3. Triangles with
- *              two corners at one place are not seen and count for nothing, here and below.
+ * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a
+ *              multiple of 3. Triangles with two corners at one place are not seen and count for nothing,
+ *              here and below.
  * corners      whether out->corner is wanted, 12 bytes a triangle
  * out          its arrays are in `arena`
  * Errors       MEMORY. */
@@ -45,7 +47,8 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
 						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Copies the triangles whose corners are at three places, as hob_lod_error_begin and hob_lod_error_measure see them.
+/* Copies the triangles whose corners are at three places, as hob_lod_error_begin and hob_lod_error_measure
+ * see them.
  *
  * place        by vertex
  * out          [index_count]
@@ -55,18 +58,21 @@ uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, con
 
 /* Measures a level.
  *
- * indices      [index_count] of the level, over the same positions and in the same order; index_count a multiple of 3
- * before       [before_count] indices of the level that it was made from, measured before; NULL: the full mesh. What that one has lost
- *              is asked at fewer places
- * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is to be stated anyway.
- *              Points nearer than that are not measured any closer, so it saves time.
- * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there are
+ * indices      [index_count] of the level, over the same positions and in the same order; index_count a
+ *              multiple of 3
+ * before       [before_count] indices of the level that it was made from, measured before; NULL: the full
+ *              mesh. What that one has lost is asked at fewer places
+ * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is
+ *              to be stated anyway. Points nearer than that are not measured any closer, so it saves time.
+ * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there
+ *              are
  * arena        restored before returning, unless `met` is wanted
- * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen and nothing of the
- *              level. What is stated is HOB_LOD_ERROR_MARGIN times that.
+ * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen
+ *              and nothing of the level. What is stated is HOB_LOD_ERROR_MARGIN times that.
  * met          out: for hob_lod_error_lost; in `arena`; NULL: not wanted
  * Errors       MEMORY.
- * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves together. */
+ * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves
+ *              together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
 						   const uint32_t *before, uint32_t before_count, double known,
 						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_lod_met *met,
@@ -76,7 +82,8 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
  *
  * met          from measuring the level
  * limit        only what is farther from the level than that
- * places       [room] out: the first vertices at those places of the full mesh; those around the farthest points of the level, too
+ * places       [room] out: the first vertices at those places of the full mesh; those around the farthest
+ *              points of the level, too
  * count        out: how many; room + 1 when there are more
  * Errors       MEMORY. */
 bool hob_lod_error_lost(const hob_lod_full *full, const hob_lod_met *met, double limit, uint32_t *places,

@@ -17,9 +17,9 @@ typedef struct hob_lod_part {
 
 /* Numbers the vertices by first use.
  *
- * A vertex in more than HOB_LOD_CROWD triangles becomes several, none of them in more than four times that. Triangles whose other
- * vertices have numbers side by side keep one, so that a fan falls into few sectors: a side where two sectors meet is a border to
- * the simplifier.
+ * A vertex in more than HOB_LOD_CROWD triangles becomes several, none of them in more than four times that.
+ * Triangles whose other vertices have numbers side by side keep one, so that a fan falls into few sectors: a
+ * side where two sectors meet is a border to the simplifier.
  *
  * positions    [vertex_count][3] of the whole
  * indices      [index_count] into those; index_count a multiple of 3

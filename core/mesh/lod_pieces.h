@@ -19,8 +19,8 @@ bool hob_lod_pieces_find(const float *positions, uint32_t vertex_count, const ui
 						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, hob_lod_pieces *out,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* True when more than 5 % of the mesh's area belongs to pieces that the level has destroyed: 16 triangles or fewer left,
- * and less than 60 % of the area. (Larger pieces may lose area by being smoothed.) */
+/* True when more than 5 % of the mesh's area belongs to pieces that the level has destroyed: 16 triangles or
+ * fewer left, and less than 60 % of the area. (Larger pieces may lose area by being smoothed.) */
 bool hob_lod_pieces_destroyed(hob_lod_pieces *pieces, const float *positions, const uint32_t *indices,
 							  uint32_t index_count);
 

@@ -163,16 +163,17 @@ static double distance_in(const track_t *t, uint32_t pose, const spot_t *spot, u
 	return distance;
 }
 
-/* The square of how far the point is from another in a pose; a little more, as a search is rounded otherwise. */
+/* The square of how far the point is from another in a pose; a little more, as a search is rounded
+ * otherwise. */
 static double square_between(const float *positions, const spot_t *a, const spot_t *b)
 {
 	hob_vec3 way = hob_vec3_sub(point_of(positions, a), point_of(positions, b));
 	return 1.000001 * hob_vec3_dot(way, way);
 }
 
-/* Returns whether the point is farther off in a pose than all before; that is the peak. In most poses the point of the other surface
- * that is nearest in the bind pose, or nearly, is near enough. Where a short look says that none is, the triangle that is nearest in
- * the bind pose is asked for. */
+/* Returns whether the point is farther off in a pose than all before; that is the peak. In most poses the
+ * point of the other surface that is nearest in the bind pose, or nearly, is near enough. Where a short look
+ * says that none is, the triangle that is nearest in the bind pose is asked for. */
 static bool follow(track_t *t, const spot_t *spot, peak_t *peak)
 {
 	hob_vec3 bound = point_of(t->from->positions, spot);

@@ -1,10 +1,11 @@
 /* lod_poses.h - how far a level of detail of a skinned mesh is from the full mesh in poses.
  *
- * lod_error.h measures the mesh as it is bound. A joint that bends moves what a level lost otherwise than the triangles that stand
- * for it. So points of both surfaces are taken along: each vertex that the level is the first to lose (one in four of meshes of 20,000
- * vertices and more), some of those that finer levels lost, and points of some of the level's triangles. Each keeps the triangle of
- * the other surface that is nearest in the bind pose. In a pose, what counts is the distance to that triangle, or to one that the way
- * from neighbour to neighbour leads to. From the farthest points it climbs to their neighbours. */
+ * lod_error.h measures the mesh as it is bound. A joint that bends moves what a level lost otherwise than the
+ * triangles that stand for it. So points of both surfaces are taken along: each vertex that the level is the
+ * first to lose (one in four of meshes of 20,000 vertices and more), some of those that finer levels lost,
+ * and points of some of the level's triangles. Each keeps the triangle of the other surface that is nearest
+ * in the bind pose. In a pose, what counts is the distance to that triangle, or to one that the way from
+ * neighbour to neighbour leads to. From the farthest points it climbs to their neighbours. */
 #ifndef HOB_LOD_POSES_H
 #define HOB_LOD_POSES_H
 
@@ -21,8 +22,9 @@ typedef struct hob_lod_posed {
 /* What is met in a pose is taken that many times, for what lies between the poses and between the points. */
 #define HOB_LOD_POSE_MARGIN 1.25
 
-/* The positions to simplify: those of the first pose, which bends the mesh most. What is flat in the bind pose and bends in a clip is
- * not flat there, so its vertices stay. The next pose where one shrinks triangles to nothing.
+/* The positions to simplify: those of the first pose, which bends the mesh most. What is flat in the bind
+ * pose and bends in a clip is not flat there, so its vertices stay. The next pose where one shrinks triangles
+ * to nothing.
  *
  * first        [vertex_count] the first vertex at the same place: vertices at one place stay at one
  * indices      [index_count] of the mesh
@@ -36,7 +38,8 @@ bool hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, cons
  *
  * full         as prepared from the mesh
  * poses        may be NULL: no poses. A pose that moves a vertex farther than a float reaches is left out
- * out          its arrays are in `arena`: 12 bytes a vertex in each pose, 48 MiB at most: large meshes have fewer poses
+ * out          its arrays are in `arena`: 12 bytes a vertex in each pose, 48 MiB at most: large meshes have
+ *              fewer poses
  * Errors       MEMORY.
  * Cost         30 ns a vertex in each pose. */
 bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
@@ -46,8 +49,9 @@ bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const h
  *
  * indices      [index_count] of the level, in the order of place; index_count a multiple of 3
  * arena        restored before returning
- * distance     in and out: as it was measured in the bind pose and for finer levels; raised to HOB_LOD_POSE_MARGIN times the largest that is met in a pose.
- *              What is stated is HOB_LOD_ERROR_MARGIN times that
+ * distance     in and out: as it was measured in the bind pose and for finer levels; raised to
+ *              HOB_LOD_POSE_MARGIN times the largest that is met in a pose. What is stated is
+ *              HOB_LOD_ERROR_MARGIN times that
  * Errors       MEMORY.
  * Cost         50 ns a triangle of the level, and 40 ns a point in each pose. */
 bool hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const uint32_t *indices,

@@ -24,8 +24,8 @@ typedef struct chain {
 	hob_lod_pieces pieces;
 	hob_siblings siblings;
 	bool united; /* indices name one member of each family */
-	uint32_t
-		*mirror; /* of vertices, united or not (sheets.h): indices have one side of sheets; NULL: no sheets */
+	/* of vertices, united or not (sheets.h): indices have one side of sheets; NULL: no sheets */
+	uint32_t *mirror;
 	uint32_t *own_mirror;	 /* the same of vertices that are not united */
 	const uint32_t *indices; /* of the level reached so far */
 	uint32_t index_count;
@@ -34,8 +34,8 @@ typedef struct chain {
 	uint32_t place_count;
 	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
 	hob_arena lasting; /* of `full`, and what the chain is left with once it has united vertices */
-	hob_lod_full
-		full; /* prepared once there is a level to measure: the simplifier has given its memory back by then */
+	/* prepared once there is a level to measure: the simplifier has given its memory back by then */
+	hob_lod_full full;
 	bool prepared;
 	const float *shape; /* [vertex_count][3] what is simplified: the mesh, or its most bent pose */
 	hob_lod_posed posed;
@@ -77,8 +77,8 @@ static double room_left(const chain_t *c)
 	return used < c->limit ? c->limit - used : 0;
 }
 
-/* The simplifier leaves alone what has three or more vertices at one place. So a held vertex gets two more there, which no
- * triangle names. Returns the number of vertices.
+/* The simplifier leaves alone what has three or more vertices at one place. So a held vertex gets two more
+ * there, which no triangle names. Returns the number of vertices.
  * shared   [vertex_count] by first vertex at a place: held as well; NULL: none */
 static uint32_t hold(const chain_t *c, const uint8_t *shared, hob_lod_part *part)
 {
@@ -303,8 +303,8 @@ static bool measure(chain_t *c, const attempt_t *attempt, double *distance, hob_
 								 distance, met, c->err);
 }
 
-/* Measures a step. Where it is far worse than the simplifier thinks, and few places are to blame, simplifies again without losing
- * those. */
+/* Measures a step. Where it is far worse than the simplifier thinks, and few places are to blame, simplifies
+ * again without losing those. */
 static bool measure_step(chain_t *c, uint32_t target, attempt_t *best, double *distance)
 {
 	uint32_t room = c->index_count / 3 / 50, count = 0;
@@ -348,7 +348,8 @@ static bool measure_step(chain_t *c, uint32_t target, attempt_t *best, double *d
 	return true;
 }
 
-/* Takes the chain one step further. *end says whether there was one to take: HOB_LOD_END_MAX means there was. */
+/* Takes the chain one step further. *end says whether there was one to take: HOB_LOD_END_MAX means there
+ * was. */
 static bool step(chain_t *c, hob_lod_end *end)
 {
 	uint32_t target = target_triangles(c->index_count / 3, c->options->ratio);
@@ -428,8 +429,9 @@ static float round_up(double x)
 	return (float)(x * (1 + 1.0 / (1 << 22)));
 }
 
-/* Writes the level that the chain has reached, without the triangles that show nothing; true with an empty one when too few
- * are gone from the `before` of the last level for it to be one of its own, or where it is too far off in a pose. */
+/* Writes the level that the chain has reached, without the triangles that show nothing; true with an empty
+ * one when too few are gone from the `before` of the last level for it to be one of its own, or where it is
+ * too far off in a pose. */
 static bool emit(chain_t *c, uint32_t before, hob_lod_level *out)
 {
 	hob_lod_level level = {.indices =

@@ -21,10 +21,11 @@ typedef struct hob_lod_options {
 typedef struct hob_lod_level {
 	uint32_t *indices;
 	uint32_t index_count;
-	float
-		error; /* how far the surface is from the full one, absolute (lod_error.h, lod_poses.h); never less than a finer level's; 0 for level 0 */
-	hob_attribute_error
-		attributes; /* of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
+	/* how far the surface is from the full one, absolute (lod_error.h, lod_poses.h); never less than a finer
+	 * level's; 0 for level 0 */
+	float error;
+	/* of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
+	hob_attribute_error attributes;
 } hob_lod_level;
 
 /* Why the chain ended. */
@@ -40,45 +41,48 @@ enum { HOB_LOD_SMALL = 64 };
 
 /* Appends coarser levels behind levels[0], which the caller fills with the full mesh.
  *
- * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the simplifier what hangs
- * together. No coarser level has any.
+ * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the
+ * simplifier what hangs together. No coarser level has any.
  *
  * Of skinned meshes the most bent of options->poses is simplified instead of the bind pose.
  *
- * Each level is simplified from the one before, on its own vertices alone. Nothing moves and nothing is blended: a
- * coarser level names a subset of the vertices of the mesh, so their attributes hold. Vertices at one place that differ in
- * an attribute are a seam: it is collapsed along itself and never torn open or smeared. Where seams hold up
- * the work - the step misses its target, or costs far more error than halving usually does - vertices that differ in normal and
- * tangent alone are taken for one from there on if that helps (hard edges then soften before they distort the shape), and
- * each corner gets, of those, the one that suits its triangle best (siblings.h). README.md has the measurements.
+ * Each level is simplified from the one before, on its own vertices alone. Nothing moves and nothing is
+ * blended: a coarser level names a subset of the vertices of the mesh, so their attributes hold. Vertices at
+ * one place that differ in an attribute are a seam: it is collapsed along itself and never torn open or
+ * smeared. Where seams hold up the work - the step misses its target, or costs far more error than halving
+ * usually does - vertices that differ in normal and tangent alone are taken for one from there on if that
+ * helps (hard edges then soften before they distort the shape), and each corner gets, of those, the one that
+ * suits its triangle best (siblings.h). README.md has the measurements.
  *
- * Where a step turns out four times farther off than the simplifier thinks, and at most one vertex in fifty is to blame (a spike, a
- * small piece), it is taken again with those vertices held in place. It costs that step's time again.
+ * Where a step turns out four times farther off than the simplifier thinks, and at most one vertex in fifty
+ * is to blame (a spike, a small piece), it is taken again with those vertices held in place. It costs that
+ * step's time again.
  *
- * Of sheets with two sides (sheets.h) one side is simplified, and the other has its mirror: both keep the same triangles. Where a
- * number of triangles is a target or a limit, one side counts.
+ * Of sheets with two sides (sheets.h) one side is simplified, and the other has its mirror: both keep the
+ * same triangles. Where a number of triangles is a target or a limit, one side counts.
  *
- * A level that keeps more than 85 % of the triangles is dropped and ends the chain. So is one that destroys pieces:
- * a piece, what hangs together by position, counts as destroyed when it is down to 16 triangles and has lost 40 % of
- * its area; more than 5 % of the mesh's area may not go that way.
+ * A level that keeps more than 85 % of the triangles is dropped and ends the chain. So is one that destroys
+ * pieces: a piece, what hangs together by position, counts as destroyed when it is down to 16 triangles and
+ * has lost 40 % of its area; more than 5 % of the mesh's area may not go that way.
  *
  * mesh           triangles, finite positions; every vertex used by levels[0]; its indices are not read
  * levels         [options->max] in and out
  * level_count    in: 1; out: number of levels
  * end            out: why it ended
  * The levels' indices and what is needed to make them stay in `arena`. Errors: MEMORY.
- * Cost           about 2.5 microseconds a triangle of level 0 for the whole chain, more than half of it for measuring errors.
- * Threads        options->parallel simplifies large steps in parts, measures errors and orders levels. The result does not depend on
- *                the number of threads.
- * Memory         meshoptimizer allocates about 170 bytes per vertex and 60 per triangle of its own meanwhile. What measuring errors
- *                needs, about 90 bytes a triangle, comes after the first step.
+ * Cost           about 2.5 microseconds a triangle of level 0 for the whole chain, more than half of it for
+ *                measuring errors.
+ * Threads        options->parallel simplifies large steps in parts, measures errors and orders levels. The
+ *                result does not depend on the number of threads.
+ * Memory         meshoptimizer allocates about 170 bytes per vertex and 60 per triangle of its own meanwhile.
+ *                What measuring errors needs, about 90 bytes a triangle, comes after the first step.
  * Source         Garland and Heckbert 1997 (quadric error metrics) in meshopt_simplify; a chain of steps as
  *                meshoptimizer advises, but with errors measured against the full mesh. */
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
 					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 
-/* Leaves out levels that state no smaller error than a coarser one: nobody would draw them. The full level and the coarsest
- * stay. Returns how many are left. */
+/* Leaves out levels that state no smaller error than a coarser one: nobody would draw them. The full level
+ * and the coarsest stay. Returns how many are left. */
 uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count);
 
 #endif

@@ -6,14 +6,14 @@
 
 /* Finds for each mesh the first one whose bake would be the same.
  *
- * meshes     [count] as hob_model_check() wants them. Compared are topology, indices and every vertex array, morph targets
- *            included, byte by byte; names, materials, variants and default weights are each mesh's own. Skinned meshes are
- *            nobody's twin: what moves them is their own.
+ * meshes     [count] as hob_model_check() wants them. Compared are topology, indices and every vertex array,
+ *            morph targets included, byte by byte; names, materials, variants and default weights are each
+ *            mesh's own. Skinned meshes are nobody's twin: what moves them is their own.
  * keys       [count] what else must be equal: the options that the caller bakes a mesh with
  * twin       [count] out: twin[i] <= i; i itself where there is none before
  * Errors     MEMORY.
- * Cost       a few samples of each mesh, and a comparison of all its bytes with a mesh that has the same counts and samples. A
- *            mesh that shares those with many others is compared with eight of them. */
+ * Cost       a few samples of each mesh, and a comparison of all its bytes with a mesh that has the same
+ *            counts and samples. A mesh that shares those with many others is compared with eight of them. */
 bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count, uint32_t *twin,
 					hob_arena *scratch, hob_error *err) HOB_MUST_CHECK;
 

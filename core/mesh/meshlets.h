@@ -13,11 +13,12 @@ typedef struct hob_meshlets {
 	uint8_t *triangles;
 } hob_meshlets;
 
-/* Cuts every level into meshlets of at most 64 vertices and 124 triangles, with bounding sphere and backface cone.
+/* Cuts every level into meshlets of at most 64 vertices and 124 triangles, with bounding sphere and backface
+ * cone.
  *
- * A level's triangles are cut as they come in the order for the vertex cache, without the pass against overdraw, which jumps
- * between regions: a welded surface fills 85 to 90 of the 124, and spheres are a little larger than a builder's that searches,
- * which takes ten times as long.
+ * A level's triangles are cut as they come in the order for the vertex cache, without the pass against
+ * overdraw, which jumps between regions: a welded surface fills 85 to 90 of the 124, and spheres are a little
+ * larger than a builder's that searches, which takes ten times as long.
  *
  * indices      all levels back to back, as lods[] says
  * positions    [vertex_count][3]

@@ -53,7 +53,8 @@ static uint64_t hash_places(const uint32_t places[3])
 	return hash ^ hash >> 32;
 }
 
-/* Marks triangles that may have others at the same places: all that do, and one in 16 of the rest. Returns how many. */
+/* Marks triangles that may have others at the same places: all that do, and one in 16 of the rest. Returns
+ * how many. */
 static uint32_t mark_candidates(const fold_t *f, uint8_t *marks, uint8_t *once, uint32_t mask)
 {
 	uint32_t places[3], count = 0, triangles = f->index_count / 3;
@@ -100,7 +101,8 @@ static uint32_t *number_equals(const void *entries, uint32_t size, uint32_t coun
 	return of;
 }
 
-/* Finds the partners of the `count` triangles that are marked. Returns how many pairs there are; HOB_NONE: memory is short. */
+/* Finds the partners of the `count` triangles that are marked. Returns how many pairs there are; HOB_NONE:
+ * memory is short. */
 static uint32_t find_partners(fold_t *f, const uint8_t *marks, uint32_t count)
 {
 	uint32_t triangles = f->index_count / 3, numbers = 0, pairs = 0;

@@ -1,8 +1,10 @@
-/* sheets.h - sheets with two sides: flags, leaves, hair cards that are modelled as a front and a mirrored back.
+/* sheets.h - sheets with two sides: flags, leaves, hair cards that are modelled as a front and a mirrored
+ * back.
  *
- * Where each triangle of a piece has its mirror - one other triangle at the same three places, wound the other way - the two sides
- * look like a closed body without thickness: everything within the sheet can be collapsed for nothing, and each side in its own
- * way. So one side is simplified as an open surface, and the other follows it. */
+ * Where each triangle of a piece has its mirror - one other triangle at the same three places, wound the
+ * other way - the two sides look like a closed body without thickness: everything within the sheet can be
+ * collapsed for nothing, and each side in its own way. So one side is simplified as an open surface, and the
+ * other follows it. */
 #ifndef HOB_SHEETS_H
 #define HOB_SHEETS_H
 
@@ -10,16 +12,17 @@
 
 /* Drops one side of every sheet.
  *
- * A piece, what hangs together by position, is a sheet when all its triangles have mirrors, each vertex of the side that stays has
- * one vertex that is its mirror, and the two move together (hob_vertex_arrays_place). Triangles without area that are in such a
- * piece are dropped, too.
+ * A piece, what hangs together by position, is a sheet when all its triangles have mirrors, each vertex of
+ * the side that stays has one vertex that is its mirror, and the two move together (hob_vertex_arrays_place).
+ * Triangles without area that are in such a piece are dropped, too.
  *
  * first        [mesh->vertex_count] the first vertex at the same place
  * indices      [*index_count] in and out, *index_count a multiple of 3; order is kept
- * mirror       out: [mesh->vertex_count] in `arena`, the vertex of the other side at the same place; HOB_NONE: not of a sheet. May be
- *              the vertex itself. NULL: there are no sheets
+ * mirror       out: [mesh->vertex_count] in `arena`, the vertex of the other side at the same place;
+ *              HOB_NONE: not of a sheet. May be the vertex itself. NULL: there are no sheets
  * Errors       MEMORY.
- * Cost         about 20 ns and 4 bytes a triangle where no triangle has a mirror; 0.4 us and 100 bytes for those that do. */
+ * Cost         about 20 ns and 4 bytes a triangle where no triangle has a mirror; 0.4 us and 100 bytes for
+ *              those that do. */
 bool hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indices, uint32_t *index_count,
 					 hob_arena *arena, uint32_t **mirror, hob_error *err) HOB_MUST_CHECK;
 

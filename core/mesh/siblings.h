@@ -5,8 +5,8 @@
 #include "../model/model.h"
 
 typedef struct hob_siblings {
-	uint32_t
-		count; /* families; a vertex without siblings is one of its own. One for each vertex: no arrays follow */
+	/* families; a vertex without siblings is one of its own. One for each vertex: no arrays follow */
+	uint32_t count;
 	uint32_t *family;  /* [vertex_count] */
 	uint32_t *first;   /* [count + 1] into members */
 	uint32_t *members; /* [vertex_count] vertices by family, ascending */
@@ -16,8 +16,9 @@ typedef struct hob_siblings {
 bool hob_siblings_find(const hob_mesh *mesh, hob_arena *arena, hob_siblings *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* Lets each corner of each triangle take, of its vertex's family, the member whose normal is nearest to the triangle's own;
- * members whose tangent has the handedness of the triangle's mapping come first; of equals the first.
+/* Lets each corner of each triangle take, of its vertex's family, the member whose normal is nearest to the
+ * triangle's own; members whose tangent has the handedness of the triangle's mapping come first; of equals
+ * the first.
  * siblings  of fewer families than vertices, here and below
  * indices   [index_count] in and out
  * Returns   how many members were tried: all of a small family, up to 256 of a large one, evenly. */

@@ -24,8 +24,8 @@ enum {
 
 static const float uv_span_limit = 16;
 
-/* Of the 65,536 steps of a range 65,520 are used: that many divide by 2 to 10, 12 to 16 and more, so that corners on simple
- * fractions of a box, as people model them, keep their places. */
+/* Of the 65,536 steps of a range 65,520 are used: that many divide by 2 to 10, 12 to 16 and more, so that
+ * corners on simple fractions of a box, as people model them, keep their places. */
 static float scale_of(double extent)
 {
 	return extent > 0 ? (float)(extent * (65535.0 / 65520.0)) : 1;
@@ -131,7 +131,8 @@ static uint16_t color_format(const float *color, size_t count, bool quantized)
 	return exact16 ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
 }
 
-/* Whether 8 bits hold every weight as it is: one step of them moves a vertex by 1/255 of what a joint moves. */
+/* Whether 8 bits hold every weight as it is: one step of them moves a vertex by 1/255 of what a joint
+ * moves. */
 static bool weights_fit_bytes(const hob_mesh *m)
 {
 	for (size_t i = 0; i < (size_t)m->vertex_count * m->influence_count; i++)
@@ -217,7 +218,8 @@ static int16_t tangent_step(int16_t code, int up)
 	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
 }
 
-/* The nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which encoding leaves out. */
+/* The nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which encoding
+ * leaves out. */
 static void put_tangent(uint8_t *at, const float *unit)
 {
 	int16_t code[2];

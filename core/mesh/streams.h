@@ -4,14 +4,16 @@
  * texture coordinates and colours interleaved; then joints and weights. A stream without attributes is left
  * out and the ones behind it move up: an attribute says which stream it is in.
  *
- * position    float32: R32G32B32_SFLOAT. Quantized: R16G16B16A16_UNORM, scaled (w is 0); largest error half of
- *             pos_scale / 65535 an axis, and none to speak of on simple fractions of the box: 65,520 steps span it.
+ * position    float32: R32G32B32_SFLOAT. Quantized: R16G16B16A16_UNORM, scaled (w is 0); largest error half
+ *             of pos_scale / 65535 an axis, and none to speak of on simple fractions of the box: 65,520 steps
+ *             span it.
  * normal      float32: R32G32B32_SFLOAT. Quantized: R16G16_SNORM, octahedral; 0.004 degrees.
- * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral in multiples of 256,
- *             z is 0, w is +1 or -1; 0.64 degrees.
- * uv set 0    float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, scaled; half of uv_scale / 65535 an axis; float where
- *             it spans more than 16 (1/2 texel of 4096 at most).
- * uv set 1-7  float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, 1/131070, where all of it is in [0, 1], as lightmaps are.
+ * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral in multiples of
+ *             256, z is 0, w is +1 or -1; 0.64 degrees.
+ * uv set 0    float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, scaled; half of uv_scale / 65535 an axis;
+ *             float where it spans more than 16 (1/2 texel of 4096 at most).
+ * uv set 1-7  float32: R32G32_SFLOAT. Quantized: R16G16_UNORM, 1/131070, where all of it is in [0, 1], as
+ *             lightmaps are.
  * colour      R8G8B8A8_UNORM or R16G16B16A16_UNORM when that is exact, else R32G32B32A32_SFLOAT. Quantized:
  *             R8G8B8A8_UNORM, 1/510; float when a value is outside [0, 1].
  * joints      R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255.
@@ -27,8 +29,8 @@
 /* Fills attributes, streams, pos_offset, pos_scale, uv_offset and uv_scale of *baked from baked->mesh, whose
  * influence_count is 0, 4 or 8 with weights that are multiples of 1/65535 summing to 1. Sets
  * HOB_MESH_QUANTIZED when positions are (they stay float when the box is too large for a float scale). Data
- * belongs to `result`. Large positions are given back to `spent`, the arena that they are in, as soon as their stream is filled;
- * NULL: they stay. Errors: MEMORY; then *baked is untouched. */
+ * belongs to `result`. Large positions are given back to `spent`, the arena that they are in, as soon as
+ * their stream is filled; NULL: they stay. Errors: MEMORY; then *baked is untouched. */
 bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result, hob_arena *spent,
 					   hob_error *err) HOB_MUST_CHECK;
 

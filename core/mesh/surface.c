@@ -4,7 +4,8 @@
 #include <float.h>
 
 enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24, LEAST_ROOM = 1 << 18, STEPS = 128 };
-/* Points that are asked how many boxes they are in, the triangles that it takes, steps for each point, and what is too many. */
+/* Points that are asked how many boxes they are in, the triangles that it takes, steps for each point, and
+ * what is too many. */
 enum { LOOSE_SAMPLES = 64, LOOSE_LEAST = 1024, LOOSE_STEPS = 1024, LOOSE_BOXES = 32 };
 /* Where a triangle is nearest to a point: on side k, from corner k to the next; at corner k; inside. */
 enum { SIDE = 0, CORNER = 3, INSIDE = 6 };

@@ -1,7 +1,7 @@
 /* surface.h - how far points are from a set of triangles.
  *
- * A tree of boxes, four to a node, over the triangles in the order they are given in: what lies side by side in space should lie
- * side by side there, so no child is named anywhere. */
+ * A tree of boxes, four to a node, over the triangles in the order they are given in: what lies side by side
+ * in space should lie side by side there, so no child is named anywhere. */
 #ifndef HOB_SURFACE_H
 #define HOB_SURFACE_H
 
@@ -15,7 +15,8 @@ typedef struct hob_surface_node {
 	float low[3][4], high[3][4]; /* by axis, then child; no child: low > high */
 } hob_surface_node;
 
-/* All that is within `radius` of a segment, for each child of a node: what bounds slivers, which boxes do not. */
+/* All that is within `radius` of a segment, for each child of a node: what bounds slivers, which boxes do
+ * not. */
 typedef struct hob_surface_capsules {
 	float from[3][4], way[3][4]; /* by axis, then child */
 	float share[4], radius[4];	 /* share: 1 over the square of the way's length, or 0 */
@@ -30,15 +31,17 @@ typedef struct hob_surface {
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
 	hob_surface_capsules *capsules; /* by node; NULL: boxes suffice */
 	uint32_t *fan_first,
-		*fan; /* the corners that are vertex v, as indices into `corners`: fan[fan_first[v]] to before fan[fan_first[v + 1]] */
+		/* the corners that are vertex v, as indices into `corners`: fan[fan_first[v]] to before
+		 * fan[fan_first[v + 1]] */
+		*fan;
 	uint32_t *ring; /* by entry of `fan`: the triangle's next vertex */
 } hob_surface;
 
 /* Builds the tree.
  *
  * positions    [vertex_count][3] finite; referred to afterwards, as are
- * indices      [index_count] into positions; index_count a multiple of 3, at least 3. hob_order_by_place gives an order that makes
- *              good trees; any other only costs time
+ * indices      [index_count] into positions; index_count a multiple of 3, at least 3. hob_order_by_place
+ *              gives an order that makes good trees; any other only costs time
  * out          its arrays are in `arena`
  * Errors       MEMORY.
  * Cost         about 40 ns and 50 bytes a triangle, and 4 bytes a vertex. */
@@ -46,8 +49,9 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 					   uint32_t index_count, hob_arena *arena, hob_surface *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* Gives a surface capsules. Building does so where boxes are loose: where points of some of at least 1,024 triangles are in the boxes
- * of 32 and more, at the average. What is small beside a surface that has them needs them, too.
+/* Gives a surface capsules. Building does so where boxes are loose: where points of some of at least 1,024
+ * triangles are in the boxes of 32 and more, at the average. What is small beside a surface that has them
+ * needs them, too.
  *
  * Errors       MEMORY.
  * Cost         about 150 ns and 32 bytes a triangle. */
@@ -59,8 +63,8 @@ static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)
 	return s->fan_first[vertex] < s->fan_first[vertex + 1];
 }
 
-/* Who asks, for one point after another: where the next search begins, and what searches may cost. A step in the tree is a node or a
- * triangle. */
+/* Who asks, for one point after another: where the next search begins, and what searches may cost. A step in
+ * the tree is a node or a triangle. */
 typedef struct hob_surface_seeker {
 	uint32_t hint;	/* an index into `corners`; 0 to begin with */
 	uint64_t room;	/* steps that are left */
@@ -74,7 +78,8 @@ static inline bool hob_surface_is_crowded(const hob_surface *s, uint32_t vertex)
 	return s->fan_first[vertex + 1] - s->fan_first[vertex] > HOB_SURFACE_CROWD;
 }
 
-/* What measuring one surface against another may cost: many times what it takes, but where no tree helps (a ball around all points).
+/* What measuring one surface against another may cost: many times what it takes, but where no tree helps (a
+ * ball around all points).
  */
 hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b);
 
@@ -87,17 +92,20 @@ static inline bool hob_surface_gives_up(const hob_surface_seeker *seeker)
 /* The distance from `p` to the nearest triangle, or to some triangle that is near enough.
  *
  * enough       as soon as a triangle is that near, its distance is the answer
- * limit        at least `enough`: a triangle that is that near is the answer, too, but first the surroundings are looked through
- *              for one that is near enough
+ * limit        at least `enough`: a triangle that is that near is the answer, too, but first the surroundings
+ *              are looked through for one that is near enough
  *
- * Products are formed in double precision and a point above a triangle's inside is measured to its plane, so that slivers
- * cost no precision. Boxes are compared in single precision: the answer may be the distance to a triangle that is farther
- * than the nearest by 1e-6 of the coordinates, never a distance that is too small. Nor is it when a search ends early.
+ * Products are formed in double precision and a point above a triangle's inside is measured to its plane, so
+ * that slivers cost no precision. Boxes are compared in single precision: the answer may be the distance to a
+ * triangle that is farther than the nearest by 1e-6 of the coordinates, never a distance that is too small.
+ * Nor is it when a search ends early.
  *
- * seeker       in and out: the search begins at its hint's triangle and goes from one to the next across the side that the point is
- *              nearest to. Out: the hint is the answer's triangle, which suits the next point
+ * seeker       in and out: the search begins at its hint's triangle and goes from one to the next across the
+ *              side that the point is nearest to. Out: the hint is the answer's triangle, which suits the
+ *              next point
  * Cost         30 ns a triangle on that way, 100 to 500 ns where the tree has to be asked.
- * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi regions). */
+ * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi
+ *              regions). */
 double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
 							hob_surface_seeker *seeker);
 

@@ -1,4 +1,5 @@
-/* tangents.h - tangent frames as MikkTSpace makes them, so that normal maps baked in the usual tools look right. */
+/* tangents.h - tangent frames as MikkTSpace makes them, so that normal maps baked in the usual tools look
+ * right. */
 #ifndef HOB_TANGENTS_H
 #define HOB_TANGENTS_H
 
@@ -16,13 +17,13 @@
  * uv                [vertex_count][2], (0,0) is the upper left corner
  * indices           [index_count], a multiple of 3, each < vertex_count
  * group             [vertex_count] hob_weld over position, normal and uv: equal numbers for equal vertices
- * tangent           [index_count][4] out: unit xyz, and w = +1 or -1 with bitangent = w * cross(normal, xyz). w is that of
- *                   glTF: the bitangent points to the upper edge of the picture (MikkTSpace on these coordinates would
- *                   give -w).
+ * tangent           [index_count][4] out: unit xyz, and w = +1 or -1 with bitangent = w * cross(normal, xyz).
+ *                   w is that of glTF: the bitangent points to the upper edge of the picture (MikkTSpace on
+ *                   these coordinates would give -w).
  * scratch           hob_tangents_scratch_size(vertex_count, index_count) bytes, 8-byte aligned
  * Cost              O(vertex_count + index_count).
- * Source            Mikkelsen 2008, Simulation of Wrinkled Surfaces Revisited; the grouping rules of his reference
- *                   implementation for triangles and its default threshold of 180 degrees. */
+ * Source            Mikkelsen 2008, Simulation of Wrinkled Surfaces Revisited; the grouping rules of his
+ *                   reference implementation for triangles and its default threshold of 180 degrees. */
 void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
 				  void *scratch);

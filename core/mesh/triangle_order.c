@@ -126,7 +126,8 @@ static void key_triangles(const uint32_t *indices, uint32_t count, const float *
 	}
 }
 
-/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes it. */
+/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes
+ * it. */
 static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
 {
 	for (uint32_t shift = 0; shift < 30; shift += 10) {

@@ -30,7 +30,8 @@ bool hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *p
 						 uint32_t vertex_count, hob_order_effort effort, uint32_t chunk,
 						 hob_arena *scratch) HOB_MUST_CHECK;
 
-/* Writes the triangles in the order of a Morton curve through their centres: what lies side by side in space does so in memory, too.
+/* Writes the triangles in the order of a Morton curve through their centres: what lies side by side in space
+ * does so in memory, too.
  *
  * indices      [index_count], a multiple of 3
  * out          [index_count] is not `indices`

@@ -9,8 +9,8 @@
  * arrays        [array_count] what has to be equal: exactly, but -0 equals +0. NaN equals itself bit by bit.
  * indices       [index_count] u32, each < vertex_count (asserted); vertices that no index names are unused.
  *               NULL with index_count 0: every vertex counts as used.
- * remap         [vertex_count] out: HOB_NONE when unused, else the new vertex. New vertices are numbered in the
- *               order of their first occurrence among the old ones.
+ * remap         [vertex_count] out: HOB_NONE when unused, else the new vertex. New vertices are numbered in
+ *               the order of their first occurrence among the old ones.
  * from          [vertex_count] out: from[new] is the old vertex that is kept, the first of its equals.
  * scratch       hob_weld_scratch_size(vertex_count) bytes, 8-byte aligned; contents do not matter.
  * Returns       number of new vertices. Cannot fail.
@@ -40,7 +40,8 @@ uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const
 
 /* Whether two of a triangle's corners are equal in every one of `arrays`: it shows nothing.
  *
- * arrays        [array_count] what makes a corner's place: positions, and whatever moves them (hob_vertex_arrays_place) */
+ * arrays        [array_count] what makes a corner's place: positions, and whatever moves them
+ *               (hob_vertex_arrays_place) */
 bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3]);
 
 /* Drops such triangles.

@@ -64,7 +64,8 @@ typedef struct hob_baked_meshlet {
 	uint8_t vertex_count, triangle_count;
 } hob_baked_meshlet;
 
-/* What is simplified together in a hierarchy of clusters (core/mesh/clusters.h). Group 0 has error FLT_MAX. */
+/* What is simplified together in a hierarchy of clusters (core/mesh/clusters.h). Group 0 has error
+ * FLT_MAX. */
 typedef struct hob_baked_cluster_group {
 	float sphere[4], error;
 	uint32_t cluster_first, cluster_count;
@@ -86,8 +87,8 @@ typedef enum hob_mesh_flag {
 typedef struct hob_baked_mesh {
 	hob_mesh mesh; /* names, material, and the float attributes in final vertex order (indices: LOD 0) */
 	uint32_t flags;
-	/* Vertices, indices, levels and meshlets are those of an earlier mesh, `copy_of`, and point to its memory: files hold them
-	 * once. Name, material, variants, skin and morph targets are its own. */
+	/* Vertices, indices, levels and meshlets are those of an earlier mesh, `copy_of`, and point to its
+	 * memory: files hold them once. Name, material, variants, skin and morph targets are its own. */
 	bool is_copy;
 	uint32_t copy_of;
 	uint32_t skin; /* first skin that a node pairs with this mesh, or HOB_NONE */
@@ -100,7 +101,8 @@ typedef struct hob_baked_mesh {
 	uint32_t meshlet_vertex_count, meshlet_triangle_bytes;
 	uint32_t *meshlet_vertices; /* mesh-local vertex ids */
 	uint8_t *meshlet_triangles; /* 3 bytes a triangle; each meshlet's start is a multiple of 4 */
-	/* Clusters are the last cluster_count meshlets, which belong to no level; group_count 0: there is no hierarchy. */
+	/* Clusters are the last cluster_count meshlets, which belong to no level; group_count 0: there is no
+	 * hierarchy. */
 	uint32_t cluster_count, group_count;
 	uint32_t *cluster_sources; /* [cluster_count] group that it came out of, or HOB_NONE */
 	hob_baked_cluster_group *groups;
@@ -110,7 +112,7 @@ typedef struct hob_baked_mesh {
 	float uv_density;						   /* median of sqrt(uv area / area), 0 without uv */
 } hob_baked_mesh;
 
-/* ---- pictures ---------------------------------------------------------------------------------------- */
+/* ---- pictures ---- */
 
 typedef enum hob_image_flag {
 	HOB_IMAGE_SRGB = 1,
@@ -141,7 +143,7 @@ typedef struct hob_baked_materials {
 	hob_str *variants;
 } hob_baked_materials;
 
-/* ---- scene: structure of arrays -------------------------------------------------------------------------- */
+/* ---- scene: structure of arrays ---- */
 
 typedef struct hob_baked_hierarchy {
 	int32_t parent, first_child, next_sibling, last_sibling, level; /* the reference's record; -1 = none */
@@ -201,8 +203,8 @@ typedef struct hob_baked_scene {
 	uint32_t *node_of_model; /* [hob_model.node_count] id of the model's node here */
 	/* mesh and material links stand on the mesh child nodes */
 	hob_baked_links mesh_links, material_links, camera_links, light_links, skin_links;
-	/* Source nodes with morph weights of their own: the link's value is the first in morph_weights, as many as
-	 * the node's meshes have targets. Other nodes take their mesh's default weights. */
+	/* Source nodes with morph weights of their own: the link's value is the first in morph_weights, as many
+	 * as the node's meshes have targets. Other nodes take their mesh's default weights. */
 	hob_baked_links weight_links;
 	uint32_t morph_weight_count;
 	float *morph_weights;
@@ -218,14 +220,14 @@ typedef struct hob_baked_scene {
 	uint32_t material_count;
 } hob_baked_scene;
 
-/* ---- animations: model ids replaced by baked node ids, duplicates and constant tracks removed --------------- */
+/* ---- animations: model ids replaced by baked node ids, duplicates and constant tracks removed ---- */
 
 typedef struct hob_baked_animations {
 	uint32_t clip_count, skin_count;
 	hob_clip *clips;
 	hob_skin *skins;
-	float *
-		ranges; /* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
+	/* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
+	float *ranges;
 	float *skin_bounds; /* [clip_count][6] bounds of skinned meshes over the clip; min > max when none */
 } hob_baked_animations;
 

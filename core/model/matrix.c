@@ -93,7 +93,8 @@ static void any_perpendicular(const double v[3], double out[3])
 	normalise(out);
 }
 
-/* Right-handed orthonormal basis that keeps the directions of the non-zero columns, as far as the earlier ones allow. */
+/* Right-handed orthonormal basis that keeps the directions of the non-zero columns, as far as the earlier
+ * ones allow. */
 static void gram_schmidt(basis_t *m)
 {
 	double(*c)[3] = m->column;

@@ -1,9 +1,10 @@
 /* model.h - the neutral in-memory model: what every importer produces and every writer consumes.
  *
- * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the importer's arena. Units: metres,
- * seconds, radians; right-handed, Y up, front +Z (glTF's frame). Matrices are 16 floats, column-major, column vectors
- * (m[12..14] is the translation). Quaternions are x y z w. Texture coordinate (0,0) is the upper left corner of the picture,
- * as in glTF. Colours are linear unless a field says sRGB. hob_model_check() states every rule and is run after each import. */
+ * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the importer's arena.
+ * Units: metres, seconds, radians; right-handed, Y up, front +Z (glTF's frame). Matrices are 16 floats,
+ * column-major, column vectors (m[12..14] is the translation). Quaternions are x y z w. Texture coordinate
+ * (0,0) is the upper left corner of the picture, as in glTF. Colours are linear unless a field says sRGB.
+ * hob_model_check() states every rule and is run after each import. */
 #ifndef HOB_MODEL_H
 #define HOB_MODEL_H
 
@@ -14,22 +15,24 @@ enum {
 	HOB_COLOR_SETS = 4,
 };
 
-/* ---- extras: custom properties of the source ---------------------------------------------------------- */
+/* ---- extras: custom properties of the source ---- */
 
-/* Custom properties as JSON text: glTF's `extras` and unknown `extensions`, FBX user properties, USD customData. They reach
- * the .scene, `hob inspect`, the API and the exported GLB unchanged; Hob does not interpret them.
+/* Custom properties as JSON text: glTF's `extras` and unknown `extensions`, FBX user properties, USD
+ * customData. They reach the .scene, `hob inspect`, the API and the exported GLB unchanged; Hob does not
+ * interpret them.
  *
- * values      one JSON value, an object from every importer that makes it itself: {"health":10}. hob_buf_put_json and
- *             hob_buf_put_double (base.h) write its parts. Empty: there are none
- * extensions  a JSON object with one member for each glTF extension that Hob does not know. Empty: there are none
+ * values      one JSON value, an object from every importer that makes it itself: {"health":10}.
+ *             hob_buf_put_json and hob_buf_put_double (base.h) write its parts. Empty: there are none
+ * extensions  a JSON object with one member for each glTF extension that Hob does not know. Empty: there are
+ *             none
  *
- * Both are valid JSON and UTF-8, at most HOB_LIMIT_JSON_DEPTH deep. All extras of a model together have at most
- * HOB_LIMIT_EXTRAS_BYTES: an importer leaves out the rest, with one warning. */
+ * Both are valid JSON and UTF-8, at most HOB_LIMIT_JSON_DEPTH deep. All extras of a model together have at
+ * most HOB_LIMIT_EXTRAS_BYTES: an importer leaves out the rest, with one warning. */
 typedef struct hob_extras {
 	hob_str values, extensions;
 } hob_extras;
 
-/* ---- meshes: one draw each (glTF's "primitive"): one material, one topology ------------------------- */
+/* ---- meshes: one draw each (glTF's "primitive"): one material, one topology ---- */
 
 typedef enum hob_topology { HOB_TRIANGLES, HOB_LINES, HOB_POINTS } hob_topology;
 
@@ -69,7 +72,7 @@ typedef struct hob_variant_mapping {
 	uint32_t variant, material;
 } hob_variant_mapping;
 
-/* ---- materials --------------------------------------------------------------------------------------- */
+/* ---- materials ---- */
 
 typedef enum hob_wrap { HOB_WRAP_REPEAT, HOB_WRAP_CLAMP, HOB_WRAP_MIRROR } hob_wrap;
 typedef enum hob_filter {
@@ -87,14 +90,14 @@ typedef struct hob_sampler {
 	hob_filter mag, min;
 } hob_sampler;
 
-/* A picture. Exactly one of `path` and `bytes` is set, or neither if the picture in the source is not available (outside the
- * root, unsupported source): `uri` then still says what was requested. */
+/* A picture. Exactly one of `path` and `bytes` is set, or neither if the picture in the source is not
+ * available (outside the root, unsupported source): `uri` then still says what was requested. */
 typedef struct hob_image {
 	hob_str name;
 	hob_str uri;  /* as written in the source, for messages; empty for embedded */
 	hob_str path; /* normalised path below the root, whether or not the file exists */
-	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. It may be in a file that hob_io returned
-	 * instead of in the arena: the io outlives the model. */
+	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. It may be in a file that
+	 * hob_io returned instead of in the arena: the io outlives the model. */
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
 	hob_str mime;					/* as declared, may be empty or wrong: check the bytes */
@@ -102,9 +105,10 @@ typedef struct hob_image {
 	const struct hob_made_image *made;
 } hob_image;
 
-/* One of the two pictures that express the textures of KHR_materials_pbrSpecularGlossiness as metal and roughness
- * (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture), or roughness in G and metallic in B. Factors
- * are linear and multiply the pictures' values; without a picture, the factor alone counts. */
+/* One of the two pictures that express the textures of KHR_materials_pbrSpecularGlossiness as metal and
+ * roughness (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture), or roughness in G
+ * and metallic in B. Factors are linear and multiply the pictures' values; without a picture, the factor
+ * alone counts. */
 typedef struct hob_made_image {
 	bool is_metal_rough;
 	bool has_diffuse, has_specular;
@@ -199,20 +203,21 @@ typedef struct hob_material {
 	hob_extras extras;
 } hob_material;
 
-/* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats with other defaults
- * set them afterwards. */
+/* glTF's defaults: white, metallic 1, roughness 1, every slot HOB_NONE with scale 1. Importers of formats
+ * with other defaults set them afterwards. */
 void hob_material_init(hob_material *material);
 
-/* ---- scene ------------------------------------------------------------------------------------------- */
+/* ---- scene ---- */
 
-/* Nodes are in depth-first pre-order: parent < node, and a node's descendants are the contiguous range after it. Siblings keep
- * the source's order; several roots are allowed. Either TRS or the matrix is authoritative: has_matrix says that the source
- * gave a matrix that TRS cannot express exactly (shear). TRS then has the closest decomposition. */
+/* Nodes are in depth-first pre-order: parent < node, and a node's descendants are the contiguous range after
+ * it. Siblings keep the source's order; several roots are allowed. Either TRS or the matrix is authoritative:
+ * has_matrix says that the source gave a matrix that TRS cannot express exactly (shear). TRS then has the
+ * closest decomposition. */
 typedef struct hob_node {
 	hob_str name;
 	uint32_t parent; /* HOB_NONE for a root */
-	uint32_t
-		source; /* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
+	/* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
+	uint32_t source;
 	bool has_matrix;
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
@@ -260,7 +265,7 @@ typedef struct hob_skin {
 	hob_extras extras;
 } hob_skin;
 
-/* ---- animation --------------------------------------------------------------------------------------- */
+/* ---- animation ---- */
 
 typedef enum hob_interpolation { HOB_STEP, HOB_LINEAR, HOB_CUBICSPLINE } hob_interpolation;
 typedef enum hob_path { HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE, HOB_PATH_WEIGHTS } hob_path;
@@ -270,8 +275,8 @@ typedef struct hob_track {
 	uint32_t components; /* 3, 4, or the number of morph targets */
 	uint32_t key_count;
 	float *times; /* [key_count] seconds, strictly increasing */
-	float *
-		values; /* [key_count][components]; CUBICSPLINE: [key_count][3][components] = in-tangent, value, out-tangent */
+	/* [key_count][components]; CUBICSPLINE: [key_count][3][components] = in-tangent, value, out-tangent */
+	float *values;
 } hob_track;
 
 typedef struct hob_channel {
@@ -297,7 +302,7 @@ typedef struct hob_clip {
 	hob_extras extras;
 } hob_clip;
 
-/* ---- the space of the source ---------------------------------------------------------------------------- */
+/* ---- the space of the source ---- */
 
 typedef enum hob_color_space {
 	HOB_COLORS_STATED, /* stated by the format: no setting may change it */
@@ -305,16 +310,16 @@ typedef enum hob_color_space {
 	HOB_COLORS_SRGB /* the format does not say; the importer took them as display values and converted them */
 } hob_color_space;
 
-/* How the importer converted the source to Hob's space, so that the settings up_axis, unit (with hob_model.unit) and colors
- * can do it differently (core/import/space.h). All zero means: nothing was converted, as in glTF. Importers fill it and
- * otherwise ignore these settings. */
+/* How the importer converted the source to Hob's space, so that the settings up_axis, unit (with
+ * hob_model.unit) and colors can do it differently (core/import/space.h). All zero means: nothing was
+ * converted, as in glTF. Importers fill it and otherwise ignore these settings. */
 typedef struct hob_source_space {
 	float turn[4]; /* rotation x y z w that was applied to the source's axes; all zero = none */
 	hob_color_space material_colors, vertex_colors; /* of factors (not of pictures) and lights; of vertices */
 	bool settled;									/* the settings are applied already */
 } hob_source_space;
 
-/* ---- the model ---------------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 typedef struct hob_model {
 	hob_str generator; /* tool named in the source, may be empty */
@@ -342,15 +347,16 @@ typedef struct hob_model {
 	hob_bytes environment; /* an equirectangular picture's file, and nothing else; empty: a model */
 } hob_model;
 
-/* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present for their counts,
- * at least one scene. CORRUPT: the importer has a bug or the file is bad. */
+/* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present
+ * for their counts, at least one scene. CORRUPT: the importer has a bug or the file is bad. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
-/* One scene of all nodes without a parent, for formats that have no scenes; model->scene_count is 0. MEMORY. */
+/* One scene of all nodes without a parent, for formats that have no scenes; model->scene_count is 0.
+ * MEMORY. */
 bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 
-/* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a later clip gets
- * "Walk_2". A name that would become empty is not cut. MEMORY. O(clip_count squared). */
+/* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a
+ * later clip gets "Walk_2". A name that would become empty is not cut. MEMORY. O(clip_count squared). */
 bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 /* Gives clip `index` the name, or name_2, name_3 ... if an earlier clip has it. False without memory. */
 bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
@@ -362,17 +368,18 @@ typedef struct hob_direction_repair {
 	bool normals_dropped, tangents_dropped;
 } hob_direction_repair;
 
-/* Makes normals and tangents obey the rules above, for importers with bad ones: lengths more than 0.05 % off become 1, w
- * becomes +1 or -1, a zero normal becomes that of a face at the vertex, a zero tangent any direction perpendicular to the
- * normal. An array with NaN or infinity, or only zeros, is set to NULL, so that a later stage generates it. Positions and
- * indices must already be valid. O(vertex_count + index_count). */
+/* Makes normals and tangents obey the rules above, for importers with bad ones: lengths more than 0.05 % off
+ * become 1, w becomes +1 or -1, a zero normal becomes that of a face at the vertex, a zero tangent any
+ * direction perpendicular to the normal. An array with NaN or infinity, or only zeros, is set to NULL, so
+ * that a later stage generates it. Positions and indices must already be valid. O(vertex_count +
+ * index_count). */
 hob_direction_repair hob_mesh_repair_directions(hob_mesh *mesh);
 
 /* Local matrix of a node: its matrix if has_matrix, otherwise T * R * S. */
 void hob_node_local_matrix(const hob_node *node, float out[16]);
-/* Splits a matrix into T, R, S: scale is the column lengths, the sign of a negative determinant goes to x. Returns false if it
- * has shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5 of its largest entry; it still
- * writes the closest T, R, S. */
+/* Splits a matrix into T, R, S: scale is the column lengths, the sign of a negative determinant goes to x.
+ * Returns false if it has shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5
+ * of its largest entry; it still writes the closest T, R, S. */
 bool hob_matrix_decompose(const float matrix[16], float t[3], float r[4], float s[3]);
 void hob_matrix_multiply(const float a[16], const float b[16], float out[16]); /* a * b; out may alias */
 

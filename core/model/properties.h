@@ -1,5 +1,6 @@
-/* properties.h - what a clip can drive besides nodes: numbers of materials, texture placement, cameras and lights. The table
- * is PROPERTY in schema/formats/animation.def; the pointers are those of KHR_animation_pointer and the glTF object model. */
+/* properties.h - what a clip can drive besides nodes: numbers of materials, texture placement, cameras and
+ * lights. The table is PROPERTY in schema/formats/animation.def; the pointers are those of
+ * KHR_animation_pointer and the glTF object model. */
 #ifndef HOB_PROPERTIES_H
 #define HOB_PROPERTIES_H
 
@@ -29,8 +30,8 @@ const hob_property_info *hob_property_of(uint32_t property); /* property < HOB_P
 
 /* The part of the pointer for it; of a camera the one for its type. */
 hob_str hob_property_pointer(uint32_t property, bool orthographic);
-/* The texture of a slot in glTF, after "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for slots that glTF
- * does not have. */
+/* The texture of a slot in glTF, after "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for
+ * slots that glTF does not have. */
 hob_str hob_slot_pointer(hob_slot slot);
 
 /* Whether the values of a channel are lengths, which hob_model_scale scales. */

@@ -1,17 +1,20 @@
-/* spec_gloss.h - converts the specular-glossiness model of KHR_materials_pbrSpecularGlossiness to metal and roughness. */
+/* spec_gloss.h - converts the specular-glossiness model of KHR_materials_pbrSpecularGlossiness to metal and
+ * roughness. */
 #ifndef HOB_SPEC_GLOSS_H
 #define HOB_SPEC_GLOSS_H
 
 #include "model.h"
 
-/* Finds the base colour and the metallic value whose diffuse and specular reflection are closest to the given ones.
+/* Finds the base colour and the metallic value whose diffuse and specular reflection are closest to the given
+ * ones.
  *
  * diffuse, specular   linear light, 0..1
  * base                out: linear, 0..1
- * Returns             metallic, 0..1. Below 0.04 of specular, the reflection of any dielectric, it is 0. Glossiness does not
- *                     matter: roughness is 1 - glossiness.
- * Source              the conversion that the extension's authors published with it: equal brightness of the sum of both
- *                     reflections decides metallic, and the base colour is blended by its square from that of either. */
+ * Returns             metallic, 0..1. Below 0.04 of specular, the reflection of any dielectric, it is 0.
+ *                     Glossiness does not matter: roughness is 1 - glossiness.
+ * Source              the conversion that the extension's authors published with it: equal brightness of the
+ *                     sum of both reflections decides metallic, and the base colour is blended by its square
+ *                     from that of either. */
 float hob_spec_gloss_convert(const float diffuse[3], const float specular[3], float base[3]);
 
 /* Whether some diffuse colour with this specular one becomes partly metal. */

@@ -6,8 +6,8 @@
  *     hob_rt_instance   one copy of it in the world: local and world transforms, morph weights
  *     hob_rt_pose       the values of clips at some time: input and output of sampling and blending
  *
- * Memory is allocated only when one of these (or a hob_rt_player) is opened, in one block. A call uses only the objects that
- * it is given, so different threads can use different instances.
+ * Memory is allocated only when one of these (or a hob_rt_player) is opened, in one block. A call uses only
+ * the objects that it is given, so different threads can use different instances.
  *
  *     hob_rt_files files = {{meshes, meshes_size}, {materials, materials_size}, {scene, scene_size}, {0, 0}};
  *     hob_rt_asset *asset;
@@ -22,12 +22,13 @@
  *         draw(&asset->meshes[asset->draws[i].mesh], hob_rt_global(instance, asset->draws[i].node));
  *
  * Conventions: metres, seconds, radians; right-handed, Y up. Matrices are 16 floats, column-major, for column
- * vectors (m[12..14] is the translation). Quaternions are x y z w. Ids are u32; HOB_RT_NONE is no id. A node's
- * world transform ("global") is the product of the locals from its root down. Calls that may fail return false
- * and fill *error (which may be NULL); passing an id out of range or a NULL object is a bug and asserts.
+ * vectors (m[12..14] is the translation). Quaternions are x y z w. Ids are u32; HOB_RT_NONE is no id. A
+ * node's world transform ("global") is the product of the locals from its root down. Calls that may fail
+ * return false and fill *error (which may be NULL); passing an id out of range or a NULL object is a bug and
+ * asserts.
  *
- * The file formats are in FORMATS.md: share/doc/hob where Hob is installed, /usr/share/doc/hob-dev from Debian packages, schema in
- * the sources. */
+ * The file formats are in FORMATS.md: share/doc/hob where Hob is installed, /usr/share/doc/hob-dev from
+ * Debian packages, schema in the sources. */
 #ifndef HOB_RUNTIME_H
 #define HOB_RUNTIME_H
 
@@ -58,17 +59,17 @@ typedef struct hob_rt_error {
 	char text[200]; /* for people: what, where, with numbers */
 } hob_rt_error;
 
-/* ---- opening --------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 typedef struct hob_rt_blob {
 	const void *data;
 	size_t size;
 } hob_rt_blob;
 
-/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic (.meshes .materials
- * .scene of the reference converter); their first bytes tell which. The scene is required. The others may be {NULL, 0}; their
- * contents are then empty. The bytes must stay in place, unchanged, until the asset is closed: vertices, indices, keys and
- * names are used in place. */
+/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic
+ * (.meshes .materials .scene of the reference converter); their first bytes tell which. The scene is
+ * required. The others may be {NULL, 0}; their contents are then empty. The bytes must stay in place,
+ * unchanged, until the asset is closed: vertices, indices, keys and names are used in place. */
 typedef struct hob_rt_files {
 	hob_rt_blob meshes, materials, scene, animations;
 } hob_rt_files;
@@ -77,13 +78,13 @@ typedef struct hob_rt_options {
 	/* NULL: malloc and free. `allocate` returns memory aligned to 16 bytes, or NULL. */
 	void *(*allocate)(void *user, size_t size);
 	void (*release)(void *user, void *memory);
-	/* Decodes a section that the cook compressed (setting encode = meshopt); NULL refuses such files. `codec` is
-	 * HOB_PK_CODEC_*; `out` has room for count * stride bytes. Returns false if the bytes are invalid. */
+	/* Decodes a section that the cook compressed (setting encode = meshopt); NULL refuses such files. `codec`
+	 * is HOB_PK_CODEC_*; `out` has room for count * stride bytes. Returns false if the bytes are invalid. */
 	bool (*decode)(void *user, uint32_t codec, uint32_t count, uint32_t stride, const void *stored,
 				   size_t stored_size, void *out);
 	void *user;
-	/* Skip the check of every index against its vertex count, for files that were checked by hob_pack_validate or by a digest.
-	 * Everything else is always checked. */
+	/* Skip the check of every index against its vertex count, for files that were checked by
+	 * hob_pack_validate or by a digest. Everything else is always checked. */
 	bool trust_indices;
 } hob_rt_options;
 
@@ -92,9 +93,9 @@ typedef struct hob_rt_instance hob_rt_instance;
 typedef struct hob_rt_pose hob_rt_pose;
 typedef struct hob_rt_player hob_rt_player;
 
-/* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers are checked, and
- * after success no call of this header reads outside the blobs, whatever they contain. Digests are not recomputed: whoever
- * fetched the files has verified them.
+/* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers
+ * are checked, and after success no call of this header reads outside the blobs, whatever they contain.
+ * Digests are not recomputed: whoever fetched the files has verified them.
  *
  * options   NULL for the defaults
  * Cost      O(nodes + keys + vertices of skinned meshes + indices); no copy of vertices, indices or keys
@@ -104,7 +105,7 @@ bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_r
 /* Close instances, poses and players of the asset first. NULL is allowed. */
 void hob_rt_close(hob_rt_asset *asset);
 
-/* ---- what a model holds ------------------------------------------------------------------------------------ */
+/* ---- what a model holds ---- */
 
 typedef struct hob_rt_attribute {
 	uint8_t semantic, set, components, encoding; /* HOB_PK_SEMANTIC_*, HOB_PK_ENCODING_* */
@@ -131,8 +132,8 @@ typedef struct hob_rt_lod {
 enum { HOB_RT_STREAMS = 4 };
 
 /* One draw: one material, one topology. Positions are pos_offset + pos_scale * stored, texture coordinates of
- * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; the classic format stores 1 - v, which these undo).
- * Coordinate (0,0) is then the picture's upper left corner. */
+ * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; the classic format stores 1 - v, which these
+ * undo). Coordinate (0,0) is then the picture's upper left corner. */
 typedef struct hob_rt_mesh {
 	const char *name;
 	uint32_t material, flags, topology; /* HOB_PK_MESH_*, HOB_PK_TOPOLOGY_* */
@@ -147,7 +148,8 @@ typedef struct hob_rt_mesh {
 	float uv_density;
 } hob_rt_mesh;
 
-/* A mesh that a node shows. Skinned meshes follow only their joints; the node's own transform has no effect. */
+/* A mesh that a node shows. Skinned meshes follow only their joints; the node's own transform has no
+ * effect. */
 typedef struct hob_rt_draw {
 	uint32_t node, mesh,
 		material;  /* material: the node's, otherwise the mesh's; HOB_RT_NONE = glTF's default */
@@ -197,8 +199,8 @@ uint32_t hob_rt_parent(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE
 const uint32_t *hob_rt_scene_roots(const hob_rt_asset *asset, uint32_t scene, uint32_t *count);
 const char *hob_rt_scene_name(const hob_rt_asset *asset, uint32_t scene);
 
-/* Records of the packed format (FORMATS.md describes each field); a classic file's are made on opening. Their `name` fields are
- * offsets: the functions below give the text. */
+/* Records of the packed format (FORMATS.md describes each field); a classic file's are made on opening. Their
+ * `name` fields are offsets: the functions below give the text. */
 const hob_pk_material *hob_rt_material(const hob_rt_asset *asset, uint32_t material);
 const char *hob_rt_material_name(const hob_rt_asset *asset, uint32_t material);
 const hob_pk_texref *hob_rt_texref(const hob_rt_asset *asset, uint32_t texref);
@@ -213,12 +215,13 @@ const hob_pk_light *hob_rt_light(const hob_rt_asset *asset, uint32_t light);
 uint32_t hob_rt_node_camera(const hob_rt_asset *asset, uint32_t node); /* HOB_RT_NONE if it has none */
 uint32_t hob_rt_node_light(const hob_rt_asset *asset, uint32_t node);
 
-/* Custom properties of the file (index 0), a scene, node, material, mesh, camera, light, skin or clip: one JSON value as text,
- * "" if there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a JSON object with the glTF extensions
- * that Hob does not know, or "". O(log n). */
+/* Custom properties of the file (index 0), a scene, node, material, mesh, camera, light, skin or clip: one
+ * JSON value as text, "" if there are none. kind: HOB_PK_EXTRA_NODE ... `extensions` (may be NULL) becomes a
+ * JSON object with the glTF extensions that Hob does not know, or "". O(log n). */
 const char *hob_rt_extras(const hob_rt_asset *asset, uint32_t kind, uint32_t index, const char **extensions);
 
-/* Morph targets: mesh->morph_first .. + morph_count. Deltas are sorted by vertex; vertices without one stay. */
+/* Morph targets: mesh->morph_first .. + morph_count. Deltas are sorted by vertex; vertices without one
+ * stay. */
 const hob_pk_morph *hob_rt_morph(const hob_rt_asset *asset, uint32_t morph);
 const char *hob_rt_morph_name(const hob_rt_asset *asset, uint32_t morph);
 const hob_pk_delta *hob_rt_deltas(const hob_rt_asset *asset, uint32_t morph, uint32_t *count);
@@ -228,13 +231,14 @@ const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lo
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
-/* How far texture coordinates, colours and joint weights of a level are from those of the full mesh (FORMATS.md, lod_attributes);
- * `level` counts from 0, below mesh->lod_count. NULL if the file does not say: they do not differ, or it is older. */
+/* How far texture coordinates, colours and joint weights of a level are from those of the full mesh
+ * (FORMATS.md, lod_attributes); `level` counts from 0, below mesh->lod_count. NULL if the file does not say:
+ * they do not differ, or it is older. */
 const hob_pk_lod_attributes *hob_rt_lod_attributes(const hob_rt_asset *asset, const hob_rt_mesh *mesh,
 												   uint32_t level);
 
-/* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be drawn as fine as it
- * needs, without cracks (FORMATS.md, cluster_set). */
+/* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be
+ * drawn as fine as it needs, without cracks (FORMATS.md, cluster_set). */
 typedef struct hob_rt_clusters {
 	const hob_pk_cluster_group *groups; /* [group_count] coarsest first; cluster_first counts from 0 */
 	const uint32_t *sources;			/* [cluster_count] group, or HOB_RT_NONE */
@@ -245,14 +249,15 @@ typedef struct hob_rt_clusters {
 /* False if the mesh has none. O(log meshes). */
 bool hob_rt_mesh_clusters(const hob_rt_asset *asset, uint32_t mesh, hob_rt_clusters *out);
 
-/* Reads one attribute of one vertex as floats, decoded by its format and encoding (joints as numbers, missing components 0 0 0
- * 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads streams. */
+/* Reads one attribute of one vertex as floats, decoded by its format and encoding (joints as numbers, missing
+ * components 0 0 0 1; octahedral vectors unpacked). For tools, tests and software skinning; a GPU reads
+ * streams. */
 void hob_rt_read_vertex(const hob_rt_mesh *mesh, const hob_rt_attribute *attribute, uint32_t vertex,
 						float out[4]);
 /* NULL if the mesh has no such attribute. */
 const hob_rt_attribute *hob_rt_find_attribute(const hob_rt_mesh *mesh, uint32_t semantic, uint32_t set);
 
-/* ---- instances: transforms ----------------------------------------------------------------------------------- */
+/* ---- instances: transforms ---- */
 
 /* A new instance is in the rest pose, with computed world transforms.
  * Cost  O(nodes); about 180 bytes per node.  Errors  MEMORY */
@@ -261,20 +266,22 @@ bool hob_rt_instance_open(const hob_rt_asset *asset, hob_rt_instance **out, hob_
 void hob_rt_instance_close(hob_rt_instance *instance);
 const hob_rt_asset *hob_rt_instance_asset(const hob_rt_instance *instance);
 
-/* Sets a node's local translation, rotation, scale; NULL leaves that part unchanged. The rotation is normalised (zero becomes
- * the identity). Takes effect at the next hob_rt_update. O(1). */
+/* Sets a node's local translation, rotation, scale; NULL leaves that part unchanged. The rotation is
+ * normalised (zero becomes the identity). Takes effect at the next hob_rt_update. O(1). */
 void hob_rt_set_trs(hob_rt_instance *instance, uint32_t node, const float translation[3],
 					const float rotation[4], const float scale[3]);
 /* Sets a node's local matrix, which is used until its translation, rotation or scale is set or animated. */
 void hob_rt_set_matrix(hob_rt_instance *instance, uint32_t node, const float matrix[16]);
-/* The node's current parts; for a node with a matrix, the parts before it was set. Any pointer may be NULL. */
+/* The node's current parts; for a node with a matrix, the parts before it was set. Any pointer may be
+ * NULL. */
 void hob_rt_get_trs(const hob_rt_instance *instance, uint32_t node, float translation[3], float rotation[4],
 					float scale[3]);
 /* Back to the cooked transform. */
 void hob_rt_reset_node(hob_rt_instance *instance, uint32_t node);
 
-/* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set, and of everything
- * attached to this instance, at any depth. An attached instance is updated through the one that carries it. Returns the number
+/* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set,
+ * and of everything attached to this instance, at any depth. An attached instance is updated through the one
+ * that carries it. Returns the number
  * of nodes recomputed in this instance. Cost  O(nodes recomputed + nodes / 4096) */
 uint32_t hob_rt_update(hob_rt_instance *instance);
 
@@ -289,32 +296,33 @@ typedef struct hob_rt_range {
 } hob_rt_range;
 const hob_rt_range *hob_rt_changed(const hob_rt_instance *instance, uint32_t *count);
 
-/* Attaches `child` to a node of `parent` (a sword to a hand): the world transforms of its roots then begin with that node's.
- * Replaces an earlier attachment. False if `parent` is attached, at any depth, to `child`. */
+/* Attaches `child` to a node of `parent` (a sword to a hand): the world transforms of its roots then begin
+ * with that node's. Replaces an earlier attachment. False if `parent` is attached, at any depth, to
+ * `child`. */
 bool hob_rt_attach(hob_rt_instance *child, hob_rt_instance *parent, uint32_t node);
 void hob_rt_detach(hob_rt_instance *child);
 /* Places an instance that is not attached: a matrix before its roots. Initially the identity. */
 void hob_rt_place(hob_rt_instance *instance, const float matrix[16]);
 
-/* Morph weights, [asset->weight_count], read and written by the caller; those of a draw are [weight_first, + weight_count).
- * Initially the node's own, otherwise the defaults of its mesh. */
+/* Morph weights, [asset->weight_count], read and written by the caller; those of a draw are [weight_first, +
+ * weight_count). Initially the node's own, otherwise the defaults of its mesh. */
 float *hob_rt_weights(hob_rt_instance *instance);
 
-/* The records of hob_rt_material and so on, with the values that hob_rt_apply wrote to this instance (KHR_animation_pointer).
- * True if some clip of the asset drives one of their numbers; if false, the record never changes. A texture reference is named
- * by a material's slot, which must have one. Derived fields (transparency, alpha_test) stay as cooked. O(log properties) for
- * each number. */
+/* The records of hob_rt_material and so on, with the values that hob_rt_apply wrote to this instance
+ * (KHR_animation_pointer). True if some clip of the asset drives one of their numbers; if false, the record
+ * never changes. A texture reference is named by a material's slot, which must have one. Derived fields
+ * (transparency, alpha_test) stay as cooked. O(log properties) for each number. */
 bool hob_rt_driven_material(const hob_rt_instance *instance, uint32_t material, hob_pk_material *out);
 bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, uint32_t slot,
 						  hob_pk_texref *out);
 bool hob_rt_driven_camera(const hob_rt_instance *instance, uint32_t camera, hob_pk_camera *out);
 bool hob_rt_driven_light(const hob_rt_instance *instance, uint32_t light, hob_pk_light *out);
 
-/* ---- clips: sampling ------------------------------------------------------------------------------------------ */
+/* ---- clips: sampling ---- */
 
-/* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the asset moves
- * (asset->animated says which node a slot is), all morph weights, and the numbers of materials, texture placement, cameras and
- * lights that some clip drives. It starts as the rest pose. */
+/* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the
+ * asset moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials,
+ * texture placement, cameras and lights that some clip drives. It starts as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
@@ -329,41 +337,43 @@ void hob_rt_pose_close(hob_rt_pose *pose);
 void hob_rt_pose_rest(hob_rt_pose *pose);
 void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from);
 
-/* Maps a running time into a clip: into [start, end] by wrapping around, in either direction, keeping the remainder (loop), or
- * to the nearer end. A clip without length, or a time that is not a number, gives `start`. */
+/* Maps a running time into a clip: into [start, end] by wrapping around, in either direction, keeping the
+ * remainder (loop), or to the nearer end. A clip without length, or a time that is not a number, gives
+ * `start`. */
 double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop);
 
-/* Writes what a clip says at a time into a pose. Nodes and components without a track, and nodes that only other
- * clips move, take the rest pose. Before a track's first key its first value holds, after the last its last.
- * LINEAR interpolates, rotations at constant speed the short way; STEP holds; CUBICSPLINE is the Hermite curve
- * with tangents times the distance of the keys. A key's own time gives its value bit for bit.
+/* Writes what a clip says at a time into a pose. Nodes and components without a track, and nodes that only
+ * other clips move, take the rest pose. Before a track's first key its first value holds, after the last its
+ * last. LINEAR interpolates, rotations at constant speed the short way; STEP holds; CUBICSPLINE is the
+ * Hermite curve with tangents times the distance of the keys. A key's own time gives its value bit for bit.
  *
  * time     seconds as in the file: see hob_rt_clip_time
- * cursors  [clip->channel_count] zeroed by the caller once, then left alone: where each track was read last, so that
- *          playing on costs no search. NULL searches. Any values are safe.
+ * cursors  [clip->channel_count] zeroed by the caller once, then left alone: where each track was read last,
+ *          so that playing on costs no search. NULL searches. Any values are safe.
  * Cost     O(channels), O(log keys) each where time jumped */
 void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip, double time, uint32_t *cursors,
 				   hob_rt_pose *pose);
 
-/* Writes a pose to an instance; only values that change become dirty. Call hob_rt_update afterwards. It changes only
- * components that some clip of the asset animates. */
+/* Writes a pose to an instance; only values that change become dirty. Call hob_rt_update afterwards. It
+ * changes only components that some clip of the asset animates. */
 void hob_rt_apply(const hob_rt_pose *pose, hob_rt_instance *instance);
 
-/* ---- clips: blending -------------------------------------------------------------------------------------------- */
+/* ---- clips: blending ---- */
 
-/* A weighted mean of poses: begin, add any number, end. Weights <= 0 are ignored. If the total is below 1, the rest pose fills
- * the rest; if it is above 1, the sum is divided by it. Rotations are summed on the hemisphere of the first and normalised.
- * `out` is unusable in between and must not be one of the added poses. Cost O(slots) each, vectorised. */
+/* A weighted mean of poses: begin, add any number, end. Weights <= 0 are ignored. If the total is below 1,
+ * the rest pose fills the rest; if it is above 1, the sum is divided by it. Rotations are summed on the
+ * hemisphere of the first and normalised. `out` is unusable in between and must not be one of the added
+ * poses. Cost O(slots) each, vectorised. */
 void hob_rt_blend_begin(hob_rt_pose *out);
 void hob_rt_blend_add(hob_rt_pose *out, const hob_rt_pose *pose, float weight);
 void hob_rt_blend_end(hob_rt_pose *out);
 
-/* Adds to `base` the difference from `reference` to `pose`, `weight` times: translations and morph weights by difference,
- * rotations by further rotation, scales by quotient (a reference scale of 0 adds nothing). */
+/* Adds to `base` the difference from `reference` to `pose`, `weight` times: translations and morph weights by
+ * difference, rotations by further rotation, scales by quotient (a reference scale of 0 adds nothing). */
 void hob_rt_blend_additive(hob_rt_pose *base, const hob_rt_pose *pose, const hob_rt_pose *reference,
 						   float weight);
 
-/* ---- clips: a player that does the above ------------------------------------------------------------------------- */
+/* ---- clips: a player that does the above ---- */
 
 /* One clip being played. Fields may be written between calls. */
 typedef struct hob_rt_layer {
@@ -371,8 +381,8 @@ typedef struct hob_rt_layer {
 	double time;   /* seconds, within the clip */
 	float speed;   /* 1 = as authored; negative plays backwards */
 	float weight;
-	float
-		target_weight; /* weight approaches it by fade_rate per second; a layer that fades to 0 becomes free */
+	/* weight approaches it by fade_rate per second; a layer that fades to 0 becomes free */
+	float target_weight;
 	float fade_rate;
 	bool loop;
 	bool additive; /* added to the mean of the others, relative to its own first frame */
@@ -383,33 +393,33 @@ bool hob_rt_player_open(const hob_rt_asset *asset, uint32_t layer_count, hob_rt_
 void hob_rt_player_close(hob_rt_player *player);
 hob_rt_layer *hob_rt_player_layers(hob_rt_player *player, uint32_t *count);
 
-/* Starts a clip on a free layer (or else on the one with the least weight), from its start, or from its end if speed is
- * negative. Its weight rises to 1 in `fade` seconds, while all other layers that are not additive fall to 0: a cross-fade.
- * fade <= 0 switches at once. Returns the layer. */
+/* Starts a clip on a free layer (or else on the one with the least weight), from its start, or from its end
+ * if speed is negative. Its weight rises to 1 in `fade` seconds, while all other layers that are not additive
+ * fall to 0: a cross-fade. fade <= 0 switches at once. Returns the layer. */
 uint32_t hob_rt_player_play(hob_rt_player *player, uint32_t clip, float fade, float speed, bool loop);
 /* Starts an additive clip without touching the other layers. */
 uint32_t hob_rt_player_add(hob_rt_player *player, uint32_t clip, float weight, float fade, float speed,
 						   bool loop);
 /* Fades a layer out. */
 void hob_rt_player_stop(hob_rt_player *player, uint32_t layer, float fade);
-/* Moves all layers on by `seconds` (any sign; a value that is not a number moves nothing) and applies the result. Without
- * layers the instance takes the rest pose. */
+/* Moves all layers on by `seconds` (any sign; a value that is not a number moves nothing) and applies the
+ * result. Without layers the instance takes the rest pose. */
 void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instance *instance);
 
-/* ---- skins ---------------------------------------------------------------------------------------------------------- */
+/* ---- skins ---- */
 
 /* Matrices that carry a skin's vertices from bind pose to world: global of the joint times inverse bind.
  *
  * palette  [joint_count][16] out
- * normals  [joint_count][12] out or NULL: inverse transpose of the upper 3x3, three columns padded to four floats;
- *          of a matrix that cannot be inverted its cofactors, which keep directions */
+ * normals  [joint_count][12] out or NULL: inverse transpose of the upper 3x3, three columns padded to four
+ *          floats; of a matrix that cannot be inverted its cofactors, which keep directions */
 void hob_rt_palette(const hob_rt_instance *instance, uint32_t skin, float *palette, float *normals);
 const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint);
 
-/* ---- what to draw ---------------------------------------------------------------------------------------------------- */
+/* ---- what to draw ---- */
 
-/* Six planes, inward: a*x + b*y + c*z + d >= 0 inside. From view * projection, for clip space z in -w..w; correct
- * (near plane a little generous) for 0..w and reversed or infinite depth too. */
+/* Six planes, inward: a*x + b*y + c*z + d >= 0 inside. From view * projection, for clip space z in -w..w;
+ * correct (near plane a little generous) for 0..w and reversed or infinite depth too. */
 typedef struct hob_rt_frustum {
 	float planes[6][4];
 } hob_rt_frustum;
@@ -423,8 +433,9 @@ hob_rt_side hob_rt_frustum_sphere(const hob_rt_frustum *frustum, const float sph
 void hob_rt_transform_box(const float matrix[16], const float min[3], const float max[3], float out_min[3],
 						  float out_max[3]);
 
-/* World bounds of a draw after the last update: the mesh's box moved by its node; for skinned meshes the joints' boxes moved
- * by the joints, widened by the current morph weights. Returns false for a mesh without vertices. */
+/* World bounds of a draw after the last update: the mesh's box moved by its node; for skinned meshes the
+ * joints' boxes moved by the joints, widened by the current morph weights. Returns false for a mesh without
+ * vertices. */
 bool hob_rt_draw_bounds(const hob_rt_instance *instance, uint32_t draw, float min[3], float max[3]);
 /* Writes the draws whose bounds are not outside, at most [asset->draw_count]. Returns their number. */
 uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frustum, uint32_t *draws);
@@ -433,16 +444,17 @@ uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frus
  *
  * global            the node's world transform; its largest scale counts
  * pixels_per_radian viewport height / (2 * tan(vertical field of view / 2))
- * Source            screen-space error of Cohen, Olano, Manocha 1998; distance to the bounding sphere, not its centre.
- *                   Stored errors are the simplifier's, of which the true maximum is up to twice: halve `pixels` where
- *                   that matters. */
+ * Source            screen-space error of Cohen, Olano, Manocha 1998; distance to the bounding sphere, not
+ *                   its centre. Stored errors are the simplifier's, of which the true maximum is up to twice:
+ *                   halve `pixels` where that matters. */
 uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], const float eye[3],
 						   float pixels_per_radian, float pixels);
 
-/* The clusters that together are the mesh as coarse as it can be where its error, seen from `eye`, stays within `pixels`. Each part
- * of the mesh is in it once, and neighbours meet without a crack.
+/* The clusters that together are the mesh as coarse as it can be where its error, seen from `eye`, stays
+ * within `pixels`. Each part of the mesh is in it once, and neighbours meet without a crack.
  *
- * global, eye, pixels_per_radian, pixels  as for hob_rt_choose_lod; where the node scales its axes unequally, the cut is finer than
+ * global, eye, pixels_per_radian, pixels  as for hob_rt_choose_lod; where the node scales its axes unequally,
+ *                                         the cut is finer than
  *                   it has to be
  * good              [group_count] room for the function
  * out               [cluster_count] out: clusters in ascending order

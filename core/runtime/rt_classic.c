@@ -22,8 +22,8 @@ enum {
 	NODE_SIZE = 64 + 64 + 20
 };
 
-/* The format stores no errors. This is the error that the converter allows its simplifier at each level, relative to the
- * mesh's size. */
+/* The format stores no errors. This is the error that the converter allows its simplifier at each level,
+ * relative to the mesh's size. */
 static const float LOD_ERROR = 0.02f;
 
 static uint32_t load_u32(const uint8_t *p)
@@ -150,8 +150,7 @@ bool hob_rt_classic_open(const hob_rt_files *files, rt_asset *a, hob_rt_error *e
 {
 	if (!is_aligned(files->meshes) || !is_aligned(files->materials) || !is_aligned(files->scene))
 		return hob_rt_fail(error, HOB_RT_MISALIGNED,
-						   "classic files must begin at a multiple of 4 bytes and be smaller "
-						   "than 4 GiB");
+						   "classic files must begin at a multiple of 4 bytes and be smaller than 4 GiB");
 	if (files->animations.size > 0)
 		return hob_rt_fail(error, HOB_RT_CORRUPT,
 						   "classic files have no animations: give the packed scene with them");

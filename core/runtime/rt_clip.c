@@ -211,8 +211,9 @@ static inline float quarter_sine(float x)
 							  s * (-1.98412698e-4f + s * (2.75573192e-6f + s * -2.50521084e-8f)))));
 }
 
-/* Spherical interpolation of BATCH pairs, without branches. The angle comes from a polynomial arc cosine (Abramowitz and
- * Stegun 4.4.46, error 2e-8). For nearly equal rotations the weights are linear, which is their limit. */
+/* Spherical interpolation of BATCH pairs, without branches. The angle comes from a polynomial arc cosine
+ * (Abramowitz and Stegun 4.4.46, error 2e-8). For nearly equal rotations the weights are linear, which is
+ * their limit. */
 static void slerp_batch(batch_t *batch, float out[4][BATCH])
 {
 	for (int i = 0; i < BATCH; i++) {

@@ -58,8 +58,8 @@ static uint8_t is_unit(const float *values, uint32_t key_count)
 	return unit;
 }
 
-/* Each curve must be valid by itself. The sum of all keys is limited by the values in the file, so that samplers which share a
- * range cannot make opening slow. */
+/* Each curve must be valid by itself. The sum of all keys is limited by the values in the file, so that
+ * samplers which share a range cannot make opening slow. */
 static bool check_samplers(rt_asset *a, hob_rt_error *error)
 {
 	const float *times = (const float *)(const void *)a->times.data;
@@ -117,7 +117,8 @@ static bool find_animated(rt_asset *a, uint32_t *slot_of, hob_rt_error *error)
 	return true;
 }
 
-/* A channel that this runtime cannot apply (a newer path, weights for a node without targets) does nothing. */
+/* A channel that this runtime cannot apply (a newer path, weights for a node without targets) does
+ * nothing. */
 static bool fill_channels(rt_asset *a, const uint32_t *slot_of, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->channels.count; i++) {

@@ -6,8 +6,8 @@
 
 enum { RT_NODE_MATRIX = 1, RT_NODE_IDENTITY = 2 };
 
-/* Dirty nodes are bits, with a second level of one bit per word: finding the next one skips 4096 clean nodes at a
- * time, and marking needs no list that could overflow. */
+/* Dirty nodes are bits, with a second level of one bit per word: finding the next one skips 4096 clean nodes
+ * at a time, and marking needs no list that could overflow. */
 struct hob_rt_instance {
 	const rt_asset *asset;
 	float *translations, *rotations, *scales; /* [node_count][3], [4], [3] */

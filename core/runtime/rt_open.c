@@ -6,8 +6,9 @@
 
 /* ---- the tree */
 
-/* Subtree sizes; false if some subtree is not contiguous. In depth-first order, a node's parent is the previous node or one of
- * its ancestors. Every step up leaves a subtree for good, so all steps together are O(nodes). */
+/* Subtree sizes; false if some subtree is not contiguous. In depth-first order, a node's parent is the
+ * previous node or one of its ancestors. Every step up leaves a subtree for good, so all steps together are
+ * O(nodes). */
 static bool measure_subtrees(const uint32_t *parents, uint32_t *subtrees, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -102,8 +103,8 @@ static bool fill_draws(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* The node whose weights a draw uses: its own node, if it has weights or a clip moves them; otherwise its parent, the source
- * node whose meshes became child nodes. */
+/* The node whose weights a draw uses: its own node, if it has weights or a clip moves them; otherwise its
+ * parent, the source node whose meshes became child nodes. */
 static uint32_t weight_owner(const rt_asset *a, uint32_t node, const uint32_t *animated)
 {
 	uint32_t parent = a->parents[node];

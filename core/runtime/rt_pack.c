@@ -46,9 +46,7 @@ static bool check_section(const hob_pk_section *s, uint64_t from, uint64_t size,
 						   (unsigned long long)s->stored_bytes, (unsigned long long)s->raw_bytes);
 	if ((s->flags & HOB_PK_SECTION_MUST_UNDERSTAND) && !is_known(s->type))
 		return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
-						   "section type 0x%08x must be understood; a newer runtime is "
-						   "needed",
-						   s->type);
+						   "section type 0x%08x must be understood; a newer runtime is needed", s->type);
 	return true;
 }
 

@@ -57,8 +57,8 @@ static bool fill_attributes(rt_asset *a, hob_rt_error *error)
 	return true;
 }
 
-/* Checks every index of a level against its vertices. `left` limits the sum over all levels by the size of the file, so that
- * levels which share a range cannot make opening slow. */
+/* Checks every index of a level against its vertices. `left` limits the sum over all levels by the size of
+ * the file, so that levels which share a range cannot make opening slow. */
 static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *error)
 {
 	if (lod->index_count > *left)
@@ -153,7 +153,8 @@ static bool check_meshlets(const rt_asset *a, uint32_t first, uint32_t count, ui
 	return true;
 }
 
-/* Every index that a cut follows. Whether spheres and errors make sense is left to validators: what goes wrong then is the picture. */
+/* Every index that a cut follows. Whether spheres and errors make sense is left to validators: what goes
+ * wrong then is the picture. */
 static bool check_clusters(const rt_asset *a, uint64_t *meshlets_left, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->cluster_sets.count; i++) {

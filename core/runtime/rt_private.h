@@ -1,8 +1,8 @@
 /* rt_private.h - shared by the runtime's sources: the asset behind hob_rt_asset, and how it is opened.
  *
- * Opening has three steps. hob_rt_pack_open / hob_rt_classic_open check the files' tables; rt_*_lay_out finds the sections and
- * allocates, and runs twice (first to measure the size, then to allocate); rt_*_fill checks and resolves the records. No
- * number from a file is used before some step has checked it. */
+ * Opening has three steps. hob_rt_pack_open / hob_rt_classic_open check the files' tables; rt_*_lay_out finds
+ * the sections and allocates, and runs twice (first to measure the size, then to allocate); rt_*_fill checks
+ * and resolves the records. No number from a file is used before some step has checked it. */
 #ifndef HOB_RT_PRIVATE_H
 #define HOB_RT_PRIVATE_H
 

@@ -36,7 +36,8 @@ static inline hob_affine hob_affine_multiply(const hob_affine *a, const hob_affi
 	return out;
 }
 
-/* Cofactors of the linear part: its determinant times the transposed inverse; normals are transformed by it. */
+/* Cofactors of the linear part: its determinant times the transposed inverse; normals are transformed by
+ * it. */
 static inline void hob_affine_cofactors(const hob_affine *a, double out[9])
 {
 	const double *m = a->m;

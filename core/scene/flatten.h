@@ -13,26 +13,30 @@
  * each other by next_sibling (scene_roots lists them). Depth is not limited.
  *
  * model     checked by hob_model_check
- * meshes    [model->mesh_count] for their boxes, and for skinned ones for joints and weights; NULL leaves all boxes empty
- * arena     owns what *out refers to; names of nodes with meshes are made, other text is borrowed from the model
+ * meshes    [model->mesh_count] for their boxes, and for skinned ones for joints and weights; NULL leaves all
+ *           boxes empty
+ * arena     owns what *out refers to; names of nodes with meshes are made, other text is borrowed from the
+ *           model
  * scratch   restored before returning
  * out       local and global   matrices; global = global of the parent * local, in float
- *           trs flags          FROM_MATRIX: the source gave a matrix; SHEAR: translation, rotation and scale do not give
- *                              it back; MIRRORED: the determinant of *global* is negative, so triangles turn their back.
- *                              They stand on source nodes and their mesh children alike
- *           aabb               of each node's subtree in the rest pose: a mesh's box turned by global, grown to an
- *                              axis-aligned one; of skinned meshes the boxes of each joint's vertices under the joint's
- *                              pose. Morph targets are not counted in. FLT_MAX..-FLT_MAX where there is nothing
- *           links              sorted by node. mesh and material on mesh children (no material link for the default
- *                              material); camera, light, skin and weights on the source's node
+ *           trs flags          FROM_MATRIX: the source gave a matrix; SHEAR: translation, rotation and scale
+ *                              do not give it back; MIRRORED: the determinant of *global* is negative, so
+ *                              triangles turn their back. They stand on source nodes and their mesh children
+ *                              alike
+ *           aabb               of each node's subtree in the rest pose: a mesh's box turned by global, grown
+ *                              to an axis-aligned one; of skinned meshes the boxes of each joint's vertices
+ *                              under the joint's pose. Morph targets are not counted in. FLT_MAX..-FLT_MAX
+ *                              where there is nothing
+ *           links              sorted by node. mesh and material on mesh children (no material link for the
+ *                              default material); camera, light, skin and weights on the source's node
  *           extras             those of the model that are not empty, sorted by kind and index
  * Errors    MEMORY, LIMIT (more nodes than HOB_LIMIT_NODES or than an i32 holds)
  * Cost      O(nodes + meshes + skinned vertices) */
 bool hob_scene_bake(const hob_model *model, const hob_baked_mesh *meshes, hob_arena *arena,
 					hob_arena *scratch, hob_baked_scene *out, hob_error *err) HOB_MUST_CHECK;
 
-/* The first skin, in node order, that a node pairs with each mesh; HOB_NONE without one.
- * skins [mesh_count] out. */
+/* The first skin, in node order, that a node pairs with each mesh; HOB_NONE without one. skins [mesh_count]
+ * out. */
 void hob_scene_mesh_skins(const hob_model *model, uint32_t *skins);
 
 #endif

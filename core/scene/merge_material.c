@@ -241,8 +241,8 @@ static bool rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
 	return true;
 }
 
-/* Children come after their parents: going backwards, a node whose children are all deleted can be deleted itself. Only nodes
- * that held a joined mesh, or are above such a node, may be deleted. */
+/* Children come after their parents: going backwards, a node whose children are all deleted can be deleted
+ * itself. Only nodes that held a joined mesh, or are above such a node, may be deleted. */
 static void doom_empty(const merge_t *w, uint32_t source_count, const bool *emptied, bool *doomed,
 					   bool *needed, bool *above)
 {

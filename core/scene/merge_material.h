@@ -6,15 +6,16 @@
 
 /* Joins the meshes of one material, each instance with its transform applied.
  *
- * It takes the mesh references of rigid nodes (no skin, no morph weights or targets) whose mesh has the material. It joins
- * them per anchor (static_nodes.h: nodes that move together), per set of scenes that show them, and per kind of mesh
- * (topology, set of attributes, variant mappings): nothing is invented or lost. A single mesh is not changed. The joined mesh
- * goes to the anchor's node, after its own meshes; without an anchor, to a new root node with identity transform, named after
- * the material, in the same scenes. Nodes that are left with nothing - no meshes, children, camera, light or skin, and nothing
- * that moves them or needs them as a joint - are deleted, as are meshes that are no longer used.
+ * It takes the mesh references of rigid nodes (no skin, no morph weights or targets) whose mesh has the
+ * material. It joins them per anchor (static_nodes.h: nodes that move together), per set of scenes that show
+ * them, and per kind of mesh (topology, set of attributes, variant mappings): nothing is invented or lost. A
+ * single mesh is not changed. The joined mesh goes to the anchor's node, after its own meshes; without an
+ * anchor, to a new root node with identity transform, named after the material, in the same scenes. Nodes
+ * that are left with nothing - no meshes, children, camera, light or skin, and nothing that moves them or
+ * needs them as a joint - are deleted, as are meshes that are no longer used.
  *
- * Errors    CONFIG: no such material (the text lists the materials); MEMORY, LIMIT, CORRUPT as in mesh_join.h. The model
- *           is then unchanged. Cost O(nodes log nodes + vertices of the copies) */
+ * Errors    CONFIG: no such material (the text lists the materials); MEMORY, LIMIT, CORRUPT as in
+ *           mesh_join.h. The model is then unchanged. Cost O(nodes log nodes + vertices of the copies) */
 bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch,
 							  hob_error *err) HOB_MUST_CHECK;
 

@@ -6,7 +6,8 @@ static uint32_t through(const uint32_t *to, uint32_t id)
 	return id == HOB_NONE ? HOB_NONE : to[id];
 }
 
-/* to[old] = new id, or HOB_NONE for deleted nodes. Parents come first, so one pass reaches all descendants. */
+/* to[old] = new id, or HOB_NONE for deleted nodes. Parents come first, so one pass reaches all
+ * descendants. */
 static uint32_t number_nodes(const hob_model *model, const bool *doomed, uint32_t *to)
 {
 	uint32_t kept = 0;

@@ -6,7 +6,8 @@
 
 /* Deletes nodes with all their descendants; the rest is renumbered in the same order.
  *
- * Animation channels and scene roots of deleted nodes go with them; scenes, clips, skins, meshes and materials stay.
+ * Animation channels and scene roots of deleted nodes go with them; scenes, clips, skins, meshes and
+ * materials stay.
  *
  * doomed    [node_count]; descendants need not be marked
  * Errors    CONFIG if a joint or skeleton root of a skin in use would be deleted (names both); MEMORY.
@@ -14,17 +15,18 @@
 bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
 							hob_error *err) HOB_MUST_CHECK;
 
-/* Deletes the meshes that mesh_refs does not name and that `doomed` [mesh_count] marks; renumbers the others. Errors: MEMORY;
- * the model is then unchanged. */
+/* Deletes the meshes that mesh_refs does not name and that `doomed` [mesh_count] marks; renumbers the others.
+ * Errors: MEMORY; the model is then unchanged. */
 bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
 							 hob_error *err) HOB_MUST_CHECK;
 
-/* Drops the sets of texture coordinates that no picture of a mesh's materials, in any variant, is laid on by. */
+/* Drops the sets of texture coordinates that no picture of a mesh's materials, in any variant, is laid on
+ * by. */
 void hob_model_drop_unused_uvs(hob_model *model);
 
-/* Gives back the large arrays of meshes that nobody needs any more: those of the `arena` that they were imported into. Meshes that
- * move in more ways than their nodes do are left as they are, and so are the others if there are such. Returns the bytes that
- * came free. */
+/* Gives back the large arrays of meshes that nobody needs any more: those of the `arena` that they were
+ * imported into. Meshes that move in more ways than their nodes do are left as they are, and so are the
+ * others if there are such. Returns the bytes that came free. */
 size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena);
 
 /* The bytes of those arrays that have `least` or more each. */

@@ -19,7 +19,8 @@ static void mark_movers(const hob_model *model, bool *moves)
 	}
 }
 
-/* A root's number is a sum of one random-looking term per scene that lists it, so the order of scenes does not matter. */
+/* A root's number is a sum of one random-looking term per scene that lists it, so the order of scenes does
+ * not matter. */
 static void mark_scenes(const hob_model *model, uint64_t *scenes)
 {
 	for (uint64_t s = 0; s < model->scene_count; s++)

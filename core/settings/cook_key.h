@@ -2,8 +2,8 @@
  *
  * Known before a cook: the ingredients (importer, versions, settings, profile, extension) and the source's
  * digest; their hash is the `lookup`. Known after it: every dependency by its name relative to the source's
- * folder and its digest, or that it was missing; with them the lookup becomes the `key`. It does not depend on absolute paths,
- * host names or times, so the same inputs have the same key on every machine. */
+ * folder and its digest, or that it was missing; with them the lookup becomes the `key`. It does not depend
+ * on absolute paths, host names or times, so the same inputs have the same key on every machine. */
 #ifndef HOB_COOK_KEY_H
 #define HOB_COOK_KEY_H
 

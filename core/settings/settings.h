@@ -4,8 +4,8 @@
 
 #include "../base/base.h"
 
-/* Preview: the same outputs, soonest: one level of detail, triangles in a quick order, textures that are not compressed.
- * For clients that look while the final cook runs. */
+/* Preview: the same outputs, soonest: one level of detail, triangles in a quick order, textures that are not
+ * compressed. For clients that look while the final cook runs. */
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 typedef float hob_setting_f32;
@@ -50,8 +50,8 @@ void hob_settings_init(hob_settings *settings); /* defaults */
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
 
-/* The setting or group that is called so, whole or by its last part: "lods" of "lods", "texture.max_size" of "max_size"; empty:
- * there is none. For messages about a name that stands elsewhere. */
+/* The setting or group that is called so, whole or by its last part: "lods" of "lods", "texture.max_size" of
+ * "max_size"; empty: there is none. For messages about a name that stands elsewhere. */
 hob_str hob_settings_place(hob_str name);
 
 /* Appends the JSON Schema of such an object. */

@@ -1,11 +1,12 @@
 /* basis.h - Basis Universal textures of KTX2 files as pixels: ETC1S under BasisLZ, and UASTC LDR 4x4.
  *
- * Hob unpacks them when it cooks, so that every renderer gets the format that the settings ask for; the setting texture.basis
- * keeps the file for renderers with a transcoder. Both readers take bytes from anybody: every count, offset and code is
- * checked, work is bounded by the size of the picture.
+ * Hob unpacks them when it cooks, so that every renderer gets the format that the settings ask for; the
+ * setting texture.basis keeps the file for renderers with a transcoder. Both readers take bytes from anybody:
+ * every count, offset and code is checked, work is bounded by the size of the picture.
  *
- * Source   KTX File Format Specification 2.0, appendix "BasisLZ/ETC1S Bitstream"; Khronos Data Format Specification 1.4,
- *          chapters ETC1S and ASTC; "UASTC LDR 4x4 Texture Specification" of Basis Universal, which is in the public domain. */
+ * Source   KTX File Format Specification 2.0, appendix "BasisLZ/ETC1S Bitstream"; Khronos Data Format
+ *          Specification 1.4, chapters ETC1S and ASTC; "UASTC LDR 4x4 Texture Specification" of Basis
+ *          Universal, which is in the public domain. */
 #ifndef HOB_BASIS_H
 #define HOB_BASIS_H
 
@@ -14,8 +15,8 @@
 /* colorModel of the data format descriptor. */
 enum { HOB_BASIS_ETC1S = 163, HOB_BASIS_UASTC = 166 };
 
-/* Reads the descriptor and the global data of a KTX2 file whose vkFormat is 0 into out->basis_*. A model that Hob does not
- * know (HDR) leaves basis_model 0. Errors: TRUNCATED, CORRUPT. */
+/* Reads the descriptor and the global data of a KTX2 file whose vkFormat is 0 into out->basis_*. A model that
+ * Hob does not know (HDR) leaves basis_model 0. Errors: TRUNCATED, CORRUPT. */
 bool hob_basis_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
 
 /* R, RG, RGB or RGBA that decoding gives: 3 (two channels come as R and G, blue 0) or 4. */

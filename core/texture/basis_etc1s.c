@@ -82,7 +82,8 @@ static uint32_t take_symbol(bits *b, const code *c)
 	return 0;
 }
 
-/* The lengths of a table are coded as those of Deflate's dynamic blocks are, with symbols 17 to 20 for runs. */
+/* The lengths of a table are coded as those of Deflate's dynamic blocks are, with symbols 17 to 20 for
+ * runs. */
 static bool read_lengths(bits *b, const code *c, uint8_t *lengths, uint32_t count)
 {
 	static const struct {

@@ -3,8 +3,9 @@
 
 enum { RGB, RGBA, GREY_ALPHA, VALUES_MAX = 18, SOLID = 8, MODES = 19 };
 
-/* Bits of the mode's code and of the hints for other formats, which are skipped; endpoints: bits of a value, and whether a
- * trit (3) or quint (5) stands over them; bits of a weight; planes, subsets, what the endpoints are. */
+/* Bits of the mode's code and of the hints for other formats, which are skipped; endpoints: bits of a value,
+ * and whether a trit (3) or quint (5) stands over them; bits of a weight; planes, subsets, what the endpoints
+ * are. */
 static const struct {
 	uint8_t code_bits, hint_bits, bits, digit, weight_bits, planes, subsets, kind;
 } modes[MODES] = {
@@ -104,7 +105,8 @@ static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 	}
 }
 
-/* ASTC's unquantisation of colours: bits alone are repeated; a digit scales C, its lowest bit mirrors, the others make B. */
+/* ASTC's unquantisation of colours: bits alone are repeated; a digit scales C, its lowest bit mirrors, the
+ * others make B. */
 static uint8_t unquantise(uint32_t mode, uint32_t digit, uint32_t value)
 {
 	uint32_t count = modes[mode].bits, high = value >> 1, b = 0, c = 0;

@@ -5,8 +5,8 @@ typedef int32_t four_whole __attribute__((vector_size(16)));
 
 enum { ROUNDS = 2 };
 
-/* Whole numbers around the solved ends that are tried, again and again from the best of them: steps are rounded down, and
- * a little more or less at an end moves all of them. */
+/* Whole numbers around the solved ends that are tried, again and again from the best of them: steps are
+ * rounded down, and a little more or less at an end moves all of them. */
 static const struct {
 	int climbs, reach;
 } efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {1, 1}, [HOB_BC_BEST] = {4, 2}};
@@ -35,8 +35,8 @@ static four truncate(four v)
 	return __builtin_convertvector(__builtin_convertvector(v, four_whole), four);
 }
 
-/* Steps are ((parts - i) * a + i * b) / parts rounded down, so the nearest one is found by rounding and the error is
- * that of the real step. */
+/* Steps are ((parts - i) * a + i * b) / parts rounded down, so the nearest one is found by rounding and the
+ * error is that of the real step. */
 static void match_values(const values *in, fit *f)
 {
 	bool eight = f->a > f->b;

@@ -4,8 +4,8 @@
 
 enum { MOST_PARTITIONS = 8 };
 
-/* Halves of [0, 65504] times 64/31: the numbers between which a block's indices lead. They grow nearly as the logarithm
- * of light, so an equal error is seen equally in the dark and in the sun. */
+/* Halves of [0, 65504] times 64/31: the numbers between which a block's indices lead. They grow nearly as the
+ * logarithm of light, so an equal error is seen equally in the dark and in the sun. */
 typedef struct block {
 	int32_t c[16][3];
 } block;

@@ -1,8 +1,9 @@
 /* bc6h_tables.h - the fields of BC6H, from the BPTC chapter of the Khronos Data Format Specification.
  *
- * A block begins with its mode. Then the layout says what follows, bit after bit: channel r, g or b; end w and x of the
- * first subset, y and z of the second; the bits of it, the last named first. Two subsets are followed by five bits for the
- * partition, one of the first 32 of BC7. Indices fill the rest: three bits for two subsets, four for one. */
+ * A block begins with its mode. Then the layout says what follows, bit after bit: channel r, g or b; end w
+ * and x of the first subset, y and z of the second; the bits of it, the last named first. Two subsets are
+ * followed by five bits for the partition, one of the first 32 of BC7. Indices fill the rest: three bits for
+ * two subsets, four for one. */
 #ifndef HOB_BC6H_TABLES_H
 #define HOB_BC6H_TABLES_H
 
@@ -26,19 +27,19 @@ static const bc6h_mode bc6h_modes[14] = {
 
 static const char *const bc6h_layouts[14] = {
 	"gy4 by4 bz4 " BC6H_RGB "rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 rz4:0 bz3",
-	"gy5 gz4 gz5 rw6:0 bz0 bz1 by4 gw6:0 by5 bz2 gy4 bw6:0 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 gz3:0 bx5:0 by3:0 "
-	"ry5:0 rz5:0",
+	"gy5 gz4 gz5 rw6:0 bz0 bz1 by4 gw6:0 by5 bz2 gy4 bw6:0 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 gz3:0 bx5:0 "
+	"by3:0 ry5:0 rz5:0",
 	BC6H_RGB "rx4:0 rw10 gy3:0 gx3:0 gw10 bz0 gz3:0 bx3:0 bw10 bz1 by3:0 ry4:0 bz2 rz4:0 bz3",
 	BC6H_RGB "rx3:0 rw10 gz4 gy3:0 gx4:0 gw10 gz3:0 bx3:0 bw10 bz1 by3:0 ry3:0 bz0 bz2 rz3:0 gy4 bz3",
 	BC6H_RGB "rx3:0 rw10 by4 gy3:0 gx3:0 gw10 bz0 gz3:0 bx4:0 bw10 by3:0 ry3:0 bz1 bz2 rz3:0 bz4 bz3",
 	"rw8:0 by4 gw8:0 gy4 bw8:0 bz4 rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 rz4:0 bz3",
 	"rw7:0 gz4 by4 gw7:0 bz2 gy4 bw7:0 bz3 bz4 rx5:0 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry5:0 rz5:0",
-	"rw7:0 bz0 by4 gw7:0 gy5 gy4 bw7:0 gz5 bz4 rx4:0 gz4 gy3:0 gx5:0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 rz4:0 "
-	"bz3",
-	"rw7:0 bz1 by4 gw7:0 by5 gy4 bw7:0 bz5 bz4 rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx5:0 by3:0 ry4:0 bz2 rz4:0 "
-	"bz3",
-	"rw5:0 gz4 bz0 bz1 by4 gw5:0 gy5 by5 bz2 gy4 bw5:0 gz5 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 gz3:0 bx5:0 by3:0 "
-	"ry5:0 rz5:0",
+	"rw7:0 bz0 by4 gw7:0 gy5 gy4 bw7:0 gz5 bz4 rx4:0 gz4 gy3:0 gx5:0 gz3:0 bx4:0 bz1 "
+	"by3:0 ry4:0 bz2 rz4:0 bz3",
+	"rw7:0 bz1 by4 gw7:0 by5 gy4 bw7:0 bz5 bz4 rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx5:0 "
+	"by3:0 ry4:0 bz2 rz4:0 bz3",
+	"rw5:0 gz4 bz0 bz1 by4 gw5:0 gy5 by5 bz2 gy4 bw5:0 gz5 bz3 bz5 bz4 rx5:0 gy3:0 gx5:0 gz3:0 bx5:0 "
+	"by3:0 ry5:0 rz5:0",
 	BC6H_RGB "rx9:0 gx9:0 bx9:0",
 	BC6H_RGB "rx8:0 rw10 gx8:0 gw10 bx8:0 bw10",
 	BC6H_RGB "rx7:0 rw10:11 gx7:0 gw10:11 bx7:0 bw10:11",

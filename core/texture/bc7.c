@@ -10,8 +10,9 @@ typedef struct candidate {
 
 /* ---- which partitions are promising */
 
-/* What steps of 2 bits take of the variance along a line, about: chosen by measuring, with alpha. Opaque blocks are better
- * off without it: many were compressed before, and lie on the lines of a partition exactly. */
+/* What steps of 2 bits take of the variance along a line, about: chosen by measuring, with alpha. Opaque
+ * blocks are better off without it: many were compressed before, and lie on the lines of a partition
+ * exactly. */
 #define COARSE_STEPS (1.0f - 1.0f / 18)
 
 typedef struct statistics {
@@ -46,9 +47,10 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 	}
 }
 
-/* What is left of the variance when the best line is taken out: trace less largest eigenvalue. The root of the sum of
- * the squares of all eigenvalues stands for the largest; where one is much larger than the others they agree. The steps
- * of the line leave some of its own variance, too: `taken` is what they do not leave. */
+/* What is left of the variance when the best line is taken out: trace less largest eigenvalue. The root of
+ * the sum of the squares of all eigenvalues stands for the largest; where one is much larger than the others
+ * they agree. The steps of the line leave some of its own variance, too: `taken` is what they do not
+ * leave. */
 INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels,
 					  float taken)
 {
@@ -362,8 +364,8 @@ static void put(writer *w, uint32_t value, uint32_t bits)
 	w->at += bits;
 }
 
-/* Indices of a line's pixels in block order. The anchor's highest bit is not stored, so it has to be 0: the line is
- * turned around when it is not. */
+/* Indices of a line's pixels in block order. The anchor's highest bit is not stored, so it has to be 0: the
+ * line is turned around when it is not. */
 static void place_indices(line *l, uint32_t mask, uint32_t anchor, uint32_t index_bits, uint8_t index[16])
 {
 	int32_t own[16], most = (1 << index_bits) - 1;

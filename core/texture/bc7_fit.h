@@ -1,8 +1,9 @@
-/* bc7_fit.h - for bc7.c alone: the line of colours that fits some pixels best, with ends as a mode of BC7 stores them.
+/* bc7_fit.h - for bc7.c alone: the line of colours that fits some pixels best, with ends as a mode of BC7
+ * stores them.
  *
- * take_points() picks the pixels of a subset, fit_line() finds its ends and indices, fit_alpha() those of a channel of its own,
- * fit_constant() those of one colour, polish_line() walks from the ends in single steps while that helps. search_alpha() and
- * search_one_color() try both ends of alpha at once. */
+ * take_points() picks the pixels of a subset, fit_line() finds its ends and indices, fit_alpha() those of a
+ * channel of its own, fit_constant() those of one colour, polish_line() walks from the ends in single steps
+ * while that helps. search_alpha() and search_one_color() try both ends of alpha at once. */
 #ifndef HOB_BC7_FIT_H
 #define HOB_BC7_FIT_H
 
@@ -13,8 +14,8 @@
 /* Vectors pass between functions of this file only: how a library would pass them does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Pixels or partitions side by side. Every sum across lanes is of whole numbers, or of multiples of 1/4096, that a
- * float holds exactly: the number of lanes does not show in the result. */
+/* Pixels or partitions side by side. Every sum across lanes is of whole numbers, or of multiples of 1/4096,
+ * that a float holds exactly: the number of lanes does not show in the result. */
 #define LANES 4
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t whole __attribute__((vector_size(4 * LANES)));
@@ -321,7 +322,8 @@ INLINE void fit_alpha(const points *p, uint32_t bits, uint32_t index_bits, uint3
 	}
 }
 
-/* Two codes between which index 1 decodes to `value`, or as near as can be: more values than the codes alone have. */
+/* Two codes between which index 1 decodes to `value`, or as near as can be: more values than the codes alone
+ * have. */
 static inline void straddle(int32_t value, uint32_t bits, uint32_t index_bits, int32_t code[2])
 {
 	int32_t weight = bc7_weights[index_bits][1], count = 1 << bits, nearest = value >> (8 - bits),

@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Fields of a block by mode: subsets, partition bits, rotation bits, index selection bit, colour and alpha bits of an
- * endpoint, p-bits per endpoint or shared by the two of a subset, bits of an index and of a second one. */
+/* Fields of a block by mode: subsets, partition bits, rotation bits, index selection bit, colour and alpha
+ * bits of an endpoint, p-bits per endpoint or shared by the two of a subset, bits of an index and of a second
+ * one. */
 typedef struct bc7_mode {
 	uint8_t subsets, partition, rotation, selection, color, alpha, own_p, shared_p, index, index2;
 } bc7_mode;

@@ -1,8 +1,8 @@
 /* environment_bake.h - an asset that is a picture of surroundings: its cube map as a KTX2 file.
  *
- * Stands in for hob_textures_bake() where the model is an environment: `file` is the picture, and there are no
- * materials. Gives one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F, with the key
- * HobIrradiance (ktx2.h). texture.max_size and texture.mipmaps do not matter to it. */
+ * Stands in for hob_textures_bake() where the model is an environment: `file` is the picture, and there are
+ * no materials. Gives one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F,
+ * with the key HobIrradiance (ktx2.h). texture.max_size and texture.mipmaps do not matter to it. */
 #ifndef HOB_ENVIRONMENT_BAKE_H
 #define HOB_ENVIRONMENT_BAKE_H
 

@@ -1,22 +1,25 @@
-/* environment_map.h - from a picture of the surroundings to what a renderer lights with: a cube map whose levels are blurred as
- * GGX surfaces of growing roughness see it, and the irradiance as spherical harmonics.
+/* environment_map.h - from a picture of the surroundings to what a renderer lights with: a cube map whose
+ * levels are blurred as GGX surfaces of growing roughness see it, and the irradiance as spherical harmonics.
  *
- * The picture is equirectangular, twice as wide as high, in linear light. Its middle is +X, +Y is up, and columns further to
- * the right turn towards +Z (as in three.js). Faces are +X, -X, +Y, -Y, +Z, -Z as OpenGL and Vulkan sample them: a lookup by
- * a world direction gives the light from there.
+ * The picture is equirectangular, twice as wide as high, in linear light. Its middle is +X, +Y is up, and
+ * columns further to the right turn towards +Z (as in three.js). Faces are +X, -X, +Y, -Y, +Z, -Z as OpenGL
+ * and Vulkan sample them: a lookup by a world direction gives the light from there.
  *
- * Level i of n is for roughness r = 1 - sqrt(1 - i / (n - 1)), a = r * r, so that a lookup for a roughness takes the level
- * (n - 1) r (2 - r), and lobes are as wide as a few texels of their level (three.js spaces its levels so, too):
+ * Level i of n is for roughness r = 1 - sqrt(1 - i / (n - 1)), a = r * r, so that a lookup for a roughness
+ * takes the level (n - 1) r (2 - r), and lobes are as wide as a few texels of their level (three.js spaces
+ * its levels so, too):
  *
- *   level(R) = integral of L(l) D(h) (R.l) dl  /  integral of D(h) (R.l) dl,   h = normalize(R + l), D = GGX with a
+ *   level(R) = integral of L(l) D(h) (R.l) dl / integral of D(h) (R.l) dl,
+ *   h = normalize(R + l), D = GGX with a
  *
- * which is the first factor of the split sum with N = V = R (Karis 2013, "Real Shading in Unreal Engine 4"). Level 0 is the
- * picture itself. The integral is taken over a fixed set of directions, the same for every texel and every machine, each
- * read from a blurred copy of the size that it stands for (Krivanek and Colbert 2008, "Real-time shading with filtered
- * importance sampling").
+ * which is the first factor of the split sum with N = V = R (Karis 2013, "Real Shading in Unreal Engine 4").
+ * Level 0 is the picture itself. The integral is taken over a fixed set of directions, the same for every
+ * texel and every machine, each read from a blurred copy of the size that it stands for (Krivanek and Colbert
+ * 2008, "Real-time shading with filtered importance sampling").
  *
- * Irradiance: E(n) = sum of irradiance[k] Y_k(n), Y real and orthonormal in the order 1, y, z, x, xy, yz, 3zz - 1, xz, xx - yy
- * (Ramamoorthi and Hanrahan 2001). It is summed over the picture's own pixels, each with its exact solid angle. */
+ * Irradiance: E(n) = sum of irradiance[k] Y_k(n), Y real and orthonormal in the order 1, y, z, x, xy, yz, 3zz
+ * - 1, xz, xx - yy (Ramamoorthi and Hanrahan 2001). It is summed over the picture's own pixels, each with its
+ * exact solid angle. */
 #ifndef HOB_ENVIRONMENT_MAP_H
 #define HOB_ENVIRONMENT_MAP_H
 

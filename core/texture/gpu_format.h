@@ -86,8 +86,8 @@ typedef struct hob_gpu_texture {
 /* True when hob_gpu_decode() can make pixels of it. */
 bool hob_gpu_decodable(const hob_gpu_texture *texture);
 
-/* Level 0 as pixels: 8-bit formats, BC1-5, BC7 and (with astcenc) ASTC give 8 bits, 16-bit ones 16, float ones and BC6H
- * float. */
+/* Level 0 as pixels: 8-bit formats, BC1-5, BC7 and (with astcenc) ASTC give 8 bits, 16-bit ones 16, float
+ * ones and BC6H float. */
 bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_picture *out,
 					hob_error *err) HOB_MUST_CHECK;
 

@@ -1,11 +1,11 @@
 /* ktx2.h - KTX2 files: writer, reader of sources, and an independent validator.
  *
- * Hob writes one flat 2D texture or one cube a file: the mip chain, smallest level first as the format has it, a basic
- * data format descriptor, the keys KTXorientation "rd" and KTXwriter "hob", and each level as a zstd frame of its
- * own when asked. The same input gives the same bytes.
+ * Hob writes one flat 2D texture or one cube a file: the mip chain, smallest level first as the format has
+ * it, a basic data format descriptor, the keys KTXorientation "rd" and KTXwriter "hob", and each level as a
+ * zstd frame of its own when asked. The same input gives the same bytes.
  *
- * A cube is an environment map (environment_map.h); the key HobIrradiance holds its irradiance: 27 floats, R, G and B of each of
- * the nine terms, little-endian.
+ * A cube is an environment map (environment_map.h); the key HobIrradiance holds its irradiance: 27 floats, R,
+ * G and B of each of the nine terms, little-endian.
  *
  * Source   KTX File Format Specification 2.0 (revision 4: bytesPlane keeps its value under supercompression),
  *          Khronos Data Format Specification 1.3. */
@@ -26,17 +26,19 @@ typedef struct hob_ktx2_source {
 /* Appends the file to `out`. Errors: MEMORY. */
 bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Opens a KTX2 file made by anybody, to be taken as a picture: flat 2D textures, supercompressed by nothing, zstd or BasisLZ. */
+/* Opens a KTX2 file made by anybody, to be taken as a picture: flat 2D textures, supercompressed by nothing,
+ * zstd or BasisLZ. */
 bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
 
 typedef struct hob_ktx2_facts {
 	uint32_t vk_format, width, height, faces, levels, supercompression;
 } hob_ktx2_facts;
 
-/* Checks every rule of the format that a flat 2D texture or a cube has to keep: identifier, sizes, index, order, alignment
- * and gaps of the levels, descriptor against format, keys sorted and terminated. With `deep`, unpacks each zstd
- * level and compares its size (cost: 1 ns a byte, memory: the largest level). Basis Universal files, which others made,
- * are checked for what a transcoder relies on. Shares no code with the writer or the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
+/* Checks every rule of the format that a flat 2D texture or a cube has to keep: identifier, sizes, index,
+ * order, alignment and gaps of the levels, descriptor against format, keys sorted and terminated. With
+ * `deep`, unpacks each zstd level and compares its size (cost: 1 ns a byte, memory: the largest level). Basis
+ * Universal files, which others made, are checked for what a transcoder relies on. Shares no code with the
+ * writer or the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
 bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -5,8 +5,8 @@
 
 typedef float float4 __attribute__((vector_size(16)));
 
-/* A transparent pixel still has a say of a 4096th in the colour around it: where nothing can be seen the average is
- * plain, not black. */
+/* A transparent pixel still has a say of a 4096th in the colour around it: where nothing can be seen the
+ * average is plain, not black. */
 static const float least_weight = 1.0f / 4096.0f;
 
 enum { BAND = 16 }; /* rows a task takes at once */

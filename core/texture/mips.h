@@ -1,17 +1,20 @@
 /* mips.h - scaling and mip chains, each kind of picture filtered as what it holds.
  *
- *   colour   sRGB codes are taken to linear light, averaged, and taken back. Where alpha is opacity, a pixel weighs
- *            as much as it is opaque and 1/4096 more, so that what cannot be seen does not bleed in but has a colour
- *            where nothing can; where alpha is something else, it is averaged for itself. Float pictures are linear already and stay float.
- *   normal   vectors are averaged unnormalised down the whole chain and normalised when a level is written; R and G
- *            hold x and y, B the z that completes them.
+ *   colour   sRGB codes are taken to linear light, averaged, and taken back. Where alpha is opacity, a pixel
+ *            weighs as much as it is opaque and 1/4096 more, so that what cannot be seen does not bleed in
+ *            but has a colour where nothing can; where alpha is something else, it is averaged for itself.
+ *            Float pictures are linear already and stay float.
+ *   normal   vectors are averaged unnormalised down the whole chain and normalised when a level is written; R
+ *            and G hold x and y, B the z that completes them.
  *   data     averaged as it is.
  *
- * The filter is the exact area under a smaller pixel: the 2x2 box for even sides, the three weighted pixels of odd
- * ones, and the fitting weights for any other ratio; enlarging is linear. Sums are 32-bit floats in a fixed order.
+ * The filter is the exact area under a smaller pixel: the 2x2 box for even sides, the three weighted pixels
+ * of odd ones, and the fitting weights for any other ratio; enlarging is linear. Sums are 32-bit floats in a
+ * fixed order.
  *
- * Cut-outs (alpha mode MASK): the alpha of each level is scaled until the share of it that reaches the cutoff is that
- * of level 0, sampled between pixels as the GPU will, so that leaves and fences do not thin out with distance (Castano 2010, "Computing alpha mipmaps").
+ * Cut-outs (alpha mode MASK): the alpha of each level is scaled until the share of it that reaches the cutoff
+ * is that of level 0, sampled between pixels as the GPU will, so that leaves and fences do not thin out with
+ * distance (Castano 2010, "Computing alpha mipmaps").
  *
  * Odd sides: Guthe and Heckbert 2005, "Non-power-of-two mipmapping". Cost: 4 ns a pixel of level 0. */
 #ifndef HOB_MIPS_H
@@ -47,7 +50,8 @@ bool hob_mips_build(const hob_picture *picture, const hob_mip_options *options, 
 /* Largest size with the same proportions whose longer side is at most `cap`; each side at least 1. */
 void hob_fit_size(uint32_t width, uint32_t height, uint32_t cap, uint32_t *out_width, uint32_t *out_height);
 
-/* IEEE half, nearest even; what is over 65504 becomes 65504 (a picture has no use for infinity), NaN becomes 0. */
+/* IEEE half, nearest even; what is over 65504 becomes 65504 (a picture has no use for infinity), NaN becomes
+ * 0. */
 uint16_t hob_half_of(float value);
 
 #endif

@@ -7,8 +7,9 @@
 /* True for pixels of a normal map: not grey, and mostly pointing up. */
 bool hob_normals_likely(const hob_picture *picture);
 
-/* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel is a
- * slope of 2. Beyond an edge lies the other side of the picture, or with `clamp_*` the edge itself. Errors: MEMORY. */
+/* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel
+ * is a slope of 2. Beyond an edge lies the other side of the picture, or with `clamp_*` the edge itself.
+ * Errors: MEMORY. */
 bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
 							  hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 

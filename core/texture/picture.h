@@ -5,21 +5,22 @@
  * HOB_LIMIT_IMAGE_SIDE or HOB_LIMIT_IMAGE_PIXELS; hob_picture_decode() runs the probe first, so nothing is
  * allocated for a picture that only claims to be large.
  *
- *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture),
- *                   PNM (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level;
+ *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture), PNM
+ *                   (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level;
  *                   ASTC by astcenc, when Hob was built with it)
  *   stb_image       JPEG, TGA, BMP
  *   libwebp         WebP           each when Hob was built with it
- *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK, tiles and what
- *                   else the library paints, as 8 bits
- *   OpenEXRCore     OpenEXR: lines and tiles, every compression; R, G, B, A of the first layer that has them, or Y
+ *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK,
+ *                   tiles and what else the library paints, as 8 bits
+ *   OpenEXRCore     OpenEXR: lines and tiles, every compression; R, G, B, A of the first layer that has them,
+ *                   or Y
  *   libavif         AVIF of 8, 10 and 12 bits
  *
- * Colours are taken as sRGB (float pictures: as linear light). A colour profile or gamma that says otherwise is not applied
- * but told: has_profile.
+ * Colours are taken as sRGB (float pictures: as linear light). A colour profile or gamma that says otherwise
+ * is not applied but told: has_profile.
  *
- * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, Git LFS
- * pointers, HTML pages saved under a picture's name. */
+ * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, Git LFS pointers, HTML
+ * pages saved under a picture's name. */
 #ifndef HOB_PICTURE_H
 #define HOB_PICTURE_H
 
@@ -60,8 +61,9 @@ typedef struct hob_picture_info {
 	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can be passed on as it is, not decoded */
 } hob_picture_info;
 
-/* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a missing
- * alpha is the greatest value. has_alpha says that the file holds an alpha channel, whatever its values. */
+/* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a
+ * missing alpha is the greatest value. has_alpha says that the file holds an alpha channel, whatever its
+ * values. */
 typedef struct hob_picture {
 	uint32_t width, height, channels;
 	hob_depth depth;
@@ -69,12 +71,13 @@ typedef struct hob_picture {
 	void *pixels; /* [height][width][4] of uint8_t, uint16_t or float */
 } hob_picture;
 
-/* Reads the header. Errors: EMPTY, TRUNCATED, CORRUPT, UNSUPPORTED (names the format and the remedy), LIMIT. */
+/* Reads the header. Errors: EMPTY, TRUNCATED, CORRUPT, UNSUPPORTED (names the format and the remedy),
+ * LIMIT. */
 bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; so does what is needed
- * on the way, which is given back before returning, except for a few hundred bytes. Pictures that end early are
- * refused, but for JPEG, whose missing part is grey.
+/* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; so does what is
+ * needed on the way, which is given back before returning, except for a few hundred bytes. Pictures that end
+ * early are refused, but for JPEG, whose missing part is grey.
  * Cost: 0.01 (PNG) to 0.03 (JPEG) microseconds a pixel. */
 bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 
@@ -87,7 +90,7 @@ size_t hob_depth_size(hob_depth depth);
 /* Channel value `at` (4 * pixel + channel) as eight bits, rounded; floats are clipped to 0..1. */
 uint8_t hob_picture_byte(const hob_picture *picture, size_t at);
 
-/* ---- the readers; each is given a file whose signature fits and is otherwise unchecked ----------------- */
+/* ---- the readers; each is given a file whose signature fits and is otherwise unchecked ---- */
 
 typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_error *err);
 /* `info` is what the probe found, within the limits; out->pixels is allocated by the reader. */

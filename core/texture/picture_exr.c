@@ -139,9 +139,9 @@ typedef struct reader {
 	const exr_attr_chlist_t *list;
 	exr_decode_pipeline_t decode;
 	bool began;
-	float *
-		planes; /* one chunk of R, G, B and A, decoded apart: the library mixes up some orders; the fifth takes all other
-					* channels: its shortcuts for three and four channels write to each */
+	/* one chunk of R, G, B and A, decoded apart: the library mixes up some orders; the fifth takes all other
+	 * channels: its shortcuts for three and four channels write to each */
+	float *planes;
 	size_t plane; /* floats in one */
 	float *pixels;
 } reader;

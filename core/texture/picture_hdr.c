@@ -148,7 +148,8 @@ bool hob_hdr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	hdr h;
 	if (!read_front(file, &h, err))
 		return false;
-	/* A row takes at least its marker and a run for each 127 pixels of each channel, or one pixel and repeats. */
+	/* A row takes at least its marker and a run for each 127 pixels of each channel, or one pixel and
+	 * repeats. */
 	uint64_t least = h.width < 8 ? (uint64_t)h.height * 4 : (uint64_t)h.height * 8;
 	if (file.size - h.data_at < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes", h.width, h.height,

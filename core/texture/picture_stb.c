@@ -1,6 +1,6 @@
-/* stb_image, compiled here and nowhere else, with three decoders. Of the packaged 2.27 the GIF, PSD, PIC and PNM
- * readers have known memory bugs and the HDR reader one that never ends; what the JPEG reader lacks is checked here
- * before it is called. */
+/* stb_image, compiled here and nowhere else, with three decoders. Of the packaged 2.27 the GIF, PSD, PIC and
+ * PNM readers have known memory bugs and the HDR reader one that never ends; what the JPEG reader lacks is
+ * checked here before it is called. */
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_BMP
 #define STBI_ONLY_TGA
@@ -8,13 +8,13 @@
 #define STBI_NO_LINEAR
 #define STBI_NO_STDIO
 #define STBI_MAX_DIMENSIONS 16384
-/* The JPEG reader uses tables that a file did not give: zeros are harmless and the same each time. Want of memory is noted,
- * because stb_image may go on to say that it does not know the format. */
+/* The JPEG reader uses tables that a file did not give: zeros are harmless and the same each time. Want of
+ * memory is noted, because stb_image may go on to say that it does not know the format. */
 #define STBI_MALLOC(size)		take(calloc(1, (size)))
 #define STBI_REALLOC(old, size) take(realloc((old), (size)))
 #define STBI_FREE(old)			free(old)
-/* Static, so that no other library of the process can call or be given these functions; the header declares some
- * that this selection does not define. */
+/* Static, so that no other library of the process can call or be given these functions; the header declares
+ * some that this selection does not define. */
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -34,8 +34,8 @@ static void *take(void *memory)
 }
 
 #ifdef __clang__
-/* Damaged files make the JPEG reader shift and multiply past 32 bits before it drops the result: undefined on paper
- * only, and in the way of the fuzzer. Bounds stay checked. */
+/* Damaged files make the JPEG reader shift and multiply past 32 bits before it drops the result: undefined on
+ * paper only, and in the way of the fuzzer. Bounds stay checked. */
 #pragma clang attribute push(__attribute__((no_sanitize("shift", "signed-integer-overflow"))),               \
 							 apply_to = function)
 #endif
@@ -113,7 +113,8 @@ bool hob_stb_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	return true;
 }
 
-/* stb_image 2.27 writes past a Huffman table of more than 256 codes before it refuses it. `at` is behind the marker. */
+/* stb_image 2.27 writes past a Huffman table of more than 256 codes before it refuses it. `at` is behind the
+ * marker. */
 static bool huffman_fits(hob_bytes file, size_t at)
 {
 	if (file.size - at < 2)
@@ -134,7 +135,8 @@ static bool huffman_fits(hob_bytes file, size_t at)
 	return true;
 }
 
-/* The end of a scan's data: the next marker that is neither a restart nor a stuffed zero, with fill bytes or without. */
+/* The end of a scan's data: the next marker that is neither a restart nor a stuffed zero, with fill bytes or
+ * without. */
 static size_t skip_scan(hob_bytes file, size_t at)
 {
 	const uint8_t *p = file.data;

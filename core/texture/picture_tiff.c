@@ -97,8 +97,8 @@ static TIFF *open_file(stream *s, hob_error *err)
 typedef struct layout {
 	uint32_t width, height;
 	uint16_t bits, samples, kind, photometric, planar, extra;
-	bool
-		plain; /* grey or RGB in 8, 16 or 32 bits, which are read as they are; else the library paints RGBA */
+	/* grey or RGB in 8, 16 or 32 bits, which are read as they are; else the library paints RGBA */
+	bool plain;
 	bool has_alpha, premultiplied;
 } layout;
 

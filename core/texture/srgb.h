@@ -1,5 +1,5 @@
-/* srgb.h - between sRGB codes and linear light, by tables made with plain arithmetic, so that every machine and
- * every libm gives the same ones. */
+/* srgb.h - between sRGB codes and linear light, by tables made with plain arithmetic, so that every machine
+ * and every libm gives the same ones. */
 #ifndef HOB_SRGB_H
 #define HOB_SRGB_H
 
@@ -10,8 +10,8 @@ enum { HOB_SRGB_GUESSES = 4096 };
 typedef struct hob_srgb {
 	float linear[256]; /* of an 8-bit code */
 	float from[257];   /* [code] least linear value that rounds to the code; [0] = 0, [256] = huge */
-	uint8_t
-		guess[HOB_SRGB_GUESSES]; /* code of the lower end of an interval of linear values, never too high */
+	/* code of the lower end of an interval of linear values, never too high */
+	uint8_t guess[HOB_SRGB_GUESSES];
 } hob_srgb;
 
 /* About 0.2 ms. */

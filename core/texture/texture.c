@@ -332,8 +332,8 @@ static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 					 HOB_FMT(label), j->facts.width, j->facts.height);
 	if (warnings & HOB_TEXTURE_WARNING_NO_ASTC)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.no-astc",
-					 "this Hob was built without astcenc: textures stay uncompressed; use texture.encoding "
-					 "rgba8 or bc");
+					 "this Hob was built without astcenc: textures stay uncompressed; use "
+					 "texture.encoding rgba8 or bc");
 }
 
 static hob_sha256 source_digest(const bake *b, const hob_texture_recipe *r)

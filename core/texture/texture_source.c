@@ -146,9 +146,8 @@ static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *
 			source->file.size = (size_t)need;
 		else
 			hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
-						 "picture '%.*s': %u x %u raw pixels in %zu bytes are over the limits or cut off; a "
-						 "placeholder "
-						 "stands in",
+						 "picture '%.*s': %u x %u raw pixels in %zu bytes are over the limits or cut off;"
+						 " a placeholder stands in",
 						 HOB_FMT(source->label), image->raw_width, image->raw_height, source->file.size);
 		return true;
 	}

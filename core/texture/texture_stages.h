@@ -10,7 +10,7 @@
 
 #include "../hash/hash.h"
 
-/* ---- sources: one for each picture of the model that a material uses ------------------------------------ */
+/* ---- sources: one for each picture of the model that a material uses ---- */
 
 typedef struct hob_texture_source {
 	bool used;
@@ -25,19 +25,20 @@ typedef struct hob_texture_source {
 	const struct hob_texture_source *diffuse, *specular; /* NULL: the factors alone */
 } hob_texture_source;
 
-/* Reads files, from the calling thread; digests run side by side. `sources` is [image_count], and what made pictures are
- * made from behind that. */
+/* Reads files, from the calling thread; digests run side by side. `sources` is [image_count], and what made
+ * pictures are made from behind that. */
 bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, hob_notes *notes,
 						 hob_texture_source **sources, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- plan: which outputs there are ------------------------------------------------------------------------ */
+/* ---- plan: which outputs there are ---- */
 
 typedef enum hob_texture_from {
 	HOB_FROM_R,
 	HOB_FROM_G,
 	HOB_FROM_B,
 	HOB_FROM_A,
-	HOB_FROM_LUMINANCE, /* of the stored codes: (77 R + 150 G + 29 B) / 256, as stb_image turns colour into grey */
+	/* of the stored codes: (77 R + 150 G + 29 B) / 256, as stb_image turns colour into grey */
+	HOB_FROM_LUMINANCE,
 	HOB_FROM_OPACITY, /* A when some alpha is below 1, else LUMINANCE */
 	HOB_FROM_ONE	  /* 255, no source */
 } hob_texture_from;
@@ -69,10 +70,11 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 						   hob_material *materials, hob_arena *arena, hob_notes *notes, hob_texture_plan *out,
 						   hob_error *err) HOB_MUST_CHECK;
 
-/* The only source of a recipe that takes R, G and B (and A, or no A) of one picture as they are; HOB_NONE else. */
+/* The only source of a recipe that takes R, G and B (and A, or no A) of one picture as they are; HOB_NONE
+ * else. */
 uint32_t hob_texture_plain_source(const hob_texture_recipe *recipe);
 
-/* ---- load: a source's pixels ------------------------------------------------------------------------------- */
+/* ---- load: a source's pixels ---- */
 
 /* Decodes, or makes from other sources. */
 bool hob_texture_load(const hob_texture_source *source, const hob_srgb *srgb, const hob_parallel *parallel,
@@ -83,7 +85,7 @@ bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint3
 						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
 						hob_error *err) HOB_MUST_CHECK;
 
-/* ---- compose: a recipe's inputs as one picture -------------------------------------------------------------- */
+/* ---- compose: a recipe's inputs as one picture ---- */
 
 typedef enum hob_texture_warning {
 	HOB_TEXTURE_WARNING_PLACEHOLDER = 1, /* an input could not be had */
@@ -97,8 +99,8 @@ typedef struct hob_compose_result {
 	hob_picture picture;
 	hob_use use;
 	uint32_t warnings;
-	uint32_t
-		bad_source; /* whose pixels could not be decoded, HOB_NONE when all could; reason in bad_reason */
+	/* whose pixels could not be decoded, HOB_NONE when all could; reason in bad_reason */
+	uint32_t bad_source;
 	hob_error bad_reason;
 } hob_compose_result;
 
@@ -106,7 +108,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 						 const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
 						 hob_compose_result *out, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- encode: a chain of levels as a file --------------------------------------------------------------------- */
+/* ---- encode: a chain of levels as a file ---- */
 
 /* What an output is, beside its bytes: what a part stores in front of them. */
 typedef struct hob_texture_facts {
@@ -117,13 +119,13 @@ typedef struct hob_texture_facts {
 uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uint32_t channels, bool opaque,
 							bool is_float, bool blocks);
 
-/* True when settings ask for compressed blocks of this size. Colours in floats have such a format in BC alone, and only while
- * nobody takes their alpha. */
+/* True when settings ask for compressed blocks of this size. Colours in floats have such a format in BC
+ * alone, and only while nobody takes their alpha. */
 bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
 							  bool is_float, uint32_t width, uint32_t height);
 
-/* Appends a KTX2 or DDS source's own blocks as a KTX2 file when they are what is asked for or cannot be unpacked;
- * *done says whether it did. */
+/* Appends a KTX2 or DDS source's own blocks as a KTX2 file when they are what is asked for or cannot be
+ * unpacked; *done says whether it did. */
 bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_recipe *recipe,
 						 const hob_texture_source *source, const hob_parallel *parallel, hob_arena *arena,
 						 hob_texture_facts *facts, hob_buf *out, bool *done, hob_error *err) HOB_MUST_CHECK;
@@ -137,8 +139,8 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 /* Level for zstd by the settings; 0 = raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
 
-/* `channels`: bit k for channel k that somebody reads. `level0` replaces the compression of the first level when it is
- * not empty. */
+/* `channels`: bit k for channel k that somebody reads. `level0` replaces the compression of the first level
+ * when it is not empty. */
 bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
 						uint32_t channels, hob_bytes level0, const hob_parallel *parallel, hob_arena *arena,
 						hob_buf *out, hob_error *err) HOB_MUST_CHECK;

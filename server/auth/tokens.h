@@ -1,11 +1,11 @@
 /* tokens.h - access tokens: 256 random bits that a program presents. Only their SHA-256 is kept.
  *
- * The file has one line per token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. It is replaced as a whole
- * (temporary file and rename), under a lock, so readers never see half of it. A fast hash is enough, because tokens are
- * random: there is no dictionary to try.
+ * The file has one line per token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. It is replaced
+ * as a whole (temporary file and rename), under a lock, so readers never see half of it. A fast hash is
+ * enough, because tokens are random: there is no dictionary to try.
  *
- * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write), USAGE (an invalid
- * name, or one in use), NOT_FOUND. */
+ * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write),
+ * USAGE (an invalid name, or one in use), NOT_FOUND. */
 #ifndef SRV_TOKENS_H
 #define SRV_TOKENS_H
 
@@ -35,11 +35,12 @@ const char *srv_scope_name(srv_scope scope);
 /* A missing file is an IO error. On failure *out is empty. */
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;
 void srv_tokens_release(srv_tokens *tokens);
-/* The scope of the token with this SHA-256, NONE if there is none. It takes the same steps for every token. */
+/* The scope of the token with this SHA-256, NONE if there is none. It takes the same steps for every
+ * token. */
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
 
-/* Adds a token to the file, which is made with mode 0600 if missing. `text` gets the token with a NUL; it is stored nowhere
- * else. */
+/* Adds a token to the file, which is made with mode 0600 if missing. `text` gets the token with a NUL; it is
+ * stored nowhere else. */
 bool srv_token_create(const char *path, hob_str name, srv_scope scope, char text[SRV_TOKEN_TEXT + 1],
 					  hob_error *err) HOB_MUST_CHECK;
 bool srv_token_revoke(const char *path, hob_str name, hob_error *err) HOB_MUST_CHECK;

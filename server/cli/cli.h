@@ -29,7 +29,7 @@ extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls
 	srv_cli_healthcheck, srv_cli_config, srv_cli_init, srv_cli_completion, srv_cli_set, srv_cli_bundle,
 	srv_cli_replay, srv_cli_refs, srv_cli_gc, srv_cli_verify, srv_cli_doctor, srv_cli_farm;
 
-/* ---- options: one table a command ---------------------------------------------------------------------- */
+/* ---- options: one table a command ---- */
 
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST } cli_kind;
 
@@ -49,12 +49,13 @@ typedef struct cli_option {
 	const char *doc;
 } cli_option;
 
-/* Parses argv[1..]; "--" ends options; "--name=value" works. Moves operands to the front of argv from index 1 and returns
- * their number. On --help it prints the command's page and returns -1. On a wrong option, or more operands than
- * command->arguments names, it prints an error with a suggestion and returns -2. */
+/* Parses argv[1..]; "--" ends options; "--name=value" works. Moves operands to the front of argv from index 1
+ * and returns their number. On --help it prints the command's page and returns -1. On a wrong option, or more
+ * operands than command->arguments names, it prints an error with a suggestion and returns -2. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
-/* From now on srv_cli_parse passes the options of its command to `take` and returns -1, so that run() does nothing. */
+/* From now on srv_cli_parse passes the options of its command to `take` and returns -1, so that run() does
+ * nothing. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
 /* The exit code of run() for a negative result of srv_cli_parse. */
 int srv_cli_parse_exit(int parsed);

@@ -4,8 +4,8 @@
 
 #include "../config/config.h"
 
-/* Prints a line on stderr for each: folders that are missing or given twice, addresses and combinations of options that `hob
- * serve` refuses, variables HOB_... that nothing reads. Returns their number. */
+/* Prints a line on stderr for each: folders that are missing or given twice, addresses and combinations of
+ * options that `hob serve` refuses, variables HOB_... that nothing reads. Returns their number. */
 uint32_t srv_cli_config_check(const srv_config *config);
 
 #endif

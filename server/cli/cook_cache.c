@@ -287,7 +287,8 @@ static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 	read_stats(record, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
-	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them again. */
+	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them
+	 * again. */
 	for (uint32_t i = 0; result->outputs && i < record->output_count; i++) {
 		hob_cook_output *output = &result->outputs[result->output_count++];
 		output->name = hob_arena_str(&out->arena, record->outputs[i].name);
@@ -372,8 +373,8 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	*kept = false;
 	const srv_result *result = &outcome->result;
 	hob_str model = hob_str_of(look->path);
-	/* The source comes first. If it changed after it was hashed here, the result is not kept: its key would be the worker's
-	 * word, and could be that of another file. */
+	/* The source comes first. If it changed after it was hashed here, the result is not kept: its key would
+	 * be the worker's word, and could be that of another file. */
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
 		!hob_sha256_equal(&result->deps[0].digest, &look->source) || result->stats.short_mib > 0)
 		return true;

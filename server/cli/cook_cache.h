@@ -1,8 +1,10 @@
-/* cook_cache.h - the cache of `hob cook`: finds results of earlier runs, and of the daemon, by the bytes of their inputs.
+/* cook_cache.h - the cache of `hob cook`: finds results of earlier runs, and of the daemon, by the bytes of
+ * their inputs.
  *
  * A look-up has three steps, because only the loop's thread uses the index, and other threads read files:
  *   srv_cook_look_source (any thread) -> srv_cook_look_find (loop) -> srv_cook_look_match (any thread).
- * File times and locations do not matter: every input is hashed, once per run. Failures are neither kept nor reused. */
+ * File times and locations do not matter: every input is hashed, once per run. Failures are neither kept nor
+ * reused. */
 #ifndef CLI_COOK_CACHE_H
 #define CLI_COOK_CACHE_H
 
@@ -17,8 +19,8 @@ bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook
 						 hob_error *err) HOB_MUST_CHECK;
 /* Opens a LOCKED cache for reading; nothing is kept in it. Errors: those of srv_guest_open. */
 bool srv_cook_cache_open_guest(const char *dir, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
-/* Commits, and trims to max_bytes. Results stay if an asset of a daemon names them or `held` contains them (NULL: none). NULL
- * is allowed. */
+/* Commits, and trims to max_bytes. Results stay if an asset of a daemon names them or `held` contains them
+ * (NULL: none). NULL is allowed. */
 void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
 srv_store *srv_cook_cache_store_of(cook_cache *cache);
 
@@ -58,20 +60,22 @@ void srv_cook_look_match(cook_cache *cache, cook_look *look);
 
 /* The same without checking its outputs, which may be elsewhere: sets `match`. */
 void srv_cook_look_compare(cook_cache *cache, cook_look *look);
-/* Loop: keeps `match`, whose outputs are now in the store, as the only result that srv_cook_look_match considers. */
+/* Loop: keeps `match`, whose outputs are now in the store, as the only result that srv_cook_look_match
+ * considers. */
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
-/* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with *err, or if the
- * cache is a guest's. */
+/* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with
+ * *err, or if the cache is a guest's. */
 srv_record_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err);
-/* Loop: keeps the result under the bytes that the worker read, and returns its key. *kept: whether it was kept, which requires
- * that the source was read. */
+/* Loop: keeps the result under the bytes that the worker read, and returns its key. *kept: whether it was
+ * kept, which requires that the source was read. */
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
 						 srv_record_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if it is not kept. */
+/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if it is not
+ * kept. */
 int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
 

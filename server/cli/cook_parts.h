@@ -1,4 +1,5 @@
-/* cook_parts.h - parts (textures) that this run of `hob cook` has already made, kept as sealed memory files until it ends. */
+/* cook_parts.h - parts (textures) that this run of `hob cook` has already made, kept as sealed memory files
+ * until it ends. */
 #ifndef CLI_COOK_PARTS_H
 #define CLI_COOK_PARTS_H
 

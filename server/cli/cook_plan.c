@@ -76,8 +76,8 @@ static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *e
 	return true;
 }
 
-/* The command line overrides everything else. Its budget is applied last: a check that a settings file could switch off is no
- * check. */
+/* The command line overrides everything else. Its budget is applied last: a check that a settings file could
+ * switch off is no check. */
 static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
 								 setting_origins *origins, hob_error *err)
 {

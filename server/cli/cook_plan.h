@@ -1,4 +1,5 @@
-/* cook_plan.h - what one run of `hob cook` will cook: paths, settings, and where scene lists want their outputs. */
+/* cook_plan.h - what one run of `hob cook` will cook: paths, settings, and where scene lists want their
+ * outputs. */
 #ifndef CLI_COOK_PLAN_H
 #define CLI_COOK_PLAN_H
 
@@ -14,8 +15,8 @@ typedef struct cook_entry {
 	hob_settings settings;
 	char *origins;										 /* setting_origins_text; NULL: not requested */
 	char *output_mesh, *output_scene, *output_materials; /* for a scene list, otherwise NULL */
-	hob_error
-		settings_error; /* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
+	/* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
+	hob_error settings_error;
 	hob_sha256 offered; /* a worker's: the lookup that the model's owner expects */
 	uint32_t rounds;	/* a worker's: cooks that lacked files */
 	uint32_t tries;
@@ -41,8 +42,8 @@ typedef struct cook_plan {
 	uint32_t source_count;
 	cook_entry *entries; /* folders' models sorted by path */
 	uint32_t count, capacity;
-	cook_entry **
-		order; /* of the cooks: largest source first, so that the last one is not long; NULL before it is made */
+	/* of the cooks: largest source first, so that the last one is not long; NULL before it is made */
+	cook_entry **order;
 	bool again;		/* set if any entry has this flag */
 	char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
@@ -53,34 +54,35 @@ typedef struct cook_plan {
 } cook_plan;
 
 typedef struct cook_plan_options {
-	const char *
-		root; /* NULL: the source that contains every path, or the current folder, or the folder of the only path */
+	/* NULL: the source that contains every path, or the current folder, or the folder of the only path */
+	const char *root;
 	hob_settings settings; /* for all, before cook.json and sidecars */
-	/* Its sources. A model below a source has the source's settings instead of `settings`, its cook.json files are read from
-	 * the source's folder down, and models in a folder that the source leaves out are not cooked. The plan refers to it. May
-	 * be NULL. */
+	/* Its sources. A model below a source has the source's settings instead of `settings`, its cook.json
+	 * files are read from the source's folder down, and models in a folder that the source leaves out are not
+	 * cooked. The plan refers to it. May be NULL. */
 	const srv_config *config;
-	/* A settings object that overrides all of them, checked by the caller, and its name in messages; may be NULL. */
+	/* A settings object that overrides all of them, checked by the caller, and its name in messages; may be
+	 * NULL. */
 	const char *over, *over_origin;
 	const char *budget, *budget_origin; /* the same, and it also overrides `over` */
 } cook_plan_options;
 
-/* Outputs are named relative to the given root or the source's; otherwise to the named folder, whatever else was named with
- * it. Errors: USAGE (a path that is missing or not below the root; two models with one name), CONFIG (an invalid scene list or
- * cook.json). */
+/* Outputs are named relative to the given root or the source's; otherwise to the named folder, whatever else
+ * was named with it. Errors: USAGE (a path that is missing or not below the root; two models with one name),
+ * CONFIG (an invalid scene list or cook.json). */
 bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 						hob_error *err) HOB_MUST_CHECK;
-/* The value of --settings: an object, or the name of a file that has one. *out is for free(), *origin its name in messages
- * (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
+/* The value of --settings: an object, or the name of a file that has one. *out is for free(), *origin its
+ * name in messages (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin,
 								 hob_error *err) HOB_MUST_CHECK;
-/* The value of --budget, as a settings object for free(): {"triangles": 20000, "bytes": 4000000}, or a file with that, bare or
- * as the "budget" of a cook.json, whose other settings are ignored. *origin as above. Errors: USAGE (it cannot be read),
- * CONFIG, MEMORY. */
+/* The value of --budget, as a settings object for free(): {"triangles": 20000, "bytes": 4000000}, or a file
+ * with that, bare or as the "budget" of a cook.json, whose other settings are ignored. *origin as above.
+ * Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin,
 							   hob_error *err) HOB_MUST_CHECK;
-/* Drops what no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`; other files found in
- * folders are ignored; other files that were named stay, and fail with a reason. */
+/* Drops what no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`; other
+ * files found in folders are ignored; other files that were named stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 /* Makes plan->order. False: no memory. */
 bool srv_cook_plan_order(cook_plan *plan);

@@ -31,7 +31,8 @@ typedef struct cook_replay_result {
 	char library[256], sandbox[96];
 } cook_replay_result;
 
-/* False if it could not start: NO_WORKER, MEMORY, IO (no descriptors left), or the path has no known format (UNSUPPORTED). */
+/* False if it could not start: NO_WORKER, MEMORY, IO (no descriptors left), or the path has no known format
+ * (UNSUPPORTED). */
 bool srv_cook_replay_run(const cook_replay *task, cook_replay_result *out, hob_error *err) HOB_MUST_CHECK;
 void srv_cook_replay_release(cook_replay_result *result);
 

@@ -390,12 +390,12 @@ static bool begin_look(run *r, cook_entry *entry)
 	return true;
 }
 
-/* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a scene list is not
- * a file. */
+/* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a
+ * scene list is not a file. */
 static void look_ahead(run *r)
 {
-	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list. What others cook
-	 * is waited for beside it. */
+	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list.
+	 * What others cook is waited for beside it. */
 	bool farm = srv_cook_share_is_farm(&r->share);
 	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
 			 ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,

@@ -1,5 +1,5 @@
-/* cook_run.h - one run over a plan. Results come from the cache or from a pool of cook processes; threads check, keep and
- * write them, and report on stderr. For `hob cook`, and for `hob export` of models. */
+/* cook_run.h - one run over a plan. Results come from the cache or from a pool of cook processes; threads
+ * check, keep and write them, and report on stderr. For `hob cook`, and for `hob export` of models. */
 #ifndef CLI_COOK_RUN_H
 #define CLI_COOK_RUN_H
 
@@ -20,8 +20,8 @@ typedef struct cook_run_options {
 	bool force;						/* cook even if the cache has a result */
 	bool quiet;
 	bool fail_fast; /* stop at the first failure */
-	bool
-		prune; /* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
+	/* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
+	bool prune;
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

@@ -1,5 +1,5 @@
-/* cook_run_private.h - what the files of a run of `hob cook` share. cook_run.c has the run; cook_run_offer.c offers its cooks to
- * the workers of a farm, and brings a worker the files of an offer. Loop thread. */
+/* cook_run_private.h - what the files of a run of `hob cook` share. cook_run.c has the run; cook_run_offer.c
+ * offers its cooks to the workers of a farm, and brings a worker the files of an offer. Loop thread. */
 #ifndef CLI_COOK_RUN_PRIVATE_H
 #define CLI_COOK_RUN_PRIVATE_H
 
@@ -61,7 +61,8 @@ bool srv_cook_run_end_offer(run *r);
 
 /* A worker: the look goes on when the model's own files are there. False: they are. */
 bool srv_cook_run_bring(look_job *job);
-/* A worker: the cook read files that were not there yet; takes the outcome, and cooks it again. False: it was a good cook. */
+/* A worker: the cook read files that were not there yet; takes the outcome, and cooks it again. False: it was
+ * a good cook. */
 bool srv_cook_run_bring_lacking(run *r, cook_entry *entry, srv_outcome *outcome);
 
 #endif

@@ -1,5 +1,6 @@
-/* cook_share.h - the upstream of a run of `hob cook`: it is asked for results that the run's own cache does not have, and gets
- * the results. Loop thread. A run without a cache of its own uses a temporary folder meanwhile. */
+/* cook_share.h - the upstream of a run of `hob cook`: it is asked for results that the run's own cache does
+ * not have, and gets the results. Loop thread. A run without a cache of its own uses a temporary folder
+ * meanwhile. */
 #ifndef CLI_COOK_SHARE_H
 #define CLI_COOK_SHARE_H
 
@@ -26,8 +27,8 @@ bool srv_cook_share_open(cook_share *share, uv_loop_t *loop, const serve_upstrea
 /* Asks for the result of this look-up and brings it into the cache. Then calls done(user, there): if `there`,
  * srv_cook_look_match finds it. False: the upstream is not asked. */
 bool srv_cook_share_ask(cook_share *share, cook_look *look, void (*done)(void *user, bool there), void *user);
-/* A farm decides who cooks: done(user, again) is called when this machine is to cook, or when there is something to ask for
- * again. While another machine cooks it, it is not called. False: cook it now. */
+/* A farm decides who cooks: done(user, again) is called when this machine is to cook, or when there is
+ * something to ask for again. While another machine cooks it, it is not called. False: cook it now. */
 bool srv_cook_share_claim(cook_share *share, cook_look *look, void (*done)(void *user, bool again),
 						  void *user);
 void srv_cook_share_unclaim(

@@ -66,8 +66,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 {
 	char name[PATH_MAX], temp[PATH_MAX];
 	int length = snprintf(name, sizeof name, "%s", path);
-	/* Two entries can write the same texture at once: each has its own temp file, and the last rename wins with the same
-	 * bytes. */
+	/* Two entries can write the same texture at once: each has its own temp file, and the last rename wins
+	 * with the same bytes. */
 	static atomic_uint serial;
 	const char *slash = strrchr(path, '/');
 	int folder = slash ? (int)(slash - path) + 1 : 0;
@@ -81,7 +81,8 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 	struct stat info;
 	bool of_process = is_of_process(path);
 	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-	/* A separately opened file would have its own offset, and the next writer of standard output would overwrite it. */
+	/* A separately opened file would have its own offset, and the next writer of standard output would
+	 * overwrite it. */
 	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
 			 : direct						  ? open(path, O_WRONLY | O_CLOEXEC)
@@ -195,8 +196,8 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
-/* `folder` is that of the .materials file, "" or ending in a slash; `others` is that of files that may be the same pictures by
- * name. */
+/* `folder` is that of the .materials file, "" or ending in a slash; `others` is that of files that may be the
+ * same pictures by name. */
 static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
 								 const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
@@ -228,8 +229,8 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
-/* A scene list names three files. The pictures are also written so that a program finds them if it takes the names in the
- * .materials file relative to the current folder. */
+/* A scene list names three files. The pictures are also written so that a program finds them if it takes the
+ * names in the .materials file relative to the current folder. */
 static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
 						cook_bytes *bytes, hob_error *err)
 {
@@ -360,7 +361,8 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 
 static const char report_begin[] = "{\"hob\":\"";
 
-/* An earlier report, an empty file and anything that is not a file (a pipe, /dev/stdout) may be overwritten. */
+/* An earlier report, an empty file and anything that is not a file (a pipe, /dev/stdout) may be
+ * overwritten. */
 static bool is_ours(const char *path)
 {
 	struct stat info;

@@ -14,8 +14,8 @@ typedef struct cook_write_options {
 enum { SRV_COOK_ENDINGS = 8 };
 extern const char *const srv_cook_endings[SRV_COOK_ENDINGS];
 
-/* "out/props/duck.glb.meshes" for "props/duck.glb" and ".meshes". A name that is too long for the ending is shortened to its
- * beginning, "~" and 16 digits of its SHA-256. Errors: IO, a path that is too long. */
+/* "out/props/duck.glb.meshes" for "props/duck.glb" and ".meshes". A name that is too long for the ending is
+ * shortened to its beginning, "~" and 16 digits of its SHA-256. Errors: IO, a path that is too long. */
 bool srv_cook_name_output(const char *out, const char *entry, const char *ending, char *path,
 						  hob_error *err) HOB_MUST_CHECK;
 
@@ -24,8 +24,8 @@ typedef struct cook_bytes {
 	uint64_t written, reused;
 } cook_bytes;
 
-/* Writes the files of one entry and adds to *bytes. `notes` gets what the classic layout or glTF could not express. Any
- * thread. Errors: IO, DISK_FULL, MEMORY. */
+/* Writes the files of one entry and adds to *bytes. `notes` gets what the classic layout or glTF could not
+ * express. Any thread. Errors: IO, DISK_FULL, MEMORY. */
 bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *entry,
 						  const srv_result *result, hob_notes *notes, cook_bytes *bytes, hob_error *err);
 
@@ -37,7 +37,8 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 						   const hob_error *error, const cook_bytes *bytes);
 /* The same for a file that no reader of Hob reads. */
 void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why);
-/* Whether the report may be written there: not over a file that is not a report, nor where an output goes. Errors: USAGE. */
+/* Whether the report may be written there: not over a file that is not a report, nor where an output goes.
+ * Errors: USAGE. */
 bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 						   hob_error *err) HOB_MUST_CHECK;
 
@@ -49,7 +50,8 @@ typedef struct cook_totals {
 	uint64_t triangles, bytes, written_bytes, reused_bytes, cook_ns, wall_ns;
 } cook_totals;
 
-/* path: NULL = none. format: of the file; with GITHUB that is JSON, and annotations go to stdout. root: of the plan. */
+/* path: NULL = none. format: of the file; with GITHUB that is JSON, and annotations go to stdout. root: of
+ * the plan. */
 bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err) HOB_MUST_CHECK;
 

@@ -37,7 +37,8 @@ typedef struct comparison {
 	int code;
 } comparison;
 
-/* An asset can have the same name as a model below the current folder: only cooked files are taken as files, complete or not. */
+/* An asset can have the same name as a model below the current folder: only cooked files are taken as files,
+ * complete or not. */
 static bool is_cooked_file(const char *path)
 {
 	static const char *const extensions[] = {"meshes", "materials", "scene", "animations", "ktx2"};
@@ -99,8 +100,8 @@ static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 	return manifest;
 }
 
-/* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL: it was not
- * served. */
+/* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL:
+ * it was not served. */
 static const cJSON *served_at(comparison *c, const char *name, const char *rev, bool guess, cJSON **manifest)
 {
 	hob_buf target = {0};
@@ -131,7 +132,8 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	return same;
 }
 
-/* The newest revision before `from` that served these outputs; there may be previews and failures in between. */
+/* The newest revision before `from` that served these outputs; there may be previews and failures in
+ * between. */
 static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJSON *outputs)
 {
 	enum { STEPS_MAX = 8 };

@@ -130,8 +130,8 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 
 /* ---- pictures */
 
-/* The asset's name, so that people find it, as a file's name that also means nothing in Markdown, HTML or an address. If that
- * takes more than its slashes, a digest tells it from others. */
+/* The asset's name, so that people find it, as a file's name that also means nothing in Markdown, HTML or an
+ * address. If that takes more than its slashes, a digest tells it from others. */
 static char *picture_path(const diff_report_options *how, const char *asset)
 {
 	enum { KEPT = 180, DIGITS = 16 };

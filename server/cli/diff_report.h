@@ -1,4 +1,5 @@
-/* diff_report.h - what changed between two revisions of a daemon, as a report for people: hob diff --from REV. */
+/* diff_report.h - what changed between two revisions of a daemon, as a report for people: hob diff --from
+ * REV. */
 #ifndef CLI_DIFF_REPORT_H
 #define CLI_DIFF_REPORT_H
 
@@ -33,8 +34,8 @@ typedef struct diff_report {
 	diff_entry *entries; /* the largest change first */
 } diff_report;
 
-/* Prints it on stdout. Returns the exit code: GOOD if nothing differs, ASSETS_FAILED if something does, OVER_BUDGET if
- * something grew more than --max-growth allows; or the code of what prevented the report. */
+/* Prints it on stdout. Returns the exit code: GOOD if nothing differs, ASSETS_FAILED if something does,
+ * OVER_BUDGET if something grew more than --max-growth allows; or the code of what prevented the report. */
 int srv_diff_report_run(const diff_report_options *options);
 
 /* The formats; false for an unknown one. */

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Three kinds of sources: models, which are cooked first; cooked files with their siblings; assets of a daemon. */
+/* Three kinds of sources: models, which are cooked first; cooked files with their siblings; assets of a
+ * daemon. */
 
 enum { PART_COUNT = 4 };
 static const char *const part_names[PART_COUNT] = {"meshes", "materials", "scene", "animations"};
@@ -45,7 +46,8 @@ static int write_one(const srv_glb_source *source, const char *out, const char *
 	return ok ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
-/* ---- cooked files: NAME.meshes with its siblings; textures/HASH.EXTENSION beside them or in a folder above */
+/* ---- cooked files: NAME.meshes with its siblings; textures/HASH.EXTENSION beside them or in a folder
+ * above */
 
 typedef struct cooked_files {
 	const char *path;

@@ -6,8 +6,8 @@
 
 #include <limits.h>
 
-/* The file for `source` (a path or an asset's name): `out` itself if it ends in .glb; otherwise out/source, with .glb added if
- * necessary. Errors: USAGE if it is too long. */
+/* The file for `source` (a path or an asset's name): `out` itself if it ends in .glb; otherwise out/source,
+ * with .glb added if necessary. Errors: USAGE if it is too long. */
 bool srv_export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err) HOB_MUST_CHECK;
 /* Errors: as srv_glb_make; IO, DISK_FULL. */
 bool srv_export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,

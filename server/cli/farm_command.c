@@ -71,13 +71,11 @@ static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *wh
 		"hob_lookup where until > now()) "
 		"from hob_action";
 	static const char nodes[] =
-		"select name, version, extract(epoch from now() - least(greatest(seen, now() - interval '1 year'), "
-		"now()))::bigint, case when "
-		"octet_length(state::text) < 4096 then "
-		"state::text else '{}' end, (select "
-		"coalesce(json_agg(what), '[]')::text from (select what from hob_lookup where owner = id and until > "
-		"now() "
-		"and what is not null limit 16) w) from hob_node order by seen desc limit 1000";
+		"select name, version, extract(epoch from now() - least(greatest(seen, now() - interval '1 "
+		"year'), now()))::bigint, case when octet_length(state::text) < 4096 then state::text else '{}' "
+		"end, (select coalesce(json_agg(what), '[]')::text from (select what from hob_lookup where owner "
+		"= id and until > now() and what is not null limit 16) w) from hob_node "
+		"order by seen desc limit 1000";
 	hob_json_open(out, '{');
 	put_text(out, "metadata", t->upstream.farm.metadata);
 	put_text(out, "blobs", t->upstream.farm.blobs);

@@ -71,8 +71,8 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 static srv_farm_end walk_records(walk *w, srv_farm_why *why)
 {
 	static const char begin[] =
-		"begin; declare hob_walk no scroll cursor for select encode(key, 'hex'), record "
-		"from " SRV_FARM_RECORDS " r where " SRV_FARM_BEGINS_RIGHT;
+		"begin; declare hob_walk no scroll cursor for "
+		"select encode(key, 'hex'), record from " SRV_FARM_RECORDS " r where " SRV_FARM_BEGINS_RIGHT;
 	srv_farm_why ignored;
 	srv_farm_end end = srv_farm_query(w->tools->farm, begin, NULL, 0, NULL, NULL, why);
 	do {
@@ -180,7 +180,8 @@ static bool sweep_one(void *user, const char *name, uint64_t size, int64_t age_s
 	return s->count < NAMES_TOGETHER || sweep_batch(s);
 }
 
-/* In steps: whoever claims a lookup of many rows that go must not wait for all of them. hob_trim does the rest. */
+/* In steps: whoever claims a lookup of many rows that go must not wait for all of them. hob_trim does the
+ * rest. */
 static srv_farm_end trim(farm_tools *t, uint64_t *trimmed, srv_farm_why *why)
 {
 	static const char change[] =

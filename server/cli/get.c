@@ -13,8 +13,8 @@
 
 /* hob get: downloads one output. */
 
-/* After a 404: the asset's full name, if another name was given (its path below a root) or if only the output is missing;
- * otherwise it has printed what exists. */
+/* After a 404: the asset's full name, if another name was given (its path below a root) or if only the output
+ * is missing; otherwise it has printed what exists. */
 static bool full_name(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
@@ -52,8 +52,8 @@ static bool is_one_part(const char *name)
 	return srv_tar_name_is_safe(hob_str_of(name)) && !strchr(name, '/');
 }
 
-/* The place of an output below the folder: as `hob cook` names it, below the asset's root. A name from the daemon never leads
- * outside that folder. */
+/* The place of an output below the folder: as `hob cook` names it, below the asset's root. A name from the
+ * daemon never leads outside that folder. */
 static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX],
 					 hob_error *err)
 {
@@ -122,7 +122,8 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 	return good;
 }
 
-/* Every output of every asset, as the daemon has them; assets that were never cooked are counted and reported. */
+/* Every output of every asset, as the daemon has them; assets that were never cooked are counted and
+ * reported. */
 static int get_all(const char *url, const char *out, uint32_t wait)
 {
 	getting g = {.url = url, .out = out};

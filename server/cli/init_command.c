@@ -254,12 +254,10 @@ static void put_file(hob_buf *out, const conversion *c, char **folders, int coun
 		put_sources(out, folders, count);
 	hob_buf_put_str(
 		out,
-		HOB_STR(
-			"  ],\n  \"// defaults\": [\"cook settings for everything; cook.json and MODEL.cook.json overlay "
-			"them, such as\",\n                  \"{ 'lods': { 'max': 4 }, 'texture': { 'encoding': 'bc' } "
-			"}: "
-			"four levels of detail,\",\n                  \"textures that take a quarter of the memory and "
-			"longer to cook\"],\n  \"defaults\": {}"));
+		HOB_STR("  ],\n  \"// defaults\": [\"cook settings for everything; cook.json and MODEL.cook.json "
+				"overlay them, such as\",\n                  \"{ 'lods': { 'max': 4 }, 'texture': { "
+				"'encoding': 'bc' } }: four levels of detail,\",\n                  \"textures that take a "
+				"quarter of the memory and longer to cook\"],\n  \"defaults\": {}"));
 	put_groups(out);
 }
 

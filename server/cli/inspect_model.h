@@ -4,8 +4,9 @@
 
 #include "cli.h"
 
-/* Calls `look` with each cooked file and its name for display ("duck.glb: meshes"). The settings are those of hob.json,
- * cook.json and the sidecar; they are printed on stdout unless `json`. Returns the exit code; errors go to stderr. */
+/* Calls `look` with each cooked file and its name for display ("duck.glb: meshes"). The settings are those of
+ * hob.json, cook.json and the sidecar; they are printed on stdout unless `json`. Returns the exit code;
+ * errors go to stderr. */
 int srv_inspect_model(const char *path, bool json,
 					  void (*look)(void *user, const char *file, const char *name), void *user);
 

@@ -145,7 +145,8 @@ bool srv_keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user
 	*keys = (keyboard){.fd = -1, .take = take, .user = user};
 	if (!wanted_here())
 		return false;
-	/* A separate open file description: the loop makes it non-blocking, and the shell shares the one of stdin. */
+	/* A separate open file description: the loop makes it non-blocking, and the shell shares the one of
+	 * stdin. */
 	keys->fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	if (keys->fd < 0 || uv_poll_init(loop, &keys->poll, keys->fd) != 0) {
 		if (keys->fd >= 0)

@@ -2,8 +2,9 @@
  *
  *   away (in the background, or stopped) <---- enter(), leave() ----> here (keys are read)
  *
- * The terminal has its original settings whenever the program is not in the foreground: while it is stopped (Ctrl-Z) or in the
- * background, after srv_keyboard_end, and when a fatal signal ends it. Ctrl-C and Ctrl-\ remain signals. */
+ * The terminal has its original settings whenever the program is not in the foreground: while it is stopped
+ * (Ctrl-Z) or in the background, after srv_keyboard_end, and when a fatal signal ends it. Ctrl-C and Ctrl-\
+ * remain signals. */
 #ifndef CLI_KEYBOARD_H
 #define CLI_KEYBOARD_H
 
@@ -21,13 +22,13 @@ typedef struct keyboard {
 	void (*take)(void *user, char key);
 } keyboard;
 
-/* False, without effect, if keys make no sense: stdin or stdout is not a terminal, or a dumb one, or CI is set. The loop's
- * thread calls `take` for each key; 0: the terminal is gone. One keyboard per process. */
+/* False, without effect, if keys make no sense: stdin or stdout is not a terminal, or a dumb one, or CI is
+ * set. The loop's thread calls `take` for each key; 0: the terminal is gone. One keyboard per process. */
 bool srv_keyboard_begin(keyboard *keys, uv_loop_t *loop, void (*take)(void *user, char key), void *user);
 /* Can be called again, and without a begin. The handles close in the loop. */
 void srv_keyboard_end(keyboard *keys);
-/* True if the terminal was just closed, which is then the meaning of a SIGHUP. False if the program was already in the
- * background. */
+/* True if the terminal was just closed, which is then the meaning of a SIGHUP. False if the program was
+ * already in the background. */
 bool srv_keyboard_lost(const keyboard *keys);
 /* Restores the terminal at once: before _exit. */
 void srv_keyboard_restore(void);

@@ -259,7 +259,8 @@ static offer_file *file_of(const offer *o, hob_str path)
 	return at ? &o->files[*at] : NULL;
 }
 
-/* The next file that this cook lacked; *at begins with 0. NULL: that was all. A cook that died tells only what it looked for. */
+/* The next file that this cook lacked; *at begins with 0. NULL: that was all. A cook that died tells only
+ * what it looked for. */
 static offer_file *next_lack(const offer *o, const srv_outcome *outcome, uint32_t *at)
 {
 	uint32_t count = outcome->has_result ? outcome->result.dep_count : outcome->touched_count;

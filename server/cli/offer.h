@@ -1,11 +1,14 @@
-/* offer.h - cooks that one machine offers to the workers of its farm: the list of its models, and of the files below its root.
+/* offer.h - cooks that one machine offers to the workers of its farm: the list of its models, and of the
+ * files below its root.
  *
- * The offer is a blob of the farm: a JSON object with `files` ([path, size, sha256], all of them in the farm), `settings` (all
- * different ones) and `models` (path, lookup, place of the settings). A row of hob_offer names it. Nothing of it is believed: a
- * worker takes paths that stay below the root, checks all bytes, and cooks a model only if it has the lookup itself.
+ * The offer is a blob of the farm: a JSON object with `files` ([path, size, sha256], all of them in the
+ * farm), `settings` (all different ones) and `models` (path, lookup, place of the settings). A row of
+ * hob_offer names it. Nothing of it is believed: a worker takes paths that stay below the root, checks all
+ * bytes, and cooks a model only if it has the lookup itself.
  *
- * A worker has a folder with all files of the list, which are empty until a cook has read them. Such a cook is not kept: what
- * it read is fetched, and it is repeated. So a worker fetches only what its cooks read, and finds names as the owner does. */
+ * A worker has a folder with all files of the list, which are empty until a cook has read them. Such a cook
+ * is not kept: what it read is fetched, and it is repeated. So a worker fetches only what its cooks read, and
+ * finds names as the owner does. */
 #ifndef CLI_OFFER_H
 #define CLI_OFFER_H
 
@@ -15,9 +18,10 @@
 
 typedef struct offer offer;
 
-/* Any thread: lists and uploads the regular files below the plan's root, then the offer; *list is its name. Leaves out hidden
- * folders, `without` (a folder; may be NULL), and what is larger than most. lookups: [plan->count]; models that are all 0 are
- * not offered. stop: checked between files; may be set by another thread. Errors: IO, MEMORY, CANCELLED by `stop`. */
+/* Any thread: lists and uploads the regular files below the plan's root, then the offer; *list is its name.
+ * Leaves out hidden folders, `without` (a folder; may be NULL), and what is larger than most. lookups:
+ * [plan->count]; models that are all 0 are not offered. stop: checked between files; may be set by another
+ * thread. Errors: IO, MEMORY, CANCELLED by `stop`. */
 bool srv_offer_make(const cook_plan *plan, const hob_sha256 *lookups, const char *without, uint64_t most,
 					srv_farm *farm, const _Atomic bool *stop, hob_sha256 *list,
 					hob_error *err) HOB_MUST_CHECK;
@@ -31,8 +35,8 @@ bool srv_offer_plan(offer *offer, cook_plan *out, hob_error *err) HOB_MUST_CHECK
 bool srv_offer_tell(const offer *offer, cook_cache *cache);
 /* Whether this cook read an empty file in place of one of the list. */
 bool srv_offer_lacks(const offer *offer, const srv_outcome *outcome);
-/* Any thread: fetches the files that this cook lacked; or, before the first cook, the model's own and those beside it with the
- * same name but for the extension. False: one is no longer there. */
+/* Any thread: fetches the files that this cook lacked; or, before the first cook, the model's own and those
+ * beside it with the same name but for the extension. False: one is no longer there. */
 bool srv_offer_bring(offer *offer, const char *model, const srv_outcome *outcome);
 
 #endif

@@ -1,5 +1,5 @@
-/* preflight.h - makes a program's event loop, after checking what the system might refuse. libuv would end the process if its
- * first descriptors or threads were refused; this reports an error. */
+/* preflight.h - makes a program's event loop, after checking what the system might refuse. libuv would end
+ * the process if its first descriptors or threads were refused; this reports an error. */
 #ifndef CLI_PREFLIGHT_H
 #define CLI_PREFLIGHT_H
 

@@ -1,4 +1,5 @@
-/* query.h - queries to a running daemon. Failures are reported on stderr, with a remedy that a person can type. */
+/* query.h - queries to a running daemon. Failures are reported on stderr, with a remedy that a person can
+ * type. */
 #ifndef CLI_QUERY_H
 #define CLI_QUERY_H
 
@@ -7,7 +8,8 @@
 
 #include <cjson/cJSON.h>
 
-/* The options that every such command has; `url` is a const char * with the initial value srv_cli_default_url(). */
+/* The options that every such command has; `url` is a const char * with the initial value
+ * srv_cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
 	{                                                                                                        \
 		"--url",  0,                                                                                         \
@@ -28,14 +30,14 @@ const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */
 const char *srv_cli_count(double number, const char *word, char out[48]);
 
-/* GET, or POST if body is not NULL. NULL after an error message, with the exit code in *code. With `raw`, the body goes to
- * stdout unchanged, and NULL is returned with *code unchanged. */
+/* GET, or POST if body is not NULL. NULL after an error message, with the exit code in *code. With `raw`, the
+ * body goes to stdout unchanged, and NULL is returned with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
 /* Why a file in a root's skipped_files is skipped, as a sentence. */
 void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
-/* The id of the asset "root/path". False after a message that says why the file is skipped, or which assets have similar
- * names. */
+/* The id of the asset "root/path". False after a message that says why the file is skipped, or which assets
+ * have similar names. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
 /* Everything known about one asset. */
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);

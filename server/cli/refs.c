@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* hob refs: after a move, finds the names in other files that led to the former place, and writes the new ones on request. */
+/* hob refs: after a move, finds the names in other files that led to the former place, and writes the new
+ * ones on request. */
 
 typedef struct finder {
 	int root;

@@ -199,7 +199,8 @@ static bool is_statement(refs_kind kind, hob_str word)
 	return false;
 }
 
-/* Names may hold blanks, and options or other names may stand beside them: the longest piece that can be a name is one. */
+/* Names may hold blanks, and options or other names may stand beside them: the longest piece that can be a
+ * name is one. */
 static size_t edit_name(scan *s, size_t begin, size_t line_end)
 {
 	size_t most = line_end - begin > NAME_MAX_BYTES ? begin + NAME_MAX_BYTES : line_end;

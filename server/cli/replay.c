@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* hob replay: unpacks a bundle into a temporary folder, cooks it there in the sandbox, and compares the result with its
- * record. A bundle is not trusted: names that leave the folder are refused, and only regular files are made. */
+/* hob replay: unpacks a bundle into a temporary folder, cooks it there in the sandbox, and compares the
+ * result with its record. A bundle is not trusted: names that leave the folder are refused, and only regular
+ * files are made. */
 
 enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
 static const uint64_t bytes_max = 8ull << 30;

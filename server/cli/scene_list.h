@@ -1,10 +1,11 @@
-/* scene_list.h - the reference converter's list of scenes: a JSON array of {input_scene, output_mesh, output_scene,
- * output_materials, scale, calculate_LODs, merge_instances}. Keys that begin with "//" are comments.
+/* scene_list.h - the reference converter's list of scenes: a JSON array of {input_scene, output_mesh,
+ * output_scene, output_materials, scale, calculate_LODs, merge_instances}. Keys that begin with "//" are
+ * comments.
  *
- * Beyond the reference's keys: "merge": [...] in the place of "input_scene" makes one asset of several, each the name of a
- * model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which stands for that entry's input and
- * scale (what the reference's mergeBistro does); "merge_materials": true joins the meshes of each material;
- * "name_rules": false leaves the guesses from names out. */
+ * Beyond the reference's keys: "merge": [...] in the place of "input_scene" makes one asset of several, each
+ * the name of a model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which stands
+ * for that entry's input and scale (what the reference's mergeBistro does); "merge_materials": true joins the
+ * meshes of each material; "name_rules": false leaves the guesses from names out. */
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H
 
@@ -29,8 +30,8 @@ typedef struct scene_list {
 	uint32_t count;
 } scene_list;
 
-/* Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and the key), MEMORY. On failure *list is
- * empty. */
+/* Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and the key), MEMORY. On
+ * failure *list is empty. */
 bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
 /* Applies to *settings what the reference converter does for such an entry. */
 void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings);

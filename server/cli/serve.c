@@ -253,8 +253,8 @@ static void print_addresses(const srv_http *http, const paint *p)
 			printf("  %s➜%s  also at   %s\n", p->accent, p->off, url);
 }
 
-/* Prints the name of a root that differs from its folder's: a profile, the second of two folders with one name, a name in
- * hob.json. */
+/* Prints the name of a root that differs from its folder's: a profile, the second of two folders with one
+ * name, a name in hob.json. */
 static void print_roots(const srv_view *view, const paint *p)
 {
 	for (uint32_t i = 0; i < view->root_count; i++) {
@@ -422,7 +422,8 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 
 /* ---- start */
 
-/* Numbers of an earlier run must be below those of this run, also those of transient events, which are not stored. */
+/* Numbers of an earlier run must be below those of this run, also those of transient events, which are not
+ * stored. */
 static uint64_t first_seq(srv_store *store)
 {
 	uint64_t ms = wall_ns() / 1000000, rev = srv_store_last_rev(store);
@@ -503,7 +504,8 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	return srv_http_start(&http, &sources, &d->http, err);
 }
 
-/* Every listener and every watched connection is a descriptor; most systems allow 1024 by default and far more on request. */
+/* Every listener and every watched connection is a descriptor; most systems allow 1024 by default and far
+ * more on request. */
 static void raise_file_limit(void)
 {
 	struct rlimit files;

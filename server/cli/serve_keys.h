@@ -19,7 +19,8 @@ typedef struct serve_keys {
 	bool looking;
 } serve_keys;
 
-/* Loop thread; the arguments must outlive srv_serve_keys_end. False if there are no keys. `quit` is called at most once. */
+/* Loop thread; the arguments must outlive srv_serve_keys_end. False if there are no keys. `quit` is called at
+ * most once. */
 bool srv_serve_keys_begin(serve_keys *keys, uv_loop_t *loop, srv_engine *engine, srv_views *views,
 						  const char *url, void (*quit)(void *user, const char *why), void *user);
 void srv_serve_keys_end(serve_keys *keys);

@@ -1,4 +1,5 @@
-/* serve_progress.h - how the terminal of `hob serve` shows long work: one line that is updated, and a summary at the end.
+/* serve_progress.h - how the terminal of `hob serve` shows long work: one line that is updated, and a summary
+ * at the end.
  *
  *     cooking  1,204 of 5,000 (24 %)  2,460 a minute  about 92 s left  3 failed  props/duck.glb
  *

@@ -22,7 +22,8 @@ typedef struct setting_origins {
 void srv_setting_origins_init(setting_origins *origins);
 /* Settings after a layer called `name`: those that differ from before get it as origin. */
 void srv_setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name);
-/* {"lods.max":{"value":3,"origin":"props/cook.json"}}: settings that some layer changed; for free(), NULL without memory. */
+/* {"lods.max":{"value":3,"origin":"props/cook.json"}}: settings that some layer changed; for free(), NULL
+ * without memory. */
 char *srv_setting_origins_text(const setting_origins *origins);
 void srv_setting_origins_release(setting_origins *origins);
 

@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob status: one screen about the daemon; with --watch again after each change. hob healthcheck: yes or no. */
+/* hob status: one screen about the daemon; with --watch again after each change. hob healthcheck: yes or
+ * no. */
 
 static void put_states(const cJSON *states, hob_buf *out)
 {

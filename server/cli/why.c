@@ -260,7 +260,8 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 
 /* ---- what if */
 
-/* "root/path" of a file on this machine, as the daemon names it; `name` itself if it is in no watched folder. */
+/* "root/path" of a file on this machine, as the daemon names it; `name` itself if it is in no watched
+ * folder. */
 static void put_watched_name(const char *url, const char *name, hob_buf *out)
 {
 	int ignored;

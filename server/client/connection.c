@@ -108,7 +108,8 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		freeaddrinfo(found);
 	if (c->fd < 0)
 		return fail_to_connect(c->peer, NULL, err);
-	/* The head and the body are two writes; the second must not wait until the other side acknowledges the first. */
+	/* The head and the body are two writes; the second must not wait until the other side acknowledges the
+	 * first. */
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);
 	return !secure || srv_tls_open(c->fd, node, url, &c->tls, err);

@@ -1,8 +1,8 @@
 /* connection.h - an HTTP connection to another Hob.
  *
- * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects. Calls block their
- * thread, at most as long as the limits allow, except for name lookups. One thread at a time may use a connection;
- * srv_connection_cut may come from another one. */
+ * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects.
+ * Calls block their thread, at most as long as the limits allow, except for name lookups. One thread at a
+ * time may use a connection; srv_connection_cut may come from another one. */
 #ifndef SRV_CONNECTION_H
 #define SRV_CONNECTION_H
 
@@ -27,7 +27,8 @@ typedef struct srv_answer {
 	bool has_length;
 } srv_answer;
 
-/* The texts of `peer` must live as long as the connection. Errors: USAGE (not a valid address), IO (nobody answers, TLS). */
+/* The texts of `peer` must live as long as the connection. Errors: USAGE (not a valid address), IO (nobody
+ * answers, TLS). */
 bool srv_connect(const srv_peer *peer, srv_connection **out, hob_error *err) HOB_MUST_CHECK;
 void srv_disconnect(srv_connection *connection); /* NULL is allowed */
 /* Called from another thread: every waiting call ends soon, and all later ones fail. */
@@ -46,7 +47,8 @@ bool srv_connection_ask(srv_connection *connection, const srv_ask *ask, hob_erro
 bool srv_connection_put(srv_connection *connection, const void *data, size_t size,
 						hob_error *err) HOB_MUST_CHECK;
 bool srv_connection_answer(srv_connection *connection, srv_answer *out, hob_error *err) HOB_MUST_CHECK;
-/* Reads at most `room` bytes of the body. 0 at its end, or if it is incomplete (see srv_connection_is_whole). */
+/* Reads at most `room` bytes of the body. 0 at its end, or if it is incomplete (see
+ * srv_connection_is_whole). */
 size_t srv_connection_read(srv_connection *connection, void *out, size_t room);
 bool srv_connection_is_whole(const srv_connection *connection);
 /* The answer was read to its end, and both sides keep the connection. */

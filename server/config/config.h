@@ -1,10 +1,11 @@
-/* config.h - the daemon's configuration: schema/config.def from hob.json, the environment and the command line, with the
- * origin of each value; the watched folders and their cook settings in hob.json.
+/* config.h - the daemon's configuration: schema/config.def from hob.json, the environment and the command
+ * line, with the origin of each value; the watched folders and their cook settings in hob.json.
  *
- * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the nearest one above it, and
- * $XDG_CONFIG_HOME/hob/hob.json (~/.config); there may be none. /etc/hob/hob.json belongs to the machine's service, whose unit
- * names it: nobody else writes to that cache. Keys that begin with "//" are comments.
- * Unknown keys, wrong types and values out of range are CONFIG errors that name file, key and the nearest known key. */
+ * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the
+ * nearest one above it, and $XDG_CONFIG_HOME/hob/hob.json (~/.config); there may be none. /etc/hob/hob.json
+ * belongs to the machine's service, whose unit names it: nobody else writes to that cache. Keys that begin
+ * with "//" are comments. Unknown keys, wrong types and values out of range are CONFIG errors that name file,
+ * key and the nearest known key. */
 #ifndef SRV_CONFIG_H
 #define SRV_CONFIG_H
 
@@ -57,16 +58,16 @@ typedef struct srv_config_source {
 typedef struct srv_config {
 	hob_arena arena;  /* owns every text */
 	const char *file; /* path of the hob.json that was found, NULL = none */
-	const char *
-		value[SRV_CONFIG_COUNT]; /* normal form: sizes in bytes, flags "true"/"false", lists joined by '\n' */
+	/* normal form: sizes in bytes, flags "true"/"false", lists joined by '\n' */
+	const char *value[SRV_CONFIG_COUNT];
 	srv_config_origin origin[SRV_CONFIG_COUNT];
 	hob_settings defaults;
 	const srv_config_source *sources;
 	uint32_t source_count;
 } srv_config;
 
-/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released. Errors: CONFIG, IO
- * (a named file that cannot be read), MEMORY. */
+/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released.
+ * Errors: CONFIG, IO (a named file that cannot be read), MEMORY. */
 bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_MUST_CHECK;
 void srv_config_release(srv_config *config);
 /* "20 GiB", "500 MB", "4096". False if it is not a size. */
@@ -85,8 +86,8 @@ const char *srv_config_origin_name(const srv_config *config, srv_config_key key)
 
 /* Appends the members of a JSON object: file, values (a list of {key, value, origin}), sources, defaults. */
 void srv_config_print(const srv_config *config, hob_buf *out);
-/* Appends the JSON Schema called `file`: "config.json" (of hob.json) or "settings.json" (of cook.json and MODEL.cook.json).
- * False: there is no such schema. */
+/* Appends the JSON Schema called `file`: "config.json" (of hob.json) or "settings.json" (of cook.json and
+ * MODEL.cook.json). False: there is no such schema. */
 bool srv_config_schema(hob_str file, hob_buf *out);
 
 /* Two sources can have the same folder if they are profiles of each other: "art", "art@mobile", "art@vr". */

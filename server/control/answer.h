@@ -1,5 +1,5 @@
-/* answer.h - for everything that answers controls. The body of a refusal is {"code":...,"detail":...}; the HTTP side makes a
- * problem of it. */
+/* answer.h - for everything that answers controls. The body of a refusal is {"code":...,"detail":...}; the
+ * HTTP side makes a problem of it. */
 #ifndef SRV_CONTROL_ANSWER_H
 #define SRV_CONTROL_ANSWER_H
 

@@ -1,10 +1,10 @@
-/* control.h - what the HTTP thread can ask. The loop answers what only it knows, and makes changes. The questions' thread
- * (query/questions.h) answers from the view, the index and settings files.
+/* control.h - what the HTTP thread can ask. The loop answers what only it knows, and makes changes. The
+ * questions' thread (query/questions.h) answers from the view, the index and settings files.
  *
- * A request is a message: the HTTP thread fills it and posts it; the other thread later calls `answer` exactly once, which
- * only copies and wakes the HTTP thread. `answer` may be called inside `post`, from any thread, and after srv_http_stop (it is
- * dropped then): every control must be answered, also at shutdown. If an answer refers to new outputs or a new state, they
- * must be published in the views before it.
+ * A request is a message: the HTTP thread fills it and posts it; the other thread later calls `answer`
+ * exactly once, which only copies and wakes the HTTP thread. `answer` may be called inside `post`, from any
+ * thread, and after srv_http_stop (it is dropped then): every control must be answered, also at shutdown. If
+ * an answer refers to new outputs or a new state, they must be published in the views before it.
  *
  * Answers with status >= 400 and a body that is not empty: the body is {"code":...,"detail":...,"hint":...},
  * members optional; the HTTP side makes a problem of it. */
@@ -18,49 +18,61 @@
 
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; flag force: even if nothing changed. 202 {"job":991}, 409 */
-	SRV_CONTROL_WAIT, /* asset: answers when it is no longer queued or cooking, or shows its preview (unless the flag force
-					   * wants the final cook), or after timeout_ms. 200 */
+	/* asset: answers when it is no longer queued or cooking, or shows its preview (unless the flag force
+	 * wants the final cook), or after timeout_ms. 200 */
+	SRV_CONTROL_WAIT,
 	SRV_CONTROL_CLASSIC, /* asset: make classic.* outputs if they do not exist. 200, or 404, 422 ... */
-	SRV_CONTROL_SYNC, /* answers when every change made on disk before now is cooked or failed, or after timeout_ms; text:
-					   * names of roots separated by '/', the others are not waited for. 200
-					   * {"rev":4182,"failed":["art/a.glb"]}, 504 */
-	SRV_CONTROL_JOBS_LIVE, /* number2: limit, asset: only its jobs unless empty, text: states and results separated by commas
-						    * (empty: all), since_ms: queued and running jobs. 200 with the items, without brackets */
+	/* answers when every change made on disk before now is cooked or failed, or after timeout_ms; text: names
+	 * of roots separated by '/', the others are not waited for. 200 {"rev":4182,"failed":["art/a.glb"]},
+	 * 504 */
+	SRV_CONTROL_SYNC,
+	/* number2: limit, asset: only its jobs unless empty, text: states and results separated by commas (empty:
+	 * all), since_ms: queued and running jobs. 200 with the items, without brackets */
+	SRV_CONTROL_JOBS_LIVE,
 	SRV_CONTROL_CANCEL, /* number: a job. 202, 404, 409 */
 	SRV_CONTROL_RECORD, /* digest: a cook key. 200 with its record, 404 */
-	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by ','. 200 with their
-	 * records, one per line; 508 if this cache is among the epochs */
+	/* text: lookups, 32 bytes each; tag: epochs of the caches that the question came through, separated by
+	 * ','. 200 with their records, one per line; 508 if this cache is among the epochs */
 	SRV_CONTROL_RECORDS,
 	SRV_CONTROL_PULL, /* digest: a blob that a record from the upstream named. 200 if it is here now, 404 */
 	SRV_CONTROL_RECORD_PUT, /* digest, text: a record. 201, 200 if it existed, 400, 409 */
-	SRV_CONTROL_GC, /* force: only report what would be deleted; number: bytes to trim to (0: the limit). 202 {"job":7} */
+	/* force: only report what would be deleted; number: bytes to trim to (0: the limit). 202 {"job":7} */
+	SRV_CONTROL_GC,
 	SRV_CONTROL_VERIFY, /* force: only report what is damaged. 202 {"job":7}, 409 if one is in progress */
-	/* asset: its newest job with a record; or job `number`. 200 with the SHA-256 of a tar as text, 404, 409 if an input has
-	 * changed */
+	/* asset: its newest job with a record; or job `number`. 200 with the SHA-256 of a tar as text, 404, 409
+	 * if an input has changed */
 	SRV_CONTROL_BUNDLE,
-	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 while it is being drawn (the event "thumbnail"
-	 * follows), 404 if there is none */
+	/* asset, number: pixels. 200 with the SHA-256 of a PNG as text, 202 while it is being drawn (the event
+	 * "thumbnail" follows), 404 if there is none */
 	SRV_CONTROL_THUMBNAIL,
-	/* number: a srv_derived kind, number2: its level, digest: the source blob. Or asset: the one for the GLB, or whose two
-	 * cooks are compared; then text and tag are a rev, a key, "latest" or "previous" (400, 410). Answers when it is stored:
-	 * 200 with its SHA-256 as text, 404 if it cannot be made from that, 422 "cook.limit" if the source is too large, 503, 507 */
+	/* number: a srv_derived kind, number2: its level, digest: the source blob. Or asset: the one for the GLB,
+	 * or whose two cooks are compared; then text and tag are a rev, a key, "latest" or "previous" (400, 410).
+	 * Answers when it is stored: 200 with its SHA-256 as text, 404 if it cannot be made from that, 422
+	 * "cook.limit" if the source is too large, 503, 507 */
 	SRV_CONTROL_DERIVE,
 	SRV_CONTROL_ABANDONED, /* a DERIVE was marked so since the last one. 204 */
 	SRV_CONTROL_JOB_LIVE,  /* number: JSON of one queued or running job, or of a gc or verify. 200, 404 */
 	/* From here on: questions. All give 503 if too many wait, or while the index is rebuilt. */
-	SRV_CONTROL_JOBS, /* as JOBS_LIVE; number: only ids below (0 = newest), tag: the items that JOBS_LIVE has just returned:
-					   * they count against the limit, and none is returned twice. 200 {"items":[...],"next":id or null}, those
-					   * items first, then finished jobs, newest first */
+	/* as JOBS_LIVE; number: only ids below (0 = newest), tag: the items that JOBS_LIVE has just returned:
+	 * they count against the limit, and none is returned twice. 200 {"items":[...],"next":id or null}, those
+	 * items first, then finished jobs, newest first */
+	SRV_CONTROL_JOBS,
 	SRV_CONTROL_JOB, /* number: JSON of one finished job. 200, 404 */
-	SRV_CONTROL_TRACE, /* asset: only its jobs unless empty, since_ms, number2: limit: finished jobs as a trace of events. 200 */
+	/* asset: only its jobs unless empty, since_ms, number2: limit: finished jobs as a trace of events. 200 */
+	SRV_CONTROL_TRACE,
 	SRV_CONTROL_HISTORY, /* asset, number, number2 as for JOBS: its finished jobs with their outputs. 200 */
 	SRV_CONTROL_LOG,	 /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
-	SRV_CONTROL_WHY, /* asset: JSON explanation of the last cook; number: compared with what was served at that rev (0: the
-					  * previous cook). 200, 404, 410 */
-	SRV_CONTROL_WHAT_IF, /* text: "root/path" of a file: what would be cooked again if it changed. 200, 400, 404 */
-	SRV_CONTROL_MANIFEST, /* number: a rev (0 = newest), asset: only the one with this name, or those below it. 200, 404, 410 */
-	SRV_CONTROL_SETTINGS, /* asset, file: effective settings, the origin of each, the file. 200, 404, sets etag */
-	SRV_CONTROL_SETTINGS_PATCH, /* asset, file, text: a merge patch, tag: If-Match. 200, 404, 412, 422; sets etag */
+	/* asset: JSON explanation of the last cook; number: compared with what was served at that rev (0: the
+	 * previous cook). 200, 404, 410 */
+	SRV_CONTROL_WHY,
+	/* text: "root/path" of a file: what would be cooked again if it changed. 200, 400, 404 */
+	SRV_CONTROL_WHAT_IF,
+	/* number: a rev (0 = newest), asset: only the one with this name, or those below it. 200, 404, 410 */
+	SRV_CONTROL_MANIFEST,
+	/* asset, file: effective settings, the origin of each, the file. 200, 404, sets etag */
+	SRV_CONTROL_SETTINGS,
+	/* asset, file, text: a merge patch, tag: If-Match. 200, 404, 412, 422; sets etag */
+	SRV_CONTROL_SETTINGS_PATCH,
 	SRV_CONTROL_SETTINGS_DELETE, /* asset, file, tag. 204, 404, 412 */
 	SRV_CONTROL_KINDS,
 	SRV_CONTROL_FIRST_QUESTION = SRV_CONTROL_JOBS

@@ -26,37 +26,52 @@ typedef struct cell {
 #define QUEUED	 SRV_ASSET_QUEUED
 #define WORKING	 SRV_ASSET_WORKING
 #define OUTDATED SRV_ASSET_OUTDATED
-#define NEVER                                                                                                \
-	{                                                                                                        \
-		NONE, 0                                                                                              \
-	}
-#define SKIP                                                                                                 \
-	{                                                                                                        \
-		NONE, I                                                                                              \
-	}
-
 /* clang-format off */
+#define NEVER     {NONE, 0}
+#define SKIP      {NONE, I}
+#define ON(event) [SRV_ASSET_##event] =
+
 static const cell table[SRV_ASSET_EVENTS][SRV_ASSET_STATES] = {
-	/*                       ABSENT           AWAY             IDLE             BACKOFF          WRITER           QUEUED           WORKING               OUTDATED */
-	[SRV_ASSET_RESTORED]     = {{IDLE, T},      NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
-	[SRV_ASSET_FORGOTTEN]    = {SKIP,           NEVER,           {IDLE, L | T},   NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
-	[SRV_ASSET_DIRTY]        = {{QUEUED, N | T},{QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N | T}, {QUEUED, N},     {OUTDATED, N | T},    {OUTDATED, N}},
-	[SRV_ASSET_GONE]         = {SKIP,           {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L}, {ABSENT, P | L | DETACH}, {ABSENT, P | L | DETACH}},
-	[SRV_ASSET_LOST]         = {SKIP,           SKIP,            {AWAY, P},       {AWAY, P},       {AWAY, P},       {AWAY, P},       {AWAY, P | L | DETACH}, {AWAY, P | L | DETACH}},
-	[SRV_ASSET_BACK]         = {NEVER,          {IDLE, P},       NEVER,           NEVER,           NEVER,           NEVER,           NEVER,                NEVER},
-	[SRV_ASSET_CLOCK]        = {NEVER,          NEVER,           NEVER,           {QUEUED, N | T}, {QUEUED, N | T}, NEVER,           NEVER,                NEVER},
-	[SRV_ASSET_WORKERS_BACK] = {SKIP,           SKIP,            SKIP,            {QUEUED, N | T}, SKIP,            SKIP,            SKIP,                 SKIP},
-	[SRV_ASSET_BEGIN]        = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           {WORKING, 0},    NEVER,                NEVER},
-	[SRV_ASSET_PREVIEW]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {WORKING, P},         {QUEUED, P}},
-	[SRV_ASSET_GOOD]         = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P},            {QUEUED, P}},
-	[SRV_ASSET_SAME]         = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, T},            {QUEUED, T}},
-	[SRV_ASSET_BAD]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P},            {QUEUED, P}},
-	[SRV_ASSET_PASSING]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {BACKOFF, P | L},     {QUEUED, P | L}},
-	[SRV_ASSET_HALF_WRITTEN] = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {WRITER, T},          {QUEUED, T}},
-	[SRV_ASSET_STOPPED]      = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           {IDLE, P | L},   {IDLE, P | L},        {QUEUED, T}},
-	[SRV_ASSET_CUT]          = {NEVER,          NEVER,           NEVER,           NEVER,           NEVER,           NEVER,           {QUEUED, T},          {QUEUED, T}},
-	[SRV_ASSET_ROOT_CAUSE]   = {SKIP,           SKIP,            {IDLE, P},       {BACKOFF, P},    SKIP,            SKIP,            SKIP,                 SKIP},
-	[SRV_ASSET_LOST_RECORD]  = {SKIP,           {AWAY, L},       {QUEUED, N | T | L}, {QUEUED, N | T | L}, SKIP,    SKIP,            {OUTDATED, N | T | L}, SKIP},
+	/*                 ABSENT         AWAY           IDLE           BACKOFF        WRITER
+	 *                 QUEUED                  WORKING                 OUTDATED */
+	ON(RESTORED)      {{IDLE, T},     NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  NEVER,                  NEVER},
+	ON(FORGOTTEN)     {SKIP,          NEVER,         {IDLE, L|T},   NEVER,         NEVER,
+	                   NEVER,                  NEVER,                  NEVER},
+	ON(DIRTY)         {{QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T},
+	                   {QUEUED, N},            {OUTDATED, N|T},        {OUTDATED, N}},
+	ON(GONE)          {SKIP,          {ABSENT, P|L}, {ABSENT, P|L}, {ABSENT, P|L}, {ABSENT, P|L},
+	                   {ABSENT, P|L},          {ABSENT, P|L|DETACH},   {ABSENT, P|L|DETACH}},
+	ON(LOST)          {SKIP,          SKIP,          {AWAY, P},     {AWAY, P},     {AWAY, P},
+	                   {AWAY, P},              {AWAY, P|L|DETACH},     {AWAY, P|L|DETACH}},
+	ON(BACK)          {NEVER,         {IDLE, P},     NEVER,         NEVER,         NEVER,
+	                   NEVER,                  NEVER,                  NEVER},
+	ON(CLOCK)         {NEVER,         NEVER,         NEVER,         {QUEUED, N|T}, {QUEUED, N|T},
+	                   NEVER,                  NEVER,                  NEVER},
+	ON(WORKERS_BACK)  {SKIP,          SKIP,          SKIP,          {QUEUED, N|T}, SKIP,
+	                   SKIP,                   SKIP,                   SKIP},
+	ON(BEGIN)         {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   {WORKING, 0},           NEVER,                  NEVER},
+	ON(PREVIEW)       {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {WORKING, P},           {QUEUED, P}},
+	ON(GOOD)          {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {IDLE, P},              {QUEUED, P}},
+	ON(SAME)          {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {IDLE, T},              {QUEUED, T}},
+	ON(BAD)           {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {IDLE, P},              {QUEUED, P}},
+	ON(PASSING)       {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {BACKOFF, P|L},         {QUEUED, P|L}},
+	ON(HALF_WRITTEN)  {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {WRITER, T},            {QUEUED, T}},
+	ON(STOPPED)       {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   {IDLE, P|L},            {IDLE, P|L},            {QUEUED, T}},
+	ON(CUT)           {NEVER,         NEVER,         NEVER,         NEVER,         NEVER,
+	                   NEVER,                  {QUEUED, T},            {QUEUED, T}},
+	ON(ROOT_CAUSE)    {SKIP,          SKIP,          {IDLE, P},     {BACKOFF, P},  SKIP,
+	                   SKIP,                   SKIP,                   SKIP},
+	ON(LOST_RECORD)   {SKIP,          {AWAY, L},     {QUEUED, N|T|L},{QUEUED, N|T|L},SKIP,
+	                   SKIP,                   {OUTDATED, N|T|L},      SKIP},
 };
 /* clang-format on */
 

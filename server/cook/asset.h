@@ -1,8 +1,8 @@
 /* asset.h - the state of one asset.
  *
- * One enum and one table (asset.c): each cell says where an event leads, what to do then, or that the event cannot come in
- * that state, which asserts. srv_asset_apply alone writes the fields and returns what its caller has to do: the queue, the
- * job and publishing belong to others. Pure memory, no clock.
+ * One enum and one table (asset.c): each cell says where an event leads, what to do then, or that the event
+ * cannot come in that state, which asserts. srv_asset_apply alone writes the fields and returns what its
+ * caller has to do: the queue, the job and publishing belong to others. Pure memory, no clock.
  *
  *   ABSENT    there is no source          WRITER    an input is half-written: looked at again soon
  *   AWAY      its root is missing         QUEUED    waits in the queue
@@ -10,8 +10,8 @@
  *   BACKOFF   the newest failure is not   OUTDATED  a job runs, and `next` follows it
  *             the model's: tried again
  *
- * Always true: `job` iff WORKING or OUTDATED. `next.id` iff QUEUED, OUTDATED or WRITER. `retry.at_ms` iff BACKOFF (perhaps
- * never) or WRITER. In the queue iff QUEUED, which the caller keeps true. */
+ * Always true: `job` iff WORKING or OUTDATED. `next.id` iff QUEUED, OUTDATED or WRITER. `retry.at_ms` iff
+ * BACKOFF (perhaps never) or WRITER. In the queue iff QUEUED, which the caller keeps true. */
 #ifndef SRV_ASSET_H
 #define SRV_ASSET_H
 
@@ -36,7 +36,8 @@ typedef enum srv_asset_state {
 typedef enum srv_asset_event_kind {
 	SRV_ASSET_RESTORED,	 /* from an earlier run; has_good, good_is_preview, error */
 	SRV_ASSET_FORGOTTEN, /* what was restored proved wrong */
-	SRV_ASSET_DIRTY, /* reason, path, priority, force: what it is cooked from may have changed, or somebody asks */
+	/* reason, path, priority, force: what it is cooked from may have changed, or somebody asks */
+	SRV_ASSET_DIRTY,
 	SRV_ASSET_GONE,			/* its source was deleted or excluded */
 	SRV_ASSET_LOST,			/* its root is missing */
 	SRV_ASSET_BACK,			/* the root is there again, and nothing changed */
@@ -118,8 +119,8 @@ typedef struct srv_asset_event {
 	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
 	srv_asset_error error;
 	struct srv_job *job;
-	/* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then. HALF_WRITTEN, CUT in WORKING: becomes `next`, and
-	 * its `why` the asset's. */
+	/* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then. HALF_WRITTEN, CUT in WORKING:
+	 * becomes `next`, and its `why` the asset's. */
 	srv_asset_next *taken;
 } srv_asset_event;
 

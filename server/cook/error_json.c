@@ -57,8 +57,8 @@ static hob_str settings_file(hob_str json)
 	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(json, at + key.len, end + sizeof "cook.json" - 1);
 }
 
-/* "...; in 'inside/interior.gltf', scenes[1]", as core/import/merge.c says where in which part it was: that file below the
- * root. */
+/* "...; in 'inside/interior.gltf', scenes[1]", as core/import/merge.c says where in which part it was: that
+ * file below the root. */
 static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 {
 	hob_str begin = HOB_STR("; in '"), end = HOB_STR("', scenes["), part;

@@ -1,5 +1,6 @@
-/* facts.h - what happens to assets and jobs, told to those who listen. The trunk (assets, jobs, publishing) records facts and calls
- * no listener by name; who listens is decided once, at the start. What is off is not subscribed and costs no call.
+/* facts.h - what happens to assets and jobs, told to those who listen. The trunk (assets, jobs, publishing)
+ * records facts and calls no listener by name; who listens is decided once, at the start. What is off is not
+ * subscribed and costs no call.
  *
  * Loop thread. A listener may change assets and publish; it must not wait. */
 #ifndef SRV_FACTS_H

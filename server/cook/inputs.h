@@ -16,7 +16,8 @@ typedef struct srv_input_now {
 
 /* False as well when the bytes of now are not known. */
 bool srv_input_holds(srv_input_then then, srv_input_now now);
-/* A result that depends on the source's own name counts for that name alone; `used` is empty when it does not. */
+/* A result that depends on the source's own name counts for that name alone; `used` is empty when it does
+ * not. */
 bool srv_name_holds(hob_str used, hob_str name);
 
 #endif

@@ -16,8 +16,8 @@ static srv_verdict again(srv_tries *tries)
 	return SRV_VERDICT_TRY_AGAIN;
 }
 
-/* Once more: a crash may be the machine's (memory), a second one is the file's. One that had not looked at any file died of
- * something else. */
+/* Once more: a crash may be the machine's (memory), a second one is the file's. One that had not looked at
+ * any file died of something else. */
 static srv_verdict of_crash(const srv_cook_facts *f, srv_tries *tries)
 {
 	bool begun = f->touched || tries->again >= SRV_TRIES_MAX, timeout = f->code == HOB_ERR_TIMEOUT;
@@ -36,7 +36,8 @@ srv_verdict srv_judge(const srv_cook_facts *f, srv_tries *tries)
 		return SRV_VERDICT_WRITER;
 	if (is_transient(f))
 		return tries->again < SRV_TRIES_MAX ? again(tries) : SRV_VERDICT_PASSING;
-	/* At once when it was one kill; after a pause when they come again and again, or the machine has no time for it. */
+	/* At once when it was one kill; after a pause when they come again and again, or the machine has no time
+	 * for it. */
 	if (f->code == HOB_ERR_INTERRUPTED)
 		return tries->again == 0 && !f->stalled ? again(tries) : SRV_VERDICT_PASSING;
 	if (f->has_result)

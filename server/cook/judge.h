@@ -28,8 +28,8 @@ typedef struct srv_cook_facts {
 	bool other_source;	 /* it read another version than was hashed */
 	bool writer;		 /* what it could not read is being written */
 	bool touched;		 /* it had looked at an input */
-	hob_err_code
-		code; /* when it is not ok, or read another source: CHANGED; INTERRUPTED: it was ended from outside */
+	/* when it is not ok, or read another source: CHANGED; INTERRUPTED: it was ended from outside */
+	hob_err_code code;
 } srv_cook_facts;
 
 srv_verdict srv_judge(const srv_cook_facts *facts, srv_tries *tries);

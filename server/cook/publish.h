@@ -1,8 +1,9 @@
-/* publish.h - what leaves the loop, at the end of a turn and in this order: rows are committed, the view is shown, events are
- * sent, of many some in later turns. So whoever hears of something finds it: in the index, in the view, by any question.
+/* publish.h - what leaves the loop, at the end of a turn and in this order: rows are committed, the view is
+ * shown, events are sent, of many some in later turns. So whoever hears of something finds it: in the index,
+ * in the view, by any question.
  *
- * Loop thread. Rows and records of the view are put where they belong during the turn (`rows` and `view` say that there are
- * some); events wait here. */
+ * Loop thread. Rows and records of the view are put where they belong during the turn (`rows` and `view` say
+ * that there are some); events wait here. */
 #ifndef SRV_PUBLISH_H
 #define SRV_PUBLISH_H
 
@@ -28,8 +29,9 @@ typedef struct srv_publish {
 
 /* Copies. `kind` is static text. Without memory the event is sent at once, behind those that wait. */
 void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str data);
-/* Ends the turn; at most `events` leave in it, the rest in the next one. A commit that fails is logged, and what is in memory is shown all the same: the next start cooks again what
- * the index does not know. show(user): makes the newest view; only called when `view` is set. True when it was. */
+/* Ends the turn; at most `events` leave in it, the rest in the next one. A commit that fails is logged, and
+ * what is in memory is shown all the same: the next start cooks again what the index does not know.
+ * show(user): makes the newest view; only called when `view` is set. True when it was. */
 bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint32_t events);
 /* Something of this turn is to be committed, or to be shown, at its end. */
 void srv_publish_note_rows(srv_publish *p);

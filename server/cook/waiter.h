@@ -1,6 +1,7 @@
 /* waiter.h - who waits for an asset, or for everything, and is answered once.
  *
- *   srv_waiter_add ---> waits ---- srv_waiters_check, once a turn: done, late or closing ----> answered, gone */
+ *   srv_waiter_add ---> waits ---- srv_waiters_check, once a turn: done, late or closing ----> answered,
+ *   gone */
 #ifndef SRV_WAITER_H
 #define SRV_WAITER_H
 
@@ -16,8 +17,8 @@ typedef struct srv_waiter {
 	bool some_roots;				/* only those with a round */
 	bool answered;
 	uint32_t root_count;
-	/* by root: so many scans must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not waited for. NULL for an
-	 * asset. */
+	/* by root: so many scans must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not waited
+	 * for. NULL for an asset. */
 	uint64_t *rounds;
 } srv_waiter;
 
@@ -35,16 +36,16 @@ typedef struct srv_waiter_calls {
 	void (*answer)(void *user, const srv_waiter *w, srv_waiter_end end);
 } srv_waiter_calls;
 
-/* control->timeout_ms counts from now, 0: a minute. rounds: copied, NULL for one asset. False without memory: the caller
- * answers the control. */
+/* control->timeout_ms counts from now, 0: a minute. rounds: copied, NULL for one asset. False without memory:
+ * the caller answers the control. */
 bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, uint64_t now_ms,
 					const uint64_t *rounds, uint32_t root_count) HOB_MUST_CHECK;
 bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);
 bool srv_waiter_wants_root(const srv_waiter *w, uint32_t root);
 /* scans: how many are over, by root. */
 bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans);
-/* The watch passed the marks of the root up to `number`: who waited for one waits for so many scans instead, 1 when the mark was
- * as good as a scan. */
+/* The watch passed the marks of the root up to `number`: who waited for one waits for so many scans instead,
+ * 1 when the mark was as good as a scan. */
 void srv_waiters_pass(srv_waiters *waiters, uint32_t root, uint64_t number, uint64_t rounds);
 /* Somebody needs one more scan of it. */
 bool srv_waiters_want_scan(const srv_waiters *waiters, uint32_t root, const uint64_t *scans);

@@ -14,8 +14,8 @@
  *     `--- WAITING --- RUNNING --- stored as a part --> 200 to everybody who asked meanwhile
  *             `-----------`-- everybody has gone ----> 503, and nothing is stored
  *
- * Clients take turns: the n-th thing that a client waits for comes after the (n-1)-th of every other one, and what nobody waits
- * for after all of them. */
+ * Clients take turns: the n-th thing that a client waits for comes after the (n-1)-th of every other one, and
+ * what nobody waits for after all of them. */
 
 enum { RUNNING_MAX = 2, WAITING_MAX = 4096 };
 

@@ -1,5 +1,6 @@
-/* derive.h - makes outputs of blobs on request, in libuv's pool: encoded blobs, cuts, GLB files, comparisons, pictures, classic
- * files and bundles. Each is stored, so it is made once (derived.h has the keys). Loop thread; knows no asset but by its host. */
+/* derive.h - makes outputs of blobs on request, in libuv's pool: encoded blobs, cuts, GLB files, comparisons,
+ * pictures, classic files and bundles. Each is stored, so it is made once (derived.h has the keys). Loop
+ * thread; knows no asset but by its host. */
 #ifndef SRV_DERIVE_H
 #define SRV_DERIVE_H
 

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything that repeats a cook, as a tar in the store: bundle.json, log.txt, files/<path below the root>. The archive is made
- * twice, for its digest and for its bytes, so that its size costs no memory. A file that is another one by now is refused:
- * a bundle that repeats something else is worse than none. */
+/* Everything that repeats a cook, as a tar in the store: bundle.json, log.txt, files/<path below the root>.
+ * The archive is made twice, for its digest and for its bytes, so that its size costs no memory. A file that
+ * is another one by now is refused: a bundle that repeats something else is worse than none. */
 
 typedef struct bundle_file {
 	const char *path; /* below the root */

@@ -47,8 +47,8 @@ bool srv_derive_take_parts(const srv_record *record, hob_sha256 out[SRV_DERIVE_P
 /* The inputs of a picture of one cook. */
 void srv_derive_picture_of(const srv_record *record, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
 						   srv_thumbnail_input *out);
-/* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. A mapped file that is truncated
- * would kill the daemon. Any thread. */
+/* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. A mapped file that is
+ * truncated would kill the daemon. Any thread. */
 hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
 void srv_derive_unmap(hob_bytes *mapped);
 

@@ -11,8 +11,8 @@
  *     `--- wished (202) --- draw, in libuv's pool --> stored, event "thumbnail" for each that wished for it
  *                 the newest wish first         `--> remembered as not drawable
  *
- * Assets whose outputs are the same share a picture. A wish is for the picture of what is served when it is drawn: an
- * asset that changed meanwhile has its wish again. */
+ * Assets whose outputs are the same share a picture. A wish is for the picture of what is served when it is
+ * drawn: an asset that changed meanwhile has its wish again. */
 
 enum { WISHES_MAX = 1024, HOPELESS_MAX = 4096 }; /* rows of some thirty screens */
 

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The engine's life: it makes the owners of its state, calls them once a second, and closes when nothing of it runs. */
+/* The engine's life: it makes the owners of its state, calls them once a second, and closes when nothing of
+ * it runs. */
 
 enum { SECOND_MS = 1000, HANDLES_MAX = 8 };
 

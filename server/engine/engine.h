@@ -26,8 +26,8 @@ typedef struct srv_engine srv_engine;
 typedef struct srv_engine_root {
 	const char *name; /* unique, as in URLs */
 	const char *path; /* absolute */
-	/* Globs, each list ends with NULL. A file is an asset if it matches `include` (NULL: all files) and not `exclude`. Other
-	 * files can still be dependencies. */
+	/* Globs, each list ends with NULL. A file is an asset if it matches `include` (NULL: all files) and not
+	 * `exclude`. Other files can still be dependencies. */
 	const char *const *include, *const *exclude;
 	hob_settings settings; /* the base that cook.json files and sidecars change */
 } srv_engine_root;
@@ -138,7 +138,8 @@ srv_control_port srv_engine_port(srv_engine *engine);
 srv_engine_counters *srv_engine_count(srv_engine *engine);
 /* Progress of the current run of work, or of the last one. Any thread. */
 srv_activity_run srv_engine_progress(srv_engine *engine);
-/* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any thread. */
+/* Prometheus lines of the engine, the store and the watch; members of the object of /api/v1/stats. Any
+ * thread. */
 void srv_engine_metrics(void *engine, hob_buf *out);
 void srv_engine_stats(void *engine, hob_buf *out);
 /* The members of /api/v1/farm; any thread. */

@@ -87,7 +87,8 @@ struct engine_assets {
 	asset *items;
 	uint32_t count, capacity;
 	known_ingredients printed; /* the ingredients that were printed last */
-	/* Ids of all assets with an error or with a file that was half-written at the last look, and of some that recovered since. */
+	/* Ids of all assets with an error or with a file that was half-written at the last look, and of some that
+	 * recovered since. */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
 	bool unsettled_sorted, unsettled_lost; /* lost: one is missing, because memory was short */
@@ -104,14 +105,16 @@ void srv_engine_assets_free(struct engine_assets *assets);
 uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
 uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
 void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
-/* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's own asset. The
- * scan that would find the change finds nothing new. */
+/* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's
+ * own asset. The scan that would find the change finds nothing new. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* Call it when the error or the state of the asset has changed. */
 void srv_asset_note(srv_engine *engine, asset *a);
-/* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change of one. */
+/* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change
+ * of one. */
 const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count);
-/* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's task. */
+/* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's
+ * task. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* For the queue: how long its next cook takes, from its last one or the size of its source. */
 uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
@@ -135,7 +138,8 @@ void srv_asset_forget_last(asset *a);
 void srv_engine_forget_inputs(asset *a); /* it has none any longer */
 
 /* engine_blame.c */
-/* A model that contains a failed model is blocked, and its error names the model to repair. True: the culprit is named now. */
+/* A model that contains a failed model is blocked, and its error names the model to repair. True: the culprit
+ * is named now. */
 bool srv_engine_blame(srv_engine *engine, asset *a);
 void srv_engine_blame_for(srv_engine *engine, const asset *culprit); /* what failed with it before */
 

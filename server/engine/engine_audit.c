@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again, by a new worker
- * that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or published but what was found.
+/* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again,
+ * by a new worker that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or
+ * published but what was found.
  *
  *            on_second             go_on                take_outcome           compare_done
  *   (none) --------------> WANTED --------> COOKING -------------------> HASHING --------------> (none)

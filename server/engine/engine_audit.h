@@ -1,5 +1,5 @@
-/* engine_audit.h - the reproducibility check: cooks an asset again when nothing else is to be done, and compares. It listens to
- * facts (cook/facts.h); when checks are off, none is told. */
+/* engine_audit.h - the reproducibility check: cooks an asset again when nothing else is to be done, and
+ * compares. It listens to facts (cook/facts.h); when checks are off, none is told. */
 #ifndef ENGINE_AUDIT_H
 #define ENGINE_AUDIT_H
 

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-/* A cache above caches: what another one asks here and is not here, the own upstream is asked for. Its records are passed on and
- * remembered as promises; a blob that one of them names is fetched when it is asked for. Once all blobs of a promise are here they
- * are validated, and it becomes a record of this cache. */
+/* A cache above caches: what another one asks here and is not here, the own upstream is asked for. Its
+ * records are passed on and remembered as promises; a blob that one of them names is fetched when it is asked
+ * for. Once all blobs of a promise are here they are validated, and it becomes a record of this cache. */
 
 enum { PROMISES_MAX = 4096, PASS_MS = 2000 };
 

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What belongs together becomes visible together. A delivery of the watch is part of its root's changeset while version control
- * works on the folder, or when it brings many files at once; what it makes dirty or removes is a member. A member's outcome is
- * held: rows, view and event are as before. When all members have theirs, and nothing more comes, they are published as one rev. */
+/* What belongs together becomes visible together. A delivery of the watch is part of its root's changeset
+ * while version control works on the folder, or when it brings many files at once; what it makes dirty or
+ * removes is a member. A member's outcome is held: rows, view and event are as before. When all members have
+ * theirs, and nothing more comes, they are published as one rev. */
 
 enum {
 	MANY = 16,		 /* files in one delivery */
@@ -171,7 +172,8 @@ static bool is_true(const engine_change *change)
 	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life);
 }
 
-/* If the index could not be written, there is no record. The asset is then cooked again and published alone. */
+/* If the index could not be written, there is no record. The asset is then cooked again and published
+ * alone. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
 	return change->state == SRV_REMOVED || !srv_engine_has_lost_record(engine, change->a);

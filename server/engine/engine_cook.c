@@ -103,7 +103,8 @@ static bool candidate_matches(engine_job *job, const srv_record *record)
 	return true;
 }
 
-/* A file that no scan listed is watched from now on. Whether it changed since the worker read it must be asked of the disk. */
+/* A file that no scan listed is watched from now on. Whether it changed since the worker read it must be
+ * asked of the disk. */
 static bool was_missed(srv_engine *engine, uint32_t file, uint32_t user)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);

@@ -1,4 +1,5 @@
-/* engine_exchange.h - results from and for other machines: an upstream, a farm, and caches that ask this one. */
+/* engine_exchange.h - results from and for other machines: an upstream, a farm, and caches that ask this
+ * one. */
 #ifndef ENGINE_EXCHANGE_H
 #define ENGINE_EXCHANGE_H
 

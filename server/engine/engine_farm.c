@@ -2,19 +2,20 @@
 
 #include <assert.h>
 
-/* A farm shares out what is to be cooked: before a cook, this machine asks for the lease of its lookup. What another machine
- * cooks is waited for and fetched; the job starts over when it is there.
+/* A farm shares out what is to be cooked: before a cook, this machine asks for the lease of its lookup. What
+ * another machine cooks is waited for and fetched; the job starts over when it is there.
  *
  *   step_cook -> unclaimed -> (a few at a time) claimed -> MINE or nobody answers -> waits for a worker
  *                    \                            \-> AGAIN -> looked up again
  *                     \-> raised: somebody waits for it -> waits for a worker at once
  *
- * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the others learn of
- * it; but more changes than BY_HAND are a checkout, or a file that many models use, and every machine has them.
+ * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the
+ * others learn of it; but more changes than BY_HAND are a checkout, or a file that many models use, and every
+ * machine has them.
  *
- * Each machine begins with its share of them: which machine that is follows from the lookup and from the machines of the last
- * heartbeat. It helps the others when it has no more of its own. While they cannot tell each other what they cook, it keeps to its
- * share, and leaves to them what they held before. */
+ * Each machine begins with its share of them: which machine that is follows from the lookup and from the
+ * machines of the last heartbeat. It helps the others when it has no more of its own. While they cannot tell
+ * each other what they cook, it keeps to its share, and leaves to them what they held before. */
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
@@ -115,9 +116,9 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 	srv_engine_claim_more(engine);
 }
 
-/* Any waiting job of this machine's share; of another's when there is none, unless it is left to that machine. Machines with the
- * same list claim different ones, and what is not given yet when the farm goes away is hardly in a share of somebody else, who
- * would cook it again. NULL: none. */
+/* Any waiting job of this machine's share; of another's when there is none, unless it is left to that
+ * machine. Machines with the same list claim different ones, and what is not given yet when the farm goes
+ * away is hardly in a share of somebody else, who would cook it again. NULL: none. */
 static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	struct engine_exchange *x = engine->exchange;
@@ -141,8 +142,8 @@ static uint32_t count_changed(const srv_engine *engine)
 	return changed;
 }
 
-/* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the others. Jobs that
- * another machine cooks do not count. */
+/* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the
+ * others. Jobs that another machine cooks do not count. */
 void srv_engine_claim_more(srv_engine *engine)
 {
 	if (engine->exchange->claims_filling)

@@ -211,7 +211,8 @@ static void store_done(uv_work_t *work, int status)
 		stored(job);
 }
 
-/* A small result of the only job is stored at once: handing it to another thread and back would take longer. */
+/* A small result of the only job is stored at once: handing it to another thread and back would take
+ * longer. */
 static void store_outputs(engine_job *job)
 {
 	enum { HERE_BYTES = 128 << 10 };
@@ -225,9 +226,9 @@ static void store_outputs(engine_job *job)
 	}
 }
 
-/* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under their keys,
- * because every later file with these bytes would get it. If an event came since the start of the cook, its version is newer
- * than the one that was read, and the asset is checked again. */
+/* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under
+ * their keys, because every later file with these bytes would get it. If an event came since the start of the
+ * cook, its version is newer than the one that was read, and the asset is checked again. */
 static bool compare_input(engine_job *job, const srv_dep *dep)
 {
 	srv_engine *engine = job->engine;
@@ -356,7 +357,8 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	if (file == HOB_NONE)
 		return true;
 	srv_file *f = srv_graph_at(engine->graph, file);
-	/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not changed. */
+	/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not
+	 * changed. */
 	if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->cook.tick)
 		f->changed = job->cook.tick;
 	if (f->changed > job->cook.tick)
@@ -371,7 +373,8 @@ static void hash_read(engine_job *job)
 	srv_job_digests(job, job->cook.read, job->cook.read_count, step_read);
 }
 
-/* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed here. */
+/* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed
+ * here. */
 static void step_hash_read(engine_job *job)
 {
 	job->cook.read_count = 0;

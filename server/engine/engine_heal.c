@@ -119,10 +119,9 @@ bool srv_engine_heal_index(srv_engine *engine)
 				"the index was damaged and was rebuilt; %u asset%s cooked again, the history of jobs is lost",
 				lost, lost == 1 ? " is" : "s are");
 	else
-		srv_log(
-			SRV_LOG_WARNING, "cache",
-			"the index was damaged and was rebuilt; nothing has to be cooked again, the history of jobs is "
-			"lost");
+		srv_log(SRV_LOG_WARNING, "cache",
+				"the index was damaged and was rebuilt; nothing has to be cooked again, "
+				"the history of jobs is lost");
 	store_assets(engine);
 	if (!srv_store_commit(engine->store, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);

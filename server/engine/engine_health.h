@@ -1,5 +1,5 @@
-/* engine_health.h - what is wrong with the daemon, for /readyz, and the sandbox of its workers. Set on the loop, read on any
- * thread. */
+/* engine_health.h - what is wrong with the daemon, for /readyz, and the sandbox of its workers. Set on the
+ * loop, read on any thread. */
 #ifndef ENGINE_HEALTH_H
 #define ENGINE_HEALTH_H
 

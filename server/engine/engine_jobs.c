@@ -11,15 +11,17 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy, few enough that
- * the order of the queue matters. A priority may also use the places of the lower ones, so it never waits behind them. */
+/* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy,
+ * few enough that the order of the queue matters. A priority may also use the places of the lower ones, so it
+ * never waits behind them. */
 enum { AHEAD = 16, ASKING_MAX = 256 };
 
 /* ---- which begin */
 
 void srv_engine_fill(srv_engine *engine)
 {
-	/* A job that the cache answers ends inside srv_job_begin and asks for the next one. The loop keeps the stack flat. */
+	/* A job that the cache answers ends inside srv_job_begin and asks for the next one. The loop keeps the
+	 * stack flat. */
 	if (engine->jobs->filling)
 		return;
 	engine->jobs->filling = true;

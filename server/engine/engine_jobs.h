@@ -1,13 +1,13 @@
 /* engine_jobs.h - the jobs: from the queue to the row that says how each ended.
  *
- *   begin -> hash the source -> look up -> hash the inputs of what was found -> match --- found ---------> settle -> end
- *                                  ^                                              `--> ask the upstream --> settle -> end
- *                                  |                                              `--> claim -> wait for a worker -> cook
- *                                  `---- try again <---- judge <---- hash what was read <------------------------------'
- *                                                          `--> store -> keep -> settle -> end
+ *   begin -> hash the source -> look up -> hash the inputs found -> match --- found ---------> settle -> end
+ *                                 ^                                   `--> ask the upstream --> settle -> end
+ *                                 |                                   `--> claim -> wait for a worker -> cook
+ *                                 `-- try again <-- judge <-- hash what was read <-----------------------'
+ *                                                     `--> store -> keep -> settle -> end
  *
- * Steps run on the loop; hashing and storing run in libuv's pool on the job's own data. engine_cook.c has the steps to the worker,
- * engine_finish.c those behind it. */
+ * Steps run on the loop; hashing and storing run in libuv's pool on the job's own data. engine_cook.c has the
+ * steps to the worker, engine_finish.c those behind it. */
 #ifndef ENGINE_JOBS_H
 #define ENGINE_JOBS_H
 
@@ -170,24 +170,28 @@ void srv_job_lookup(engine_job *job);
 /* Ends it with a failure that is kept under no key. */
 void srv_job_fail(engine_job *job, const hob_error *error);
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);
-/* Calls `look` for what the worker says that it read, over several turns, until it returns false; then calls `then`. */
+/* Calls `look` for what the worker says that it read, over several turns, until it returns false; then calls
+ * `then`. */
 void srv_job_each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep),
 					  void (*then)(engine_job *job));
 /* Checks the files that the cook read and adds them to the graph, over several turns. */
 void srv_job_meet_inputs(engine_job *job, void (*then)(engine_job *job));
-/* Takes the job's next step in a later turn, because this one is full. When the engine closes, the job ends. */
+/* Takes the job's next step in a later turn, because this one is full. When the engine closes, the job
+ * ends. */
 void srv_job_later(engine_job *job, void (*resume)(engine_job *job));
 void srv_engine_step_later(srv_engine *engine); /* continues what earlier turns left */
 void srv_job_end(engine_job *job);				/* with or without a result; its twins start over */
-/* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by now. */
+/* After a preview: its twins find it, and the job goes on to the final cook, unless its inputs are history by
+ * now. */
 void srv_job_go_on(engine_job *job);
 bool srv_job_is_late(const engine_job *job); /* twin.aside, and its asset has another job or a newer save */
-/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a delay. */
+/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a
+ * delay. */
 bool srv_asset_is_slow(const srv_engine *engine, const asset *a);
 /* Its files are newer than its preview: whoever looks wants another. */
 void srv_job_expect_news(engine_job *job);
-/* Somebody waits who did not when the job began its final cook: a preview comes first. If that cook runs, the preview is made
- * beside it, on another worker. */
+/* Somebody waits who did not when the job began its final cook: a preview comes first. If that cook runs, the
+ * preview is made beside it, on another worker. */
 void srv_job_show_soon(engine_job *job);
 void srv_engine_feed_workers(srv_engine *engine);
 /* Makes the digests of all inputs of the job's candidates, then calls `next`. False: the job has failed. */
@@ -199,25 +203,26 @@ void srv_job_take_record(engine_job *job, const srv_record *record);
 
 /* engine_finish.c: from the worker's answer to what is published */
 void srv_job_cooked(void *job, srv_outcome *outcome);
-/* Its asset is saved again while the worker cooks. A quick cook may end, for nobody, and the next job begins at once on another
- * worker; another one is killed. */
+/* Its asset is saved again while the worker cooks. A quick cook may end, for nobody, and the next job begins
+ * at once on another worker; another one is killed. */
 void srv_job_give_way(engine_job *job, bool quick);
 void srv_job_progress(void *job, hob_str stage, float share);
 
 /* engine_digest.c */
 /* Calls `next` once all existing files of the list have a digest; at once if they have. */
 void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job));
-/* Ends the job without a result, because an input is half-written. The end of the save, or the clock, starts another job. */
+/* Ends the job without a result, because an input is half-written. The end of the save, or the clock, starts
+ * another job. */
 void srv_engine_wait_for_writer(engine_job *job);
 bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
-/* The graph's number of a file, named relative to the source's folder. HOB_NONE: outside the root, no memory, or
- * job->earlier.blind is set. */
+/* The graph's number of a file, named relative to the source's folder. HOB_NONE: outside the root, no memory,
+ * or job->earlier.blind is set. */
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
 uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path below the root */
 
 /* engine_order.c: which waiting job is next, how long it takes, and how much memory it needs */
-/* The priority of a job for this asset. Assets that a connected client uses come before all but those that somebody waits
- * for. */
+/* The priority of a job for this asset. Assets that a connected client uses come before all but those that
+ * somebody waits for. */
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
 /* Raise a waiting job, and the twin that it waits for; never lower it. */
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority);
@@ -226,11 +231,12 @@ void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets 
 /* Adds it to those that wait for a worker, by priority; of equal ones, previews come first. */
 void srv_engine_wait_for_worker(engine_job *job);
 bool srv_engine_waits_for_worker(const engine_job *job);
-/* A preview that somebody waits for never waits for a final cook: if all workers are busy, one is cut, and its job is queued
- * again. No job is cut twice, nor for a quick cook's sake. */
+/* A preview that somebody waits for never waits for a final cook: if all workers are busy, one is cut, and
+ * its job is queued again. No job is cut twice, nor for a quick cook's sake. */
 void srv_engine_make_room(srv_engine *engine);
 void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
-/* Of its next cook: the last one's time, otherwise an estimate from the size of its source and earlier cooks; 0: unknown. */
+/* Of its next cook: the last one's time, otherwise an estimate from the size of its source and earlier cooks;
+ * 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */
@@ -243,8 +249,8 @@ void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int
 /* engine_limits.c */
 /* Notes the limits under which a cook died or ran out of time or memory. */
 void srv_engine_put_limits(engine_job *job, srv_record *record);
-/* True if those limits have changed or a day has passed: the failure no longer counts. Also of a result that lacks the levels for
- * which there was no memory, if the limit is higher now. */
+/* True if those limits have changed or a day has passed: the failure no longer counts. Also of a result that
+ * lacks the levels for which there was no memory, if the limit is higher now. */
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record);
 /* record: the asset's newest failure; NULL: it has none. */
 void srv_engine_doubt_at(asset *a, const srv_record *record);

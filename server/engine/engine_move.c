@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A source that is renamed or moved stays the same asset: it keeps its id, its past jobs and its settings file. What is gone and
- * what has come are held against each other for a while, in whatever order they are reported:
+/* A source that is renamed or moved stays the same asset: it keeps its id, its past jobs and its settings
+ * file. What is gone and what has come are held against each other for a while, in whatever order they are
+ * reported:
  *
  *   the same file     its inode, with its size and time, or with its file name in the same root
- *   the same bytes    if only one has them, or only one of those has the file name, too; never a copy that clients know already
+ *   the same bytes    if only one has them, or only one of those has the file name, too; never a copy that
+ *                     clients know already
  *
  * Both must have the same profile, and of two roots only bytes and untouched files count. */
 

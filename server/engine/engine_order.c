@@ -56,7 +56,8 @@ void srv_engine_make_room(srv_engine *engine)
 		preview->ingredients.profile != HOB_PROFILE_PREVIEW || engine->counters.running < workers ||
 		srv_pool_alive(engine->jobs->pool) < workers)
 		return;
-	/* The one that began last loses least; the model's own last of all, because whoever waits wants that, too. */
+	/* The one that began last loses least; the model's own last of all, because whoever waits wants that,
+	 * too. */
 	engine_job *cut = NULL;
 	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
 		engine_job *job = engine->jobs->active[i];

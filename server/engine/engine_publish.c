@@ -79,7 +79,8 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	engine->counters.changes.published++;
 }
 
-/* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row and the view. */
+/* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row
+ * and the view. */
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
 	enum { PART_BYTES = 64 << 10 }; /* of a large rev are packed as they come */
@@ -266,8 +267,8 @@ static bool is_crash(const srv_record *record, const hob_error *error)
 				 : hob_str_find(record->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
-/* A full disk, a missing permission, a file that keeps changing: no event tells when it is over, so the asset is tried again
- * after a pause. */
+/* A full disk, a missing permission, a file that keeps changing: no event tells when it is over, so the asset
+ * is tried again after a pause. */
 static srv_asset_error classify(const srv_record *record, const hob_error *error, bool by_other)
 {
 	hob_err_code code = error ? error->code : HOB_ERR_OK;

@@ -26,7 +26,8 @@ typedef struct engine_change {
 void srv_engine_publishing_free(struct engine_publishing *publishing);
 /* Publishes the changes as one rev; rows and views come before the events. */
 void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
-/* The same over several turns. Nothing is visible before the end. Other changes of these turns join the rev. */
+/* The same over several turns. Nothing is visible before the end. Other changes of these turns join the
+ * rev. */
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
@@ -43,8 +44,8 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */
 
 /* engine_view.c */
-/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record, call
- * srv_publish_view_of. A view without outputs is older than the record. */
+/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record,
+ * call srv_publish_view_of. A view without outputs is older than the record. */
 void srv_publish_view(srv_engine *engine, asset *a);
 /* The same with the record `good`; an empty record if there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);

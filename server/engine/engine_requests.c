@@ -66,7 +66,8 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* Only a scan that begins after now sees everything written before now. A scan may be running, so two must end. */
+/* Only a scan that begins after now sees everything written before now. A scan may be running, so two must
+ * end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
 	return engine->sources->scan_rounds[root] + 2;
@@ -77,7 +78,8 @@ bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
 	return srv_waiters_has(&engine->requests->waiters, id);
 }
 
-/* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan takes its place. */
+/* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan
+ * takes its place. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A root that is gone is no deletion: its assets stay listed as missing and what was cooked of them stays served, until the
- * folder is back and is compared like after any scan.
+/* A root that is gone is no deletion: its assets stay listed as missing and what was cooked of them stays
+ * served, until the folder is back and is compared like after any scan.
  *
  *             lose: it cannot be opened or read, or is another folder without a file
  *   THERE  ------------------------------------------------------------------------->  AWAY
@@ -99,8 +99,8 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root)
 	return look_at(engine, root) == LOOK_SAME;
 }
 
-/* A root that was moved, deleted or mounted over and is back is another folder of the same name. The descriptor keeps its
- * number, because jobs in libuv's pool use it. */
+/* A root that was moved, deleted or mounted over and is back is another folder of the same name. The
+ * descriptor keeps its number, because jobs in libuv's pool use it. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root)
 {
 	if (look_at(engine, root) == LOOK_SAME)

@@ -39,12 +39,13 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
 void srv_engine_doubt_root(srv_engine *engine, uint32_t root);
 /* After each scan: checks that the open folder is still the root. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root);
-/* For a root without files: true if it is another folder than the one with the assets, for example an empty mount point. */
+/* For a root without files: true if it is another folder than the one with the assets, for example an empty
+ * mount point. */
 bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
 void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
-/* The root was scanned. Call the first before the files are compared, and the second after that if the first returned true:
- * it was away. */
+/* The root was scanned. Call the first before the files are compared, and the second after that if the first
+ * returned true: it was away. */
 bool srv_engine_find_root(srv_engine *engine, uint32_t root);
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root);
 void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);

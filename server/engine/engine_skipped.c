@@ -8,7 +8,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* Files in a root that are no asset although a person may expect it: models without a reader, links that leave the root. */
+/* Files in a root that are no asset although a person may expect it: models without a reader, links that
+ * leave the root. */
 
 /* Most names that the API lists for one root; further ones are only counted. */
 enum { LISTED = 1000 };
@@ -107,8 +108,7 @@ static void tell_link(srv_engine *engine, uint32_t root, srv_file *f)
 	f->told = true;
 	srv_log(SRV_LOG_WARNING, "skipped",
 			"%.*s/%.*s is a symbolic link that leads out of the folder, which is never followed; move "
-			"its target "
-			"inside, or serve the other folder too",
+			"its target inside, or serve the other folder too",
 			HOB_FMT(engine->roots->shown[root].name), HOB_FMT(f->path));
 }
 

@@ -1,6 +1,8 @@
-/* engine_sources.h - changed files become changed assets: what the watch reports, what a sweep finds, and which files are none.
+/* engine_sources.h - changed files become changed assets: what the watch reports, what a sweep finds, and
+ * which files are none.
  *
- * A delivery of the watch, a scan or a list of changes, may take several turns: `intake` says how far it came. */
+ * A delivery of the watch, a scan or a list of changes, may take several turns: `intake` says how far it
+ * came. */
 #ifndef ENGINE_SOURCES_H
 #define ENGINE_SOURCES_H
 
@@ -14,8 +16,8 @@ typedef struct young_file {
 	uint64_t changed, since; /* of the file then; uv_now */
 } young_file;
 
-/* The list of the newest scan. Only assets, settings and files that a cook asked for are in the graph as well, and the graph
- * is newer. */
+/* The list of the newest scan. Only assets, settings and files that a cook asked for are in the graph as
+ * well, and the graph is newer. */
 typedef struct listed_files {
 	srv_file_list *list; /* NULL before the first scan */
 	uint64_t tick;		 /* srv_graph_now when it came */
@@ -63,8 +65,8 @@ uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
 /* The same, but unknown files are added too. HOB_NONE without memory. */
 uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path);
 void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
-/* Writes the digest to the index, where it is valid while the stat data is the same. If the file was only just written, it
- * is stored later, once the file has not changed for a while. */
+/* Writes the digest to the index, where it is valid while the stat data is the same. If the file was only
+ * just written, it is stored later, once the file has not changed for a while. */
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
 void srv_engine_keep_young(srv_engine *engine); /* once a second: stores those of unchanged files */
 
@@ -78,7 +80,8 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
 void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
-/* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for clients. */
+/* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for
+ * clients. */
 bool srv_asset_is_skipped(const asset *a);
 
 #endif

@@ -1,7 +1,8 @@
 /* engine_state.h - what the files of the engine share: the modules below it, and its owners of state.
  *
- * An owner is one struct with the functions that change it, declared in a header of its own. Whoever needs something of an owner
- * includes that header. Only the owner's files assign its fields: tests/lint/owners.py has the table. */
+ * An owner is one struct with the functions that change it, declared in a header of its own. Whoever needs
+ * something of an owner includes that header. Only the owner's files assign its fields: tests/lint/owners.py
+ * has the table. */
 #ifndef ENGINE_STATE_H
 #define ENGINE_STATE_H
 
@@ -47,7 +48,8 @@ void srv_engine_tell_ready(
 void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);
 /* The loop calls the handle's callback until the engine closes. */
 void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
-/* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it before it closes. */
+/* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it
+ * before it closes. */
 void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done);
 void srv_engine_count_work(srv_engine *engine); /* of another kind, that ends in the same way */
 void srv_engine_work_over(srv_engine *engine);

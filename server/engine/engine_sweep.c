@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Some changes give no event: writes through a hard link in another place, or through a mapping whose descriptor is closed.
- * So all known files are checked in turn, a few at a time. */
+/* Some changes give no event: writes through a hard link in another place, or through a mapping whose
+ * descriptor is closed. So all known files are checked in turn, a few at a time. */
 
 enum { AT_LEAST = 32, AROUND_S = 300 };
 

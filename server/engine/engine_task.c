@@ -10,7 +10,9 @@
 
 /* Housekeeping on demand. A task has an id as jobs have, is listed with them and tells its progress:
  *
- *   srv_engine_start_task ---> RUNNING --- verify_done, or at once for gc ---> DONE, kept until TASKS_KEPT newer ones came */
+ *   srv_engine_start_task --> RUNNING --- verify_done, or at once for gc --> DONE
+ *
+ * A task that is DONE is kept until TASKS_KEPT newer ones came. */
 
 enum { TASKS_KEPT = 16 };
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* One change may affect the whole tree. Each turn of the loop then does a part: assets that become dirty (`spreads`), jobs
- * that start, views that are out of date, the changes of one rev, events. */
+/* One change may affect the whole tree. Each turn of the loop then does a part: assets that become dirty
+ * (`spreads`), jobs that start, views that are out of date, the changes of one rev, events. */
 
 enum {
 	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */

@@ -1,4 +1,5 @@
-/* engine_turn.h - the turns of the loop: work on the whole tree takes several, and what a turn publishes leaves at its end. */
+/* engine_turn.h - the turns of the loop: work on the whole tree takes several, and what a turn publishes
+ * leaves at its end. */
 #ifndef ENGINE_TURN_H
 #define ENGINE_TURN_H
 
@@ -11,7 +12,8 @@ void srv_engine_start_turns(srv_engine *engine);
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
 bool srv_engine_is_full(const srv_engine *engine); /* it has no time for anything that can wait */
 void srv_engine_go_on(srv_engine *engine);		   /* asks for another turn at once */
-/* Makes assets dirty because of a file; its path is the reason. kind: static text. Many assets take several turns. */
+/* Makes assets dirty because of a file; its path is the reason. kind: static text. Many assets take several
+ * turns. */
 void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,
 						  const char *kind, uint32_t file);
 bool srv_engine_spreads(const srv_engine *engine); /* some assets still have to become dirty */

@@ -187,7 +187,8 @@ static void note_oldest(srv_engine *engine)
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }
 
-/* Logged once, and again after the cache was within its limit: nobody looks at a cache before the disk is full. */
+/* Logged once, and again after the cache was within its limit: nobody looks at a cache before the disk is
+ * full. */
 static void tell_limit(srv_engine *engine)
 {
 	srv_store_usage usage;
@@ -217,8 +218,8 @@ static void note_inputs(srv_engine *engine)
 	engine->counters.sources.input_bytes = bytes;
 }
 
-/* The allocator keeps freed memory (after cooks, or after thousands of closed connections). It is returned to the system
- * when there is more of it, or the process is larger, than after the last return. */
+/* The allocator keeps freed memory (after cooks, or after thousands of closed connections). It is returned to
+ * the system when there is more of it, or the process is larger, than after the last return. */
 static void rest_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;

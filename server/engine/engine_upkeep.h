@@ -34,7 +34,8 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes that were freed
 void srv_engine_fold_log(srv_engine *engine);			/* in libuv's pool if it is long */
 
 /* engine_heal.c */
-/* Rebuilds the index if it is damaged, and writes the engine's state again. True: a failed write may be repeated. */
+/* Rebuilds the index if it is damaged, and writes the engine's state again. True: a failed write may be
+ * repeated. */
 bool srv_engine_heal_index(srv_engine *engine);
 void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that nobody deleted it */
 /* Once a second: cooks assets again whose blobs are damaged or gone. */

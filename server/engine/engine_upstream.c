@@ -9,11 +9,14 @@
 
 /* Another cache is asked when the own one has no result, and given what was cooked here.
  *
- *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep it, as a hit
- *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as without an upstream */
+ *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep
+ *   it, as a hit
+ *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as
+ *                   without an upstream */
 
-/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a short bound. A claim
- * that was answered with 'another machine has cooked it' is worth waiting for. 0: as long as it takes. */
+/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a
+ * short bound. A claim that was answered with 'another machine has cooked it' is worth waiting for. 0: as
+ * long as it takes. */
 static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };
@@ -44,7 +47,8 @@ static bool end_asking(engine_job *job)
 	return false;
 }
 
-/* While the upstream is away, its records count as not seen: the job looks for them again before it claims a cook. */
+/* While the upstream is away, its records count as not seen: the job looks for them again before it claims a
+ * cook. */
 static void note_unreached(engine_job *job)
 {
 	srv_upstream_facts facts;

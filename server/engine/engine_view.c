@@ -10,8 +10,8 @@
 
 /* ---- the view */
 
-/* Importer and settings from a record: correct for an unchanged asset, and all that is known before the first worker and the
- * first scan. */
+/* Importer and settings from a record: correct for an unchanged asset, and all that is known before the first
+ * worker and the first scan. */
 static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
 {
 	size_t at = hob_str_find(printed, before, 0);
@@ -97,7 +97,8 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_buf_release(&audit);
 }
 
-/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced by current ones. */
+/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced
+ * by current ones. */
 static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
 {
 	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, record->output_count);
@@ -116,8 +117,8 @@ static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
 	return facts;
 }
 
-/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record, call
- * srv_publish_view_of. A view without outputs is older than the record. */
+/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record,
+ * call srv_publish_view_of. A view without outputs is older than the record. */
 void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->changeset.held > 0) {

@@ -1,8 +1,9 @@
 /* events.h - the log of changes: numbered events for all listeners.
  *
  * The loop thread publishes; any number of readers on other threads read by number. The log keeps the newest
- * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for an older event learns where the ring
- * begins and gets a `reset`. Ids are "<epoch>.<seq>": an id from another database is answered with a reset, never with silence.
+ * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for an older event
+ * learns where the ring begins and gets a `reset`. Ids are "<epoch>.<seq>": an id from another database is
+ * answered with a reset, never with silence.
  *
  * Two numbers: `rev` counts published changes of assets (it is stored); `seq` numbers every event of this
  * log, also transient ones (jobs). SSE ids carry seq; data carries rev. The ring does not survive a restart,
@@ -38,14 +39,14 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 uint64_t srv_events_newest(srv_events *events);
 uint64_t srv_events_oldest(srv_events *events);
 
-/* Any thread. Calls each(user, event) for every event in the ring with seq > since, in order, at most `limit`, under the log's
- * lock (so `each` must only copy). Returns false without a call if events after `since` were already dropped, or if `since` is
- * not published yet: the reader must resync. O(events). */
+/* Any thread. Calls each(user, event) for every event in the ring with seq > since, in order, at most
+ * `limit`, under the log's lock (so `each` must only copy). Returns false without a call if events after
+ * `since` were already dropped, or if `since` is not published yet: the reader must resync. O(events). */
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns, there are no more
- * writes to it. Any thread. */
+/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns,
+ * there are no more writes to it. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);
 

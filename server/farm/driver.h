@@ -1,11 +1,11 @@
 /* driver.h - what a database and a blob store must implement for a farm: two tables of functions.
  *
- * A driver that needs a library is a module of its own, hob-farm-<name>.so, which exports one `srv_farm_driver` and knows
- * nothing else of Hob: this header includes only the C library. farm_load.c opens it. blob_folder.c is the driver without a
- * library.
+ * A driver that needs a library is a module of its own, hob-farm-<name>.so, which exports one
+ * `srv_farm_driver` and knows nothing else of Hob: this header includes only the C library. farm_load.c opens
+ * it. blob_folder.c is the driver without a library.
  *
- * One handle is used by one thread at a time; only `cut` may be called meanwhile. Nothing blocks longer than the deadlines
- * here, except a name lookup or a hung network mount. */
+ * One handle is used by one thread at a time; only `cut` may be called meanwhile. Nothing blocks longer than
+ * the deadlines here, except a name lookup or a hung network mount. */
 #ifndef SRV_FARM_DRIVER_H
 #define SRV_FARM_DRIVER_H
 
@@ -49,11 +49,12 @@ typedef struct srv_farm_sql {
 	void *(*open)(const srv_farm_place *place, srv_farm_why *why); /* connects later; NULL: see `why` */
 	void (*close)(void *handle);								   /* NULL is allowed */
 	void (*cut)(void *handle); /* any thread: requests in progress fail soon, and so do all later ones */
-	/* One statement, or several without parameters. params: text, or NULL for null. each: NULL to ignore the rows. */
+	/* One statement, or several without parameters. params: text, or NULL for null. each: NULL to ignore the
+	 * rows. */
 	srv_farm_end (*run)(void *handle, const char *sql, const char *const *params, int count, int deadline_ms,
 						srv_farm_row *each, void *user, srv_farm_why *why);
-	/* Waits for notifications of channels with LISTEN: OK after the first few, or when the time is over. DOWN: the connection
-	 * is lost, and its LISTENs with it. */
+	/* Waits for notifications of channels with LISTEN: OK after the first few, or when the time is over.
+	 * DOWN: the connection is lost, and its LISTENs with it. */
 	srv_farm_end (*wait)(void *handle, int ms, void (*heard)(void *user, const char *text), void *user,
 						 srv_farm_why *why);
 	/* Increases with each new connection: settings of a session must then be made again. */
@@ -72,8 +73,8 @@ typedef struct srv_farm_blobs {
 	srv_farm_end (*get)(void *handle, const char *name,
 						bool (*take)(void *user, const void *data, size_t size), void *user,
 						srv_farm_why *why);
-	/* Stores `size` bytes from the start of the file; sha256: their digest, 64 hex digits. The blob is visible when it is
-	 * complete. */
+	/* Stores `size` bytes from the start of the file; sha256: their digest, 64 hex digits. The blob is
+	 * visible when it is complete. */
 	srv_farm_end (*put)(void *handle, const char *name, int fd, uint64_t size, const char *sha256,
 						srv_farm_why *why);
 	srv_farm_end (*remove)(void *handle, const char *name, srv_farm_why *why);

@@ -275,25 +275,21 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		hob_buf_put(user, values[0], sizes[0]);
 }
 
-/* The newest few records of each lookup, the newest of all first, in total no more than fits. A text that does not begin as a record of
- * its row is ignored. The sizes are known without reading the texts. */
+/* The newest few records of each lookup, the newest of all first, in total no more than fits. A text that
+ * does not begin as a record of its row is ignored. The sizes are known without reading the texts. */
 srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why)
 {
 	static const char statement[] =
-		"with l as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x), r as (select "
-		"a.* from l, lateral ((select key, record, made, l.lookup from hob_action where lookup = l.lookup "
-		"order "
-		"by made desc limit 64) union all (select key, record, made, l.lookup from hob_failure where lookup "
-		"= "
-		"l.lookup order by made desc limit 64)) a), small as (select *, row_number() over (partition by "
-		"lookup "
-		"order by made desc) as place from r where octet_length(record) <= $2::int), fits as (select *, "
-		"sum(octet_length(record)) over (order by place, lookup, key rows unbounded preceding) as total from "
-		"small) select record from fits where total <= $3::int and starts_with(record, "
-		"'{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') || '\",\"lookup\":\"' || encode(lookup, "
-		"'hex')) "
-		"limit 4096";
+		"with l as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x), r as "
+		"(select a.* from l, lateral ((select key, record, made, l.lookup from hob_action where lookup = "
+		"l.lookup order by made desc limit 64) union all (select key, record, made, l.lookup from "
+		"hob_failure where lookup = l.lookup order by made desc limit 64)) a), small as (select *, "
+		"row_number() over (partition by lookup order by made desc) as place from r where "
+		"octet_length(record) <= $2::int), fits as (select *, sum(octet_length(record)) over (order by "
+		"place, lookup, key rows unbounded preceding) as total from small) select record from fits where "
+		"total <= $3::int and starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') "
+		"|| '\",\"lookup\":\"' || encode(lookup, 'hex')) limit 4096";
 	char most[16], all[16];
 	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
 	snprintf(all, sizeof all, "%d", 8 * SRV_FARM_RECORD_MAX);
@@ -330,8 +326,9 @@ static void on_claim(void *user, const char *const *values, const size_t *sizes)
 
 srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t count, srv_farm_why *why)
 {
-	/* When a thousand machines ask at once, most are told 'held' or 'again' without a lock, or 'busy': another one is just asking
-	 * hob_claim, which decides about the rest and would wait. To this machine, 'busy' is as 'held'. */
+	/* When a thousand machines ask at once, most are told 'held' or 'again' without a lock, or 'busy':
+	 * another one is just asking hob_claim, which decides about the rest and would wait. To this machine,
+	 * 'busy' is as 'held'. */
 	static const char statement[] =
 		"with i as (select ord - 1 as place, item, decode(item->>'lookup', 'hex') as lookup, "
 		"(item->>'seen')::int as seen from json_array_elements($1::json) with ordinality u(item, "
@@ -393,20 +390,15 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 								const char *state, uint32_t within_s, srv_farm_told *told, srv_farm_why *why)
 {
 	static const char statement[] =
-		"with mine as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x where x <> "
-		"''), "
-		"kept as (update hob_lookup h set until = clock_timestamp() + make_interval(secs => $3::float8) from "
-		"mine m "
-		"where h.lookup = m.lookup and h.owner = $2 returning h.lookup), "
-		"node as (insert into hob_node(id, name, version, role, state) values ($2, $4, $5, $6, $7::json) "
-		"on conflict (id) do update set name = excluded.name, version = excluded.version, role = "
-		"excluded.role, "
-		"state = excluded.state, seen = now()) "
-		"select encode(lookup, 'hex'), 0, 0 from mine where lookup not in (select lookup from kept) union "
-		"all "
-		"select null, count(*) + 1, count(*) filter (where id < $2) from hob_node where id <> $2 and role = "
-		"$6 "
-		"and seen > now() - make_interval(secs => $8::float8)";
+		"with mine as (select decode(x, 'hex') as lookup from unnest(string_to_array($1, ',')) x where x "
+		"<> ''), kept as (update hob_lookup h set until = clock_timestamp() + make_interval(secs => "
+		"$3::float8) from mine m where h.lookup = m.lookup and h.owner = $2 returning h.lookup), node as "
+		"(insert into hob_node(id, name, version, role, state) values ($2, $4, $5, $6, $7::json) on "
+		"conflict (id) do update set name = excluded.name, version = excluded.version, role = "
+		"excluded.role, state = excluded.state, seen = now()) select encode(lookup, 'hex'), 0, 0 from "
+		"mine where lookup not in (select lookup from kept) union all select null, count(*) + 1, "
+		"count(*) filter (where id < $2) from hob_node where id <> $2 and role = $6 and seen > now() - "
+		"make_interval(secs => $8::float8)";
 	hob_buf list = {0};
 	char seconds[16], within[16];
 	srv_farm_put_list(&list, lookups, count);
@@ -451,11 +443,10 @@ srv_farm_end srv_farm_machines(srv_farm *f, hob_buf *out, srv_farm_why *why)
 	/* Somebody may have written anything into these columns. */
 	static const char statement[] =
 		"select left(name, 64), left(version, 64), left(role, 16), id, extract(epoch from now() - "
-		"least(greatest(seen, now() - interval '1 year'), now()))::bigint, s->>'leases', s->>'given', "
-		"s->>'fetched', "
-		"s->>'outbox' from (select *, case when octet_length(state::text) < 4096 and json_typeof(state) = "
-		"'object' "
-		"then state else '{}' end as s from hob_node order by least(seen, now()) desc, name, id limit 100) n";
+		"least(greatest(seen, now() - interval '1 year'), now()))::bigint, s->>'leases', s->>'given', s->"
+		">'fetched', s->>'outbox' from (select *, case when octet_length(state::text) < 4096 and "
+		"json_typeof(state) = 'object' then state else '{}' end as s from hob_node order by least(seen, "
+		"now()) desc, name, id limit 100) n";
 	machines all = {f, out};
 	hob_json_open(out, '[');
 	srv_farm_end end = run(f, statement, NULL, 0, on_machine, &all, true, why);

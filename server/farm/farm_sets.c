@@ -52,13 +52,14 @@ srv_farm_end srv_farm_in_steps(srv_farm *f, const char *chosen, const char *chan
 
 srv_farm_end srv_farm_names_make(srv_farm *f, uint64_t *count, srv_farm_why *why)
 {
-	/* In a record, only outputs have a size behind their digest. The text before the first digest is no name. */
+	/* In a record, only outputs have a size behind their digest. The text before the first digest is no
+	 * name. */
 	static const char make[] =
-		"create temp table hob_named as select distinct decode(left(part, "
-		"64), 'hex') as blob from (select unnest(string_to_array(record, '\"sha256\":\"')) as part "
-		"from " SRV_FARM_RECORDS " r where " SRV_FARM_BEGINS_RIGHT
-		") p where part ~ '^[0-9a-f]{64}\",\"size\":'; create unique index on hob_named(blob); analyze "
-		"hob_named";
+		"create temp table hob_named as select distinct decode(left(part, 64), 'hex') as blob from "
+		"(select unnest(string_to_array(record, '\"sha256\":\"')) as part from " SRV_FARM_RECORDS
+		" r where " SRV_FARM_BEGINS_RIGHT
+		") p where part ~ '^[0-9a-f]{64}\",\"size\":'; create unique index on "
+		"hob_named(blob); analyze hob_named";
 	srv_farm_end end = srv_farm_query(f, make, NULL, 0, NULL, NULL, why);
 	return end == SRV_FARM_OK ? number_of(f, "select count(*) from hob_named", NULL, 0, count, why) : end;
 }

@@ -26,8 +26,8 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b)
 		   a->ctime_ns == b->ctime_ns;
 }
 
-/* Without openat2 (old kernels, some container profiles), every folder on the way is opened separately, and no link is
- * followed at all. */
+/* Without openat2 (old kernels, some container profiles), every folder on the way is opened separately, and
+ * no link is followed at all. */
 static int open_stepwise(int root_fd, const char *path, int flags)
 {
 	char part[NAME_MAX + 1];
@@ -108,7 +108,8 @@ bool srv_is_passing(int code)
 
 srv_writers srv_find_writers(int fd)
 {
-	/* If somebody opens the file for writing while the lease is held, the kernel sends a signal; SIGIO would end the daemon. */
+	/* If somebody opens the file for writing while the lease is held, the kernel sends a signal; SIGIO would
+	 * end the daemon. */
 	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
 		return SRV_WRITERS_UNKNOWN;
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0)

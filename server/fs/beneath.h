@@ -1,5 +1,5 @@
-/* beneath.h - opens files below a root folder and never outside it, identifies versions of a file, and checks whether somebody
- * is writing. The daemon and the workers use it; any thread. */
+/* beneath.h - opens files below a root folder and never outside it, identifies versions of a file, and checks
+ * whether somebody is writing. The daemon and the workers use it; any thread. */
 #ifndef SRV_BENEATH_H
 #define SRV_BENEATH_H
 
@@ -16,23 +16,24 @@ typedef struct srv_stat {
 srv_stat srv_stat_of(const struct stat *info);
 bool srv_stat_equal(const srv_stat *a, const srv_stat *b);
 
-/* Opens `path` ("" = the root itself) below root_fd. Symbolic links are refused unless `follow`, and even then must stay below
- * the root. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added. -1 with errno; EXDEV: it leaves the root. */
+/* Opens `path` ("" = the root itself) below root_fd. Symbolic links are refused unless `follow`, and even
+ * then must stay below the root. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added. -1 with errno; EXDEV: it
+ * leaves the root. */
 int srv_open_beneath(int root_fd, const char *path, int flags, bool follow);
 
-/* Stats one path below an open root folder by the same rules. False, with errno, if it is not a regular file in the root
- * (missing, folder, link that leaves), or if srv_is_passing(errno). */
+/* Stats one path below an open root folder by the same rules. False, with errno, if it is not a regular file
+ * in the root (missing, folder, link that leaves), or if srv_is_passing(errno). */
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
-/* True for errors that say nothing about a file: the machine has no descriptors or memory left, or a device failed. The known
- * state of the file is kept, and it is checked again later. */
+/* True for errors that say nothing about a file: the machine has no descriptors or memory left, or a device
+ * failed. The known state of the file is kept, and it is checked again later. */
 bool srv_is_passing(int code);
 
 typedef enum srv_writers { SRV_WRITERS_NONE, SRV_WRITERS_SOME, SRV_WRITERS_UNKNOWN } srv_writers;
-/* Asks the kernel, through a read lease that is released at once, whether `fd` (opened for reading) is open for writing
- * anywhere. UNKNOWN for files of other owners and file systems without leases. */
+/* Asks the kernel, through a read lease that is released at once, whether `fd` (opened for reading) is open
+ * for writing anywhere. UNKNOWN for files of other owners and file systems without leases. */
 srv_writers srv_find_writers(int fd);
-/* Whether the file behind `fd` is being saved: somebody has it open for writing, and it changed in the last half minute, or
- * will. A program that keeps a file open for writing without changing it does not count. */
+/* Whether the file behind `fd` is being saved: somebody has it open for writing, and it changed in the last
+ * half minute, or will. A program that keeps a file open for writing without changing it does not count. */
 bool srv_is_being_written(int fd, const struct stat *info);
 
 #endif

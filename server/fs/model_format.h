@@ -1,4 +1,5 @@
-/* model_format.h - model formats that Hob knows by extension, with or without a reader: schema/model_formats.def. */
+/* model_format.h - model formats that Hob knows by extension, with or without a reader:
+ * schema/model_formats.def. */
 #ifndef SRV_MODEL_FORMAT_H
 #define SRV_MODEL_FORMAT_H
 

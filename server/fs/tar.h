@@ -1,8 +1,9 @@
 /* tar.h - tar archives as bundles need them: regular files one after the other, written and read in one pass.
  *
- * POSIX ustar; a name of more than 100 bytes goes into a pax header before its file. No times, owners or modes of this
- * machine: the same files give the same bytes. The reader takes such archives and those of other tar programs in these formats; what is no
- * regular file (folders, links, devices) is passed over. Source: POSIX.1-2017, pax. */
+ * POSIX ustar; a name of more than 100 bytes goes into a pax header before its file. No times, owners or
+ * modes of this machine: the same files give the same bytes. The reader takes such archives and those of
+ * other tar programs in these formats; what is no regular file (folders, links, devices) is passed over.
+ * Source: POSIX.1-2017, pax. */
 #ifndef SRV_TAR_H
 #define SRV_TAR_H
 
@@ -24,8 +25,8 @@ typedef struct srv_tar_reader {
 
 typedef enum srv_tar_step { SRV_TAR_FILE, SRV_TAR_END, SRV_TAR_BROKEN } srv_tar_step;
 
-/* The next file's name (in reader->name, as it is written there: unchecked) and size; what is left of the one before is
- * passed over. BROKEN: CORRUPT, TRUNCATED, UNSUPPORTED (GNU tar's own long names) or IO. */
+/* The next file's name (in reader->name, as it is written there: unchecked) and size; what is left of the one
+ * before is passed over. BROKEN: CORRUPT, TRUNCATED, UNSUPPORTED (GNU tar's own long names) or IO. */
 srv_tar_step srv_tar_next(srv_tar_reader *reader, uint64_t *size, hob_error *err);
 /* Some bytes of the file, 0 at its end; false: TRUNCATED or IO. */
 bool srv_tar_read(srv_tar_reader *reader, void *out, size_t room, size_t *got, hob_error *err) HOB_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* transfer.h - reads or writes all bytes, however many calls that takes.
  *
- * False with errno if a call fails; errno means nothing if the file ends too early, or if nothing more can be written. */
+ * False with errno if a call fails; errno means nothing if the file ends too early, or if nothing more can be
+ * written. */
 #ifndef SRV_TRANSFER_H
 #define SRV_TRANSFER_H
 

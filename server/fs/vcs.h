@@ -1,8 +1,10 @@
-/* vcs.h - whether version control is just changing a folder: a checkout or a rebase writes many files that belong together.
+/* vcs.h - whether version control is just changing a folder: a checkout or a rebase writes many files that
+ * belong together.
  *
- * Knows the places of Git (worktrees and submodules included), Mercurial and Subversion, in the folder itself, above
- * it or below it: a file that stands there during an operation, and an index that every operation rewrites. Of their contents only the
- * first line of a `.git` file is read; for the rest stat is asked. */
+ * Knows the places of Git (worktrees and submodules included), Mercurial and Subversion, in the folder
+ * itself, above it or below it: a file that stands there during an operation, and an index that every
+ * operation rewrites. Of their contents only the first line of a `.git` file is read; for the rest stat is
+ * asked. */
 #ifndef SRV_VCS_H
 #define SRV_VCS_H
 

@@ -121,7 +121,8 @@ static bool grow_files(srv_graph *graph)
 	return true;
 }
 
-/* Lookups mostly follow the order in which files were added: try the entry after the last one before the table. */
+/* Lookups mostly follow the order in which files were added: try the entry after the last one before the
+ * table. */
 static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
 {
 	enum { AHEAD = 4 };

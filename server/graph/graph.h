@@ -36,8 +36,8 @@ uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_N
 /* Valid until the next srv_graph_file. */
 srv_file *srv_graph_at(srv_graph *graph, uint32_t file);
 uint32_t srv_graph_count(const srv_graph *graph);
-/* Number of files, existing or not, that are named like settings ("cook.json", "duck.glb.cook.json"): if it is 0, nobody needs
- * to look for them. */
+/* Number of files, existing or not, that are named like settings ("cook.json", "duck.glb.cook.json"): if it
+ * is 0, nobody needs to look for them. */
 uint32_t srv_graph_settings(const srv_graph *graph);
 
 /* Replaces the dependencies of `asset` (a caller's number, dense from 0); duplicates are allowed. */

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Who asks: tokens for programs (Bearer, or Basic with the token as password), sessions of the dashboard (the token in a
- * cookie that scripts cannot read), and the origins of other web pages that the owner has allowed. */
+/* Who asks: tokens for programs (Bearer, or Basic with the token as password), sessions of the dashboard (the
+ * token in a cookie that scripts cannot read), and the origins of other web pages that the owner has
+ * allowed. */
 
 enum {
 	LOOK_AGAIN_MS = 200,
@@ -76,7 +77,8 @@ uint32_t srv_access_count(const access_list *access)
 	return access ? access->tokens.count : 0;
 }
 
-/* If the file is missing or invalid, nobody gets in: a token that may have been revoked must not stay valid. */
+/* If the file is missing or invalid, nobody gets in: a token that may have been revoked must not stay
+ * valid. */
 static void look_again(access_list *access, int64_t now_ms)
 {
 	if (now_ms - access->looked_ms < LOOK_AGAIN_MS)
@@ -306,10 +308,9 @@ void srv_add_cors(const request *r, struct MHD_Response *response)
 		return;
 	srv_response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
 	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
-	srv_response_add(
-		response, "Access-Control-Expose-Headers",
-		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-State, ETag, Link, Location, "
-		"Retry-After");
+	srv_response_add(response, "Access-Control-Expose-Headers",
+					 "Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-State, ETag, "
+					 "Link, Location, Retry-After");
 }
 
 bool srv_answer_preflight(request *r, enum MHD_Result *result)

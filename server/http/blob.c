@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Measured: up to this size, one sendmsg of header and body costs less than header, sendfile and two socket options. */
+/* Measured: up to this size, one sendmsg of header and body costs less than header, sendfile and two socket
+ * options. */
 enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
 
-/* What is known about an encoding of a blob. It is looked up again after a while, so that the store notices the use. */
+/* What is known about an encoding of a blob. It is looked up again after a while, so that the store notices
+ * the use. */
 typedef struct encoded_form {
 	enum { FORM_UNKNOWN, FORM_ORDERED, FORM_MADE, FORM_USELESS } state;
 	int64_t looked_ms;
@@ -332,7 +334,8 @@ static bool waited_for(const request *r, const blob *b, coding_id which)
 		   hob_sha256_equal(&last->digest, &order.digest);
 }
 
-/* The accepted coding with the highest weight, zstd before gzip; CODING_COUNT if the client prefers the plain bytes. */
+/* The accepted coding with the highest weight, zstd before gzip; CODING_COUNT if the client prefers the plain
+ * bytes. */
 static coding_id best_coding(const codings *accepted)
 {
 	coding_id best = CODING_COUNT;
@@ -382,7 +385,8 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 
 /* ---- answers */
 
-/* Over TLS the library cannot leave a file to the kernel. It would read it in pieces of 4 KB and make each a record of its own. */
+/* Over TLS the library cannot leave a file to the kernel. It would read it in pieces of 4 KB and make each a
+ * record of its own. */
 enum { RECORD_BYTES = 16 << 10 };
 
 typedef struct file_part {

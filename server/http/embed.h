@@ -1,5 +1,5 @@
-/* embed.h - files that are part of the program, linked in unchanged. Paths are relative to the project's folder;
- * server/CMakeLists.txt lists them as dependencies of the object that uses this. */
+/* embed.h - files that are part of the program, linked in unchanged. Paths are relative to the project's
+ * folder; server/CMakeLists.txt lists them as dependencies of the object that uses this. */
 #ifndef SRV_HTTP_EMBED_H
 #define SRV_HTTP_EMBED_H
 

@@ -2,9 +2,9 @@
 
 #include <arpa/inet.h>
 
-/* Refuses what the library accepts and a careful server must not: field names with spaces (the library adds folded lines to
- * the name), no Host field or several, two lengths, bodies where none are allowed, and requests that another web site made a
- * browser send. */
+/* Refuses what the library accepts and a careful server must not: field names with spaces (the library adds
+ * folded lines to the name), no Host field or several, two lengths, bodies where none are allowed, and
+ * requests that another web site made a browser send. */
 
 static bool is_token(hob_str s)
 {
@@ -63,8 +63,9 @@ static bool holds_controls(hob_str value)
 	return false;
 }
 
-/* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines. It overwrites these characters
- * with zeros, so the only evidence is where the pieces are: name, colon, spaces, value, CR, LF, next name. */
+/* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines. It overwrites
+ * these characters with zeros, so the only evidence is where the pieces are: name, colon, spaces, value, CR,
+ * LF, next name. */
 static void follow_line(head *h, hob_str name, hob_str value)
 {
 	const char *at = name.data + name.len + 1;
@@ -187,8 +188,8 @@ bool srv_speaks_tls(const request *r)
 	return tls && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == tls;
 }
 
-/* The scheme that the browser uses, with the daemon or with a proxy in front that states it. A page of another site cannot set
- * this header without a preflight. */
+/* The scheme that the browser uses, with the daemon or with a proxy in front that states it. A page of
+ * another site cannot set this header without a preflight. */
 static hob_str scheme_of(const request *r)
 {
 	hob_str rest = r->head.forwarded_proto, first = {0};
@@ -316,8 +317,8 @@ bool srv_request_check_head(request *r, enum MHD_Result *result)
 			other_scheme
 				? "a proxy that speaks TLS in front of the daemon must send X-Forwarded-Proto: https; or hob "
 				  "serve --cors-origin"
-				: "only the daemon's own pages, programs and sites of server.cors_origins may change "
-				  "something",
+				: "only the daemon's own pages, programs and sites of "
+				  "server.cors_origins may change something",
 			"this %s request comes from '%.*s', and is sent to %.*s%.*s", r->method, HOB_FMT(r->head.origin),
 			HOB_FMT(scheme_of(r)), HOB_FMT(r->head.host));
 		return false;

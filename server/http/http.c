@@ -75,15 +75,16 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		r->since_ms = http->now_ms;
 		list_append(http, r);
 		http->connection_count++;
-		/* The library may miss that a peer closed right after its last byte, and notices nothing on a suspended connection. */
+		/* The library may miss that a peer closed right after its last byte, and notices nothing on a
+		 * suspended connection. */
 		struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = r};
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
 		request *r = *context;
 		if (r->phase == BUSY)
 			enter(r, WAITING);
-		/* Closing the descriptor is not enough: a process that is being spawned has a copy until its exec, and events for a
-		 * freed request would continue. */
+		/* Closing the descriptor is not enough: a process that is being spawned has a copy until its exec,
+		 * and events for a freed request would continue. */
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
 		list_remove(http, r);
 		http->connection_count--;
@@ -109,7 +110,8 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 		r->target_capacity = size + 256;
 	}
 	memcpy(r->target, target, size);
-	/* The library would store each parameter in its pool, and close the connection without an answer when the pool is full. */
+	/* The library would store each parameter in its pool, and close the connection without an answer when the
+	 * pool is full. */
 	char *query = strchr((char *)(uintptr_t)target, '?');
 	if (query && query[1])
 		query[1] = 0;
@@ -155,7 +157,8 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 		srv_refuse_head(r);
 		return MHD_NO;
 	}
-	/* A srv_reply in the library's first call closes the connection, so only requests whose body is refused get one there. */
+	/* A srv_reply in the library's first call closes the connection, so only requests whose body is refused
+	 * get one there. */
 	if (!srv_request_has_body(r))
 		return MHD_YES;
 	if (!check(r, &result))
@@ -306,8 +309,9 @@ static void tick(srv_http *http)
 
 /* ---- accepting */
 
-/* A new connection replaces the one that has waited longest for a request; if none waits, the one that has been served
- * longest, longer than a head may take. What waits for the answer of another thread ends by itself. */
+/* A new connection replaces the one that has waited longest for a request; if none waits, the one that has
+ * been served longest, longer than a head may take. What waits for the answer of another thread ends by
+ * itself. */
 static bool make_room(srv_http *http)
 {
 	request *least = NULL;
@@ -349,7 +353,8 @@ static void accept_some(srv_http *http, const int *listener)
 {
 	bool tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
 	struct MHD_Daemon *daemon = http->daemons[tls ? LIBRARY_TLS : LIBRARY_PLAIN];
-	/* Fewer than there is room for, so that each new connection is served before a later one can replace it. */
+	/* Fewer than there is room for, so that each new connection is served before a later one can replace
+	 * it. */
 	uint32_t batch = http->max_connections / 4 + 1;
 	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
 		struct sockaddr_storage address;
@@ -529,7 +534,8 @@ static bool open_access(srv_http *http, const srv_http_options *options, hob_err
 	return http->access != NULL;
 }
 
-/* An address that other machines can reach requires tokens, unless the owner says that the network is trusted. */
+/* An address that other machines can reach requires tokens, unless the owner says that the network is
+ * trusted. */
 static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
 {
 	if (!http->exposed[0] || options->trust_network || srv_access_count(http->access) > 0)
@@ -556,14 +562,14 @@ static void warn_exposed(const srv_http *http)
 			"on %s without tokens: anybody who can reach this address can read and change everything here",
 			http->exposed);
 	else if (http->exposed[0] && !http->daemons[LIBRARY_TLS])
-		srv_log(
-			SRV_LOG_WARNING, "listening",
-			"on %s without TLS: tokens can be read on the way; use --tls-cert and --tls-key, or a proxy that "
-			"speaks TLS",
-			http->exposed);
+		srv_log(SRV_LOG_WARNING, "listening",
+				"on %s without TLS: tokens can be read on the way; use --tls-cert and --tls-key, or a proxy "
+				"that speaks TLS",
+				http->exposed);
 }
 
-/* For every address. The one to open is the first TCP address; for "all addresses", this machine's own is used. */
+/* For every address. The one to open is the first TCP address; for "all addresses", this machine's own is
+ * used. */
 static void name_urls(srv_http *http)
 {
 	static const char four[] = "0.0.0.0:", six[] = "[::]:";

@@ -1,4 +1,5 @@
-/* http.h - libmicrohttpd on a thread of its own: reads views, blobs and the change log; asks the loop for the rest.
+/* http.h - libmicrohttpd on a thread of its own: reads views, blobs and the change log; asks the loop for the
+ * rest.
  *
  * External epoll mode (the library's own thread stalls when a whole batch of connections is ready at once),
  * SIGPIPE handled by the application (else sendfile is off), 8 KiB pools, one cached response per blob, no
@@ -13,19 +14,19 @@
 #include "../store/store.h"
 
 typedef struct srv_http_options {
-	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several separated by commas; port 0 =
-	 * any free one */
+	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several separated by
+	 * commas; port 0 = any free one */
 	const char *listen;
-	/* Listening sockets from a service manager: if there are any, they are used instead of `listen`, and the server closes
-	 * them. Addresses that other machines can reach need tokens here, too. */
+	/* Listening sockets from a service manager: if there are any, they are used instead of `listen`, and the
+	 * server closes them. Addresses that other machines can reach need tokens here, too. */
 	const int *sockets;
 	uint32_t socket_count;
-	const char *const *
-		allowed_hosts; /* in addition to localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
+	/* in addition to localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
+	const char *const *allowed_hosts;
 	const char *const
 		*cors_origins; /* other sites whose pages have full access: "https://tools.example:8080" */
-	/* File of access tokens (server/auth). NULL = no tokens are required; an address that other machines can reach then fails
-	 * to start, unless `trust_network`. The file is read again when it changes. */
+	/* File of access tokens (server/auth). NULL = no tokens are required; an address that other machines can
+	 * reach then fails to start, unless `trust_network`. The file is read again when it changes. */
 	const char *token_file;
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
@@ -44,18 +45,19 @@ typedef struct srv_http_sources {
 	srv_live *live;			  /* NULL: live models are not accepted */
 	srv_control_port control; /* the loop */
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
-	/* Appends the Prometheus text of everything but HTTP itself (HTTP thread; it must only read atomics and views). */
+	/* Appends the Prometheus text of everything but HTTP itself (HTTP thread; it must only read atomics and
+	 * views). */
 	void (*metrics)(void *user, hob_buf *out);
 	void *metrics_user;
-	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread; the same rule).
-	 * May be NULL. */
+	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread;
+	 * the same rule). May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
 	uint64_t (*input_bytes)(
 		void *user); /* of all files that assets are made from, each counted once; optional */
 	void (*farm)(void *stats_user, hob_buf *out); /* the same for /api/v1/farm */
 	void *stats_user;
-	/* Each appends what is wrong with the workers, the index or the disk of the cache, or nothing: /readyz. The same rule; each
-	 * may be NULL. */
+	/* Each appends what is wrong with the workers, the index or the disk of the cache, or nothing: /readyz.
+	 * The same rule; each may be NULL. */
 	void (*workers_error)(void *health_user, hob_buf *out);
 	void (*index_error)(void *health_user, hob_buf *out);
 	void (*disk_error)(void *health_user, hob_buf *out);
@@ -71,24 +73,26 @@ typedef struct srv_http_sources {
 
 typedef struct srv_http srv_http;
 
-/* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server. The process must
- * ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use --listen with another port") or CONFIG
- * (an invalid address, an address that other machines can reach without tokens, an invalid token file or certificate). */
+/* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server.
+ * The process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use
+ * --listen with another port") or CONFIG (an invalid address, an address that other machines can reach
+ * without tokens, an invalid token file or certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* Whether srv_http_start would accept one address of `listen`, without binding it. *exposed: other machines can reach it.
- * Errors: CONFIG. */
+/* Whether srv_http_start would accept one address of `listen`, without binding it. *exposed: other machines
+ * can reach it. Errors: CONFIG. */
 bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err) HOB_MUST_CHECK;
 /* "127.0.0.1:7780", the first bound address. */
 const char *srv_http_address(const srv_http *http);
-/* The address for a browser on this machine: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0; without one,
- * "unix:/run/hob.sock". */
+/* The address for a browser on this machine: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0;
+ * without one, "unix:/run/hob.sock". */
 const char *srv_http_url(const srv_http *http);
 /* Each bound address, in order: "http://0.0.0.0:7780", "unix:/run/hob.sock"; NULL after the last. */
 const char *srv_http_url_at(const srv_http *http, uint32_t index);
 /* New requests get 503 with Retry-After and readyz fails; running answers continue. Any thread. */
 void srv_http_drain(srv_http *http);
-/* Number of answers in progress, without event streams: a clean stop waits for them after srv_http_drain. Any thread. */
+/* Number of answers in progress, without event streams: a clean stop waits for them after srv_http_drain. Any
+ * thread. */
 uint32_t srv_http_busy(const srv_http *http);
 /* Ends every stream, closes every connection, joins the thread. NULL is allowed. */
 void srv_http_stop(srv_http *http);

@@ -1,4 +1,5 @@
-/* inside.h - what the files of server/http share: the server, its connections, and what a handler has at hand.
+/* inside.h - what the files of server/http share: the server, its connections, and what a handler has at
+ * hand.
  *
  * Everything here runs on the HTTP thread; the mailbox of asks is the only door for other threads.
  *
@@ -6,7 +7,7 @@
  *   WAITING --------------> BUSY ------------------------> BUSY --------------> WAITING (keep-alive)
  *      | deadline, or room is needed        ^ | park: suspended until an event, an answer or a deadline
  *      v                                    | v
- *   shut down                              PARKED        (handlers are called again from their top after a park)
+ *   shut down                              PARKED      (after a park, handlers are called from their top)
  */
 #ifndef SRV_HTTP_INSIDE_H
 #define SRV_HTTP_INSIDE_H
@@ -64,7 +65,7 @@ typedef struct problem_kind {
 
 extern const problem_kind srv_problem_kinds[PROBLEM_COUNT];
 
-/* ---- requests ----------------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 typedef struct param {
 	hob_str name, value; /* value is decoded */
@@ -135,8 +136,8 @@ struct request {
 
 /* First parameter of that name; false when there is none. */
 bool srv_request_param(const request *r, const char *name, hob_str *out);
-/* These and others below return false when they have sent a problem; *result is what the handler returns then.
- * A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
+/* These and others below return false when they have sent a problem; *result is what the handler returns
+ * then. A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
 bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result,
 					  bool *out) HOB_MUST_CHECK;
 bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
@@ -162,7 +163,8 @@ bool srv_parse_decimal(hob_str text, uint64_t *out);
 bool srv_next_piece(hob_str *rest, char mark, hob_str *piece);
 hob_str srv_trim(hob_str text); /* without blanks around it */
 
-/* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to return). */
+/* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to
+ * return). */
 bool srv_request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 route_handler srv_route_handler_of(route_id route);
 const char *srv_route_pattern(route_id route);
@@ -185,7 +187,7 @@ void srv_request_uses(const request *r, hob_str name);
 /* Appends s with everything but unreserved characters and '/' escaped. */
 void srv_put_percent(hob_buf *out, hob_str s);
 
-/* ---- who asks -------------------------------------------------------------------------------------------- */
+/* ---- who asks ---- */
 
 typedef struct access_list access_list;
 /* Reads the token file; NULL with *err set. */
@@ -215,14 +217,15 @@ void srv_add_cors(const request *r, struct MHD_Response *response);
 /* True when it was a friend's preflight and was answered. */
 bool srv_answer_preflight(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 
-/* ---- replies -------------------------------------------------------------------------------------------- */
+/* ---- replies ---- */
 
 /* A response of our own making; takes the buffer's memory. NULL when memory was short. */
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type);
 void srv_response_add(struct MHD_Response *response, const char *name, const char *value);
 /* Adds "name: value" of any bytes that a header may hold. */
 void srv_response_add_str(struct MHD_Response *response, const char *name, hob_str value);
-/* Queues, counts and gives up the response (NULL: the connection is closed). `bytes`: the size of its body. */
+/* Queues, counts and gives up the response (NULL: the connection is closed). `bytes`: the size of its
+ * body. */
 enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response, uint64_t bytes);
 /* Queues a response that the caller keeps. */
 enum MHD_Result srv_reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes);
@@ -244,7 +247,8 @@ enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_
 /* Appends a problem's JSON. */
 void srv_put_problem(hob_buf *out, problem_id id, const problem_text *text);
 void srv_count_reply(request *r, int status, uint64_t bytes);
-/* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its body. */
+/* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its
+ * body. */
 enum MHD_Result srv_reply_answer(request *r, const char *content_type);
 /* A file that is part of the program, from begin up to end: ETag, no-cache. */
 enum MHD_Result srv_reply_file(request *r, const char *begin, const char *end, const char *type);
@@ -253,19 +257,20 @@ bool srv_has_dashboard(const srv_http *http);
 /* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
 enum MHD_Result srv_reply_accepted(request *r, const char *folder);
 
-/* ---- refusing where the library would close without an answer, or answer twice ------------------------------- */
+/* ---- refusing where the library would close without an answer, or answer twice ---- */
 
-/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. What the library sends then is lost. */
+/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. What the library
+ * sends then is lost. */
 void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail);
 /* The head is complete and fills the library's pool: 414 or 431. */
 void srv_refuse_head(request *r);
 /* The library reports an invalid Content-Length. */
 void srv_refuse_length(srv_http *http);
-/* While the library is about to answer `status` in HTML to a head that it cannot read, and does not say whose: answers in its
- * place where only one connection can be meant. */
+/* While the library is about to answer `status` in HTML to a head that it cannot read, and does not say
+ * whose: answers in its place where only one connection can be meant. */
 void srv_refuse_unread(srv_http *http, unsigned status);
 
-/* ---- asking the loop --------------------------------------------------------------------------------------- */
+/* ---- asking the loop ---- */
 
 typedef struct mailbox mailbox;
 mailbox *srv_mailbox_new(int wake_fd);
@@ -273,7 +278,8 @@ void srv_mailbox_drop(mailbox *box);
 /* Answered asks since the last call, as a list; those without an owner are freed already. */
 ask *srv_mailbox_take(mailbox *box);
 
-/* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are copied. */
+/* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are
+ * copied. */
 enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void srv_ask_forget(request *r);
 /* The peer has closed its side: what is still to be made for it alone need not be. */
@@ -281,24 +287,25 @@ void srv_ask_abandon(request *r);
 /* Posts, and nobody waits for the answer. `rest` has no texts. */
 void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 
-/* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both loopbacks.
- * Errors: CONFIG, IO. What was opened stays in http->listeners. */
+/* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both
+ * loopbacks. Errors: CONFIG, IO. What was opened stays in http->listeners. */
 bool srv_listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_CHECK;
 /* Takes sockets that listen already. */
 bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- parking -------------------------------------------------------------------------------------------------- */
+/* ---- parking ---- */
 
 /* Suspends the connection; on_request runs the handler again after unpark. */
 void srv_request_park(request *r);
 void srv_request_unpark(request *r);
-/* Lets the head and a body that the library sends by itself leave in the same packets; undone when the answer is sent. */
+/* Lets the head and a body that the library sends by itself leave in the same packets; undone when the answer
+ * is sent. */
 void srv_request_cork(request *r);
 bool srv_speaks_tls(const request *r); /* guard.c */
 /* Parks until an event newer than r->poll_since or r->deadline_ms. */
 void srv_request_park_for_event(request *r);
 
-/* ---- event streams -------------------------------------------------------------------------------------------- */
+/* ---- event streams ---- */
 
 typedef struct stream stream;
 /* After events were published or a tick: wakes those with something to send. */
@@ -321,10 +328,11 @@ void srv_event_filter_release(event_filter *filter);
 bool srv_event_filter_passes(const event_filter *filter, const srv_event *event);
 
 typedef enum since_kind { SINCE_NOW, SINCE_SEQ, SINCE_LOST } since_kind;
-/* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it is of another epoch or not readable. */
+/* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it is of another epoch or not
+ * readable. */
 since_kind srv_event_since(request *r, uint64_t *seq);
 
-/* ---- blobs ------------------------------------------------------------------------------------------------------ */
+/* ---- blobs ---- */
 
 typedef struct blob blob;
 typedef struct blob_cache blob_cache;
@@ -333,11 +341,13 @@ void srv_blob_cache_free(blob_cache *cache);
 void srv_blob_cache_tick(blob_cache *cache,
 						 int64_t now_ms); /* lets go of what was not asked for in a minute */
 uint32_t srv_blob_cache_count(const blob_cache *cache);
-/* NULL when the store has no such blob or it cannot be read. Valid until the next call of a cache function. */
+/* NULL when the store has no such blob or it cannot be read. Valid until the next call of a cache
+ * function. */
 blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
-/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by hash, in the form
- * that Accept-Encoding asks for: an encoded one that is not there yet is ordered and the plain one sent, unless the client
- * would rather wait ("Prefer: encoded") or refuses the plain one; the handler is called again then. */
+/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by
+ * hash, in the form that Accept-Encoding asks for: an encoded one that is not there yet is ordered and the
+ * plain one sent, unless the client would rather wait ("Prefer: encoded") or refuses the plain one; the
+ * handler is called again then. */
 typedef struct blob_headers {
 	hob_str location, state, quality; /* Content-Location, Cook-State, Cook-Quality */
 	uint64_t rev;					  /* Cook-Rev */
@@ -345,25 +355,27 @@ typedef struct blob_headers {
 	bool as_it_is;					  /* never encoded: it is compressed, or somebody else's file */
 } blob_headers;
 enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
-/* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone again. */
+/* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone
+ * again. */
 enum MHD_Result srv_reply_made(request *r, const char *type, const char *what);
 /* What GET /blobs/{sha256} answers; type: Content-Type, NULL: just bytes. */
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 
-/* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was sent. */
+/* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was
+ * sent. */
 typedef struct upload upload;
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 void srv_upload_put(upload *u, hob_bytes bytes);
 void srv_upload_free(upload *u); /* drops what is not finished; NULL is fine */
 
 typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_result;
-/* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and malformed
- * ones give WHOLE; a range without a byte of the blob gives NOWHERE. */
+/* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and
+ * malformed ones give WHOLE; a range without a byte of the blob gives NOWHERE. */
 range_result srv_range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t *last);
 /* Weak comparison of an If-None-Match list with the tag (with its quotes). */
 bool srv_etag_in_list(hob_str list, hob_str tag);
 
-/* ---- JSON of assets --------------------------------------------------------------------------------------------- */
+/* ---- JSON of assets ---- */
 
 #define ASSET_FIELDS(X)                                                                                      \
 	X(id)                                                                                                    \
@@ -403,7 +415,7 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset);
 /* True when outputs of an earlier or the present cook are there. */
 bool srv_asset_has_good(const srv_view_asset *asset);
 
-/* ---- profiles: the same folder cooked with other options ------------------------------------------------------------ */
+/* ---- profiles: the same folder cooked with other options ---- */
 
 bool srv_is_profile(hob_str profile); /* not "" or "default", which are the root itself */
 /* Appends the name of the root that holds the profile. */
@@ -415,7 +427,7 @@ enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str r
 /* Of live models. False with a 400 in `result`: nobody can be called `user`, see server/live/live.h. */
 bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
 
-/* ---- the library ----------------------------------------------------------------------------------------------------- */
+/* ---- the library ---- */
 
 typedef enum library_kind { LIBRARY_PLAIN, LIBRARY_TLS, LIBRARY_COUNT } library_kind;
 
@@ -435,7 +447,7 @@ void srv_library_run(srv_http *http);
 int64_t srv_library_timeout_ms(const srv_http *http); /* -1: none */
 void srv_library_stop(srv_http *http);
 
-/* ---- the server --------------------------------------------------------------------------------------------------- */
+/* ---- the server ---- */
 
 enum { STATUS_SLOTS = 24 };
 

@@ -38,7 +38,8 @@ static void keep_message(void *user, const char *format, va_list args)
 	srv_http *http = user;
 	vsnprintf(http->library_message, sizeof http->library_message, format, args);
 	http->library_message[strcspn(http->library_message, "\n")] = 0;
-	/* The library is about to send an answer whose head it would send twice; it makes no other call before. */
+	/* The library is about to send an answer whose head it would send twice; it makes no other call
+	 * before. */
 	if (strstr(http->library_message, "Content-Length"))
 		srv_refuse_length(http);
 	unsigned status;

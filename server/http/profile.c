@@ -2,8 +2,8 @@
 
 #include "../../core/base/json_write.h"
 
-/* A profile is a separate source on the same folder, with its own settings: "mobile" of the source "art" is called
- * "art@mobile". */
+/* A profile is a separate source on the same folder, with its own settings: "mobile" of the source "art" is
+ * called "art@mobile". */
 
 bool srv_is_profile(hob_str profile)
 {

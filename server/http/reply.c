@@ -96,7 +96,8 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 	return srv_reply(r, status, response, size);
 }
 
-/* The dashboard has its own page to sign in; after a challenge, the browser would show its dialog above it. */
+/* The dashboard has its own page to sign in; after a challenge, the browser would show its dialog above
+ * it. */
 static bool asked_by_page(const request *r)
 {
 	return srv_has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&

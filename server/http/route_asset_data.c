@@ -9,15 +9,16 @@
 
 enum { LOD_MAX = 255 };
 
-/* GET /a/{root}/{path...}: the renderer's door. The trunk below decides; what it lacks it asks the loop for and
- * is called again with a newer view:
+/* GET /a/{root}/{path...}: the renderer's door. The trunk below decides; what it lacks it asks the loop for
+ * and is called again with a newer view:
  *
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
  *   classic.* that was never asked for -> CLASSIC -------------------------> again
  *   lod=k, glb, never asked for --------> DERIVE --------------------------> again
  *
- * A classic .materials file names its pictures relative to its own place: FOLDER/out_textures/<sha256>.png is the blob. */
+ * A classic .materials file names its pictures relative to its own place: FOLDER/out_textures/<sha256>.png is
+ * the blob. */
 
 static const srv_view_output *find_output(const srv_view_asset *asset, hob_str name)
 {

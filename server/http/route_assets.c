@@ -5,8 +5,8 @@
 #include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets: filters, an order, and a cursor that names the last item of the page. So every page costs the same, and
- * no item appears twice while assets come and go. */
+/* GET /api/v1/assets: filters, an order, and a cursor that names the last item of the page. So every page
+ * costs the same, and no item appears twice while assets come and go. */
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
 
@@ -148,8 +148,7 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 	*result =
 		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 						  "sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
-						  "rev; a leading '-' reverses "
-						  "the order",
+						  "rev; a leading '-' reverses the order",
 						  "there is no order '%.*s'", HOB_FMT(sort));
 	return false;
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* POST /blobs:batch: many blobs in one answer, in the requested order. For each: 32 bytes of digest, its size as 8 bytes
- * little-endian, and its bytes. A missing blob has the size 0xFFFFFFFFFFFFFFFF and no bytes. One blob is open at a time. If a
- * blob disappears meanwhile, the connection ends, and the client notices by the announced length. */
+/* POST /blobs:batch: many blobs in one answer, in the requested order. For each: 32 bytes of digest, its size
+ * as 8 bytes little-endian, and its bytes. A missing blob has the size 0xFFFFFFFFFFFFFFFF and no bytes. One
+ * blob is open at a time. If a blob disappears meanwhile, the connection ends, and the client notices by the
+ * announced length. */
 
 enum { BATCH_MAX = 4096, LOOKUPS_MAX = 1000, VIA_MAX = 8, FRAME_BYTES = 40, BLOCK_BYTES = 64 << 10 };
 

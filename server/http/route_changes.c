@@ -5,7 +5,8 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/changes: the events for clients that poll. Without events the request parks until there is one. */
+/* GET /api/v1/changes: the events for clients that poll. Without events the request parks until there is
+ * one. */
 
 enum { CHANGES_DEFAULT = 100, CHANGES_MAX = 1000 };
 

@@ -2,7 +2,8 @@
 
 #include "../derive/derived.h"
 
-/* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are kept as such. */
+/* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are
+ * kept as such. */
 
 enum { CLIP_NAME = 1024 };
 static const char *const views[] = {"corner", "front", "back", "left", "right", "top", "bottom"};

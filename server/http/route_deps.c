@@ -5,8 +5,9 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each node once. Outwards: the files that it is made
- * from, and theirs if they are assets themselves. Inwards: the assets that are made from it. */
+/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each node once. Outwards: the
+ * files that it is made from, and theirs if they are assets themselves. Inwards: the assets that are made
+ * from it. */
 
 enum { DEPTH_MAX = 32, ITEMS_MAX = 10000 };
 

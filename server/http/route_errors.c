@@ -6,8 +6,8 @@
 #include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/errors: what has failed, one item for each root cause. Assets that wait for a failed one are listed under it; a
- * message that many assets share is one item with a list. */
+/* GET /api/v1/errors: what has failed, one item for each root cause. Assets that wait for a failed one are
+ * listed under it; a message that many assets share is one item with a list. */
 
 enum { GROUPS_MAX = 1000, ASSETS_MAX = 100 };
 

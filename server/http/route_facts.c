@@ -211,8 +211,8 @@ typedef struct check {
 	const char *why;
 } check;
 
-/* `known_to_all`: a page of any site may learn that there is a daemon, and no more. So its client can tell a daemon that does
- * not trust the page from one that is not running. */
+/* `known_to_all`: a page of any site may learn that there is a daemon, and no more. So its client can tell a
+ * daemon that does not trust the page from one that is not running. */
 static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, bool known_to_all)
 {
 	bool verbose = false, fine = true;

@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <unistd.h>
 
-/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were sent before with PUT /blobs/SHA256, which checks them and
- * need not send any twice. */
+/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were sent before with PUT /blobs/SHA256, which
+ * checks them and need not send any twice. */
 
 static bool live_is_on(request *r, enum MHD_Result *result)
 {
@@ -47,7 +47,8 @@ static const srv_view_root *root_called(const srv_view *view, hob_str name)
 	return NULL;
 }
 
-/* Those of the saved asset. Nothing where they are those of every live model, or cannot be read: the cook of the saved one says why. */
+/* Those of the saved asset. Nothing where they are those of every live model, or cannot be read: the cook of
+ * the saved one says why. */
 static void put_settings(request *r, hob_str asset, hob_buf *out)
 {
 	hob_error error;

@@ -57,7 +57,8 @@ static bool known_words(hob_str list)
 	return true;
 }
 
-/* First queued and running jobs, then finished ones: a job that ends in between is in both answers, never in none. */
+/* First queued and running jobs, then finished ones: a job that ends in between is in both answers, never in
+ * none. */
 static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page)
 {
 	if (!r->ask && page->number == 0)

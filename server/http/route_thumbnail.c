@@ -1,7 +1,8 @@
 #include "inside.h"
 
-/* GET /api/v1/assets/{id}/thumbnail: a picture if there is one, otherwise an icon at once, or nothing with placeholder=0; the
- * event "thumbnail" says when to ask again. So lists with many pictures do not block a browser's few connections. */
+/* GET /api/v1/assets/{id}/thumbnail: a picture if there is one, otherwise an icon at once, or nothing with
+ * placeholder=0; the event "thumbnail" says when to ask again. So lists with many pictures do not block a
+ * browser's few connections. */
 
 static const char sign[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\" fill=\"none\" "
 						   "stroke=\"#858e96\" stroke-width=\"2.5\" "

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd decoder if it is
- * encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the decoder, and the window that the frame
- * asks for. Every decoder gives 8 MiB; this one would give 128 MiB to a body of 4 KB. */
+/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd
+ * decoder if it is encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the
+ * decoder, and the window that the frame asks for. Every decoder gives 8 MiB; this one would give 128 MiB to
+ * a body of 4 KB. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
 enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16 };

@@ -7,9 +7,10 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/events. The ring of the change log is the queue of every listener: a listener has only the number of its last
- * event and one buffer of formatted text. A client that is so slow that the ring has overwritten its place gets `reset` and
- * continues with the newest event. A listener with an empty buffer is suspended.
+/* GET /api/v1/events. The ring of the change log is the queue of every listener: a listener has only the
+ * number of its last event and one buffer of formatted text. A client that is so slow that the ring has
+ * overwritten its place gets `reset` and continues with the newest event. A listener with an empty buffer is
+ * suspended.
  *
  *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */
 

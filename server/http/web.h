@@ -1,7 +1,7 @@
 /* web.h - the dashboard's files, part of the program; written by web/build/embed.cmake.
  *
- * index.html is the page of every address below /ui and of "/"; the others have a hash of their content in their names and
- * never change. A program without the dashboard has none of them. */
+ * index.html is the page of every address below /ui and of "/"; the others have a hash of their content in
+ * their names and never change. A program without the dashboard has none of them. */
 #ifndef SRV_WEB_H
 #define SRV_WEB_H
 

@@ -50,7 +50,8 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 
 /* ---- files */
 
-/* Everything below the open folder; returns the number of models removed. `newest`: finds the newest time instead of removing. */
+/* Everything below the open folder; returns the number of models removed. `newest`: finds the newest time
+ * instead of removing. */
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;

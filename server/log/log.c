@@ -64,7 +64,8 @@ static const char *color_of(srv_log_level level)
 	}
 }
 
-/* Length in bytes of the unwanted character that starts here; 0: there is none. U+0080-9F, U+202A-2E, U+2066-69. */
+/* Length in bytes of the unwanted character that starts here; 0: there is none. U+0080-9F, U+202A-2E,
+ * U+2066-69. */
 static size_t unwanted(const unsigned char *p)
 {
 	if (p[0] < 0x20 || p[0] == 0x7F)

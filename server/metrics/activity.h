@@ -1,7 +1,8 @@
 /* activity.h - results of the last hour's jobs, minute by minute, and progress of the current work.
  *
- * A run of work begins when something waits and ends when nothing does: a first cook of a folder, a changeset, one save.
- * Its numbers stay until the next one begins. Any thread; the caller provides the time. */
+ * A run of work begins when something waits and ends when nothing does: a first cook of a folder, a
+ * changeset, one save. Its numbers stay until the next one begins. Any thread; the caller provides the
+ * time. */
 #ifndef SRV_ACTIVITY_H
 #define SRV_ACTIVITY_H
 
@@ -37,8 +38,8 @@ typedef struct srv_activity_run {
 srv_activity *srv_activity_new(void); /* NULL without memory */
 void srv_activity_free(srv_activity *activity);
 void srv_activity_note(srv_activity *activity, const srv_activity_job *job);
-/* How many jobs wait or run now. Call it before the first of them is finished, and whenever the number changes. A job that was
- * noted is not one of them. */
+/* How many jobs wait or run now. Call it before the first of them is finished, and whenever the number
+ * changes. A job that was noted is not one of them. */
 void srv_activity_waits(srv_activity *activity, uint64_t left, int64_t now_ms);
 srv_activity_run srv_activity_now(srv_activity *activity, int64_t now_ms);
 /* Appends the members "activity" and "progress" to an open JSON object. */

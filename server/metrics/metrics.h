@@ -5,8 +5,8 @@
  *     srv_metric_u64(out, METRIC_queue_length, NULL, 3);
  *     srv_metric_head(out, METRIC_cache_requests);
  *     srv_metric_u64(out, METRIC_cache_requests, "tier=\"local\",result=\"hit\"", hits);
- * Histograms: "..._bucket" with le="...", "_sum" and "_count" by srv_metric_part. Used by the HTTP server and by the
- * engine. */
+ * Histograms: "..._bucket" with le="...", "_sum" and "_count" by srv_metric_part. Used by the HTTP server and
+ * by the engine. */
 #ifndef SRV_METRICS_H
 #define SRV_METRICS_H
 

@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once. Unchanged assets come
- * from the view; for the others, the change log is read from that rev on. */
+/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once.
+ * Unchanged assets come from the view; for the others, the change log is read from that rev on. */
 
 enum { LOG_MAX = 20000 };
 

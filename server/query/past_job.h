@@ -8,7 +8,8 @@
 void srv_past_put_job(const srv_job_row *row, hob_buf *out);
 /* True if its result, good or bad, is that of an earlier cook with the same inputs. */
 bool srv_past_was_known(const srv_job_row *row);
-/* The job `id`, or the newest one of `asset` if that is 0. False with *err NOT_FOUND, or an error of the store. */
+/* The job `id`, or the newest one of `asset` if that is 0. False with *err NOT_FOUND, or an error of the
+ * store. */
 bool srv_past_find_job(srv_store *store, uint64_t id, hob_str asset, hob_arena *arena, srv_job_row *out,
 					   hob_error *err) HOB_MUST_CHECK;
 

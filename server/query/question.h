@@ -33,7 +33,8 @@ const srv_view_asset *srv_query_asset(question *q, int *status);
 /* Of an asset, by the root's name. */
 const srv_view_root *srv_query_root(const question *q, hob_str name);
 
-/* The origin of each setting of the asset: {"lods.max":"props/cook.json"}. Appends nothing if it is unknown. */
+/* The origin of each setting of the asset: {"lods.max":"props/cook.json"}. Appends nothing if it is
+ * unknown. */
 void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_buf *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* version.h - finds the record of an earlier cook of an asset by what a person typed.
  *
- * Any thread that may read the store, or a reader of it (store/reader.h). Functions return 0, or the HTTP status of *err: 400,
- * 404, 410, 503. Records are made in `arena`. */
+ * Any thread that may read the store, or a reader of it (store/reader.h). Functions return 0, or the HTTP
+ * status of *err: 400, 404, 410, 503. Records are made in `arena`. */
 #ifndef SRV_QUERY_VERSION_H
 #define SRV_QUERY_VERSION_H
 
@@ -17,7 +17,8 @@ typedef struct srv_version_of {
 /* The record of what was served at the rev. */
 int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev, hob_arena *arena,
 				   srv_record *out, hob_error *err);
-/* which: a rev, the key of a cook, "latest" (what is served), "previous" (the newest earlier cook with other outputs). */
+/* which: a rev, the key of a cook, "latest" (what is served), "previous" (the newest earlier cook with other
+ * outputs). */
 int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, srv_record *out,
 					 hob_error *err);
 

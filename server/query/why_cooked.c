@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* Why an asset was cooked: compares its newest record, input by input and setting by setting, with the previous one or with
- * the one that was served at some rev. */
+/* Why an asset was cooked: compares its newest record, input by input and setting by setting, with the
+ * previous one or with the one that was served at some rev. */
 
 typedef struct comparison {
 	hob_buf changed; /* JSON array members */
@@ -76,7 +76,8 @@ static bool same_value(const cJSON *a, const cJSON *b)
 	return numbers ? (float)a->valuedouble == (float)b->valuedouble : cJSON_Compare(a, b, true);
 }
 
-/* Every leaf of two ingredient lists, without the group of settings: "settings.lods.max" becomes "lods.max". */
+/* Every leaf of two ingredient lists, without the group of settings: "settings.lods.max" becomes
+ * "lods.max". */
 static void compare_values(comparison *c, const cJSON *from, const cJSON *to, const char *prefix)
 {
 	enum { NAME_BYTES = 160 };
@@ -179,8 +180,8 @@ static void put_text(hob_buf *out, const char *name, hob_str text)
 		hob_json_null(out);
 }
 
-/* The cache that a result came from, and the machine that cooked it, as srv_record_job stored them; null: it was cooked here, or
- * found in our own cache. */
+/* The cache that a result came from, and the machine that cooked it, as srv_record_job stored them; null: it
+ * was cooked here, or found in our own cache. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));

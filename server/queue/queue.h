@@ -1,9 +1,10 @@
 /* queue.h - the order in which assets are cooked. Only memory.
  *
- * A binary heap over assets (caller's numbers): first by priority (schema/job_priorities.def), then by expected cost, then by
- * age. What somebody looks at or has saved comes smallest first, so that many small results are not behind one large one. What
- * is cooked in the background comes largest first, so that the last cook is not a long one on a single worker. Ageing: every
- * 64th pop takes the oldest entry whatever its priority, so that nothing starves. */
+ * A binary heap over assets (caller's numbers): first by priority (schema/job_priorities.def), then by
+ * expected cost, then by age. What somebody looks at or has saved comes smallest first, so that many small
+ * results are not behind one large one. What is cooked in the background comes largest first, so that the
+ * last cook is not a long one on a single worker. Ageing: every 64th pop takes the oldest entry whatever its
+ * priority, so that nothing starves. */
 #ifndef SRV_QUEUE_H
 #define SRV_QUEUE_H
 

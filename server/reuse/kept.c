@@ -19,13 +19,13 @@ srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result 
 void srv_kept_stats(const srv_result *result, hob_buf *out)
 {
 	const hob_cook_stats *s = &result->stats;
-	hob_buf_printf(
-		out,
-		"{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,\"textures\":%u,"
-		"\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,\"extras\":%u,\"over_"
-		"budget\":[",
-		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
-		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras);
+	hob_buf_printf(out,
+				   "{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,"
+				   "\"textures\":%u,\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,"
+				   "\"extras\":%u,\"over_budget\":[",
+				   s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods,
+				   s->materials, s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights,
+				   s->extras);
 	hob_str budget = HOB_STR("budget.");
 	for (uint32_t i = 0, listed = 0; i < result->note_count; i++) {
 		hob_str code = result->notes[i].code;
@@ -64,7 +64,8 @@ bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, h
 	return true;
 }
 
-/* The leading ".." parts of a kept path. *only: there are no other parts, so it stands for everything above the root. */
+/* The leading ".." parts of a kept path. *only: there are no other parts, so it stands for everything above
+ * the root. */
 static size_t count_ups(hob_str path, bool *only)
 {
 	size_t ups = 0;

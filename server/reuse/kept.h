@@ -1,8 +1,8 @@
 /* kept.h - what is kept of a cook, and whether a kept result is valid for the current model.
  *
- * Pure functions on memory that the caller owns: no file, no store, no clock. A result has the paths of dependencies below the
- * root. A kept record has them relative to the model's folder, so that a model that is moved with its files finds its result
- * again. */
+ * Pure functions on memory that the caller owns: no file, no store, no clock. A result has the paths of
+ * dependencies below the root. A kept record has them relative to the model's folder, so that a model that is
+ * moved with its files finds its result again. */
 #ifndef SRV_REUSE_KEPT_H
 #define SRV_REUSE_KEPT_H
 
@@ -10,12 +10,13 @@
 #include "../store/store.h"
 #include "../worker/result.h"
 
-/* The files that a cook read and looked for, without the source itself. NULL without memory. model: path below the root. */
+/* The files that a cook read and looked for, without the source itself. NULL without memory. model: path
+ * below the root. */
 srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
 /* Appends the JSON object of counts and exceeded budgets. */
 void srv_kept_stats(const srv_result *result, hob_buf *out);
-/* The memory limit in MiB under which a kept result was made without levels of detail, because they did not fit; 0: nothing was left
- * out. Such a result counts for no larger limit, and on no other machine. */
+/* The memory limit in MiB under which a kept result was made without levels of detail, because they did not
+ * fit; 0: nothing was left out. Such a result counts for no larger limit, and on no other machine. */
 uint32_t srv_kept_short_mib(const srv_record *record);
 /* The key for this lookup, file_name and deps. False without memory. */
 bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
@@ -28,9 +29,10 @@ typedef enum srv_input_state {
 /* path: relative to the model's folder, as kept. PRESENT sets *digest. */
 typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *digest);
 
-/* Whether the model's name and every input are the same as when `record` was made. A path above the root is missing, and not
- * looked for; "../.." alone stands for everything above the root, and is valid only at the same depth. The caller found the
- * record by its lookup, so source and settings are the same. The caller must also check that its outputs exist. */
+/* Whether the model's name and every input are the same as when `record` was made. A path above the root is
+ * missing, and not looked for; "../.." alone stands for everything above the root, and is valid only at the
+ * same depth. The caller found the record by its lookup, so source and settings are the same. The caller must
+ * also check that its outputs exist. */
 bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user);
 
 #endif

@@ -1,8 +1,9 @@
 /* service.h - the interface between a service manager and this process, without libsystemd.
  *
- * Source: sd_notify(3) and sd_listen_fds(3), which describe both protocols as stable: NOTIFY_SOCKET names a Unix datagram
- * socket that takes lines "NAME=value"; LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES describe descriptors from 3 on;
- * WATCHDOG_USEC and WATCHDOG_PID say how often a sign of life is due. Any manager with these protocols works.
+ * Source: sd_notify(3) and sd_listen_fds(3), which describe both protocols as stable: NOTIFY_SOCKET names a
+ * Unix datagram socket that takes lines "NAME=value"; LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES describe
+ * descriptors from 3 on; WATCHDOG_USEC and WATCHDOG_PID say how often a sign of life is due. Any manager with
+ * these protocols works.
  *
  * One thread. srv_service_begin removes the variables from the environment, so that no child uses them. */
 #ifndef SRV_SERVICE_H
@@ -24,8 +25,9 @@ typedef struct srv_service {
 	uint32_t socket_count;
 } srv_service;
 
-/* Call it before other threads and children exist. Variables for another process (LISTEN_PID, WATCHDOG_PID) are ignored.
- * Errors: CONFIG (a descriptor that is not a listening stream socket, or too many); *out is valid even then. */
+/* Call it before other threads and children exist. Variables for another process (LISTEN_PID, WATCHDOG_PID)
+ * are ignored. Errors: CONFIG (a descriptor that is not a listening stream socket, or too many); *out is
+ * valid even then. */
 bool srv_service_begin(srv_service *out, hob_error *err) HOB_MUST_CHECK;
 /* Closes the connection to the manager. The sockets stay with their owners. */
 void srv_service_end(srv_service *service);

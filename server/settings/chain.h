@@ -1,11 +1,11 @@
 /* chain.h - where the cook settings of one model come from.
  *
- * Layers, the last wins: the root's own settings, cook.json of every folder from the root down to the model's, then the
- * model's sidecar (duck.glb.cook.json). The root's own settings belong to the caller; the files are walked here and
- * nowhere else.
+ * Layers, the last wins: the root's own settings, cook.json of every folder from the root down to the
+ * model's, then the model's sidecar (duck.glb.cook.json). The root's own settings belong to the caller; the
+ * files are walked here and nowhere else.
  *
- * Files are opened beneath the root. What is no regular file, and a link that leaves the root, counts as no file. There is
- * no limit on depth but PATH_MAX. Any thread; a cache belongs to one thread at a time. */
+ * Files are opened beneath the root. What is no regular file, and a link that leaves the root, counts as no
+ * file. There is no limit on depth but PATH_MAX. Any thread; a cache belongs to one thread at a time. */
 #ifndef SRV_SETTINGS_CHAIN_H
 #define SRV_SETTINGS_CHAIN_H
 
@@ -23,9 +23,10 @@ typedef struct srv_layer {
 /* Returns false with *err to end the walk. The layer is valid during the call. */
 typedef bool srv_layer_fn(void *user, const srv_layer *layer, hob_error *err);
 
-/* Calls `each` for every layer of `asset` (path below the root), outermost first, the sidecar last, including files that do
- * not exist. Errors: CONFIG (a file that cannot be read, or is larger than SRV_SETTINGS_FILE_MAX), IO (a failing device or
- * machine, worth another try), MEMORY, and what `each` returns. */
+/* Calls `each` for every layer of `asset` (path below the root), outermost first, the sidecar last, including
+ * files that do not exist. Errors: CONFIG (a file that cannot be read, or is larger than
+ * SRV_SETTINGS_FILE_MAX), IO (a failing device or machine, worth another try), MEMORY, and what `each`
+ * returns. */
 bool srv_settings_walk(int root_fd, hob_str asset, srv_layer_fn *each, void *user,
 					   hob_error *err) HOB_MUST_CHECK;
 
@@ -38,7 +39,8 @@ bool srv_settings_reaches(hob_str file, hob_str asset);
 /* The only asset that `file` is a layer of; empty for a folder's file and for what is no settings file. */
 hob_str srv_settings_sidecar_of(hob_str file);
 
-/* The folders of one root with their resolved settings, for a caller that asks for many assets and is notified of changes. */
+/* The folders of one root with their resolved settings, for a caller that asks for many assets and is
+ * notified of changes. */
 typedef struct srv_settings_cache srv_settings_cache;
 
 srv_settings_cache *srv_settings_cache_new(void);		 /* NULL without memory */
@@ -47,7 +49,8 @@ void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is allowed */
 void srv_settings_forget(srv_settings_cache *cache);
 /* own           the root's own settings, the same in every call until srv_settings_forget
  * has_sidecar   false: the caller knows that there is none, and it is not looked for
- * Errors        those of the walk, and CONFIG for a file with wrong settings. IO and MEMORY are not remembered.
+ * Errors        those of the walk, and CONFIG for a file with wrong settings. IO and MEMORY are not
+ *               remembered.
  * Cost          one look-up for a known folder, plus the sidecar */
 bool srv_settings_resolve(srv_settings_cache *cache, int root_fd, const hob_settings *own, hob_str asset,
 						  bool has_sidecar, hob_settings *out, hob_error *err) HOB_MUST_CHECK;

@@ -1,7 +1,8 @@
 /* digest_map.h - a hash table from SHA-256 digests to values of one fixed size.
  *
- * Entries lie one behind the other; a table of their numbers, open addressing with linear probing, finds them. A digest is its
- * own hash. Values move when the map grows or something is removed: a pointer is valid until the next put or remove. */
+ * Entries lie one behind the other; a table of their numbers, open addressing with linear probing, finds
+ * them. A digest is its own hash. Values move when the map grows or something is removed: a pointer is valid
+ * until the next put or remove. */
 #ifndef SRV_DIGEST_MAP_H
 #define SRV_DIGEST_MAP_H
 

@@ -1,9 +1,10 @@
 /* guest.h - reads a cache that another process has open.
  *
- * srv_store_open fails with LOCKED while a daemon runs, but its results can still be used. A guest is a srv_store without the
- * lock. It reads the index on a connection of its own, opens blobs in place, and changes no file. These functions accept it:
- * srv_store_records, srv_store_part, srv_blob_open. It knows the blobs that existed when it was opened. A blob that the owner
- * evicts later, or that is damaged, counts as missing. */
+ * srv_store_open fails with LOCKED while a daemon runs, but its results can still be used. A guest is a
+ * srv_store without the lock. It reads the index on a connection of its own, opens blobs in place, and
+ * changes no file. These functions accept it: srv_store_records, srv_store_part, srv_blob_open. It knows the
+ * blobs that existed when it was opened. A blob that the owner evicts later, or that is damaged, counts as
+ * missing. */
 #ifndef SRV_STORE_GUEST_H
 #define SRV_STORE_GUEST_H
 

@@ -403,7 +403,8 @@ static bool scan_file(srv_pack_file *file, bool mend, bool *more,
 		munmap(data, size);
 	}
 	*more = result.more;
-	/* A record without its end would be complete with what is appended, and the records behind its head would be lost. */
+	/* A record without its end would be complete with what is appended, and the records behind its head would
+	 * be lost. */
 	if (mend && result.more && result.end != size && ftruncate(file->fd, (off_t)result.end) != 0)
 		result.torn = true;
 	if (mend && result.more)

@@ -11,11 +11,12 @@
  *       48     8  XXH3 of the 48 bytes before
  *       56        the data or its frame, then zeros to a multiple of 8
  *
- * A head has its own checksum; the caller must check the data. In a truncated or damaged file only the affected records are
- * lost: a scan continues at the next head. Unused data stays until it is most of its pack. Then the caller appends the rest to
- * another pack and retires this one.
+ * A head has its own checksum; the caller must check the data. In a truncated or damaged file only the
+ * affected records are lost: a scan continues at the next head. Unused data stays until it is most of its
+ * pack. Then the caller appends the rest to another pack and retires this one.
  *
- * Threads: any. `lock` is a leaf: it guards the list and the descriptors; readers share it, an append is exclusive. */
+ * Threads: any. `lock` is a leaf: it guards the list and the descriptors; readers share it, an append is
+ * exclusive. */
 #ifndef SRV_PACK_H
 #define SRV_PACK_H
 
@@ -65,8 +66,8 @@ void srv_packs_release(srv_packs *packs);
 
 /* Appends its frame to `out` if that is much smaller, otherwise nothing. */
 void srv_pack_compress(hob_bytes data, hob_buf *out);
-/* frame: what srv_pack_compress made of the data; NULL or empty: the data is kept as it is. False, with errno, on failure;
- * nothing of the record remains then. */
+/* frame: what srv_pack_compress made of the data; NULL or empty: the data is kept as it is. False, with
+ * errno, on failure; nothing of the record remains then. */
 bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, hob_bytes data,
 					  const hob_buf *frame, srv_pack_place *out) HOB_MUST_CHECK;
 
@@ -86,20 +87,21 @@ typedef struct srv_pack_record {
 } srv_pack_record;
 /* Appends the record once more, as it lies. */
 srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, srv_pack_place *out);
-/* Calls `each` for every record of pack `only` (0: of all packs that are not retired), in the order of appending.
- * mend: cuts off what follows the last complete record of the newest pack, and appends to another pack if a record in between has
- * lost its end. `each` returns false to stop, and must not call
- * this module. False, with errno, on failure. */
+/* Calls `each` for every record of pack `only` (0: of all packs that are not retired), in the order of
+ * appending. mend: cuts off what follows the last complete record of the newest pack, and appends to another
+ * pack if a record in between has lost its end. `each` returns false to stop, and must not call this module.
+ * False, with errno, on failure. */
 bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 					bool (*each)(void *user, const srv_pack_record *record), void *user) HOB_MUST_CHECK;
 
-/* The caller counts what it needs of each pack: reset to zero, then add one record of `size` bytes of data. */
+/* The caller counts what it needs of each pack: reset to zero, then add one record of `size` bytes of
+ * data. */
 void srv_packs_want_none(srv_packs *packs);
 void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
 /* The full pack with the least needed data, if that is less than half; 0: there is none. */
 uint32_t srv_packs_sparse(srv_packs *packs);
-/* Nothing in it is needed: it is no longer scanned. It stays until srv_packs_sweep, and before that the caller makes durable
- * what it appended instead. */
+/* Nothing in it is needed: it is no longer scanned. It stays until srv_packs_sweep, and before that the
+ * caller makes durable what it appended instead. */
 void srv_packs_retire(srv_packs *packs, uint32_t pack);
 /* Removes the first `count` retired packs; srv_packs_retired returns how many there are. */
 uint32_t srv_packs_retired(srv_packs *packs);

@@ -1,19 +1,24 @@
-/* record.h - the record of a cook as text: the same bytes in the cache folder, in /records, in bundles and between machines.
+/* record.h - the record of a cook as text: the same bytes in the cache folder, in /records, in bundles and
+ * between machines.
  *
  *   {"hob_result":1,"key":H,"lookup":H,"source":H,"file_name":S|null,"inputs":{..}|null,
- *   "deps":[{"path":S,"sha256":H|null},..],"outputs":[{"name":S,"sha256":H,"size":N},..],"stats":{..}|null,"warnings":N,"error":{..}|null,"result":H,
+ *   "deps":[{"path":S,"sha256":H|null},..],"outputs":[{"name":S,"sha256":H,"size":N},..],"stats":{..}|null,
+ *   "warnings":N,"error":{..}|null,"result":H,
  *   "run":{"cooked_at_ms":N,"cook_ns":N,"peak_bytes":N,"outputs":[..]},"check":H}
  *
- * One line (wrapped here) that ends in a line feed: no spaces, the members in this order. H: 64 lower-case hex digits. N: a
- * decimal number below 2^64. S: a JSON string that escapes `"`, `\` and bytes below 0x20 and 0x7F (as \u00xx); what is not UTF-8
- * or holds a zero byte is {"hex":"..."}. deps are sorted by path and outputs by name, bytewise.
+ * One line (wrapped here) that ends in a line feed: no spaces, the members in this order. H: 64 lower-case
+ * hex digits. N: a decimal number below 2^64. S: a JSON string that escapes `"`, `\` and bytes below 0x20 and
+ * 0x7F (as \u00xx); what is not UTF-8 or holds a zero byte is {"hex":"..."}. deps are sorted by path and
+ * outputs by name, bytewise.
  *
- * inputs, stats and error are JSON objects that are taken over as they are: what hob_ingredients_print writes, the counts, and
- * the error as the API shows it, with whatever members it has (such as why the cook died).
+ * inputs, stats and error are JSON objects that are taken over as they are: what hob_ingredients_print
+ * writes, the counts, and the error as the API shows it, with whatever members it has (such as why the cook
+ * died).
  *
- * `result` is the SHA-256 of all bytes before `,"result"`. It is the same on every machine that cooks these inputs, and two
- * records of one key conflict only if it differs. `run` holds what may differ: times, the report, and what was derived later
- * (classic.*). `check` is the SHA-256 of all bytes before `,"check"`. No record names a host, a root or an absolute path.
+ * `result` is the SHA-256 of all bytes before `,"result"`. It is the same on every machine that cooks these
+ * inputs, and two records of one key conflict only if it differs. `run` holds what may differ: times, the
+ * report, and what was derived later (classic.*). `check` is the SHA-256 of all bytes before `,"check"`. No
+ * record names a host, a root or an absolute path.
  *
  * Pure functions on memory; any thread. */
 #ifndef SRV_RECORD_H
@@ -21,11 +26,11 @@
 
 #include "store.h"
 
-/* Appends the record. The order of deps and outputs in `record` does not matter. It can only run out of memory, which the
- * buffer remembers. */
+/* Appends the record. The order of deps and outputs in `record` does not matter. It can only run out of
+ * memory, which the buffer remembers. */
 void srv_record_print(const srv_record *record, hob_buf *out);
-/* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. *out points into `arena`.
- * The caller must check that key, lookup and source belong together (srv_kept_key). */
+/* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. *out points
+ * into `arena`. The caller must check that key, lookup and source belong together (srv_kept_key). */
 bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error *err) HOB_MUST_CHECK;
 /* Whether two cooks had the same result, without comparing `run`. */
 bool srv_record_same(const srv_record *a, const srv_record *b);

@@ -74,7 +74,8 @@ static bool is_hex(hob_str text, size_t at)
 	return true;
 }
 
-/* Digests in hexadecimal digits become one byte, and themselves go to `digests`. Returns how many there are. */
+/* Digests in hexadecimal digits become one byte, and themselves go to `digests`. Returns how many there
+ * are. */
 static uint64_t fold(hob_str text, hob_buf *out, hob_buf *digests)
 {
 	uint64_t count = 0;

@@ -1,9 +1,11 @@
 /* row.h - values of rows in index.db in few bytes: texts that resemble each other, the lists of a record.
  *
  * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, these, and a zstd frame
- * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 stands for the 64 lower-case hex digits of the next digest. Empty stays empty.
+ * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 stands for the 64
+ * lower-case hex digits of the next digest. Empty stays empty.
  *
- * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are LEB128.
+ * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are
+ * LEB128.
  *
  *   dependency   2 * length of the path + 1 if it was missing, the path, its digest unless it was missing
  *   output       2 * length of the name and the name, or 2 * number of a usual name + 1; its digest; its size
@@ -25,7 +27,8 @@ void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers fail
 bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out); /* false: something failed */
 void srv_row_packer_free(srv_row_packer *packer);
 void srv_row_put_lists(const srv_record *record, hob_buf *out);
-/* The text behind a short one, in `arena` or in `bytes` itself. False if srv_row_put_short did not make it, or without memory. */
+/* The text behind a short one, in `arena` or in `bytes` itself. False if srv_row_put_short did not make it,
+ * or without memory. */
 bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out);
 /* Sets deps and outputs with their counts, in `arena`, names and paths in `bytes`. False as above. */
 bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_record *out);
@@ -33,7 +36,8 @@ bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_record *out);
 enum { SRV_ROW_NAME = 16 };
 hob_str srv_row_name(hob_str text, uint8_t out[SRV_ROW_NAME]);
 
-/* The functions that steps of schema/store.sql call: hob_name(text), hob_short(text), hob_lists(id, dep_count, output_count). */
+/* The functions that steps of schema/store.sql call: hob_name(text), hob_short(text), hob_lists(id,
+ * dep_count, output_count). */
 bool srv_row_add_functions(sqlite3 *db);
 
 #endif

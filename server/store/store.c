@@ -165,8 +165,8 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	return fd;
 }
 
-/* If a daemon is killed while it starts a process, that process has a copy of its descriptors, lock included, until its exec.
- * An immediate restart must not fail because of that. */
+/* If a daemon is killed while it starts a process, that process has a copy of its descriptors, lock included,
+ * until its exec. An immediate restart must not fail because of that. */
 static bool take_lock(int fd)
 {
 	enum { TRIES = 100 };
@@ -195,8 +195,8 @@ static bool lock_folder(srv_store *store, hob_error *err)
 			strcpy(pid, "unknown");
 		pid[strcspn(pid, "\n")] = 0;
 		return hob_fail(err, LOCKED,
-						"another Hob (pid %s) uses the cache %s; stop it or choose another folder with "
-						"--cache",
+						"another Hob (pid %s) uses the cache %s; stop it or choose "
+						"another folder with --cache",
 						pid, store->dir);
 	}
 	int size = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());

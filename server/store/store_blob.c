@@ -77,8 +77,8 @@ static bool clear_name(srv_store *store, const char *name)
 		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
 }
 
-/* Removes a blob that is wrong. seen: the file that was checked. If the name now belongs to another file, or is valid again,
- * nothing happens. NULL: the name was missing or had the wrong size. */
+/* Removes a blob that is wrong. seen: the file that was checked. If the name now belongs to another file, or
+ * is valid again, nothing happens. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
 {
 	char name[STORE_BLOB_NAME];

@@ -1,4 +1,5 @@
-/* The record of each cook, compressed, in packs. A record that a power cut truncated or damaged fails its check. */
+/* The record of each cook, compressed, in packs. A record that a power cut truncated or damaged fails its
+ * check. */
 #include "compress.h"
 #include "record.h"
 #include "store_internal.h"

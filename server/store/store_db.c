@@ -32,8 +32,8 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 						"with --cache");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is not the one that was
-	 * written. */
+	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is not
+	 * the one that was written. */
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
@@ -205,8 +205,8 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
-/* Folding is the pool's work. It cannot end while rows are written without a pause: then the log is folded here once it is so
- * long, and begins anew. */
+/* Folding is the pool's work. It cannot end while rows are written without a pause: then the log is folded
+ * here once it is so long, and begins anew. */
 static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
 {
 	enum { FRAMES_MAX = 65536 };
@@ -318,7 +318,8 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			/* A log that was longer is cut when this connection begins it anew: freeing its pages takes a while. */
+			/* A log that was longer is cut when this connection begins it anew: freeing its pages takes a
+			 * while. */
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
 						 NULL, NULL, NULL);
 		} else {
@@ -335,8 +336,8 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);
-	/* The first commit after the whole log was folded restarts the log, and waits until its head is on disk. This thread
-	 * should wait for that, not a save. If the loop is writing, it has already done so. */
+	/* The first commit after the whole log was folded restarts the log, and waits until its head is on disk.
+	 * This thread should wait for that, not a save. If the loop is writing, it has already done so. */
 	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
@@ -377,7 +378,8 @@ bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_err
 	if (!*ok)
 		srv_store_fail_db(store, err);
 	srv_store_end(statement);
-	/* When the disk is full or a write fails, SQLite rolls back by itself, and earlier rows of the transaction are lost. */
+	/* When the disk is full or a write fails, SQLite rolls back by itself, and earlier rows of the
+	 * transaction are lost. */
 	if (!*ok && store->writing && sqlite3_get_autocommit(store->db)) {
 		store->writing = false;
 		store->rows_lost = true;

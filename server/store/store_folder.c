@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Restores the folders of a cache that were removed while the daemon runs. Descriptors keep their numbers, because other
- * threads use them. The lock is taken first, so that two daemons never share a cache. */
+/* Restores the folders of a cache that were removed while the daemon runs. Descriptors keep their numbers,
+ * because other threads use them. The lock is taken first, so that two daemons never share a cache. */
 
 static bool is_same(int dir_fd, const char *name, int fd)
 {

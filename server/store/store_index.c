@@ -49,7 +49,8 @@ static bool read_number(srv_store *store, store_statement which, uint64_t *out, 
 	return ok;
 }
 
-/* A new index from the existing blobs and copies of records. Whatever destroyed the old index may also have damaged the blobs. */
+/* A new index from the existing blobs and copies of records. Whatever destroyed the old index may also have
+ * damaged the blobs. */
 static bool fill_from_folder(srv_store *store, hob_error *err)
 {
 	return srv_store_mark(store, err) && srv_store_blobs_sweep(store, true, err) &&

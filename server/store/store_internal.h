@@ -13,8 +13,9 @@
  *   reader.c        a connection for reading, beside the loop
  *   guest.c         the cache of another process, for reading
  *
- * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and folder never
- * disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock are leaves. */
+ * Locks: blob_lock guards the blob table and every link, rename and unlink in blobs/, so that table and
+ * folder never disagree; part_lock guards the parts and is taken before blob_lock; mark_lock and sync_lock
+ * are leaves. */
 #ifndef SRV_STORE_INTERNAL_H
 #define SRV_STORE_INTERNAL_H
 
@@ -41,8 +42,8 @@ typedef struct blob_entry {
 	bool awaited;					/* put by this process, and no row names it yet */
 	bool suspect;
 	srv_pack_place place; /* pack 0: a file of its own */
-	int64_t
-		right_ns; /* change time of the file when its bytes were last checked; 0: not checked by this process */
+	/* change time of the file when its bytes were last checked; 0: not checked by this process */
+	int64_t right_ns;
 } blob_entry;
 
 typedef struct record_place {
@@ -160,14 +161,15 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 /* ---- index ---- */
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
-/* Opens index.db and reads what is kept in memory. Moves a damaged index aside and rebuilds it in a new epoch. known: blobs
- * existed before. */
+/* Opens index.db and reads what is kept in memory. Moves a damaged index aside and rebuilds it in a new
+ * epoch. known: blobs existed before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
 /* ---- database ---- */
 
-/* Opens index.db and brings it to the newest step. known_folder: blobs/ already existed, so a file that is not Hob's is
- * damage. check: runs quick_check first. *is_new: it was empty. Call srv_store_db_close even after a failure. */
+/* Opens index.db and brings it to the newest step. known_folder: blobs/ already existed, so a file that is
+ * not Hob's is damage. check: runs quick_check first. *is_new: it was empty. Call srv_store_db_close even
+ * after a failure. */
 bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is_new, hob_error *err);
 /* Opens the same file on a connection that cannot write. */
 bool srv_store_db_open_to_read(srv_store *store, hob_error *err);
@@ -197,7 +199,8 @@ hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);
 /* ---- blobs ---- */
 
 enum { STORE_TEMPORARY = 32 };
-/* A file for the blob `name`: without a name if the file system supports that, otherwise *named, and `temporary` in tmp/. */
+/* A file for the blob `name`: without a name if the file system supports that, otherwise *named, and
+ * `temporary` in tmp/. */
 int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
 /* Gives such a file its name and its place in the table. It must hold exactly the bytes of `digest`. */
 bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
@@ -216,18 +219,19 @@ void srv_store_blobs_unsave_all(srv_store *store);
 /* Notes that a row names these blobs from now on. NOT_FOUND if one does not exist. */
 bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
 						  hob_error *err);
-/* Removes a blob that nothing names, unless it was put again meanwhile. Returns its size, or 0 if it stayed. */
+/* Removes a blob that nothing names, unless it was put again meanwhile. Returns its size, or 0 if it
+ * stayed. */
 uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
-/* A blob that was used in the last minute is never evicted: a cook may just have found it. A new blob waits ten minutes for
- * its row. If the clock was set back, no time has passed. */
+/* A blob that was used in the last minute is never evicted: a cook may just have found it. A new blob waits
+ * ten minutes for its row. If the clock was set back, no time has passed. */
 bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- packed blobs: store_pack.c ---- */
 
 /* Records are compressed without a dictionary, with the old one or with the newest one. */
 enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_OLD_RECORD = 3, PACK_RECORD = 4 };
-/* Updates the table, with blob_lock held: a blob of `size` bytes is known, or larger than before; it is forgotten; it is
- * damaged. */
+/* Updates the table, with blob_lock held: a blob of `size` bytes is known, or larger than before; it is
+ * forgotten; it is damaged. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
@@ -260,7 +264,8 @@ void srv_store_copies_forget(srv_store *store);
 /* Reads every copy whose outputs all exist into the index, and deletes incomplete copies. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);
 
-/* The text of this name; *out is valid until the next call. False if there is none. An empty name is that of the empty text. */
+/* The text of this name; *out is valid until the next call. False if there is none. An empty name is that of
+ * the empty text. */
 bool srv_store_text(srv_store *store, hob_str name, hob_str *out);
 /* Its name is in `name`, or *out is empty if the text is. */
 bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[16], hob_str *out, hob_error *err);
@@ -277,11 +282,12 @@ bool srv_store_parts_save(srv_store *store, hob_error *err);
 
 /* ---- index.start: store_start.c ----
  *
- * The rows that a start needs, copied from the index at a clean stop. The copy is used only after a clean stop, for exactly
- * the index.db of that stop (inode, size, times), and if its hash is right. Otherwise SQLite is read. */
+ * The rows that a start needs, copied from the index at a clean stop. The copy is used only after a clean
+ * stop, for exactly the index.db of that stop (inode, size, times), and if its hash is right. Otherwise
+ * SQLite is read. */
 
-/* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file. A file that cannot be written,
- * or would nearly fill the disk, is left out. */
+/* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file. A file that
+ * cannot be written, or would nearly fill the disk, is left out. */
 bool srv_store_start_collect(srv_store *store, hob_buf *out);
 void srv_store_start_write(srv_store *store, const hob_buf *rows);
 /* Call it before the index changes. */

@@ -1,8 +1,10 @@
-/* store_start.h - the layout of index.start: store_start_collect.c makes it, store_start.c writes and reads it.
+/* store_start.h - the layout of index.start: store_start_collect.c makes it, store_start.c writes and reads
+ * it.
  *
- * A head, the digests of blobs and of files, the texts, then rows of parts, blobs, files and assets. Numbers are LEB128; a text
- * is 0 (empty) or its number from 1. A path is how much of the path before it is kept, and the rest. A record stands behind the
- * first asset that names it. Only the program and the machine that wrote it can read it. */
+ * A head, the digests of blobs and of files, the texts, then rows of parts, blobs, files and assets. Numbers
+ * are LEB128; a text is 0 (empty) or its number from 1. A path is how much of the path before it is kept, and
+ * the rest. A record stands behind the first asset that names it. Only the program and the machine that wrote
+ * it can read it. */
 #ifndef SRV_STORE_START_H
 #define SRV_STORE_START_H
 
@@ -26,7 +28,8 @@ typedef struct start_part {
 	uint32_t used_at_s, saved_at_s;
 } start_part;
 
-/* How an asset names a record: by its place from RECORD_PLACES, or one of these. A record stands where it is named first. */
+/* How an asset names a record: by its place from RECORD_PLACES, or one of these. A record stands where it is
+ * named first. */
 enum { RECORD_NONE, RECORD_UNKNOWN /* key */, RECORD_HERE /* length, record */, RECORD_SAME, RECORD_PLACES };
 /* A digest that a record names: by its number from DIGEST_NUMBERS, or one of these. */
 enum { DIGEST_FIRST /* missing; of outputs: the next one */, DIGEST_HERE /* digest */, DIGEST_NUMBERS };

@@ -188,7 +188,8 @@ static void collect_record(void *user, const srv_record *record)
 		put_digest(out, &record->outputs[i].digest);
 }
 
-/* Blobs have the order in which records name them, so that reading a record reads digests that lie together. */
+/* Blobs have the order in which records name them, so that reading a record reads digests that lie
+ * together. */
 static void put_outputs(writer *w, hob_buf *out, const record_text *text)
 {
 	put_number(out, w->head.blobs);

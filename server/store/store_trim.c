@@ -268,7 +268,8 @@ static bool trim_texts(trimmer *t)
 	return row && srv_store_run(t->store, row, &t->err);
 }
 
-/* Oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and is skipped. */
+/* Oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and is
+ * skipped. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
 	bool ok = true;

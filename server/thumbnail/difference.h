@@ -5,9 +5,9 @@
 /* Below that (of 255) two pixels are the same: rounding along edges. */
 enum { SRV_DIFFERENCE_SEEN = 12 };
 
-/* before, after: [size][size][4], RGBA. strip: [size][3 * size][4]: before, after, and the difference: equal parts are grey
- * and faint, differing ones yellow to red, with a ring around the largest difference. Returns the share of pixels that differ,
- * of those that either picture covers. */
+/* before, after: [size][size][4], RGBA. strip: [size][3 * size][4]: before, after, and the difference: equal
+ * parts are grey and faint, differing ones yellow to red, with a ring around the largest difference. Returns
+ * the share of pixels that differ, of those that either picture covers. */
 float srv_difference_strip(const unsigned char *before, const unsigned char *after, int size,
 						   unsigned char *strip);
 /* Tints blue what does not differ in the strip and is covered by `renamed`, [size][size][4]. */

@@ -4,9 +4,9 @@
 
 #include "../../core/runtime/draw/draw_model.h"
 
-/* [after->draw_count], to be freed: 1 for a draw whose material or mesh has a name that nothing of its kind in `before` has, or
- * whose node or one above it does. NULL: there is none, or no memory is left. Names beyond the first SRV_RENAMED_NAMES of
- * materials and meshes are not looked at. */
+/* [after->draw_count], to be freed: 1 for a draw whose material or mesh has a name that nothing of its kind
+ * in `before` has, or whose node or one above it does. NULL: there is none, or no memory is left. Names
+ * beyond the first SRV_RENAMED_NAMES of materials and meshes are not looked at. */
 unsigned char *srv_renamed_draws(const hob_rt_asset *before, const hob_rt_asset *after);
 
 enum { SRV_RENAMED_NAMES = 2048 };

@@ -1,15 +1,16 @@
 /* thumbnail.h - a picture of one cooked model, drawn by a separate process.
  *
- *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH CLIP {MOVES COUNT SHA256...}
- *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws in software, at nice 19, without reading any file
+ *   hob                                                    hob-thumbnail SANDBOX SIZE YAW PITCH CLIP {MOVES
+ *                                                          COUNT SHA256...}
+ *   descriptors 3 meshes, 4 materials, 5 scene,      -->   draws in software, at nice 19, and reads no file
  *   [6 animations,] then textures in SHA256's order
- *                                                    <--   stdout: PNG, SIZE pixels square, transparent around the model
+ *                                                    <--   stdout: PNG of SIZE x SIZE, ground transparent
  *
- * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, at the daemon's own priority,
- * because somebody waits. The picture is three times as wide: before, after, and the differences, with a ring around the
- * largest. Where the finest levels of detail look the same, the coarsest are drawn; what is the same under another name is blue
- * in the differences (renamed.h). CLIP: the name of the clip in whose pose they are drawn, at the time at which they differ most
- * (posed.h); empty: at rest.
+ * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, at the
+ * daemon's own priority, because somebody waits. The picture is three times as wide: before, after, and the
+ * differences, with a ring around the largest. Where the finest levels of detail look the same, the coarsest
+ * are drawn; what is the same under another name is blue in the differences (renamed.h). CLIP: the name of
+ * the clip in whose pose they are drawn, at the time at which they differ most (posed.h); empty: at rest.
  *
  * The program is found beside this one or in libexec, as hob-worker is. */
 #ifndef SRV_THUMBNAIL_H
@@ -31,7 +32,8 @@ typedef struct srv_thumbnail_input {
 	uint32_t size; /* pixels */
 } srv_thumbnail_input;
 
-/* The position of the camera: "corner" (for thumbnails), "front", "back", "left", "right", "top", "bottom". */
+/* The position of the camera: "corner" (for thumbnails), "front", "back", "left", "right", "top",
+ * "bottom". */
 typedef struct srv_thumbnail_view {
 	const char *name;
 	int yaw, pitch; /* degrees */
@@ -44,14 +46,15 @@ hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 /* False if hob-thumbnail is not installed; `path` has room for 4096 bytes. */
 bool srv_thumbnail_find(char *path);
 
-/* Blocks until the picture is drawn; any thread. `stop` (read regularly) ends it early. The picture is a complete PNG of the
- * requested size in *png. Errors: IO (cannot be started, a blob is gone), INTERRUPTED (ended from outside), TIMEOUT, CRASHED,
- * UNSUPPORTED (no OpenGL ES here, or nothing in this model to draw). */
+/* Blocks until the picture is drawn; any thread. `stop` (read regularly) ends it early. The picture is a
+ * complete PNG of the requested size in *png. Errors: IO (cannot be started, a blob is gone), INTERRUPTED
+ * (ended from outside), TIMEOUT, CRASHED, UNSUPPORTED (no OpenGL ES here, or nothing in this model to
+ * draw). */
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: empty, or that of a pose; UNSUPPORTED also if
- * neither of them has it. */
+/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: empty, or that of a pose;
+ * UNSUPPORTED also if neither of them has it. */
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
 							 const char *clip, const atomic_bool *stop, hob_buf *png,

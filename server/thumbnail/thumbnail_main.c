@@ -1,6 +1,6 @@
-/* hob-thumbnail: draws one cooked model into a small picture; thumbnail.h describes its arguments. It opens the graphics
- * library first, then enters its sandbox, and only then reads the model. Ends with 0 and a PNG on stdout, or with 2 (not
- * started by hob), 3 (no OpenGL ES), 4 (nothing to draw, or no such clip). */
+/* hob-thumbnail: draws one cooked model into a small picture; thumbnail.h describes its arguments. It opens
+ * the graphics library first, then enters its sandbox, and only then reads the model. Ends with 0 and a PNG
+ * on stdout, or with 2 (not started by hob), 3 (no OpenGL ES), 4 (nothing to draw, or no such clip). */
 #include "../worker/sandbox.h"
 #include "difference.h"
 #include "posed.h"

@@ -126,7 +126,8 @@ bool srv_carry_is_apart(const srv_upstream *u)
 	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
 	if (u->facts.nodes <= 1 || u->facts.state == SRV_UPSTREAM_BARRED || since < 0)
 		return false;
-	/* When each tries again follows from how long it was away, so that the others notice later by as much again at most. */
+	/* When each tries again follows from how long it was away, so that the others notice later by as much
+	 * again at most. */
 	if (u->facts.state == SRV_UPSTREAM_UP) {
 		most = u->away_ms + u->away_ms / 4 + AWAKE_MS;
 		most = u->away_ms == 0 ? 0 : most < LAST_MS ? most : LAST_MS;
@@ -174,7 +175,8 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
-/* A machine with the wrong bucket or folder finds no blob at all, and must not delete the records of all others. */
+/* A machine with the wrong bucket or folder finds no blob at all, and must not delete the records of all
+ * others. */
 static bool is_certain(srv_upstream *u, const hob_error *error)
 {
 	pthread_mutex_lock(&u->lock);
@@ -235,7 +237,8 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 	return true;
 }
 
-/* Each line goes to every request for its lookup. A line that nobody asked for, or that is not a record, is refused. */
+/* Each line goes to every request for its lookup. A line that nobody asked for, or that is not a record, is
+ * refused. */
 static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, hob_str lines)
 {
 	enum { KEY_AT = sizeof "{\"hob_result\":1,\"key\":\"" - 1 };

@@ -1,6 +1,6 @@
-/* carry.h - what the loop's side and the threads of an upstream share: orders, lists of orders, the state. upstream.c makes
- * orders and reports results; carry.c executes them. An order is in one list at a time. When it is in `done`, it belongs to
- * the loop again. */
+/* carry.h - what the loop's side and the threads of an upstream share: orders, lists of orders, the state.
+ * upstream.c makes orders and reports results; carry.c executes them. An order is in one list at a time. When
+ * it is in `done`, it belongs to the loop again. */
 #ifndef SRV_CARRY_H
 #define SRV_CARRY_H
 
@@ -112,10 +112,11 @@ bool srv_carry_is_apart(const srv_upstream *upstream);
 
 /* farm_claim.c: leases. Under the lock, which they give up while they ask. */
 bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to do */
-/* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that nobody waits for a
- * result that may never come. */
+/* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that
+ * nobody waits for a result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-/* Claims what waits in the outbox, so that the others wait for it: it was cooked when nobody could be told. */
+/* Claims what waits in the outbox, so that the others wait for it: it was cooked when nobody could be
+ * told. */
 void srv_carry_announce(srv_upstream *upstream);
 void srv_carry_leave_given(srv_upstream *upstream); /* results of these will not be there soon */
 void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* gives again later */

@@ -9,7 +9,8 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-/* What both kinds of upstream share: the order of blobs and records, and the checks of everything that arrives. */
+/* What both kinds of upstream share: the order of blobs and records, and the checks of everything that
+ * arrives. */
 
 void srv_exchange_release(srv_exchange *x)
 {
@@ -143,8 +144,8 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_record *record)
 		if (!is_wanted(output) || srv_blob_exists(x->store, &output->digest))
 			continue;
 		srv_exchange_end end = fetch_timed(x, &output->digest, output->size);
-		/* Deletes all bad blobs from the farm. Otherwise a machine that cooks this again would find them there and push only
-		 * the rest. */
+		/* Deletes all bad blobs from the farm. Otherwise a machine that cooks this again would find them
+		 * there and push only the rest. */
 		refused = refused || end == SRV_EXCHANGE_REFUSED;
 		if (end != SRV_EXCHANGE_OK && !(refused && x->farm))
 			return end;

@@ -1,11 +1,11 @@
 /* exchange.h - the requests of one thread to another cache: ask for records, fetch blobs, give records.
  *
- * Everything that arrives is checked. A blob is hashed on arrival and gets its name only then. A record must be canonical,
- * have its own key, and be for the requested source and settings. Outputs must pass the same validators as those of a cook
- * process.
+ * Everything that arrives is checked. A blob is hashed on arrival and gets its name only then. A record must
+ * be canonical, have its own key, and be for the requested source and settings. Outputs must pass the same
+ * validators as those of a cook process.
  *
- * Each call blocks its thread, never longer than the limits below. If the other side has closed a kept connection, it is
- * opened again, once. */
+ * Each call blocks its thread, never longer than the limits below. If the other side has closed a kept
+ * connection, it is opened again, once. */
 #ifndef SRV_EXCHANGE_H
 #define SRV_EXCHANGE_H
 
@@ -39,7 +39,8 @@ typedef enum srv_exchange_end {
 
 typedef struct srv_exchange srv_exchange;
 
-/* The other side is a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function is as the one with its name below. */
+/* The other side is a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function is as the one with its
+ * name below. */
 typedef struct srv_exchange_way {
 	void (*release)(srv_exchange *exchange);
 	void (*cut)(srv_exchange *exchange); /* under the lock */
@@ -51,7 +52,8 @@ typedef struct srv_exchange_way {
 	srv_exchange_end (*probe)(srv_exchange *exchange);
 } srv_exchange_way;
 
-/* How long fetches took. Small blobs show how long a request takes, large ones how fast bytes arrive after that. */
+/* How long fetches took. Small blobs show how long a request takes, large ones how fast bytes arrive after
+ * that. */
 typedef struct srv_exchange_times {
 	uint32_t small, large;
 	uint64_t large_bytes;
@@ -85,15 +87,17 @@ void srv_exchange_release(srv_exchange *exchange);
 /* Called from another thread: work in progress ends soon, and no new work starts. */
 void srv_exchange_cut(srv_exchange *exchange);
 
-/* Asks for records. via: epochs before our own, separated by ','. Appends the lines of the records to *out. */
+/* Asks for records. via: epochs before our own, separated by ','. Appends the lines of the records to
+ * *out. */
 srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
 								   hob_str via, hob_buf *out);
-/* Fetches every missing output of the record into the store, and validates all outputs. Classic files are left out. A failure
- * has no outputs. */
+/* Fetches every missing output of the record into the store, and validates all outputs. Classic files are
+ * left out. A failure has no outputs. */
 srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_record *record);
 /* Fetches one blob, which must have `size` bytes. UINT64_MAX: any size up to the limit. */
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
-/* Gives the blobs of our own record `key` that are missing there, then the record. NONE: the record is no longer here. */
+/* Gives the blobs of our own record `key` that are missing there, then the record. NONE: the record is no
+ * longer here. */
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
 /* The lookup of our own record `key`. False: the record is no longer here. */
 bool srv_exchange_lookup(srv_exchange *exchange, const hob_sha256 *key, hob_sha256 *lookup);

@@ -50,7 +50,8 @@ static srv_exchange_end probe(srv_exchange *x)
 {
 	srv_farm_why why = {""};
 	srv_farm_end end = srv_farm_probe(x->farm, &why);
-	/* Any blob will do: an answer that it does not exist is an answer. An answer to HEAD has no reason in it. */
+	/* Any blob will do: an answer that it does not exist is an answer. An answer to HEAD has no reason in
+	 * it. */
 	if (end == SRV_FARM_OK) {
 		char name[SRV_FARM_BLOB_NAME];
 		srv_farm_blob_name(&(hob_sha256){{0}}, name);
@@ -78,7 +79,8 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* size: UINT64_MAX: any up to `most`. got: bytes that came. wrong: they are not those of the name, or not that many. */
+/* size: UINT64_MAX: any up to `most`. got: bytes that came. wrong: they are not those of the name, or not
+ * that many. */
 static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, uint64_t most,
 								   const char *name, uint64_t *got, bool *wrong)
 {
@@ -108,9 +110,9 @@ static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, ui
 	return end_of(x, end, &why);
 }
 
-/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. Not before it came
- * twice, the second time whatever size the record says: another thread or machine may have mended it meanwhile, a transfer can
- * be damaged, and the record can be what is wrong. */
+/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. Not
+ * before it came twice, the second time whatever size the record says: another thread or machine may have
+ * mended it meanwhile, a transfer can be damaged, and the record can be what is wrong. */
 static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
 	char name[SRV_FARM_BLOB_NAME];

@@ -27,7 +27,8 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. heard: of the lookup meanwhile. */
+/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. heard: of the lookup
+ * meanwhile. */
 static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *heard)
 {
 	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
@@ -201,8 +202,8 @@ bool srv_carry_claims(carrier *c)
 
 /* ---- claims that wait; under the lock */
 
-/* Under the lock: asks again for those of `lookup`; NULL: for those whose time has come. Not while a lease of this machine for
- * the same lookup is in use: its end would end the new one, too. */
+/* Under the lock: asks again for those of `lookup`; NULL: for those whose time has come. Not while a lease of
+ * this machine for the same lookup is in use: its end would end the new one, too. */
 static void unpark(srv_upstream *u, const hob_sha256 *lookup)
 {
 	int64_t now = now_ms();
@@ -284,7 +285,8 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 {
 	srv_upstream *u = user;
 	pthread_mutex_lock(&u->lock);
-	/* Those that are not back yet are cooking their shares. A machine that is back has announced what it cooked. */
+	/* Those that are not back yet are cooking their shares. A machine that is back has announced what it
+	 * cooked. */
 	bool all = nodes >= u->facts.nodes;
 	if (all || !u->counts_back) {
 		u->facts.nodes = nodes;

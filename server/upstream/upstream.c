@@ -60,8 +60,8 @@ static void on_wake(uv_async_t *wake)
 
 static void set_timer(srv_upstream *u);
 
-/* A late lookup is reported as late, and its answer dropped when it arrives. Only its order refers to the arena of its
- * records. */
+/* A late lookup is reported as late, and its answer dropped when it arrives. Only its order refers to the
+ * arena of its records. */
 static void on_timer(uv_timer_t *timer)
 {
 	srv_upstream *u = timer->data;

@@ -2,17 +2,20 @@
  *
  *            find -> records of a lookup        fetch -> blobs of one record        give <- outbox
  *
- * The loop's thread makes orders; a few threads of this module execute them, each on its own connection. Questions that wait
- * while another is in progress are sent together. Everything that arrives is checked: see exchange.h, and srv_upstream_find
- * below.
+ * The loop's thread makes orders; a few threads of this module execute them, each on its own connection.
+ * Questions that wait while another is in progress are sent together. Everything that arrives is checked: see
+ * exchange.h, and srv_upstream_find below.
  *
- * If nobody answers, nothing waits: the first failure ends all orders in progress, and new ones are refused at once. The
- * upstream is tried again after a second, later after up to a minute, plus a random quarter. Results wait in the outbox
- * meanwhile. A question may have a limit of its own, so that a save does not wait for a slow network.
+ * If nobody answers, nothing waits: the first failure ends all orders in progress, and new ones are refused
+ * at once. The upstream is tried again after a second, later after up to a minute, plus a random quarter.
+ * Results wait in the outbox meanwhile. A question may have a limit of its own, so that a save does not wait
+ * for a slow network.
  *
- *   UP <-> DEGRADED (nobody answers: tried again)       UP <-> BARRED (the token, or a circle of caches: tried again each minute)
+ *   UP <-> DEGRADED (nobody answers: tried again)
+ *   UP <-> BARRED   (the token, or a circle of caches: tried again each minute)
  *
- * Loop thread, but where it says otherwise. Callbacks come on the loop, never from within the call that orders. */
+ * Loop thread, but where it says otherwise. Callbacks come on the loop, never from within the call that
+ * orders. */
 #ifndef SRV_UPSTREAM_H
 #define SRV_UPSTREAM_H
 
@@ -26,8 +29,8 @@ typedef struct srv_upstream srv_upstream;
 typedef struct srv_upstream_options {
 	const char *url;   /* in the form of client/connection.h */
 	const char *token; /* NULL: none */
-	const srv_farm_options
-		*farm; /* NULL: none; otherwise it replaces the other Hob, and `url` is only shown to people */
+	/* NULL: none; otherwise it replaces the other Hob, and `url` is only shown to people */
+	const srv_farm_options *farm;
 	const char *cache; /* folder of our own cache */
 	bool give;		   /* give results to it, if the token may write */
 	void (*changed)(
@@ -38,31 +41,35 @@ typedef struct srv_upstream_options {
 /* Copies the texts. Errors: IO (the outbox), CONFIG (an invalid farm), MEMORY. */
 bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store,
 					  srv_upstream **out, hob_error *err) HOB_MUST_CHECK;
-/* Ends work in progress, answers every order with nothing, then calls closed(user). Results that were not given stay in the
- * outbox. */
+/* Ends work in progress, answers every order with nothing, then calls closed(user). Results that were not
+ * given stay in the outbox. */
 void srv_upstream_close(srv_upstream *upstream, void (*closed)(void *user), void *user);
-/* Call it after `closed`, or after srv_upstream_new failed; until then other threads may read. NULL is allowed. */
+/* Call it after `closed`, or after srv_upstream_new failed; until then other threads may read. NULL is
+ * allowed. */
 void srv_upstream_free(srv_upstream *upstream);
 
 /* The record must be for: */
 typedef struct srv_upstream_wish {
 	hob_sha256 lookup, source;
 	hob_str inputs; /* as hob_ingredients_print writes them */
-	hob_str
-		via; /* epochs on the way of a question that came from another cache; source and inputs are not compared then */
+	/* epochs on the way of a question that came from another cache; source and inputs are not compared
+	 * then */
+	hob_str via;
 	uint32_t wait_ms; /* 0: no limit; otherwise nothing is answered after this time */
 } srv_upstream_wish;
 
-/* records: the valid ones: canonical, of this lookup, source and inputs, with the right key, successful, with outputs (except
- * classic files, which are made here on request); newest first. From a farm also failures that every machine has, at the end.
- * They live in *arena, which the callee may take over. reached: somebody answered. */
+/* records: the valid ones: canonical, of this lookup, source and inputs, with the right key, successful, with
+ * outputs (except classic files, which are made here on request); newest first. From a farm also failures
+ * that every machine has, at the end. They live in *arena, which the callee may take over. reached: somebody
+ * answered. */
 typedef void srv_upstream_found(void *user, hob_arena *arena, srv_record *records, uint32_t count,
 								bool reached);
 /* False: the upstream is not asked now, and `found` is not called. */
 bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found,
 					   void *user);
 
-/* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown; valid during the call. */
+/* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown;
+ * valid during the call. */
 typedef void srv_upstream_fetched(void *user, bool ok, const char *author);
 /* `record` is valid until then. */
 bool srv_upstream_fetch(srv_upstream *upstream, const srv_record *record, srv_upstream_fetched *fetched,
@@ -70,8 +77,8 @@ bool srv_upstream_fetch(srv_upstream *upstream, const srv_record *record, srv_up
 /* One blob, for a client of this daemon. */
 bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
 							 void *user);
-/* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known: if not, it is counted
- * as slower. */
+/* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known: if not, it is
+ * counted as slower. */
 bool srv_upstream_is_worth(srv_upstream *upstream, const srv_record *record);
 
 /* ---- for a farm: who cooks what. Otherwise nothing is claimed. */
@@ -83,9 +90,10 @@ typedef enum srv_upstream_verdict {
 	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
 } srv_upstream_verdict;
 
-/* Calls `claimed` when this machine gets the lease, or when no machine has it. While another machine cooks that lookup, it
- * does not call; nor while this machine has the lease for another model with the same lookup, until that result is given. seen: records of the lookup that were found invalid. what: for people. claimed NULL: this machine cooks
- * anyway; the others are told so. False: the farm is not asked now. */
+/* Calls `claimed` when this machine gets the lease, or when no machine has it. While another machine cooks
+ * that lookup, it does not call; nor while this machine has the lease for another model with the same lookup,
+ * until that result is given. seen: records of the lookup that were found invalid. what: for people. claimed
+ * NULL: this machine cooks anyway; the others are told so. False: the farm is not asked now. */
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);
@@ -137,8 +145,8 @@ typedef struct srv_upstream_facts {
 
 /* Any thread. */
 void srv_upstream_look(srv_upstream *upstream, srv_upstream_facts *out);
-/* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and has it made again if it is older than a few
- * seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
+/* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and has it made again if it
+ * is older than a few seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
 int64_t srv_upstream_machines(srv_upstream *upstream, hob_buf *out);
 const char *srv_upstream_state_name(srv_upstream_state state); /* "up", "degraded", "barred" */
 

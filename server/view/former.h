@@ -8,8 +8,8 @@
 
 typedef struct srv_former_list srv_former_list;
 
-/* A copy of `list` (NULL: empty) with more names, each once; without an id, a name is taken out. One reference; NULL without
- * memory. */
+/* A copy of `list` (NULL: empty) with more names, each once; without an id, a name is taken out. One
+ * reference; NULL without memory. */
 srv_former_list *srv_former_add(const srv_former_list *list, const srv_view_former *names, uint32_t count);
 srv_former_list *srv_former_share(srv_former_list *list); /* NULL is fine, and has none */
 void srv_former_drop(srv_former_list *list);

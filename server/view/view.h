@@ -47,8 +47,8 @@ typedef struct srv_view_asset {
 	hob_sha256 source, record; /* zero when unknown */
 	hob_sha256 last;		   /* record of the newest cook, good or bad; zero: none, or it is not kept */
 	uint64_t expected_ns;	   /* of its next cook; 0 when nothing is known */
-	hob_str
-		stats; /* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
+	/* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
+	hob_str stats;
 	hob_str error;	/* JSON object or empty */
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
 	hob_str audit;	/* JSON object: result of its reproducibility check, or empty */
@@ -91,8 +91,8 @@ typedef struct srv_view {
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* the first scan of every root is done and everything found is in the list */
-	hob_str
-		extensions; /* that some importer reads, lower case, a line feed before and behind each; empty: not known yet */
+	/* that some importer reads, lower case, a line feed before and behind each; empty: not known yet */
+	hob_str extensions;
 } srv_view;
 
 typedef struct srv_views srv_views; /* the published place */
@@ -110,13 +110,14 @@ void srv_view_drop(const srv_view *view);
  * of two pointer arrays and O(changes * log(assets)). */
 void srv_views_put(srv_views *views, const srv_view_asset *asset);
 void srv_views_remove(srv_views *views, hob_str full);
-/* Sorts the changes since the last call, so that publishing many that came over several turns takes less time. */
+/* Sorts the changes since the last call, so that publishing many that came over several turns takes less
+ * time. */
 void srv_views_sort(srv_views *views);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
 /* Once; copies. */
 void srv_views_set_extensions(srv_views *views, hob_str extensions);
-/* Adds to the former names of assets that were moved, from the next publish on; copies. Each name once; without
- * an id, it is taken out. */
+/* Adds to the former names of assets that were moved, from the next publish on; copies. Each name once;
+ * without an id, it is taken out. */
 void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count);
 bool srv_views_is_former(const srv_views *views, hob_str full); /* with what was added */
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready);

@@ -9,7 +9,8 @@ typedef struct path_item {
 	bool gone;	   /* see settle_state */
 	bool complete; /* batch: the last record said that writing has ended */
 	bool renamed;  /* batch: it was renamed from the previous item */
-	/* created: when to check the file, how long to wait before the second check, the state in the last check */
+	/* created: when to check the file, how long to wait before the second check, the state in the last
+	 * check */
 	int64_t due_ns;
 	uint32_t wait_ms;
 	srv_stat seen;

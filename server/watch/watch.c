@@ -221,7 +221,8 @@ static void on_async(uv_async_t *async)
 
 void srv_watch_thread_ends(srv_watch *watch)
 {
-	/* As soon as the count is zero and this thread is joined, the loop may free everything, so wake it before that. */
+	/* As soon as the count is zero and this thread is joined, the loop may free everything, so wake it before
+	 * that. */
 	atomic_fetch_sub(&watch->threads, 1);
 	uv_async_send(&watch->async);
 }

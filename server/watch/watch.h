@@ -13,26 +13,28 @@
  *
  * Threads: inotify is read by a thread of its own (narrow mask: CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE,
  * DELETE, DELETE_SELF, MOVE_SELF, ATTRIB is ignored) and scans run on threads of their own; all callbacks run
- * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is missed.
+ * on the loop's thread. Each new folder is watched first and then crawled, so that nothing made inside it is
+ * missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While more records for the same root keep
- * arriving within `window_us` (default 250; eight times that after the eighth file in a row) of each other they are collected, for at
- * most `window_max_ms` (250), and delivered as one batch; with removals among them the window is 15 ms at least. IN_CREATE
- * without a close (a file still being written) is not delivered until its close; a created file that was hard-linked or made by
- * a tool that never wrote (link, rename, mkfifo) is delivered because it is complete already (checked by a stat after the
- * window).
+ * arriving within `window_us` (default 250; eight times that after the eighth file in a row) of each other
+ * they are collected, for at most `window_max_ms` (250), and delivered as one batch; with removals among them
+ * the window is 15 ms at least. IN_CREATE without a close (a file still being written) is not delivered until
+ * its close; a created file that was hard-linked or made by a tool that never wrote (link, rename, mkfifo) is
+ * delivered because it is complete already (checked by a stat after the window).
  *
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
- * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden entries
- * (leading dot) and what `ignore` says are skipped and not watched. Only regular files are listed. A link is reported as changed
- * together with its target. Files that come with a folder (moved in, or made and filled before it was watched) are
- * reported one by one, besides the folder.
+ * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file.
+ * Hidden entries (leading dot) and what `ignore` says are skipped and not watched. Only regular files are
+ * listed. A link is reported as changed together with its target. Files that come with a folder (moved in, or
+ * made and filled before it was watched) are reported one by one, besides the folder.
  *
- * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is reported when it
- * looked the same twice and nobody has it open for writing. Each root has an inotify instance of its own, so roots may
- * overlap. A save that writes beside the file and renames over it counts as one lone change, and the same file saved again and
- * again is delivered each time at once: there is nothing else to collect. After an overflow the new scan begins at once, and
- * with doubling delays (250 ms to 30 s) while overflows go on. */
+ * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is
+ * reported when it looked the same twice and nobody has it open for writing. Each root has an inotify
+ * instance of its own, so roots may overlap. A save that writes beside the file and renames over it counts as
+ * one lone change, and the same file saved again and again is delivered each time at once: there is nothing
+ * else to collect. After an overflow the new scan begins at once, and with doubling delays (250 ms to 30 s)
+ * while overflows go on. */
 #ifndef SRV_WATCH_H
 #define SRV_WATCH_H
 
@@ -49,22 +51,23 @@ typedef struct srv_file_entry {
 
 typedef struct srv_watch_callbacks {
 	void *user;
-	/* Complete list, sorted by path bytes. False: not all of it was taken up; the same call comes again in the next turn of the
-	 * loop, and no other callback before it. The memory is freed after the last call, unless the callee calls
-	 * srv_watch_keep_list. */
+	/* Complete list, sorted by path bytes. False: not all of it was taken up; the same call comes again in
+	 * the next turn of the loop, and no other callback before it. The memory is freed after the last call,
+	 * unless the callee calls srv_watch_keep_list. */
 	bool (*scanned)(void *user, uint32_t root, const srv_file_entry *files, size_t count);
-	/* Paths that may have changed, without duplicates. A folder that was moved or removed is reported with a trailing '/',
-	 * which means "everything below". False: as for `scanned`. */
+	/* Paths that may have changed, without duplicates. A folder that was moved or removed is reported with a
+	 * trailing '/', which means "everything below". False: as for `scanned`. */
 	bool (*changed)(void *user, uint32_t root, const hob_str *paths, size_t count);
 	/* Events were lost or are not available: a new scan follows without a request. `why` is for people. */
 	void (*reset)(void *user, uint32_t root, const char *why);
 	/* The mode of a root is known or has changed ("polling every 2 s: network mount"). */
 	void (*mode)(void *user, uint32_t root, srv_watch_mode mode, const char *why);
-	/* Instead of `scanned`: the root does not exist or cannot be read, so nothing is known about its files. `why` is for
-	 * people and names the folder. It is repeated after each requested rescan; `mode` and `scanned` follow when the root is
-	 * back. */
+	/* Instead of `scanned`: the root does not exist or cannot be read, so nothing is known about its files.
+	 * `why` is for people and names the folder. It is repeated after each requested rescan; `mode` and
+	 * `scanned` follow when the root is back. */
 	void (*gone)(void *user, uint32_t root, const char *why);
-	/* srv_watch_mark: every mark of the root up to `number` has passed. May be NULL if the caller sets no marks. */
+	/* srv_watch_mark: every mark of the root up to `number` has passed. May be NULL if the caller sets no
+	 * marks. */
 	void (*passed)(void *user, uint32_t root, uint64_t number, bool seen);
 } srv_watch_callbacks;
 
@@ -72,16 +75,18 @@ typedef struct srv_watch_options {
 	uint32_t window_us, window_max_ms; /* 0 = 250, 250 */
 	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
 	bool force_polling;
-	/* Wait for events even on mounts that give none for changes by others; only the watch limit leads to polling. */
+	/* Wait for events even on mounts that give none for changes by others; only the watch limit leads to
+	 * polling. */
 	bool trust_events;
-	/* Before the first scan, and whenever the root is another folder, makes a dot file in the root and removes it at once. If
-	 * that gives no event, the root is polled. If the file cannot be made, nothing is concluded. */
+	/* Before the first scan, and whenever the root is another folder, makes a dot file in the root and
+	 * removes it at once. If that gives no event, the root is polled. If the file cannot be made, nothing is
+	 * concluded. */
 	bool probe;
 	bool held;			  /* scan and watch, but call nothing before srv_watch_deliver */
 	bool once;			  /* scan only, never watch (hob cook) */
 	uint32_t max_watches; /* tests: act as if this were the kernel's limit; 0 = none */
-	/* True for a path (folders end in '/') that is neither listed nor watched. May be NULL. Scan threads call it, so it must
-	 * only read. */
+	/* True for a path (folders end in '/') that is neither listed nor watched. May be NULL. Scan threads call
+	 * it, so it must only read. */
 	bool (*ignore)(void *user, uint32_t root, hob_str path);
 	void *ignore_user;
 } srv_watch_options;
@@ -91,8 +96,8 @@ typedef struct srv_watch srv_watch;
 /* Starts without any root. Fails with IO if inotify is not available and polling is not possible. */
 bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
 				   srv_watch **out, hob_error *err) HOB_MUST_CHECK;
-/* The caller numbers roots 0,1,2... `path` is absolute and NUL-terminated. A root that does not exist, or cannot be read, is
- * `gone`, and is looked for every poll_ms. */
+/* The caller numbers roots 0,1,2... `path` is absolute and NUL-terminated. A root that does not exist, or
+ * cannot be read, is `gone`, and is looked for every poll_ms. */
 bool srv_watch_add_root(srv_watch *watch, uint32_t root, const char *path, hob_error *err) HOB_MUST_CHECK;
 /* Ends the effect of the option `held`: everything found so far is delivered in the next turn of the loop. */
 void srv_watch_deliver(srv_watch *watch);
@@ -105,19 +110,21 @@ const srv_file_entry *srv_file_list_find(const srv_file_list *list, hob_str path
 /* The files whose path begins with `prefix`, in order. */
 const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str prefix, size_t *count);
 
-/* For a file in use that no scan lists, because it is in a hidden or ignored folder, behind a link to a folder, or missing.
- * From now on its changes are reported under this name, also if a folder or link on the way to it changes. False: events
- * report it anyway. True: changes before this call may have been missed, so the caller must check the file. Loop thread. */
+/* For a file in use that no scan lists, because it is in a hidden or ignored folder, behind a link to a
+ * folder, or missing. From now on its changes are reported under this name, also if a folder or link on the
+ * way to it changes. False: events report it anyway. True: changes before this call may have been missed, so
+ * the caller must check the file. Loop thread. */
 bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
-/* In `scanned`: whether the scan could not read this path, so that its absence means nothing. A new scan follows without a
- * request, after 1 to 30 s. */
+/* In `scanned`: whether the scan could not read this path, so that its absence means nothing. A new scan
+ * follows without a request, after 1 to 30 s. */
 /* In `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
 hob_str srv_watch_outside(const srv_watch *watch, size_t at);
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
-/* Sets a mark and returns its number; `passed` follows when every change that was complete before this call has been
- * delivered. It needs no scan: the kernel queues an event before the call that caused it returns, so it is enough to read the
- * queue to its current end. With *seen false, there is no such queue or something could not be read (a polled root, a missing
- * one): only a scan can tell. A root that is being scanned passes its mark afterwards. Loop thread. */
+/* Sets a mark and returns its number; `passed` follows when every change that was complete before this call
+ * has been delivered. It needs no scan: the kernel queues an event before the call that caused it returns, so
+ * it is enough to read the queue to its current end. With *seen false, there is no such queue or something
+ * could not be read (a polled root, a missing one): only a scan can tell. A root that is being scanned passes
+ * its mark afterwards. Loop thread. */
 uint64_t srv_watch_mark(srv_watch *watch, uint32_t root);
 /* Scan again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
@@ -140,8 +147,8 @@ typedef struct srv_watch_facts {
 /* According to the last `mode`. Loop thread. */
 void srv_watch_tell(const srv_watch *watch, uint32_t root, srv_watch_facts *out);
 
-/* The approximate number of changes that are not delivered yet: paths that no callback got, and events that nobody has read.
- * Loop thread. */
+/* The approximate number of changes that are not delivered yet: paths that no callback got, and events that
+ * nobody has read. Loop thread. */
 size_t srv_watch_collecting(srv_watch *watch);
 
 /* Counters for /metrics. */

@@ -8,8 +8,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Files in use that no scan lists: in hidden or ignored folders, and below links to folders. `real` is where the links of
- * `path` lead. Folders on either way that are not in the tree get their own watches. */
+/* Files in use that no scan lists: in hidden or ignored folders, and below links to folders. `real` is where
+ * the links of `path` lead. Folders on either way that are not in the tree get their own watches. */
 
 enum { BUFFER_ROOM = PATH_MAX };
 
@@ -268,7 +268,8 @@ void srv_watch_extra_expand(watch_root *root, path_set *batch)
 
 /* ---- the list */
 
-/* Polling compares with the state that its caller knows, who may have seen the file in another state than the last round. */
+/* Polling compares with the state that its caller knows, who may have seen the file in another state than the
+ * last round. */
 static bool look_again(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;

@@ -9,9 +9,10 @@
  *   watch_settle.c  which paths are delivered when
  *   dir_tree.c      the watched folders;  path_set.c  paths without duplicates
  *
- * Each root has an inotify instance of its own, so that closing it drops all its watches, an overflow concerns one root, and
- * roots may overlap. root->lock guards everything of a root that both its thread and the reader use; while the
- * reader handles records it holds that lock. Messages go through watch->queue_lock, a leaf. */
+ * Each root has an inotify instance of its own, so that closing it drops all its watches, an overflow
+ * concerns one root, and roots may overlap. root->lock guards everything of a root that both its thread and
+ * the reader use; while the reader handles records it holds that lock. Messages go through watch->queue_lock,
+ * a leaf. */
 #ifndef SRV_WATCH_INTERNAL_H
 #define SRV_WATCH_INTERNAL_H
 
@@ -82,8 +83,8 @@ typedef struct watch_root {
 	bool want_scan, held;	   /* held: a scan is due or in progress, changes are only collected */
 	atomic_bool retry_inotify; /* requested: try again after the watch limit was reached */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
-	int64_t
-		unread_wait_ns; /* passed on by a scan that could not read everything to the next; 0 = the last one could */
+	/* passed on by a scan that could not read everything to the next; 0 = the last one could */
+	int64_t unread_wait_ns;
 	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
 	dir_tree tree;
@@ -183,9 +184,9 @@ void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
 /* After the tree changed. */
 void srv_watch_recount(watch_root *root);
 
-/* watch_probe.c; takes at most a second, normally far less than a millisecond. Never returns WATCH_PROBE_OFF. *inotify_fd: an
- * inotify instance without watches, which the caller then owns, because closing one takes the kernel many milliseconds.
- * Records of a watch that it does not have may still arrive. -1: none. */
+/* watch_probe.c; takes at most a second, normally far less than a millisecond. Never returns WATCH_PROBE_OFF.
+ * *inotify_fd: an inotify instance without watches, which the caller then owns, because closing one takes the
+ * kernel many milliseconds. Records of a watch that it does not have may still arrive. -1: none. */
 watch_probed srv_watch_probe(int dir_fd, int *inotify_fd);
 
 /* watch_extra.c; with root->lock held. */
@@ -201,8 +202,8 @@ void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_
 /* Adds the files for which the real place, or a folder or link on the way to it, is in the batch. */
 void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
-/* Adds an inotify watch. -1: none; root->limit says so if a limit is reached. `here`: fd is also the calling thread's current
- * folder. With root->lock held. */
+/* Adds an inotify watch. -1: none; root->limit says so if a limit is reached. `here`: fd is also the calling
+ * thread's current folder. With root->lock held. */
 int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;

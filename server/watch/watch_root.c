@@ -86,9 +86,8 @@ int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path)
 	int wd = add_watch(root, fd, here, path);
 	if (wd < 0 && (errno == ENOSPC || errno == ENOMEM))
 		snprintf(root->limit, sizeof root->limit,
-				 "the limit of watched folders is reached (fs.inotify.max_user_watches = %ld, shared by all "
-				 "programs "
-				 "of this user); raise it with: sysctl fs.inotify.max_user_watches=1048576",
+				 "the limit of watched folders is reached (fs.inotify.max_user_watches = %ld, shared by "
+				 "all programs of this user); raise it with: sysctl fs.inotify.max_user_watches=1048576",
 				 read_number("/proc/sys/fs/inotify/max_user_watches"));
 	return wd;
 }
@@ -302,9 +301,9 @@ static bool prepare(watch_root *root, const char **why)
 		spare = -1;
 		if (root->inotify_fd < 0) {
 			snprintf(root->limit, sizeof root->limit,
-					 "no inotify instance can be had (%s; fs.inotify.max_user_instances = %ld, shared by all "
-					 "programs "
-					 "of this user); raise it with: sysctl fs.inotify.max_user_instances=1024",
+					 "no inotify instance can be had (%s; fs.inotify.max_user_instances = %ld, shared by "
+					 "all programs of this user); raise it with: sysctl "
+					 "fs.inotify.max_user_instances=1024",
 					 strerror(errno), read_number("/proc/sys/fs/inotify/max_user_instances"));
 			*why = root->limit;
 		}

@@ -224,8 +224,8 @@ static bool is_alone(const settle_state *s)
 		   s->batch.items[1].renamed;
 }
 
-/* The file that was last delivered, alone, is saved again; or this is the second half of a save that writes a new file and
- * renames it. No other file takes part, so there is nothing to wait for. */
+/* The file that was last delivered, alone, is saved again; or this is the second half of a save that writes a
+ * new file and renames it. No other file takes part, so there is nothing to wait for. */
 static bool same_file_again(const settle_state *s)
 {
 	if (!s->alone || !is_alone(s))

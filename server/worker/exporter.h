@@ -1,13 +1,15 @@
 /* exporter.h - what hob passes to hob-exporter, and what it gets back.
  *
- * A cook that needs an external editor asks the daemon (protocol.h: EXPORT). The daemon makes a private folder and
- * starts hob-exporter with the program's path as its only argument and these descriptors: 1 and 2 a log, 3 the watched
- * folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter enters its sandbox (sandbox.h) and becomes
- * that program, which runs blend_export.py and leaves the file "result" in the private folder:
+ * A cook that needs an external editor asks the daemon (protocol.h: EXPORT). The daemon makes a private
+ * folder and starts hob-exporter with the program's path as its only argument and these descriptors: 1 and 2
+ * a log, 3 the watched folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter enters
+ * its sandbox (sandbox.h) and becomes that program, which runs blend_export.py and leaves the file "result"
+ * in the private folder:
  *
  *   "HOBX", u32 size of the JSON, the JSON, then the model as binary glTF
  *
- *   {"blender": version, "files": [[path, [size, inode, mtime_ns, ctime_ns] or null], ...], "notes": [[code, text], ...],
+ *   {"blender": version, "files": [[path, [size, inode, mtime_ns, ctime_ns] or null], ...],
+ *    "notes": [[code, text], ...],
  *    "error": text when there is no model}
  *
  * The worker that asked parses it in its own sandbox and trusts nothing in it. */

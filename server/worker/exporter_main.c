@@ -1,6 +1,7 @@
-/* hob-exporter: runs an external editor (Blender) in a sandbox, to convert a file that only the editor understands to binary
- * glTF. exporter.h describes its arguments. It enters the sandbox and becomes the editor; its own code reads no foreign bytes.
- * Ends with 2 if it was not started by hob, with 3 if the editor could not be started. */
+/* hob-exporter: runs an external editor (Blender) in a sandbox, to convert a file that only the editor
+ * understands to binary glTF. exporter.h describes its arguments. It enters the sandbox and becomes the
+ * editor; its own code reads no foreign bytes. Ends with 2 if it was not started by hob, with 3 if the editor
+ * could not be started. */
 #include "exporter.h"
 #include "sandbox.h"
 

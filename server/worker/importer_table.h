@@ -1,5 +1,5 @@
-/* importer_table.h - which importer reads a file, by the end of its name; used for every file of every scan. All memory is the
- * arena's. {0} is an empty table. */
+/* importer_table.h - which importer reads a file, by the end of its name; used for every file of every scan.
+ * All memory is the arena's. {0} is an empty table. */
 #ifndef SRV_IMPORTER_TABLE_H
 #define SRV_IMPORTER_TABLE_H
 
@@ -21,8 +21,8 @@ typedef struct importer_table {
 	uint32_t mask;
 } importer_table;
 
-/* Reads the worker's [{"name", "library", "version", "extensions"}]. If two importers name an extension, the first one gets
- * it. Aborts without memory. */
+/* Reads the worker's [{"name", "library", "version", "extensions"}]. If two importers name an extension, the
+ * first one gets it. Aborts without memory. */
 void srv_importer_table_read(importer_table *table, hob_arena *arena, const cJSON *list);
 const srv_pool_importer *srv_importer_table_find(const importer_table *table, hob_str path); /* NULL: none */
 

@@ -80,7 +80,8 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 	out->available = left < out->available ? left : out->available;
 }
 
-/* For each group from this process's own to the outermost. A missing group is outside of what this container sees. */
+/* For each group from this process's own to the outermost. A missing group is outside of what this container
+ * sees. */
 static void narrow_all(const char *root, const group_kind *kind, char *path, srv_memory *out)
 {
 	char folder[PATH_MAX];

@@ -1,7 +1,7 @@
 /* machine.h - the memory that the machine and the container of this process offer.
  *
- * A container's limits are those of its control groups, v1 or v2, up to the outermost visible one. `root` is a prefix for
- * /proc and /sys, "" except in tests. */
+ * A container's limits are those of its control groups, v1 or v2, up to the outermost visible one. `root` is
+ * a prefix for /proc and /sys, "" except in tests. */
 #ifndef WORKER_MACHINE_H
 #define WORKER_MACHINE_H
 
@@ -14,7 +14,8 @@ typedef struct srv_memory {
 } srv_memory;
 void srv_machine_memory(const char *root, srv_memory *out);
 
-/* How often the kernel ended a process because memory ran out, in this container or, if unknown, on this machine. */
+/* How often the kernel ended a process because memory ran out, in this container or, if unknown, on this
+ * machine. */
 uint64_t srv_machine_oom_kills(const char *root);
 
 /* What a crash may depend on besides its inputs: "linux 6.1.0, 8 cpus, 15934 MiB". At most `room` bytes. */

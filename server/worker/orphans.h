@@ -1,7 +1,8 @@
 /* orphans.h - processes that a cook process started and left behind.
  *
- * In the sandbox it cannot start any. Without it, this process becomes their parent when theirs ends, even of those that left
- * its process group, because it asks the kernel for that. They are recognised by the program that they run, the worker's. */
+ * In the sandbox it cannot start any. Without it, this process becomes their parent when theirs ends, even of
+ * those that left its process group, because it asks the kernel for that. They are recognised by the program
+ * that they run, the worker's. */
 #ifndef SRV_ORPHANS_H
 #define SRV_ORPHANS_H
 
@@ -11,9 +12,9 @@
 
 /* From now on orphans of child processes become children of this process (Linux 3.4). */
 void srv_orphans_adopt(void);
-/* Ends adopted children that run `program` (an absolute path without links) and are not `known`. Returns how many, at most
- * `room`, with their ids in `out`. The caller reaps each of them by its id when SIGCHLD arrives, because there are other
- * children as well. */
+/* Ends adopted children that run `program` (an absolute path without links) and are not `known`. Returns how
+ * many, at most `room`, with their ids in `out`. The caller reaps each of them by its id when SIGCHLD
+ * arrives, because there are other children as well. */
 uint32_t srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user, pid_t *out,
 						 uint32_t room);
 

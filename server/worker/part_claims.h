@@ -2,9 +2,9 @@
  *
  *   nobody's --srv_claims_ask--> made by a worker --srv_claims_end (put) or srv_claims_leave--> nobody's
  *
- * If a part is in progress, the worker that asked makes its other parts first. When nothing else is left, it asks to wait. It
- * then makes nothing itself, so two workers never wait for each other. A worker has 4,096 claims at most; further parts are made
- * without one. */
+ * If a part is in progress, the worker that asked makes its other parts first. When nothing else is left, it
+ * asks to wait. It then makes nothing itself, so two workers never wait for each other. A worker has 4,096
+ * claims at most; further parts are made without one. */
 #ifndef WORKER_PART_CLAIMS_H
 #define WORKER_PART_CLAIMS_H
 
@@ -30,7 +30,8 @@ typedef enum srv_claim_answer {
 /* Asks for an unknown part. With `wait`, the worker gives up its other claims. */
 srv_claim_answer srv_claims_ask(srv_claims *claims, uint32_t worker, const uint8_t key[32], bool wait);
 
-/* The part is made and is being stored: it stays claimed until srv_claims_end, whatever happens to its maker. */
+/* The part is made and is being stored: it stays claimed until srv_claims_end, whatever happens to its
+ * maker. */
 void srv_claims_store(srv_claims *claims, const uint8_t key[32]);
 
 /* The part exists, or its maker gave up: removes the claim. */
@@ -39,7 +40,8 @@ void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 /* The worker's job is over: removes everything that it claimed or waited for. */
 void srv_claims_leave(srv_claims *claims, uint32_t worker);
 
-/* Removes and returns a worker that waits for a part which is no longer being made; false if there is none. */
+/* Removes and returns a worker that waits for a part which is no longer being made; false if there is
+ * none. */
 bool srv_claims_next(srv_claims *claims, uint32_t *worker, uint8_t key[32]);
 
 void srv_claims_release(srv_claims *claims);

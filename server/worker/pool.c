@@ -152,8 +152,8 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		w->deadline.data = w;
 		pool->open_handles++;
 	}
-	/* The first worker starts while the caller continues. If it cannot start, the loop tries again and reports it later,
-	 * because the callbacks are not ready yet. */
+	/* The first worker starts while the caller continues. If it cannot start, the loop tries again and
+	 * reports it later, because the callbacks are not ready yet. */
 	if (!srv_pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
 		srv_pool_fill(pool);
 	*out = pool;
@@ -348,8 +348,8 @@ static void on_timer_closed(uv_handle_t *handle)
 	srv_pool_maybe_closed(w->pool);
 }
 
-/* Two steps: when the last worker is reaped, the pool's own handles are closed; when the last handle is closed, the memory is
- * freed. */
+/* Two steps: when the last worker is reaped, the pool's own handles are closed; when the last handle is
+ * closed, the memory is freed. */
 void srv_pool_maybe_closed(srv_pool *pool)
 {
 	if (!pool->closing || pool->parts_pending > 0)

@@ -9,8 +9,9 @@
  *                                                                         when it never became ready
  *
  * Processes are made with posix_spawn, whose cost does not grow with the daemon (no fork of it), in a process
- * group of their own, at nice 19 unless somebody waits, and end with the daemon (parent-death signal). What they print is drained
- * into a capped log. A worker that broke a rule, crashed or failed a job is replaced, never reused.
+ * group of their own, at nice 19 unless somebody waits, and end with the daemon (parent-death signal). What
+ * they print is drained into a capped log. A worker that broke a rule, crashed or failed a job is replaced,
+ * never reused.
  *
  * All calls and callbacks belong to the loop's thread. */
 #ifndef SRV_POOL_H
@@ -30,15 +31,17 @@ typedef struct srv_pool_importer {
 	uint32_t extension_count;
 } srv_pool_importer;
 
-/* Result of a finished job. If ok, `result` and the bytes that it points into stay valid until srv_outcome_free. */
+/* Result of a finished job. If ok, `result` and the bytes that it points into stay valid until
+ * srv_outcome_free. */
 typedef struct srv_outcome {
 	bool ok;
-	hob_error
-		error; /* if !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (caused from outside), or the cook's own error */
+	/* if !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (caused from outside), or the cook's own error */
+	hob_error error;
 	bool died; /* the worker ended or was ended: counts towards quarantine */
 	bool cancelled;
-	/* Its time was over before it had computed for a quarter of it. If it slept, the machine may be the cause, so it is worth
-	 * one more try. If it was stopped, or had no processor, the error is INTERRUPTED. */
+	/* Its time was over before it had computed for a quarter of it. If it slept, the machine may be the
+	 * cause, so it is worth one more try. If it was stopped, or had no processor, the error is
+	 * INTERRUPTED. */
 	bool stalled;
 	uint32_t lost_ms;  /* from the start of the job to the end of its worker, if it died */
 	srv_result result; /* ok, or a failure that the cook itself reported: deps and notes are filled */
@@ -65,12 +68,13 @@ typedef struct srv_pool_callbacks {
 	/* The callee owns the outcome. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	void (*progress)(void *user, void *job, hob_str stage, float fraction);
-	/* Parts: a descriptor that the pool sends and closes, or -1; and bytes to keep. The callee unmaps the bytes, on any
-	 * thread, and calls srv_pool_part_kept, at once or later. fd: sealed; the pool closes it when this returns. */
+	/* Parts: a descriptor that the pool sends and closes, or -1; and bytes to keep. The callee unmaps the
+	 * bytes, on any thread, and calls srv_pool_part_kept, at once or later. fd: sealed; the pool closes it
+	 * when this returns. */
 	int (*part_get)(void *user, const uint8_t key[32]);
 	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
-	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries again, after at
-	 * most 10 s; NULL when one has started again. */
+	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries
+	 * again, after at most 10 s; NULL when one has started again. */
 	void (*degraded)(void *user, const hob_error *why);
 } srv_pool_callbacks;
 
@@ -104,29 +108,31 @@ typedef struct srv_pool_job {
 	hob_settings settings;
 	hob_profile profile;
 	uint32_t threads; /* 0 = all */
-	/* Run it in a worker that had no job yet, without parts of other cooks and without leaving any, so that no earlier cook
-	 * can affect it. If only used workers are idle, one of them is replaced, and the idle callback says when to ask again. */
+	/* Run it in a worker that had no job yet, without parts of other cooks and without leaving any, so that
+	 * no earlier cook can affect it. If only used workers are idle, one of them is replaced, and the idle
+	 * callback says when to ask again. */
 	bool alone;
-	/* Somebody waits: the cook gets the daemon's own priority. Otherwise the worker runs at nice 19. Only root can raise the
-	 * priority of a process again. Without root, a worker at nice 19 is replaced, as for `alone`, if the cook is `slow` and so
-	 * worth a new process; otherwise it is used as it is. */
+	/* Somebody waits: the cook gets the daemon's own priority. Otherwise the worker runs at nice 19. Only
+	 * root can raise the priority of a process again. Without root, a worker at nice 19 is replaced, as for
+	 * `alone`, if the cook is `slow` and so worth a new process; otherwise it is used as it is. */
 	bool waited, slow;
 } srv_pool_job;
 /* Starts a job in an idle worker. False if none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
 /* Somebody now waits for a running job. If the priority cannot be raised, nothing changes. */
 void srv_pool_hurry(srv_pool *pool, void *job);
-/* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for every part_put,
- * also while the pool closes, which waits for it. */
+/* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for
+ * every part_put, also while the pool closes, which waits for it. */
 void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
 /* Any thread. */
 void srv_pool_part_unmap(hob_bytes bytes);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
-/* The same, but the worker may end its cook, and is killed only after `most_ms`: a new process costs more than a short cook. */
+/* The same, but the worker may end its cook, and is killed only after `most_ms`: a new process costs more
+ * than a short cook. */
 bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms);
-/* Root number `root` is now another folder. Workers opened the old one and their sandbox allows only that one, so they are
- * replaced, busy ones after their job. The caller keeps `fd`. */
+/* Root number `root` is now another folder. Workers opened the old one and their sandbox allows only that
+ * one, so they are replaced, busy ones after their job. The caller keeps `fd`. */
 void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd);
 uint32_t srv_pool_idle(const srv_pool *pool);
 /* Workers that have a job, wait for one, or are starting. */

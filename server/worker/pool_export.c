@@ -227,10 +227,8 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	ask.path[sizeof ask.path - 1] = 0;
 	ask.sandbox = pool->options.sandbox;
 	ask.memory_limit = pool->options.memory_limit;
-	ask.nice =
-		w->lowered
-			? 5
-			: 0; /* its memory and time are limited; on a busy machine, nice 19 would never get the processor */
+	/* its memory and time are limited; on a busy machine, nice 19 would never get the processor */
+	ask.nice = w->lowered ? 5 : 0;
 	ask.cpu_seconds = pool->options.timeout_ms / 1000 + 1;
 	sweep_folders();
 	snprintf(w->export.folder, sizeof w->export.folder, "%s/hob-export-%d-XXXXXX", temporary(),

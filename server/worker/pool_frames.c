@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts that wait to be stored;
- * further ones are made again when needed. */
+/* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts
+ * that wait to be stored; further ones are made again when needed. */
 enum {
 	RSS_GROWTH_MAX = 512 << 20,
 	LEAVE_MS = 200,
@@ -137,12 +137,11 @@ static void on_memory(worker *w, const srv_frame *frame)
 				frame->a <= room - used;
 	int fd = fits ? new_memory(frame->a) : -1;
 	if (fits && fd < 0) {
-		srv_pool_kill(
-			w, HOB_ERR_IO,
-			errno == EMFILE || errno == ENFILE
-				? "too many open files to take what the cook process made; raise the daemon's limit "
-				  "(ulimit -n)"
-				: "the system gives no memory to take what the cook process made");
+		srv_pool_kill(w, HOB_ERR_IO,
+					  errno == EMFILE || errno == ENFILE
+						  ? "too many open files to take what the cook process made; raise the "
+							"daemon's limit (ulimit -n)"
+						  : "the system gives no memory to take what the cook process made");
 		return;
 	}
 	w->file_bytes += fits ? frame->a : 0;
@@ -270,8 +269,8 @@ static bool is_question(uint32_t type)
 		   type == SRV_FRAME_DONE;
 }
 
-/* A message without a job, other than the start, does not come from hob-worker. Neither does a question while the last one is
- * not answered: two workers could wait for each other, and no deadline runs. */
+/* A message without a job, other than the start, does not come from hob-worker. Neither does a question while
+ * the last one is not answered: two workers could wait for each other, and no deadline runs. */
 static void on_frame(worker *w, const srv_frame *frame, int fd)
 {
 	if (frame->type != SRV_FRAME_READY && (w->state != BUSY || (w->waits && is_question(frame->type)))) {
@@ -363,8 +362,8 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 			return;
 		} else if (got == -3) {
 			srv_pool_kill(w, HOB_ERR_IO,
-						  "too many open files to take what the cook process made; raise the daemon's limit "
-						  "(ulimit -n)");
+						  "too many open files to take what the cook process made; raise the daemon's "
+						  "limit (ulimit -n)");
 			return;
 		} else {
 			srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");

@@ -1,5 +1,5 @@
-/* What the files of the pool share: pool.c assigns jobs and returns outcomes, pool_process.c starts and ends processes,
- * pool_frames.c handles their messages. Everything runs on the loop's thread. */
+/* What the files of the pool share: pool.c assigns jobs and returns outcomes, pool_process.c starts and ends
+ * processes, pool_frames.c handles their messages. Everything runs on the loop's thread. */
 #pragma once
 
 #include "exporter.h"
@@ -78,8 +78,8 @@ struct srv_pool {
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
-/* pool.c: the outputs of the running job, with its log and the paths it touched; and the end of the job, which hands them
- * over. */
+/* pool.c: the outputs of the running job, with its log and the paths it touched; and the end of the job,
+ * which hands them over. */
 srv_outcome *srv_pool_outcome(worker *w);
 void srv_pool_finish(worker *w, srv_outcome *outcome);
 /* Frees the pool if it is closing and its last process and handle are gone. */
@@ -106,6 +106,6 @@ void srv_pool_export_reap(worker *w);
 /* pool_frames.c */
 void srv_pool_on_socket(uv_poll_t *poll, int status, int events);
 void srv_pool_wake_waiters(srv_pool *pool);
-/* Of a process that has ended (pid 0) amid a job: takes what it said and nobody has read yet. A result among it ends the job; a
- * process may die while it frees what it cooked. What it asked for is not answered. */
+/* Of a process that has ended (pid 0) amid a job: takes what it said and nobody has read yet. A result among
+ * it ends the job; a process may die while it frees what it cooked. What it asked for is not answered. */
 void srv_pool_hear_last(worker *w);

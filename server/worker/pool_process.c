@@ -143,8 +143,8 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 				 limit_s);
 	else
 		snprintf(text, sizeof text,
-				 "the cook took longer than %g s and was ended; raise cook.timeout_seconds if the model is "
-				 "just large",
+				 "the cook took longer than %g s and was ended; raise cook.timeout_seconds "
+				 "if the model is just large",
 				 limit_s);
 	srv_pool_kill(w, kept ? HOB_ERR_INTERRUPTED : HOB_ERR_TIMEOUT, text);
 }
@@ -251,7 +251,8 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
-/* Each process counts this for itself: another one may start, or end in the same way, before this death is reported. */
+/* Each process counts this for itself: another one may start, or end in the same way, before this death is
+ * reported. */
 static bool had_oom_kill(worker *w)
 {
 	srv_pool *pool = w->pool;

@@ -6,16 +6,17 @@
 
 #include <sys/types.h>
 
-/* The reason why a process ended that this program did not end, from its wait status. Causes that may lie in the model:
+/* The reason why a process ended that this program did not end, from its wait status. Causes that may lie in
+ * the model:
  *
  *   MEMORY       it reached its own limit: `peak_bytes` is near `memory_limit`
  *   TIMEOUT      SIGXCPU, its own limit of CPU time
  *   LIMIT        SIGXFSZ, its own limit of output
- *   CRASHED      a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL), a failed assertion (SIGABRT), a forbidden system call (SIGSYS), or
- *                an end of its own accord
+ *   CRASHED      a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL), a failed assertion (SIGABRT), a forbidden system
+ *                call (SIGSYS), or an end of its own accord
  *
- * and INTERRUPTED: any other signal came from outside; `oom`: SIGKILL by the kernel, which had no memory left; or the process
- * could not hand over its result (SRV_WORKER_CUT_OFF, SRV_WORKER_HELD_UP). */
+ * and INTERRUPTED: any other signal came from outside; `oom`: SIGKILL by the kernel, which had no memory
+ * left; or the process could not hand over its result (SRV_WORKER_CUT_OFF, SRV_WORKER_HELD_UP). */
 void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, bool oom, hob_error *error);
 
 /* What a running process does now, and what delayed it. */
@@ -23,8 +24,8 @@ typedef struct srv_process_now {
 	bool ending;   /* it is ending, or has ended: SIGCHLD follows */
 	bool stopped;  /* by SIGSTOP or a tracer */
 	bool sleeping; /* every thread waits for something by itself */
-	uint64_t
-		wait_ns; /* time that its threads were ready to run without a processor; 0 if the kernel does not tell */
+	/* time that its threads were ready to run without a processor; 0 if the kernel does not tell */
+	uint64_t wait_ns;
 } srv_process_now;
 /* False if there is no such process. */
 bool srv_process_look(pid_t pid, srv_process_now *out);
@@ -38,8 +39,8 @@ bool srv_process_cpu_ns(pid_t pid, uint64_t *out);
 uint64_t srv_resident_bytes(pid_t pid);
 /* Of these, what is not of files, whose pages the kernel takes and gives as it likes. */
 uint64_t srv_own_bytes(pid_t pid);
-/* Error NO_WORKER for a program that ended while starting. `said`: its output; `why` (may be NULL): why the daemon itself
- * ended it, used if it printed nothing. */
+/* Error NO_WORKER for a program that ended while starting. `said`: its output; `why` (may be NULL): why the
+ * daemon itself ended it, used if it printed nothing. */
 void srv_describe_bad_start(const char *program, int status, const char *why, hob_str said, hob_error *out);
 
 #endif

@@ -1,9 +1,10 @@
 /* protocol.h - the messages between hob and hob-worker.
  *
- * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind it and at most one
- * descriptor; with more it is malformed. A worker that waits for an answer asks for nothing else. Both programs come from one
- * build (the START frame's version is compared), so structs travel as they are. The daemon trusts no message of a worker: results
- * are parsed with bounds checks (result.h) and every output passes its validator before it is stored.
+ * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind
+ * it and at most one descriptor; with more it is malformed. A worker that waits for an answer asks for
+ * nothing else. Both programs come from one build (the START frame's version is compared), so structs travel
+ * as they are. The daemon trusts no message of a worker: results are parsed with bounds checks (result.h) and
+ * every output passes its validator before it is stored.
  *
  *   hob                                   hob-worker
  *   ROOT index + directory fd (each)  -->
@@ -16,7 +17,7 @@
  *                                     <--  PART_GET key, wait      (any number of times)
  *   PART 0 unknown, 1 + blob fd,
  *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
- *                                     <--  MEMORY size, for what  (memory files are the daemon's: it counts them)
+ *                                     <--  MEMORY size, for what  (the daemon owns and counts memory files)
  *   MEMORY 1 + memfd, 0 refused       -->
  *                                     <--  PART_PUT key, size + memfd
  *                                     <--  EXPORT srv_exporter_ask (exporter.h)
@@ -29,8 +30,9 @@
 #include "../../core/base/base.h"
 #include "../../core/cook/cook.h"
 
-/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free; only larger arrays are returned at
- * once. A cook allocates and frees arrays of megabytes; with small pages, a sixth of its time is page faults. */
+/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free; only larger
+ * arrays are returned at once. A cook allocates and frees arrays of megabytes; with small pages, a sixth of
+ * its time is page faults. */
 #define SRV_WORKER_TUNABLES                                                                                  \
 	"glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=67108864:"      \
 	"glibc.malloc.top_pad=2097152"
@@ -51,9 +53,9 @@ typedef enum srv_frame_type {
 	SRV_FRAME_MEMORY
 } srv_frame_type;
 
-/* Purposes of memory files. In one job, parts may take as much as the memory limit of the process, and all files together
- * twice as much. A process whose files took more than the limit is replaced after its job. So a process that keeps its files
- * holds at most three times its limit. */
+/* Purposes of memory files. In one job, parts may take as much as the memory limit of the process, and all
+ * files together twice as much. A process whose files took more than the limit is replaced after its job. So
+ * a process that keeps its files holds at most three times its limit. */
 typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_use;
 
 enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
@@ -88,12 +90,13 @@ enum {
 	SRV_WORKER_HELD_UP		/* the kernel refuses to pass a descriptor: see srv_frame_send */
 };
 
-/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). A descriptor fails with errno
- * ETOOMANYREFS while more of them are on their way in sockets of this user, of any program, than this process may open. */
+/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). A descriptor
+ * fails with errno ETOOMANYREFS while more of them are on their way in sockets of this user, of any program,
+ * than this process may open. */
 bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
-/* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 if nothing is there (EAGAIN), -2
- * for a malformed frame, -3 if this process has no free descriptor for the one that arrived. *fd is -1 or a descriptor that
- * now belongs to the caller. */
+/* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 if nothing is
+ * there (EAGAIN), -2 for a malformed frame, -3 if this process has no free descriptor for the one that
+ * arrived. *fd is -1 or a descriptor that now belongs to the caller. */
 int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd);
 
 #endif

@@ -1,7 +1,8 @@
 /* result.h - a cook's result as one run of bytes in a memfd: written by the worker, read by the daemon.
  *
- * Reading checks every length against the bytes and every count against its limit: the number of files that a cook may read,
- * the number of notes that core keeps. Only the shape of a result is known to be right, not its content. */
+ * Reading checks every length against the bytes and every count against its limit: the number of files that a
+ * cook may read, the number of notes that core keeps. Only the shape of a result is known to be right, not
+ * its content. */
 #ifndef SRV_RESULT_H
 #define SRV_RESULT_H
 

@@ -348,8 +348,8 @@ const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 	for (uint32_t i = 0; i < io->count; i++) {
 		wait_for_hash(io->hasher, io->files[i]);
 		io->deps[i] = io->files[i]->dep;
-		/* A file that exists but could not be used has no digest to compare with. It counts as missing, and the cook has
-		 * failed anyway. */
+		/* A file that exists but could not be used has no digest to compare with. It counts as missing, and
+		 * the cook has failed anyway. */
 		io->deps[i].missing = io->files[i]->failed;
 	}
 	*count = io->count;

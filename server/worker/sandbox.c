@@ -171,9 +171,9 @@ static const int refused[] = {
 };
 #endif
 
-/* fcntl's other commands would turn a descriptor that is shared with the daemon against it: F_SETOWN, F_SETSIG and O_ASYNC
- * send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease for writing, everybody who opens the
- * file waits. F_SETSIG with SIGURG comes before a lease: see
+/* fcntl's other commands would turn a descriptor that is shared with the daemon against it: F_SETOWN,
+ * F_SETSIG and O_ASYNC send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease
+ * for writing, everybody who opens the file waits. F_SETSIG with SIGURG comes before a lease: see
  * beneath.c. */
 static bool allow_fcntl(scmp_filter_ctx filter)
 {
@@ -215,8 +215,9 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
-	/* Memory is never executable. Processes are not allowed, nor more threads than there are, except where libraries make them
-	 * while they make code. clone3's flags cannot be checked, so glibc is made to use clone. abort() may signal this process. */
+	/* Memory is never executable. Processes are not allowed, nor more threads than there are, except where
+	 * libraries make them while they make code. clone3's flags cannot be checked, so glibc is made to use
+	 * clone. abort() may signal this process. */
 	const struct scmp_arg_cmp own_process = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
 	const struct scmp_arg_cmp no_code = {
@@ -304,8 +305,8 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 
 /* ---- programs that were not written for it */
 
-/* Calls that reach other processes, the network or the kernel, or use up what a user has little of. io_uring makes system calls
- * that no filter sees; a socket of a pair can send to any other. */
+/* Calls that reach other processes, the network or the kernel, or use up what a user has little of. io_uring
+ * makes system calls that no filter sees; a socket of a pair can send to any other. */
 static const int forbidden[] = {
 	SCMP_SYS(fork),
 	SCMP_SYS(vfork),
@@ -411,8 +412,8 @@ static bool forbid_calls(void)
 								SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_DUMPABLE)) == 0;
 	/* The limits of others; its own are those of process 0. */
 	ok = ok && seccomp_rule_add(filter, no, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0, 0)) == 0;
-	/* Owners of descriptors get signals; whoever writes a leased file waits; the pages of pipes are the user's. The kernel
-	 * reads 32 bits of the command, so the others do not count. */
+	/* Owners of descriptors get signals; whoever writes a leased file waits; the pages of pipes are the
+	 * user's. The kernel reads 32 bits of the command, so the others do not count. */
 	static const scmp_datum_t commands[] = {F_SETOWN,	F_SETOWN_EX, F_SETSIG,
 											F_SETLEASE, F_NOTIFY,	 F_SETPIPE_SZ};
 	for (size_t i = 0; i < HOB_COUNT_OF(commands); i++)

@@ -1,9 +1,10 @@
 /* sandbox.h - puts a worker into its sandbox before it reads foreign bytes.
  *
- * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (as root it keeps those for reading
- * and for finding writers); rlimits (core 0, descriptors, address space, queued signals); landlock (reading below the given root descriptors,
- * nothing else, no network); seccomp (the system calls that a cook needs, no sockets, no processes, no more threads, no executable memory). A
- * kernel or container can refuse a layer with ENOSYS, EPERM or EINVAL: BEST_EFFORT then continues and reports it, REQUIRE
+ * Layers, in order: no new privileges, dumpable off, parent-death signal, no capabilities (as root it keeps
+ * those for reading and for finding writers); rlimits (core 0, descriptors, address space, queued signals);
+ * landlock (reading below the given root descriptors, nothing else, no network); seccomp (the system calls
+ * that a cook needs, no sockets, no processes, no more threads, no executable memory). A kernel or container
+ * can refuse a layer with ENOSYS, EPERM or EINVAL: BEST_EFFORT then continues and reports it, REQUIRE
  * fails. */
 #ifndef SRV_SANDBOX_H
 #define SRV_SANDBOX_H
@@ -21,12 +22,13 @@ typedef struct srv_sandbox_layers {
 	int landlock_abi;
 } srv_sandbox_layers;
 
-/* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes). makes_code: the
- * process compiles code at run time (the shaders of a software renderer). Then executable memory is allowed, and calls of its
- * libraries outside the list fail instead of ending the process, and they may start threads.
+/* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes).
+ * makes_code: the process compiles code at run time (the shaders of a software renderer). Then executable
+ * memory is allowed, and calls of its libraries outside the list fail instead of ending the process, and they
+ * may start threads.
  *
- * make_threads: called between landlock and seccomp, with any policy; starts all threads that the process will have, which are then
- * as limited as this one. Later ones fail with EAGAIN. NULL: it has none. */
+ * make_threads: called between landlock and seccomp, with any policy; starts all threads that the process
+ * will have, which are then as limited as this one. Later ones fail with EAGAIN. NULL: it has none. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
 					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
 					   srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
@@ -39,9 +41,10 @@ typedef struct srv_sandbox_place {
 	srv_sandbox_access access;
 } srv_sandbox_place;
 
-/* The same for a program that is executed next and was not written for this. RUN places contain the program and its libraries;
- * WRITE places are its own, also for reading. No sockets, no new processes, no signals, limits or priorities for others, nothing
- * that all programs of a user share, no system calls that affect the machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
+/* The same for a program that is executed next and was not written for this. RUN places contain the program
+ * and its libraries; WRITE places are its own, also for reading. No sockets, no new processes, no signals,
+ * limits or priorities for others, nothing that all programs of a user share, no system calls that affect the
+ * machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* hob-worker: the child process that cooks. It is the only program that links importers and decoders. It reads jobs from its
- * socket, cooks them in a sandbox, and returns one memfd each; it never writes a file. */
+/* hob-worker: the child process that cooks. It is the only program that links importers and decoders. It
+ * reads jobs from its socket, cooks them in a sandbox, and returns one memfd each; it never writes a file. */
 #include "editor.h"
 #include "protocol.h"
 #include "result.h"
@@ -193,8 +193,8 @@ static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 	return fd;
 }
 
-/* The reader seals it again, at no cost. Sealing by the thread that wrote is fast, because its processor still has the pages.
- * On another one the kernel waits until all processors have released them. */
+/* The reader seals it again, at no cost. Sealing by the thread that wrote is fast, because its processor
+ * still has the pages. On another one the kernel waits until all processors have released them. */
 static void seal(int fd)
 {
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);

@@ -154,8 +154,8 @@ static void import_weld_order(const char *model)
 	}
 }
 
-/* ---- Assimp, and the levels of detail as the articles describe them: each from the one before, half as many indices
- * until 1,024 or eight levels; the sloppy simplifier where less than a tenth was won. ---- */
+/* ---- Assimp, and the levels of detail as the articles describe them: each from the one before, half as many
+ * indices until 1,024 or eight levels; the sloppy simplifier where less than a tenth was won. ---- */
 
 static const unsigned seed_flags = aiProcess_JoinIdenticalVertices | aiProcess_Triangulate |
 								   aiProcess_GenSmoothNormals | aiProcess_LimitBoneWeights |
@@ -347,8 +347,8 @@ int main(int argc, char **argv)
 	snprintf(out, sizeof out, "%s/hob-bench-%d", temp ? temp : "/tmp", (int)getpid());
 	static double all[RATIOS + 1][256];
 	size_t counts[RATIOS + 1] = {0};
-	printf("CPU seconds (user + system) of whole processes, least of a few runs\n%-28s %8s %8s %8s %8s %8s "
-		   "%8s %8s %8s",
+	printf("CPU seconds (user + system) of whole processes, least of a few runs\n%-28s %8s %8s %8s %8s "
+		   "%8s %8s %8s %8s",
 		   "model", "one lod", "lods", "+meshl.", "preview", "assimp", "a.+lods", "gltfpack", "g.-si .5");
 	printf(" | theirs / ours:");
 	for (int r = 0; r < RATIOS; r++)

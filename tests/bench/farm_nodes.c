@@ -1,11 +1,11 @@
-/* Nodes of a farm without daemons: what server/upstream says to a database and a blob store, by the same code (server/farm), with
- * cooks that only take their time. See farm.sh.
+/* Nodes of a farm without daemons: what server/upstream says to a database and a blob store, by the same code
+ * (server/farm), with cooks that only take their time. See farm.sh.
  *
  *   farm_nodes METADATA BLOBS NODES SECONDS LOOKUPS COOK_MS
  *
- * Connects NODES, lets them beat for SECONDS, then changes a texture that LOOKUPS models use: each node asks for all of them, claims
- * what nobody cooks, cooks, gives, hears of the rest and fetches it. A line per phase; `begin` and `end` lines say when to look at
- * the database. */
+ * Connects NODES, lets them beat for SECONDS, then changes a texture that LOOKUPS models use: each node asks
+ * for all of them, claims what nobody cooks, cooks, gives, hears of the rest and fetches it. A line per
+ * phase; `begin` and `end` lines say when to look at the database. */
 #include "server/farm/farm.h"
 
 #include <fcntl.h>
@@ -53,7 +53,8 @@ static void rest(double ms)
 	nanosleep(&time, NULL);
 }
 
-/* A node whose call fails tries again as server/upstream does: after a second, later up to a minute, with a quarter of chance. */
+/* A node whose call fails tries again as server/upstream does: after a second, later up to a minute, with a
+ * quarter of chance. */
 static bool said(node *n, srv_farm_end end)
 {
 	all.statements++;
@@ -192,8 +193,8 @@ static bool is_over(const node *n)
 	return true;
 }
 
-/* A machine that has worked has asked everything before; the first statement of each kind costs a session of PostgreSQL ten times
- * as much as the others. */
+/* A machine that has worked has asked everything before; the first statement of each kind costs a session of
+ * PostgreSQL ten times as much as the others. */
 static bool has_worked(node *n)
 {
 	hob_sha256 own = hob_sha256_of((hob_bytes){(const uint8_t *)&n, sizeof n});

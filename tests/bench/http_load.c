@@ -1,9 +1,11 @@
-/* http_load.c - a load client that costs little: one thread, N keep-alive connections, one request under way on each.
+/* http_load.c - a load client that costs little: one thread, N keep-alive connections, one request under way
+ * on each.
  *
- *   http_load ADDRESS CONNECTIONS MILLISECONDS TARGET [FIELD...]     ADDRESS: PORT of 127.0.0.1, or unix:/path
+ *   http_load ADDRESS CONNECTIONS MILLISECONDS TARGET [FIELD...]     ADDRESS: PORT of 127.0.0.1, or
+ *                                                                    unix:/path
  *
- * Prints one JSON object: answers, bytes of bodies, statuses that were not 200 or 304, seconds, latencies, and the longest
- * time without any answer. Exits 1 when a connection breaks. */
+ * Prints one JSON object: answers, bytes of bodies, statuses that were not 200 or 304, seconds, latencies,
+ * and the longest time without any answer. Exits 1 when a connection breaks. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,11 +1,14 @@
 /* http_parts.c - the two things the HTTP benchmark needs that a daemon does not offer by itself.
  *
- *   http_parts blobs CACHE SIZE...        puts blobs of pseudo-random bytes into a cache; prints "SIZE SHA256" lines
- *   http_parts bare SIZE                  the least that can answer: an epoll loop that takes every request for the same one
- *                                         and sends a finished answer of SIZE bytes; prints its port
- *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and how long a publish
- *                                         takes to reach the last of them, beside a bare loop of send() over as many
- *                                         sockets with the same bytes; prints one JSON object */
+ *   http_parts blobs CACHE SIZE...        puts blobs of pseudo-random bytes into a cache; prints "SIZE
+ *                                         SHA256" lines
+ *   http_parts bare SIZE                  the least that can answer: an epoll loop that takes every request
+ *                                         for the same one and sends a finished answer of SIZE bytes; prints
+ *                                         its port
+ *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and how long
+ *                                         a publish takes to reach the last of them, beside a bare loop of
+ *                                         send() over as many sockets with the same bytes; prints one JSON
+ *                                         object */
 #include "server/http/http.h"
 
 #include <errno.h>
@@ -130,7 +133,8 @@ static void listen_to(uint16_t port, int count, bool greeted, int rounds, shared
 		struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)i << 32 | (uint32_t)fd};
 		if (greeted && send(fd, request, sizeof request - 1, 0) != (ssize_t)sizeof request - 1)
 			die("send");
-		/* The greeting is read before the next one dials, so that nothing is under way when the clock runs. */
+		/* The greeting is read before the next one dials, so that nothing is under way when the clock
+		 * runs. */
 		char bytes[4096];
 		for (size_t got = 0; greeted && !memmem(bytes, got, "event: hello", 12);) {
 			ssize_t more = recv(fd, bytes + got, sizeof bytes - got, 0);

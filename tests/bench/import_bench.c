@@ -1,6 +1,7 @@
 /* Import alone, ours beside Assimp with the flags of the reference converter: seconds of CPU and peak memory.
- * Each measurement is a process of its own, the least of five. A file below 1 MB is imported once unmeasured and then again and
- * again, as a cook process does with one model after another, and the least of eight spells counts; see import.sh. */
+ * Each measurement is a process of its own, the least of five. A file below 1 MB is imported once unmeasured
+ * and then again and again, as a cook process does with one model after another, and the least of eight
+ * spells counts; see import.sh. */
 #include "core/import/importers.h"
 
 #include <assimp/cimport.h>

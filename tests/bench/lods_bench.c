@@ -95,10 +95,8 @@ static void draw_levels(totals *t, const char *model, const hob_baked_mesh *b)
 		t->levels_drawn++;
 		t->at_one_pixel += drawn.pixels > 0.999;
 		if (t->each || drawn.stray > 0)
-			printf("  %-20.20s %-16.*s level %u: error %.2f pixels, %llu covered, %llu differ, %llu of them "
-				   "by more "
-				   "than 2 "
-				   "pixels\n",
+			printf("  %-20.20s %-16.*s level %u: error %.2f pixels, %llu covered, %llu differ, %llu of "
+				   "them by more than 2 pixels\n",
 				   strrchr(model, '/') ? strrchr(model, '/') + 1 : model,
 				   (int)(b->mesh.name.len < 16 ? b->mesh.name.len : 16), b->mesh.name.data, l, drawn.pixels,
 				   (unsigned long long)drawn.covered, (unsigned long long)drawn.differ,
@@ -222,9 +220,8 @@ int main(int count, char **names)
 		measure_model(&t, names[i]);
 	print("all", &t, 0);
 	if (t.sheet) {
-		printf("drawn: %u levels from 4 sides, %u of them where the error is one pixel; of %llu pixels %.3f "
-			   "%% differ, "
-			   "%llu by more than 2 pixels\n",
+		printf("drawn: %u levels from 4 sides, %u of them where the error is one pixel; of %llu pixels "
+			   "%.3f %% differ, %llu by more than 2 pixels\n",
 			   t.levels_drawn, t.at_one_pixel, (unsigned long long)t.pixels[0],
 			   100.0 * (double)t.pixels[1] / (double)(t.pixels[0] ? t.pixels[0] : 1),
 			   (unsigned long long)t.pixels[2]);

@@ -1,5 +1,6 @@
-/* runtime_bench.c - world transforms of a large scene and playing a skeleton, against the plain way to do it: nodes on
- * the heap with vectors of children and a dirty flag, keys searched from the start, libm's acos and sin. */
+/* runtime_bench.c - world transforms of a large scene and playing a skeleton, against the plain way to do it:
+ * nodes on the heap with vectors of children and a dirty flag, keys searched from the start, libm's acos and
+ * sin. */
 #include "tests/unit/runtime/maker.h"
 
 #include <time.h>

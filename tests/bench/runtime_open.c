@@ -1,9 +1,11 @@
-/* runtime_open.c - opening a large cooked scene in place, beside reading the same glTF with Assimp and copying its bytes.
+/* runtime_open.c - opening a large cooked scene in place, beside reading the same glTF with Assimp and
+ * copying its bytes.
  *
  *   runtime_open HOB FOLDER [MEGABYTES]
  *
- * Writes FOLDER/scene.gltf, a few hundred tessellated waves under a tree of nodes, cooks it with HOB and takes the
- * median processor time of several rounds. Files are in the page cache; every round maps them anew. */
+ * Writes FOLDER/scene.gltf, a few hundred tessellated waves under a tree of nodes, cooks it with HOB and
+ * takes the median processor time of several rounds. Files are in the page cache; every round maps them
+ * anew. */
 #include "core/runtime/hob_runtime.h"
 
 #include <assimp/cimport.h>

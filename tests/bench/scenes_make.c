@@ -1,4 +1,5 @@
-/* scenes_make.c - writes one wavy grid: scenes_make COLUMNS ROWS glb|obj > FILE. Positions and uv; 32-bit indices in a GLB. */
+/* scenes_make.c - writes one wavy grid: scenes_make COLUMNS ROWS glb|obj > FILE. Positions and uv; 32-bit
+ * indices in a GLB. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,17 +47,15 @@ static int write_glb(uint32_t columns, uint32_t rows)
 	char json[2048];
 	int length = snprintf(
 		json, sizeof json,
-		"{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0}],"
-		"\"meshes\":[{\"name\":\"grid\",\"primitives\":[{\"attributes\":{\"POSITION\":0,\"TEXCOORD_0\":1},"
-		"\"indices\":2}]}],"
-		"\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":%llu,\"type\":\"VEC3\",\"min\":[0,"
-		"-3,0],"
-		"\"max\":[100,3,100]},{\"bufferView\":1,\"componentType\":5126,\"count\":%llu,\"type\":\"VEC2\"},"
-		"{\"bufferView\":2,\"componentType\":5125,\"count\":%llu,\"type\":\"SCALAR\"}],"
-		"\"bufferViews\":[{\"buffer\":0,\"byteOffset\":0,\"byteLength\":%llu},{\"buffer\":0,\"byteOffset\":%"
-		"llu,"
-		"\"byteLength\":%llu},{\"buffer\":0,\"byteOffset\":%llu,\"byteLength\":%llu}],\"buffers\":[{"
-		"\"byteLength\":%llu}]}",
+		"{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0]}],"
+		"\"nodes\":[{\"mesh\":0}],\"meshes\":[{\"name\":\"grid\","
+		"\"primitives\":[{\"attributes\":{\"POSITION\":0,\"TEXCOORD_0\":1},\"indices\":2}]}],"
+		"\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":%llu,\"type\":\"VEC3\","
+		"\"min\":[0,-3,0],\"max\":[100,3,100]},{\"bufferView\":1,\"componentType\":5126,\"count\":%llu,"
+		"\"type\":\"VEC2\"},{\"bufferView\":2,\"componentType\":5125,\"count\":%llu,"
+		"\"type\":\"SCALAR\"}],\"bufferViews\":[{\"buffer\":0,\"byteOffset\":0,\"byteLength\":%llu},"
+		"{\"buffer\":0,\"byteOffset\":%llu,\"byteLength\":%llu},{\"buffer\":0,\"byteOffset\":%llu,"
+		"\"byteLength\":%llu}],\"buffers\":[{\"byteLength\":%llu}]}",
 		(unsigned long long)vertices, (unsigned long long)vertices, (unsigned long long)indices,
 		(unsigned long long)(12 * vertices), (unsigned long long)(12 * vertices),
 		(unsigned long long)(8 * vertices), (unsigned long long)(20 * vertices),

@@ -1,5 +1,5 @@
-/* textures_bench.c - quality and speed of texture compression, filtering and decoding over a set of pictures, beside
- * packaged peers. Prints Markdown. See textures.sh. */
+/* textures_bench.c - quality and speed of texture compression, filtering and decoding over a set of pictures,
+ * beside packaged peers. Prints Markdown. See textures.sh. */
 #define STB_DXT_STATIC
 #define STB_DXT_IMPLEMENTATION
 #define STB_IMAGE_STATIC

@@ -1,4 +1,4 @@
-// textures_peers.cpp - the packaged compressors that Hob's are measured against, behind C names. Not part of Hob.
+// textures_peers.cpp - the packaged compressors that Hob's are measured against, behind C names.
 #include <astcenc.h>
 #include <cstdint>
 #include <cstdlib>

@@ -3,7 +3,8 @@
  * Links: PkgConfig::libcurl_s3 hob_base
  * Run:   fuzz_bucket tests/fuzz/corpus/bucket
  *
- * Input: a byte that chooses (head, get, put, put in parts, list), then the answer to each connection, with a line "----" between two. */
+ * Input: a byte that chooses (head, get, put, put in parts, list), then the answer to each connection, with a
+ * line "----" between two. */
 #include "server/farm/s3/s3_driver.c"
 
 #include "tests/fuzz/fuzz_peer.h"

@@ -1,4 +1,5 @@
-/* fuzz_client.c - what a server may send to the client: answers, events, JSON. Any cut of the bytes must give the same.
+/* fuzz_client.c - what a server may send to the client: answers, events, JSON. Any cut of the bytes must give
+ * the same.
  *
  * Links: hob_client
  * Run:   fuzz_client tests/fuzz/corpus/client */

@@ -3,7 +3,8 @@
  * Links: hob_import
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_collada
- *   build/fuzz/fuzz_collada -dict=tests/fuzz/fuzz_collada.dict -max_len=8192 /tmp/found tests/fuzz/corpus/collada */
+ *   build/fuzz/fuzz_collada -dict=tests/fuzz/fuzz_collada.dict -max_len=8192 /tmp/found
+ *   tests/fuzz/corpus/collada */
 #include "tests/fuzz/fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

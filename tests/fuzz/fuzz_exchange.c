@@ -3,7 +3,8 @@
  * Links: srv_upstream
  * Run:   fuzz_exchange tests/fuzz/corpus/exchange
  *
- * Input: a byte that chooses (find, probe, fetch, give), then the answer to each connection, with a line "----" between two. */
+ * Input: a byte that chooses (find, probe, fetch, give), then the answer to each connection, with a line
+ * "----" between two. */
 #include "server/upstream/exchange.h"
 #include "tests/fuzz/fuzz_peer.h"
 #include "tests/unit/temp_folder.h"

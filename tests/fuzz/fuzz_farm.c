@@ -3,8 +3,8 @@
  * Links: srv_farm
  * Run:   fuzz_farm tests/fuzz/corpus/farm
  *
- * Input: a byte that chooses the question, then the rows of its statements: values with a NUL behind each, of which "\1" is null.
- * A value "\2" ends the rows of a statement. */
+ * Input: a byte that chooses the question, then the rows of its statements: values with a NUL behind each, of
+ * which "\1" is null. A value "\2" ends the rows of a statement. */
 #include "server/farm/farm.c"
 
 #include <assert.h>

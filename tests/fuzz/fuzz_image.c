@@ -3,7 +3,8 @@
  * Links: hob_texture
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_image
- *   build/fuzz/fuzz_image -dict=tests/fuzz/fuzz_image.dict -max_len=4096 /tmp/found tests/fuzz/corpus/image */
+ *   build/fuzz/fuzz_image -dict=tests/fuzz/fuzz_image.dict -max_len=4096 /tmp/found
+ *   tests/fuzz/corpus/image */
 #include "core/base/limits.h"
 #include "core/texture/picture.h"
 

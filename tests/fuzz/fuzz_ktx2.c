@@ -1,5 +1,5 @@
-/* The KTX2 validator and the reader, which share no code, on any bytes: what the validator accepts in full, the reader
- * opens, with levels of the sizes that their format asks for.
+/* The KTX2 validator and the reader, which share no code, on any bytes: what the validator accepts in full,
+ * the reader opens, with levels of the sizes that their format asks for.
  *
  * Links: hob_texture
  *

@@ -1,9 +1,11 @@
-/* Lists of models that become one; any name of an OBJ, STL or PLY file that does not begin with "gone" is a triangle.
+/* Lists of models that become one; any name of an OBJ, STL or PLY file that does not begin with "gone" is a
+ * triangle.
  *
  * Links: hob_import
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_merge
- *   build/fuzz/fuzz_merge -dict=tests/fuzz/fuzz_merge.dict -max_len=2048 /tmp/found tests/fuzz/corpus/merge */
+ *   build/fuzz/fuzz_merge -dict=tests/fuzz/fuzz_merge.dict -max_len=2048 /tmp/found
+ *   tests/fuzz/corpus/merge */
 #include "core/import/importers.h"
 
 #include <stdio.h>

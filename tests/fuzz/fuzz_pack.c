@@ -1,5 +1,6 @@
-/* A pack of the cache: what is scanned can be read where it is said to be, lies in the file and in order, and is found again
- * behind what is appended after the end was mended. A head whose 13th byte is 'F' gets a right check, which nobody guesses.
+/* A pack of the cache: what is scanned can be read where it is said to be, lies in the file and in order, and
+ * is found again behind what is appended after the end was mended. A head whose 13th byte is 'F' gets a right
+ * check, which nobody guesses.
  *
  * Links: srv_store
  *

@@ -1,5 +1,5 @@
-/* fuzz_peer.h - the other side of the targets that are clients: a thread that gives each connection the next piece of the input,
- * whatever is asked, and ends it. */
+/* fuzz_peer.h - the other side of the targets that are clients: a thread that gives each connection the next
+ * piece of the input, whatever is asked, and ends it. */
 #ifndef FUZZ_PEER_H
 #define FUZZ_PEER_H
 

@@ -1,9 +1,11 @@
-/* Requests of any client, from the socket to the answer: heads, bodies, uploads, sessions, more of them on one connection.
+/* Requests of any client, from the socket to the answer: heads, bodies, uploads, sessions, more of them on
+ * one connection.
  *
  * Links: srv_http
  * Run:   fuzz_request tests/fuzz/corpus/request
  *
- * Input: 'r' and the bytes as they are; or another byte, a line "METHOD TARGET", and a body, for which a fitting head is made. */
+ * Input: 'r' and the bytes as they are; or another byte, a line "METHOD TARGET", and a body, for which a
+ * fitting head is made. */
 #include "server/http/http.h"
 #include "tests/unit/temp_folder.h"
 

@@ -1,4 +1,5 @@
-/* Values of rows in index.db that somebody spoiled: what is taken comes back the same, and nothing outside of the bytes is read.
+/* Values of rows in index.db that somebody spoiled: what is taken comes back the same, and nothing outside of
+ * the bytes is read.
  *
  * Links: srv_store
  * Run:   fuzz_row tests/fuzz/corpus/row

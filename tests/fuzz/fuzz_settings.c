@@ -1,4 +1,5 @@
-/* Cook settings, as sidecars, hob.json and PATCH give them: what is taken prints as settings that mean the same.
+/* Cook settings, as sidecars, hob.json and PATCH give them: what is taken prints as settings that mean the
+ * same.
  *
  * Links: hob_settings
  * Run:   fuzz_settings tests/fuzz/corpus/settings */

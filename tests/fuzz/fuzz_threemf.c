@@ -3,7 +3,8 @@
  * Links: hob_import
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_threemf
- *   build/fuzz/fuzz_threemf -dict=tests/fuzz/fuzz_threemf.dict -max_len=8192 /tmp/found tests/fuzz/corpus/threemf */
+ *   build/fuzz/fuzz_threemf -dict=tests/fuzz/fuzz_threemf.dict -max_len=8192 /tmp/found
+ *   tests/fuzz/corpus/threemf */
 #include "tests/fuzz/fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
-/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its outputs,
- * and what several of them say of parts: two never wait for each other, and none waits for what nobody makes.
+/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its
+ * outputs, and what several of them say of parts: two never wait for each other, and none waits for what
+ * nobody makes.
  *
  * Links: srv_worker
  * Run:   fuzz_worker tests/fuzz/corpus/worker

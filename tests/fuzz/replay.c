@@ -1,4 +1,5 @@
-/* replay.c - gives every file of the folders on the command line to a fuzz target, for builds without libFuzzer. */
+/* replay.c - gives every file of the folders on the command line to a fuzz target, for builds without
+ * libFuzzer. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, those
-of the web folder's scripts, styles and pages 120 with tabs of four, every cook setting has a name and a group on the pages,
+of the web folder's scripts, styles and pages 120 and those of C 110 with tabs of four, no field of a struct stands on another
+line than its type, no string is broken into pieces of a few characters, every cook setting has a name and a group on the pages,
 and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
 import ast
 import pathlib
@@ -11,6 +12,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLUMNS = 130
 WEB_COLUMNS = 120
+C_COLUMNS = 110
+C_PIECE = 12  # characters of a string literal, at least, beside one on another line
+C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|unsigned|static) )*[A-Za-z_]\w*(?: \*+)?\n"
+                    r"[ \t]+\*{0,3}[A-Za-z_]\w*(?:\[[^\]]*\])*;", re.M)
 
 
 def tracked(ending):
@@ -31,6 +37,22 @@ def wide_web_lines(path):
         width = len(line.expandtabs(4))
         if width > WEB_COLUMNS:
             yield f"{path.relative_to(ROOT)}:{number}: {width} columns, more than {WEB_COLUMNS}"
+
+
+def c_findings(path):
+    text, name = path.read_text(), path.relative_to(ROOT)
+    for number, line in enumerate(text.splitlines(), 1):
+        if (width := len(line.expandtabs(4))) > C_COLUMNS:
+            yield f"{name}:{number}: {width} columns, more than {C_COLUMNS}"
+    for torn in C_TORN.finditer(text):
+        yield f"{name}:{text.count(chr(10), 0, torn.end()) + 1}: a field on another line than its type; put its comment above"
+    literals = [m for m in C_TOKEN.finditer(text) if m.group().startswith('"')]
+    for one, next_one in zip(literals, literals[1:]):
+        gap = text[one.end():next_one.start()]
+        hexadecimal = re.search(r"\\x[0-9A-F]{2}\"$", one.group())  # "\xBF" "b": together they would be another number
+        if "\n" in gap and not gap.strip() and not hexadecimal and any(
+                len(piece.group()) - 2 < C_PIECE and not re.search(r"\\.\"$", piece.group()) for piece in (one, next_one)):
+            yield f"{name}:{text.count(chr(10), 0, one.start()) + 1}: a string broken into a piece below {C_PIECE} characters"
 
 
 def unnamed_settings():
@@ -69,6 +91,7 @@ def main():
     web = [path for ending in (".js", ".css", ".html", ".html.in", ".ts", ".tsx") for path in tracked(ending)
            if path.is_relative_to(ROOT / "web")]
     findings += [finding for path in web for finding in wide_web_lines(path)]
+    findings += [finding for ending in (".c", ".h", ".cpp") for path in tracked(ending) for finding in c_findings(path)]
     findings += unnamed_settings()
     findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
     print("\n".join(findings) or "text: every line of Markdown and of web fits, every scenario has its deadlines")

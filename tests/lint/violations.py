@@ -57,7 +57,7 @@ TREE = {
     "a circle of folders": (LAYERS, "circle of includes: server/",
                             append("server/cook/judge.h", '#include "../engine/engine.h"\n')),
     "an arrow that no file uses": (LAYERS, "does not include", replace("tests/lint/layers.py", '"core/hash": [', '"core/hash": ["core/mesh", ')),
-    "a file of 701 lines": (LAYERS, "701 lines", write(("core/hash/long.h", "\n" * 701))),
+    "a file of 61 functions": (LAYERS, "61 functions", write(("core/hash/long.c", "static void f(void)\n{\n}\n" * 61))),
     "a file name used twice": (LAYERS, "file name used twice", write(("server/fs/hash.h", "\n"))),
     "a folder without README": (LAYERS, "no README.md", remove("server/queue/README.md")),
     "a struct of 26 fields": (OWNERS, "has 26 fields", write(("server/queue/wide.h", "struct wide {\n" + "".join(
@@ -69,6 +69,9 @@ TREE = {
                                  append("server/engine/engine_move.c", "static void x(srv_engine *engine)\n{\n\tengine->jobs->alive++;\n}\n")),
     "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
     "a script of 121 columns": (TEXT, "121 columns", append("web/app/text.js", "// " + "x" * 118 + "\n")),
+    "a line of C of 111 columns": (TEXT, "111 columns", append("core/hash/hash.h", "/* " + "x" * 105 + " */\n")),
+    "a field torn from its type": (TEXT, "another line than its type", append("core/hash/hash.h", "struct x {\n\tuint32_t\n\t\ty;\n};\n")),
+    "a string in small pieces": (TEXT, "a string broken into a piece", append("core/hash/hash.c", "const char *x = \"a long beginning \"\n\t\"end\";\n")),
     "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Maximum", "'lods.most': ['Maximum")),
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),

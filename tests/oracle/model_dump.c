@@ -2,9 +2,10 @@
  *
  *   model_dump [--draws] FILE [CLIP T,T,T ...]...
  *
- * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda".
- * Each CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose.
- * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner by corner. */
+ * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda". Each
+ * CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose.
+ * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner
+ * by corner. */
 #include "core/animation/curve.h"
 #include "core/base/limits.h"
 #include "core/import/importers.h"

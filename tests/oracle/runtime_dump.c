@@ -2,8 +2,9 @@
  *
  *     runtime_dump OUT/model.gltf POINTS [TIME...]    reads OUT/model.gltf.meshes, .scene, .animations
  *
- * With times, the first clip at these. Else the rest pose, and per clip nine times from its start to its end; per time the world matrices of the default scene's
- * nodes in depth-first order without the mesh child nodes, and about POINTS positions of deformed vertices. */
+ * With times, the first clip at these. Else the rest pose, and per clip nine times from its start to its end;
+ * per time the world matrices of the default scene's nodes in depth-first order without the mesh child nodes,
+ * and about POINTS positions of deformed vertices. */
 #include "core/runtime/hob_runtime.h"
 
 #include <stdio.h>

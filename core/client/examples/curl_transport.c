@@ -10,7 +10,8 @@ struct curl_transport {
 	char error[CURL_ERROR_SIZE];
 };
 
-/* It has its own multi handle, because only a multi handle connects without waiting, and keeps connections. */
+/* It has its own multi handle, because only a multi handle connects without waiting, and keeps
+ * connections. */
 typedef struct line {
 	CURLM *multi;
 	CURL *easy;

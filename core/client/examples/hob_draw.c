@@ -2,12 +2,13 @@
  *
  *     hob_draw URL ASSET [-o FILE.png | --window] [--size WxH] [--cache DIR] [--time SECONDS]
  *
- * While a new version is fetched, the old one stays on screen, until every file including the last texture is on the GPU. Then
- * they are swapped between two frames. If the new version cannot be cooked, fetched or opened, the old one stays, with a red
- * strip and a line that says why. Without a window each new picture goes to FILE.png.
+ * While a new version is fetched, the old one stays on screen, until every file including the last texture is
+ * on the GPU. Then they are swapped between two frames. If the new version cannot be cooked, fetched or
+ * opened, the old one stays, with a red strip and a line that says why. Without a window each new picture
+ * goes to FILE.png.
  *
- * One line per picture, "picture shown|kept REV MS" (the change that is shown or failed, and the duration of the swap),
- * and "error MESSAGE". Ends at end of its input, or with its window. */
+ * One line per picture, "picture shown|kept REV MS" (the change that is shown or failed, and the duration of
+ * the swap), and "error MESSAGE". Ends at end of its input, or with its window. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"

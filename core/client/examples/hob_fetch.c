@@ -1,10 +1,12 @@
-/* hob_fetch.c - fetches one output of an asset and prints what arrived; with --watch, again after every change.
+/* hob_fetch.c - fetches one output of an asset and prints what arrived; with --watch, again after every
+ * change.
  *
  *     hob_fetch URL ASSET OUTPUT [--cache DIR] [--watch] [--delta HASH HASH...]
  *
- * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE". With --watch also
- * "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta fetches the first blob, then the others
- * as deltas to it and the previous one. It sends HOB_TOKEN; for https:// (if built with libcurl) it trusts HOB_CA_FILE. */
+ * One line per answer, "blob HASH SIZE fetched BYTES fresh|stale network|cache", or "error CODE MESSAGE".
+ * With --watch also "event KIND ASSET STATE", and changes come as deltas; ends with its input. --delta
+ * fetches the first blob, then the others as deltas to it and the previous one. It sends HOB_TOKEN; for
+ * https:// (if built with libcurl) it trusts HOB_CA_FILE. */
 #include "../hob_client.h"
 #ifdef HOB_CURL
 #include "curl_transport.h"

@@ -1,8 +1,10 @@
-/* hob_small.c - the smallest renderer with hot reload: shows an asset of a daemon in a window, or writes FILE.png.
+/* hob_small.c - the smallest renderer with hot reload: shows an asset of a daemon in a window, or writes
+ * FILE.png.
  *
  *     hob_small URL ASSET [FILE.png]
  *
- * It waits for the network while it loads. hob_draw.c shows how to draw meanwhile, and fetches only what changed. */
+ * It waits for the network while it loads. hob_draw.c shows how to draw meanwhile, and fetches only what
+ * changed. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
@@ -64,7 +66,8 @@ static void drop(app *a, shown *s)
 	*s = (shown){0};
 }
 
-/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen and it returns false. */
+/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen and it returns
+ * false. */
 static bool load(app *a, shown *out)
 {
 	static const char *const names[OUTPUTS] = {"meshes", "materials", "scene"};

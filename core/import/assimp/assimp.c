@@ -125,7 +125,8 @@ static bool holds_twice(void *list, unsigned count)
 }
 
 /* Some importers (3MF with shared objects) list one object twice, and
- * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are short-lived. */
+ * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are
+ * short-lived. */
 static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene)
 {
 	if ((format->flags & HOB_ASSIMP_FREED_TEXTURES) && scene->mNumTextures > 0)

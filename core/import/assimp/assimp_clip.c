@@ -15,8 +15,8 @@ typedef struct clip_builder {
 
 /* ---- keys */
 
-/* Appends a key at `time`; keys must rise, so one that does not replaces its forerunner when it is of the same
- * instant and is dropped when it is earlier. */
+/* Appends a key at `time`; keys must rise, so one that does not replaces its forerunner when it is of the
+ * same instant and is dropped when it is earlier. */
 static void add_key(clip_builder *b, double ticks, const float *value, uint32_t components)
 {
 	float time = (float)(ticks / b->ticks);

@@ -31,8 +31,8 @@ typedef struct hob_assimp_scene {
 	hob_assimp_node *nodes;
 	uint32_t node_count;
 	hob_name_map by_name; /* aiNode name -> first index in nodes */
-	uint32_t
-		*mesh_first; /* [mNumMeshes + 1] model meshes made of each aiMesh: none, one, or one per topology */
+	/* [mNumMeshes + 1] model meshes made of each aiMesh: none, one, or one per topology */
+	uint32_t *mesh_first;
 	uint32_t *material_ids; /* [mNumMaterials] into model->materials, HOB_NONE when dropped */
 } hob_assimp_scene;
 
@@ -43,10 +43,11 @@ void hob_assimp_space(hob_assimp_scene *scene);
 
 /* Materials and pictures. Materials that no mesh uses and that Assimp made itself are dropped. */
 bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Vertices, indices and morph targets; joints come with the skins. Polygons become triangles, and a mesh of mixed
- * faces becomes one mesh each for triangles, lines and points, which share their vertex arrays. */
+/* Vertices, indices and morph targets; joints come with the skins. Polygons become triangles, and a mesh of
+ * mixed faces becomes one mesh each for triangles, lines and points, which share their vertex arrays. */
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Flattens the tree without recursion, and appends nodes for cameras and lights that look along another axis than -Z. */
+/* Flattens the tree without recursion, and appends nodes for cameras and lights that look along another axis
+ * than -Z. */
 bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* One skin for each group of meshes that share nodes; fills the meshes' joints and weights. */
 bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;

@@ -1,11 +1,13 @@
-/* assimp_format.h - the formats that are given to Assimp: how to recognise them and what Assimp leaves undone.
+/* assimp_format.h - the formats that are given to Assimp: how to recognise them and what Assimp leaves
+ * undone.
  *
  * Assimp tries every importer it has on a file whose own importer declines, so a file is looked at before
- * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (fbx obj stl ply, and glTF but for
- * its version 1.0, which our reader hands on); extensions that mostly belong to other things (xml raw ter prj
- * scn mot uc vta bsp step stp x3db); Ogre's mesh.xml; CharacterStudio's csm, whose importer returns counts that
- * are larger than its arrays. What this table states about axes, units and texture coordinates was read from Assimp 5.2.5's
- * importers: it promises Y up and V up, but not every importer keeps the promise. */
+ * Assimp sees it. Not listed, though Assimp claims them: formats with own readers (fbx obj stl ply, and glTF
+ * but for its version 1.0, which our reader hands on); extensions that mostly belong to other things (xml raw
+ * ter prj scn mot uc vta bsp step stp x3db); Ogre's mesh.xml; CharacterStudio's csm, whose importer returns
+ * counts that are larger than its arrays. What this table states about axes, units and texture coordinates
+ * was read from Assimp 5.2.5's importers: it promises Y up and V up, but not every importer keeps the
+ * promise. */
 #ifndef HOB_ASSIMP_FORMAT_H
 #define HOB_ASSIMP_FORMAT_H
 
@@ -14,7 +16,8 @@
 typedef enum hob_assimp_unit {
 	HOB_ASSIMP_UNIT_NONE, /* the format names no unit, or Assimp converts it: one unit is a metre */
 	HOB_ASSIMP_UNIT_ROOT, /* Assimp scales the root node */
-	HOB_ASSIMP_UNIT_3MF, /* unit="..." on the first element of the zipped 3dmodel.model, millimetres when absent */
+	/* unit="..." on the first element of the zipped 3dmodel.model, millimetres when absent */
+	HOB_ASSIMP_UNIT_3MF,
 } hob_assimp_unit;
 
 enum {

@@ -77,8 +77,8 @@ static bool load(hob_assimp_io *io, hob_str path, hob_bytes *bytes)
 	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), path, &joined, &why)) {
 		if (why.code == HOB_ERR_OUTSIDE)
 			hob_note_add(request->notes, HOB_NOTE_WARNING, "assimp.file-refused",
-						 "the model asks for '%.*s', which is not below the watched root; move it beside the "
-						 "model",
+						 "the model asks for '%.*s', which is not below the watched root; "
+						 "move it beside the model",
 						 HOB_FMT(path));
 		return false;
 	}

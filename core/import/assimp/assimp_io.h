@@ -1,10 +1,10 @@
 /* assimp_io.h - Assimp's file callbacks over hob_io.
  *
  * Assimp sees a small world: "/" is the folder of the source, and the source itself bears a name of ours
- * (hob_assimp_name), so that nothing of the asset's name or place can end up in what it returns. Every
- * open and every probe goes through request->io and is recorded there; paths that leave the root are refused
- * with a note; all opens of one file are served from the one copy that the io holds. Reading only; seek,
- * tell and read behave as fseek, ftell and fread on a regular file. */
+ * (hob_assimp_name), so that nothing of the asset's name or place can end up in what it returns. Every open
+ * and every probe goes through request->io and is recorded there; paths that leave the root are refused with
+ * a note; all opens of one file are served from the one copy that the io holds. Reading only; seek, tell and
+ * read behave as fseek, ftell and fread on a regular file. */
 #ifndef HOB_ASSIMP_IO_H
 #define HOB_ASSIMP_IO_H
 

@@ -319,8 +319,8 @@ static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob
 	return true;
 }
 
-/* Whole matrices are keys of translation, rotation and scale: nobody means the shapes between two matrices to be mixed number
- * by number. */
+/* Whole matrices are keys of translation, rotation and scale: nobody means the shapes between two matrices to
+ * be mixed number by number. */
 static bool is_matrix_only(const animated *a)
 {
 	for (uint32_t i = 0; i < a->count; i++)
@@ -512,7 +512,8 @@ static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_
 	return done || hob_fail_in(err, "clip '%.*s'", HOB_FMT(name));
 }
 
-/* The channels of an <animation> and of those within. Those that a clip has taken already are marked in `used`. */
+/* The channels of an <animation> and of those within. Those that a clip has taken already are marked in
+ * `used`. */
 static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_error *err)
 {
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
@@ -549,7 +550,8 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 	return true;
 }
 
-/* The text of the target names what is moved: an animation of something that the clip already moves starts another clip. */
+/* The text of the target names what is moved: an animation of something that the clip already moves starts
+ * another clip. */
 static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
 {
 	*shares = false;

@@ -36,8 +36,8 @@ static bool read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s, hob_err
 	return true;
 }
 
-/* A tangent states, for each number, a point (time, value), a value alone, or one time for all. Returns false when it is none of
- * these. */
+/* A tangent states, for each number, a point (time, value), a value alone, or one time for all. Returns false
+ * when it is none of these. */
 static bool control(const hob_collada_source *source, uint32_t key, uint32_t width, uint32_t k, bool *timed,
 					float out[2])
 {
@@ -77,7 +77,8 @@ static float *tangent_at(float *list, const hob_collada_curve *curve, uint32_t k
 	return list + ((size_t)key * curve->width + k) * 2;
 }
 
-/* Control points of a key: as written for BEZIER; a third of the tangent for HERMITE, of the chord of the neighbours for CARDINAL. */
+/* Control points of a key: as written for BEZIER; a third of the tangent for HERMITE, of the chord of the
+ * neighbours for CARDINAL. */
 static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t key, uint32_t source_key,
 						 hob_str mode)
 {

@@ -1,8 +1,8 @@
 /* collada_curve.h - the curves of an animation: numbers over time, as <sampler> states them.
  *
- * STEP, LINEAR and BEZIER segments; HERMITE and CARDINAL ones become BEZIER, BSPLINE ones LINEAR (noted). Control points stay
- * within the times of their segment, so that each time has one value. Before the first key and behind the last the curve
- * is still. */
+ * STEP, LINEAR and BEZIER segments; HERMITE and CARDINAL ones become BEZIER, BSPLINE ones LINEAR (noted).
+ * Control points stay within the times of their segment, so that each time has one value. Before the first
+ * key and behind the last the curve is still. */
 #ifndef HOB_COLLADA_CURVE_H
 #define HOB_COLLADA_CURVE_H
 
@@ -16,7 +16,9 @@ typedef struct hob_collada_curve {
 	float *values;	/* [key_count][width] */
 	uint8_t *modes; /* [key_count] of the segment behind each key */
 	float *in,
-		*out; /* [key_count][width][2] control points (time, value) before and behind each key; NULL without BEZIER */
+		/* [key_count][width][2] control points (time, value) before and behind each key; NULL without
+		 * BEZIER */
+		*out;
 } hob_collada_curve;
 
 /* What kinds of segments there are. */
@@ -31,7 +33,8 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_cur
 
 hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
 
-/* Value of component k at time t, and its slope. `left`: as it is just before t. slope may be NULL. O(log keys). */
+/* Value of component k at time t, and its slope. `left`: as it is just before t. slope may be NULL. O(log
+ * keys). */
 double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t, bool left, double *slope);
 
 #endif

@@ -107,7 +107,8 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 
 /* ---- sources */
 
-/* The array of a source: its own <float_array> or <int_array>, else that of another source which its accessor names. */
+/* The array of a source: its own <float_array> or <int_array>, else that of another source which its accessor
+ * names. */
 static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 {
 	static const char *const kinds[] = {"float_array", "int_array"};
@@ -149,7 +150,8 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 	s->count = count < fits ? count : (uint32_t)fits;
 }
 
-/* How many numbers a source says that it has: its array's count, or what its accessor needs. 0 = it does not say. */
+/* How many numbers a source says that it has: its array's count, or what its accessor needs. 0 = it does not
+ * say. */
 static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
 {
 	if (!accessor)

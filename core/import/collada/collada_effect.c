@@ -14,7 +14,8 @@ typedef struct effect_reader {
 
 /* ---- parameters */
 
-/* <newparam sid> of the profile or the effect, overridden by <setparam ref> of the material's instance_effect. */
+/* <newparam sid> of the profile or the effect, overridden by <setparam ref> of the material's
+ * instance_effect. */
 static hob_xml_ptr param(const effect_reader *r, hob_str sid)
 {
 	const hob_xml_ptr places[] = {r->material_instance, r->profile, r->effect};
@@ -179,8 +180,8 @@ static bool add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id, hob_e
 
 /* ---- textures */
 
-/* From the name in <texture texture="..."> to the image: by sampler and surface, by sampler and instance_image (1.5), or,
- * as some exporters write, straight to the image. */
+/* From the name in <texture texture="..."> to the image: by sampler and surface, by sampler and
+ * instance_image (1.5), or, as some exporters write, straight to the image. */
 static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *sampler)
 {
 	hob_collada *c = r->c;

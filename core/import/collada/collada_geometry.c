@@ -440,11 +440,10 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 		return true;
 	}
 	if (hob_xml_attr(mesh, HOB_STR("convex_hull_of")).len > 0)
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
-			"line %u: geometry '%.*s' is the convex hull of another, which is not made; export it as a "
-			"mesh",
-			geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
+					 "line %u: geometry '%.*s' is the convex hull of another, which is not "
+					 "made; export it as a mesh",
+					 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
 	if (!hob_collada_name(c, geometry, &name, err))
 		return false;
 	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);

@@ -48,8 +48,8 @@ static bool trailing_number(hob_str text, uint32_t *number)
 	return true;
 }
 
-/* The UV set of the part that a texture's name of coordinates means: by <bind_vertex_input>, by <bind> (old files), else by
- * the number at its end, else the first. */
+/* The UV set of the part that a texture's name of coordinates means: by <bind_vertex_input>, by <bind> (old
+ * files), else by the number at its end, else the first. */
 static uint32_t uv_index(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part, hob_str texcoord)
 {
 	uint32_t number, index;

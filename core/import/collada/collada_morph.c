@@ -17,8 +17,8 @@ static float *deltas(hob_collada *c, const float *from, const float *base, size_
 	return out;
 }
 
-/* Where the vertices of `part` are in the target: the corner that made each of them, in the part at the same place. False when
- * the target is built otherwise. */
+/* Where the vertices of `part` are in the target: the corner that made each of them, in the part at the same
+ * place. False when the target is built otherwise. */
 static bool match(const hob_collada *c, const hob_collada_part *part, const hob_collada_shape *target,
 				  uint32_t index, float *position, float *normal)
 {
@@ -40,7 +40,8 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 	return true;
 }
 
-/* Positions of the target straight from its source: right whenever the points are numbered as those of the base. */
+/* Positions of the target straight from its source: right whenever the points are numbered as those of the
+ * base. */
 static bool by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr geometry, float *position,
 					  hob_error *err)
 {

@@ -244,7 +244,8 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
-/* Meshes that are not deformed share the node; a controller stands alone, on the node itself when there is nothing else. */
+/* Meshes that are not deformed share the node; a controller stands alone, on the node itself when there is
+ * nothing else. */
 static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
 {
 	uint32_t plain = 0, deformed = 0;
@@ -268,7 +269,8 @@ static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, ho
 	return true;
 }
 
-/* Blender's option "Decomposed" writes scale, turns and place in this order, which moves the place by the others. */
+/* Blender's option "Decomposed" writes scale, turns and place in this order, which moves the place by the
+ * others. */
 static void note_order(hob_collada *c, hob_xml_ptr element)
 {
 	double n[16];

@@ -16,8 +16,8 @@
  *   collada_clip.c       clips: the tracks of each node
  *   collada_census.c     what the file holds
  *
- * Source: COLLADA 1.4.1 and 1.5.0 specifications (Khronos). Elements are found by number: c->slot[number] is what the
- * reader has made of an element, an index into the list that fits its kind. */
+ * Source: COLLADA 1.4.1 and 1.5.0 specifications (Khronos). Elements are found by number: c->slot[number] is
+ * what the reader has made of an element, an index into the list that fits its kind. */
 #ifndef HOB_COLLADA_PRIVATE_H
 #define HOB_COLLADA_PRIVATE_H
 
@@ -125,7 +125,8 @@ bool hob_collada_census(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- collada.c */
 
-/* A member of the archive by the last part of its name, unpacked into the result. False when there is none. */
+/* A member of the archive by the last part of its name, unpacked into the result. False when there is
+ * none. */
 bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out) HOB_MUST_CHECK;
 
 /* ---- collada_data.c */
@@ -138,8 +139,9 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url);
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id);
 /* First element below `root` (or itself) with this sid, nearest first by depth. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
-/* The numbers of <source>, read once; those that a shape is made of, which few others ask for, at most twice. False only when memory
- * is short; *out is NULL when it holds no numbers. The pointer is valid until the next call. */
+/* The numbers of <source>, read once; those that a shape is made of, which few others ask for, at most twice.
+ * False only when memory is short; *out is NULL when it holds no numbers. The pointer is valid until the next
+ * call. */
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out,
 						hob_error *err) HOB_MUST_CHECK;
 /* Between the two, numbers that are read for the first time are kept in c->work. The second frees it. */
@@ -151,7 +153,8 @@ hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids);
 void hob_collada_item(const hob_collada_source *source, uint32_t index, float *out, uint32_t width);
 /* The name of an element: its name, else id, else sid; cleaned. */
 bool hob_collada_name(hob_collada *c, hob_xml_ptr element, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* The child <technique> of `extra`s below `element` that holds `name`: the found element, whatever the profile. */
+/* The child <technique> of `extra`s below `element` that holds `name`: the found element, whatever the
+ * profile. */
 hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name);
 
 /* ---- collada_faces.c */
@@ -182,8 +185,8 @@ bool hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_col
 
 typedef struct hob_collada_effect {
 	hob_material material;
-	hob_str
-		texcoord[HOB_SLOT_COUNT]; /* names that <bind_vertex_input> gives a set; empty without a texture */
+	/* names that <bind_vertex_input> gives a set; empty without a texture */
+	hob_str texcoord[HOB_SLOT_COUNT];
 } hob_collada_effect;
 
 bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out,
@@ -191,7 +194,8 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 
 /* ---- collada_transform.c */
 
-/* Matrix of one transform element; the numbers may be given (animation) instead of read. Returns false for other elements. */
+/* Matrix of one transform element; the numbers may be given (animation) instead of read. Returns false for
+ * other elements. */
 bool hob_collada_is_transform(hob_xml_ptr element);
 uint32_t hob_collada_transform_numbers(hob_xml_ptr element, double out[16]);
 void hob_collada_transform_matrix(hob_str kind, const double *numbers, double unit, double out[16]);

@@ -1,9 +1,11 @@
-/* collada_track.h - from functions of time to tracks of the model: exact where glTF can say it, else resampled.
+/* collada_track.h - from functions of time to tracks of the model: exact where glTF can say it, else
+ * resampled.
  *
- * The caller gives the value as a function, the times at which something happens to it (keys), and what kinds of
- * curves are behind it. A function of STEP curves only becomes a STEP track; polynomials of time (LINEAR, BEZIER with control
- * points at the thirds) become LINEAR or CUBICSPLINE; all else becomes LINEAR keys, as many as it takes to stay within 0.01
- * degree, or 1e-5 of the range of the values. A jump becomes two keys at neighbouring times. */
+ * The caller gives the value as a function, the times at which something happens to it (keys), and what kinds
+ * of curves are behind it. A function of STEP curves only becomes a STEP track; polynomials of time (LINEAR,
+ * BEZIER with control points at the thirds) become LINEAR or CUBICSPLINE; all else becomes LINEAR keys, as
+ * many as it takes to stay within 0.01 degree, or 1e-5 of the range of the values. A jump becomes two keys at
+ * neighbouring times. */
 #ifndef HOB_COLLADA_TRACK_H
 #define HOB_COLLADA_TRACK_H
 

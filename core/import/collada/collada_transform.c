@@ -77,9 +77,9 @@ static void look_at(const double *n, double unit, double m[16])
 	}
 }
 
-/* Angle, axis of rotation (which is pushed), axis of translation (along which it is pushed). Source: the RenderMan
- * interface's Skew, to which the specification points: a vector at right angles to the translation axis, in the plane of both,
- * is turned towards it by the angle. */
+/* Angle, axis of rotation (which is pushed), axis of translation (along which it is pushed). Source: the
+ * RenderMan interface's Skew, to which the specification points: a vector at right angles to the translation
+ * axis, in the plane of both, is turned towards it by the angle. */
 static void skew(const double *n, double m[16])
 {
 	double along[3], other[3];

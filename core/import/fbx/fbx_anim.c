@@ -448,7 +448,8 @@ static bool keep(hob_fbx *f, const hob_buf *from, void **to, hob_error *err)
 	return true;
 }
 
-/* Before 6000 the rest pose stands in the channels: those of the models themselves (the last clip), else of the first take. */
+/* Before 6000 the rest pose stands in the channels: those of the models themselves (the last clip), else of
+ * the first take. */
 static void rest_from_take(hob_fbx *f)
 {
 	static const hob_str names[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};

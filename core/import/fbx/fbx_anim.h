@@ -1,4 +1,5 @@
-/* fbx_anim.h - what moves in each clip: layers of curves per object and property, and their values at a time. */
+/* fbx_anim.h - what moves in each clip: layers of curves per object and property, and their values at a
+ * time. */
 #ifndef HOB_FBX_ANIM_H
 #define HOB_FBX_ANIM_H
 
@@ -37,7 +38,8 @@ typedef struct hob_fbx_anim {
 	uint32_t motion_count;
 } hob_fbx_anim;
 
-/* What else of a node's transform may move: four offsets and pivots in the order of hob_fbx_rig, then pre- and post-rotation. */
+/* What else of a node's transform may move: four offsets and pivots in the order of hob_fbx_rig, then pre-
+ * and post-rotation. */
 enum { HOB_FBX_RIG_PARTS = 6 };
 extern const hob_str hob_fbx_rig_parts[HOB_FBX_RIG_PARTS];
 

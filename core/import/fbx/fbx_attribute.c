@@ -120,8 +120,8 @@ static void read_light(const hob_fbx *f, uint32_t o, hob_light *light)
 
 /* ---- both */
 
-/* A camera looks along +X of its node and a light along -Y, ours along -Z: a child holds the turn, so that the node keeps its
- * own place and its clips. */
+/* A camera looks along +X of its node and a light along -Y, ours along -Z: a child holds the turn, so that
+ * the node keeps its own place and its clips. */
 static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, bool camera, hob_error *err)
 {
 	static const double half = 0.70710678118654752440;

@@ -32,7 +32,8 @@ static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
 	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
 }
 
-/* An automatic tangent leans towards the line on its right (above 0 %) or left; beyond 500 % it gets steeper without end. */
+/* An automatic tangent leans towards the line on its right (above 0 %) or left; beyond 500 % it gets steeper
+ * without end. */
 static double lean(double slope, double left, double right, double bias)
 {
 	double share = fabs(bias) / 100, gap = (bias > 0 ? right : left) - slope, beyond = share - 5;
@@ -57,9 +58,9 @@ static double end_slope(const hob_fbx_key *a, const hob_fbx_key *b, uint32_t fla
 	return (flags & TIME_INDEPENDENT) || fabs(bias) <= 500 ? slope : lean(slope, slope, slope, bias);
 }
 
-/* Slope at a key between its neighbours. `flags` say whether the lines to both count beside the one from neighbour to
- * neighbour, and how overshooting is prevented: flat beside an equal key, or no steeper than what reaches a neighbour's
- * value within the tangent's weight. */
+/* Slope at a key between its neighbours. `flags` say whether the lines to both count beside the one from
+ * neighbour to neighbour, and how overshooting is prevented: flat beside an equal key, or no steeper than
+ * what reaches a neighbour's value within the tangent's weight. */
 static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
 						 uint32_t flags, double bias)
 {
@@ -110,7 +111,8 @@ static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count
 		} else if (raw[i].first_zero && !before) {
 			in = out = 0;
 		} else {
-			/* A key holds the bias of its right side and that of the next one's left side, the latter the other way round. */
+			/* A key holds the bias of its right side and that of the next one's left side, the latter the
+			 * other way round. */
 			bool leans = before && raw[i - 1].solve && !(raw[i - 1].flags & TCB);
 			double bias_out = behind ? (double)raw[i].data[0] : 0,
 				   bias_in = leans ? -(double)raw[i - 1].data[1] : bias_out;
@@ -190,8 +192,8 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 	}
 }
 
-/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write the floats
- * as text, and from KeyVer 4009 on their bits as integers. */
+/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write
+ * the floats as text, and from KeyVer 4009 on their bits as integers. */
 static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
 							hob_error *err)
 {
@@ -496,7 +498,8 @@ static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool e
 	return (hob_fbx_reading){end->value + slope * (time - end->time), slope, HOB_FBX_LINEAR, true};
 }
 
-/* Which repetition lies `gap` lengths outside of the keys, from 1; between two of them the one further out if `outwards`. */
+/* Which repetition lies `gap` lengths outside of the keys, from 1; between two of them the one further out if
+ * `outwards`. */
 static double repetition_at(double gap, bool outwards)
 {
 	double nearest = round(gap);

@@ -43,8 +43,8 @@ typedef struct hob_fbx_reading {
 bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
 /* A channel of a Take: a record with the list "Key". */
 bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
-/* `side` below 0: the limit from before; above 0: from behind; 0: as from behind, but at the last key the key itself, where
- * repetitions may begin elsewhere. O(1) for times in order, else O(log count). */
+/* `side` below 0: the limit from before; above 0: from behind; 0: as from behind, but at the last key the key
+ * itself, where repetitions may begin elsewhere. O(1) for times in order, else O(log count). */
 hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side);
 
 #endif

@@ -1,4 +1,5 @@
-/* fbx_layer.h - one LayerElement of a geometry: values per corner, control point, face or mesh, direct or by index. */
+/* fbx_layer.h - one LayerElement of a geometry: values per corner, control point, face or mesh, direct or by
+ * index. */
 #ifndef HOB_FBX_LAYER_H
 #define HOB_FBX_LAYER_H
 
@@ -27,8 +28,9 @@ typedef struct hob_fbx_counts {
 	uint32_t corners, points, faces, edges;
 } hob_fbx_counts;
 
-/* Reads a record LayerElement...; `values` and `index` are the names of its arrays. Index values below 0 or beyond the values
- * mean "no value". A layer with numbers that are not finite, or without values, gets values NULL. */
+/* Reads a record LayerElement...; `values` and `index` are the names of its arrays. Index values below 0 or
+ * beyond the values mean "no value". A layer with numbers that are not finite, or without values, gets values
+ * NULL. */
 bool hob_fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str index, uint32_t width,
 						const hob_fbx_counts *counts, hob_fbx_layer *out, hob_error *err) HOB_MUST_CHECK;
 /* Integers per face: LayerElementMaterial, LayerElementSmoothing. out[*count]; *mapping says per what. */

@@ -1,7 +1,7 @@
 #include "fbx_private.h"
 
-/* Before 6000 there are no lists of objects and connections: each model holds its mesh, materials and skin, and names
- * its children. */
+/* Before 6000 there are no lists of objects and connections: each model holds its mesh, materials and skin,
+ * and names its children. */
 
 static bool is_attribute(hob_str type)
 {

@@ -429,9 +429,9 @@ static void take_all(const reading *r, hob_material *to)
 					 HOB_FMT(to->name), r->ignored);
 }
 
-/* Before 7000 textures may hang on the model: faces name a material and, in a layer for each property, a texture by their
- * numbers, so the first face of a material tells its texture. Kept for the model at hand, whose materials mostly follow each
- * other. */
+/* Before 7000 textures may hang on the model: faces name a material and, in a layer for each property, a
+ * texture by their numbers, so the first face of a material tells its texture. Kept for the model at hand,
+ * whose materials mostly follow each other. */
 static const struct {
 	const char *layer;
 	meaning_kind meaning;

@@ -282,7 +282,8 @@ static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face,
 	}
 }
 
-/* The vertex of a corner: an equal one of the same control point, or a new one. HOB_NONE when memory is short. */
+/* The vertex of a corner: an equal one of the same control point, or a new one. HOB_NONE when memory is
+ * short. */
 static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
 {
 	float row[ROW_MAX] = {0};

@@ -1,13 +1,14 @@
 /* fbx_private.h - what the files of the FBX importer share; besides them only their tests include it.
  *
- * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects and edges
- * (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) -> materials and pictures
- * (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_layer.c, fbx_shape.c) -> model nodes and skins (fbx_emit.c,
- * fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c, fbx_sample.c, fbx_times.c, fbx_track.c).
+ * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects
+ * and edges (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) ->
+ * materials and pictures (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_layer.c, fbx_shape.c)
+ * -> model nodes and skins (fbx_emit.c, fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c,
+ * fbx_sample.c, fbx_times.c, fbx_track.c).
  *
- * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in its own unit and
- * axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the top nodes.
- * `scratch` dies with the import; what the model points to is in `result`. */
+ * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in
+ * its own unit and axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the
+ * top nodes. `scratch` dies with the import; what the model points to is in `result`. */
 #ifndef HOB_FBX_PRIVATE_H
 #define HOB_FBX_PRIVATE_H
 
@@ -16,7 +17,7 @@
 #include "../importer.h"
 #include "../name_map.h"
 
-/* ---- the tree of records ---------------------------------------------------------------------------------- */
+/* ---- the tree of records ---- */
 
 enum {
 	HOB_FBX_DEPTH = 32, /* nested records; real files need nine */
@@ -29,8 +30,8 @@ typedef struct hob_fbx_record {
 	uint32_t value_count;
 	uint32_t child, next; /* records; HOB_NONE at the end */
 	uint32_t name_len;
-	uint32_t
-		mark; /* hob_fbx_mark of the first value, 0 unless it is a text: passes most records by without decoding */
+	/* hob_fbx_mark of the first value, 0 unless it is a text: passes most records by without decoding */
+	uint32_t mark;
 } hob_fbx_record;
 
 typedef enum hob_fbx_type {
@@ -41,8 +42,8 @@ typedef enum hob_fbx_type {
 	HOB_FBX_ARRAY
 } hob_fbx_type;
 
-/* Numbers fill both integer and real. A letter of a binary file ('C') has its byte in integer and in text; a bare word of an
- * ASCII file is text, and integer 1 for Y and T. */
+/* Numbers fill both integer and real. A letter of a binary file ('C') has its byte in integer and in text; a
+ * bare word of an ASCII file is text, and integer 1 for Y and T. */
 typedef struct hob_fbx_value {
 	hob_fbx_type type;
 	int64_t integer;
@@ -57,7 +58,7 @@ typedef struct hob_fbx_cursor {
 	uint32_t at, end; /* in the file */
 } hob_fbx_cursor;
 
-/* ---- objects ------------------------------------------------------------------------------------------------ */
+/* ---- objects ---- */
 
 typedef enum hob_fbx_class {
 	HOB_FBX_OTHER,
@@ -96,7 +97,7 @@ typedef struct hob_fbx_edge {
 	hob_str property; /* of the parent that the child feeds; empty for object to object */
 } hob_fbx_edge;
 
-/* ---- places ------------------------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 typedef struct hob_fbx_trs {
 	double t[3], q[4], s[3];
@@ -131,7 +132,7 @@ typedef struct hob_fbx_node {
 	uint32_t geometry;	   /* first of its geometries, HOB_NONE */
 } hob_fbx_node;
 
-/* ---- geometries --------------------------------------------------------------------------------------------- */
+/* ---- geometries ---- */
 
 typedef struct hob_fbx_shape {
 	hob_str name;
@@ -188,7 +189,7 @@ typedef struct hob_fbx_variant {
 	uint32_t *materials;
 } hob_fbx_variant;
 
-/* ---- the whole ---------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 typedef struct hob_fbx {
 	const hob_import_request *request;
@@ -249,7 +250,8 @@ typedef struct hob_fbx {
 /* ---- fbx_binary.c, fbx_ascii.c: bytes to records ---- */
 
 bool hob_fbx_is_binary(hob_bytes file);
-/* CORRUPT or TRUNCATED when the tree of records is damaged. Source: code.blender.org's description of the format. */
+/* CORRUPT or TRUNCATED when the tree of records is damaged. Source: code.blender.org's description of the
+ * format. */
 bool hob_fbx_read_binary(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* Takes the next value of an ASCII file; see hob_fbx_next. */
@@ -258,7 +260,8 @@ bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value
 
 /* ---- fbx_tree.c: records and their values ---- */
 
-/* Appends a record; HOB_NONE when there are too many or memory is short. `parent` and `before` (its sibling) may be HOB_NONE. */
+/* Appends a record; HOB_NONE when there are too many or memory is short. `parent` and `before` (its sibling)
+ * may be HOB_NONE. */
 uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
 							hob_error *err);
 uint32_t hob_fbx_mark(hob_str text);
@@ -276,9 +279,9 @@ hob_fbx_value hob_fbx_value_at(const hob_fbx *f, uint32_t record, uint32_t index
 double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, double otherwise);
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
-/* Numbers of a record in scratch memory, however they are stored: packed, in a list, in the child "a" of ASCII files. Integers
- * saturate; doubles that do not fit a float stay. record may be HOB_NONE: count 0. CORRUPT when packed bytes are
- * damaged, MEMORY. */
+/* Numbers of a record in scratch memory, however they are stored: packed, in a list, in the child "a" of
+ * ASCII files. Integers saturate; doubles that do not fit a float stay. record may be HOB_NONE: count 0.
+ * CORRUPT when packed bytes are damaged, MEMORY. */
 bool hob_fbx_doubles(hob_fbx *f, uint32_t record, double **out, uint32_t *count,
 					 hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
@@ -323,8 +326,8 @@ bool hob_fbx_prop_vector(const hob_fbx *f, uint32_t object, hob_str name, double
 void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4]);
 void hob_fbx_quat_multiply(const double a[4], const double b[4], double out[4]); /* out may alias */
 void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3]);	 /* out may alias */
-/* Source: help.autodesk.com, "Computing transformation matrices". S is diagonal and all else turns or shifts, so
- * the product is exactly a TRS. */
+/* Source: help.autodesk.com, "Computing transformation matrices". S is diagonal and all else turns or shifts,
+ * so the product is exactly a TRS. */
 void hob_fbx_place(const hob_fbx_rig *rig, const double t[3], const double r[3], const double s[3],
 				   hob_fbx_trs *out);
 void hob_fbx_trs_matrix(const hob_fbx_trs *trs, double out[16]);
@@ -338,8 +341,9 @@ bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* After hob_fbx_read_stacks: which nodes carry their scale on a leaf, because a child does not inherit it. */
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* The next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; begin with *at = node. Below a parent
- * with a leaf, a node of type 0 takes all that its parent shows, one of type 2 what its parent takes from above. */
+/* The next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; begin with *at = node.
+ * Below a parent with a leaf, a node of type 0 takes all that its parent shows, one of type 2 what its parent
+ * takes from above. */
 uint32_t hob_fbx_next_scaler(const hob_fbx *f, uint32_t *at);
 /* Node's world matrix at rest in the file's unit and axes, inherit types respected. */
 void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);

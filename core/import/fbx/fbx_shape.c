@@ -182,7 +182,8 @@ bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
 
 /* ---- weights */
 
-/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side goes on along the first. */
+/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side goes on
+ * along the first. */
 static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32_t count, double percent,
 						 float *out)
 {

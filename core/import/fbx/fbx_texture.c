@@ -154,7 +154,8 @@ static bool is_absolute(hob_str path)
 		   (path.data[0] == '/' || path.data[0] == '\\' || (path.len > 1 && path.data[1] == ':'));
 }
 
-/* Shader textures of 3ds Max hold the name of their file in a property of the shader: "3dsMax|OSLBitmap3|Filename". */
+/* Shader textures of 3ds Max hold the name of their file in a property of the shader:
+ * "3dsMax|OSLBitmap3|Filename". */
 static hob_str shader_file(const hob_fbx *f, uint32_t texture)
 {
 	static const hob_str ends[] = {{"|filename", 9}, {"|bitmap", 7}};
@@ -248,8 +249,9 @@ static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 	return 0;
 }
 
-/* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's repeat and Max's tiling
- * are S itself. Blender's exporter writes the inverse of its own scale and turn, the latter in radians. */
+/* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's
+ * repeat and Max's tiling are S itself. Blender's exporter writes the inverse of its own scale and turn, the
+ * latter in radians. */
 static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
 {
 	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0}, m[16];
@@ -326,8 +328,8 @@ bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bo
 	*found = texture != HOB_NONE && ref->image != HOB_NONE;
 	if (!*found) {
 		hob_fbx_note(f, "no-picture",
-					 "texture '%.*s' names no picture (the program that wrote the file computes it); bake it "
-					 "into one",
+					 "texture '%.*s' names no picture (the program that wrote the file computes it); "
+					 "bake it into one",
 					 HOB_FMT(f->objects[asked].name));
 		return true;
 	}

@@ -80,8 +80,8 @@ static void refine(hob_fbx_tracker *k, double from, double to, const double *lef
 	refine(k, time, to, middle, right, depth + 1);
 }
 
-/* Frames between the first and the last key join the sorted times, but for those that stand at a key. Returns how many there
- * are then; 0 without memory. */
+/* Frames between the first and the last key join the sorted times, but for those that stand at a key. Returns
+ * how many there are then; 0 without memory. */
 static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t count)
 {
 	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
@@ -112,7 +112,8 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-/* What the track shows right before each of the times, [count][width], and from that what may be lost. NULL without memory. */
+/* What the track shows right before each of the times, [count][width], and from that what may be lost. NULL
+ * without memory. */
 static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {
 	const double *times = (const double *)(const void *)k->times.data;
@@ -366,7 +367,8 @@ static void set_lines(const hob_fbx_motion *motion, const double rest[3], lines 
 	}
 }
 
-/* The scales that `id`'s own is a product of, but for the first `skipped`. False when none of them moves; `out` may be NULL. */
+/* The scales that `id`'s own is a product of, but for the first `skipped`. False when none of them moves;
+ * `out` may be NULL. */
 static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx_survey *out)
 {
 	const hob_fbx *f = k->f;

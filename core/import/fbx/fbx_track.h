@@ -1,5 +1,5 @@
-/* fbx_track.h - what the making of tracks (fbx_track.c), their times (fbx_times.c) and the pose at a time (fbx_sample.c)
- * share. */
+/* fbx_track.h - what the making of tracks (fbx_track.c), their times (fbx_times.c) and the pose at a time
+ * (fbx_sample.c) share. */
 #ifndef HOB_FBX_TRACK_H
 #define HOB_FBX_TRACK_H
 
@@ -43,17 +43,19 @@ typedef struct hob_fbx_survey {
 
 /* ---- fbx_times.c: where the curves at hand have keys ---- */
 
-/* Adds the times of keys inside the clip to hob_fbx_tracker.times, those that are repeated beyond the keys as well. */
+/* Adds the times of keys inside the clip to hob_fbx_tracker.times, those that are repeated beyond the keys as
+ * well. */
 void hob_fbx_survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, hob_fbx_survey *out);
 /* Where a channel crosses the full weight of one of its shapes, the weights of the shapes bend. */
 void hob_fbx_add_crossings(hob_fbx_tracker *k, const hob_fbx_channel *channel, const hob_fbx_curve *curve);
-/* All times that were added lie between begin and end of the clip; both join them. Returns how many differ, 0 without memory. */
+/* All times that were added lie between begin and end of the clip; both join them. Returns how many differ, 0
+ * without memory. */
 uint32_t hob_fbx_sort_times(hob_fbx_tracker *k);
 
 /* ---- fbx_sample.c ---- */
 
-/* What the node or geometry at hand shows at a time of the file: hob_fbx_tracker.width numbers of hob_fbx_tracker.path, in the
- * model's unit and axes. `side` as in hob_fbx_curve_at. */
+/* What the node or geometry at hand shows at a time of the file: hob_fbx_tracker.width numbers of
+ * hob_fbx_tracker.path, in the model's unit and axes. `side` as in hob_fbx_curve_at. */
 void hob_fbx_sample(hob_fbx_tracker *k, double time, int side, double *out);
 
 #endif

@@ -31,8 +31,8 @@ uint32_t hob_draco_point_count(const hob_draco *mesh);
 uint32_t hob_draco_face_count(const hob_draco *mesh);
 /* out [face_count][3], each < point_count. */
 void hob_draco_indices(const hob_draco *mesh, uint32_t *out);
-/* Writes [point_count][width] values of `type`; missing components are 0. False when the mesh has no attribute
- * of this unique id, or its values do not fit the type. */
+/* Writes [point_count][width] values of `type`; missing components are 0. False when the mesh has no
+ * attribute of this unique id, or its values do not fit the type. */
 bool hob_draco_attribute(const hob_draco *mesh, uint32_t unique_id, hob_draco_type type, uint32_t width,
 						 void *out);
 

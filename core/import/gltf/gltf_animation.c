@@ -229,7 +229,8 @@ typedef struct clip_reader {
 	uint32_t weight_count;
 } clip_reader_t;
 
-/* Channels of one sampler share its track unless they read it with another number of components, or otherwise. */
+/* Channels of one sampler share its track unless they read it with another number of components, or
+ * otherwise. */
 static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
 					 hob_error *err)
 {

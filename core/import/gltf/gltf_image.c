@@ -132,8 +132,8 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	if (!hob_gltf_id(json, "source", g->images.count, image, err) ||
 		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, err))
 		return hob_fail_in(err, "textures[%u]", id);
-	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the one that is
-	 * meant. */
+	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the
+	 * one that is meant. */
 	bool only = *image == HOB_NONE, chosen = false;
 	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
 		const cJSON *extension;

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Where in the JSON a value or a texture stands: an object inside the material, an extension, or the
- * material itself. */
+/* Where in the JSON a value or a texture stands: an object inside the material, an extension, or the material
+ * itself. */
 typedef enum place {
 	IN_MATERIAL,
 	IN_PBR,

@@ -159,7 +159,8 @@ static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh,
 static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
 							hob_error *err)
 {
-	/* Signed comparisons vectorise everywhere; what becomes negative is far out of range, and shows as such. */
+	/* Signed comparisons vectorise everywhere; what becomes negative is far out of range, and shows as
+	 * such. */
 	int32_t smallest = INT32_MAX, largest = INT32_MIN;
 	for (uint32_t i = 0; i < mesh->index_count; i++) {
 		int32_t index = (int32_t)mesh->indices[i];

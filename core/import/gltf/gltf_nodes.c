@@ -256,8 +256,8 @@ static bool count_instances(hob_gltf *g, tree_t *tree, uint64_t *total, hob_erro
 				return hob_fail_in(err, "EXT_mesh_gpu_instancing; nodes[%u]", i);
 			if (tree->instances[i] != 0 && tree->instances[i] != a.count)
 				return hob_fail(err, CORRUPT,
-								"EXT_mesh_gpu_instancing: accessor %u has %u elements, others have %u; "
-								"nodes[%u]",
+								"EXT_mesh_gpu_instancing: accessor %u has %u elements, "
+								"others have %u; nodes[%u]",
 								id, a.count, tree->instances[i], i);
 			tree->instances[i] = a.count;
 		}

@@ -5,9 +5,9 @@
  * something first needs them. Every function returns false with *err set, naming the place from the inside
  * out: "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
  *
- * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON tree:
- * strings borrowed from it must be copied into `result`. A cJSON array is a linked list: never index it in a
- * loop, make a hob_gltf_list of it or walk ->next. */
+ * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON
+ * tree: strings borrowed from it must be copied into `result`. A cJSON array is a linked list: never index it
+ * in a loop, make a hob_gltf_list of it or walk ->next. */
 #ifndef HOB_GLTF_PRIVATE_H
 #define HOB_GLTF_PRIVATE_H
 
@@ -91,8 +91,8 @@ bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_
 /* As hob_gltf_id, but absent is CORRUPT. */
 bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
-/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent
- * leaves *out. */
+/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent leaves
+ * *out. */
 bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
 /* An array of exactly `count` numbers; *given (may be NULL) says whether there was one. */
 bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
@@ -159,9 +159,9 @@ typedef struct hob_gltf_selection {
 /* Checks everything about the accessor and its memory. `width` is what the use needs, 0 = any. */
 bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out,
 							hob_error *err) HOB_MUST_CHECK;
-/* An accessor without a buffer view costs nothing in the file, so a small file could ask for any amount:
- * call this where such an accessor alone decides the size of something. LIMIT above
- * HOB_LIMIT_UNBACKED_BYTES in the whole file. */
+/* An accessor without a buffer view costs nothing in the file, so a small file could ask for any amount: call
+ * this where such an accessor alone decides the size of something. LIMIT above HOB_LIMIT_UNBACKED_BYTES in
+ * the whole file. */
 bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
 /* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or
  * converted. */
@@ -222,8 +222,8 @@ typedef struct hob_gltf_weight {
 	hob_track track;	 /* of one component */
 } hob_gltf_weight;
 
-/* One track of all weights for the [count] of one node or mesh, in the result arena: exactly their curves; others rest. *why,
- * when it is not NULL, says why there is none. */
+/* One track of all weights for the [count] of one node or mesh, in the result arena: exactly their curves;
+ * others rest. *why, when it is not NULL, says why there is none. */
 bool hob_gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
 						   const char **why, hob_error *err) HOB_MUST_CHECK;
 

@@ -1,4 +1,5 @@
-/* usd_build.h - what the files that turn a stage into a model share (usd.c, usd_node.c, usd_xform.c, usd_mesh.c ...). */
+/* usd_build.h - what the files that turn a stage into a model share (usd.c, usd_node.c, usd_xform.c,
+ * usd_mesh.c ...). */
 #ifndef HOB_USD_BUILD_H
 #define HOB_USD_BUILD_H
 
@@ -52,8 +53,8 @@ typedef struct hob_usd_context {
 
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */
 
-/* Local matrix at `time` (NaN: the pose that is drawn at rest). *resets: the parent's transform does not count. *moves: some
- * operation has more than one sample. */
+/* Local matrix at `time` (NaN: the pose that is drawn at rest). *resets: the parent's transform does not
+ * count. *moves: some operation has more than one sample. */
 void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets,
 				   bool *moves);
 /* Times of all samples that move the prim, in seconds' time codes; sorted, without repeats. */
@@ -61,7 +62,8 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 						 hob_error *err) HOB_MUST_CHECK;
 void hob_usd_identity(double out[16]);
 bool hob_usd_invert(const double m[16], double out[16]);
-/* Numbers of an attribute at a time of the stage: linear between samples. False when it has none of that width. */
+/* Numbers of an attribute at a time of the stage: linear between samples. False when it has none of that
+ * width. */
 bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double time, uint32_t width,
 					bool is_quaternion, double *out);
 /* Gives the node the transform. */
@@ -95,7 +97,8 @@ bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 							const hob_usd_polygons *polygons, hob_error *err) HOB_MUST_CHECK;
 /* Reserves a mesh and hangs it on the node that was made last. */
 bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err) HOB_MUST_CHECK;
-/* A primvar's value, inherited from ancestors when it is constant there; the prim that has it. NULL without. */
+/* A primvar's value, inherited from ancestors when it is constant there; the prim that has it. NULL
+ * without. */
 const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, uint32_t *owner);
 
 /* The numbers of a primvar that has one value for the whole prim; else *out keeps what it holds. */
@@ -138,8 +141,8 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t prim, uint32_t node, h
 
 /* The path of the material that is bound to a prim; empty without. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* The material for a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) when it is empty. `sheer`: vertices of
- * a plain one may be seen through. */
+/* The material for a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) when it is
+ * empty. `sheer`: vertices of a plain one may be seen through. */
 bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
 					  uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -33,7 +33,8 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 	sites[*out].first_child = sites[*out].next = HOB_NONE;
 	if (site->parent == HOB_NONE)
 		return true;
-	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier one. */
+	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier
+	 * one. */
 	uint32_t *link = &sites[site->parent].first_child;
 	while (*link != HOB_NONE &&
 		   (sites[*link].arc < site->arc ||
@@ -84,9 +85,9 @@ static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, 
 /* What counts: all, or what arcs of the prim bring; when a prim is moved, also where it is moved from. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
-/* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites without specs go,
- * unless others hang on them or a prim is moved to them; so do those at a place that a prim is moved from, and those that would
- * bring in what they hang on. */
+/* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites
+ * without specs go, unless others hang on them or a prim is moved to them; so do those at a place that a prim
+ * is moved from, and those that would bring in what they hang on. */
 static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
 				   const hob_usd_site *root, hob_error *err)
 {
@@ -189,7 +190,8 @@ static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *ou
 	return hob_usd_tree_child(u, &parent, name, true, out, err);
 }
 
-/* The whole tree of a prim of some stack, seen from that stack alone. *out == HOB_NONE when it is being made already. */
+/* The whole tree of a prim of some stack, seen from that stack alone. *out == HOB_NONE when it is being made
+ * already. */
 static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
 {
 	bool is_made;
@@ -229,8 +231,8 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
 					  hob_error *err);
 
-/* A class that a reference brings is looked for in the namespace around the reference as well: that is how a stage overrides all
- * uses of a class at once. */
+/* A class that a reference brings is looked for in the namespace around the reference as well: that is how a
+ * stage overrides all uses of a class at once. */
 static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
 						hob_str path, hob_error *err)
 {
@@ -614,7 +616,8 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 	return true;
 }
 
-/* Variants come last, strongest site first, because any site may choose, also one that another variant brings. */
+/* Variants come last, strongest site first, because any site may choose, also one that another variant
+ * brings. */
 static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
 	for (bool added = true; added;) {

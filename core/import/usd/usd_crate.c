@@ -115,8 +115,8 @@ typedef struct pending {
 	uint32_t item, parent;
 } pending_t;
 
-/* Items stand in depth-first order. A jump above 0 leads to the next sibling, the child stands behind the item; 0: no child, the
- * sibling stands behind it; -1: a child and no sibling; -2: neither. */
+/* Items stand in depth-first order. A jump above 0 leads to the next sibling, the child stands behind the
+ * item; 0: no child, the sibling stands behind it; -1: a child and no sibling; -2: neither. */
 static bool walk_paths(hob_usd_crate *c, const uint32_t *paths, const uint32_t *elements,
 					   const uint32_t *jumps, uint64_t count)
 {

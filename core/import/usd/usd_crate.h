@@ -1,8 +1,10 @@
-/* usd_crate.h - the binary format of USD: compressed numbers (usd_crate_pack.c), values (usd_crate_value.c), for usd_crate.c.
+/* usd_crate.h - the binary format of USD: compressed numbers (usd_crate_pack.c), values (usd_crate_value.c),
+ * for usd_crate.c.
  *
- * Nothing of a file is trusted: counts are checked against the bytes that could hold them before memory is taken, offsets against the
- * file, indices against their tables, and values in values nest HOB_LIMIT_USD_DICTIONARY_DEPTH deep at most.
- * Source: OpenUSD v24.08, pxr/usd/usd/crateFile.cpp, integerCoding.cpp, crateDataTypes.h; pxr/base/tf/fastCompression.cpp. */
+ * Nothing of a file is trusted: counts are checked against the bytes that could hold them before memory is
+ * taken, offsets against the file, indices against their tables, and values in values nest
+ * HOB_LIMIT_USD_DICTIONARY_DEPTH deep at most. Source: OpenUSD v24.08, pxr/usd/usd/crateFile.cpp,
+ * integerCoding.cpp, crateDataTypes.h; pxr/base/tf/fastCompression.cpp. */
 #ifndef HOB_USD_CRATE_H
 #define HOB_USD_CRATE_H
 
@@ -45,7 +47,8 @@ hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size);
 
 /* ---- usd_crate_pack.c ---- */
 
-/* Blocks of LZ4 into exactly `size` bytes or fewer; *made says how many. False when the blocks are damaged. */
+/* Blocks of LZ4 into exactly `size` bytes or fewer; *made says how many. False when the blocks are
+ * damaged. */
 bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made) HOB_MUST_CHECK;
 /* A u64 size, then so many bytes of packed integers: `count` of them, 4 or 8 bytes each, in scratch. */
 bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width,

@@ -349,7 +349,8 @@ static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value
 
 /* ---- values in values */
 
-/* A distance from this place to the value's rep; what the value itself needs lies between. Reading goes on behind the rep. */
+/* A distance from this place to the value's rep; what the value itself needs lies between. Reading goes on
+ * behind the rep. */
 static bool value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
 {
 	hob_usd_cursor there = *at;

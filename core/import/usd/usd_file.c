@@ -117,7 +117,8 @@ static bool starts_with_dot(hob_str asset)
 		   (asset.data[1] == '/' || asset.data[1] == '\\' || (asset.data[1] == '.' && asset.len > 2));
 }
 
-/* Candidates in order: beside the layer, in the root layer's folder, in the watched root; only the first for "./x". */
+/* Candidates in order: beside the layer, in the root layer's folder, in the watched root; only the first for
+ * "./x". */
 static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
 					   hob_error *err)
 {

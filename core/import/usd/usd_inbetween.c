@@ -62,8 +62,8 @@ static double place_of(const hob_usd_build_t *b, const hob_morph_target *target)
 	return knot ? knot->weight : 1;
 }
 
-/* Between two knots the shape goes straight from one to the other; rest is a knot at 0; beyond the last the last stretch goes on.
- * Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
+/* Between two knots the shape goes straight from one to the other; rest is a knot at 0; beyond the last the
+ * last stretch goes on. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
 double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight)
 {
 	hob_str shape = hob_usd_shape_of(b, &mesh->targets[target]);

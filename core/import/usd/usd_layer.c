@@ -78,7 +78,8 @@ uint32_t hob_usd_token(hob_usd *u, hob_str text)
 	if (!tokens)
 		return HOB_NONE;
 	u->tokens = tokens;
-	/* Names outlive the text that they come from: a layer may be a member that is unpacked for its reading only. */
+	/* Names outlive the text that they come from: a layer may be a member that is unpacked for its reading
+	 * only. */
 	hob_str kept = hob_arena_str(u->scratch, text);
 	if (!kept.data || !hob_name_map_add(&u->token_map, kept, u->token_count, NULL))
 		return HOB_NONE;

@@ -1,4 +1,5 @@
-/* usd_lex.h - words, numbers, strings and values of USD's text format (usd_lex.c, usd_text_value.c), for usd_text.c. */
+/* usd_lex.h - words, numbers, strings and values of USD's text format (usd_lex.c, usd_text_value.c), for
+ * usd_text.c. */
 #ifndef HOB_USD_LEX_H
 #define HOB_USD_LEX_H
 
@@ -28,14 +29,16 @@ bool hob_usd_lex_string(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;
 bool hob_usd_lex_asset(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK; /* @...@ @@@...@@@ */
 bool hob_usd_lex_path(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;	 /* <...>, made absolute; empty for <> */
 
-/* A value of type `type`; without one (metadata) the value itself tells. Types that are not known are passed over. */
+/* A value of type `type`; without one (metadata) the value itself tells. Types that are not known are passed
+ * over. */
 bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out) HOB_MUST_CHECK;
 bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out) HOB_MUST_CHECK;
 bool hob_usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out) HOB_MUST_CHECK;
 /* { <from>: <to>, ... }: as one array of texts, from and to in turn. */
 bool hob_usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out) HOB_MUST_CHECK;
-/* References, paths, names or sublayers: one, or several in brackets, or None. Added to `list` under `op`. Behind the items of `arcs`
- * may stand an offset; behind those of a property stands what belongs to the property. */
+/* References, paths, names or sublayers: one, or several in brackets, or None. Added to `list` under `op`.
+ * Behind the items of `arcs` may stand an offset; behind those of a property stands what belongs to the
+ * property. */
 bool hob_usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list) HOB_MUST_CHECK;
 
 #endif

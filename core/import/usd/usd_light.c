@@ -14,7 +14,8 @@ static bool is_set(const hob_usd *u, const hob_usd_prim *prim, const char *name,
 	return hob_str_equal(hob_usd_text(hob_usd_still(u, prim, hob_str_of(name))), hob_str_of(word));
 }
 
-/* Apertures are tenths of a unit, as the focal length is: only their ratio counts, but for an orthographic view. */
+/* Apertures are tenths of a unit, as the focal length is: only their ratio counts, but for an orthographic
+ * view. */
 bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;

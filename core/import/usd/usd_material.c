@@ -27,7 +27,8 @@ static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint3
 	return true;
 }
 
-/* How many bytes of `path` some include or exclude of a collection names: the longest decides. 0: none does. */
+/* How many bytes of `path` some include or exclude of a collection names: the longest decides. 0: none
+ * does. */
 static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what, bool only_itself,
 					 hob_str path, size_t *out, hob_error *err)
 {
@@ -45,7 +46,8 @@ static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const 
 	return true;
 }
 
-/* Whether a collection, as "/R.collection:NAME", holds the prim. Collections inside collections are followed. */
+/* Whether a collection, as "/R.collection:NAME", holds the prim. Collections inside collections are
+ * followed. */
 static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, bool *out, hob_error *err)
 {
 	size_t dot = hob_str_find(collection, HOB_STR("."), 0), included, excluded;
@@ -78,7 +80,8 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, 
 	return true;
 }
 
-/* The first of the prim's collections that holds `path`: its material. `purpose`: "", or "preview:" or "full:". */
+/* The first of the prim's collections that holds `path`: its material. `purpose`: "", or "preview:" or
+ * "full:". */
 static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char *purpose, hob_str path,
 							   hob_str *out, bool *stronger, hob_error *err)
 {
@@ -104,7 +107,8 @@ static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char 
 	return true;
 }
 
-/* Nearest first, unless one above is stronger; a collection before the prim's own binding. Source: UsdShadeMaterialBindingAPI. */
+/* Nearest first, unless one above is stronger; a collection before the prim's own binding. Source:
+ * UsdShadeMaterialBindingAPI. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 {
 	static const struct {

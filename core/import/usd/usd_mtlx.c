@@ -4,8 +4,8 @@
 
 typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
 
-/* Names of inputs, NULL where a model has none, and what counts where nothing is said.
- * Source: MaterialX 1.38.10, libraries/bxdf; RealityKit's are those of Reality Composer Pro. */
+/* Names of inputs, NULL where a model has none, and what counts where nothing is said. Source: MaterialX
+ * 1.38.10, libraries/bxdf; RealityKit's are those of Reality Composer Pro. */
 typedef struct shading {
 	const char *id, *weight, *base, *metal, *rough, *emission, *emission_color, *opacity, *coat, *coat_rough,
 		*ior;

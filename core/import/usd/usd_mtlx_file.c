@@ -178,8 +178,8 @@ static bool add_value(document_t *d, const hob_xml_element *input, uint32_t prim
 
 static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path);
 
-/* What an input or an output says: a value, or another node, the output of a graph or an input of the graph around it. `outer`: the
- * material, where graphs are. */
+/* What an input or an output says: a value, or another node, the output of a graph or an input of the graph
+ * around it. `outer`: the material, where graphs are. */
 static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope, const scope_t *outer,
 					  uint32_t prim, hob_str property)
 {
@@ -221,7 +221,8 @@ static bool add_inputs(document_t *d, const hob_xml_element *node, const char *e
 	return true;
 }
 
-/* "image" of type "color3" -> "ND_image_color3"; nodes that come from USD have one definition for all types. */
+/* "image" of type "color3" -> "ND_image_color3"; nodes that come from USD have one definition for all
+ * types. */
 static bool add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 {
 	hob_str kind = attribute(node, "node"), type = attribute(node, "type"), id = attribute(node, "nodedef");

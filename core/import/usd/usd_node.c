@@ -64,7 +64,8 @@ static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context 
 	return true;
 }
 
-/* Only a prim with a type can be seen or not; on others these properties mean nothing. Source: UsdGeomImageable. */
+/* Only a prim with a type can be seen or not; on others these properties mean nothing. Source:
+ * UsdGeomImageable. */
 static hob_str seen_as(const hob_usd *u, const hob_usd_prim *prim, const char *property)
 {
 	return prim->type.len > 0 ? hob_usd_text(hob_usd_still(u, prim, hob_str_of(property))) : HOB_STR("");

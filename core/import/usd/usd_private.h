@@ -1,13 +1,14 @@
 /* usd_private.h - what the files of the USD reader share; besides them only their tests include it.
  *
- * Three steps. Layers (usd_layer.c): a file of text (usd_text.c, usd_text_value.c) or a crate (usd_crate.c, usd_crate_value.c), alone or
- * inside a package, or a MaterialX document (usd_mtlx_file.c) becomes one tree of specs: what it says about each prim and property. Composition (usd_stack.c,
- * usd_compose.c, usd_stage.c): layers become the stage: prims in order, each with a list of sites that have an opinion about it,
- * strongest first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the stage becomes a model.
+ * Three steps. Layers (usd_layer.c): a file of text (usd_text.c, usd_text_value.c) or a crate (usd_crate.c,
+ * usd_crate_value.c), alone or inside a package, or a MaterialX document (usd_mtlx_file.c) becomes one tree
+ * of specs: what it says about each prim and property. Composition (usd_stack.c, usd_compose.c, usd_stage.c):
+ * layers become the stage: prims in order, each with a list of sites that have an opinion about it, strongest
+ * first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the stage becomes a model.
  *
- * Everything lives in the scratch arena but what the model points to. Names are numbers ("tokens") in one table per import; paths are
- * text, "/World/Car.points". Functions return false with *err set only for limits, memory and files that cannot be read at all; what a
- * stage merely lacks is a note.
+ * Everything lives in the scratch arena but what the model points to. Names are numbers ("tokens") in one
+ * table per import; paths are text, "/World/Car.points". Functions return false with *err set only for
+ * limits, memory and files that cannot be read at all; what a stage merely lacks is a note.
  *
  * Source of formats and rules: OpenUSD v24.08 (pxr/usd/sdf, pcp, usd, usdGeom, usdShade, usdSkel, usdLux). */
 #ifndef HOB_USD_PRIVATE_H
@@ -39,7 +40,8 @@ typedef enum hob_usd_kind {
 	HOB_USD_DICTIONARY, /* hob_usd_entry */
 } hob_usd_kind;
 
-/* `count` elements of `width` numbers each; quaternions are x y z w, matrices 16 numbers as they stand in the file (rows are bases). */
+/* `count` elements of `width` numbers each; quaternions are x y z w, matrices 16 numbers as they stand in the
+ * file (rows are bases). */
 typedef struct hob_usd_value {
 	hob_usd_kind kind;
 	bool is_array;
@@ -136,7 +138,8 @@ typedef struct hob_usd_stack {
 	hob_str *move_from, *move_to;
 } hob_usd_stack;
 
-/* The variables that the root layer of a stack says, below those of the stack that brings it (`outer`, HOB_NONE), which are stronger. */
+/* The variables that the root layer of a stack says, below those of the stack that brings it (`outer`,
+ * HOB_NONE), which are stronger. */
 typedef struct hob_usd_variables {
 	const hob_usd_value *dictionary;
 	uint32_t outer;
@@ -244,7 +247,8 @@ bool hob_usd_path_below(hob_str path, hob_str prefix);
 
 /* ---- usd_file.c: asset paths, packages, files to layers ---- */
 
-/* The layer that `asset` names when `from` says it (HOB_NONE: the source itself); HOB_NONE after a note when it cannot be had. */
+/* The layer that `asset` names when `from` says it (HOB_NONE: the source itself); HOB_NONE after a note when
+ * it cannot be had. */
 bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
 /* An empty layer that stands for no file of its own; what it names is relative to `path`. */
@@ -257,8 +261,9 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-/* A MaterialX document as "/MaterialX/Materials/NAME": each material holds the nodes and graphs that it uses; layer->path is set.
- * Looks, geometry names and included documents are left out. Source: MaterialX 1.38 specification; the paths are OpenUSD's. */
+/* A MaterialX document as "/MaterialX/Materials/NAME": each material holds the nodes and graphs that it uses;
+ * layer->path is set. Looks, geometry names and included documents are left out. Source: MaterialX 1.38
+ * specification; the paths are OpenUSD's. */
 bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_stack.c ---- */
@@ -268,7 +273,8 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *ou
 						hob_error *err) HOB_MUST_CHECK;
 /* Time codes per second of a layer. */
 double hob_usd_rate(const hob_usd *u, uint32_t layer);
-/* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is relative to it. */
+/* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is
+ * relative to it. */
 bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
 						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 /* Puts the operations of one list, of layer `from`, over what weaker ones made. */
@@ -277,8 +283,9 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 
 /* ---- usd_expression.c ---- */
 
-/* What `text` says: itself, or the value of an expression between backticks: `"car_${LOD}.usda"`, `if(eq(${SHOT}, "a"), "x", "y")`.
- * Empty, after a note, for one that cannot be worked out. Source: pxr/usd/sdf/variableExpressionImpl.cpp. */
+/* What `text` says: itself, or the value of an expression between backticks: `"car_${LOD}.usda"`,
+ * `if(eq(${SHOT}, "a"), "x", "y")`. Empty, after a note, for one that cannot be worked out. Source:
+ * pxr/usd/sdf/variableExpressionImpl.cpp. */
 bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out,
 						hob_error *err) HOB_MUST_CHECK;
 /* The variables of a stack with that root layer, which the stack with `outer` brings. */
@@ -287,9 +294,10 @@ bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t
 
 /* ---- usd_value_clip.c ---- */
 
-/* The samples of one set of value clips, in the time of the stack that says it, as a layer of its own in *stack, on its only prim *spec
- * and those below. `set` is an entry of the field "clips" of the prim at `path` in `layer`. *stack == HOB_NONE when it says nothing.
- * What no clip says is not filled in from the manifest, and each layer's dictionary stands for itself. */
+/* The samples of one set of value clips, in the time of the stack that says it, as a layer of its own in
+ * *stack, on its only prim *spec and those below. `set` is an entry of the field "clips" of the prim at
+ * `path` in `layer`. *stack == HOB_NONE when it says nothing. What no clip says is not filled in from the
+ * manifest, and each layer's dictionary stands for itself. */
 bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
 						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec,
 						 hob_error *err) HOB_MUST_CHECK;
@@ -302,8 +310,8 @@ typedef struct hob_usd_tree {
 	bool busy;
 } hob_usd_tree;
 
-/* The tree of a child: that of `parent` one name further, with the arcs written there. `local` false: of an instance, with what its own
- * arcs bring alone. */
+/* The tree of a child: that of `parent` one name further, with the arcs written there. `local` false: of an
+ * instance, with what its own arcs bring alone. */
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
@@ -311,7 +319,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 
 /* Whether some layer says something there. */
 bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
-/* Whether an arc that is written at this prim, not at one above it, brings the site: all that counts below an instance. */
+/* Whether an arc that is written at this prim, not at one above it, brings the site: all that counts below an
+ * instance. */
 bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
@@ -322,7 +331,8 @@ bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, 
 /* The number of the stack's move from or to `path`; HOB_NONE without. */
 uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
 uint32_t hob_usd_move_to(const hob_usd_stack *stack, hob_str path);
-/* From the namespace of a site to that of the site that it hangs on; empty when the path means nothing there. */
+/* From the namespace of a site to that of the site that it hangs on; empty when the path means nothing
+ * there. */
 bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out,
 					   hob_error *err) HOB_MUST_CHECK;
 /* From the namespace of a site to that of the stage; empty when the path means nothing there. */
@@ -351,7 +361,8 @@ const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, h
 /* Metadata of a property, or of the prim with an empty name. NULL without. */
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
 								  uint32_t field);
-/* Names of the properties of a prim that begin with `prefix`, from all sites, in order of names; in scratch memory. */
+/* Names of the properties of a prim that begin with `prefix`, from all sites, in order of names; in scratch
+ * memory. */
 bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
 						hob_error *err) HOB_MUST_CHECK;
 /* Targets of a relationship, or the connections of an attribute, as paths of the stage. */
@@ -361,10 +372,12 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 /* First number, text or truth of a value; `fallback` when it has another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);
 hob_str hob_usd_text(const hob_usd_value *value);
-/* All numbers of a value as floats, `width` each; NULL with *count 0 when it has another shape. Borrowed when they are floats already. */
+/* All numbers of a value as floats, `width` each; NULL with *count 0 when it has another shape. Borrowed when
+ * they are floats already. */
 bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
 					hob_error *err) HOB_MUST_CHECK;
-/* The last of `count` rising times that is not behind `time`, or the first of all; `stride` apart in memory. */
+/* The last of `count` rising times that is not behind `time`, or the first of all; `stride` apart in
+ * memory. */
 size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time);
 /* Number `at` of a numeric value; NaN when there is none. */
 double hob_usd_component(const hob_usd_value *value, size_t at);

@@ -6,7 +6,8 @@
 
 enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
 
-/* A piece of the outline that is turned around an axis: both ends as distance from the axis and height, with their normals. */
+/* A piece of the outline that is turned around an axis: both ends as distance from the axis and height, with
+ * their normals. */
 typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;

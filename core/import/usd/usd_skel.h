@@ -1,4 +1,5 @@
-/* usd_skel.h - skeletons, skins and blend shapes (usd_skel.c, usd_blend.c) and what moves them (usd_skel_clip.c). */
+/* usd_skel.h - skeletons, skins and blend shapes (usd_skel.c, usd_blend.c) and what moves them
+ * (usd_skel_clip.c). */
 #ifndef HOB_USD_SKEL_H
 #define HOB_USD_SKEL_H
 
@@ -17,7 +18,8 @@ typedef struct hob_usd_skinned {
 	uint32_t prim, node;
 } hob_usd_skinned;
 
-/* The first target of a relationship of the prim or of its nearest ancestor that has one; HOB_NONE without. */
+/* The first target of a relationship of the prim or of its nearest ancestor that has one; HOB_NONE
+ * without. */
 bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out,
 							  hob_error *err) HOB_MUST_CHECK;
 /* Joint nodes below a Skeleton prim's node, in their rest pose. */
@@ -55,8 +57,9 @@ bool hob_usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_st
 hob_str hob_usd_shape_of(const hob_usd_build_t *b, const hob_morph_target *target);
 /* Weight of a target when its shape has the weight `weight`. */
 double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight);
-/* Times at which the targets' weights need keys: those of the samples, and where a shape passes one of its in-betweens. column:
- * [target_count] place of each target's shape in the samples, SIZE_MAX: none. In scratch memory, rising. */
+/* Times at which the targets' weights need keys: those of the samples, and where a shape passes one of its
+ * in-betweens. column: [target_count] place of each target's shape in the samples, SIZE_MAX: none. In scratch
+ * memory, rising. */
 bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *samples,
 						  const size_t *column, double **out, size_t *count, hob_error *err) HOB_MUST_CHECK;
 
@@ -65,7 +68,8 @@ bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_us
 /* A channel with room for `keys` keys; its values are filled by the caller. */
 bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
 						 hob_track **out, hob_error *err) HOB_MUST_CHECK;
-/* Takes the last channel away when nothing moves in it: all keys are alike and equal to `rest` (may be NULL). */
+/* Takes the last channel away when nothing moves in it: all keys are alike and equal to `rest` (may be
+ * NULL). */
 void hob_usd_drop_still(hob_usd_build_t *b, const float *rest);
 /* Seconds of a time of the stage. */
 float hob_usd_seconds(const hob_usd *u, double time);

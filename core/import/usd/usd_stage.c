@@ -414,7 +414,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	return true;
 }
 
-/* The strongest `def` or `class` counts, but a class that the prim itself inherits counts last: what inherits it is none. */
+/* The strongest `def` or `class` counts, but a class that the prim itself inherits counts last: what inherits
+ * it is none. */
 static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 {
 	hob_usd_specifier found = HOB_USD_OVER;

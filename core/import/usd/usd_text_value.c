@@ -88,7 +88,8 @@ typedef struct numbers {
 	uint32_t count, capacity;
 } numbers_t;
 
-/* inf, -inf, nan: NULL when the next is none of them. They end where a word does, unlike those of other formats. */
+/* inf, -inf, nan: NULL when the next is none of them. They end where a word does, unlike those of other
+ * formats. */
 static const char *word_number(hob_usd_lex *l, double *out)
 {
 	const char *from = l->at;
@@ -150,7 +151,8 @@ static inline void skip_blanks(hob_usd_lex *l)
 	hob_usd_lex_skip(l);
 }
 
-/* Numbers up to the bracket that closes the value. *width: how many stand in the first pair of innermost brackets' outermost pair. */
+/* Numbers up to the bracket that closes the value. *width: how many stand in the first pair of innermost
+ * brackets' outermost pair. */
 static bool read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to, uint32_t *width)
 {
 	uint32_t depth = 0, tuples = 0;
@@ -340,7 +342,8 @@ bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 									   : numeric_value(l, known, is_array, out);
 }
 
-/* Moves sample `at` to its place among those before it, where the later of two at one time stays. *work: how many gave way. */
+/* Moves sample `at` to its place among those before it, where the later of two at one time stays. *work: how
+ * many gave way. */
 static uint32_t put_in_order(double *times, hob_usd_value *values, uint32_t at, uint64_t *work)
 {
 	double time = times[at];
@@ -393,7 +396,8 @@ bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 	return true;
 }
 
-/* { string set = "choice"  dictionary more = { ... } }. Recursion is bounded by the brackets that stand open. */
+/* { string set = "choice"  dictionary more = { ... } }. Recursion is bounded by the brackets that stand
+ *                          open. */
 static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
 {
 	hob_usd_entry *entries = NULL;

@@ -190,8 +190,9 @@ static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 	return value_at(c, s, clip_time(c, stage), &g->values[at]);
 }
 
-/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, where they fall in the stage's time, and those
- * where the mapping of times begins or turns. From the last of them the value runs to the first of the next clip, as in OpenUSD. */
+/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, where they fall in the
+ * stage's time, and those where the mapping of times begins or turns. From the last of them the value runs to
+ * the first of the next clip, as in OpenUSD. */
 static bool put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
 {
 	if (isfinite(begin) && !put_sample(c, g, s, begin))

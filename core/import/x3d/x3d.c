@@ -79,10 +79,9 @@ static bool read_tree(hob_x3d *x, hob_error *err)
 	if (hob_str_starts(text, HOB_STR("#VRML")) || hob_str_starts(text, HOB_STR("#X3D")))
 		return hob_x3d_read_text(request, text, &x->xml, err);
 	if (hob_text_trim(text).len == 0 || hob_text_trim(text).data[0] != '<')
-		return hob_fail(
-			err, CORRUPT,
-			"the file begins neither with '#VRML V2.0 utf8' nor as XML; it is damaged or bears the wrong "
-			"extension");
+		return hob_fail(err, CORRUPT,
+						"the file begins neither with '#VRML V2.0 utf8' nor as XML; it is damaged or "
+						"bears the wrong extension");
 	if (!hob_xml_parse(request->scratch, file, NULL, &x->xml, err))
 		return false;
 	return hob_x3d_is(x->xml.root, "X3D") ||

@@ -105,8 +105,8 @@ static bool read_indexed(hob_x3d *x, hob_x3d_ptr e, indexed *out, hob_error *err
 		   hob_x3d_ints(x, e, "texCoordIndex", &out->uvs.at, &out->uvs.count, err);
 }
 
-/* Entry of a list for entry `place` of coordIndex, which is `point`, of face `face`. Without a list of its own: the same as
- * the point's, or one for each face. */
+/* Entry of a list for entry `place` of coordIndex, which is `point`, of face `face`. Without a list of its
+ * own: the same as the point's, or one for each face. */
 static uint32_t entry(const index_list *list, uint32_t place, uint32_t point, uint32_t face)
 {
 	uint32_t at = list->per_vertex ? place : face;

@@ -156,7 +156,8 @@ static void take(const float *from, uint32_t count, uint32_t index, uint32_t wid
 		memcpy(to, from + (size_t)index * width, width * sizeof *to);
 }
 
-/* Texture coordinates by the bounding box: S along its longest side, T along the next; ISO/IEC 14772-1, 6.23. */
+/* Texture coordinates by the bounding box: S along its longest side, T along the next; ISO/IEC 14772-1,
+ * 6.23. */
 static void map_box(const builder *b, float *uv)
 {
 	float low[3], high[3], size[3];

@@ -9,8 +9,8 @@
  *   x3d_solid.c     boxes, spheres, cones, cylinders, extrusions -> corners
  *   x3d_mesh.c      corners -> meshes
  *
- * Nodes are found by their type rather than by the field they stand in, so that both encodings look alike. Lengths are metres
- * unless a UNIT statement says otherwise, Y is up, angles are radians.
+ * Nodes are found by their type rather than by the field they stand in, so that both encodings look alike.
+ * Lengths are metres unless a UNIT statement says otherwise, Y is up, angles are radians.
  *
  * Sources: ISO/IEC 19775-1 (X3D), 19776-1 (XML), 19776-2 (text), ISO/IEC 14772-1 (VRML97). */
 #ifndef HOB_X3D_PRIVATE_H
@@ -25,8 +25,8 @@ typedef const hob_xml_element *hob_x3d_ptr;
 typedef struct hob_x3d {
 	const hob_import_request *request;
 	hob_xml xml;
-	hob_x3d_ptr
-		*target; /* [element_count] what a USE stands for; an element itself otherwise, NULL: nothing */
+	/* [element_count] what a USE stands for; an element itself otherwise, NULL: nothing */
+	hob_x3d_ptr *target;
 	hob_model *model;
 	hob_lists lists;
 	hob_name_map materials; /* appearance and use -> material */
@@ -37,8 +37,9 @@ typedef struct hob_x3d {
 
 /* ---- x3d_vrml.c ---- */
 
-/* Text that begins with "#VRML V2" or "#X3D". Nodes become elements, fields attributes; a list loses its brackets, a
- * word its quotes stay. Nodes in a field other than their usual one carry it as containerField. Prototypes are left out. */
+/* Text that begins with "#VRML V2" or "#X3D". Nodes become elements, fields attributes; a list loses its
+ * brackets, a word its quotes stay. Nodes in a field other than their usual one carry it as containerField.
+ * Prototypes are left out. */
 bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
@@ -59,8 +60,8 @@ bool hob_x3d_has(hob_x3d_ptr e, const char *field);
 bool hob_x3d_bool(hob_x3d_ptr e, const char *field, bool otherwise);
 float hob_x3d_float(hob_x3d_ptr e, const char *field, float otherwise);
 void hob_x3d_vector(hob_x3d_ptr e, const char *field, float *out, uint32_t count);
-/* All numbers of a field, as floats or as integers, in scratch memory. Commas count as blanks. What is no number ends the list
- * with a note. */
+/* All numbers of a field, as floats or as integers, in scratch memory. Commas count as blanks. What is no
+ * number ends the list with a note. */
 bool hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, float **out, uint32_t *count,
 					hob_error *err) HOB_MUST_CHECK;
 bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, uint32_t *count,

@@ -242,7 +242,8 @@ static void make_axes(extrusion *e)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		double *z = e->axes[i][2];
-		/* Where the spine is straight the neighbour's counts: the one before, at the beginning the first behind. */
+		/* Where the spine is straight the neighbour's counts: the one before, at the beginning the first
+		 * behind. */
 		for (uint32_t k = 0; any && i == 0 && k < n && !(dot(z, z) > 0); k++)
 			memcpy(z, e->axes[k][2], 3 * sizeof *z);
 		if (!any)

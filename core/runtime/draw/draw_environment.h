@@ -1,4 +1,5 @@
-/* draw_environment.h - surroundings as what a shader lights with: a cooked environment map (schema/FORMATS.md), or a room. */
+/* draw_environment.h - surroundings as what a shader lights with: a cooked environment map
+ * (schema/FORMATS.md), or a room. */
 #ifndef DRAW_ENVIRONMENT_H
 #define DRAW_ENVIRONMENT_H
 
@@ -16,7 +17,8 @@ typedef struct draw_environment {
 /* asset    of an environment map: its picture is image 0, which `find` provides
  * Prints the reason and returns false if that is not a cube that this driver can read. */
 bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *user, draw_environment *out);
-/* The light in which the dashboard's view shows a model at first: three's RoomEnvironment, blurred, and a lamp. */
+/* The light in which the dashboard's view shows a model at first: three's RoomEnvironment, blurred, and a
+ * lamp. */
 void hob_draw_environment_room(draw_environment *out);
 /* All zero is allowed. */
 void hob_draw_environment_close(draw_environment *environment);

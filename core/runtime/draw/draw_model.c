@@ -199,8 +199,8 @@ static void upload_mesh(const hob_rt_mesh *mesh, gpu_mesh *gpu)
 	glBindVertexArray(0);
 }
 
-/* ---- hierarchies of clusters: a cut is made for every draw and goes to the GPU as indices, which is the simplest way. A renderer
- * with mesh shaders uploads the clusters once and makes the cut there. */
+/* ---- hierarchies of clusters: a cut is made for every draw and goes to the GPU as indices, which is the
+ * simplest way. A renderer with mesh shaders uploads the clusters once and makes the cut there. */
 
 static bool open_clusters(const hob_rt_asset *asset, uint32_t mesh, gpu_mesh *gpu)
 {

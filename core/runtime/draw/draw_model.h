@@ -23,9 +23,11 @@ draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void 
 void hob_draw_model_close(draw_model *model);
 /* Lights it with an environment that outlives the next draws; NULL: with one lamp and a sky, as at first. */
 void hob_draw_model_light(draw_model *model, const draw_environment *environment);
-/* Leaves out the draws whose element of [draw_count] is 0, which outlives the next draws; NULL: none, as at first. */
+/* Leaves out the draws whose element of [draw_count] is 0, which outlives the next draws; NULL: none, as at
+ * first. */
 void hob_draw_model_only(draw_model *model, const unsigned char *draws);
-/* Draws an instance in the state of its last hob_rt_update: opaque draws, then blended ones from back to front. */
+/* Draws an instance in the state of its last hob_rt_update: opaque draws, then blended ones from back to
+ * front. */
 draw_counts hob_draw_model_draw(draw_model *model, hob_rt_instance *instance, const draw_view *view);
 
 #endif

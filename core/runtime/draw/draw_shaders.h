@@ -1,5 +1,5 @@
-/* draw_shaders.h - one shader for all meshes: decodes, morphs, skins; metallic-roughness under one light and a sky, or in an
- * environment. */
+/* draw_shaders.h - one shader for all meshes: decodes, morphs, skins; metallic-roughness under one light and
+ * a sky, or in an environment. */
 #ifndef DRAW_SHADERS_H
 #define DRAW_SHADERS_H
 

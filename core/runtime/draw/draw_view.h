@@ -4,8 +4,8 @@
 
 #include "draw_model.h"
 
-/* From outside, with everything that the instance draws in the picture. yaw 0 looks along -Z; degrees. Fills all of *view
- * except `pixels`. */
+/* From outside, with everything that the instance draws in the picture. yaw 0 looks along -Z; degrees. Fills
+ * all of *view except `pixels`. */
 void hob_draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
 						   int height, draw_view *view);
 /* The same for several instances: one camera that has all of them in the picture. */

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections. Statements with
- * parameters are prepared: to plan one costs more than to execute it. */
+/* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections.
+ * Statements with parameters are prepared: to plan one costs more than to execute it. */
 
 enum { PREPARED_MAX = 24 };
 

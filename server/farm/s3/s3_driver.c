@@ -8,8 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A bucket of anything that speaks S3, through libcurl, which signs (AWS Signature 4). For this, libcurl 7.88 needs the
- * payload's digest in a header of ours, no header without a value, sorted query parameters, and names of [0-9a-f/]. */
+/* A bucket of anything that speaks S3, through libcurl, which signs (AWS Signature 4). For this, libcurl 7.88
+ * needs the payload's digest in a header of ours, no header without a value, sorted query parameters, and
+ * names of [0-9a-f/]. */
 
 enum {
 	PART_DEFAULT = 64 << 20, /* larger blobs are uploaded in parts of this size; S3 allows 10,000 */
@@ -129,7 +130,8 @@ static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, cur
 
 /* ---- what an answer means */
 
-/* The text between <tag> and </tag>, unchanged. False: there is none, or it does not fit; then its beginning is in `out`. */
+/* The text between <tag> and </tag>, unchanged. False: there is none, or it does not fit; then its beginning
+ * is in `out`. */
 static bool find_tag(const char *xml, const char *tag, char *out, size_t room)
 {
 	char begin[64];
@@ -501,8 +503,8 @@ static int64_t age_of(const char *time_text)
 															: 0;
 }
 
-/* A blob, or what the folder's driver or a trial writes. Other names are not ours: with ".." in it, libcurl would even leave the
- * bucket. */
+/* A blob, or what the folder's driver or a trial writes. Other names are not ours: with ".." in it, libcurl
+ * would even leave the bucket. */
 static bool is_ours(const char *name)
 {
 	const char *rest = name + strlen("blobs/");

@@ -1,6 +1,7 @@
-/* Preloaded into a program: writes down, in order, whatever it does to the files below HOB_TEST_TRACE_BELOW, with the bytes, into
- * the file HOB_TEST_TRACE, so that test_power.py can make the disks that a power cut at any moment may leave. Each record
- * carries the number that the file HOB_TEST_TRACE_MARK held when the call began. */
+/* Preloaded into a program: writes down, in order, whatever it does to the files below HOB_TEST_TRACE_BELOW,
+ * with the bytes, into the file HOB_TEST_TRACE, so that test_power.py can make the disks that a power cut at
+ * any moment may leave. Each record carries the number that the file HOB_TEST_TRACE_MARK held when the call
+ * began. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* Preloaded into a program: chosen calls of the system fail, as the page in the file HOB_TEST_FAULTS says from moment to moment.
- * Whoever maps that file arms it: kinds, errno, first and how many, then `armed`. Only the program itself is meant: the
- * processes that it starts are spared. test_faults.py knows this layout. */
+/* Preloaded into a program: chosen calls of the system fail, as the page in the file HOB_TEST_FAULTS says
+ * from moment to moment. Whoever maps that file arms it: kinds, errno, first and how many, then `armed`. Only
+ * the program itself is meant: the processes that it starts are spared. test_faults.py knows this layout. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

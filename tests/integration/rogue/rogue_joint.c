@@ -107,7 +107,8 @@ static void two_descriptors(void)
 	raise(SIGSEGV);
 }
 
-/* A good answer behind a hundred words, and then a crash: all of it before the daemon, which the scenario has stopped, hears any. */
+/* A good answer behind a hundred words, and then a crash: all of it before the daemon, which the scenario has
+ * stopped, hears any. */
 static void last_words(void)
 {
 	struct {

@@ -1,5 +1,5 @@
-/* rogue_lies.h - what a cook process that was taken over may say to the daemon: every message wrong in some way (rogue_lies.c), or
- * each right and wrong together (rogue_joint.c).
+/* rogue_lies.h - what a cook process that was taken over may say to the daemon: every message wrong in some
+ * way (rogue_lies.c), or each right and wrong together (rogue_joint.c).
  *
  * Each acts for a job whose model is named after it, and returns, or not. */
 #ifndef ROGUE_LIES_H
@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/* `source`: the job's path below its root; `root`: the folder's descriptor. False: there is none of that name. */
+/* `source`: the job's path below its root; `root`: the folder's descriptor. False: there is none of that
+ * name. */
 int rogue_lie(const char *name, const char *source, int root);
 int rogue_joint(const char *name, int root);
 

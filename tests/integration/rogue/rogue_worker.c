@@ -1,6 +1,6 @@
-/* A cook process that misbehaves as the name of its model says: hang.rogue hangs, fork.rogue forks, and so on. It closes itself in
- * with the real sandbox, unless the daemon says otherwise, and talks the real protocol. Built without sanitizers, whose runtimes
- * need what the sandbox forbids. */
+/* A cook process that misbehaves as the name of its model says: hang.rogue hangs, fork.rogue forks, and so
+ * on. It closes itself in with the real sandbox, unless the daemon says otherwise, and talks the real
+ * protocol. Built without sanitizers, whose runtimes need what the sandbox forbids. */
 #include "rogue_lies.h"
 
 #include "../../../server/worker/protocol.h"

@@ -176,7 +176,8 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	tear_down(&f);
 }
 
-/* Start and end are those of the keys, not the nearest to zero, and what no channel moves has no say in them. */
+/* Start and end are those of the keys, not the nearest to zero, and what no channel moves has no say in
+ * them. */
 static void a_clip_may_lie_before_zero_or_begin_late(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* A hierarchy of clusters from the bake to the picture: baked, packed, validated, opened and cut by the runtime, and each cut
- * drawn from outside by a rasteriser that knows nothing of either. */
+/* A hierarchy of clusters from the bake to the picture: baked, packed, validated, opened and cut by the
+ * runtime, and each cut drawn from outside by a rasteriser that knows nothing of either. */
 #include "tests/unit/runtime/maker.h"
 #include "tests/unit/runtime/touch.h"
 #include "tests/unit/shapes.h"
@@ -17,7 +17,8 @@ enum { SIDE = 400 };
 static hob_arena arena, scratch;
 static hob_buf file;
 
-/* A closed ring with bumps and spikes, of 12,800 triangles; welded or, with texture coordinates, with seams. */
+/* A closed ring with bumps and spikes, of 12,800 triangles; welded or, with texture coordinates, with
+ * seams. */
 static hob_mesh spiky_ring(bool seams)
 {
 	enum { RINGS = 100, SIDES = 64 };
@@ -108,7 +109,8 @@ static uint32_t cut(opened_t *o, const float global[16], const float eye[3], flo
 	return corners;
 }
 
-/* ---- a rasteriser: which pixels some triangle that faces the viewer covers, seen along a direction, in parallel */
+/* ---- a rasteriser: which pixels some triangle that faces the viewer covers, seen along a direction, in
+ * parallel */
 
 typedef struct camera {
 	double right[3], up[3];
@@ -125,8 +127,8 @@ static camera_t camera_along(uint64_t *seed)
 	return c;
 }
 
-/* Twice the area of (a, b, p). The same two points give the same number but for its sign, whichever comes first: what two triangles
- * share is decided once. */
+/* Twice the area of (a, b, p). The same two points give the same number but for its sign, whichever comes
+ * first: what two triangles share is decided once. */
 static double side_of(const double a[2], const double b[2], double x, double y)
 {
 	bool swap = a[0] > b[0] || (a[0] >= b[0] && a[1] > b[1]);

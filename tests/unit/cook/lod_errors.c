@@ -1,6 +1,6 @@
-/* No level of detail of 25 real models is farther from the full mesh than it states, and no cut of their hierarchies of clusters,
- * which are open nowhere but where the mesh is. Without a corpus (corpus_model.h) the test is skipped.
- * tests/bench/lods.sh samples the same models ten times as densely. */
+/* No level of detail of 25 real models is farther from the full mesh than it states, and no cut of their
+ * hierarchies of clusters, which are open nowhere but where the mesh is. Without a corpus (corpus_model.h)
+ * the test is skipped. tests/bench/lods.sh samples the same models ten times as densely. */
 #include "corpus_model.h"
 #include "tests/surface_oracle.h"
 
@@ -47,7 +47,8 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Edges with more triangles on one side than on the other: marks their places, or counts those whose places are not marked. */
+/* Edges with more triangles on one side than on the other: marks their places, or counts those whose places
+ * are not marked. */
 static uint32_t open_edges(const uint32_t *place, const uint32_t *indices, uint32_t index_count, bool *marked,
 						   bool mark)
 {

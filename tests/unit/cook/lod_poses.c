@@ -1,5 +1,6 @@
-/* Levels of detail of skinned meshes are no farther from the full mesh than they state in poses of their own clips either. Poses are
- * computed and surfaces compared by code of this test alone. Without a corpus (corpus_model.h) the models are skipped. */
+/* Levels of detail of skinned meshes are no farther from the full mesh than they state in poses of their own
+ * clips either. Poses are computed and surfaces compared by code of this test alone. Without a corpus
+ * (corpus_model.h) the models are skipped. */
 #include "corpus_model.h"
 #include "tests/surface_oracle.h"
 
@@ -53,7 +54,8 @@ static void compose(const double t[3], const double q[4], const double s[3], dou
 	memcpy(out, m, sizeof m);
 }
 
-/* Between keys the straight line, whatever the interpolation says: near a pose of the clip, and one of it at keys. */
+/* Between keys the straight line, whatever the interpolation says: near a pose of the clip, and one of it at
+ * keys. */
 static void value_at(const hob_track *track, double time, double *out)
 {
 	uint32_t next = 0, width = track->components, stride = width, at = 0;
@@ -309,7 +311,8 @@ static hob_node node_at(uint32_t parent, float y)
 					  .light = HOB_NONE};
 }
 
-/* Two arms of one mesh, each with a skin of its own: a clip bends the second, and fattens it by a morph target. */
+/* Two arms of one mesh, each with a skin of its own: a clip bends the second, and fattens it by a morph
+ * target. */
 static void what_bends_one_of_several_nodes_counts(void **state)
 {
 	(void)state;

@@ -130,7 +130,8 @@ static void nothing_else_is_left_out(void **state)
 	hob_buf_release(&source);
 }
 
-/* What a large model was imported into is given back before its file is written; the file is the same in a smaller memory. */
+/* What a large model was imported into is given back before its file is written; the file is the same in a
+ * smaller memory. */
 static void large_models_need_less_than_everything(void **state)
 {
 	(void)state;
@@ -153,7 +154,8 @@ static void large_models_need_less_than_everything(void **state)
 	hob_buf_release(&source);
 }
 
-/* ---- memory that ends while the file is packed: an encoder's buffers are larger than what a small mesh takes to bake */
+/* ---- memory that ends while the file is packed: an encoder's buffers are larger than what a small mesh
+ * takes to bake */
 
 /* Waves of so many quads, each a mesh of its own, with a triangle that shows nothing and gets a note. */
 static void put_parts(hob_buf *out, int parts, int side)
@@ -169,8 +171,8 @@ static void put_parts(hob_buf *out, int parts, int side)
 	}
 }
 
-/* Cooks at limits from `least` on, each a `step` larger, until there is room for all levels. Where one level fits, a cook does not fail, and
- * what it says does not depend on when memory ended. */
+/* Cooks at limits from `least` on, each a `step` larger, until there is room for all levels. Where one level
+ * fits, a cook does not fail, and what it says does not depend on when memory ended. */
 static void fall_back(hob_buf *source, size_t least, size_t step, uint32_t levels)
 {
 	uint32_t fell = 0;
@@ -206,7 +208,8 @@ static void what_is_said_does_not_depend_on_when_memory_ended(void **state)
 	hob_buf_release(&source);
 }
 
-/* A model whose arrays are given back before its file is written has lost what levels could be left out of then. */
+/* A model whose arrays are given back before its file is written has lost what levels could be left out of
+ * then. */
 static void large_models_fall_back_before_they_are_packed(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
-/* Each malloc, calloc and realloc of a whole cook fails once, from the first to the last: the cook says MEMORY and leaves nothing
- * behind, or makes the very bytes that it makes in peace. The same for what reads and rewrites its outputs. Linked with --wrap
- * (tests/CMakeLists.txt), which reaches core's own calls and those of the headers that it compiles in. */
+/* Each malloc, calloc and realloc of a whole cook fails once, from the first to the last: the cook says
+ * MEMORY and leaves nothing behind, or makes the very bytes that it makes in peace. The same for what reads
+ * and rewrites its outputs. Linked with --wrap (tests/CMakeLists.txt), which reaches core's own calls and
+ * those of the headers that it compiles in. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
@@ -309,8 +310,8 @@ static void every_allocation_fails_once(void **state)
 	}
 }
 
-/* Far more, and far more places than there are blocks. Two in a row that harm nothing may be allocations that nobody needs; the
- * end is where many do not. */
+/* Far more, and far more places than there are blocks. Two in a row that harm nothing may be allocations that
+ * nobody needs; the end is where many do not. */
 static void arenas_run_dry(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* Once a model is imported, a cook gives the bytes of its source back, and what it makes is what it makes with them. Where a
- * picture is in them, they stay. */
+/* Once a model is imported, a cook gives the bytes of its source back, and what it makes is what it makes
+ * with them. Where a picture is in them, they stay. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
@@ -132,17 +132,15 @@ static void a_source_with_pictures_stays(void **state)
 	uint32_t body = (uint32_t)(sizeof corners + png.size + 3) & ~3u;
 	int length = snprintf(
 		json, sizeof json,
-		"{\"asset\":{\"version\":\"2.0\"},\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0}],\"meshes\":[{"
-		"\"primitives\":[{\"attributes\":{\"POSITION\":0,\"TEXCOORD_0\":1},\"material\":0}]}],\"materials\":["
-		"{"
-		"\"pbrMetallicRoughness\":{\"baseColorTexture\":{\"index\":0}}}],\"textures\":[{\"source\":0}],"
-		"\"images\":[{"
-		"\"bufferView\":1,\"mimeType\":\"image/"
-		"png\"}],\"accessors\":[{\"bufferView\":0,\"componentType\":5126,"
-		"\"count\":3,\"type\":\"VEC3\",\"min\":[0,0,0],\"max\":[1,1,0]},{\"bufferView\":0,\"byteOffset\":36,"
-		"\"componentType\":5126,\"count\":3,\"type\":\"VEC2\"}],\"bufferViews\":[{\"buffer\":0,"
-		"\"byteLength\":60},{"
-		"\"buffer\":0,\"byteOffset\":60,\"byteLength\":%u}],\"buffers\":[{\"byteLength\":%u}]}",
+		"{\"asset\":{\"version\":\"2.0\"},\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0}],"
+		"\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"TEXCOORD_0\":1},"
+		"\"material\":0}]}],"
+		"\"materials\":[{\"pbrMetallicRoughness\":{\"baseColorTexture\":{\"index\":0}}}],"
+		"\"textures\":[{\"source\":0}],\"images\":[{\"bufferView\":1,\"mimeType\":\"image/png\"}],"
+		"\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\","
+		"\"min\":[0,0,0],\"max\":[1,1,0]},{\"bufferView\":0,\"byteOffset\":36,\"componentType\":5126,"
+		"\"count\":3,\"type\":\"VEC2\"}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":60},{\"buffer\":0,"
+		"\"byteOffset\":60,\"byteLength\":%u}],\"buffers\":[{\"byteLength\":%u}]}",
 		(unsigned)png.size, body);
 	while (length % 4 != 0)
 		json[length++] = ' ';

@@ -63,7 +63,8 @@ static void meshes_file_has_the_reference_bytes(void **state)
 	const uint32_t header[] = {0x12345678, 4, 20 + 4 * 116, 48, 288};
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(word(f, i * 4), header[i]);
-	/* lodCount, streamCount, indexOffset, vertexOffset, vertexCount, lodOffset[8], streamOffset[8], element[8] */
+	/* lodCount, streamCount, indexOffset, vertexOffset, vertexCount, lodOffset[8], streamOffset[8],
+	 * element[8] */
 	const uint32_t quad[29] = {2, 1, 0, 0, 4, 0, 6, 9, [21] = 32},
 				   arm[29] = {1, 1, 9, 4, 3, 0, 3, [13] = 128, [21] = 32};
 	const uint32_t wire[29] = {1, 1, 12, 7, 2, [13] = 224, [21] = 32},
@@ -84,7 +85,8 @@ static void meshes_file_has_the_reference_bytes(void **state)
 	release(&c);
 }
 
-/* A mesh without normals whose two triangles meet at an edge, at a right angle: each gets its own three vertices. */
+/* A mesh without normals whose two triangles meet at an edge, at a right angle: each gets its own three
+ * vertices. */
 static void flat_meshes_get_the_normals_of_their_planes(void **state)
 {
 	(void)state;

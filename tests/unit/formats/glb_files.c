@@ -290,7 +290,8 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	fixture_ranges[1] = 2;
 }
 
-/* Two draws of one source mesh whose nodes cannot fold: each child keeps its node, skin and weight channel. */
+/* Two draws of one source mesh whose nodes cannot fold: each child keeps its node, skin and weight
+ * channel. */
 static void unfolded_children_are_exported_too(void **state)
 {
 	(void)state;

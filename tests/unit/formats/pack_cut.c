@@ -63,7 +63,8 @@ static void nothing_cut_is_the_same_file(void **state)
 	}
 }
 
-/* What level + kept of the whole file draws, the cut file draws as `kept`: corner by corner, every attribute. */
+/* What level + kept of the whole file draws, the cut file draws as `kept`: corner by corner, every
+ * attribute. */
 static void same_level(const opened *whole, const opened *part, uint32_t m, uint32_t level, uint32_t kept)
 {
 	const hob_pk_lod *a = level_at(whole, m, level), *b = level_at(part, m, kept);

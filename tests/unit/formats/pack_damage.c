@@ -1,5 +1,5 @@
-/* Damaged packed files: nothing crashes, what is unsealed is refused, and what the validator accepts the reader
- * opens. Resealed damage (digests made right again) reaches the checks behind the digests. */
+/* Damaged packed files: nothing crashes, what is unsealed is refused, and what the validator accepts the
+ * reader opens. Resealed damage (digests made right again) reaches the checks behind the digests. */
 #include "fixture.h"
 
 #include "core/formats/pack_read.h"
@@ -120,7 +120,8 @@ static void resealed_damage_is_survived(void **state)
 	}
 }
 
-/* ---- the rules, one by one: a change of one field that the digests do not catch is refused with its reason ---- */
+/* ---- the rules, one by one: a change of one field that the digests do not catch is refused with its reason
+ * ---- */
 
 typedef struct breakage {
 	int kind;

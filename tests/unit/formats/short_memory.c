@@ -1,5 +1,6 @@
-/* Every allocation of an arena and every growth of a buffer fails once: the call says MEMORY, leaves its output alone,
- * and leaks nothing. Linked with --wrap for hob_arena_init and realloc (tests/CMakeLists.txt). */
+/* Every allocation of an arena and every growth of a buffer fails once: the call says MEMORY, leaves its
+ * output alone, and leaks nothing. Linked with --wrap for hob_arena_init and realloc
+ * (tests/CMakeLists.txt). */
 #include "fixture.h"
 
 #include "core/formats/classic.h"

@@ -2,7 +2,8 @@
 #include "tests/unit/import/zip_fixture.h"
 
 /* clang-format off */
-#define VERTEX(x, y, z, more) "<vertex><coordinates><x>" x "</x><y>" y "</y><z>" z "</z></coordinates>" more "</vertex>"
+#define VERTEX(x, y, z, more) \
+	"<vertex><coordinates><x>" x "</x><y>" y "</y><z>" z "</z></coordinates>" more "</vertex>"
 #define COLOR(r, g, b) "<color><r>" r "</r><g>" g "</g><b>" b "</b></color>"
 #define TRIANGLE(a, b, c, more) "<triangle>" more "<v1>" a "</v1><v2>" b "</v2><v3>" c "</v3></triangle>"
 #define VERTICES "<vertices>" VERTEX("0", "0", "0", "") VERTEX("1000", "0", "0", COLOR("0", "1", "0")) \
@@ -48,9 +49,8 @@ static void the_nearest_colour_counts(void **state)
 	(void)state;
 	reader *r = read_amf("<amf unit='meter'>" OBJECT(
 		"1", COLOR("0", "0", "1"),
-		"<volume>" COLOR("1", "0", "0") TRIANGLE("0", "1", "2", COLOR("1", "1", "0"))
-			TRIANGLE("0", "1", "3", "") "</volume>"
-										"<volume>" TRIANGLE("0", "1", "2", "") "</volume>") "</amf>");
+		"<volume>" COLOR("1", "0", "0") TRIANGLE("0", "1", "2", COLOR("1", "1", "0")) TRIANGLE(
+			"0", "1", "3", "") "</volume><volume>" TRIANGLE("0", "1", "2", "") "</volume>") "</amf>");
 	const hob_mesh *a = &r->model.meshes[0], *b = &r->model.meshes[1];
 	assert_int_equal(a->vertex_count, 6);
 	assert_vector(a->color[0], 1, 1, 0);

@@ -1,4 +1,5 @@
-/* The steps from aiScene to hob_model, on scenes made by hand: nodes, cameras, lights and meshes, good and bad. */
+/* The steps from aiScene to hob_model, on scenes made by hand: nodes, cameras, lights and meshes, good and
+ * bad. */
 #include "tests/unit/import/assimp_fixture.h"
 
 /* ---- nodes */

@@ -37,14 +37,19 @@ static void a_square_becomes_two_triangles_in_metres(void **state)
 	"<library_effects><effect id='e'><profile_COMMON>" \
 	"<newparam sid='su'><surface type='2D'><init_from>i</init_from></surface></newparam>" \
 	"<newparam sid='sa'><sampler2D><source>su</source><wrap_s>CLAMP</wrap_s></sampler2D></newparam>" \
-	"<technique sid='t'><lambert><diffuse><texture texture='sa' texcoord='" texcoord "'/></diffuse></lambert>" \
+	"<technique sid='t'><lambert><diffuse>" \
+	"<texture texture='sa' texcoord='" texcoord "'/></diffuse></lambert>" \
 	"<extra><technique profile='MAX3D'><double_sided>1</double_sided></technique></extra>" \
 	"</technique></profile_COMMON></effect></library_effects>" \
-	"<library_materials><material id='mat' name='wood'><instance_effect url='#e'/></material></library_materials>" \
+	"<library_materials><material id='mat' name='wood'>" \
+	"<instance_effect url='#e'/></material></library_materials>" \
 	"<library_geometries><geometry id='g'><mesh>" SQUARE \
-	NUMBERS("t0", "8", "2", "0 0 1 0 1 1 0 1") NUMBERS("t1", "8", "2", ".5 .5 .75 .5 .75 .75 .5 .75") VERTICES \
-	"<triangles count='1' material='m'>" INPUT("VERTEX", "v", "0", "") INPUT("TEXCOORD", "t0", "1", "set='0'") \
-	INPUT("TEXCOORD", "t1", "1", "set='1'") "<p>0 0 1 1 2 2</p></triangles></mesh></geometry></library_geometries>" \
+	NUMBERS("t0", "8", "2", "0 0 1 0 1 1 0 1") \
+	NUMBERS("t1", "8", "2", ".5 .5 .75 .5 .75 .75 .5 .75") VERTICES \
+	"<triangles count='1' material='m'>" INPUT("VERTEX", "v", "0", "") \
+	INPUT("TEXCOORD", "t0", "1", "set='0'") \
+	INPUT("TEXCOORD", "t1", "1", "set='1'") \
+	"<p>0 0 1 1 2 2</p></triangles></mesh></geometry></library_geometries>" \
 	SCENE("<node id='n'><instance_geometry url='#g'><bind_material><technique_common>" \
 	      "<instance_material symbol='m' target='#mat'>" bind \
 	      "</instance_material></technique_common></bind_material></instance_geometry></node>")
@@ -82,16 +87,15 @@ static void corners_say_more_than_points(void **state)
 {
 	(void)state;
 	reader *r = collada(
-		"",
-		"<library_geometries><geometry id='g'><mesh>" SQUARE NUMBERS("tv", "8", "2", "9 9 9 9 9 9 9 9")
-			NUMBERS("tc", "8", "2",
-					"0 1 .25 1 .5 1 1 1") "<vertices id='v'><input semantic='POSITION' source='#p'/>"
-										  "<input semantic='TEXCOORD' source='#tv'/></vertices><triangles "
-										  "count='1'>" INPUT("VERTEX", "v", "0", "")
-											  INPUT("TEXCOORD", "tc", "1",
-													"") "<p>0 0 1 2 2 "
-														"1</p></triangles></mesh></geometry></"
-														"library_geometries>" SCENE(SHOWN));
+		"", "<library_geometries><geometry id='g'><mesh>" SQUARE NUMBERS("tv", "8", "2", "9 9 9 9 9 9 9 9")
+				NUMBERS("tc", "8", "2",
+						"0 1 .25 1 .5 1 1 1") "<vertices id='v'><input semantic='POSITION' source='#p'/>"
+											  "<input semantic='TEXCOORD' source='#tv'/></vertices>"
+											  "<triangles count='1'>" INPUT("VERTEX", "v", "0", "")
+												  INPUT("TEXCOORD", "tc", "1",
+														"") "<p>0 0 1 2 2 "
+															"1</p></triangles></mesh></geometry></"
+															"library_geometries>" SCENE(SHOWN));
 	const hob_mesh *mesh = &reader_model(r)->meshes[0];
 	assert_non_null(mesh->uv[0]);
 	assert_null(mesh->uv[1]);

@@ -3,11 +3,14 @@
 
 /* clang-format off */
 #define TRIANGLE "<triangles>" INPUT("VERTEX", "v", "0", "") "<p>0 1 2</p></triangles>"
-#define GEOMETRY(mesh) "<library_geometries><geometry id='g'>" mesh "</geometry></library_geometries>" SCENE(SHOWN)
+#define GEOMETRY(mesh) \
+	"<library_geometries><geometry id='g'>" mesh "</geometry></library_geometries>" SCENE(SHOWN)
 #define EFFECT(shader, extra) \
 	"<library_images><image id='i'><init_from>a.png</init_from></image></library_images>" \
-	"<library_effects><effect id='e'><profile_COMMON><technique>" shader extra "</technique></profile_COMMON></effect>" \
-	"</library_effects><library_materials><material id='m' name='M'><instance_effect url='#e'/></material></library_materials>" \
+	"<library_effects><effect id='e'><profile_COMMON>" \
+	"<technique>" shader extra "</technique></profile_COMMON></effect>" \
+	"</library_effects><library_materials><material id='m' name='M'>" \
+	"<instance_effect url='#e'/></material></library_materials>" \
 	PLAIN SCENE(SHOWN)
 /* clang-format on */
 

@@ -1,7 +1,8 @@
-/* Imports every model of the corpus, each in a child process of its own, and prints a table by
- * format. The corpus is not part of the project: HOB_CORPUS names its folder, "../shared/corpus" beside the
- * checkout otherwise; without one the test is skipped. Nothing may be lost without a note that says why (core/import/census.h). HOB_CORPUS_ONLY=fbx,obj restricts the formats,
- * HOB_CORPUS_VERBOSE=1 prints every file. */
+/* Imports every model of the corpus, each in a child process of its own, and prints a table by format. The
+ * corpus is not part of the project: HOB_CORPUS names its folder, "../shared/corpus" beside the checkout
+ * otherwise; without one the test is skipped. Nothing may be lost without a note that says why
+ * (core/import/census.h). HOB_CORPUS_ONLY=fbx,obj restricts the formats, HOB_CORPUS_VERBOSE=1 prints every
+ * file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Curves and layers of FBX clips. Figures of tangents and layers that are not worked out in a comment are those of Autodesk's
- * SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
+/* Curves and layers of FBX clips. Figures of tangents and layers that are not worked out in a comment are
+ * those of Autodesk's SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
 #include "tests/unit/import/reader_fixture.h"
 
 enum { CONSTANT = 2, LINEAR = 4, CUBIC = 8 };
@@ -221,8 +221,9 @@ static void constant_keys_step_and_may_show_the_next_value(void **state)
 	}
 }
 
-/* 0, 10, 0 at 0, 1, 2 s. A cubic key that names no tangent has an automatic one: at an end along the line there, in the middle
- * along the line between the neighbours, which is flat. With user tangents of 0 the first half would be 5 at 0.5 s. */
+/* 0, 10, 0 at 0, 1, 2 s. A cubic key that names no tangent has an automatic one: at an end along the line
+ * there, in the middle along the line between the neighbours, which is flat. With user tangents of 0 the
+ * first half would be 5 at 0.5 s. */
 static void cubic_keys_without_a_mode_are_automatic(void **state)
 {
 	(void)state;
@@ -267,8 +268,8 @@ static double take_at(const char *keys, int version, double time)
 	return x;
 }
 
-/* Keys at 0 and 2 s. How many numbers a key has depends on its letters and the version: each row is read to its end only if
- * every one was taken. */
+/* Keys at 0 and 2 s. How many numbers a key has depends on its letters and the version: each row is read to
+ * its end only if every one was taken. */
 static void takes_have_letters_for_their_keys(void **state)
 {
 	(void)state;
@@ -351,7 +352,8 @@ static void slopes_of_weighted_ends_go_on(void **state)
 	reader_free(r);
 }
 
-/* The first value comes again right behind the last key, in each repetition, and not at the end of the clip. */
+/* The first value comes again right behind the last key, in each repetition, and not at the end of the
+ * clip. */
 static void repetitions_begin_at_once(void **state)
 {
 	(void)state;
@@ -443,7 +445,8 @@ static void turns_about_one_axis_are_two_keys(void **state)
 	reader_free(r);
 }
 
-/* 60 degrees from rest to rest within one frame: half way the cubic meets its chord, and after a quarter it shows 9.375. */
+/* 60 degrees from rest to rest within one frame: half way the cubic meets its chord, and after a quarter it
+ * shows 9.375. */
 static void cubics_within_a_frame_are_sampled(void **state)
 {
 	(void)state;

@@ -256,9 +256,8 @@ static void data_uris_hold_buffers(void **state)
 		"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA",
 		"data:application/gltf-buffer;base64,AAAAAAAAAAAAAAAA\\nAACAPwAAAAAAAAAA AAAAAAAAgD8AAAAA",
 		"DATA:;BASE64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA",
-		("data:,%00%00%00%00%00%00%00%00%00%00%00%00%00%00%80%3F%00%00%00%00%00%00%00%00%00%00%00%00%00%00%"
-		 "80%"
-		 "3F%00%00%00%00"),
+		("data:,%00%00%00%00%00%00%00%00%00%00%00%00%00%00%80%3F%00%00"
+		 "%00%00%00%00%00%00%00%00%00%00%00%00%80%3F%00%00%00%00"),
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(uris); i++) {
 		gltf_fixture *f = fixture_new();
@@ -416,11 +415,10 @@ static void import_packed(gltf_fixture *f, const packed_t *streams, size_t strea
 }
 
 static const char grid_mesh[] =
-	"'accessors':[{'bufferView':0,'componentType':5126,'count':400,'type':'VEC3'},{'bufferView':1,'"
-	"componentType':5125,"
-	"'count':2166,'type':'SCALAR'},{'bufferView':2,'componentType':5120,'normalized':true,'count':400,'type':"
-	"'VEC3'}],"
-	"'meshes':[{'primitives':[{'attributes':{'POSITION':0,'NORMAL':2},'indices':1}]}]";
+	"'accessors':[{'bufferView':0,'componentType':5126,'count':400,'type':'VEC3'},{'bufferView':1,"
+	"'componentType':5125,'count':2166,'type':'SCALAR'},{'bufferView':2,'componentType':5120,"
+	"'normalized':true,'count':400,'type':'VEC3'}],'meshes':[{'primitives':[{'attributes':{'POSITION':0,"
+	"'NORMAL':2},'indices':1}]}]";
 
 static packed_t *pack_grid(grid_t *grid, const char *index_mode)
 {
@@ -503,11 +501,10 @@ static void damaged_meshopt_falls_back_to_the_uncompressed_copy(void **state)
 {
 	(void)state;
 	static const char rest[] =
-		"'extensionsUsed':['EXT_meshopt_compression'],'bufferViews':[{'buffer':0,'byteLength':36,'extensions'"
-		":"
-		"{'EXT_meshopt_compression':{'buffer':0,'byteLength':36,'byteStride':12,'count':3,'mode':'ATTRIBUTES'"
-		"}}}],"
-		"'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3'}]," TRIANGLE_MESH;
+		"'extensionsUsed':['EXT_meshopt_compression'],'bufferViews':[{'buffer':0,'byteLength':36,"
+		"'extensions':{'EXT_meshopt_compression':{'buffer':0,'byteLength':36,'byteStride':12,'count':3,"
+		"'mode':'ATTRIBUTES'}}}],'accessors':[{'bufferView':0,'componentType':5126,'count':3,"
+		"'type':'VEC3'}]," TRIANGLE_MESH;
 	gltf_fixture *f = fixture_new();
 	hob_buf_put(&f->bin, triangle, sizeof triangle);
 	fixture_import(f, rest);

@@ -292,8 +292,8 @@ static void broken_views_are_refused(void **state)
 		hob_buf_put(&f->bin, positions, sizeof positions);
 		char text[600];
 		snprintf(text, sizeof text,
-				 "'bufferViews':[{%s}],'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'"
-				 "VEC3'}]," TRIANGLE_MESH,
+				 "'bufferViews':[{%s}],'accessors':[{'bufferView':0,'componentType':5126,'count':3,"
+				 "'type':'VEC3'}]," TRIANGLE_MESH,
 				 cases[i].view);
 		fixture_import(f, text);
 		if (f->ok || !strstr(f->error.context, cases[i].words))

@@ -74,8 +74,8 @@ static void integer_rotations_become_unit_quaternions(void **state)
 	fixture_accessor(f, fixture_view(f, shorts, sizeof shorts, ""), 5122, "VEC4", 2, ",'normalized':true");
 	fixture_accessor(f, fixture_view(f, bytes, sizeof bytes, ""), 5120, "VEC4", 2, ",'normalized':true");
 	import_clip(f, "{'input':1,'output':2},{'input':1,'output':3}",
-				"{'sampler':0,'target':{'node':0,'path':'rotation'}},{'sampler':1,'target':{'node':1,'path':'"
-				"rotation'}}");
+				"{'sampler':0,'target':{'node':0,'path':'rotation'}},{'sampler':1,'target':{'node':1,"
+				"'path':'rotation'}}");
 	for (uint32_t i = 0; i < 2; i++)
 		assert_floats(track_at(f, 0, i)->values, 1e-4f, 0, 0, 0, 1, 0.7071068f, 0, 0, 0.7071068f);
 	fixture_free(f);
@@ -381,11 +381,10 @@ static void what_cannot_be_played_is_dropped_with_a_note(void **state)
 	fixture_floats(f, "VEC4", 2, q, sizeof q);
 	import_clip(
 		f, "{'input':1,'output':2},{'input':1,'output':3}",
-		"{'sampler':0,'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':'/"
-		"materials/0'}}}},"
-		"{'sampler':0,'target':{'path':'translation'}},{'sampler':0,'target':{'node':0,'path':'colour'}},"
-		"{'sampler':0,'target':{'node':0,'path':'weights'}},{'sampler':1,'target':{'node':0,'path':'rotation'"
-		"}}");
+		"{'sampler':0,'target':{'path':'pointer',"
+		"'extensions':{'KHR_animation_pointer':{'pointer':'/materials/0'}}}},{'sampler':0,"
+		"'target':{'path':'translation'}},{'sampler':0,'target':{'node':0,'path':'colour'}},{'sampler':0,"
+		"'target':{'node':0,'path':'weights'}},{'sampler':1,'target':{'node':0,'path':'rotation'}}");
 	assert_imported(f);
 	assert_int_equal(f->model.clips[0].channel_count, 1);
 	assert_floats(track_at(f, 0, 0)->values, 0, 0, 0, 0, 1, 0, 0, 0, 1);

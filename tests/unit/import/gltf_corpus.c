@@ -1,8 +1,8 @@
 /* The glTF importer against real models and an independent oracle.
  *
- * HOB_CORPUS names a folder with ORACLE-gltf.tsv (facts computed by glTF-Transform) and bad/INDEX.tsv (hostile
- * files and what should happen to them); default ../shared/corpus beside the source. Without it the tests are
- * skipped and say so. HOB_CORPUS_LIST=1 prints the verdict on every file. */
+ * HOB_CORPUS names a folder with ORACLE-gltf.tsv (facts computed by glTF-Transform) and bad/INDEX.tsv
+ * (hostile files and what should happen to them); default ../shared/corpus beside the source. Without it the
+ * tests are skipped and say so. HOB_CORPUS_LIST=1 prints the verdict on every file. */
 #include "tests/unit/support.h"
 
 #include "core/import/importers.h"

@@ -1,39 +1,36 @@
-/* Damage: every prefix and many changes of every byte of a document that uses everything, as .gltf and as .glb,
- * and every allocation failing once. Whatever is still accepted must satisfy hob_model_check (fixture_run asserts
- * it), and the sanitizers watch the rest. */
+/* Damage: every prefix and many changes of every byte of a document that uses everything, as .gltf and as
+ * .glb, and every allocation failing once. Whatever is still accepted must satisfy hob_model_check
+ * (fixture_run asserts it), and the sanitizers watch the rest. */
 #include "tests/unit/import/gltf_fixture.h"
 
 static const char everything[] =
-	"'scene':0,'extensionsUsed':['KHR_lights_punctual','KHR_materials_variants','KHR_texture_transform','X'],"
-	"'extensions':{'KHR_lights_punctual':{'lights':[{'type':'spot','spot':{'outerConeAngle':1}}]},"
-	"'KHR_materials_variants':{'variants':[{'name':'v'}]}},"
-	"'scenes':[{'name':'s','nodes':[0,3]},{'nodes':[0]}],"
-	"'nodes':[{'children':[1,2],'matrix':[1,0,0,0,1,1,0,0,0,0,1,0,0,0,0,1]},"
-	"{'name':'n','mesh':0,'skin':0,'weights':[1],'translation':[1,2,3]},"
-	"{'camera':0,'rotation':[0,0,0,1],'extensions':{'KHR_lights_punctual':{'light':0}}},"
-	"{'mesh':1,'extensions':{'EXT_mesh_gpu_instancing':{'attributes':{'TRANSLATION':0}}}}],"
-	"'cameras':[{'type':'perspective','perspective':{'yfov':1,'znear':0.1}}],"
-	"'skins':[{'joints':[1,0],'inverseBindMatrices':6,'skeleton':0}],"
-	"'images':[{'uri':'a%20b.png','name':'\\u00e4\\u0000'},{'bufferView':0,'mimeType':'image/png'},"
-	"{'uri':'data:;base64,aGk='},{'uri':'../../x'}],"
-	"'samplers':[{'wrapS':33071,'minFilter':9987}],"
-	"'textures':[{'source':1,'sampler':0},{'extensions':{'EXT_texture_webp':{'source':0}}}],"
-	"'materials':[{'name':'m','alphaMode':'MASK','pbrMetallicRoughness':{'baseColorFactor':[1,0.5,2,1],"
-	"'baseColorTexture':{'index':0,'extensions':{'KHR_texture_transform':{'offset':[1,2],'texCoord':1}}}},"
-	"'normalTexture':{'index':1,'scale':2},'extensions':{'KHR_materials_volume':{'thicknessFactor':1}}},"
+	"'scene':0,'extensionsUsed':['KHR_lights_punctual','KHR_materials_variants','KHR_texture_transform',"
+	"'X'],'extensions':{'KHR_lights_punctual':{'lights':[{'type':'spot','spot':{'outerConeAngle':1}}]},"
+	"'KHR_materials_variants':{'variants':[{'name':'v'}]}},'scenes':[{'name':'s','nodes':[0,3]},"
+	"{'nodes':[0]}],'nodes':[{'children':[1,2],'matrix':[1,0,0,0,1,1,0,0,0,0,1,0,0,0,0,1]},{'name':'n',"
+	"'mesh':0,'skin':0,'weights':[1],'translation':[1,2,3]},{'camera':0,'rotation':[0,0,0,1],"
+	"'extensions':{'KHR_lights_punctual':{'light':0}}},{'mesh':1,"
+	"'extensions':{'EXT_mesh_gpu_instancing':{'attributes':{'TRANSLATION':0}}}}],"
+	"'cameras':[{'type':'perspective','perspective':{'yfov':1,'znear':0.1}}],'skins':[{'joints':[1,0],"
+	"'inverseBindMatrices':6,'skeleton':0}],'images':[{'uri':'a%20b.png','name':'\\u00e4\\u0000'},"
+	"{'bufferView':0,'mimeType':'image/png'},{'uri':'data:;base64,aGk='},{'uri':'../../x'}],"
+	"'samplers':[{'wrapS':33071,'minFilter':9987}],'textures':[{'source':1,'sampler':0},"
+	"{'extensions':{'EXT_texture_webp':{'source':0}}}],'materials':[{'name':'m','alphaMode':'MASK',"
+	"'pbrMetallicRoughness':{'baseColorFactor':[1,0.5,2,1],'baseColorTexture':{'index':0,"
+	"'extensions':{'KHR_texture_transform':{'offset':[1,2],'texCoord':1}}}},'normalTexture':{'index':1,"
+	"'scale':2},'extensions':{'KHR_materials_volume':{'thicknessFactor':1}}},"
 	"{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'diffuseFactor':[1,0,0,1]}}}],"
 	"'meshes':[{'weights':[0.5],'extras':{'targetNames':['t']},'primitives':[{'material':0,'indices':1,"
 	"'attributes':{'POSITION':0,'NORMAL':2,'TEXCOORD_1':3,'COLOR_0':2,'JOINTS_0':4,'WEIGHTS_0':5,'_X':0},"
-	"'targets':[{'POSITION':7,'NORMAL':0}],'extensions':{'KHR_materials_variants':{'mappings':[{'material':1,"
-	"'variants':[0]}]}}}]},{'primitives':[{'mode':5,'attributes':{'POSITION':0}},"
-	"{'mode':2,'indices':1,'attributes':{'POSITION':7}}]}],"
-	"'animations':[{'name':'a','samplers':[{'input':8,'output':9,'interpolation':'CUBICSPLINE'},"
-	"{'input':8,'output':10},{'input':8,'output':8,'interpolation':'STEP'}],'channels':["
-	"{'sampler':0,'target':{'node':2,'path':'translation'}},{'sampler':1,'target':{'node':2,'path':'rotation'"
-	"}},"
-	"{'sampler':2,'target':{'node':1,'path':'weights'}},{'sampler':0,'target':{'path':'pointer'}}]},{'name':'"
-	"a',"
-	"'samplers':[{'input':8,'output':9}],'channels':[{'sampler':0,'target':{'node':2,'path':'scale'}}]},{}]";
+	"'targets':[{'POSITION':7,'NORMAL':0}],"
+	"'extensions':{'KHR_materials_variants':{'mappings':[{'material':1,'variants':[0]}]}}}]},"
+	"{'primitives':[{'mode':5,'attributes':{'POSITION':0}},{'mode':2,'indices':1,"
+	"'attributes':{'POSITION':7}}]}],'animations':[{'name':'a','samplers':[{'input':8,'output':9,"
+	"'interpolation':'CUBICSPLINE'},{'input':8,'output':10},{'input':8,'output':8,"
+	"'interpolation':'STEP'}],'channels':[{'sampler':0,'target':{'node':2,'path':'translation'}},"
+	"{'sampler':1,'target':{'node':2,'path':'rotation'}},{'sampler':2,'target':{'node':1,"
+	"'path':'weights'}},{'sampler':0,'target':{'path':'pointer'}}]},{'name':'a','samplers':[{'input':8,"
+	"'output':9}],'channels':[{'sampler':0,'target':{'node':2,'path':'scale'}}]},{}]";
 
 static gltf_fixture *full(void)
 {

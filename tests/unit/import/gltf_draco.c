@@ -1,5 +1,5 @@
-/* KHR_draco_mesh_compression, with a stream made by Draco's own encoder: two triangles, four points, POSITION as
- * attribute 0 and a two-byte attribute 1. Skipped when the build has no Draco. */
+/* KHR_draco_mesh_compression, with a stream made by Draco's own encoder: two triangles, four points, POSITION
+ * as attribute 0 and a two-byte attribute 1. Skipped when the build has no Draco. */
 #include "tests/unit/import/gltf_fixture.h"
 
 static const uint8_t stream[125] = {
@@ -81,15 +81,13 @@ static void what_the_file_says_must_fit_the_stream(void **state)
 	static const struct {
 		const char *accessors, *ids, *words;
 	} cases[] = {
-		{"'accessors':[{'componentType':5126,'type':'VEC3','count':5},{'componentType':5123,'type':'SCALAR','"
-		 "count':6},"
-		 "{'componentType':5121,'type':'VEC2','count':4}]",
+		{"'accessors':[{'componentType':5126,'type':'VEC3','count':5},{'componentType':5123,"
+		 "'type':'SCALAR','count':6},{'componentType':5121,'type':'VEC2','count':4}]",
 		 both,
-		 "accessor 0 has 5 elements, the stream has 4 points; POSITION; KHR_draco_mesh_compression; "
-		 "primitive 0"},
-		{"'accessors':[{'componentType':5126,'type':'VEC3','count':4},{'componentType':5123,'type':'SCALAR','"
-		 "count':9},"
-		 "{'componentType':5121,'type':'VEC2','count':4}]",
+		 "accessor 0 has 5 elements, the stream has 4 points; POSITION; "
+		 "KHR_draco_mesh_compression; primitive 0"},
+		{"'accessors':[{'componentType':5126,'type':'VEC3','count':4},{'componentType':5123,"
+		 "'type':'SCALAR','count':9},{'componentType':5121,'type':'VEC2','count':4}]",
 		 both, "accessor 1 has 9 indices, the stream has 6"},
 		{accessors, "'POSITION':0,'TEXCOORD_0':7", "the stream has no attribute 7 for accessor 2"},
 		{accessors, "'POSITION':0,'NORMAL':1", "'NORMAL' is missing"},

@@ -19,14 +19,12 @@ static void they_are_kept_where_they_stand(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	fixture_import(
-		f,
-		"'extensionsUsed':['KHR_lights_punctual','MY_tag'],"
-		"'extensions':{'KHR_lights_punctual':{'lights':[{'type':'point'}]},'MY_tag':{'list':[1, 2.5,-3e-9]}},"
-		"'extras':7,"
-		"'scenes':[{'nodes':[0],'extras':{'unit':'m'}}],"
-		"'nodes':[{'extras':{ 'health' : 10, 'tags':['a','\\u00e9',null,true,[],{}] },"
-		"'extensions':{'KHR_lights_punctual':{'light':0},'MY_tag':{'id':3}}},{'extensions':{}}],"
-		"'materials':[{'extras':'steel','extensions':{'KHR_materials_unlit':{},'B':{},'A':[[0]]}}]");
+		f, "'extensionsUsed':['KHR_lights_punctual','MY_tag'],"
+		   "'extensions':{'KHR_lights_punctual':{'lights':[{'type':'point'}]},'MY_tag':{'list':[1, 2.5,"
+		   "-3e-9]}},'extras':7,'scenes':[{'nodes':[0],'extras':{'unit':'m'}}],'nodes':[{'extras':{ "
+		   "'health' : 10, 'tags':['a','\\u00e9',null,true,[],{}] },"
+		   "'extensions':{'KHR_lights_punctual':{'light':0},'MY_tag':{'id':3}}},{'extensions':{}}],"
+		   "'materials':[{'extras':'steel','extensions':{'KHR_materials_unlit':{},'B':{},'A':[[0]]}}]");
 	assert_imported(f);
 	assert_json(f->model.extras.values, "7");
 	assert_json(f->model.extras.extensions, "{'MY_tag':{'list':[1,2.5,-3e-09]}}");

@@ -1,7 +1,7 @@
 /* gltf_fixture.h - builds one small glTF in memory, imports it, and asks about the result.
  *
- * A test appends raw data (each piece becomes a buffer view), describes accessors over it, and writes the rest of
- * the document as text with single quotes for double ones. */
+ * A test appends raw data (each piece becomes a buffer view), describes accessors over it, and writes the
+ * rest of the document as text with single quotes for double ones. */
 #ifndef HOB_TEST_GLTF_FIXTURE_H
 #define HOB_TEST_GLTF_FIXTURE_H
 
@@ -146,7 +146,8 @@ static inline void fixture_compose(gltf_fixture *f, const char *text, const char
 	hob_buf_put_str(d, HOB_STR("}"));
 }
 
-/* Imports a .gltf with data.bin beside it: `text` is the document behind asset, buffers, views and accessors. */
+/* Imports a .gltf with data.bin beside it: `text` is the document behind asset, buffers, views and
+ * accessors. */
 static inline bool fixture_import(gltf_fixture *f, const char *text)
 {
 	fixture_compose(f, text, "data.bin");

@@ -4,12 +4,11 @@
 static const hob_material *import_material(gltf_fixture *f, const char *material)
 {
 	char text[1500];
-	snprintf(
-		text, sizeof text,
-		"'images':[{'uri':'a.png'},{'uri':'b.png'}],'samplers':[{},{'wrapS':33071,'wrapT':33648,'magFilter':"
-		"9728,"
-		"'minFilter':9986}],'textures':[{'source':1,'sampler':1},{'source':0},{'source':1}],'materials':[%s]",
-		material);
+	snprintf(text, sizeof text,
+			 "'images':[{'uri':'a.png'},{'uri':'b.png'}],'samplers':[{},{'wrapS':33071,'wrapT':33648,"
+			 "'magFilter':9728,'minFilter':9986}],'textures':[{'source':1,'sampler':1},{'source':0},"
+			 "{'source':1}],'materials':[%s]",
+			 material);
 	fixture_import(f, text);
 	assert_imported(f);
 	assert_int_equal(f->model.material_count, 1);
@@ -33,13 +32,11 @@ static void the_core_material_is_read(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	const hob_material *m = import_material(
-		f, "{'name':'brass','alphaMode':'MASK','alphaCutoff':0.25,'doubleSided':true,'emissiveFactor':[0.1,0."
-		   "2,0.3],"
-		   "'pbrMetallicRoughness':{'baseColorFactor':[0.1,0.2,0.3,0.4],'metallicFactor':0.5,'"
-		   "roughnessFactor':0.75,"
-		   "'baseColorTexture':{'index':0,'texCoord':1},'metallicRoughnessTexture':{'index':1}},"
-		   "'normalTexture':{'index':2,'scale':-2},'occlusionTexture':{'index':1,'strength':0.5},'"
-		   "emissiveTexture':{'index':0}}");
+		f, "{'name':'brass','alphaMode':'MASK','alphaCutoff':0.25,'doubleSided':true,"
+		   "'emissiveFactor':[0.1,0.2,0.3],'pbrMetallicRoughness':{'baseColorFactor':[0.1,0.2,0.3,0.4],"
+		   "'metallicFactor':0.5,'roughnessFactor':0.75,'baseColorTexture':{'index':0,'texCoord':1},"
+		   "'metallicRoughnessTexture':{'index':1}},'normalTexture':{'index':2,'scale':-2},"
+		   "'occlusionTexture':{'index':1,'strength':0.5},'emissiveTexture':{'index':0}}");
 	assert_text(m->name, "brass");
 	assert_int_equal(m->alpha_mode, HOB_ALPHA_MASK);
 	assert_true(m->double_sided);
@@ -95,18 +92,15 @@ static void material_extensions_are_read(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	const hob_material *m = import_material(
-		f,
-		"{'extensions':{'KHR_materials_specular':{'specularFactor':0.5,'specularColorFactor':[1,2,3],'"
-		"specularTexture':"
-		"{'index':0},'specularColorTexture':{'index':1}},'KHR_materials_ior':{'ior':1.25},'KHR_materials_"
-		"emissive_strength':"
-		"{'emissiveStrength':7},'KHR_materials_clearcoat':{'clearcoatFactor':0.125,'clearcoatRoughnessFactor'"
-		":0.375,"
-		"'clearcoatTexture':{'index':0},'clearcoatRoughnessTexture':{'index':1},'clearcoatNormalTexture':{'"
-		"index':2,"
-		"'scale':3}},'KHR_materials_sheen':{'sheenColorFactor':[0.5,0.25,0.125],'sheenRoughnessFactor':0.625,"
-		"'sheenColorTexture':{'index':0},'sheenRoughnessTexture':{'index':1}},'KHR_materials_transmission':"
-		"{'transmissionFactor':0.875,'transmissionTexture':{'index':0}}}}");
+		f, "{'extensions':{'KHR_materials_specular':{'specularFactor':0.5,'specularColorFactor':[1,2,3],"
+		   "'specularTexture':{'index':0},'specularColorTexture':{'index':1}},"
+		   "'KHR_materials_ior':{'ior':1.25},'KHR_materials_emissive_strength':{'emissiveStrength':7},"
+		   "'KHR_materials_clearcoat':{'clearcoatFactor':0.125,'clearcoatRoughnessFactor':0.375,"
+		   "'clearcoatTexture':{'index':0},'clearcoatRoughnessTexture':{'index':1},"
+		   "'clearcoatNormalTexture':{'index':2,'scale':3}},'KHR_materials_sheen':{'sheenColorFactor':[0.5,"
+		   "0.25,0.125],'sheenRoughnessFactor':0.625,'sheenColorTexture':{'index':0},"
+		   "'sheenRoughnessTexture':{'index':1}},'KHR_materials_transmission':{'transmissionFactor':0.875,"
+		   "'transmissionTexture':{'index':0}}}}");
 	assert_int_equal(m->ext_mask, 1u << HOB_MATERIAL_SPECULAR | 1u << HOB_MATERIAL_IOR |
 									  1u << HOB_MATERIAL_EMISSIVE_STRENGTH | 1u << HOB_MATERIAL_CLEARCOAT |
 									  1u << HOB_MATERIAL_SHEEN | 1u << HOB_MATERIAL_TRANSMISSION);
@@ -161,13 +155,12 @@ static void texture_transforms_override_the_uv_set(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	const hob_material *m = import_material(
-		f,
-		"{'pbrMetallicRoughness':{'baseColorTexture':{'index':0,'texCoord':1,'extensions':{'KHR_texture_"
-		"transform':"
-		"{'offset':[0.5,0.25],'scale':[2,3],'rotation':1.5,'texCoord':2}}}},'normalTexture':{'index':0,'"
-		"texCoord':1,"
-		"'extensions':{'KHR_texture_transform':{'scale':[4,4]}}},'emissiveTexture':{'index':0,'texCoord':99},"
-		"'occlusionTexture':{'index':0,'extensions':{'KHR_texture_transform':{'offset':[1e39,0]}}}}");
+		f, "{'pbrMetallicRoughness':{'baseColorTexture':{'index':0,'texCoord':1,"
+		   "'extensions':{'KHR_texture_transform':{'offset':[0.5,0.25],'scale':[2,3],'rotation':1.5,"
+		   "'texCoord':2}}}},'normalTexture':{'index':0,'texCoord':1,"
+		   "'extensions':{'KHR_texture_transform':{'scale':[4,4]}}},'emissiveTexture':{'index':0,"
+		   "'texCoord':99},'occlusionTexture':{'index':0,"
+		   "'extensions':{'KHR_texture_transform':{'offset':[1e39,0]}}}}");
 	const hob_texture_ref *base = &m->slots[HOB_SLOT_BASE_COLOR], *normal = &m->slots[HOB_SLOT_NORMAL];
 	assert_floats(base->offset, 0, 0.5f, 0.25f, 2, 3, 1.5f);
 	assert_int_equal(base->uv_set, 2);
@@ -242,7 +235,8 @@ static void spec_gloss_textures_are_made_into_two(void **state)
 		assert_floats(made->diffuse_factor, 0, 0.5f, 1, 1);
 		assert_floats(made->specular_factor, 0, 1, 0.5f, 1, 0.75f);
 	}
-	/* One colour of specular above that of dielectrics beside a picture: metallic differs from texel to texel. */
+	/* One colour of specular above that of dielectrics beside a picture: metallic differs from texel to
+	 * texel. */
 	m = import_material(
 		f, "{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'specularFactor':[0.2,0.2,0.2],"
 		   "'diffuseTexture':{'index':1}}}}");
@@ -346,14 +340,12 @@ static void the_most_readable_picture_of_a_texture_is_taken(void **state)
 	(void)state;
 	gltf_fixture *f = fixture_new();
 	fixture_import(
-		f,
-		"'images':[{'uri':'a.png'},{'uri':'a.webp'},{'uri':'a.ktx2'}],'textures':[{'source':0,'extensions':"
-		"{'EXT_texture_webp':{'source':1}}},{'extensions':{'EXT_texture_webp':{'source':1},'KHR_texture_"
-		"basisu':"
-		"{'source':2}}},{'extensions':{'EXT_texture_webp':{'source':1}}},{}],'materials':[{'"
-		"pbrMetallicRoughness':"
-		"{'baseColorTexture':{'index':0},'metallicRoughnessTexture':{'index':1}},'normalTexture':{'index':2},"
-		"'emissiveTexture':{'index':3}}]");
+		f, "'images':[{'uri':'a.png'},{'uri':'a.webp'},{'uri':'a.ktx2'}],'textures':[{'source':0,"
+		   "'extensions':{'EXT_texture_webp':{'source':1}}},{'extensions':{'EXT_texture_webp':{'source':1},"
+		   "'KHR_texture_basisu':{'source':2}}},{'extensions':{'EXT_texture_webp':{'source':1}}},{}],"
+		   "'materials':[{'pbrMetallicRoughness':{'baseColorTexture':{'index':0},"
+		   "'metallicRoughnessTexture':{'index':1}},'normalTexture':{'index':2},"
+		   "'emissiveTexture':{'index':3}}]");
 	assert_imported(f);
 	const hob_material *m = &f->model.materials[0];
 	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 0);

@@ -239,8 +239,8 @@ static void morph_targets_keep_names_weights_and_sparse_deltas(void **state)
 	fixture_accessor(f, HOB_NONE, 5126, "VEC3", 3, "");
 	fixture_import(
 		f, "'meshes':[{'weights':[0.5,0.25],'extras':{'targetNames':['smile','\xE7\xAC\x91']},'primitives':["
-		   "{'attributes':{'POSITION':0},'targets':[{'POSITION':1,'NORMAL':3},{'POSITION':2,'TEXCOORD_0':1}]}"
-		   "]}]");
+		   "{'attributes':{'POSITION':0},'targets':[{'POSITION':1,'NORMAL':3},{'POSITION':2,"
+		   "'TEXCOORD_0':1}]}]}]");
 	const hob_mesh *mesh = mesh_at(f, 0);
 	assert_int_equal(mesh->target_count, 2);
 	assert_text(mesh->targets[0].name, "smile");
@@ -340,8 +340,8 @@ static void broken_primitives_are_refused(void **state)
 	static const struct {
 		const char *mesh, *words;
 	} cases[] = {
-		{"{'name':'hull','primitives':[{'attributes':{'POSITION':0}},{'attributes':{'POSITION':0},'indices':"
-		 "1}]}",
+		{"{'name':'hull','primitives':[{'attributes':{'POSITION':0}},{'attributes':{'POSITION':0},"
+		 "'indices':1}]}",
 		 "index 7 >= vertex_count 3; accessor 1; primitive 1; meshes[0] 'hull'"},
 		{"{'name':'hull','primitives':[{'attributes':{'POSITION':0,'NORMAL':2}}]}",
 		 "it has 2 elements, POSITION has 3; accessor 2; NORMAL; primitive 0; meshes[0] 'hull'"},

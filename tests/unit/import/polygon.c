@@ -88,8 +88,8 @@ static void concave_polygons_keep_their_area(void **state)
 	check_cut(comb, 16, up);
 }
 
-/* A thin ring as one polygon: round outside, over a bridge, round inside the other way, and back over the bridge. Its only ears
- * are at the ends of the bridge, whose points stand there twice. */
+/* A thin ring as one polygon: round outside, over a bridge, round inside the other way, and back over the
+ * bridge. Its only ears are at the ends of the bridge, whose points stand there twice. */
 static void a_bridge_to_a_hole_is_cut_beside(void **state)
 {
 	(void)state;

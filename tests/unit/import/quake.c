@@ -37,7 +37,8 @@ static void header(writer *w, size_t at, uint32_t count)
 	hob_store_u32(w->data + at + 4, (uint32_t)w->size);
 }
 
-/* A triangle of two joints; the second, 2 above the first, turns about Z and moves in a clip of three frames. */
+/* A triangle of two joints; the second, 2 above the first, turns about Z and moves in a clip of three
+ * frames. */
 static void write_iqm(writer *w)
 {
 	static const char text[] = "\0body\0skin.png\0root\0arm\0wave";

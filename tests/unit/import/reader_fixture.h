@@ -144,8 +144,8 @@ static inline uint64_t model_triangles(const hob_model *model)
 	return count;
 }
 
-/* Each allocation of each arena fails once; nothing may leak or crash, and the error is MEMORY unless the import
- * got along without (notes are lost silently). */
+/* Each allocation of each arena fails once; nothing may leak or crash, and the error is MEMORY unless the
+ * import got along without (notes are lost silently). */
 static inline void reader_starve(reader *r)
 {
 	assert_true(reader_run(r));

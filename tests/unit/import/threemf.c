@@ -2,15 +2,19 @@
 #include "tests/unit/import/zip_fixture.h"
 
 /* clang-format off */
-#define RELATIONS "<Relationships><Relationship Target='/3D/main.model' Type='http://schemas.microsoft.com/3dmanufacturing/2013/01/3dmodel'/></Relationships>"
+#define RELATIONS \
+	"<Relationships><Relationship Target='/3D/main.model' " \
+	"Type='http://schemas.microsoft.com/3dmanufacturing/2013/01/3dmodel'/></Relationships>"
 #define MODEL(resources, build) \
 	"<model unit='meter' xmlns='http://schemas.microsoft.com/3dmanufacturing/core/2015/02' " \
 	"xmlns:m='http://schemas.microsoft.com/3dmanufacturing/material/2015/02' " \
 	"xmlns:p='http://schemas.microsoft.com/3dmanufacturing/production/2015/06'>" \
 	"<resources>" resources "</resources><build>" build "</build></model>"
 #define OBJECT(more, triangles) \
-	"<object id='1' name='plate' " more "><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/>" \
-	"<vertex x='1' y='1' z='0'/><vertex x='0' y='1' z='0'/></vertices><triangles>" triangles "</triangles></mesh></object>"
+	"<object id='1' name='plate' " more "><mesh><vertices>" \
+	"<vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/>" \
+	"<vertex x='1' y='1' z='0'/><vertex x='0' y='1' z='0'/></vertices>" \
+	"<triangles>" triangles "</triangles></mesh></object>"
 #define ITEM "<item objectid='1'/>"
 /* clang-format on */
 
@@ -215,12 +219,11 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	const member members[] = {
 		{"_rels/.rels", RELATIONS},
 		{"3D/main.model",
-		 MODEL("<object id='3'><components><component p:path='/3D/Objects/o.model' objectid='1'/><component "
-			   "p:path='/3D/Objects/o.model' objectid='2'/></components></object>"
-			   "<object id='4'><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/><vertex "
-			   "x='1' "
-			   "y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/><triangle v1='0' v2='2' "
-			   "v3='1'/><triangle v1='1' v2='2' v3='0'/></triangles></mesh></object>",
+		 MODEL("<object id='3'><components><component p:path='/3D/Objects/o.model' objectid='1'/>"
+			   "<component p:path='/3D/Objects/o.model' objectid='2'/></components></object><object "
+			   "id='4'><mesh><vertices><vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/><vertex "
+			   "x='1' y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/><triangle "
+			   "v1='0' v2='2' v3='1'/><triangle v1='1' v2='2' v3='0'/></triangles></mesh></object>",
 			   "<item objectid='3'/><item objectid='4'/>")},
 		{"3D/Objects/o.model", other},
 		{"Metadata/model_settings.config",

@@ -478,9 +478,8 @@ static void what_lies_on_a_surface_is_subdivided_with_it(void **state)
 		"(0,0),(1,0),(1,1),(0,1), "
 		"(0,0),(1,0),(1,1),(0,1), (0,0),(1,0),(1,1),(0,1), (0,0),(1,0),(1,1),(0,1)] (interpolation = "
 		"\"faceVarying\")\n"
-		"color3f[] primvars:displayColor = [(1,0,0),(0,1,0),(1,0,0),(1,0,0),(1,0,0),(1,0,0)] (interpolation "
-		"= "
-		"\"uniform\")\n"
+		"color3f[] primvars:displayColor = [(1,0,0),(0,1,0),(1,0,0),(1,0,0),(1,0,0),(1,0,0)] "
+		"(interpolation = \"uniform\")\n"
 		"def GeomSubset \"S\" { uniform token elementType = \"face\"\n int[] indices = [0]\n rel "
 		"material:binding = </Look> }",
 		2);

@@ -156,7 +156,8 @@ static void bones_that_are_not_seen_bend_what_is(void **state)
 	}
 }
 
-/* Four quads; of the three creases of the middle two last, so that a corner becomes a point of a crease: by half, as OpenSubdiv. */
+/* Four quads; of the three creases of the middle two last, so that a corner becomes a point of a crease: by
+ * half, as OpenSubdiv. */
 static void creases_that_end_blend_into_what_lasts(void **state)
 {
 	(void)state;

@@ -4,7 +4,8 @@
 #include <libdeflate.h>
 
 /* clang-format off */
-#define X3D(scene) "<?xml version='1.0'?><X3D profile='Interchange' version='3.3'><Scene>" scene "</Scene></X3D>"
+#define X3D(scene) \
+	"<?xml version='1.0'?><X3D profile='Interchange' version='3.3'><Scene>" scene "</Scene></X3D>"
 #define VRML(scene) "#VRML V2.0 utf8\n" scene
 #define SQUARE "<Coordinate point='0 0 0, 1 0 0, 1 1 0, 0 1 0'/>"
 /* clang-format on */
@@ -67,7 +68,8 @@ static void box_of(const hob_mesh *m, float low[3], float high[3])
 		}
 }
 
-/* Twice the signed volume of a closed mesh of triangles, times three: above 0 when its faces look outwards. */
+/* Twice the signed volume of a closed mesh of triangles, times three: above 0 when its faces look
+ * outwards. */
 static double volume_of(const hob_mesh *m)
 {
 	double sum = 0;
@@ -171,7 +173,8 @@ static void both_encodings_say_the_same(void **state)
 	assert_memory_equal(m->meshes[0].color[0], n->meshes[0].color[0], 6 * 16);
 	assert_vector(n->meshes[0].color[0], 0, 1, 0);
 	assert_vector(n->meshes[0].color[0] + 12, 1, 0, 0);
-	/* T * C * R * S * -C on the origin: (1 0 0) is the centre, scaled to (-1 0 0) from there, turned to (1 0 2 ...). */
+	/* T * C * R * S * -C on the origin: (1 0 0) is the centre, scaled to (-1 0 0) from there, turned to (1 0
+	 * 2 ...). */
 	float local[16];
 	hob_node_local_matrix(&n->nodes[0], local);
 	assert_vector(local + 12, 2, 2, 5);

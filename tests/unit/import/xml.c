@@ -13,22 +13,24 @@ static const struct format {
 	bool zipped;
 } formats[] = {
 	{&hob_collada_importer, "x.dae", "COLLADA",
-	 "<COLLADA><library_geometries><geometry id='g'><mesh><source id='p'><float_array count='9'>%s 0 0 1 0 0 1 1 0"
-	 "</float_array><technique_common><accessor count='3' stride='3'/></technique_common></source><vertices id='v'>"
-	 "<input semantic='POSITION' source='#p'/></vertices><triangles><input semantic='VERTEX' source='#v' offset='0'/>"
-	 "<p>0 1 2</p></triangles></mesh></geometry></library_geometries></COLLADA>", false},
+	 "<COLLADA><library_geometries><geometry id='g'><mesh><source id='p'><float_array count='9'>"
+	 "%s 0 0 1 0 0 1 1 0</float_array><technique_common><accessor count='3' stride='3'/>"
+	 "</technique_common></source><vertices id='v'><input semantic='POSITION' source='#p'/></vertices>"
+	 "<triangles><input semantic='VERTEX' source='#v' offset='0'/><p>0 1 2</p></triangles></mesh>"
+	 "</geometry></library_geometries></COLLADA>", false},
 	{&hob_x3d_importer, "x.x3d", "X3D",
 	 "<X3D><Scene><Shape><TriangleSet><Coordinate point='0 0 0 1 0 0 1 1 0'/></TriangleSet></Shape>"
 	 "<WorldInfo><MetadataString>%s</MetadataString></WorldInfo></Scene></X3D>", false},
 	{&hob_amf_importer, "x.amf", "amf",
-	 "<amf><object id='1'><mesh><vertices><vertex><coordinates><x>%s</x><y>0</y><z>0</z></coordinates></vertex>"
-	 "<vertex><coordinates><x>1</x><y>0</y><z>0</z></coordinates></vertex><vertex><coordinates><x>1</x><y>1</y><z>0</z>"
-	 "</coordinates></vertex></vertices><volume><triangle><v1>0</v1><v2>1</v2><v3>2</v3></triangle></volume></mesh>"
-	 "</object></amf>", false},
+	 "<amf><object id='1'><mesh><vertices><vertex><coordinates><x>%s</x><y>0</y><z>0</z></coordinates>"
+	 "</vertex><vertex><coordinates><x>1</x><y>0</y><z>0</z></coordinates></vertex><vertex><coordinates>"
+	 "<x>1</x><y>1</y><z>0</z></coordinates></vertex></vertices><volume><triangle><v1>0</v1><v2>1</v2>"
+	 "<v3>2</v3></triangle></volume></mesh></object></amf>", false},
 	{&hob_threemf_importer, "x.3mf", "model",
-	 "<model><metadata name='Title'>%s</metadata><resources><object id='1'><mesh><vertices><vertex x='0' y='0' z='0'/>"
-	 "<vertex x='1' y='0' z='0'/><vertex x='1' y='1' z='0'/></vertices><triangles><triangle v1='0' v2='1' v3='2'/>"
-	 "</triangles></mesh></object></resources><build><item objectid='1'/></build></model>", true},
+	 "<model><metadata name='Title'>%s</metadata><resources><object id='1'><mesh><vertices>"
+	 "<vertex x='0' y='0' z='0'/><vertex x='1' y='0' z='0'/><vertex x='1' y='1' z='0'/></vertices>"
+	 "<triangles><triangle v1='0' v2='1' v3='2'/></triangles></mesh></object></resources><build>"
+	 "<item objectid='1'/></build></model>", true},
 };
 /* clang-format on */
 

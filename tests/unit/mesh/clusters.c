@@ -103,7 +103,8 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Edges that have more triangles on one side than on the other; on_border tells of which places that may be. */
+/* Edges that have more triangles on one side than on the other; on_border tells of which places that may
+ * be. */
 static uint32_t count_open_edges(const uint32_t *place, const cut_t *cut, const bool *on_border)
 {
 	uint64_t *edges = HOB_NEW(&arena, uint64_t, cut->count);

@@ -241,7 +241,8 @@ static uint64_t steps_of_searches(const hob_mesh *mesh)
 	return (room - seeker.room) / SEARCHES;
 }
 
-/* Boxes of slivers that lie aslant hold most of the others: without capsules these are a tenth of all triangles and more. */
+/* Boxes of slivers that lie aslant hold most of the others: without capsules these are a tenth of all
+ * triangles and more. */
 static void slivers_do_not_hide_behind_their_boxes(void **state)
 {
 	(void)state;

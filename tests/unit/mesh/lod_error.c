@@ -136,7 +136,8 @@ static void a_lost_spike_counts(void **state)
 	no_level_is_farther_than_it_states(&grid, 0.2f);
 }
 
-/* Rests on the simplifier's way with three vertices at one place; another version of it may want another way to hold one. */
+/* Rests on the simplifier's way with three vertices at one place; another version of it may want another way
+ * to hold one. */
 static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 {
 	(void)state;

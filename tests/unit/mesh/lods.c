@@ -24,8 +24,9 @@ static int end(void **state)
 	return 0;
 }
 
-/* A rippled square whose places each have three vertices of different normals, with triangles between the vertices of one place
- * and a neighbour: bevels of no width, `per_place` of them, as modelling tools leave them. */
+/* A rippled square whose places each have three vertices of different normals, with triangles between the
+ * vertices of one place and a neighbour: bevels of no width, `per_place` of them, as modelling tools leave
+ * them. */
 static hob_mesh bevelled_grid(uint32_t n, uint32_t per_place)
 {
 	hob_mesh grid = shape_grid(&arena, n, 0.1f, true, false);
@@ -208,7 +209,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Marks the vertices of sides that one triangle alone has, and counts these sides where not both vertices were in `known`. */
+/* Marks the vertices of sides that one triangle alone has, and counts these sides where not both vertices
+ * were in `known`. */
 static uint32_t find_open(const uint32_t *indices, uint32_t count, const uint8_t *known, uint8_t *marks)
 {
 	uint64_t *sides = malloc(count * sizeof *sides);

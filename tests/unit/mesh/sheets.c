@@ -43,7 +43,8 @@ static hob_mesh join(const hob_mesh *a, const hob_mesh *b)
 	return mesh;
 }
 
-/* The other side: other winding and normals; its triangles begin at another corner and are stored from last to first. */
+/* The other side: other winding and normals; its triangles begin at another corner and are stored from last
+ * to first. */
 static hob_mesh other_side(const hob_mesh *mesh)
 {
 	hob_mesh other = shape_mesh(&arena, mesh->vertex_count, mesh->index_count);
@@ -76,7 +77,8 @@ static hob_mesh doubled_and_welded(const hob_mesh *mesh)
 	return both;
 }
 
-/* A flag that hangs from one side, finer ripples at the other. seam: the middle column is there twice, with other uv. */
+/* A flag that hangs from one side, finer ripples at the other. seam: the middle column is there twice, with
+ * other uv. */
 static hob_mesh flag(uint32_t n, bool normals, bool seam)
 {
 	hob_mesh grid = shape_grid(&arena, n, 0.05f, normals, seam);
@@ -146,7 +148,8 @@ static uint32_t count_without_mirror(const hob_mesh *mesh, const uint32_t *indic
 	return count;
 }
 
-/* Whether each corner has the normal of the side that its triangle faces, as the flags here are nowhere steep. */
+/* Whether each corner has the normal of the side that its triangle faces, as the flags here are nowhere
+ * steep. */
 static bool faces_its_normals(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count)
 {
 	bool all = true;

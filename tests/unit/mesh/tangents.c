@@ -96,8 +96,9 @@ static bool has_equal_positions(const hob_mesh *m, uint32_t triangle)
 	return false;
 }
 
-/* The definition, straightforwardly: corners belong together when a chain of triangles around the same welded vertex,
- * each sharing an edge that runs the other way with the next and all of one orientation, joins them. */
+/* The definition, straightforwardly: corners belong together when a chain of triangles around the same welded
+ * vertex, each sharing an edge that runs the other way with the next and all of one orientation, joins
+ * them. */
 static void slow_tangents(const hob_mesh *m, const uint32_t *group, double (*out)[3])
 {
 	uint32_t triangles = m->index_count / 3;

@@ -92,7 +92,8 @@ static hob_rt_blob classic_materials(void)
 	return finish(&b);
 }
 
-/* `merged`: the second scene's nodes hang under node 0 behind a foreign subtree, as mergeScenes leaves them. */
+/* `merged`: the second scene's nodes hang under node 0 behind a foreign subtree, as mergeScenes leaves
+ * them. */
 static hob_rt_blob classic_scene(bool names, bool merged)
 {
 	bytes_t b = {{0}, 0};

@@ -1,5 +1,5 @@
-/* maker.h - small packed and classic files for the runtime's tests, written by hand so that no code of Hob is on both
- * sides. Every test program includes it once. */
+/* maker.h - small packed and classic files for the runtime's tests, written by hand so that no code of Hob is
+ * on both sides. Every test program includes it once. */
 #ifndef HOB_TEST_MAKER_H
 #define HOB_TEST_MAKER_H
 

@@ -127,7 +127,8 @@ static void refusals_say_why(void **state)
 		hob_rt_error error = {HOB_RT_OK, ""};
 		memcpy((uint8_t *)(uintptr_t)files.scene.data + cases[i].offset, &cases[i].value, 4);
 		if (cases[i].offset == 0) {
-			/* Not packed at all: read as a classic scene, which it is not either, but animations came with it. */
+			/* Not packed at all: read as a classic scene, which it is not either, but animations came with
+			 * it. */
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));
 		} else {
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));

@@ -1,5 +1,5 @@
-/* rich.h - one small model that uses everything the runtime reads: two scenes' worth of nodes, a skinned and morphed
- * mesh with two levels and meshlets, a quantised rigid mesh, materials, clips. */
+/* rich.h - one small model that uses everything the runtime reads: two scenes' worth of nodes, a skinned and
+ * morphed mesh with two levels and meshlets, a quantised rigid mesh, materials, clips. */
 #ifndef HOB_TEST_RICH_H
 #define HOB_TEST_RICH_H
 
@@ -7,7 +7,8 @@
 
 enum { RICH_NODES = 8, RICH_SKINNED_VERTICES = 6, RICH_WEIGHT_FIRST = 1 };
 
-/* 0 root, 1 body (skin, own weights), 2 body mesh, 3 hip joint, 4 knee joint, 5 box, 6 box mesh, 7 second root */
+/* 0 root, 1 body (skin, own weights), 2 body mesh, 3 hip joint, 4 knee joint, 5 box, 6 box mesh, 7 second
+ * root */
 static const uint32_t rich_parents[RICH_NODES] = {HOB_RT_NONE, 0, 1, 0, 3, 0, 5, HOB_RT_NONE};
 static const float rich_positions[RICH_SKINNED_VERTICES][3] = {{-1, 0, 0}, {1, 0, 0},  {-1, 1, 0},
 															   {1, 1, 0},  {-1, 2, 0}, {1, 2, 0}};
@@ -87,7 +88,8 @@ static inline hob_rt_blob rich_meshes(void)
 		memcpy(influences[v], rich_joints[v], 4);
 		memcpy(influences[v] + 4, rich_weights[v], 4);
 	}
-	/* The box: positions as three u16 and two bytes of padding, a normal as two octahedral s16, a uv as two u16. */
+	/* The box: positions as three u16 and two bytes of padding, a normal as two octahedral s16, a uv as two
+	 * u16. */
 	struct {
 		uint16_t position[4];
 		int16_t normal[2];

@@ -62,7 +62,8 @@ static void palettes_are_global_times_inverse_bind(void **state)
 	close_stage(&s);
 }
 
-/* One skeleton under two meshes: each skin has its own list of joints, in its own order, and its own matrices. */
+/* One skeleton under two meshes: each skin has its own list of joints, in its own order, and its own
+ * matrices. */
 static void skins_over_the_same_joints_have_matrices_of_their_own(void **state)
 {
 	(void)state;

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The table once more, as text: new state by its first letters, '.' ignored, '-' cannot come. Lower case "p" behind it:
- * publishes. Columns: absent away idle backoff writer queued working outdated. */
+/* The table once more, as text: new state by its first letters, '.' ignored, '-' cannot come. Lower case "p"
+ * behind it: publishes. Columns: absent away idle backoff writer queued working outdated. */
 static const struct {
 	srv_asset_event_kind kind;
 	const char *cells[SRV_ASSET_STATES];
@@ -155,8 +155,8 @@ static void every_cell_is_as_the_table_says(void **unused)
 		}
 }
 
-/* Events that can come, in any order: the invariants hold after each, and whoever does what is asked has the asset in the
- * queue exactly while it is QUEUED. */
+/* Events that can come, in any order: the invariants hold after each, and whoever does what is asked has the
+ * asset in the queue exactly while it is QUEUED. */
 static void a_random_walk_keeps_every_invariant(void **unused)
 {
 	(void)unused;

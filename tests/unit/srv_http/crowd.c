@@ -4,8 +4,9 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-/* Many connections at once. The library's own thread stops for minutes when exactly 128, 256 or 384 of them are
- * ready together, because it waits again with the long timeout after a full batch; ours must not notice. */
+/* Many connections at once. The library's own thread stops for minutes when exactly 128, 256 or 384 of them
+ * are ready together, because it waits again with the long timeout after a full batch; ours must not
+ * notice. */
 
 static void crowds_of_any_size_are_served_without_a_stall(void **state)
 {

@@ -309,7 +309,8 @@ enum { STALL_DEADLINE_MS = 500 };
 static client half_sent;
 static int64_t half_opened_ms, half_took_ms;
 
-/* In the server's thread: the rest of a head arrives, and then the thread has no turn for longer than heads may take. */
+/* In the server's thread: the rest of a head arrives, and then the thread has no turn for longer than heads
+ * may take. */
 static void stall(fixture *f, srv_control *control)
 {
 	(void)f;

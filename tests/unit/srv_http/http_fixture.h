@@ -1,5 +1,5 @@
-/* http_fixture.h - a real srv_http on a free port over a real store in a temporary folder, a loop that the test
- * plays itself, and a small HTTP client on a plain socket that waits with deadlines and never sleeps. */
+/* http_fixture.h - a real srv_http on a free port over a real store in a temporary folder, a loop that the
+ * test plays itself, and a small HTTP client on a plain socket that waits with deadlines and never sleeps. */
 #ifndef HOB_TEST_HTTP_FIXTURE_H
 #define HOB_TEST_HTTP_FIXTURE_H
 

@@ -327,7 +327,8 @@ static void *put_and_get(void *user)
 			continue;
 		}
 		int fd = srv_blob_open(j->store, &digest, &size);
-		/* The main thread's clock runs so fast that a blob may be evicted at once; then it is gone, not wrong. */
+		/* The main thread's clock runs so fast that a blob may be evicted at once; then it is gone, not
+		 * wrong. */
 		if (fd >= 0 &&
 			(size != len || read(fd, found, sizeof found) != (ssize_t)len || memcmp(found, text, len) != 0))
 			j->wrong++;

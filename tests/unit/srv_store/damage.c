@@ -426,8 +426,8 @@ static bool read_everything(srv_store *store, uint32_t *there)
 	return !store->index_wrong;
 }
 
-/* Random bytes, after a clean stop, so that nothing is checked at open: each answer must be right, absent, or an error, and
- * what was found damaged must heal, at once or at the next open. */
+/* Random bytes, after a clean stop, so that nothing is checked at open: each answer must be right, absent, or
+ * an error, and what was found damaged must heal, at once or at the next open. */
 static void random_damage_never_gives_a_wrong_blob(void **state)
 {
 	uint32_t seed = 12345;

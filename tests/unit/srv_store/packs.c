@@ -265,7 +265,8 @@ static void lost_record_is_reported(void **state)
 	srv_store_close(store);
 }
 
-/* Every byte of a pack of three, in each kind of stop: no wrong byte is read, what is not hit is kept, a put heals. */
+/* Every byte of a pack of three, in each kind of stop: no wrong byte is read, what is not hit is kept, a put
+ * heals. */
 static void damage_of_any_byte_costs_what_it_hits(void **state)
 {
 	static const char *const texts[] = {"one", "two, which is longer", "three"};
@@ -341,7 +342,8 @@ static void changed_byte_is_found_at_the_next_open(void **state)
 	srv_store_close(store);
 }
 
-/* Full packs that lost most of what they held shrink, and nothing that is wanted goes, whatever stop follows. */
+/* Full packs that lost most of what they held shrink, and nothing that is wanted goes, whatever stop
+ * follows. */
 static void evicted_room_is_given_back(void **state)
 {
 	enum { MANY = 14000, ZEROS = 500 };

@@ -78,7 +78,8 @@ static void settling_end(settling *s)
 	pthread_mutex_destroy(&s->watch.queue_lock);
 }
 
-/* Saves `count` files, from number `first` on, at the same moment. Returns how long they are collected, in us. */
+/* Saves `count` files, from number `first` on, at the same moment. Returns how long they are collected, in
+ * us. */
 static int64_t collected_us(settling *s, int first, int count, int64_t now)
 {
 	char name[32];

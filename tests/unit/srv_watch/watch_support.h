@@ -1,5 +1,5 @@
-/* watch_support.h - a watcher on a temporary folder whose callbacks are written down; tests run the loop until what they
- * expect was written, or fail after two minutes. */
+/* watch_support.h - a watcher on a temporary folder whose callbacks are written down; tests run the loop
+ * until what they expect was written, or fail after two minutes. */
 #ifndef TEST_WATCH_SUPPORT_H
 #define TEST_WATCH_SUPPORT_H
 
@@ -160,8 +160,8 @@ static inline int remove_watched(void **state)
 	return open;
 }
 
-/* First record at or after `from` of this kind whose text is `text` (NULL: any, "*x": contains x); SIZE_MAX when there
- * is none. */
+/* First record at or after `from` of this kind whose text is `text` (NULL: any, "*x": contains x); SIZE_MAX
+ * when there is none. */
 static inline size_t find_record(const watched *w, size_t from, char kind, const char *text)
 {
 	for (size_t i = from; i < w->count; i++) {
@@ -236,8 +236,8 @@ static inline void rename_in(watched *w, const char *from, const char *to)
 	assert_int_equal(rename(old, at(w, to)), 0);
 }
 
-/* Writes a marker file and waits until it is reported: whatever happened before was delivered by then, unless it waits
- * for a writer. */
+/* Writes a marker file and waits until it is reported: whatever happened before was delivered by then, unless
+ * it waits for a writer. */
 static inline void barrier_in(watched *w, const char *folder)
 {
 	static int number;

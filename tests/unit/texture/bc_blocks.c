@@ -244,7 +244,8 @@ static void three_slopes_are_three_subsets(void **state)
 	assert_true(errors[HOB_BC_BEST] * 4 < errors[HOB_BC_GOOD]);
 }
 
-/* One channel of four pixels is one step off in mode 6, whose ends have a common lowest bit; mode 3 has them exactly. */
+/* One channel of four pixels is one step off in mode 6, whose ends have a common lowest bit; mode 3 has them
+ * exactly. */
 static void best_is_exact_where_it_can_be(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
-/* Files that other programs wrote of three pictures, and the pictures themselves as raw RGBA: NAME.WHAT.EXTENSION is of
- * NAME.rgba (color420: what avifdec makes of it). "lossy" in WHAT: the program changed it; "asis": floats hold the codes themselves. See data/pictures/README.md. */
+/* Files that other programs wrote of three pictures, and the pictures themselves as raw RGBA:
+ * NAME.WHAT.EXTENSION is of NAME.rgba (color420: what avifdec makes of it). "lossy" in WHAT: the program
+ * changed it; "asis": floats hold the codes themselves. See data/pictures/README.md. */
 #include "tests/unit/support.h"
 
 #include "core/texture/picture.h"
@@ -62,7 +63,8 @@ static void check(const char *name, const hob_picture *p)
 		sum += off;
 	}
 	double mean = sum / (double)wanted.size;
-	/* RGBE has 8 bits of mantissa, a half float 11; colours with alpha went through a product of eight bits. */
+	/* RGBE has 8 bits of mantissa, a half float 11; colours with alpha went through a product of eight
+	 * bits. */
 	bool product = strstr(name, "associated") || (strstr(name, "alpha") && strstr(name, ".exr"));
 	double limit = exact && !product && !near ? 0
 				   : lossy					  ? 60
@@ -155,8 +157,8 @@ static size_t put_attribute(uint8_t *at, const char *name, const char *type, con
 	return n + put(at + n, data, size);
 }
 
-/* An OpenEXR file of 4 x 2 pixels without compression. A channel is its name and its type: 'h' half, 'f' float, 'u' integer.
- * Each sample of channel c is 2^-c, of an integer c. */
+/* An OpenEXR file of 4 x 2 pixels without compression. A channel is its name and its type: 'h' half, 'f'
+ * float, 'u' integer. Each sample of channel c is 2^-c, of an integer c. */
 static size_t write_exr(uint8_t *file, const char *const *names, const char *types)
 {
 	enum { SIDE = 4, LINES = 2 };

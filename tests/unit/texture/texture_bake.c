@@ -422,7 +422,8 @@ static void classic_output_is_a_png(void **state)
 	close_bench(b);
 }
 
-/* Golden: the same under every compiler and level of optimisation. A change needs a raised HOB_TEXTURE_VERSION. */
+/* Golden: the same under every compiler and level of optimisation. A change needs a raised
+ * HOB_TEXTURE_VERSION. */
 static void the_bytes_are_those_of_every_build(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* texture_bench.h - a model of up to four materials over files in memory that a test lays out, and what is baked from it. */
+/* texture_bench.h - a model of up to four materials over files in memory that a test lays out, and what is
+ * baked from it. */
 #ifndef TEXTURE_BENCH_H
 #define TEXTURE_BENCH_H
 

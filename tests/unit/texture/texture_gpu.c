@@ -229,7 +229,8 @@ static void basis_universal_is_kept_when_asked(void **state)
 			assert_int_equal(b->textures[color].bytes.size, b->files[0].bytes.size);
 		if (!hob_ktx2_check(b->textures[color].bytes, true, NULL, &b->err))
 			fail_msg("%s", b->err.context);
-		/* It is unpacked for who mixes it with another picture; what cannot be unpacked stays, and a note says so. */
+		/* It is unpacked for who mixes it with another picture; what cannot be unpacked stays, and a note
+		 * says so. */
 		if (i < 2) {
 			assert_int_not_equal(b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, color);
 			close_bench(b);
