@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import queue
+import random
 import re
 import resource
 import shutil
@@ -33,10 +34,24 @@ CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", PROJECT.parent / "shared/corp
 DEADLINE = float(os.environ.get("HOB_TEST_DEADLINE", "120"))
 LONG = os.environ.get("HOB_LONG") == "1"  # set by torture.py: the long form of the reliability suite
 
+
+def fresh_folder(kind="test"):
+    """A new folder below the system's for temporary files. Its name has capital consonants only, so that no text for which a test
+    looks is a part of it by chance: a farm's URL was taken for a bucket's because its folder was called hob-test-…s3… once."""
+    while True:
+        name = "".join(random.SystemRandom().choices("BCDFGHJKLMNPQRSTVWXZ", k=8))
+        folder = pathlib.Path(tempfile.gettempdir(), f"hob-{kind}-{name}")
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+
+
 # What a test begins with is no matter of who began it. hob names files below the current folder by their path from there, and has its
 # cache there if nobody names one. Crowds of clients need more descriptors than a shell has at first. A shell has what runs in the
 # background ignore signals, and so does nohup; programs that this one starts do not inherit a handler.
-os.chdir(_folder := tempfile.mkdtemp(prefix="hob-test-"))
+os.chdir(_folder := fresh_folder())
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ.pop("COLUMNS", None)
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "localhost,127.0.0.1"
@@ -340,7 +355,7 @@ class Scenario(unittest.TestCase):
     """A test with a folder of its own: self.art is watched, self.cache keeps results."""
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-test-"))
+        self.folder = fresh_folder()
         self.art = self.folder / "art"
         self.art.mkdir()
         self.cache = self.folder / "cache"
@@ -467,5 +482,23 @@ def png_pixels(data):
     return b"".join(rows[1:])
 
 
+class Timed(unittest.TextTestResult):
+    """Prints what each test took: seconds of the clock, and of processors (its own and those of programs that have ended)."""
+
+    def now(self):
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return time.monotonic(), sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+    def startTest(self, test):
+        self.began = self.now()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        clock, processor = (end - begin for begin, end in zip(self.began, self.now()))
+        self.stream.writeln(f"{test.id()}: {clock:.1f} s, {processor:.1f} s of processors")
+        super().stopTest(test)
+
+
 def main():
-    unittest.main(verbosity=2)
+    timed = os.environ.get("HOB_TEST_TIMES") == "1"
+    unittest.main(testRunner=unittest.TextTestRunner(verbosity=2, resultclass=Timed if timed else None))

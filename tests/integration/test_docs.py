@@ -7,11 +7,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from hobtest import DEADLINE, HOB, MODELS, PROJECT, main, obj_text
+from hobtest import DEADLINE, HOB, MODELS, PROJECT, fresh_folder, main, obj_text
 
 DOCS = PROJECT / "docs"
 BUILD = pathlib.Path(HOB).resolve().parent
@@ -38,7 +37,7 @@ def anchors(page):
 class Docs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.prefix = pathlib.Path(tempfile.mkdtemp(prefix="hob-docs-"))
+        cls.prefix = fresh_folder("docs")
         cls.addClassCleanup(shutil.rmtree, cls.prefix)
         if shutil.which("cmake") and (BUILD / "cmake_install.cmake").exists():
             subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(cls.prefix), "--component", "dev"], check=True,
@@ -66,7 +65,7 @@ class Docs(unittest.TestCase):
             return code, said.read().decode("utf-8", "replace")
 
     def run_page(self, page, first=()):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-page-"))
+        folder = fresh_folder("page")
         self.addCleanup(shutil.rmtree, folder)
         (folder / "art").mkdir()
         for name in ("spot.obj", "BoxVertexColors.glb"):
@@ -137,7 +136,7 @@ class Docs(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("git") and shutil.which("curl"), "there is no git or no curl")
     def test_the_report_of_a_pull_request(self):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-branch-"))
+        folder = fresh_folder("branch")
         self.addCleanup(shutil.rmtree, folder)
         address = free_address()
         (block,) = [body for _, body in blocks(DOCS / "start-ci.md") if "hob diff --from" in body]
@@ -217,7 +216,7 @@ class Docs(unittest.TestCase):
     def test_the_site_builds_without_a_dead_link(self):
         if not shutil.which("mkdocs"):
             self.skipTest("there is no mkdocs (Debian: mkdocs)")
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-site-"))
+        folder = fresh_folder("site")
         self.addCleanup(shutil.rmtree, folder)
         ran = subprocess.run([str(DOCS / "site.sh"), str(folder)], capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)

@@ -583,7 +583,7 @@ class Farm(FarmScenario):
                            (f'{{"hob_offer":1,"files":[["/etc/x",1,"{digest}"]]}}', "a file that cannot be: /etc/x"),
                            ('{"hob_offer":1,"files":[7]}', "without a name"),
                            (f'{{"hob_offer":1,"files":[["m.obj",1,"{digest}"]],"settings":[{{}}],{model}}}', "0 cooked"),
-                           (None, "with 404" if "s3" in self.options[3] else "left to others")):
+                           (None, "with 404" if self.options[3].startswith("s3+") else "left to others")):
             data = (text or "gone").encode()
             name = hashlib.sha256(data).hexdigest()
             if text:

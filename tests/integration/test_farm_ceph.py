@@ -1,13 +1,11 @@
 """A farm whose blobs are in a real S3 store, Ceph's radosgw: the whole of test_farm_down.py, and the store's own troubles. Only in
 ./dev torture farm: starting the store takes 20 s and 200 MB of packages."""
-import pathlib
 import shutil
-import tempfile
 import unittest
 
 from farm_ceph import WHY_NOT, Ceph
 from farm_servers import Bucket
-from hobtest import LONG, main, meshes, obj_text, until
+from hobtest import LONG, fresh_folder, main, meshes, obj_text, until
 from test_farm_down import FarmDown
 
 
@@ -22,7 +20,7 @@ class FarmCeph(FarmDown):
         super().setUpClass()
         if WHY_NOT:
             raise unittest.SkipTest(WHY_NOT)
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-ceph-"))
+        folder = fresh_folder("ceph")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.ceph, cls.buckets = Ceph(folder / "ceph"), 0
         cls.addClassCleanup(cls.ceph.remove)

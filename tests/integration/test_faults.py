@@ -6,17 +6,15 @@ import concurrent.futures
 import errno
 import hashlib
 import os
-import pathlib
 import queue
 import random
 import shutil
 import signal
-import tempfile
 import threading
 import unittest
 
 from faulty import Faults
-from hobtest import DEADLINE, LONG, Daemon, Scenario, amount, built_with, children, main, obj_text, png
+from hobtest import DEADLINE, LONG, Daemon, Scenario, amount, built_with, children, fresh_folder, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "3"))
 DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # calls of a kind that fail one by one
@@ -271,7 +269,7 @@ class FaultsTest(Scenario):
 
     @classmethod
     def setUpClass(cls):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-test-"))
+        folder = fresh_folder()
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.truth = Truth(folder)
         cls.addClassCleanup(cls.truth.daemon.kill)
