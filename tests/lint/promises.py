@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
-"""Every line of SECURITY.md's table of who may do what, and of the tables of promises in tests/README.md, names a test, and every
-test that they name exists. Prints one line per finding; exits 1 when there is any."""
+"""Each row of tests/PROMISES.md and of the tables of tests/EXPECTATIONS.md names a test, and every test that they name exists. Prints
+one line per finding; exits 1 when there is any."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Heading of the table, and the column of its tests.
-TABLES = [("SECURITY.md", "## Who may do what", 3), ("tests/README.md", "## What Hob promises, and the test of each promise", 1),
-          ("tests/README.md", "## What keeps a model, a cook process and a client in their place, point by point", 1)]
+TESTS = ROOT / "tests"
 
 
-def rows(file, heading):
-    part = (ROOT / file).read_text().split(heading + "\n", 1)[-1].split("\n## ", 1)[0]
-    lines = re.findall(r"^\| .* \|$", part, re.M)
-    return [re.split(r" *\| *", line)[1:-1] for line in lines[1:]]
+def rows(name):
+    lines = re.findall(r"^\| .*$", (TESTS / name).read_text(), re.M)
+    cells = [re.split(r" *\| *", line)[1:-1] for line in lines]
+    return [row for row in cells if row[-1] not in ("tests", "long")]
 
 
 def sources(name):
@@ -29,26 +27,44 @@ def sources(name):
     return [*(ROOT / "tests/integration").glob(f"test_{name}.py")] if re.fullmatch(r"\w+", name) else []
 
 
-def findings():
-    for file, heading, column in TABLES:
-        for row in rows(file, heading):
-            cell = row[column] if column < len(row) else ""
-            names = re.findall(r"`([^`]+)`(?: \(([^)]*)\))?", cell)
-            if not names and row[0] != "no race, undefined behaviour or leak" and cell:
-                yield f"{file}: '{row[0]}' names no test"
-            for name, parts in names:
-                found = sources(name)
-                if not found and not name.startswith(("./dev", "tests/")):
-                    yield f"{file}: '{row[0]}': there is no test {name}"
-                text = "".join(path.read_text() for path in found)
-                yield from (f"{file}: '{row[0]}': {name} has no {part}" for part in re.findall("`([^`*]+)", parts) if part.rstrip("-") not in text)
+def promise_findings():
+    for row in rows("PROMISES.md"):
+        names = re.findall(r"`([^`]+)`(?: \(([^)]*)\))?", row[1])
+        if not names and row[0] != "no race, undefined behaviour or leak":
+            yield f"PROMISES.md: '{row[0]}' names no test"
+        for name, parts in names:
+            found = sources(name)
+            if not found and not name.startswith(("./dev", "tests/")):
+                yield f"PROMISES.md: '{row[0]}': there is no test {name}"
+            text = "".join(path.read_text() for path in found)
+            yield from (f"PROMISES.md: '{row[0]}': {name} has no {part}" for part in re.findall("`([^`*]+)", parts)
+                        if part.rstrip("-") not in text)
+
+
+def is_missing(name):
+    if match := re.fullmatch(r"(test_\w+)\.(\w+)", name):
+        file = TESTS / "integration" / f"{match[1]}.py"
+        return not file.exists() or f"def test_{match[2]}(" not in file.read_text()
+    if match := re.fullmatch(r"([\w.]+\.mjs): (.*)", name):
+        file = TESTS / "browser" / match[1]
+        return not file.exists() or match[2] not in file.read_text()
+    return bool(re.fullmatch(r"[\w/-]+\.(sh|py|txt|transcript|c)", name)) and not (TESTS / name).exists()
+
+
+def expectation_findings():
+    for row in rows("EXPECTATIONS.md"):
+        if "`" not in row[-1]:
+            yield f"EXPECTATIONS.md: '{row[0]}' names no test"
+        yield from (f"EXPECTATIONS.md: '{row[0]}': there is no {name}" for name in re.findall("`([^`]+)`", row[-1]) if is_missing(name))
+    if (expected := sum(len(row) == 3 for row in rows("EXPECTATIONS.md"))) != 28:
+        yield f"EXPECTATIONS.md: {expected} expectations, not 28"
 
 
 def main():
-    found = list(findings())
-    count = sum(len(rows(file, heading)) for file, heading, _ in TABLES)
-    print("\n".join(found) or f"promises: {count} lines, each with its tests")
-    return 1 if found or count < 50 else 0
+    found = [*promise_findings(), *expectation_findings()]
+    promises, points = len(rows("PROMISES.md")), len(rows("EXPECTATIONS.md"))
+    print("\n".join(found) or f"promises: {promises}, and {points} expectations and points of a release, each with its tests")
+    return 1 if found or promises < 40 else 0
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS, PROMISES = (["python3", name] for name in (
-    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py", "tests/lint/expectations.py",
+LAYERS, OWNERS, TEXT, DOCS, PROMISES = (["python3", name] for name in (
+    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py",
     "tests/lint/promises.py"))
 DOCS.append("--check")
 FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
@@ -76,7 +76,7 @@ TREE = {
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),
     "a page that is not what schema says": (DOCS, "docs/settings.md", append("docs/settings.md", "more\n")),
-    "an expectation whose test is gone": (EXPECTATIONS, "there is no test_", replace("tests/EXPECTATIONS.md", "`test_", "`test_gone_")),
+    "an expectation whose test is gone": (PROMISES, "there is no test_", replace("tests/EXPECTATIONS.md", "`test_", "`test_gone_")),
     "whitespace": (FORMAT, "core/hash/hash.h", append("core/hash/hash.h", "int  wide ( void ) ;\n")),
     "a misspelling": (SPELLING, "==> receive", append("core/hash/README.md", "reci" + "eve\n")),
     "a runtime that is no C++": (LANGUAGES, "error", append("core/runtime/rt_open.c", "int *new_(void);\nstatic int class;\n")),
@@ -125,7 +125,7 @@ def check_tree(tree, findings):
     trees = {SPELLING[0]: small(tree, "core/hash", "small"), LANGUAGES[0]: tree}
     trees[FORMAT[0]] = trees[SPELLING[0]]
     skipped = set()
-    for command in (LAYERS, OWNERS, TEXT, DOCS, EXPECTATIONS, FORMAT, SPELLING, LANGUAGES):
+    for command in (LAYERS, OWNERS, TEXT, DOCS, PROMISES, FORMAT, SPELLING, LANGUAGES):
         code, said = run(trees.get(command[0], tree), command)
         if code == 77:
             skipped.add(command[0])
