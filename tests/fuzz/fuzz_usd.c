@@ -6,7 +6,7 @@
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_usd
  *   build/fuzz/fuzz_usd -dict=tests/fuzz/fuzz_usd.dict -max_len=8192 /tmp/found tests/fuzz/corpus/usd
  *
- * quads.usdc there is made by tests/fuzz/usd_seed.py. */
+ * quads*.usdc there, one a version, are made by tests/fuzz/usd_seed.py. */
 #include "core/import/importers.h"
 
 #include <stdio.h>

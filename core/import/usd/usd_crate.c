@@ -2,6 +2,10 @@
 
 enum { HEAD_SIZE = 88, SECTION_SIZE = 32, SECTIONS_MAX = 64 };
 
+/* The first versions with these changes. Before, sections are plain arrays of structs as the compiler laid them
+ * out: in 0.0.1 four bytes of padding come first in a path and a spec, and in a field until 0.3. */
+enum { UNPADDED = 100, PACKED_SECTIONS = 400 };
+
 /* Kinds of specs in the file. */
 enum { ATTRIBUTE = 1, PRIM = 6, ROOT = 7, RELATIONSHIP = 8, VARIANT = 10 };
 
@@ -39,17 +43,21 @@ static bool read_tokens(hob_usd_crate *c)
 		return false;
 	c->token_count = hob_usd_take_u64(&at);
 	uint64_t raw_size = hob_usd_take_u64(&at);
-	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
+	bool plain = c->version < PACKED_SECTIONS;
+	hob_bytes packed = hob_usd_take_bytes(&at, plain ? raw_size : hob_usd_take_u64(&at));
 	if (at.failed)
 		return cut_off(c, "TOKENS");
-	if (!hob_usd_may_unpack(packed.size, raw_size) || c->token_count > raw_size || c->token_count >= HOB_NONE)
+	if ((!plain && !hob_usd_may_unpack(packed.size, raw_size)) || c->token_count > raw_size ||
+		c->token_count >= HOB_NONE)
 		return hob_fail(c->err, CORRUPT, "%zu bytes cannot hold %llu tokens", packed.size,
 						(unsigned long long)c->token_count);
 	uint8_t *raw = HOB_NEW(c->u->scratch, uint8_t, raw_size + 1);
 	c->tokens = HOB_NEW(c->u->scratch, hob_str, c->token_count);
 	if (!raw || !c->tokens)
 		return hob_fail_memory(c->err, c->u->scratch, "tokens");
-	if (!hob_usd_unpack(packed, raw, (size_t)raw_size, &made))
+	if (plain)
+		memcpy(raw, packed.data, made = packed.size);
+	else if (!hob_usd_unpack(packed, raw, (size_t)raw_size, &made))
 		return hob_fail(c->err, CORRUPT, "the tokens are damaged");
 	for (uint64_t i = 0; i < c->token_count; i++) {
 		const uint8_t *end = from < made ? (const uint8_t *)memchr(raw + from, 0, made - from) : NULL;
@@ -78,14 +86,49 @@ static bool read_strings(hob_usd_crate *c)
 	return true;
 }
 
-static bool read_fields(hob_usd_crate *c)
+/* A list of `count` numbers of a section, packed since 0.4. */
+static bool section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void **out)
 {
-	hob_usd_cursor at;
+	if (c->version >= PACKED_SECTIONS)
+		return hob_usd_unpack_ints(c, at, count, 4, out);
+	uint64_t size;
+	hob_bytes raw = {0};
+	if (!__builtin_mul_overflow(count, (uint64_t)4, &size))
+		raw = hob_usd_take_bytes(at, size);
+	if (!raw.data)
+		return cut_off(c, "a section");
+	uint32_t *ints = HOB_NEW(c->u->scratch, uint32_t, count);
+	if (!ints)
+		return hob_fail_memory(c->err, c->u->scratch, "a section");
+	for (uint64_t i = 0; i < count; i++)
+		ints[i] = hob_load_u32(raw.data + i * 4);
+	*out = ints;
+	return true;
+}
+
+/* Fields before 0.4: padding, token, value. */
+static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
+{
+	enum { SIZE = 16 };
+	if (at->failed || c->field_count > (at->file.size - at->at) / SIZE)
+		return cut_off(c, "FIELDS");
+	hob_bytes raw = hob_usd_take_bytes(at, c->field_count * SIZE);
+	c->field_tokens = HOB_NEW(c->u->scratch, uint32_t, c->field_count);
+	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
+	if (!c->field_tokens || !c->field_values)
+		return hob_fail_memory(c->err, c->u->scratch, "fields");
+	for (uint64_t i = 0; i < c->field_count; i++) {
+		c->field_tokens[i] = hob_load_u32(raw.data + i * SIZE + 4);
+		c->field_values[i] = hob_load_u64(raw.data + i * SIZE + 8);
+	}
+	return true;
+}
+
+static bool packed_fields(hob_usd_crate *c, hob_usd_cursor *at_fields)
+{
 	size_t made;
 	void *ints;
-	if (!find_section(c, "FIELDS", &at))
-		return false;
-	c->field_count = hob_usd_take_u64(&at);
+	hob_usd_cursor at = *at_fields;
 	if (!hob_usd_unpack_ints(c, &at, c->field_count, 4, &ints))
 		return false;
 	c->field_tokens = (uint32_t *)ints;
@@ -100,10 +143,21 @@ static bool read_fields(hob_usd_crate *c)
 		return hob_fail(c->err, CORRUPT, "the fields are damaged");
 	for (uint64_t i = 0; i < c->field_count; i++)
 		c->field_values[i] = hob_load_u64(&c->field_values[i]);
-	if (!find_section(c, "FIELDSETS", &at))
+	return true;
+}
+
+static bool read_fields(hob_usd_crate *c)
+{
+	hob_usd_cursor at;
+	void *ints;
+	if (!find_section(c, "FIELDS", &at))
+		return false;
+	c->field_count = hob_usd_take_u64(&at);
+	if (!(c->version < PACKED_SECTIONS ? plain_fields(c, &at) : packed_fields(c, &at)) ||
+		!find_section(c, "FIELDSETS", &at))
 		return false;
 	c->set_count = hob_usd_take_u64(&at);
-	if (!hob_usd_unpack_ints(c, &at, c->set_count, 4, &ints))
+	if (!section_ints(c, &at, c->set_count, &ints))
 		return false;
 	c->field_sets = (uint32_t *)ints;
 	return true;
@@ -115,22 +169,29 @@ typedef struct pending {
 	uint32_t item, parent;
 } pending_t;
 
+typedef struct path_item {
+	uint32_t path, token;
+	int32_t jump;
+	bool is_property;
+} path_item_t;
+
 /* Items stand in depth-first order. A jump above 0 leads to the next sibling, the child stands behind the
  * item; 0: no child, the sibling stands behind it; -1: a child and no sibling; -2: neither. */
-static bool walk_paths(hob_usd_crate *c, const uint32_t *paths, const uint32_t *elements,
-					   const uint32_t *jumps, uint64_t count)
+static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
 {
 	pending_t *stack = NULL;
 	uint32_t depth = 0, room = 0, item = 0, parent = HOB_NONE;
 	while (item < count) {
-		uint32_t path = paths[item];
-		int32_t element = (int32_t)elements[item], jump = (int32_t)jumps[item];
-		uint32_t token = (uint32_t)(element < 0 ? -(int64_t)element : element);
+		uint32_t path = items[item].path, token = items[item].token;
+		int32_t jump = items[item].jump;
+		/* Of the root of the namespace no name counts. */
+		if (parent == HOB_NONE && item == 0)
+			token = 0;
 		if (path >= c->path_count || c->path_token[path] != HOB_NONE || token >= c->token_count || jump < -2)
 			return hob_fail(c->err, CORRUPT, "path %u is damaged", item);
 		c->path_parent[path] = parent;
 		c->path_token[path] = token;
-		c->path_is_property[path] = element < 0;
+		c->path_is_property[path] = items[item].is_property;
 		c->path_order[c->ordered_count++] = path;
 		bool has_child = jump > 0 || jump == -1;
 		if (has_child && jump > 0) {
@@ -155,22 +216,109 @@ static bool walk_paths(hob_usd_crate *c, const uint32_t *paths, const uint32_t *
 	return count == 0 || hob_fail(c->err, CORRUPT, "the paths lead out of their list");
 }
 
+static bool too_many_paths(hob_usd_crate *c)
+{
+	return hob_fail(c->err, CORRUPT, "%llu paths in a file of %zu bytes", (unsigned long long)c->path_count,
+					c->file.size);
+}
+
+static bool packed_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
+{
+	void *lists[3];
+	*count = hob_usd_take_u64(at);
+	if (at->failed || *count > c->path_count || !hob_usd_may_unpack(at->file.size, c->path_count / 4))
+		return too_many_paths(c);
+	for (int i = 0; i < 3; i++)
+		if (!hob_usd_unpack_ints(c, at, *count, 4, &lists[i]))
+			return false;
+	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, *count);
+	if (!items)
+		return hob_fail_memory(c->err, c->u->scratch, "paths");
+	for (uint64_t i = 0; i < *count; i++) {
+		int32_t element = ((const int32_t *)lists[1])[i];
+		items[i] = (path_item_t){((const uint32_t *)lists[0])[i],
+								 (uint32_t)(element < 0 ? -(int64_t)element : element),
+								 ((const int32_t *)lists[2])[i], element < 0};
+	}
+	return true;
+}
+
+/* The item that begins at an offset of the file; HOB_NONE without. */
+static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
+{
+	uint32_t low = 0;
+	while (count > 0) {
+		uint32_t half = count / 2;
+		if (begins[low + half] < offset) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return begins[low] == offset ? low : HOB_NONE;
+}
+
+/* Before 0.4: path, token, flags in four bytes, and for items with a child and a sibling the sibling's offset in
+ * the file. */
+static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
+{
+	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };
+	const uint32_t padding = c->version < UNPADDED ? 4 : 0;
+	uint64_t most = (at->file.size - at->at) / SIZE;
+	if (at->failed || c->path_count > most)
+		return too_many_paths(c);
+	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, c->path_count);
+	/* The last entry, 0, is no item's. */
+	uint64_t *begins = HOB_NEW(c->u->scratch, uint64_t, c->path_count + 1),
+			 *siblings = HOB_NEW(c->u->scratch, uint64_t, c->path_count);
+	if (!items || !begins || !siblings)
+		return hob_fail_memory(c->err, c->u->scratch, "paths");
+	/* Items behind the last that something leads to are not looked at. */
+	uint32_t made = 0, open = 1;
+	for (; made < c->path_count && open > 0; made++) {
+		begins[made] = at->at;
+		hob_usd_take_bytes(at, padding);
+		path_item_t *item = &items[made];
+		item->path = hob_usd_take_u32(at);
+		item->token = hob_usd_take_u32(at);
+		uint8_t flags = hob_usd_take_u8(at);
+		hob_usd_take_bytes(at, 3);
+		bool child = flags & HAS_CHILD, sibling = flags & HAS_SIBLING;
+		item->is_property = flags & IS_PROPERTY;
+		item->jump = child && sibling ? 1 : child ? -1 : sibling ? 0 : -2;
+		siblings[made] = item->jump == 1 ? hob_usd_take_u64(at) : 0;
+		if (at->failed)
+			return cut_off(c, "PATHS");
+		open += (uint32_t)child + (uint32_t)sibling;
+		open--;
+	}
+	for (uint32_t i = 0; i < made; i++) {
+		if (items[i].jump != 1)
+			continue;
+		uint32_t to = item_at(begins, made, siblings[i]);
+		if (to == HOB_NONE || to <= i)
+			return hob_fail(c->err, CORRUPT, "path %u is damaged", i);
+		items[i].jump = (int32_t)(to - i);
+	}
+	*count = made;
+	return true;
+}
+
 static bool read_paths(hob_usd_crate *c)
 {
 	hob_usd_cursor at;
-	void *lists[3];
+	path_item_t *items;
+	uint64_t count;
 	hob_arena *arena = c->u->scratch;
 	if (!find_section(c, "PATHS", &at))
 		return false;
 	c->path_count = hob_usd_take_u64(&at);
-	uint64_t count = hob_usd_take_u64(&at);
-	if (at.failed || c->path_count >= HOB_NONE || count > c->path_count ||
-		!hob_usd_may_unpack(at.file.size, c->path_count / 4))
-		return hob_fail(c->err, CORRUPT, "%llu paths in a file of %zu bytes",
-						(unsigned long long)c->path_count, c->file.size);
-	for (int i = 0; i < 3; i++)
-		if (!hob_usd_unpack_ints(c, &at, count, 4, &lists[i]))
-			return false;
+	if (at.failed || c->path_count >= HOB_NONE / 2)
+		return too_many_paths(c);
+	if (!(c->version < PACKED_SECTIONS ? plain_paths(c, &at, &items, &count)
+									   : packed_paths(c, &at, &items, &count)))
+		return false;
 	c->path_parent = HOB_NEW(arena, uint32_t, c->path_count);
 	c->path_token = HOB_NEW(arena, uint32_t, c->path_count);
 	c->path_is_property = HOB_NEW(arena, bool, c->path_count);
@@ -180,8 +328,7 @@ static bool read_paths(hob_usd_crate *c)
 		return hob_fail_memory(c->err, arena, "paths");
 	memset(c->path_parent, 0xFF, (size_t)c->path_count * sizeof *c->path_parent);
 	memset(c->path_token, 0xFF, (size_t)c->path_count * sizeof *c->path_token);
-	return walk_paths(c, (const uint32_t *)lists[0], (const uint32_t *)lists[1], (const uint32_t *)lists[2],
-					  count);
+	return walk_paths(c, items, count);
 }
 
 /* ---- specs */
@@ -287,6 +434,24 @@ static bool add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *i
 	return true;
 }
 
+/* Before 0.4: path, set of fields and type, one behind the other. */
+static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void *lists[3])
+{
+	const uint64_t padding = c->version < UNPADDED ? 4 : 0, size = 12 + padding;
+	if (at->failed || count > (at->file.size - at->at) / size)
+		return cut_off(c, "SPECS");
+	hob_bytes raw = hob_usd_take_bytes(at, count * size);
+	for (size_t k = 0; k < 3; k++) {
+		uint32_t *list = HOB_NEW(c->u->scratch, uint32_t, count);
+		if (!list)
+			return hob_fail_memory(c->err, c->u->scratch, "specs");
+		for (uint64_t i = 0; i < count; i++)
+			list[i] = hob_load_u32(raw.data + i * size + padding + k * 4);
+		lists[k] = list;
+	}
+	return true;
+}
+
 static bool read_specs(hob_usd_crate *c)
 {
 	hob_usd_cursor at;
@@ -294,7 +459,9 @@ static bool read_specs(hob_usd_crate *c)
 	if (!find_section(c, "SPECS", &at))
 		return false;
 	uint64_t count = hob_usd_take_u64(&at);
-	for (int i = 0; i < 3; i++)
+	if (c->version < PACKED_SECTIONS && !plain_specs(c, &at, count, lists))
+		return false;
+	for (int i = 0; i < 3 && c->version >= PACKED_SECTIONS; i++)
 		if (!hob_usd_unpack_ints(c, &at, count, 4, &lists[i]))
 			return false;
 	const uint32_t *paths = (const uint32_t *)lists[0], *sets = (const uint32_t *)lists[1],
@@ -333,10 +500,10 @@ bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_er
 		return cut_off(&c, "its head");
 	const uint8_t *v = file.data + 8;
 	c.version = v[0] * 10000u + v[1] * 100u + v[2];
-	if (c.version < 400 || c.version >= 10000)
+	if (c.version < 1 || v[0] > 0)
 		return hob_fail(
 			err, UNSUPPORTED,
-			"a crate of version %u.%u.%u; Hob reads 0.4 and later: save it again with a current program",
+			"a crate of version %u.%u.%u; Hob reads 0.0.1 and later: save it again with a current program",
 			v[0], v[1], v[2]);
 	return hob_usd_layer_init(u, layer, err) && read_tokens(&c) && read_strings(&c) && read_fields(&c) &&
 		   read_paths(&c) && read_specs(&c);

@@ -555,47 +555,75 @@ static void damaged_text_does_no_harm(void **state)
 		}
 }
 
-/* Made by tests/fuzz/usd_seed.py: five quads, arrays packed and not. */
-static size_t read_crate(uint8_t *bytes, size_t room)
+/* Made by tests/fuzz/usd_seed.py: five quads, arrays packed and not, on a prim that moves. */
+static size_t read_crate(const char *name, uint8_t *bytes, size_t room)
 {
-	FILE *file = fopen(HOB_TEST_DATA "/../fuzz/corpus/usd/quads.usdc", "rb");
+	char path[512];
+	snprintf(path, sizeof path, HOB_TEST_DATA "/../fuzz/corpus/usd/%s", name);
+	FILE *file = fopen(path, "rb");
 	assert_non_null(file);
 	size_t size = fread(bytes, 1, room, file);
 	fclose(file);
 	return size;
 }
 
-static void crates_are_read(void **state)
+static void crates_of_all_versions_are_read(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"quads.usdc",		 "quads_0_0_1.usdc",  "quads_0_1_0.usdc", "quads_0_2_0.usdc", "quads_0_3_0.usdc",
+		"quads_0_4_0.usdc",	 "quads_0_5_0.usdc",  "quads_0_6_0.usdc", "quads_0_7_0.usdc", "quads_0_9_0.usdc",
+		"quads_0_10_0.usdc", "quads_0_11_0.usdc", "quads_0_12_0.usdc"};
+	static uint8_t bytes[4096];
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+		reader *r = reader_new(&hob_usd_importer);
+		reader_add_bytes(r, "a.usdc", bytes, read_crate(names[i], bytes, sizeof bytes));
+		const hob_model *m = reader_model(r);
+		assert_int_equal(m->mesh_count, 1);
+		assert_int_equal(m->meshes[0].index_count, 5 * 6);
+		assert_vector(m->meshes[0].position + 19 * 3, 8, 1, 0);
+		assert_true(m->meshes[0].flat);
+		assert_int_equal(m->clip_count, 1);
+		assert_vector(m->clips[0].tracks[0].values + 3, 3, 4, -5);
+		reader_free(r);
+	}
+}
+
+static void versions_that_no_program_wrote_are_refused_in_words(void **state)
 {
 	(void)state;
 	static uint8_t bytes[4096];
-	reader *r = reader_new(&hob_usd_importer);
-	reader_add_bytes(r, "a.usdc", bytes, read_crate(bytes, sizeof bytes));
-	const hob_model *m = reader_model(r);
-	assert_int_equal(m->mesh_count, 1);
-	assert_int_equal(m->meshes[0].index_count, 5 * 6);
-	assert_vector(m->meshes[0].position + 19 * 3, 8, 1, 0);
-	assert_true(m->meshes[0].flat);
-	reader_free(r);
+	size_t size = read_crate("quads.usdc", bytes, sizeof bytes);
+	for (int way = 0; way < 2; way++) {
+		reader *r = reader_new(&hob_usd_importer);
+		bytes[8] = (uint8_t)way;
+		bytes[9] = 0;
+		reader_add_bytes(r, "a.usdc", bytes, size);
+		assert_false(reader_run(r));
+		assert_non_null(strstr(r->error.context, "a crate of version"));
+		reader_free(r);
+	}
 }
 
 static void damaged_crates_do_no_harm(void **state)
 {
 	(void)state;
 	static uint8_t bytes[4096], copy[4096];
-	size_t size = read_crate(bytes, sizeof bytes);
-	for (size_t i = 0; i < size; i++)
-		for (int way = 0; way < 4; way++) {
-			reader *r = reader_new(&hob_usd_importer);
-			memcpy(copy, bytes, size);
-			copy[i] = way == 1	 ? 0xFF
-					  : way == 2 ? (uint8_t)(copy[i] ^ 1)
-					  : way == 3 ? (uint8_t)(copy[i] ^ 0x80)
-								 : copy[i];
-			reader_add_bytes(r, "a.usdc", copy, way == 0 ? i : size);
-			(void)reader_run(r); /* a model that it accepts is checked there */
-			reader_free(r);
-		}
+	for (int kind = 0; kind < 2; kind++) {
+		size_t size = read_crate(kind ? "quads_0_0_1.usdc" : "quads.usdc", bytes, sizeof bytes);
+		for (size_t i = 0; i < size; i++)
+			for (int way = 0; way < 4; way++) {
+				reader *r = reader_new(&hob_usd_importer);
+				memcpy(copy, bytes, size);
+				copy[i] = way == 1	 ? 0xFF
+						  : way == 2 ? (uint8_t)(copy[i] ^ 1)
+						  : way == 3 ? (uint8_t)(copy[i] ^ 0x80)
+									 : copy[i];
+				reader_add_bytes(r, "a.usdc", copy, way == 0 ? i : size);
+				(void)reader_run(r); /* a model that it accepts is checked there */
+				reader_free(r);
+			}
+	}
 }
 
 static void instancers_share_their_meshes(void **state)
@@ -666,7 +694,8 @@ int main(void)
 		cmocka_unit_test(creases_and_corners_stay_sharp),
 		cmocka_unit_test(what_lies_on_a_surface_is_subdivided_with_it),
 		cmocka_unit_test(lengths_that_are_too_large_in_metres_are_mended),
-		cmocka_unit_test(crates_are_read),
+		cmocka_unit_test(crates_of_all_versions_are_read),
+		cmocka_unit_test(versions_that_no_program_wrote_are_refused_in_words),
 		cmocka_unit_test(damaged_crates_do_no_harm),
 		cmocka_unit_test(mistakes_are_told_with_their_line),
 		cmocka_unit_test(damaged_text_does_no_harm),
