@@ -104,7 +104,7 @@ static bool build(hob_usd_build_t *b, hob_error *err)
 			return false;
 		hob_usd_place(&b->model.nodes[0], turn);
 	}
-	if (!hob_usd_build_children(b, 0, context, err))
+	if (!hob_usd_build_children(b, 0, context, err) || !hob_usd_build_late(b, err))
 		return false;
 	if (b->model.mesh_count == 0)
 		return fail_empty(b->u, err);
@@ -141,7 +141,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 16,
+	.version = 17,
 	.extensions = extensions,
 	.import = usd_import,
 };

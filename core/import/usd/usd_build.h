@@ -20,6 +20,19 @@ typedef struct hob_usd_moving {
 
 enum { HOB_USD_NESTED_INSTANCERS = 16 };
 
+/* Where the walk is: what children inherit from their ancestors. */
+typedef struct hob_usd_context {
+	uint32_t node;		 /* parent in the model, HOB_NONE */
+	uint32_t instancers; /* how many stand around */
+	bool unseen;		 /* the purpose is proxy or guide, until a prim below says otherwise */
+} hob_usd_context;
+
+/* A prim that is built when the rest is. */
+typedef struct hob_usd_late {
+	uint32_t prim;
+	hob_usd_context context;
+} hob_usd_late;
+
 typedef struct hob_usd_build {
 	hob_usd *u;
 	hob_image_set images;
@@ -37,19 +50,14 @@ typedef struct hob_usd_build {
 	uint32_t knot_count, knot_room;
 	hob_usd_moving *moving;
 	uint32_t moving_count, moving_room;
+	hob_usd_late *late;
+	uint32_t late_count, late_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
 	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: those around the walk, outermost first */
 	uint32_t subdivided;							/* meshes that are drawn as their cage */
 	uint32_t hidden, unseen; /* prims left out with what is below them; prims that are not for drawing */
 } hob_usd_build_t;
-
-/* Where the walk is: what children inherit from their ancestors. */
-typedef struct hob_usd_context {
-	uint32_t node;		 /* parent in the model, HOB_NONE */
-	uint32_t instancers; /* how many stand around */
-	bool unseen;		 /* the purpose is proxy or guide, until a prim below says otherwise */
-} hob_usd_context;
 
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */
 
@@ -75,6 +83,8 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 					  hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
 						hob_error *err) HOB_MUST_CHECK;
+/* What resets its transform, on the root. */
+bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
 							hob_error *err) HOB_MUST_CHECK;
 

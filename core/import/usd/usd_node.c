@@ -42,16 +42,32 @@ static bool is_data(hob_str type)
 	return false;
 }
 
-/* Hangs the prim's node in the scene: where the stack of transforms is reset, on the root. */
-static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context, uint32_t *node,
-				  hob_error *err)
+/* A child of the root, for a prim that resets the stack of transforms: nodes are in depth-first order, so it is
+ * built after the tree that it lies in. */
+static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
 {
-	double local[16];
-	bool resets, moves;
-	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
-	uint32_t root = b->u->z_up ? 0 : HOB_NONE;
-	if (!hob_usd_add_node(b, b->u->tokens[prim->name],
-						  resets && context.instancers == 0 ? root : context.node, node, err))
+	b->late =
+		(hob_usd_late *)hob_usd_more(b->u->scratch, b->late, b->late_count, &b->late_room, sizeof *b->late);
+	if (!b->late)
+		return hob_fail_memory(err, b->u->scratch, "nodes");
+	context.node = b->u->z_up ? 0 : HOB_NONE;
+	b->late[b->late_count++] = (hob_usd_late){id, context};
+	return true;
+}
+
+bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
+{
+	for (uint32_t i = 0; i < b->late_count; i++)
+		if (!hob_usd_build_prim(b, b->late[i].prim, b->late[i].context, err))
+			return false;
+	return true;
+}
+
+/* Adds the prim's node to the scene, with its transform. */
+static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context,
+				  const double local[16], bool moves, uint32_t *node, hob_error *err)
+{
+	if (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, node, err))
 		return false;
 	hob_usd_place(&b->model.nodes[*node], local);
 	if (!moves)
@@ -102,8 +118,13 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	if (purpose.len > 0)
 		context.unseen =
 			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
-	uint32_t node;
-	if (!place(b, prim, context, &node, err))
+	uint32_t node, root = b->u->z_up ? 0 : HOB_NONE;
+	double local[16];
+	bool resets, moves;
+	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
+	if (resets && context.instancers == 0 && context.node != root)
+		return build_later(b, id, context, err);
+	if (!place(b, prim, context, local, moves, &node, err))
 		return false;
 	prim->node = node;
 	b->unseen += context.unseen && !bones;

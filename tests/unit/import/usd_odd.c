@@ -294,6 +294,75 @@ static void points_may_bring_the_base_colour(void **state)
 	reader_free(r);
 }
 
+static void what_resets_its_stack_has_siblings(void **state)
+{
+	(void)state;
+	for (int z_up = 0; z_up < 2; z_up++) {
+		reader *r = reader_new(&hob_usd_importer);
+		char text[2048];
+		snprintf(text, sizeof text,
+				 "#usda 1.0\n(metersPerUnit = 1\n upAxis = \"%s\")\ndef Xform \"P\" { double3 "
+				 "xformOp:translate = (9, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"]\n"
+				 "def Xform \"R\" { double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = "
+				 "[\"!resetXformStack!\", \"xformOp:translate\"]\n def Cube \"A\" {}\n def Xform \"S\" { "
+				 "uniform token[] xformOpOrder = [\"!resetXformStack!\"]\n def Cube \"B\" {} } }\n"
+				 "def Cube \"C\" {} }",
+				 z_up ? "Z" : "Y");
+		reader_add(r, "stage.usda", text);
+		const hob_model *m = reader_model(r);
+		assert_int_equal(m->mesh_ref_count, 3);
+		uint32_t root = z_up ? 0 : HOB_NONE, reset = node_of(m, "R");
+		assert_int_equal(m->nodes[reset].parent, root);
+		assert_int_equal(m->nodes[node_of(m, "S")].parent, root);
+		assert_int_equal(m->nodes[node_of(m, "A")].parent, reset);
+		assert_int_equal(m->nodes[node_of(m, "C")].parent, node_of(m, "P"));
+		reader_free(r);
+	}
+}
+
+static void old_names_of_types_mean_todays(void **state)
+{
+	(void)state;
+	reader *r = stage(
+		"def Mesh \"M\" { int[] faceVertexCounts = [4]\n PointIndex[] faceVertexIndices = [0, 1, 2, 3]\n"
+		"PointFloat[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
+		"ColorFloat[] primvars:displayColor = [(1, 0.5, 0)]\n Vec2f[] primvars:st = [(0, 0), (1, 0), (1, 1), "
+		"(0, 1)] (interpolation = \"vertex\")\n custom Matrix4d xformOp:transform = ((2, 0, 0, 0), (0, 2, 0, 0), "
+		"(0, 0, 2, 0), (5, 6, 7, 1))\n uniform token[] xformOpOrder = [\"xformOp:transform\"] }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->meshes[0].index_count, 6);
+	assert_vector(m->nodes[node_of(m, "M")].translation, 5, 6, 7);
+	assert_near(m->materials[0].base_color[1], 0.5f);
+	assert_non_null(m->meshes[0].uv[0]);
+	reader_free(r);
+}
+
+static void types_of_programs_have_fallbacks(void **state)
+{
+	(void)state;
+	reader *r = reader_new(&hob_usd_importer);
+	reader_add(
+		r, "stage.usda",
+		"#usda 1.0\n(metersPerUnit = 1\n fallbackPrimTypes = { token[] MyBall = [\"NewBall\", \"Cube\", "
+		"\"Sphere\"]\n token[] Cube = [\"Sphere\"] })\ndef MyBall \"B\" { double size = 6 }\n"
+		"def Cube \"C\" {}\ndef Unknown \"U\" {}");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_count, 2);
+	assert_int_equal(m->meshes[0].index_count, 36);
+	assert_near(fabsf(m->meshes[0].position[0]), 3);
+	assert_int_equal(m->meshes[1].index_count, 36);
+	reader_free(r);
+}
+
+static void a_size_is_a_double(void **state)
+{
+	(void)state;
+	reader *r = stage("def Cube \"C\" { float size = 6 }");
+	assert_near(fabsf(reader_model(r)->meshes[0].position[0]), 1);
+	assert_true(reader_noted(r, "usd.type"));
+	reader_free(r);
+}
+
 static void instancers_in_a_circle_end(void **state)
 {
 	(void)state;
@@ -327,6 +396,10 @@ int main(void)
 		cmocka_unit_test(channels_are_those_that_a_material_names),
 		cmocka_unit_test(a_colour_that_is_not_srgb_is_told_of),
 		cmocka_unit_test(points_may_bring_the_base_colour),
+		cmocka_unit_test(what_resets_its_stack_has_siblings),
+		cmocka_unit_test(old_names_of_types_mean_todays),
+		cmocka_unit_test(types_of_programs_have_fallbacks),
+		cmocka_unit_test(a_size_is_a_double),
 		cmocka_unit_test(instancers_in_a_circle_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
