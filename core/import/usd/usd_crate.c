@@ -2,8 +2,8 @@
 
 enum { HEAD_SIZE = 88, SECTION_SIZE = 32, SECTIONS_MAX = 64 };
 
-/* The first versions with these changes. Before, sections are plain arrays of structs as the compiler laid them
- * out: in 0.0.1 four bytes of padding come first in a path and a spec, and in a field until 0.3. */
+/* The first versions with these changes. Before, sections are plain arrays of structs as the compiler laid
+ * them out: in 0.0.1 four bytes of padding come first in a path and a spec, and in a field until 0.3. */
 enum { UNPADDED = 100, PACKED_SECTIONS = 400 };
 
 /* Kinds of specs in the file. */
@@ -259,8 +259,8 @@ static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 	return begins[low] == offset ? low : HOB_NONE;
 }
 
-/* Before 0.4: path, token, flags in four bytes, and for items with a child and a sibling the sibling's offset in
- * the file. */
+/* Before 0.4: path, token, flags in four bytes, and for items with a child and a sibling the sibling's offset
+ * in the file. */
 static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
 {
 	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };

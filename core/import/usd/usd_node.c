@@ -42,8 +42,8 @@ static bool is_data(hob_str type)
 	return false;
 }
 
-/* A child of the root, for a prim that resets the stack of transforms: nodes are in depth-first order, so it is
- * built after the tree that it lies in. */
+/* A child of the root, for a prim that resets the stack of transforms: nodes are in depth-first order, so it
+ * is built after the tree that it lies in. */
 static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
 {
 	b->late =

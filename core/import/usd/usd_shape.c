@@ -12,9 +12,15 @@ typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;
 
-static double number_at(const hob_usd *u, const hob_usd_prim *prim, const char *name, double fallback)
+/* A size: a double, as the schema says. OpenUSD takes no other type for it and draws the default. */
+static double size_at(const hob_usd *u, const hob_usd_prim *prim, const char *name, double fallback)
 {
-	return hob_usd_number(hob_usd_still(u, prim, hob_str_of(name)), fallback);
+	const hob_usd_value *value = hob_usd_still(u, prim, hob_str_of(name));
+	bool wrong = value && value->kind != HOB_USD_F64;
+	if (wrong)
+		hob_usd_note(u, "type", "'%s' of prim '%.*s' is no double; as in OpenUSD, %g is taken", name,
+					 HOB_FMT(prim->path), fallback);
+	return wrong ? fallback : hob_usd_number(value, fallback);
 }
 
 static hob_str word_at(const hob_usd *u, const hob_usd_prim *prim, const char *name)
@@ -50,12 +56,12 @@ static edge_t straight(double r0, double z0, double r1, double z1)
 static uint32_t outline(const hob_usd *u, const hob_usd_prim *prim, edge_t *to)
 {
 	uint32_t count = 0;
-	double radius = number_at(u, prim, "radius", 1), half = number_at(u, prim, "height", 2) / 2;
+	double radius = size_at(u, prim, "radius", 1), half = size_at(u, prim, "height", 2) / 2;
 	if (hob_str_equal(prim->type, HOB_STR("Sphere")))
 		return arc(to, radius, 0, -0.5, 0.5);
 	if (hob_str_equal(prim->type, HOB_STR("Capsule"))) {
-		radius = number_at(u, prim, "radius", 0.5);
-		half = number_at(u, prim, "height", 1) / 2;
+		radius = size_at(u, prim, "radius", 0.5);
+		half = size_at(u, prim, "height", 1) / 2;
 		count = arc(to, radius, -half, -0.5, 0);
 		to[count++] = straight(radius, -half, radius, half);
 		return count + arc(to + count, radius, half, 0, 0.5);
@@ -155,13 +161,13 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 	if (!allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s, err))
 		return false;
 	if (is_cube) {
-		double half = number_at(u, prim, "size", 2) / 2;
+		double half = size_at(u, prim, "size", 2) / 2;
 		for (int side = 0; side < 6; side++)
 			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
 	} else if (is_plane) {
 		s.axis = axis_of(u, prim);
 		put_box_side(&s, 2, 1,
-					 (double[3]){number_at(u, prim, "width", 2) / 2, number_at(u, prim, "length", 2) / 2, 0});
+					 (double[3]){size_at(u, prim, "width", 2) / 2, size_at(u, prim, "length", 2) / 2, 0});
 	} else {
 		s.axis = axis_of(u, prim);
 		for (uint32_t i = 0; i < count; i++)
@@ -175,7 +181,7 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 						  .corner_count = s.corner_count,
 						  .corner_normals = s.normals};
 	g.left_handed = hob_str_equal(word_at(u, prim, "orientation"), HOB_STR("leftHanded"));
-	g.double_sided = number_at(u, prim, "doubleSided", is_plane) != 0;
+	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), is_plane) != 0;
 	return hob_usd_polygons_build(b, id, node, &g, err);
 }
 

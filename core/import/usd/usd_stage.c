@@ -444,6 +444,41 @@ static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 	prim->defined = prim->abstract = found == HOB_USD_CLASS;
 }
 
+/* Types of OpenUSD's schemas; others are those of programs. */
+static bool is_known_type(hob_str type)
+{
+	static const char *const known[] = {
+		"Xform",		  "Scope",		  "Mesh",		   "Cube",			 "Sphere",		  "Cylinder",
+		"Cylinder_1",	  "Capsule",	  "Capsule_1",	   "Cone",			 "Plane",		  "Points",
+		"BasisCurves",	  "NurbsCurves",  "NurbsPatch",	   "HermiteCurves",	 "TetMesh",		  "Volume",
+		"PointInstancer", "GeomSubset",	  "Camera",		   "Material",		 "Shader",		  "NodeGraph",
+		"Skeleton",		  "SkelRoot",	  "SkelAnimation", "BlendShape",	 "DomeLight",	  "DomeLight_1",
+		"DistantLight",	  "SphereLight",  "RectLight",	   "DiskLight",		 "CylinderLight", "GeometryLight",
+		"PortalLight",	  "LightFilter",  "PluginLight",   "RenderSettings", "RenderProduct", "RenderVar",
+		"PhysicsScene",	  "OpenVDBAsset", "Field3DAsset"};
+	for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
+		if (hob_str_equal(type, hob_str_of(known[i])))
+			return true;
+	return type.len == 0;
+}
+
+/* The first known type that the root layer's fallbackPrimTypes lists for a program's type; else the type. */
+static hob_str usual_type(const hob_usd *u, hob_str type)
+{
+	const hob_usd_value *all =
+		is_known_type(type) ? NULL : hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_fallbackPrimTypes);
+	const hob_usd_entry *entries =
+		all && all->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)all->data : NULL;
+	for (size_t i = 0; entries && i < all->count; i++) {
+		const hob_usd_value *names = &entries[i].value;
+		for (size_t k = 0;
+			 hob_str_equal(entries[i].key, type) && names->kind == HOB_USD_TEXT && k < names->count; k++)
+			if (is_known_type(((const hob_str *)names->data)[k]))
+				return ((const hob_str *)names->data)[k];
+	}
+	return type;
+}
+
 static bool has_arcs(const hob_usd_prim *prim)
 {
 	for (uint32_t i = 0; i < prim->order_count; i++)
@@ -488,7 +523,7 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	if (!order_sites(u, &tree, &prim, err))
 		return false;
 	find_specifier(u, &prim);
-	prim.type = hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName));
+	prim.type = usual_type(u, hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName)));
 	if (parent != HOB_NONE) {
 		if (hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_active), 1) == 0)
 			return true;

@@ -327,8 +327,9 @@ static void old_names_of_types_mean_todays(void **state)
 		"def Mesh \"M\" { int[] faceVertexCounts = [4]\n PointIndex[] faceVertexIndices = [0, 1, 2, 3]\n"
 		"PointFloat[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
 		"ColorFloat[] primvars:displayColor = [(1, 0.5, 0)]\n Vec2f[] primvars:st = [(0, 0), (1, 0), (1, 1), "
-		"(0, 1)] (interpolation = \"vertex\")\n custom Matrix4d xformOp:transform = ((2, 0, 0, 0), (0, 2, 0, 0), "
-		"(0, 0, 2, 0), (5, 6, 7, 1))\n uniform token[] xformOpOrder = [\"xformOp:transform\"] }");
+		"(0, 1)] (interpolation = \"vertex\")\n"
+		"custom Matrix4d xformOp:transform = ((2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 2, 0), (5, 6, 7, 1))\n"
+		"uniform token[] xformOpOrder = [\"xformOp:transform\"] }");
 	const hob_model *m = reader_model(r);
 	assert_int_equal(m->meshes[0].index_count, 6);
 	assert_vector(m->nodes[node_of(m, "M")].translation, 5, 6, 7);
