@@ -199,10 +199,10 @@ class Upsets(Scenario):
         """Cooks, hashing of a large file, streams and held requests under way: it ends at once, and nothing is lost."""
         for i in range(8):
             self.put(f"grid{i}.obj", bumpy_grid(150, 0.1 + i / 50))
-        with self.serve() as daemon:
+        with self.serve("--source-limit", "1 TiB", "--memory", "1 TiB") as daemon:
             streams = [daemon.open_events() for _ in range(20)]
             with open(self.art / "large.stl", "wb") as file:
-                file.truncate(2000 << 20)
+                file.truncate(400 << 30)  # some minutes of hashing
             (self.art / "small.gltf").write_text(json.dumps({"asset": {"version": "2.0"}, "buffers": [{"uri": "large.bin", "byteLength": 9}]}))
             until(lambda: daemon.get("/api/v1/stats").json()["queue"]["running"] > 0, "work")
             held = []

@@ -475,7 +475,7 @@ def failing_scenario(build, folder, file, text, scenario, test):
             shutil.copy(build / program, programs)
         else:
             (programs / program).symlink_to((build / program).resolve())
-    surroundings = os.environ | {"HOB": str(programs / "hob"), "HOB_TEST_DEADLINE": "60", "HOB_LONG": "1"}
+    surroundings = os.environ | {"HOB": str(programs / "hob"), "HOB_TEST_DEADLINE": "60"}
     ran = subprocess.run([sys.executable, str(ROOT / "tests/integration" / scenario), "-k", test], capture_output=True, text=True, env=surroundings)
     return [test] if ran.returncode else []
 
