@@ -1,7 +1,7 @@
 """Drives a real daemon over HTTP for the scenarios of this folder. Standard library only.
 
-Nothing here sleeps: a scenario waits for events (Daemon.wait_event), for an answer (Daemon.sync) or for the end of a
-process, each with a deadline, and then asserts on counters, states and bytes.
+No scenario sleeps: it waits for events (Daemon.wait_event), for an answer (Daemon.sync), for the end of a process or for
+a fact (until), each with a deadline, and then asserts on counters, states and bytes.
 """
 import atexit
 import hashlib
@@ -73,11 +73,19 @@ def built_with(sanitizer):
 
 
 def until(holds, what):
-    """Asks again until holds() is true, and returns what it returned. For facts that no event reports."""
-    end = time.monotonic() + DEADLINE
+    """Asks again until holds() is true, and returns what it returned. For facts that no event reports. The pause between two
+    questions leaves the processors to the programs that are waited for."""
+    end, pause = time.monotonic() + DEADLINE, 0.002
     while not (value := holds()):
         assert time.monotonic() < end, f"{what} did not happen within {DEADLINE:.0f} s"
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
     return value
+
+
+def beside(name):
+    """A helper of the tests: HOB_BUILD is the build with tests, where HOB is a program of another build (tests/optimized.sh)."""
+    return pathlib.Path(os.environ.get("HOB_BUILD") or pathlib.Path(HOB).resolve().parent, name)
 
 
 class Answer:
@@ -499,6 +507,14 @@ class Timed(unittest.TextTestResult):
         super().stopTest(test)
 
 
+class Part(unittest.TestLoader):
+    """HOB_TEST_PART=2/3: every third test of a class, from the second on; each is in one part."""
+
+    def getTestCaseNames(self, case):
+        part, parts = map(int, os.environ.get("HOB_TEST_PART", "1/1").split("/"))
+        return super().getTestCaseNames(case)[part - 1::parts]
+
+
 def main():
     timed = os.environ.get("HOB_TEST_TIMES") == "1"
-    unittest.main(testRunner=unittest.TextTestRunner(verbosity=2, resultclass=Timed if timed else None))
+    unittest.main(testLoader=Part(), testRunner=unittest.TextTestRunner(verbosity=2, resultclass=Timed if timed else None))

@@ -202,7 +202,7 @@ class Compare(Scenario):
                 answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare?from={version}")
                 self.assertEqual(status, answer.status, answer.body)
 
-    def picture(self, name, side=128, **query):
+    def picture(self, name, side=64, **query):
         """The three squares as rows of pixels: [square][y][x] = (r, g, b, a)."""
         asset = self.daemon.assets()[f"art/{name}/robot.gltf"]
         text = "&".join(f"{key}={value}" for key, value in {**query, "size": side}.items())
@@ -234,8 +234,8 @@ class Compare(Scenario):
             before, after, difference = self.picture("moved", view="top")
             self.assertNotEqual(before, after)
             places = [x for row in difference for x, pixel in enumerate(row) if differs(pixel)]
-            self.assertGreater(len(places), 20)
-            self.assertGreater(min(places), 64, "the arm is right of the body, which did not move")
+            self.assertGreater(len(places), 5)
+            self.assertGreater(min(places), 32, "the arm is right of the body, which did not move")
             self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
             for name in (*seen, "flipped", "missing"):
                 with self.subTest(name):
@@ -275,7 +275,7 @@ class Compare(Scenario):
                 pixels = [pixel for row in marked for pixel in row]
                 self.assertFalse(any(differs(pixel) or ring(pixel) for pixel in pixels))
                 tinted.append(sum(map(blue, pixels)))
-            self.assertGreater(tinted[0], 100)
+            self.assertGreater(tinted[0], 25)
             self.assertLess(1.5 * tinted[0], tinted[1], "the material is that of the body, the group has the arm, too")
             before, after, marked = self.picture("coarser", view="corner")
             self.assertNotEqual(before, after)

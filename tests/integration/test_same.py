@@ -2,13 +2,12 @@
 times of the files, the language, the time zone and the rights of new files. In the long form of the whole corpus."""
 import hashlib
 import os
-import pathlib
 import shutil
 import subprocess
 
-from hobtest import CORPUS, DEADLINE, HOB, MODELS, Scenario, amount, bumpy_grid, main
+from hobtest import CORPUS, DEADLINE, HOB, MODELS, Scenario, amount, beside, bumpy_grid, main
 
-CORES = pathlib.Path(HOB).resolve().with_name("libother_cores.so")
+CORES = beside("libother_cores.so")
 
 
 def smallest(folder, suffixes, count):
