@@ -1,10 +1,14 @@
 #!/bin/sh
-# optimized.sh HOB COMMAND...: runs a test in which sanitizers find nothing, because it looks at pictures, pages or files and other
-# tests run the same code under them. ./dev test names an optimised hob in HOB_OPTIMIZED, which then takes the place of HOB in the
-# environment and among the arguments. Without that variable the test runs the programs of its own build.
-built=$1
-shift
-taken=${HOB_OPTIMIZED:-$built}
+# optimized.sh all|workers HOB COMMAND...: runs a test with other programs than those of its own build, when ./dev test names some.
+# all: no sanitizer finds anything in this test, because it looks at pictures, pages or files and other tests run the same code under
+# them. HOB_OPTIMIZED is an optimised hob. workers: the test is about the daemon. HOB_WITH_WORKERS is a hob of this build whose folder
+# has optimised workers. What is named takes the place of HOB in the environment and among the arguments.
+case $1 in
+all) taken=${HOB_OPTIMIZED:-$2} ;;
+workers) taken=${HOB_WITH_WORKERS:-$2} ;;
+esac
+built=$2
+shift 2
 left=$#
 while [ "$left" -gt 0 ]; do
 	argument=$1

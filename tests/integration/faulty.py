@@ -3,10 +3,9 @@ import contextlib
 import ctypes
 import mmap
 import os
-import pathlib
 import subprocess
 
-from hobtest import HERE, HOB, Daemon
+from hobtest import HERE, HOB, Daemon, beside
 
 Byte = ctypes.c_char
 
@@ -19,7 +18,7 @@ class Page(ctypes.Structure):
 
 def preloadable(name, folder):
     """The library made of rogue/<name>.c: beside the program in builds with tests, else compiled here."""
-    built = pathlib.Path(HOB).resolve().with_name(f"lib{name}.so")
+    built = beside(f"lib{name}.so")
     if not built.exists():
         built = folder / built.name
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", built, HERE / "rogue" / f"{name}.c"], check=True)

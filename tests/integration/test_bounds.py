@@ -14,10 +14,10 @@ import threading
 import time
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, built_with, main, obj_text, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, built_with, main, obj_text, until
 
 SEED = int(os.environ.get("HOB_SEED", "13"))
-SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+SHIFTED_CLOCK = beside("libshifted_clock.so")
 HEAD = b"Host: localhost\r\n"
 MUTATIONS = int(os.environ.get("HOB_MUTATIONS", amount(3000, 300000)))
 FAIR = {"none", *map(str, (200, 206, 304, 400, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 504,

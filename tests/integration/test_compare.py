@@ -239,8 +239,9 @@ class Compare(Scenario):
             self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
             for name in (*seen, "flipped", "missing"):
                 with self.subTest(name):
-                    views = [self.picture(name, view=view)[2] for view in ("corner", "top", "left")]
-                    self.assertTrue(any(differs(pixel) for marked in views for row in marked for pixel in row))
+                    # Each picture starts a program that draws: the first view that shows it is enough.
+                    self.assertTrue(any(differs(pixel) for view in ("corner", "top", "left") for row in self.picture(name, view=view)[2]
+                                        for pixel in row))
             for name, clip in (("lost_clip", "Wave"), ("all_clips", "Walk"), ("longer", "Walk")):
                 with self.subTest(name):
                     before, posed, moving = self.picture(name, view="left", clip=clip)

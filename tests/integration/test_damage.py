@@ -12,9 +12,9 @@ import signal
 import sqlite3
 import subprocess
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, kept_blobs, main, meshes, obj_text, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, kept_blobs, main, meshes, obj_text, until
 
-SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+SHIFTED_CLOCK = beside("libshifted_clock.so")
 SEED = int(os.environ.get("HOB_SEED", "5"))
 
 

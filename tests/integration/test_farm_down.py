@@ -1,7 +1,6 @@
 """Parts of a farm that die, stop, fill up or are cut off: nobody waits for them, nothing is lost and nothing is wrong."""
 import contextlib
 import os
-import pathlib
 import shutil
 import signal
 import threading
@@ -10,11 +9,11 @@ import unittest
 
 from farm_scenario import FarmScenario
 from farm_servers import Wire
-from hobtest import HOB, LONG, amount, main, meshes, obj_text, until
+from hobtest import HOB, LONG, amount, beside, main, meshes, obj_text, until
 
 # Two machines with two processes each claim twice as many cooks as these need.
 UNDER_WAY = 8
-CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+CLOCK = beside("libshifted_clock.so")
 
 
 class FarmDown(FarmScenario):

@@ -4,19 +4,18 @@ import ctypes
 import hashlib
 import http.client
 import os
-import pathlib
 import subprocess
 import threading
 import time
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, main, obj_text, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, main, obj_text, until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SAVES = int(os.environ.get("HOB_SAVES", amount(6, 300)))
 LOOKS = 26  # at a saved version before the next save; after every third save: none
 PIECES = 6  # of a slow save, between which others look
 READERS = 2
-SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+SHIFTED_CLOCK = beside("libshifted_clock.so")
 
 
 def strip(cell, version, triangles=70):

@@ -12,9 +12,9 @@ import time
 import unittest
 
 from faulty import Faults
-from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, built_with, bumpy_grid, main, meshes, obj_text, until
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, beside, built_with, bumpy_grid, main, meshes, obj_text, until
 
-SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
+SHIFTED_CLOCK = beside("libshifted_clock.so")
 YEAR = 365 * 86400
 
 
