@@ -6,6 +6,19 @@
 
 #include <expat.h>
 
+/* Expat 2.8 deprecates the names of before. A salt is set because expat would otherwise ask the system for random
+ * bytes, which the sandbox may refuse. A process reads one model: colliding names cost that model its time, no
+ * other. */
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 8
+#define BYTE_INDEX(parser) XML_GetCurrentByteIndex64(parser)
+#define BYTE_COUNT(parser) XML_GetCurrentByteCount64(parser)
+#define SET_SALT(parser)   XML_SetHashSalt16Bytes(parser, (const uint8_t[16]){'H', 'o', 'b'})
+#else
+#define BYTE_INDEX(parser) XML_GetCurrentByteIndex(parser)
+#define BYTE_COUNT(parser) XML_GetCurrentByteCount(parser)
+#define SET_SALT(parser)   XML_SetHashSalt(parser, 0x486F62)
+#endif
+
 /* expat copies each piece, and walks through each but the last once more, to count its lines. LONG_TEXT:
  * shorter ones cost more to leave out than to parse. */
 enum { PIECE = 256 << 20, NAMES = 1024, LONG_TEXT = 256, MISSES_MAX = 8 };
@@ -47,14 +60,14 @@ static void stop(builder *b)
 /* Where the file holds what expat is at. */
 static size_t place(const builder *b)
 {
-	XML_Index index = XML_GetCurrentByteIndex(b->parser);
+	int64_t index = BYTE_INDEX(b->parser);
 	size_t rest = b->file.size - b->left_out;
 	return index >= 0 && (size_t)index < rest ? b->left_out + (size_t)index : b->file.size;
 }
 
 static void note_tag_end(builder *b)
 {
-	b->tag_end = place(b) + (size_t)XML_GetCurrentByteCount(b->parser);
+	b->tag_end = place(b) + (size_t)BYTE_COUNT(b->parser);
 }
 
 /* expat counts byte by byte what memchr finds at once. */
@@ -450,9 +463,7 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 	if (!b->parser)
 		return hob_fail(err, MEMORY, "no memory left for XML");
 	XML_SetUserData(b->parser, b);
-	/* Else expat asks the system for random bytes, which the sandbox may refuse. A process reads one model:
-	 * colliding names cost that model its time, no other. */
-	XML_SetHashSalt(b->parser, 0x486F62);
+	SET_SALT(b->parser);
 	XML_SetElementHandler(b->parser, on_begin, on_end);
 	XML_SetCharacterDataHandler(b->parser, on_text);
 	XML_SetEntityDeclHandler(b->parser, on_entity);

@@ -81,7 +81,8 @@ static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
 
 const char *hob_textures_libraries(void)
 {
-	return "textures " NUMBER(HOB_TEXTURE_VERSION) ", stb_image 2.27, libdeflate " LIBDEFLATE_VERSION_STRING
+	return "textures " NUMBER(HOB_TEXTURE_VERSION) ", stb_image " HOB_STB
+												   ", libdeflate " LIBDEFLATE_VERSION_STRING
 												   ", zstd " ZSTD_VERSION_STRING
 #ifdef HOB_WEBP
 												   ", libwebp " HOB_WEBP

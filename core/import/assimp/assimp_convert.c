@@ -5,7 +5,8 @@
 
 hob_str hob_assimp_str(const struct aiString *text)
 {
-	size_t len = text->length < MAXLEN ? text->length : MAXLEN - 1;
+	const size_t room = sizeof text->data;
+	size_t len = text->length < room ? text->length : room - 1;
 	return (hob_str){text->data, strnlen(text->data, len)};
 }
 
