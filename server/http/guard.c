@@ -63,6 +63,20 @@ static bool holds_controls(hob_str value)
 	return false;
 }
 
+/* The start of the line behind that of a value, if CR LF is between them: the library writes zeros over both. Since
+ * 1.0 it leaves out the blanks at the end of a value, and writes its zero there. */
+static const char *line_behind(hob_str value)
+{
+	const char *at = value.data + value.len + 1;
+#if MHD_VERSION >= 0x01000000
+	while (*at == ' ' || *at == '\t')
+		at++;
+	if (*at == '\r')
+		at++;
+#endif
+	return at + 1;
+}
+
 /* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines. It overwrites
  * these characters with zeros, so the only evidence is where the pieces are: name, colon, spaces, value, CR,
  * LF, next name. */
@@ -73,7 +87,7 @@ static void follow_line(head *h, hob_str name, hob_str value)
 	while (in_place && at < value.data && (*at == ' ' || *at == '\t'))
 		at++;
 	h->bad_line = h->bad_line || !in_place || at != value.data;
-	h->next_line = value.data + value.len + 2;
+	h->next_line = line_behind(value);
 }
 
 static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const char *key, size_t key_size,

@@ -47,18 +47,26 @@ static void keep_message(void *user, const char *format, va_list args)
 		srv_refuse_unread(http, status);
 }
 
+/* Since 1.0 the library unfolds lines in place, which guard.c cannot see; level 1 refuses them, and a bare CR, LF
+ * or NUL. */
+#if MHD_VERSION >= 0x01000000
+#define STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#else
+#define STRICTNESS
+#endif
+
 static struct MHD_Daemon *start(srv_http *http, const library_callbacks *callbacks, unsigned flags,
 								const struct MHD_OptionItem *more)
 {
 	unsigned idle_s = (http->idle_ms + 999) / 1000;
 	return MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | flags, 0,
-		NULL, NULL, callbacks->request, http, MHD_OPTION_ARRAY, more, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)http->max_connections + ACCEPT_BATCH, MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
-		MHD_OPTION_UNESCAPE_CALLBACK, callbacks->unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK,
-		callbacks->target, http, MHD_OPTION_NOTIFY_CONNECTION, callbacks->connection, http,
-		MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, http, MHD_OPTION_END);
+		NULL, NULL, callbacks->request, http, STRICTNESS MHD_OPTION_ARRAY, more,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->max_connections + ACCEPT_BATCH,
+		MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_UNESCAPE_CALLBACK, callbacks->unescape, NULL,
+		MHD_OPTION_URI_LOG_CALLBACK, callbacks->target, http, MHD_OPTION_NOTIFY_CONNECTION,
+		callbacks->connection, http, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, http, MHD_OPTION_END);
 }
 
 static bool start_tls(srv_http *http, const library_callbacks *callbacks, const char *certificate,

@@ -88,6 +88,8 @@ static const raw_case cases[] = {
 	{"no name", "GET /livez HTTP/1.1\r\n" HOST ": b\r\n\r\n", 400},
 	{"no value", "GET /livez HTTP/1.1\r\n" HOST "X-A:\r\n\r\n", 200},
 	{"blanks around a value", "GET /livez HTTP/1.1\r\n" HOST "X-A: \t b \r\n\r\n", 200},
+	{"blanks behind two values", "GET /livez HTTP/1.1\r\n" HOST "X-A: b \t\r\nX-B: c \r\n\r\n", 200},
+	{"a blank and a bare LF", "GET /livez HTTP/1.1\r\n" HOST "X-A: b \nX-B: c \r\n\r\n", 400},
 	{"unknown parameter", "GET /api/v1/jobs?outptu=1 HTTP/1.1\r\n" HOST "\r\n", 400},
 	{"parameter that a probe adds", "GET /livez?t=1 HTTP/1.1\r\n" HOST "\r\n", 200},
 	{"negative length", "POST /api/v1/sync HTTP/1.1\r\n" HOST JSON "Content-Length: -1\r\n\r\n", 400},
