@@ -14,6 +14,7 @@ import unittest
 
 from farm_scenario import FarmScenario
 from farm_servers import Bucket
+from faulty import preloadable
 from hobtest import DEADLINE, HOB, amount, children, main, meshes, obj_text, record_text, until
 
 
@@ -115,6 +116,30 @@ class Farm(FarmScenario):
             with self.machine("two") as two:
                 two.sync()
                 self.assertEqual((two.cooked(), self.facts(two)["refused"], self.outputs(two)), (0, 0, self.outputs(one)))
+
+    def test_two_suites_exchange_what_both_cook_alike(self):
+        """One machine has another Assimp, as Debian 12 and 13 do: what passes through it is cooked by each, all else is shared."""
+        self.models(3)
+        self.put("one.ac", 'AC3Db\nMATERIAL "m" rgb 1 1 1 amb 1 1 1 emis 0 0 0 spec 0 0 0 shi 0 trans 0\nOBJECT world\nkids 1\nOBJECT poly\n'
+                           'numvert 3\n0 0 0\n1 0 0\n0 1 0\nnumsurf 1\nSURF 0x10\nmat 0\nrefs 3\n0 0 0\n1 1 0\n2 0 1\nkids 0\n')
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            asan = os.environ.get("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
+            other = ["env", f"LD_PRELOAD={preloadable('other_assimp', self.folder)}", f"ASAN_OPTIONS={asan}:verify_asan_link_order=0", HOB]
+            for name, program, cooked in (("like one", (HOB,), []), ("other", other, ["art/one.ac"])):
+                with self.machine(name, program=program) as two:
+                    two.sync()
+                    self.given(two)
+                    libraries, own = [], []
+                    for asset, item in two.assets().items():
+                        why = two.get(f"/api/v1/assets/{item['id']}/why").json()
+                        libraries.append("assimp 5.99." in why["ingredients"]["library"])
+                        own += [asset] * (why["fetched_from"] is None)
+                    self.assertEqual((name, sum(libraries)), (name, len(cooked)))
+                    self.assertLessEqual(set(cooked), set(own))
+                    self.assertEqual(self.cooked(two), len(cooked), own)
+        self.assertEqual(self.postgres.sql("select count(*), sum(suspect) from hob_action"), [["5", "0"]])
 
     def test_a_slow_bucket_is_no_reason_to_cook(self):
         """Each request takes long, but bytes arrive quickly: a large result costs no more requests than a small one."""
