@@ -6,9 +6,9 @@
 
 #include <expat.h>
 
-/* Expat 2.8 deprecates the names of before. A salt is set because expat would otherwise ask the system for random
- * bytes, which the sandbox may refuse. A process reads one model: colliding names cost that model its time, no
- * other. */
+/* Expat 2.8 deprecates the names of before. A salt is set because expat would otherwise ask the system for
+ * random bytes, which the sandbox may refuse. A process reads one model: colliding names cost that model its
+ * time, no other. */
 #if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 8
 #define BYTE_INDEX(parser) XML_GetCurrentByteIndex64(parser)
 #define BYTE_COUNT(parser) XML_GetCurrentByteCount64(parser)

@@ -63,8 +63,8 @@ static bool holds_controls(hob_str value)
 	return false;
 }
 
-/* The start of the line behind that of a value, if CR LF is between them: the library writes zeros over both. Since
- * 1.0 it leaves out the blanks at the end of a value, and writes its zero there. */
+/* The start of the line behind that of a value, if CR LF is between them: the library writes zeros over both.
+ * Since 1.0 it leaves out the blanks at the end of a value, and writes its zero there. */
 static const char *line_behind(hob_str value)
 {
 	const char *at = value.data + value.len + 1;

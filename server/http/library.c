@@ -47,8 +47,8 @@ static void keep_message(void *user, const char *format, va_list args)
 		srv_refuse_unread(http, status);
 }
 
-/* Since 1.0 the library unfolds lines in place, which guard.c cannot see; level 1 refuses them, and a bare CR, LF
- * or NUL. */
+/* Since 1.0 the library unfolds lines in place, which guard.c cannot see; level 1 refuses them, and a bare
+ * CR, LF or NUL. */
 #if MHD_VERSION >= 0x01000000
 #define STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #else
