@@ -39,13 +39,14 @@ static void a_time_that_is_not_known_is_null(void **state)
 	expect(&out, "null,\"1970-01-01T00:00:00.001Z\"");
 }
 
-/* The C library is the oracle: every day from 1970 to 9999, and the last millisecond of each. */
+/* The C library is the oracle: every day from 1970 to 2099, one of 97 up to 9999, the last millisecond of
+ * every other. */
 static void every_day_has_its_date(void **state)
 {
 	(void)state;
 	hob_buf out = {0};
 	char expected[64];
-	for (int64_t day = 0; day <= 2932896; day++) {
+	for (int64_t day = 0; day <= 2932896; day += day < 47482 ? 1 : 97) {
 		int64_t seconds = day * 86400 + (day % 2 ? 86399 : 0);
 		time_t when = (time_t)seconds;
 		struct tm t;
