@@ -16,19 +16,34 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, RANDOM_BYTES = 32 };
 
-static const char *const scope_names[] = {"none", "read", "write"};
+static const char *const scope_names[] = {"none", "read", "mirror", "write"};
 
 const char *srv_scope_name(srv_scope scope)
 {
 	return scope_names[scope];
 }
 
-static srv_scope scope_of(hob_str text)
+static bool mirror_is_fine(hob_str mirror)
 {
-	for (int i = SRV_SCOPE_READ; i <= SRV_SCOPE_WRITE; i++)
-		if (hob_str_equal(text, hob_str_of(scope_names[i])))
-			return (srv_scope)i;
-	return SRV_SCOPE_NONE;
+	for (size_t i = 0; i < mirror.len; i++)
+		if ((uint8_t)mirror.data[i] <= ' ' || mirror.data[i] == 0x7F)
+			return false;
+	return mirror.len > 0 && mirror.len <= SRV_TOKEN_MIRROR && mirror.data[0] != '/' &&
+		   mirror.data[mirror.len - 1] != '/' && hob_utf8_valid(mirror);
+}
+
+static bool read_scope(hob_str text, srv_token *out)
+{
+	hob_str mirror = HOB_STR("mirror:"), place = hob_str_sub(text, mirror.len, text.len);
+	if (hob_str_starts(text, mirror) && mirror_is_fine(place)) {
+		memcpy(out->mirror, place.data, place.len);
+		out->scope = SRV_SCOPE_MIRROR;
+	}
+	if (hob_str_equal(text, HOB_STR("read")))
+		out->scope = SRV_SCOPE_READ;
+	if (hob_str_equal(text, HOB_STR("write")))
+		out->scope = SRV_SCOPE_WRITE;
+	return out->scope != SRV_SCOPE_NONE;
 }
 
 static bool name_is_fine(hob_str name)
@@ -61,8 +76,8 @@ static bool parse_line(hob_str line, srv_token *out)
 {
 	hob_str name = next_word(&line), scope = next_word(&line), digest = next_word(&line);
 	hob_str created = next_word(&line);
-	*out = (srv_token){.scope = scope_of(scope)};
-	if (!name_is_fine(name) || out->scope == SRV_SCOPE_NONE || !hob_sha256_parse(digest, &out->digest))
+	*out = (srv_token){0};
+	if (!name_is_fine(name) || !read_scope(scope, out) || !hob_sha256_parse(digest, &out->digest))
 		return false;
 	memcpy(out->name, name.data, name.len);
 	for (size_t i = 0; i < created.len; i++) {
@@ -87,8 +102,8 @@ static bool parse(hob_str text, const char *path, srv_tokens *out, hob_error *er
 		if (!parse_line(line, &token))
 			return hob_fail(
 				err, CONFIG,
-				"%s:%u: a line is NAME read|write SHA256 [CREATED]; 'hob token' writes such lines", path,
-				number);
+				"%s:%u: a line is NAME read|mirror:ROOT|write SHA256 [CREATED], as 'hob token' writes it",
+				path, number);
 		srv_token *bigger = realloc(out->items, (out->count + 1) * sizeof *bigger);
 		if (!bigger)
 			return hob_fail(err, MEMORY, "no memory for the tokens of %s", path);
@@ -155,6 +170,15 @@ srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest
 	return (srv_scope)scope;
 }
 
+/* For a token that is known to be valid, so its time tells nothing. */
+hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest)
+{
+	for (uint32_t i = 0; i < tokens->count; i++)
+		if (hob_sha256_equal(&tokens->items[i].digest, digest))
+			return hob_str_of(tokens->items[i].mirror);
+	return (hob_str){0};
+}
+
 /* ---- changing: takes the lock of exactly the file that has the name */
 
 static int open_locked(const char *path, bool create, hob_error *err)
@@ -183,8 +207,9 @@ static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 	for (uint32_t i = 0; i < tokens->count; i++) {
 		char digest[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&tokens->items[i].digest, digest);
-		hob_buf_printf(&text, "%s %s %s %" PRId64 "\n", tokens->items[i].name,
-					   srv_scope_name(tokens->items[i].scope), digest, tokens->items[i].created_s);
+		const srv_token *token = &tokens->items[i];
+		hob_buf_printf(&text, "%s %s%s%s %s %" PRId64 "\n", token->name, srv_scope_name(token->scope),
+					   token->mirror[0] ? ":" : "", token->mirror, digest, token->created_s);
 	}
 	char temporary[PATH_MAX];
 	int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -224,9 +249,12 @@ static void put_text(const uint8_t random[RANDOM_BYTES], char text[SRV_TOKEN_TEX
 	*out = 0;
 }
 
-bool srv_token_create(const char *path, hob_str name, srv_scope scope, char text[SRV_TOKEN_TEXT + 1],
-					  hob_error *err)
+bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str mirror,
+					  char text[SRV_TOKEN_TEXT + 1], hob_error *err)
 {
+	if (scope == SRV_SCOPE_MIRROR && !mirror_is_fine(mirror))
+		return hob_fail(err, USAGE, "'%.*s' is not ROOT or ROOT/FOLDER: no spaces, at most %d bytes",
+						HOB_FMT(mirror), SRV_TOKEN_MIRROR);
 	if (!name_is_fine(name))
 		return hob_fail(
 			err, USAGE,
@@ -253,6 +281,8 @@ bool srv_token_create(const char *path, hob_str name, srv_scope scope, char text
 		srv_token *token = &tokens.items[tokens.count++];
 		*token = (srv_token){.scope = scope, .created_s = (int64_t)time(NULL)};
 		memcpy(token->name, name.data, name.len);
+		if (mirror.len > 0)
+			memcpy(token->mirror, mirror.data, mirror.len);
 		token->digest = hob_sha256_of((hob_bytes){(const uint8_t *)text, SRV_TOKEN_TEXT});
 		ok = replace(path, &tokens, err);
 	}

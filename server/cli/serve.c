@@ -8,6 +8,7 @@
 #include "../config/ignore.h"
 #include "../fs/whole_path.h"
 #include "../live/live.h"
+#include "../mirror/mirror.h"
 #include "../query/questions.h"
 #include "../../core/base/json_write.h"
 
@@ -31,6 +32,7 @@ typedef struct daemon_state {
 	srv_views *views;
 	srv_engine *engine, *ended; /* ended: closed, and kept for the HTTP thread */
 	srv_query *query;
+	srv_mirrors *mirrors; /* NULL: no root is one */
 	srv_http *http;
 	pthread_t loop_thread;
 	uv_signal_t signals[4];
@@ -106,9 +108,24 @@ static bool add_roots(daemon_state *d, char **operands, hob_error *err)
 	bool ok = true;
 	for (int i = 0; i < d->options.operands && ok; i++)
 		ok = add_root(d, operands[i], "", -1, err);
-	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++)
+	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++) {
+		if (d->config.sources[i].mirror)
+			mkdir(d->config.sources[i].path, 0777); /* if it fails, opening the folder says why */
 		ok = add_root(d, d->config.sources[i].path, d->config.sources[i].name, (int)i, err);
+	}
 	return ok && (d->root_count > 0 || add_root(d, ".", "", -1, err));
+}
+
+/* ---- mirror roots */
+
+static bool open_mirrors(daemon_state *d, hob_error *err)
+{
+	static srv_mirror_folder folders[ROOTS_MAX];
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < d->root_count; i++)
+		if (d->sources[i] >= 0 && d->config.sources[d->sources[i]].mirror)
+			folders[count++] = (srv_mirror_folder){d->roots[i].name, d->roots[i].path};
+	return count == 0 || srv_mirrors_new(d->store, folders, count, HOB_VERSION, &d->mirrors, err);
 }
 
 /* ---- live models */
@@ -164,6 +181,7 @@ static bool same_sources(const srv_config *a, const srv_config *b)
 	for (uint32_t i = 0; same && i < a->source_count; i++)
 		same = same_text(a->sources[i].path, b->sources[i].path) &&
 			   same_text(a->sources[i].name, b->sources[i].name) &&
+			   a->sources[i].mirror == b->sources[i].mirror &&
 			   same_globs(a->sources[i].include, b->sources[i].include) &&
 			   same_globs(a->sources[i].exclude, b->sources[i].exclude);
 	return same;
@@ -474,7 +492,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
 	srv_serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
-	if (!srv_query_new(d->store, d->views, &d->query, err))
+	if (!srv_query_new(d->store, d->views, &d->query, err) || !open_mirrors(d, err))
 		return false;
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
@@ -482,6 +500,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.live = d->live,
 								.control = srv_engine_port(d->engine),
 								.query = srv_query_port(d->query),
+								.mirrors = d->mirrors ? srv_mirrors_port(d->mirrors) : (srv_control_port){0},
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
 								.stats = srv_engine_stats,
@@ -520,6 +539,7 @@ static void release(daemon_state *d)
 	srv_http_stop(d->http);
 	srv_log_listen(NULL, NULL);
 	srv_query_close(d->query);
+	srv_mirrors_close(d->mirrors);
 	srv_engine_free(d->ended);
 	srv_views_free(d->views);
 	srv_events_free(d->events);

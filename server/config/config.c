@@ -245,6 +245,8 @@ void srv_config_print(const srv_config *config, hob_buf *out)
 		hob_buf_put_json(out, hob_str_of(source->name));
 		hob_buf_put_str(out, HOB_STR(",\"path\":"));
 		hob_buf_put_json(out, hob_str_of(source->path));
+		if (source->mirror)
+			hob_buf_put_str(out, HOB_STR(",\"mirror\":true"));
 		print_globs("include", source->include, out);
 		print_globs("exclude", source->exclude, out);
 		hob_buf_put_str(out, HOB_STR(",\"settings\":"));
@@ -318,6 +320,7 @@ static void put_config_schema(hob_buf *out)
 				"\"properties\":{\"name\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
 				"\"include\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"exclude\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+				"\"mirror\":{\"type\":\"boolean\",\"description\":\"only agents write this folder\"},"
 				"\"options\":{\"$ref\":\"#/$defs/settings\"}}}},"
 				"\"defaults\":{\"$ref\":\"#/$defs/settings\"}},\"$defs\":{\"settings\":"));
 	hob_settings_schema(out);

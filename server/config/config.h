@@ -50,6 +50,7 @@ extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
 typedef struct srv_config_source {
 	const char *name; /* "" = the folder's name */
 	const char *path; /* absolute, or relative to the current folder */
+	bool mirror;	  /* only agents write it (server/mirror) */
 	const char *const *include, *const
 									*exclude; /* globs below the folder, NULL-terminated; no include = all */
 	hob_settings settings;					  /* defaults, overridden by the source's options */

@@ -54,7 +54,7 @@ static const char *find_file(srv_config *config)
 static bool fail_key(const reader *r, const char *path)
 {
 	static const char *const others[] = {"sources", "defaults", "version"};
-	static const char *const of_sources[] = {"path", "name", "include", "exclude", "options"};
+	static const char *const of_sources[] = {"path", "name", "include", "exclude", "options", "mirror"};
 	hob_str best = {0}, last = hob_str_of(path);
 	size_t nearest = HOB_NEAR_EDITS + 1, dot = hob_str_find(last, HOB_STR("."), 0);
 	last = dot == SIZE_MAX ? last : hob_str_sub(last, dot + 1, last.len);
@@ -231,7 +231,7 @@ static bool read_globs(const reader *r, const cJSON *list, const char *const **o
 
 static bool fail_source_key(const reader *r, const char *key)
 {
-	static const char *const keys[] = {"name", "path", "include", "exclude", "options"};
+	static const char *const keys[] = {"name", "path", "include", "exclude", "options", "mirror"};
 	hob_str setting = hob_settings_place(hob_str_of(key));
 	if (setting.len > 0)
 		return hob_fail(r->err, CONFIG,
@@ -246,9 +246,10 @@ static bool fail_source_key(const reader *r, const char *key)
 			best = keys[i];
 		}
 	}
-	return hob_fail(r->err, CONFIG,
-					"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options",
-					r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
+	return hob_fail(
+		r->err, CONFIG,
+		"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options, mirror",
+		r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
 }
 
 static bool read_source(const reader *r, const cJSON *object, srv_config_source *source)
@@ -270,6 +271,10 @@ static bool read_source(const reader *r, const cJSON *object, srv_config_source 
 		else if (strcmp(item->string, "include") == 0 || strcmp(item->string, "exclude") == 0) {
 			if (!read_globs(r, item, item->string[0] == 'i' ? &source->include : &source->exclude))
 				return false;
+		} else if (strcmp(item->string, "mirror") == 0) {
+			source->mirror = cJSON_IsTrue(item);
+			if (!cJSON_IsBool(item))
+				return hob_fail(r->err, CONFIG, "%s: 'mirror' of a source must be true or false", r->file);
 		} else if (strcmp(item->string, "options") == 0) {
 			if (!overlay(r, item, "options of a source", &source->settings))
 				return false;

@@ -74,6 +74,7 @@ typedef enum srv_control_kind {
 	/* asset, file, text: a merge patch, tag: If-Match. 200, 404, 412, 422; sets etag */
 	SRV_CONTROL_SETTINGS_PATCH,
 	SRV_CONTROL_SETTINGS_DELETE, /* asset, file, tag. 204, 404, 412 */
+	SRV_CONTROL_MIRROR,			 /* for the mirror roots: server/mirror/mirror.h */
 	SRV_CONTROL_KINDS,
 	SRV_CONTROL_FIRST_QUESTION = SRV_CONTROL_JOBS
 } srv_control_kind;

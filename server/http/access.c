@@ -220,6 +220,29 @@ bool srv_access_guessed(request *r)
 	return g->failures > GUESSES_MAX;
 }
 
+/* What a token for a mirror root may do: upload blobs, and feed that root. */
+static bool feeds_mirror(const request *r)
+{
+	static const route_id feeders[] = {ROUTE_blob_put, ROUTE_mirror_session, ROUTE_mirror_have,
+									   ROUTE_mirror_changes, ROUTE_mirror_manifest};
+	for (size_t i = 0; i < HOB_COUNT_OF(feeders); i++)
+		if (r->route == feeders[i])
+			return true;
+	return false;
+}
+
+static hob_str mirror_of(const request *r)
+{
+	return r->shown_token ? srv_tokens_mirror(&r->http->access->tokens, &r->token) : (hob_str){0};
+}
+
+hob_str srv_access_mirror_folder(const request *r)
+{
+	hob_str mirror = mirror_of(r);
+	size_t slash = hob_str_find(mirror, HOB_STR("/"), 0);
+	return slash == SIZE_MAX ? (hob_str){0} : hob_str_sub(mirror, slash + 1, mirror.len);
+}
+
 /* Only reads, whatever its method. */
 static bool only_reads(const request *r)
 {
@@ -269,10 +292,27 @@ bool srv_access_check(request *r, enum MHD_Result *result)
 		return true;
 	bool shown;
 	look_again(access, r->http->now_ms);
-	srv_scope scope = shown_scope(r, &shown), needed = only_reads(r) ? SRV_SCOPE_READ : SRV_SCOPE_WRITE;
-	if (scope >= needed)
+	srv_scope scope = shown_scope(r, &shown);
+	srv_scope needed = only_reads(r) ? SRV_SCOPE_READ : feeds_mirror(r) ? SRV_SCOPE_MIRROR : SRV_SCOPE_WRITE;
+	hob_str mirror = scope == SRV_SCOPE_MIRROR ? mirror_of(r) : (hob_str){0},
+			root = hob_str_sub(mirror, 0, hob_str_find(mirror, HOB_STR("/"), 0));
+	bool elsewhere = scope == SRV_SCOPE_MIRROR && needed == SRV_SCOPE_MIRROR && r->route != ROUTE_blob_put &&
+					 !hob_str_equal(root, r->args[0]);
+	if (scope >= needed && !elsewhere)
 		return true;
-	if (scope != SRV_SCOPE_NONE)
+	if (elsewhere)
+		*result = srv_reply_problem(
+			r, PROBLEM_SCOPE, "ask for a token of this root: hob token create NAME --mirror ROOT",
+			"this token may feed the mirror root '%.*s', and not '%.*s'", HOB_FMT(root), HOB_FMT(r->args[0]));
+	else if (scope == SRV_SCOPE_MIRROR)
+		*result = srv_reply_problem(r, PROBLEM_SCOPE,
+									"ask for a token that may write: hob token create NAME --write",
+									"this token may read, and feed the mirror root '%.*s'", HOB_FMT(root));
+	else if (scope != SRV_SCOPE_NONE && needed == SRV_SCOPE_MIRROR)
+		*result = srv_reply_problem(r, PROBLEM_SCOPE,
+									"ask for a token of a mirror root: hob token create NAME --mirror ROOT",
+									"this token may read and not write");
+	else if (scope != SRV_SCOPE_NONE)
 		*result = srv_reply_problem(r, PROBLEM_SCOPE,
 									"ask for a token that may write: hob token create NAME --write",
 									"this token may read and not write");
@@ -321,7 +361,8 @@ bool srv_answer_preflight(request *r, enum MHD_Result *result)
 	srv_response_add(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
 	srv_response_add(
 		response, "Access-Control-Allow-Headers",
-		"Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Range, Last-Event-ID, "
+		"Authorization, Content-Range, Content-Type, Content-Encoding, If-Match, If-None-Match, If-Range, "
+		"Last-Event-ID, "
 		"Prefer, Range, X-Digest-SizeBytes");
 	srv_response_add(response, "Access-Control-Max-Age", "600");
 	*result = srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);

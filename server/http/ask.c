@@ -132,7 +132,9 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE)
 		atomic_store(&a->control.abandoned, true);
 	const srv_http_sources *sources = &r->http->sources;
-	const srv_control_port *port = kind >= SRV_CONTROL_FIRST_QUESTION ? &sources->query : &sources->control;
+	const srv_control_port *port = kind == SRV_CONTROL_MIRROR			? &sources->mirrors
+								   : kind >= SRV_CONTROL_FIRST_QUESTION ? &sources->query
+																		: &sources->control;
 	port->post(port->user, &a->control);
 	return MHD_YES;
 }

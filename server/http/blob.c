@@ -553,9 +553,15 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 								HOB_STR("the blob cannot be read at the moment, or proved damaged just now"),
 							.hint = HOB_STR("try again: what is damaged is cooked again"),
 							.retry_after_s = 1});
-	if (!b)
-		return srv_reply_problem(r, PROBLEM_NOT_FOUND,
-								 "ask for the asset by name under /a/: it tells the blob of its newest cook",
-								 "there is no blob %s", hash);
+	if (!b) {
+		char detail[HOB_SHA256_TEXT + 32];
+		snprintf(detail, sizeof detail, "there is no blob %s", hash);
+		return srv_reply_problem_text(
+			r, PROBLEM_NOT_FOUND,
+			&(problem_text){
+				.detail = hob_str_of(detail),
+				.hint = HOB_STR("ask for the asset by name under /a/: it tells the blob of its newest cook"),
+				.held = srv_upload_held(r->http, digest)});
+	}
 	return srv_reply_blob(r, b, type ? &(blob_headers){.type = type} : NULL);
 }

@@ -32,6 +32,7 @@ static const field fields[] = {
 	{HOB_STR("content-type"), offsetof(head, content_type)},
 	{HOB_STR("content-length"), offsetof(head, content_length)},
 	{HOB_STR("content-encoding"), offsetof(head, content_encoding)},
+	{HOB_STR("content-range"), offsetof(head, content_range)},
 	{HOB_STR("x-digest-sizebytes"), offsetof(head, digest_size)},
 	{HOB_STR("accept"), offsetof(head, accept)},
 	{HOB_STR("accept-encoding"), offsetof(head, accept_encoding)},

@@ -400,6 +400,7 @@ static void end(srv_http *http)
 	srv_library_run(http);
 	srv_library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
+	srv_uploads_drop(http);
 	srv_blob_cache_free(http->blobs);
 }
 
@@ -635,6 +636,7 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
 		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
 		srv_library_stop(http);
+		srv_uploads_drop(http);
 		srv_blob_cache_free(http->blobs);
 		goto out;
 	}

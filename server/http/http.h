@@ -45,6 +45,7 @@ typedef struct srv_http_sources {
 	srv_live *live;			  /* NULL: live models are not accepted */
 	srv_control_port control; /* the loop */
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
+	srv_control_port mirrors; /* for SRV_CONTROL_MIRROR; without `post` there are no mirror roots */
 	/* Appends the Prometheus text of everything but HTTP itself (HTTP thread; it must only read atomics and
 	 * views). */
 	void (*metrics)(void *user, hob_buf *out);

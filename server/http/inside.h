@@ -74,8 +74,8 @@ typedef struct param {
 /* Header fields that anything here looks at; values as sent, empty when absent. */
 typedef struct head {
 	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length,
-		content_encoding, digest_size, accept, accept_encoding, range, if_range, if_match, if_none_match,
-		prefer, last_event_id, user_agent, forwarded_proto;
+		content_encoding, content_range, digest_size, accept, accept_encoding, range, if_range, if_match,
+		if_none_match, prefer, last_event_id, user_agent, forwarded_proto;
 	uint32_t host_count, length_count;
 	bool chunked, bad_coding, bad_name, bad_value, bad_line;
 	const char *next_line; /* where the next one of its lines begins, while it is read */
@@ -205,6 +205,8 @@ bool srv_access_guessed(request *r);
 enum MHD_Result srv_reply_guesses(request *r);
 /* Counts it and answers 401, or 429 after many of them. */
 enum MHD_Result srv_reply_wrong_token(request *r);
+/* The folder below the request's mirror root ({root}) that the token is for; "" = all of it. */
+hob_str srv_access_mirror_folder(const request *r);
 /* Of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked for. */
 srv_scope srv_session_scope(request *r, hob_str token);
 srv_scope srv_session_now(request *r);
@@ -242,6 +244,7 @@ typedef struct problem_text {
 	uint32_t retry_after_s;
 	bool has_size; /* Content-Range: bytes * / size */
 	uint64_t size;
+	uint64_t held; /* Upload-Offset, unless 0 */
 } problem_text;
 enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_text *text);
 /* Appends a problem's JSON. */
@@ -366,7 +369,12 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 typedef struct upload upload;
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 void srv_upload_put(upload *u, hob_bytes bytes);
-void srv_upload_free(upload *u); /* drops what is not finished; NULL is fine */
+/* Keeps what has arrived of a plain blob for a client that continues it; drops everything else. NULL is
+ * fine. */
+void srv_upload_free(upload *u);
+/* How many bytes of the blob are held since an upload was cut. */
+uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest);
+void srv_uploads_drop(srv_http *http);
 
 typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_result;
 /* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and
@@ -492,6 +500,7 @@ struct srv_http {
 	route_counts requests[ROUTE_COUNT];
 	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
 	uint32_t upload_decoders;							 /* of blobs that come encoded */
+	upload *cut;										 /* uploads that may be continued, newest first */
 	uint64_t encoded[CODING_COUNT], encoded_saved_bytes; /* blobs sent so, and what that saved */
 };
 

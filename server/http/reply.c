@@ -154,6 +154,11 @@ enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_
 		snprintf(number, sizeof number, "%u", text->retry_after_s);
 		srv_response_add(response, "Retry-After", number);
 	}
+	if (text->held > 0) {
+		char held[24];
+		snprintf(held, sizeof held, "%llu", (unsigned long long)text->held);
+		srv_response_add(response, "Upload-Offset", held);
+	}
 	if (text->has_size) {
 		snprintf(number, sizeof number, "bytes */%" PRIu64, text->size);
 		srv_response_add(response, "Content-Range", number);

@@ -1,15 +1,20 @@
 #include "inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
 
 /* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd
  * decoder if it is encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the
  * decoder, and the window that the frame asks for. Every decoder gives 8 MiB; this one would give 128 MiB to
- * a body of 4 KB. */
+ * a body of 4 KB.
+ *
+ * If the connection ends before a plain blob is complete, what has arrived is kept for an hour. HEAD
+ * answers 404 with its size as Upload-Offset, and a PUT with "Content-Range: bytes FIRST-LAST/SIZE"
+ * continues there. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
-enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16 };
+enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000 };
 
 struct upload {
 	uint32_t *decoders; /* the daemon's count; NULL: it does not count here */
@@ -20,18 +25,67 @@ struct upload {
 	bool known;				/* the blob already exists: the bytes are dropped */
 	bool whole;				/* the decoder is at the end of a frame */
 	hob_error error;
+	srv_http *http;
+	hob_sha256 digest;
+	int64_t cut_ms;
+	struct upload *next; /* in http->cut */
 };
 
-void srv_upload_free(upload *u)
+static void drop(upload *u)
 {
-	if (!u)
-		return;
 	srv_blob_abort(u->writer);
 	ZSTD_freeDStream(u->decoder);
 	if (u->decoders)
 		(*u->decoders)--;
 	free(u->room);
 	free(u);
+}
+
+void srv_upload_free(upload *u)
+{
+	if (!u)
+		return;
+	if (!u->writer || u->decoder || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
+		drop(u);
+		return;
+	}
+	u->cut_ms = u->http->now_ms;
+	u->next = u->http->cut;
+	u->http->cut = u;
+	upload **at = &u->http->cut;
+	for (uint32_t i = 0; *at; i++) {
+		upload *old = *at;
+		bool same = old != u && hob_sha256_equal(&old->digest, &u->digest);
+		if (i < CUT_MAX && !same && u->cut_ms - old->cut_ms < CUT_MS) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		drop(old);
+	}
+}
+
+void srv_uploads_drop(srv_http *http)
+{
+	while (http->cut) {
+		upload *u = http->cut;
+		http->cut = u->next;
+		drop(u);
+	}
+}
+
+static upload **find_cut(const srv_http *http, const hob_sha256 *digest)
+{
+	upload **at = (upload **)(uintptr_t)&http->cut;
+	while (*at && !hob_sha256_equal(&(*at)->digest, digest))
+		at = &(*at)->next;
+	return at;
+}
+
+uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest)
+{
+	const upload *u = *find_cut(http, digest);
+	return u ? u->got : 0;
 }
 
 static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
@@ -101,6 +155,54 @@ static bool has_quota(request *r, const upload *u, enum MHD_Result *result)
 									(unsigned long long)usage.disk_free_bytes));
 }
 
+/* "bytes FIRST-LAST/SIZE". False: it is something else. */
+static bool parse_content_range(hob_str field, uint64_t *first, uint64_t *last, uint64_t *size)
+{
+	hob_str unit = HOB_STR("bytes "), piece, rest = hob_str_sub(field, unit.len, field.len);
+	return hob_str_starts(field, unit) && srv_next_piece(&rest, '-', &piece) &&
+		   srv_parse_decimal(piece, first) && srv_next_piece(&rest, '/', &piece) &&
+		   srv_parse_decimal(piece, last) && srv_parse_decimal(rest, size) && *first <= *last &&
+		   *last < *size;
+}
+
+/* Goes on with what is held of the blob, if the request says so; a request without a range begins again. */
+static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *result)
+{
+	uint64_t first = 0, last = 0, size = 0;
+	bool part = r->head.content_range.len > 0, encoded = r->head.content_encoding.len > 0;
+	uint64_t length = 0, held = srv_upload_held(r->http, digest);
+	if (part && (encoded || !parse_content_range(r->head.content_range, &first, &last, &size) ||
+				 !srv_parse_decimal(r->head.content_length, &length) || length != last - first + 1 ||
+				 last != size - 1))
+		return refuse(r, result,
+					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+										"send the rest: Content-Range: bytes FIRST-LAST/SIZE, and no coding",
+										"the range '%.*s' does not fit the body",
+										HOB_FMT(r->head.content_range)));
+	upload **at = find_cut(r->http, digest), *u = *at;
+	if (part && first > 0 && (first != held || u->expected != size) &&
+		!srv_blob_exists(r->http->sources.store, digest)) {
+		char detail[160];
+		snprintf(detail, sizeof detail, "%llu bytes of the blob are held, and the range begins at %llu",
+				 (unsigned long long)held, (unsigned long long)first);
+		return refuse(r, result,
+					  srv_reply_problem_text(
+						  r, PROBLEM_CONFLICT,
+						  &(problem_text){.detail = hob_str_of(detail),
+										  .hint = HOB_STR("send the bytes from Upload-Offset on, or all"),
+										  .held = held}));
+	}
+	if (!u)
+		return true;
+	*at = u->next;
+	u->next = NULL;
+	if (part && first > 0 && first == held)
+		r->upload = u;
+	else
+		drop(u);
+	return true;
+}
+
 bool srv_upload_begin(request *r, enum MHD_Result *result)
 {
 	hob_sha256 digest;
@@ -111,9 +213,15 @@ bool srv_upload_begin(request *r, enum MHD_Result *result)
 					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 										"a blob is named by 64 lower-case hexadecimal digits",
 										"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
+	if (!take_cut(r, &digest, result))
+		return false;
+	if (r->upload)
+		return true;
 	upload *u = r->upload = calloc(1, sizeof *u);
 	if (!u)
 		return refuse(r, result, MHD_NO);
+	u->http = r->http;
+	u->digest = digest;
 	u->whole = true;
 	if (!read_size(r, u, result))
 		return false;

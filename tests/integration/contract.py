@@ -10,7 +10,8 @@ except ImportError:  # Debian: python3-jsonschema
     jsonschema = None
 
 DOCUMENT = json.loads((pathlib.Path(__file__).resolve().parents[2] / "schema/openapi.json").read_text())
-MANY_PARTS = {"/a/{root}/{path}", "/api/v1/live/{user}/{path}", "/api/v1/assets/{id}/source/{path}", "/ui/{page}"}  # the last parameter may hold slashes
+MANY_PARTS = {"/a/{root}/{path}", "/api/v1/live/{user}/{path}", "/api/v1/assets/{id}/source/{path}", "/ui/{page}",
+              "/api/v1/mirrors/{root}/origin/{path}"}  # the last parameter may hold slashes
 PROBLEM = "application/problem+json"
 COMMON = {400, 401, 403, 405, 411, 414, 429, 431}  # who asks and how: said once, in the document's description
 seen = set()  # (method, path of the document, status)

@@ -20,6 +20,8 @@ BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/bro
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 204, 304)}
 DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (200, 304)}  # integration.compare
 BUNDLED |= DRAWN
+BUNDLED |= {(m, p, s) for m, p, s in contract.unseen() if p.startswith("/api/v1/mirrors/")}  # integration.mirror
+BUNDLED |= {("PUT", "/blobs/{sha256}", 409)}  # integration.mirror
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("GET", "/api/v1/assets/{id}/compare/picture", 422),
     ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: unit.srv_http and output=glb meet it

@@ -56,6 +56,7 @@ MAY = {
     "server/control": ["core/base", "core/hash"],
     "server/view": ["core/base", "core/hash", "core/settings", "schema"],
     "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings"],
+    "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
     "server/derive": ["core/base", "core/hash", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",
                       "server/query", "server/thumbnail", "server/worker", "server/fs", "server/log"],
     "server/metrics": ["core/base", "schema"],
@@ -68,7 +69,7 @@ MAY = {
                     "server/view", "server/derive", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/settings", "core/formats", "core/texture", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
-                   "server/store", "server/auth", "server/http", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
+                   "server/store", "server/auth", "server/http", "server/mirror", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 FUNCTIONS = 60  # in a source file: one header, one idea

@@ -37,7 +37,7 @@ static int teardown(void **state)
 static void create(const fixture *f, const char *name, srv_scope scope, char text[SRV_TOKEN_TEXT + 1])
 {
 	hob_error err = {0};
-	if (!srv_token_create(f->path, hob_str_of(name), scope, text, &err))
+	if (!srv_token_create(f->path, hob_str_of(name), scope, (hob_str){0}, text, &err))
 		fail_msg("%s", err.context);
 }
 
@@ -110,7 +110,8 @@ static void bad_and_taken_names_are_refused(void **state)
 	create(f, "one", SRV_SCOPE_READ, text);
 	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
 		hob_error err = {0};
-		assert_false(srv_token_create(f->path, hob_str_of(names[i]), SRV_SCOPE_READ, text, &err));
+		assert_false(
+			srv_token_create(f->path, hob_str_of(names[i]), SRV_SCOPE_READ, (hob_str){0}, text, &err));
 		assert_int_equal(err.code, HOB_ERR_USAGE);
 	}
 }

@@ -1,0 +1,88 @@
+#include "inside.h"
+
+#include <cjson/cJSON.h>
+
+#include "../../core/base/json_write.h"
+
+/* Mirror roots: the thread of server/mirror answers, apart from the question which blobs are here. */
+
+static enum MHD_Result ask_mirrors(request *r, hob_str root, const char *tag, hob_str file)
+{
+	if (r->ask)
+		return srv_reply_answer(r, "application/json");
+	if (!r->http->sources.mirrors.post)
+		return srv_reply_problem(
+			r, PROBLEM_NOT_FOUND,
+			"add {\"name\": NAME, \"path\": FOLDER, \"mirror\": true} to sources in hob.json",
+			"this daemon has no mirror root");
+	return srv_ask(r, SRV_CONTROL_MIRROR, root,
+				   &(srv_control){.tag = hob_str_of(tag), .text = hob_buf_str(&r->body), .file = file});
+}
+
+enum MHD_Result srv_route_mirrors(request *r)
+{
+	if (r->ask || r->http->sources.mirrors.post)
+		return ask_mirrors(r, (hob_str){0}, "list", (hob_str){0});
+	hob_buf body = {0};
+	hob_buf_put_str(&body, HOB_STR("{\"items\":[]}"));
+	return srv_reply_json(r, MHD_HTTP_OK, &body);
+}
+
+enum MHD_Result srv_route_mirror_session(request *r)
+{
+	return ask_mirrors(r, r->args[0], "session", srv_access_mirror_folder(r));
+}
+
+enum MHD_Result srv_route_mirror_changes(request *r)
+{
+	return ask_mirrors(r, r->args[0], "changes", (hob_str){0});
+}
+
+enum MHD_Result srv_route_mirror_manifest(request *r)
+{
+	return ask_mirrors(r, r->args[0], "manifest", (hob_str){0});
+}
+
+enum MHD_Result srv_route_mirror_origin(request *r)
+{
+	return ask_mirrors(r, r->args[0], "origin", r->args[1]);
+}
+
+enum MHD_Result srv_route_mirror_have(request *r)
+{
+	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const cJSON *digests = cJSON_GetObjectItemCaseSensitive(object, "digests");
+	hob_buf body = {0}, held = {0};
+	bool good = cJSON_IsArray(digests);
+	hob_json_open(&held, '[');
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "missing");
+	hob_json_open(&body, '[');
+	for (const cJSON *item = good ? digests->child : NULL; good && item; item = item->next) {
+		hob_sha256 digest;
+		good = hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest);
+		if (!good || srv_blob_exists(r->http->sources.store, &digest))
+			continue;
+		hob_json_digest(&body, &digest);
+		uint64_t bytes = srv_upload_held(r->http, &digest);
+		if (bytes == 0)
+			continue;
+		hob_json_open(&held, '{');
+		hob_json_key(&held, "sha256");
+		hob_json_digest(&held, &digest);
+		hob_json_put_u64(&held, "bytes", bytes);
+		hob_json_close(&held, '}');
+	}
+	hob_json_close(&body, ']');
+	hob_json_close(&held, ']');
+	hob_json_key(&body, "held");
+	hob_json_raw(&body, hob_buf_str(&held));
+	hob_buf_release(&held);
+	hob_json_close(&body, '}');
+	cJSON_Delete(object);
+	if (good)
+		return srv_reply_json(r, MHD_HTTP_OK, &body);
+	hob_buf_release(&body);
+	return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"digests\":[\"0123...\"]}",
+							 "the body is not a JSON object with a list of SHA-256 as 'digests'");
+}

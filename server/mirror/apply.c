@@ -1,0 +1,413 @@
+#include "apply.h"
+
+#include "../../core/base/json_write.h"
+#include "../../core/base/text_order.h"
+#include "../fs/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SYNC_EACH = 16, COPY_BYTES = 128 << 10 };
+
+static bool fail_disk(hob_error *err, const srv_tree *tree, const char *what)
+{
+	int code = errno;
+	if (code == ENOSPC || code == EDQUOT)
+		return hob_fail(err, DISK_FULL, "the disk of the mirror root %s is full; nothing was changed",
+						tree->path);
+	return hob_fail(err, IO, "cannot %s in the mirror root %s: %s", what, tree->path, strerror(code));
+}
+
+/* ---- does the list fit the tree? */
+
+static int by_path(const void *a, const void *b)
+{
+	return hob_str_compare(*(const hob_str *)a, *(const hob_str *)b);
+}
+
+static bool names_each_path_once(const change_list *list, hob_error *err)
+{
+	hob_str *paths = calloc((size_t)list->count * 2 + 1, sizeof *paths);
+	size_t count = 0;
+	for (uint32_t i = 0; paths && i < list->count; i++) {
+		paths[count++] = list->items[i].path;
+		if (list->items[i].kind == CHANGE_MOVE)
+			paths[count++] = list->items[i].from;
+	}
+	if (!paths)
+		return hob_fail(err, MEMORY, "no memory left to check the list");
+	qsort(paths, count, sizeof *paths, by_path);
+	hob_str twice = {0};
+	for (size_t i = 1; i < count; i++)
+		if (hob_str_equal(paths[i - 1], paths[i]))
+			twice = paths[i];
+	free(paths);
+	return twice.len == 0 || hob_fail(err, BAD_REQUEST, "the list names '%.*s' twice", HOB_FMT(twice));
+}
+
+static void note(hob_buf *notes, hob_str path, const char *verb, const srv_tree *tree,
+				 const tree_entry *other)
+{
+	const char *who = other->agent < tree->agent_count ? tree->agents[other->agent].who : "somebody else";
+	hob_buf text = {0};
+	hob_buf_printf(&text, "%s the version that %s saved at ", verb, who);
+	hob_buf_put_time(&text, other->at_ms);
+	hob_json_open(notes, '{');
+	hob_json_put_str(notes, "path", path);
+	hob_json_put_str(notes, "by", hob_str_of(who));
+	hob_json_put_str(notes, "text", hob_buf_str(&text));
+	hob_json_close(notes, '}');
+	hob_buf_release(&text);
+}
+
+/* Decides what each change does. False: the agent's picture of the tree is wrong. */
+static bool weigh(srv_tree *tree, change_list *list, hob_buf *notes)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		change *c = &list->items[i];
+		const tree_entry *entry = srv_tree_find(tree, c->kind == CHANGE_MOVE ? c->from : c->path);
+		bool others = entry && entry->agent != list->agent;
+		if (c->kind == CHANGE_PUT) {
+			bool same = entry && hob_sha256_equal(&entry->digest, &c->digest);
+			bool unseen = others && !same && !hob_sha256_equal(&entry->digest, &c->seen);
+			c->skip = same || (unseen && entry->mtime_ms > c->mtime_ms);
+			if (unseen)
+				note(notes, c->path, c->skip ? "does not replace" : "replaces", tree, entry);
+			continue;
+		}
+		bool same = entry && hob_sha256_equal(&entry->digest, &c->digest);
+		c->skip = !same && (others || c->kind == CHANGE_DELETE);
+		if (!same && others)
+			note(notes, c->path, "keeps", tree, entry);
+		if (!same && !c->skip)
+			return false;
+	}
+	return true;
+}
+
+static bool goes_away(const change_list *list, hob_str path)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		const change *c = &list->items[i];
+		if (!c->skip && ((c->kind == CHANGE_DELETE && hob_str_equal(c->path, path)) ||
+						 (c->kind == CHANGE_MOVE && hob_str_equal(c->from, path))))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a folder is where a file is to be, or a file where a folder is. */
+static bool is_blocked(const srv_tree *tree, const change_list *list, hob_str path)
+{
+	hob_buf below = {0};
+	hob_buf_printf(&below, "%.*s/", HOB_FMT(path));
+	bool blocked = false;
+	for (uint32_t at = srv_tree_lower(tree, hob_buf_str(&below));
+		 !blocked && at < tree->count && hob_str_starts(tree->entries[at]->path, hob_buf_str(&below)); at++)
+		blocked = !goes_away(list, tree->entries[at]->path);
+	hob_buf_release(&below);
+	for (size_t to = path.len; !blocked && to > 0; to--)
+		if (path.data[to - 1] == '/') {
+			hob_str above = hob_str_sub(path, 0, to - 1);
+			blocked = srv_tree_find(tree, above) && !goes_away(list, above);
+		}
+	return blocked;
+}
+
+static bool fits(const srv_tree *tree, const change_list *list, hob_error *err)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		const change *c = &list->items[i];
+		bool creates = !c->skip && c->kind != CHANGE_DELETE && !srv_tree_find(tree, c->path);
+		if (creates && is_blocked(tree, list, c->path))
+			return hob_fail(err, BAD_REQUEST, "'%.*s' cannot be both a file and a folder", HOB_FMT(c->path));
+	}
+	return true;
+}
+
+/* ---- copies in the area */
+
+static void area_name(char out[64], uint32_t index)
+{
+	snprintf(out, 64, SRV_MIRROR_AREA "/new-%u", index);
+}
+
+static bool copy_bytes(int from, int to, uint64_t size)
+{
+	while (size > 0) {
+		ssize_t copied = copy_file_range(from, NULL, to, NULL, size, 0);
+		if (copied <= 0)
+			break;
+		size -= (uint64_t)copied;
+	}
+	if (size == 0)
+		return true;
+	uint8_t *room = malloc(COPY_BYTES);
+	ssize_t got = -1;
+	while (room && (got = read(from, room, COPY_BYTES)) > 0)
+		if (!srv_write_all(to, room, (size_t)got))
+			break;
+	free(room);
+	return got == 0;
+}
+
+/* False: the blob is missing (*missing), or the disk refuses. */
+static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, uint32_t index, bool sync,
+					  bool *missing)
+{
+	char name[64];
+	uint64_t size;
+	int from = srv_blob_open(store, &c->digest, &size);
+	*missing = from < 0;
+	if (from < 0)
+		return false;
+	area_name(name, index);
+	unlinkat(tree->fd, name, 0);
+	int to = openat(tree->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	lseek(from, 0, SEEK_SET);
+	struct timespec time = {c->mtime_ms / 1000, c->mtime_ms % 1000 * 1000000};
+	bool ok = to >= 0 && copy_bytes(from, to, size) && (!sync || fdatasync(to) == 0) &&
+			  futimens(to, (struct timespec[2]){time, time}) == 0;
+	int code = errno;
+	if (to >= 0)
+		close(to);
+	close(from);
+	errno = code;
+	return ok;
+}
+
+static bool copy_blobs(const srv_tree *tree, srv_store *store, const change_list *list, hob_buf *missing,
+					   hob_error *err)
+{
+	uint32_t puts = 0;
+	for (uint32_t i = 0; i < list->count; i++)
+		puts += !list->items[i].skip && list->items[i].kind == CHANGE_PUT;
+	for (uint32_t i = 0; i < list->count; i++) {
+		const change *c = &list->items[i];
+		bool is_missing = false;
+		if (c->skip || c->kind != CHANGE_PUT)
+			continue;
+		if (copy_blob(tree, store, c, i, puts <= SYNC_EACH, &is_missing))
+			continue;
+		if (!is_missing)
+			return fail_disk(err, tree, "write a file");
+		hob_json_digest(missing, &c->digest);
+	}
+	return puts <= SYNC_EACH || syncfs(tree->fd) == 0 || fail_disk(err, tree, "write files");
+}
+
+static void drop_copies(const srv_tree *tree, uint32_t count)
+{
+	char name[64];
+	for (uint32_t i = 0; i < count; i++) {
+		area_name(name, i);
+		unlinkat(tree->fd, name, 0);
+	}
+}
+
+/* ---- the list on the disk */
+
+static bool write_list(const srv_tree *tree, const change_list *list, hob_error *err)
+{
+	hob_buf text = {0};
+	hob_buf_printf(&text, "by\t%u\t%" PRId64 "\n", list->agent, list->at_ms);
+	for (uint32_t i = 0; i < list->count; i++) {
+		const change *c = &list->items[i];
+		char digest[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(&c->digest, digest);
+		if (c->skip)
+			continue;
+		hob_buf_printf(&text, "%d\t%u\t%s\t%" PRId64 "\t%.*s\t%.*s\n", (int)c->kind, i, digest, c->mtime_ms,
+					   HOB_FMT(c->path), HOB_FMT(c->from));
+	}
+	hob_buf_put_str(&text, HOB_STR("end\n"));
+	int fd = openat(tree->fd, SRV_MIRROR_AREA "/list.new",
+					O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	bool ok = fd >= 0 && !text.failed && srv_write_all(fd, text.data, text.size) && fdatasync(fd) == 0 &&
+			  renameat(tree->fd, SRV_MIRROR_AREA "/list.new", tree->fd, SRV_MIRROR_AREA "/list") == 0;
+	if (!ok)
+		ok = fail_disk(err, tree, "write the list");
+	if (fd >= 0)
+		close(fd);
+	hob_buf_release(&text);
+	return ok;
+}
+
+/* ---- placing */
+
+static void remove_empty(int root_fd, hob_str path)
+{
+	for (size_t to = path.len; to > 0; to--) {
+		const char *name;
+		if (path.data[to - 1] != '/')
+			continue;
+		hob_str folder = hob_str_sub(path, 0, to - 1);
+		int parent = srv_tree_open_parent(root_fd, folder, false, &name);
+		char last[256];
+		snprintf(last, sizeof last, "%.*s", (int)(folder.data + folder.len - name), name);
+		bool removed = parent >= 0 && unlinkat(parent, last, AT_REMOVEDIR) == 0;
+		if (parent >= 0)
+			close(parent);
+		if (!removed)
+			return;
+	}
+}
+
+/* from: below the root. Where it no longer is, an earlier attempt has moved it. */
+static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
+{
+	const char *name, *old;
+	int source = srv_tree_open_parent(tree->fd, hob_str_of(from), false, &old);
+	if (source < 0)
+		return errno == ENOENT;
+	int parent = srv_tree_open_parent(tree->fd, path, true, &name);
+	bool ok = parent >= 0 && (renameat(source, old, parent, name) == 0 || errno == ENOENT);
+	/* An empty folder of the same name is nothing that an agent sees. */
+	if (!ok && parent >= 0 && errno == EISDIR && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		ok = renameat(source, old, parent, name) == 0;
+	int code = errno;
+	close(source);
+	if (parent >= 0)
+		close(parent);
+	errno = code;
+	return ok;
+}
+
+static bool place_one(const srv_tree *tree, const change *c, uint32_t index)
+{
+	char copy[64];
+	const char *name;
+	area_name(copy, index);
+	if (c->kind == CHANGE_PUT)
+		return rename_to(tree, copy, c->path);
+	if (c->kind == CHANGE_MOVE)
+		return rename_to(tree, c->from.data, c->path);
+	int parent = srv_tree_open_parent(tree->fd, c->path, false, &name);
+	bool ok = parent < 0 ? errno == ENOENT : unlinkat(parent, name, 0) == 0 || errno == ENOENT;
+	if (parent >= 0)
+		close(parent);
+	return ok;
+}
+
+static bool place(srv_tree *tree, const change_list *list, const uint32_t *indices, hob_error *err)
+{
+	/* Deletions first: a file may make room for a folder. A move may need the place of a later one. */
+	static const change_kind order[] = {CHANGE_DELETE, CHANGE_MOVE, CHANGE_MOVE, CHANGE_PUT};
+	for (size_t step = 0; step < HOB_COUNT_OF(order); step++)
+		for (uint32_t i = 0; i < list->count; i++) {
+			const change *c = &list->items[i];
+			if (c->skip || c->kind != order[step])
+				continue;
+			bool placed = place_one(tree, c, indices ? indices[i] : i);
+			if (!placed && step != 1)
+				return fail_disk(err, tree, "place a file");
+			if (placed && c->kind != CHANGE_PUT)
+				remove_empty(tree->fd, c->kind == CHANGE_MOVE ? c->from : c->path);
+		}
+	for (uint32_t i = 0; i < list->count; i++) {
+		const change *c = &list->items[i];
+		tree_entry entry = {.path = c->path, .digest = c->digest, .mtime_ms = c->mtime_ms};
+		if (c->skip)
+			continue;
+		const tree_entry *old = c->kind == CHANGE_MOVE ? srv_tree_find(tree, c->from) : NULL;
+		if (old)
+			entry.mtime_ms = old->mtime_ms;
+		entry.agent = list->agent;
+		entry.at_ms = list->at_ms;
+		if (c->kind != CHANGE_PUT)
+			srv_tree_drop(tree, c->kind == CHANGE_MOVE ? c->from : c->path);
+		if (c->kind != CHANGE_DELETE)
+			(void)!srv_tree_put(tree, &entry);
+	}
+	if (fflush(tree->log) != 0 || (unlinkat(tree->fd, SRV_MIRROR_AREA "/list", 0) != 0 && errno != ENOENT))
+		return fail_disk(err, tree, "finish the list");
+	return true;
+}
+
+bool srv_apply(srv_tree *tree, srv_store *store, change_list *list, hob_buf *missing, hob_buf *notes,
+			   bool *conflict, hob_error *err)
+{
+	*conflict = false;
+	if (!srv_apply_pending(tree, err) || !names_each_path_once(list, err))
+		return false;
+	*conflict = true;
+	if (!weigh(tree, list, notes))
+		return hob_fail(err, BAD_REQUEST, "the list does not fit the files of the root");
+	if (!fits(tree, list, err))
+		return false;
+	*conflict = false;
+	size_t before = missing->size;
+	bool ok = copy_blobs(tree, store, list, missing, err);
+	if (ok && missing->size == before)
+		ok = write_list(tree, list, err) && place(tree, list, NULL, err);
+	else
+		drop_copies(tree, list->count);
+	return ok;
+}
+
+/* ---- after a kill */
+
+static hob_str field(hob_str *line, char mark)
+{
+	size_t end = 0;
+	while (end < line->len && line->data[end] != mark)
+		end++;
+	hob_str out = hob_str_sub(*line, 0, end);
+	*line = hob_str_sub(*line, end + 1, line->len);
+	((char *)(uintptr_t)out.data)[out.len] = 0;
+	return out;
+}
+
+static bool read_list(hob_str text, change_list *list, uint32_t *indices)
+{
+	hob_str line = field(&text, '\n');
+	field(&line, '\t');
+	list->agent = (uint32_t)strtoul(field(&line, '\t').data, NULL, 10);
+	list->at_ms = strtoll(line.data, NULL, 10);
+	while (text.len > 0) {
+		line = field(&text, '\n');
+		if (hob_str_equal(line, HOB_STR("end")))
+			return true;
+		change *c = &list->items[list->count];
+		c->kind = (change_kind)strtoul(field(&line, '\t').data, NULL, 10);
+		indices[list->count++] = (uint32_t)strtoul(field(&line, '\t').data, NULL, 10);
+		bool good = hob_sha256_parse(field(&line, '\t'), &c->digest);
+		c->mtime_ms = strtoll(field(&line, '\t').data, NULL, 10);
+		c->path = field(&line, '\t');
+		c->from = line;
+		if (!good || c->kind > CHANGE_DELETE || c->path.len == 0)
+			return false;
+	}
+	return false;
+}
+
+bool srv_apply_pending(srv_tree *tree, hob_error *err)
+{
+	int fd = openat(tree->fd, SRV_MIRROR_AREA "/list", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ENOENT || fail_disk(err, tree, "read the list");
+	struct stat info;
+	bool ok = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < 1 << 28;
+	size_t size = ok ? (size_t)info.st_size : 0, lines = 0;
+	char *text = ok ? calloc(1, size + 2) : NULL;
+	ok = text && srv_read_all(fd, text, size);
+	for (size_t i = 0; ok && i < size; i++)
+		lines += text[i] == '\n';
+	close(fd);
+	change_list list = {.items = calloc(lines + 1, sizeof(change))};
+	uint32_t *indices = calloc(lines + 1, sizeof *indices);
+	ok = ok && list.items && indices;
+	if (!ok)
+		ok = fail_disk(err, tree, "read the list");
+	else if (read_list((hob_str){text, size}, &list, indices))
+		ok = place(tree, &list, indices, err);
+	else
+		ok = unlinkat(tree->fd, SRV_MIRROR_AREA "/list", 0) == 0 || fail_disk(err, tree, "drop a list");
+	free(list.items);
+	free(indices);
+	free(text);
+	return ok;
+}
