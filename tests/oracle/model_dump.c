@@ -1,9 +1,11 @@
-/* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py and usd_facts.py.
+/* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py,
+ * usd_agreement.py and usd_facts.py.
  *
  *   model_dump [--draws] FILE [CLIP T,T,T ...]...
  *
  * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda". Each
- * CLIP is the name of a clip, followed by times in seconds; a clip that the model lacks is the rest pose.
+ * CLIP is the name of a clip, or * for the last, followed by times in seconds; a clip that the model lacks is
+ * the rest pose.
  * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner
  * by corner. */
 #include "core/animation/curve.h"
@@ -358,7 +360,7 @@ static void print_model(const hob_model *model, pose *p, int argc, char **argv)
 	for (int i = 2; i + 1 < argc; i += 2) {
 		const hob_clip *clip = NULL;
 		for (uint32_t c = 0; c < model->clip_count; c++)
-			if (hob_str_equal(model->clips[c].name, hob_str_of(argv[i])))
+			if (hob_str_equal(model->clips[c].name, hob_str_of(argv[i])) || strcmp(argv[i], "*") == 0)
 				clip = &model->clips[c];
 		printf("%s{\"found\":%s,\"times\":[", i > 2 ? "," : "", clip ? "true" : "false");
 		bool first = true;
