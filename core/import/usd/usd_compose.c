@@ -118,7 +118,8 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 				  (below_chain && is_cycle(to, root->parent, next[i].stack, next[i].path));
 		if (gone[i] || (i == 0 && local == MOVED) || (local == FOREIGN && !hob_usd_is_direct(from->sites, i)))
 			memset(next[i].specs, 0xFF, stack->layer_count * sizeof *next[i].specs);
-		next[i].arcs_done = next[i].variants_done = false;
+		next[i].arcs_done = false;
+		next[i].chosen = 0;
 		next[i].depth++;
 	}
 	/* Parents come before their children in the array. */
@@ -506,7 +507,9 @@ static bool name_choice(hob_usd *u, hob_str set, hob_str choice, uint32_t *name,
 	return text.data || hob_fail_memory(err, u->scratch, "a variant");
 }
 
-static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *added, hob_error *err)
+/* Chooses of one set. *found: something is chosen, which stays. *added: a variant came in. */
+static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *found, bool *added,
+						hob_error *err)
 {
 	hob_str choice, asked;
 	uint32_t made, name;
@@ -523,9 +526,12 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 				"variant set '%.*s' of '%.*s' has no '%.*s', which the setting usd.variants asks for",
 				HOB_FMT(set), HOB_FMT(tree->sites[id].path), HOB_FMT(asked));
 	}
+	*found = choice.len > 0;
+	if (!*found)
+		return true;
 	if (!tell_choices(u, &tree->sites[id], set, choice, err) || !name_choice(u, set, choice, &name, err))
 		return false;
-	if (choice.len == 0 || name == HOB_NONE)
+	if (name == HOB_NONE)
 		return true;
 	hob_usd_site site = tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[site.stack];
@@ -535,7 +541,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	site.from_depth = site.depth;
 	site.offset = 0;
 	site.scale = 1;
-	site.arcs_done = site.variants_done = false;
+	site.arcs_done = false;
+	site.chosen = 0;
 	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
 	if (!site.specs)
 		return hob_fail_memory(err, u->scratch, "composition");
@@ -547,16 +554,28 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	return !*added || add_site(u, tree, &site, &made, err);
 }
 
-static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool *added, hob_error *err)
+/* Goes on to the first set that brings a variant in; *added: there is one. `last`: sets without a choice are
+ * reported. */
+static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added, hob_error *err)
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
-	tree->sites[id].variants_done = true;
 	if (!hob_usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (!add_variant(u, tree, id, items[i].path, added, err))
+	for (uint32_t i = 0; i < count && !*added; i++) {
+		bool found = false;
+		if (i >= HOB_USD_VARIANT_SETS) {
+			hob_usd_note(u, "variants", "prim '%.*s' has more than %d variant sets; the others are left out",
+						 HOB_FMT(tree->sites[id].path), HOB_USD_VARIANT_SETS);
+			break;
+		}
+		if (tree->sites[id].chosen >> i & 1)
+			continue;
+		if (last ? !tell_choices(u, &tree->sites[id], items[i].path, HOB_STR(""), err)
+				 : !add_variant(u, tree, id, items[i].path, &found, added, err))
 			return false;
+		tree->sites[id].chosen |= (uint64_t)found << i;
+	}
 	return true;
 }
 
@@ -617,19 +636,23 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 }
 
 /* Variants come last, strongest site first, because any site may choose, also one that another variant
- * brings. */
+ * brings: a set without a choice is asked again whenever something came in. Source: Pcp, the tasks of a prim
+ * index and when they are tried again. */
 static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
-	for (bool added = true; added;) {
-		uint32_t *order, count, i = 0;
-		added = false;
+	bool last = false;
+	for (;;) {
+		uint32_t *order, count;
+		bool added = false;
 		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
 			return false;
-		for (; i < count && !added; i++)
-			if (!tree->sites[order[i]].variants_done && !add_variants(u, tree, order[i], &added, err))
+		for (uint32_t i = 0; i < count && !added; i++)
+			if (!add_variants(u, tree, order[i], last, &added, err))
 				return false;
+		if (last)
+			return true;
+		last = !added;
 	}
-	return true;
 }
 
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,

@@ -88,6 +88,11 @@ bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 	if (!hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototypes,
 						 &in.prototype_count, err))
 		return false;
+	if (!in.positions || !in.kinds) {
+		hob_usd_note(u, "instancers", "instancer '%.*s' lacks %s; it is left out, as in OpenUSD",
+					 HOB_FMT(prim->path), in.positions ? "protoIndices" : "positions");
+		return true;
+	}
 	hob_usd_attribute moving;
 	if (hob_usd_get(u, prim, HOB_STR("positions"), &moving) && moving.samples && moving.samples->count > 1)
 		hob_usd_note(u, "instances-move",

@@ -157,6 +157,8 @@ typedef enum hob_usd_arc {
 	HOB_USD_SPECIALIZE
 } hob_usd_arc;
 
+enum { HOB_USD_VARIANT_SETS = 64 };
+
 /* A place that may have opinions about a prim, in a tree of arcs. */
 typedef struct hob_usd_site {
 	hob_usd_arc arc;
@@ -169,7 +171,8 @@ typedef struct hob_usd_site {
 	hob_str map_from, map_to; /* paths under map_from mean those under map_to in the parent's namespace */
 	bool map_identity;		  /* and other paths mean themselves; else they mean nothing there */
 	double offset, scale;	  /* time of the stage = offset + scale * time in the stack */
-	bool arcs_done, variants_done;
+	bool arcs_done;
+	uint64_t chosen; /* bits: variant sets that a variant was chosen of */
 } hob_usd_site;
 
 typedef struct hob_usd_prim {
@@ -187,7 +190,7 @@ typedef struct hob_usd_prim {
 typedef struct hob_usd {
 	const hob_import_request *request;
 	hob_arena *result, *scratch;
-	hob_arena passing; /* what composing one prim needs for itself alone */
+	hob_arena passing; /* what composing or building one prim needs for itself alone */
 	hob_notes *notes;
 	hob_name_map token_map;
 	hob_str *tokens;
@@ -356,7 +359,8 @@ typedef struct hob_usd_attribute {
 
 /* False when nobody has an opinion. */
 bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *out);
-/* The value to draw: the first sample, else the default. NULL without. */
+/* The value to draw: the sample at the stage's start, or the first, or one behind it if that holds nothing;
+ * else the default. NULL without. */
 const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, hob_str name);
 /* Metadata of a property, or of the prim with an empty name. NULL without. */
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,

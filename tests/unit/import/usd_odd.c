@@ -320,6 +320,25 @@ static void what_resets_its_stack_has_siblings(void **state)
 	}
 }
 
+static void variants_of_classes_choose_other_variants(void **state)
+{
+	(void)state;
+	/* The class's variant chooses of the prim's set, which is asked before it. */
+	reader *r =
+		stage("class \"C\" (variants = { string shade = \"red\" }\n prepend variantSets = [\"shade\", "
+			  "\"none\"]) { variantSet \"shade\" = { \"red\" (variants = { string lod = \"high\" }\n "
+			  "references = </D>) {} }\n variantSet \"none\" = { \"a\" { def Cube \"N\" {} } } }\n"
+			  "class \"D\" (variants = { string more = \"yes\" }) {}\n"
+			  "def Xform \"X\" (inherits = </C>\n prepend variantSets = [\"more\", \"lod\"]) { variantSet "
+			  "\"lod\" = { \"high\" { def Cube \"H\" {} } \"low\" { def Cube \"L\" {} } }\n variantSet "
+			  "\"more\" = { \"yes\" { def Cube \"Y\" {} } } }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->mesh_ref_count, 2);
+	(void)node_of(m, "H");
+	(void)node_of(m, "Y");
+	reader_free(r);
+}
+
 static void old_names_of_types_mean_todays(void **state)
 {
 	(void)state;
@@ -364,6 +383,17 @@ static void a_size_is_a_double(void **state)
 	reader_free(r);
 }
 
+static void instancers_need_positions(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def PointInstancer \"I\" { rel prototypes = </I/P>\n int[] protoIndices = [0, 0]\n def Cube "
+			  "\"P\" {} }\ndef Cube \"C\" {}");
+	assert_int_equal(reader_model(r)->mesh_ref_count, 1);
+	assert_true(reader_noted(r, "usd.instancers"));
+	reader_free(r);
+}
+
 static void instancers_in_a_circle_end(void **state)
 {
 	(void)state;
@@ -398,9 +428,11 @@ int main(void)
 		cmocka_unit_test(a_colour_that_is_not_srgb_is_told_of),
 		cmocka_unit_test(points_may_bring_the_base_colour),
 		cmocka_unit_test(what_resets_its_stack_has_siblings),
+		cmocka_unit_test(variants_of_classes_choose_other_variants),
 		cmocka_unit_test(old_names_of_types_mean_todays),
 		cmocka_unit_test(types_of_programs_have_fallbacks),
 		cmocka_unit_test(a_size_is_a_double),
+		cmocka_unit_test(instancers_need_positions),
 		cmocka_unit_test(instancers_in_a_circle_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
