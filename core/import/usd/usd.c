@@ -131,7 +131,11 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_image_set_init(&b.images, request);
 	hob_name_map_init(&b.material_map, request->scratch);
 	hob_name_map_init(&b.mesh_map, request->scratch);
-	bool done = build(&b, err) && finish(&b, out, err);
+	hob_arena_init(&u->passing, u->scratch->limit);
+	/* Its first block stays, whatever is given back. */
+	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "the scene")) &&
+				build(&b, err) && finish(&b, out, err);
+	hob_arena_release(&u->passing);
 	hob_image_set_release(&b.images);
 	hob_buf_release(&b.shared);
 	return done;
@@ -141,7 +145,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 17,
+	.version = 18,
 	.extensions = extensions,
 	.import = usd_import,
 };

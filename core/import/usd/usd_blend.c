@@ -129,7 +129,7 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("skel:blendShapes"));
 	hob_str *targets;
 	uint32_t count;
-	if (!names || names->kind != HOB_USD_TEXT)
+	if (!names || names->kind != HOB_USD_TEXT || !hob_usd_below_skel_root(u, id))
 		return true;
 	if (!hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count,
 						 err))

@@ -13,10 +13,16 @@ typedef struct hob_usd_look {
 	hob_str color_name; /* the primvar that is the base colour; empty without */
 } hob_usd_look;
 
-/* A prim whose transform has samples, and its node; inside an instancer a prim has several. */
+/* A prim whose transform has samples, and its node; inside an instancer a prim has several. With shear a
+ * second node is inside of it, else HOB_NONE. */
 typedef struct hob_usd_moving {
-	uint32_t prim, node;
+	uint32_t prim, node, inner;
 } hob_usd_moving;
+
+/* A node whose mesh follows attributes of a prim that have samples: its size, or its points. */
+typedef struct hob_usd_follower {
+	uint32_t prim, node;
+} hob_usd_follower;
 
 enum { HOB_USD_NESTED_INSTANCERS = 16 };
 
@@ -52,6 +58,9 @@ typedef struct hob_usd_build {
 	uint32_t moving_count, moving_room;
 	hob_usd_late *late;
 	uint32_t late_count, late_room;
+	/* shapes whose size changes; surfaces whose points move; prims that come and go */
+	hob_usd_follower *sized, *cached, *blinking;
+	uint32_t sized_count, sized_room, cached_count, cached_room, blinking_count, blinking_room;
 	hob_clip clip; /* grows in scratch */
 	uint32_t channel_room, track_room;
 	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: those around the walk, outermost first */
@@ -68,6 +77,8 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 /* Times of all samples that move the prim, in seconds' time codes; sorted, without repeats. */
 bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count,
 						 hob_error *err) HOB_MUST_CHECK;
+/* Sorts times and leaves each once. */
+void hob_usd_sort_times(double *times, size_t *count);
 void hob_usd_identity(double out[16]);
 bool hob_usd_invert(const double m[16], double out[16]);
 /* Numbers of an attribute at a time of the stage: linear between samples. False when it has none of that
@@ -76,6 +87,8 @@ bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double
 					bool is_quaternion, double *out);
 /* Gives the node the transform. */
 void hob_usd_place(hob_node *node, const double m[16]);
+/* Gives a transform with shear to two nodes, one inside the other; what they hold is where to begin. */
+void hob_usd_place_two(hob_node *outer, hob_node *inner, const double m[16]);
 
 /* ---- usd_node.c ---- */
 
@@ -103,6 +116,10 @@ typedef struct hob_usd_polygons {
 
 /* Makes the meshes of a prim (one per subset) and hangs them on its node. */
 bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+typedef bool hob_usd_builder(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err);
+/* Makes the meshes of a prim, or takes those of an instance of the same. */
+bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_usd_builder *build,
+						  hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 							const hob_usd_polygons *polygons, hob_error *err) HOB_MUST_CHECK;
 /* Reserves a mesh and hangs it on the node that was made last. */
@@ -141,6 +158,19 @@ const float *hob_usd_stream_at(const hob_usd_stream *stream, size_t face, size_t
 /* ---- usd_shape.c: cubes, spheres, curves, points ---- */
 
 bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+/* The scale tracks of the shapes whose size has samples. */
+bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- usd_cache.c: points that move, as morph targets ---- */
+
+/* Whether the points have samples that one set of targets can show: as many in each. */
+bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
+/* The targets of a mesh whose vertices are these points. */
+bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
+					   hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_cache_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
+						  uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_instancer.c ---- */
 
@@ -167,5 +197,7 @@ bool hob_usd_build_light(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_e
 /* ---- usd_clip.c ---- */
 
 bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+/* Cuts times to the stage's range, where it has one; what is beyond an end comes to it. */
+void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count);
 
 #endif

@@ -3,6 +3,7 @@
 #include "../text.h"
 
 #include <math.h>
+#include <stddef.h>
 
 enum { HALVINGS = 7 };
 
@@ -72,41 +73,90 @@ void hob_usd_drop_still(hob_usd_build_t *b, const float *rest)
 
 typedef struct pose {
 	float t[3], r[4], s[3];
+	float inner[4]; /* of the node inside, with shear */
 } pose_t;
 
-static pose_t pose_at(const hob_usd *u, const hob_usd_prim *prim, double time)
+/* `near`: a pose of a moment close by, for the turns with shear; NULL without shear. */
+static pose_t pose_at(const hob_usd *u, const hob_usd_prim *prim, double time, const pose_t *near)
 {
-	hob_node node = {0};
+	hob_node node = {0}, inner = {.rotation = {0, 0, 0, 1}};
 	double local[16];
 	bool resets, moves;
 	pose_t pose;
 	hob_usd_local(u, prim, time, local, &resets, &moves);
-	hob_usd_place(&node, local);
+	if (near) {
+		memcpy(node.rotation, near->r, sizeof near->r);
+		memcpy(inner.rotation, near->inner, sizeof near->inner);
+		hob_usd_place_two(&node, &inner, local);
+	} else {
+		hob_usd_place(&node, local);
+	}
 	memcpy(pose.t, node.translation, sizeof pose.t);
 	memcpy(pose.r, node.rotation, sizeof pose.r);
 	memcpy(pose.s, node.scale, sizeof pose.s);
+	memcpy(pose.inner, inner.rotation, sizeof pose.inner);
 	return pose;
+}
+
+static void mix_turns(const float a[4], const float b[4], float t, float out[4])
+{
+	float dot = 0;
+	for (int k = 0; k < 4; k++)
+		dot += a[k] * b[k];
+	float angle = acosf(fminf(fabsf(dot), 1)), from = 1 - t, to = dot < 0 ? -t : t;
+	if (angle > 1e-4f) {
+		from = sinf((1 - t) * angle) / sinf(angle);
+		to = (dot < 0 ? -1 : 1) * sinf(t * angle) / sinf(angle);
+	}
+	for (int k = 0; k < 4; k++)
+		out[k] = a[k] * from + b[k] * to;
+}
+
+static void matrix_of(const pose_t *pose, float out[16])
+{
+	hob_node outer = {0}, inner = {.scale = {1, 1, 1}};
+	float turn[16];
+	memcpy(outer.translation, pose->t, sizeof pose->t);
+	memcpy(outer.rotation, pose->r, sizeof pose->r);
+	memcpy(outer.scale, pose->s, sizeof pose->s);
+	memcpy(inner.rotation, pose->inner, sizeof pose->inner);
+	hob_node_local_matrix(&outer, out);
+	hob_node_local_matrix(&inner, turn);
+	hob_matrix_multiply(out, turn, out);
+}
+
+/* As is_between, by what both nodes make together. */
+static bool is_between_sheared(const pose_t *a, const pose_t *b, const pose_t *at, float t)
+{
+	pose_t mixed;
+	float made[16], wanted[16], size = 0;
+	mix_turns(a->r, b->r, t, mixed.r);
+	mix_turns(a->inner, b->inner, t, mixed.inner);
+	for (int k = 0; k < 3; k++) {
+		mixed.t[k] = a->t[k] + (b->t[k] - a->t[k]) * t;
+		mixed.s[k] = a->s[k] + (b->s[k] - a->s[k]) * t;
+		size = fmaxf(size, fabsf(at->s[k]));
+	}
+	matrix_of(&mixed, made);
+	matrix_of(at, wanted);
+	for (int k = 0; k < 16; k++)
+		if (fabsf(made[k] - wanted[k]) > 1e-4f * (k < 12 ? size : 1 + fabsf(wanted[k])))
+			return false;
+	return true;
 }
 
 /* Whether the pose at a fraction between two keys is what a player makes of them. */
 static bool is_between(const pose_t *a, const pose_t *b, const pose_t *at, float t)
 {
-	float dot = 0, near = 0, length = 0, mixed[4];
+	float near = 0, length = 0, mixed[4];
 	for (int k = 0; k < 3; k++) {
 		float moved = a->t[k] + (b->t[k] - a->t[k]) * t, scaled = a->s[k] + (b->s[k] - a->s[k]) * t;
 		if (fabsf(moved - at->t[k]) > 1e-4f * (1 + fabsf(moved)) ||
 			fabsf(scaled - at->s[k]) > 1e-4f * (1 + fabsf(scaled)))
 			return false;
 	}
-	for (int k = 0; k < 4; k++)
-		dot += a->r[k] * b->r[k];
-	float angle = acosf(fminf(fabsf(dot), 1)), from = 1 - t, to = dot < 0 ? -t : t;
-	if (angle > 1e-4f) {
-		from = sinf((1 - t) * angle) / sinf(angle);
-		to = (dot < 0 ? -1 : 1) * sinf(t * angle) / sinf(angle);
-	}
+	mix_turns(a->r, b->r, t, mixed);
 	for (int k = 0; k < 4; k++) {
-		mixed[k] = a->r[k] * from + b->r[k] * to;
 		near += mixed[k] * at->r[k];
 		length += mixed[k] * mixed[k];
 	}
@@ -116,11 +166,19 @@ static bool is_between(const pose_t *a, const pose_t *b, const pose_t *at, float
 typedef struct keys {
 	hob_usd_build_t *b;
 	const hob_usd_prim *prim;
+	bool sheared;
 	double *times;
 	pose_t *poses;
 	uint32_t count, time_room, pose_room;
 	hob_error *err;
 } keys_t;
+
+static pose_t key_pose(const keys_t *k, double time, const pose_t *near)
+{
+	return pose_at(k->b->u, k->prim, time, k->sheared ? near : NULL);
+}
+
+static const pose_t still = {.r = {0, 0, 0, 1}, .inner = {0, 0, 0, 1}};
 
 static bool put_key(keys_t *k, double time)
 {
@@ -130,25 +188,27 @@ static bool put_key(keys_t *k, double time)
 	if (!k->times || !k->poses)
 		return hob_fail_memory(k->err, arena, "animation keys");
 	k->times[k->count] = time;
-	k->poses[k->count++] = pose_at(k->b->u, k->prim, time);
+	k->poses[k->count] = key_pose(k, time, k->count > 0 ? &k->poses[k->count - 1] : &still);
+	k->count++;
 	return true;
 }
 
 /* Turns by angles do not run as turns of quaternions do: keys come between until they do. */
 static bool put_between(keys_t *k, double from, double until, int halvings)
 {
-	const hob_usd *u = k->b->u;
-	pose_t a = pose_at(u, k->prim, from), b = pose_at(u, k->prim, until);
+	bool (*agrees)(const pose_t *, const pose_t *, const pose_t *, float) =
+		k->sheared ? is_between_sheared : is_between;
+	pose_t a = key_pose(k, from, &k->poses[k->count - 1]), b = key_pose(k, until, &a);
 	double middle = (from + until) / 2, off = from + (until - from) * 0.382;
-	pose_t at = pose_at(u, k->prim, middle), beside = pose_at(u, k->prim, off);
-	if (halvings == 0 || (is_between(&a, &b, &at, 0.5f) && is_between(&a, &b, &beside, 0.382f)))
+	pose_t at = key_pose(k, middle, &a), beside = key_pose(k, off, &a);
+	if (halvings == 0 || (agrees(&a, &b, &at, 0.5f) && agrees(&a, &b, &beside, 0.382f)))
 		return true;
 	return put_between(k, from, middle, halvings - 1) && put_key(k, middle) &&
 		   put_between(k, middle, until, halvings - 1);
 }
 
 /* The stage says what part of its time counts. */
-static void cut_range(const hob_usd *u, double *times, size_t *count)
+void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
 {
 	size_t kept = 0;
 	if (!u->has_range || !(u->end > u->start))
@@ -164,49 +224,80 @@ static void cut_range(const hob_usd *u, double *times, size_t *count)
 	*count = kept;
 }
 
-static bool move_node(hob_usd_build_t *b, const hob_usd_prim *prim, uint32_t node, hob_error *err)
+static bool put_path(keys_t *keys, uint32_t node, hob_path path, size_t offset, const float *rest)
+{
+	hob_usd_build_t *b = keys->b;
+	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3;
+	hob_track *track;
+	if (!hob_usd_add_channel(b, node, path, width, keys->count, &track, keys->err))
+		return false;
+	for (uint32_t i = 0; i < keys->count; i++) {
+		track->times[i] = hob_usd_seconds(b->u, keys->times[i]);
+		memcpy(track->values + (size_t)i * width, (const char *)&keys->poses[i] + offset,
+			   width * sizeof(float));
+	}
+	hob_usd_drop_still(b, rest);
+	return true;
+}
+
+static bool move_node(hob_usd_build_t *b, const hob_usd_moving *moving, hob_error *err)
 {
 	hob_usd *u = b->u;
+	const hob_usd_prim *prim = &u->prims[moving->prim];
 	double *times;
 	size_t count;
-	keys_t keys = {.b = b, .prim = prim, .err = err};
-	if (b->model.nodes[node].has_matrix) {
-		hob_usd_note(u, "motion", "prim '%.*s' moves with shear; it stays at its first place",
-					 HOB_FMT(prim->path));
-		return true;
-	}
+	keys_t keys = {.b = b, .prim = prim, .sheared = moving->inner != HOB_NONE, .err = err};
 	if (!hob_usd_xform_times(u, prim, &times, &count, err))
 		return false;
-	cut_range(u, times, &count);
+	hob_usd_cut_range(u, times, &count);
 	for (size_t i = 0; i < count; i++)
 		if ((i > 0 && !put_between(&keys, times[i - 1], times[i], HALVINGS)) || !put_key(&keys, times[i]))
 			return false;
-	const hob_node rest = b->model.nodes[node];
-	const float *const at_rest[] = {rest.translation, rest.rotation, rest.scale};
-	for (uint32_t path = 0; path < 3; path++) {
-		hob_track *track;
-		uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3;
-		if (!hob_usd_add_channel(b, node, (hob_path)path, width, keys.count, &track, err))
-			return false;
-		for (uint32_t i = 0; i < keys.count; i++) {
-			const pose_t *pose = &keys.poses[i];
-			track->times[i] = hob_usd_seconds(u, keys.times[i]);
-			memcpy(track->values + (size_t)i * width,
-				   path == 0   ? pose->t
-				   : path == 1 ? pose->r
-							   : pose->s,
-				   width * sizeof(float));
-		}
-		hob_usd_drop_still(b, at_rest[path]);
+	const hob_node rest = b->model.nodes[moving->node];
+	if (!put_path(&keys, moving->node, HOB_PATH_TRANSLATION, offsetof(pose_t, t), rest.translation) ||
+		!put_path(&keys, moving->node, HOB_PATH_ROTATION, offsetof(pose_t, r), rest.rotation) ||
+		!put_path(&keys, moving->node, HOB_PATH_SCALE, offsetof(pose_t, s), rest.scale))
+		return false;
+	return !keys.sheared || put_path(&keys, moving->inner, HOB_PATH_ROTATION, offsetof(pose_t, inner),
+									 b->model.nodes[moving->inner].rotation);
+}
+
+static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *err)
+{
+	static const float shown[3] = {1, 1, 1};
+	hob_usd *u = b->u;
+	hob_usd_attribute a;
+	hob_track *track;
+	if (!hob_usd_get(u, &u->prims[f->prim], HOB_STR("visibility"), &a) || !a.samples)
+		return true;
+	size_t count = a.samples->count;
+	double *times = HOB_NEW(u->scratch, double, count);
+	if (!times)
+		return hob_fail_memory(err, u->scratch, "visibility");
+	for (size_t i = 0; i < count; i++)
+		times[i] = a.offset + a.scale * a.samples->times[i];
+	hob_usd_sort_times(times, &count);
+	hob_usd_cut_range(u, times, &count);
+	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 3, count, &track, err))
+		return false;
+	track->interpolation = HOB_STEP;
+	for (size_t i = 0; i < count; i++) {
+		size_t at =
+			hob_usd_time_before(a.samples->times, 1, a.samples->count, (times[i] - a.offset) / a.scale);
+		bool hidden = hob_str_equal(hob_usd_text(&a.samples->values[at]), HOB_STR("invisible"));
+		track->times[i] = hob_usd_seconds(u, times[i]);
+		for (size_t k = 0; k < 3; k++)
+			track->values[i * 3 + k] = hidden ? 0 : 1;
 	}
+	hob_usd_drop_still(b, shown);
 	return true;
 }
 
 /* What moves otherwise than by transforms and skeletons. */
 static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 {
-	static const char *const names[] = {"points", "visibility", "focalLength", "primvars:displayColor"};
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+	static const char *const names[] = {"points", "focalLength", "primvars:displayColor"};
+	for (size_t i = hob_usd_has_cache(u, prim); i < HOB_COUNT_OF(names); i++) {
 		hob_usd_attribute a;
 		if (hob_usd_get(u, prim, hob_str_of(names[i]), &a) && a.samples && a.samples->count > 1)
 			hob_usd_note(u, "samples", "'%s' of prim '%.*s' changes in time; its first value is kept",
@@ -222,10 +313,13 @@ bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
 			note_moving(u, &u->prims[i]);
 	for (uint32_t i = 0; i < b->moving_count; i++) {
 		const hob_usd_prim *prim = &u->prims[b->moving[i].prim];
-		if (!move_node(b, prim, b->moving[i].node, err))
+		if (!move_node(b, &b->moving[i], err))
 			return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	}
-	if (!hob_usd_skeleton_clips(b, err))
+	for (uint32_t i = 0; i < b->blinking_count; i++)
+		if (!hide_node(b, &b->blinking[i], err))
+			return false;
+	if (!hob_usd_skeleton_clips(b, err) || !hob_usd_size_clips(b, err) || !hob_usd_cache_clips(b, err))
 		return false;
 	if (b->clip.channel_count == 0)
 		return true;

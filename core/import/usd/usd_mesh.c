@@ -54,7 +54,7 @@ typedef struct part {
 
 static bool add_corner(part_t *p, corner_t corner, uint32_t *out)
 {
-	hob_arena *arena = p->b->u->scratch;
+	hob_arena *arena = &p->b->u->passing;
 	uint32_t *slot = &p->place[p->by_corner ? corner.corner : corner.point];
 	if (*slot == HOB_NONE) {
 		p->vertices = (corner_t *)hob_usd_more(arena, p->vertices, p->vertex_count, &p->vertex_room,
@@ -71,7 +71,7 @@ static bool add_corner(part_t *p, corner_t corner, uint32_t *out)
 static bool add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 {
 	const hob_usd_polygons *g = p->polygons;
-	hob_arena *arena = p->b->u->scratch;
+	hob_arena *arena = &p->b->u->passing;
 	if (count * 3 > p->cut_room) {
 		p->cut_room = count * 6;
 		p->cut = HOB_NEW(arena, uint32_t, p->cut_room);
@@ -220,13 +220,14 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	mesh->material = material;
 	mesh->topology = HOB_TRIANGLES;
 	mesh->flat = !g->smooth;
-	uint32_t *points = HOB_NEW(p->b->u->scratch, uint32_t, p->vertex_count);
+	uint32_t *points = HOB_NEW(&p->b->u->passing, uint32_t, p->vertex_count);
 	if (!points)
-		return hob_fail_memory(p->err, p->b->u->scratch, "vertices");
+		return hob_fail_memory(p->err, &p->b->u->passing, "vertices");
 	for (uint32_t v = 0; v < p->vertex_count; v++)
 		points[v] = p->vertices[v].point;
 	if (!put_vertices(p, mesh) || !hob_usd_put_influences(p->b, p->prim, points, mesh, p->err) ||
-		!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err))
+		!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err) ||
+		!hob_usd_put_cache(p->b, p->prim, points, mesh, p->err))
 		return false;
 	hob_shape_fix_positions(mesh, p->b->u->notes);
 	if (mesh->normal)
@@ -244,9 +245,9 @@ static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons
 					   hob_error *err)
 {
 	hob_usd *u = b->u;
-	uint32_t *part_of = HOB_NEW(u->scratch, uint32_t, g->face_count), first = 0, bad = 0;
+	uint32_t *part_of = HOB_NEW(&u->passing, uint32_t, g->face_count), first = 0, bad = 0;
 	if (!part_of)
-		return hob_fail_memory(err, u->scratch, "faces");
+		return hob_fail_memory(err, &u->passing, "faces");
 	for (uint32_t f = 0; f < g->face_count; f++) {
 		uint32_t count = (uint32_t)g->counts[f];
 		bool good = count >= 3;
@@ -324,9 +325,9 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	hob_usd *u = p->b->u;
 	const hob_usd_polygons *g = p->polygons;
 	size_t places = g->corner_count > g->point_count ? g->corner_count : g->point_count;
-	p->place = HOB_NEW(u->scratch, uint32_t, places);
+	p->place = HOB_NEW(&u->passing, uint32_t, places);
 	if (!p->place)
-		return hob_fail_memory(p->err, u->scratch, "vertices");
+		return hob_fail_memory(p->err, &u->passing, "vertices");
 	memset(p->place, 0xFF, places * sizeof *p->place);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t material;
@@ -361,17 +362,17 @@ static bool is_whole(const hob_usd_polygons *g)
 static bool inherit_parts(hob_usd_build_t *b, const hob_usd_subdivision *refined, uint32_t **part_of,
 						  hob_error *err)
 {
-	uint32_t *fine = HOB_NEW(b->u->scratch, uint32_t, refined->fine.face_count);
+	uint32_t *fine = HOB_NEW(&b->u->passing, uint32_t, refined->fine.face_count);
 	if (!fine)
-		return hob_fail_memory(err, b->u->scratch, "faces");
+		return hob_fail_memory(err, &b->u->passing, "faces");
 	for (size_t f = 0; f < refined->fine.face_count; f++)
 		fine[f] = (*part_of)[refined->level_count > 0 ? refined->face_of[f] : f];
 	*part_of = fine;
 	return true;
 }
 
-bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
-							const hob_usd_polygons *polygons, hob_error *err)
+static bool build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons,
+						   hob_error *err)
 {
 	uint32_t *part_of, count;
 	hob_str *bindings;
@@ -395,6 +396,15 @@ bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 					 HOB_FMT(b->u->prims[prim].path), (unsigned long long)p.polygon.careless);
 	hob_polygon_release(&p.polygon);
 	b->source_meshes++;
+	return done;
+}
+
+bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
+							const hob_usd_polygons *polygons, hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(&b->u->passing);
+	bool done = build_polygons(b, prim, node, polygons, err);
+	hob_arena_restore(&b->u->passing, mark);
 	return done;
 }
 
@@ -458,6 +468,27 @@ static bool share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made, hob_err
 	return true;
 }
 
+/* The triangles that the prim states as the surface of its tetrahedra. */
+static bool surface_of_tetrahedra(hob_usd *u, const hob_usd_prim *prim, hob_usd_polygons *g, hob_error *err)
+{
+	const hob_usd_value *value = hob_usd_still(u, prim, HOB_STR("surfaceFaceVertexIndices"));
+	if (!value || value->kind != HOB_USD_I32 || value->width != 3) {
+		hob_usd_note(u, "type", "prim '%.*s' of type 'TetMesh' states no surface; it is left out",
+					 HOB_FMT(prim->path));
+		return true;
+	}
+	int32_t *counts = HOB_NEW(u->scratch, int32_t, value->count);
+	if (!counts)
+		return hob_fail_memory(err, u->scratch, "faces");
+	for (size_t f = 0; f < value->count; f++)
+		counts[f] = 3;
+	g->counts = counts;
+	g->face_count = value->count;
+	g->indices = (const int32_t *)value->data;
+	g->corner_count = value->count * 3;
+	return true;
+}
+
 static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;
@@ -466,8 +497,14 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	uint64_t corners = 0;
 	if (!hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &g.points, &g.point_count, err))
 		return false;
-	int_array(hob_usd_still(u, prim, HOB_STR("faceVertexCounts")), &g.counts, &g.face_count);
-	int_array(hob_usd_still(u, prim, HOB_STR("faceVertexIndices")), &g.indices, &g.corner_count);
+	bool solid = hob_str_equal(prim->type, HOB_STR("TetMesh"));
+	if (solid) {
+		if (!surface_of_tetrahedra(u, prim, &g, err))
+			return false;
+	} else {
+		int_array(hob_usd_still(u, prim, HOB_STR("faceVertexCounts")), &g.counts, &g.face_count);
+		int_array(hob_usd_still(u, prim, HOB_STR("faceVertexIndices")), &g.indices, &g.corner_count);
+	}
 	if (g.point_count == 0 || g.face_count == 0)
 		return true;
 	if (g.corner_count > HOB_LIMIT_INDICES / 3 || g.point_count > HOB_LIMIT_VERTICES)
@@ -480,9 +517,9 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 		return true;
 	}
 	hob_str scheme = hob_usd_text(hob_usd_still(u, prim, HOB_STR("subdivisionScheme")));
-	g.smooth = !hob_str_equal(scheme, HOB_STR("none"));
+	g.smooth = !solid && !hob_str_equal(scheme, HOB_STR("none"));
 	bool deforms = hob_usd_still(u, prim, HOB_STR("primvars:skel:jointIndices")) ||
-				   hob_usd_still(u, prim, HOB_STR("skel:blendShapes"));
+				   hob_usd_still(u, prim, HOB_STR("skel:blendShapes")) || hob_usd_has_cache(u, prim);
 	bool refines = u->request->subdivision > 0 && !deforms &&
 				   (scheme.len == 0 || hob_str_equal(scheme, HOB_STR("catmullClark")));
 	g.levels = g.smooth && refines ? u->request->subdivision : 0;
@@ -493,7 +530,8 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	return hob_usd_polygons_build(b, id, node, &g, err);
 }
 
-bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_builder *build,
+						  hob_error *err)
 {
 	hob_buf key = {0};
 	bool done = mesh_key(b, id, &key, err);
@@ -505,11 +543,19 @@ bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 	if (made != HOB_NONE)
 		return share_mesh(b, node, made, err);
 	uint32_t range[2] = {b->model.mesh_count, 0};
-	if (!read_mesh(b, id, node, err))
+	if (!build(b, id, node, err))
 		return false;
 	range[1] = b->model.mesh_count - range[0];
 	made = (uint32_t)(b->shared.size / sizeof range);
 	hob_buf_put(&b->shared, range, sizeof range);
 	return (!b->shared.failed && hob_name_map_add(&b->mesh_map, kept, made, NULL)) ||
 		   hob_fail(err, MEMORY, "no memory left for meshes");
+}
+
+bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	if (hob_usd_has_cache(b->u, &b->u->prims[id]) &&
+		!hob_usd_add_follower(b, &b->cached, &b->cached_count, &b->cached_room, id, node, err))
+		return false;
+	return hob_usd_build_shared(b, id, node, read_mesh, err);
 }

@@ -63,20 +63,54 @@ bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
 	return true;
 }
 
-/* Adds the prim's node to the scene, with its transform. */
+static bool is_sheared_at(const double m[16])
+{
+	hob_node node = {0};
+	hob_usd_place(&node, m);
+	return node.has_matrix;
+}
+
+/* At rest, or at a sample. */
+static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[16], bool moves, bool *out,
+					   hob_error *err)
+{
+	double *times, m[16];
+	size_t count;
+	bool resets, moving;
+	*out = is_sheared_at(local);
+	if (!moves || *out)
+		return true;
+	if (!hob_usd_xform_times(u, prim, &times, &count, err))
+		return false;
+	for (size_t i = 0; i < count && !*out; i++) {
+		hob_usd_local(u, prim, times[i], m, &resets, &moving);
+		*out = is_sheared_at(m);
+	}
+	return true;
+}
+
+/* Adds the prim's node to the scene, with its transform. *node: where its mesh and its children are. */
 static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context,
 				  const double local[16], bool moves, uint32_t *node, hob_error *err)
 {
-	if (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, node, err))
+	uint32_t outer, inner = HOB_NONE;
+	bool sheared;
+	if (!is_sheared(b->u, prim, local, moves, &sheared, err) ||
+		!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &outer, err) ||
+		(sheared && !hob_usd_add_node(b, b->u->tokens[prim->name], outer, &inner, err)))
 		return false;
-	hob_usd_place(&b->model.nodes[*node], local);
+	if (sheared)
+		hob_usd_place_two(&b->model.nodes[outer], &b->model.nodes[inner], local);
+	else
+		hob_usd_place(&b->model.nodes[outer], local);
+	*node = sheared ? inner : outer;
 	if (!moves)
 		return true;
 	b->moving = (hob_usd_moving *)hob_usd_more(b->u->scratch, b->moving, b->moving_count, &b->moving_room,
 											   sizeof *b->moving);
 	if (!b->moving)
 		return hob_fail_memory(err, b->u->scratch, "animation");
-	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), *node};
+	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner};
 	return true;
 }
 
@@ -87,11 +121,28 @@ static hob_str seen_as(const hob_usd *u, const hob_usd_prim *prim, const char *p
 	return prim->type.len > 0 ? hob_usd_text(hob_usd_still(u, prim, hob_str_of(property))) : HOB_STR("");
 }
 
+/* Whether the prim is hidden at some times and seen at others. */
+static bool comes_and_goes(const hob_usd *u, const hob_usd_prim *prim)
+{
+	hob_usd_attribute a;
+	bool hides = false, shows = false;
+	if (prim->type.len == 0 || !hob_usd_get(u, prim, HOB_STR("visibility"), &a) || a.scale == 0)
+		return false;
+	for (size_t i = 0; a.samples && i < a.samples->count; i++) {
+		bool hidden = hob_str_equal(hob_usd_text(&a.samples->values[i]), HOB_STR("invisible"));
+		hides = hides || hidden;
+		shows = shows || !hidden;
+	}
+	return hides && shows;
+}
+
 static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
 {
 	hob_str type = b->u->prims[id].type;
 	if (hob_str_equal(type, HOB_STR("Mesh")))
 		return hob_usd_build_mesh(b, id, node, err) && hob_usd_skin_later(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("TetMesh")))
+		return hob_usd_build_mesh(b, id, node, err);
 	if (hob_str_equal(type, HOB_STR("PointInstancer")))
 		return hob_usd_build_instancer(b, id, node, context, err);
 	if (hob_str_equal(type, HOB_STR("Skeleton")))
@@ -110,7 +161,8 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 		return true;
 	/* What bones bend is seen even if they are not. */
 	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
-	if (!bones && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible"))) {
+	bool blinks = !bones && comes_and_goes(b->u, prim);
+	if (!bones && !blinks && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible"))) {
 		b->hidden++;
 		return true;
 	}
@@ -124,6 +176,11 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
 	if (resets && context.instancers == 0 && context.node != root)
 		return build_later(b, id, context, err);
+	/* A node around it, which a track of steps scales to nothing while the prim is hidden. */
+	if (blinks && (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &context.node, err) ||
+				   !hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, id,
+										 context.node, err)))
+		return false;
 	if (!place(b, prim, context, local, moves, &node, err))
 		return false;
 	prim->node = node;

@@ -1,8 +1,9 @@
-#include "usd_build.h"
+#include "usd_skel.h"
 
 #include "../shape.h"
 
 #include <math.h>
+#include <stddef.h>
 
 enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
 
@@ -12,15 +13,103 @@ typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;
 
-/* A size: a double, as the schema says. OpenUSD takes no other type for it and draws the default. */
-static double size_at(const hob_usd *u, const hob_usd_prim *prim, const char *name, double fallback)
+/* What a shape measures; each kind has some of these. */
+typedef struct sizes {
+	double radius, height, size, width, length;
+} sizes_t;
+
+typedef struct size_name {
+	const char *type, *name;
+	size_t offset;
+	double usual;
+} size_name;
+
+static const size_name size_names[] = {
+	{"Cube", "size", offsetof(sizes_t, size), 2},
+	{"Sphere", "radius", offsetof(sizes_t, radius), 1},
+	{"Cylinder", "radius", offsetof(sizes_t, radius), 1},
+	{"Cylinder", "height", offsetof(sizes_t, height), 2},
+	{"Cone", "radius", offsetof(sizes_t, radius), 1},
+	{"Cone", "height", offsetof(sizes_t, height), 2},
+	{"Capsule", "radius", offsetof(sizes_t, radius), 0.5},
+	{"Capsule", "height", offsetof(sizes_t, height), 1},
+	{"Plane", "width", offsetof(sizes_t, width), 2},
+	{"Plane", "length", offsetof(sizes_t, length), 2},
+};
+
+/* A size is a double, as the schema says. OpenUSD takes no other type for it and draws the default. */
+static bool size_attribute(const hob_usd *u, const hob_usd_prim *prim, const size_name *n,
+						   hob_usd_attribute *a)
 {
-	const hob_usd_value *value = hob_usd_still(u, prim, hob_str_of(name));
-	bool wrong = value && value->kind != HOB_USD_F64;
-	if (wrong)
-		hob_usd_note(u, "type", "'%s' of prim '%.*s' is no double; as in OpenUSD, %g is taken", name,
-					 HOB_FMT(prim->path), fallback);
-	return wrong ? fallback : hob_usd_number(value, fallback);
+	if (!hob_str_equal(prim->type, hob_str_of(n->type)) || !hob_usd_get(u, prim, hob_str_of(n->name), a))
+		return false;
+	const hob_usd_value *value = a->samples ? &a->samples->values[0] : a->value;
+	return value && value->kind == HOB_USD_F64;
+}
+
+/* At a time, NaN: at rest. */
+static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
+{
+	sizes_t sizes = {0};
+	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++) {
+		const size_name *n = &size_names[i];
+		double *to = (double *)(void *)((char *)&sizes + n->offset);
+		hob_usd_attribute a;
+		if (!hob_str_equal(prim->type, hob_str_of(n->type)))
+			continue;
+		*to = n->usual;
+		if (size_attribute(u, prim, n, &a)) {
+			if (!hob_usd_sample(u, &a, time, 1, false, to))
+				*to = n->usual;
+		} else if (isnan(time) && hob_usd_still(u, prim, hob_str_of(n->name))) {
+			hob_usd_note(u, "type", "'%s' of prim '%.*s' is no double; as in OpenUSD, %g is taken", n->name,
+						 HOB_FMT(prim->path), n->usual);
+		}
+	}
+	return sizes;
+}
+
+/* Times of all samples of the sizes, without order; *count 0: nothing moves. */
+static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
+{
+	hob_usd_attribute a;
+	size_t total = 0;
+	*count = 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
+		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
+			total += a.samples->count;
+	if (total > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
+	*out = HOB_NEW(u->scratch, double, total);
+	if (!*out)
+		return hob_fail_memory(err, u->scratch, "time samples");
+	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
+		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
+			for (size_t k = 0; k < a.samples->count; k++)
+				(*out)[(*count)++] = a.offset + a.scale * a.samples->times[k];
+	return true;
+}
+
+static double more_of(double a, double b)
+{
+	return fmax(fabs(a), fabs(b));
+}
+
+/* The sizes of a mesh whose node scales it to others: the largest of all times, 1 where all are 0. */
+static sizes_t base_sizes(const hob_usd *u, const hob_usd_prim *prim, const double *times, size_t count)
+{
+	sizes_t base = {0};
+	for (size_t i = 0; i < count; i++) {
+		sizes_t at = sizes_at(u, prim, times[i]);
+		base = (sizes_t){more_of(base.radius, at.radius), more_of(base.height, at.height),
+						 more_of(base.size, at.size), more_of(base.width, at.width),
+						 more_of(base.length, at.length)};
+	}
+	double *numbers[] = {&base.radius, &base.height, &base.size, &base.width, &base.length};
+	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
+		if (!(*numbers[i] > 0))
+			*numbers[i] = 1;
+	return base;
 }
 
 static hob_str word_at(const hob_usd *u, const hob_usd_prim *prim, const char *name)
@@ -53,15 +142,13 @@ static edge_t straight(double r0, double z0, double r1, double z1)
 	return (edge_t){{r0, r1}, {z0, z1}, {nr / length, nr / length}, {nz / length, nz / length}};
 }
 
-static uint32_t outline(const hob_usd *u, const hob_usd_prim *prim, edge_t *to)
+static uint32_t outline(const hob_usd_prim *prim, const sizes_t *sizes, edge_t *to)
 {
 	uint32_t count = 0;
-	double radius = size_at(u, prim, "radius", 1), half = size_at(u, prim, "height", 2) / 2;
+	double radius = sizes->radius, half = sizes->height / 2;
 	if (hob_str_equal(prim->type, HOB_STR("Sphere")))
 		return arc(to, radius, 0, -0.5, 0.5);
 	if (hob_str_equal(prim->type, HOB_STR("Capsule"))) {
-		radius = size_at(u, prim, "radius", 0.5);
-		half = size_at(u, prim, "height", 1) / 2;
 		count = arc(to, radius, -half, -0.5, 0);
 		to[count++] = straight(radius, -half, radius, half);
 		return count + arc(to + count, radius, half, 0, 0.5);
@@ -88,12 +175,12 @@ typedef struct surface {
 static bool allocate(hob_usd *u, uint32_t faces, surface_t *s, hob_error *err)
 {
 	size_t corners = (size_t)faces * 4;
-	s->points = HOB_NEW(u->scratch, float, corners * 3);
-	s->normals = HOB_NEW(u->scratch, float, corners * 3);
-	s->counts = HOB_NEW(u->scratch, int32_t, faces);
-	s->indices = HOB_NEW(u->scratch, int32_t, corners);
+	s->points = HOB_NEW(&u->passing, float, corners * 3);
+	s->normals = HOB_NEW(&u->passing, float, corners * 3);
+	s->counts = HOB_NEW(&u->passing, int32_t, faces);
+	s->indices = HOB_NEW(&u->passing, int32_t, corners);
 	return (s->points && s->normals && s->counts && s->indices) ||
-		   hob_fail_memory(err, u->scratch, "a shape");
+		   hob_fail_memory(err, &u->passing, "a shape");
 }
 
 static void put_corner(surface_t *s, const double point[3], const double normal[3])
@@ -149,25 +236,52 @@ static int axis_of(const hob_usd *u, const hob_usd_prim *prim)
 	return axis.len == 1 && axis.data[0] >= 'X' && axis.data[0] <= 'Z' ? axis.data[0] - 'X' : 2;
 }
 
-static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+/* How a solid of the size `base` is scaled to have another. A capsule's ends do not stay round. */
+static void scale_of(const hob_usd *u, const hob_usd_prim *prim, const sizes_t *base, double time,
+					 float out[3])
+{
+	sizes_t at = sizes_at(u, prim, time);
+	double across = 1, along = 1, deep = 1; /* two around the axis, one on it */
+	if (hob_str_equal(prim->type, HOB_STR("Cube"))) {
+		across = along = deep = at.size / base->size;
+	} else if (hob_str_equal(prim->type, HOB_STR("Plane"))) {
+		across = at.width / base->width, along = at.length / base->length;
+	} else {
+		bool capsule = hob_str_equal(prim->type, HOB_STR("Capsule"));
+		across = along = at.radius / base->radius;
+		deep = hob_str_equal(prim->type, HOB_STR("Sphere")) ? across
+			   : capsule ? (at.height + 2 * at.radius) / (base->height + 2 * base->radius)
+						 : at.height / base->height;
+	}
+	int axis = hob_str_equal(prim->type, HOB_STR("Cube")) ? 2 : axis_of(u, prim);
+	const double parts[3] = {across, along, deep};
+	for (int i = 0; i < 3; i++)
+		out[(axis + 1 + i) % 3] = isfinite((float)parts[i]) ? (float)parts[i] : 1;
+}
+
+static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	surface_t s = {.axis = 2};
 	hob_str type = prim->type;
 	edge_t edges[EDGES];
+	double *times;
+	size_t time_count;
+	if (!size_times(u, prim, &times, &time_count, err))
+		return false;
+	sizes_t sizes = time_count > 0 ? base_sizes(u, prim, times, time_count) : sizes_at(u, prim, NAN);
 	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
-	uint32_t count = is_cube || is_plane ? 0 : outline(u, prim, edges);
+	uint32_t count = is_cube || is_plane ? 0 : outline(prim, &sizes, edges);
 	if (!allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s, err))
 		return false;
 	if (is_cube) {
-		double half = size_at(u, prim, "size", 2) / 2;
+		double half = sizes.size / 2;
 		for (int side = 0; side < 6; side++)
 			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
 	} else if (is_plane) {
 		s.axis = axis_of(u, prim);
-		put_box_side(&s, 2, 1,
-					 (double[3]){size_at(u, prim, "width", 2) / 2, size_at(u, prim, "length", 2) / 2, 0});
+		put_box_side(&s, 2, 1, (double[3]){sizes.width / 2, sizes.length / 2, 0});
 	} else {
 		s.axis = axis_of(u, prim);
 		for (uint32_t i = 0; i < count; i++)
@@ -183,6 +297,55 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 	g.left_handed = hob_str_equal(word_at(u, prim, "orientation"), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), is_plane) != 0;
 	return hob_usd_polygons_build(b, id, node, &g, err);
+}
+
+/* Where the size changes, a node inside scales the mesh. */
+static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+{
+	hob_usd *u = b->u;
+	const hob_usd_prim *prim = &u->prims[id];
+	double *times;
+	size_t count;
+	if (!size_times(u, prim, &times, &count, err))
+		return false;
+	if (count > 0) {
+		sizes_t base = base_sizes(u, prim, times, count);
+		if (!hob_usd_add_node(b, u->tokens[prim->name], node, &node, err) ||
+			!hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node, err))
+			return false;
+		scale_of(u, prim, &base, NAN, b->model.nodes[node].scale);
+	}
+	hob_arena_mark mark = hob_arena_save(&u->passing);
+	bool done = hob_usd_build_shared(b, id, node, build_surface, err);
+	hob_arena_restore(&u->passing, mark);
+	return done;
+}
+
+bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err)
+{
+	hob_usd *u = b->u;
+	for (uint32_t i = 0; i < b->sized_count; i++) {
+		const hob_usd_prim *prim = &u->prims[b->sized[i].prim];
+		double *times;
+		size_t count;
+		hob_track *track;
+		if (!size_times(u, prim, &times, &count, err))
+			return false;
+		sizes_t base = base_sizes(u, prim, times, count);
+		hob_usd_sort_times(times, &count);
+		hob_usd_cut_range(u, times, &count);
+		if (!hob_usd_add_channel(b, b->sized[i].node, HOB_PATH_SCALE, 3, count, &track, err))
+			return false;
+		for (size_t k = 0; k < count; k++) {
+			track->times[k] = hob_usd_seconds(u, times[k]);
+			scale_of(u, prim, &base, times[k], track->values + k * 3);
+		}
+		hob_usd_drop_still(b, b->model.nodes[b->sized[i].node].scale);
+		if (hob_str_equal(prim->type, HOB_STR("Capsule")))
+			hob_usd_info(u, "samples", "capsule '%.*s' changes its size; its ends are scaled with it",
+						 HOB_FMT(prim->path));
+	}
+	return true;
 }
 
 /* ---- points and curves */
@@ -343,8 +506,7 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	static const char *const solids[] = {"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane"};
-	static const char *const unread[] = {"NurbsPatch",	  "TetMesh",	"Volume",
-										 "HermiteCurves", "Cylinder_1", "Capsule_1"};
+	static const char *const unread[] = {"NurbsPatch", "Volume", "HermiteCurves", "Cylinder_1", "Capsule_1"};
 	hob_str type = b->u->prims[id].type;
 	for (size_t i = 0; i < HOB_COUNT_OF(solids); i++)
 		if (hob_str_equal(type, hob_str_of(solids[i])))

@@ -164,7 +164,7 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 	const hob_usd_value *indices = hob_usd_primvar(u, id, HOB_STR("skel:jointIndices"), &owner);
 	const hob_usd_value *weights = hob_usd_primvar(u, id, HOB_STR("skel:jointWeights"), &weight_owner);
 	if (!indices || !weights || indices->kind != HOB_USD_I32 || indices->count != weights->count ||
-		indices->count == 0)
+		indices->count == 0 || !hob_usd_below_skel_root(u, id))
 		return true;
 	hob_str name = HOB_STR("primvars:skel:jointIndices");
 	double stated = hob_usd_number(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_elementSize), 1);
@@ -193,8 +193,18 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 	return true;
 }
 
+bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim)
+{
+	for (; prim != HOB_NONE; prim = u->prims[prim].parent)
+		if (hob_str_equal(u->prims[prim].type, HOB_STR("SkelRoot")))
+			return true;
+	return false;
+}
+
 bool hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err)
 {
+	if (!hob_usd_below_skel_root(b->u, prim))
+		return true;
 	b->skinned = (hob_usd_skinned *)hob_usd_more(b->u->scratch, b->skinned, b->skinned_count,
 												 &b->skinned_room, sizeof *b->skinned);
 	if (!b->skinned)

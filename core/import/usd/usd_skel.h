@@ -18,6 +18,9 @@ typedef struct hob_usd_skinned {
 	uint32_t prim, node;
 } hob_usd_skinned;
 
+/* Skeletons and blend shapes bend only what is below a SkelRoot. Source: UsdSkel, "SkelRoot". */
+bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim);
+
 /* The first target of a relationship of the prim or of its nearest ancestor that has one; HOB_NONE
  * without. */
 bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out,

@@ -125,9 +125,14 @@ const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, h
 	hob_usd_attribute attribute;
 	if (!hob_usd_get(u, prim, name, &attribute))
 		return NULL;
-	for (size_t i = 0; attribute.samples && i < attribute.samples->count; i++)
-		if (attribute.samples->values[i].kind != HOB_USD_BLOCK)
-			return &attribute.samples->values[i];
+	const hob_usd_samples *s = attribute.samples;
+	size_t first =
+		s && u->has_range && attribute.scale != 0
+			? hob_usd_time_before(s->times, 1, s->count, (u->start - attribute.offset) / attribute.scale)
+			: 0;
+	for (size_t i = first; s && i < s->count; i++)
+		if (s->values[i].kind != HOB_USD_BLOCK && (s->values[i].count > 0 || i + 1 == s->count))
+			return &s->values[i];
 	return attribute.value;
 }
 

@@ -229,8 +229,9 @@ static int by_size(const double *a, const double *b)
 	return (*a > *b) - (*a < *b);
 }
 
-static void sort_times(double *times, size_t count)
+void hob_usd_sort_times(double *times, size_t *time_count)
 {
+	size_t count = *time_count, kept = 0;
 	/* Samples of each operation rise already: runs are few, and insertion is quick on them. */
 	for (size_t gap = count / 2; gap > 0; gap /= 2)
 		for (size_t i = gap; i < count; i++)
@@ -239,12 +240,16 @@ static void sort_times(double *times, size_t count)
 				times[k] = times[k - gap];
 				times[k - gap] = swap;
 			}
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	*time_count = kept;
 }
 
 bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
 {
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
-	size_t total = 0, kept = 0;
+	size_t total = 0;
 	hob_usd_attribute a;
 	hob_str kind;
 	bool inverted;
@@ -267,12 +272,9 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
 			for (size_t k = 0; k < a.samples->count; k++)
 				times[total++] = a.offset + a.scale * a.samples->times[k];
-	sort_times(times, total);
-	for (size_t i = 0; i < total; i++)
-		if (kept == 0 || times[i] > times[kept - 1])
-			times[kept++] = times[i];
+	hob_usd_sort_times(times, &total);
 	*out = times;
-	*count = kept;
+	*count = total;
 	return true;
 }
 
@@ -290,4 +292,19 @@ void hob_usd_place(hob_node *node, const double m[16])
 	matrix[15] = 1;
 	node->has_matrix = !hob_matrix_decompose(matrix, node->translation, node->rotation, node->scale);
 	memcpy(node->matrix, matrix, sizeof matrix);
+}
+
+void hob_usd_place_two(hob_node *outer, hob_node *inner, const double m[16])
+{
+	double first[4], scale[3], second[4], finite[16];
+	for (int k = 0; k < 16; k++)
+		finite[k] = isfinite((float)m[k]) ? m[k] : k % 5 == 0;
+	for (int k = 0; k < 4; k++)
+		first[k] = (double)outer->rotation[k], second[k] = (double)inner->rotation[k];
+	hob_matrix_split_double(finite, first, scale, second);
+	for (int k = 0; k < 4; k++)
+		outer->rotation[k] = (float)first[k], inner->rotation[k] = (float)second[k];
+	for (int k = 0; k < 3; k++)
+		outer->translation[k] = (float)finite[12 + k], outer->scale[k] = (float)scale[k];
+	outer->has_matrix = inner->has_matrix = false;
 }

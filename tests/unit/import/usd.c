@@ -632,8 +632,9 @@ static void instancers_share_their_meshes(void **state)
 	reader *r = reader_new(&hob_usd_importer);
 	reader_add(r, "a.usda", whole);
 	const hob_model *m = reader_model(r);
-	/* The mesh, the sphere, and a cube for each instance. */
+	/* The mesh, the sphere, and a cube for each instance, which is one mesh. */
 	assert_int_equal(m->mesh_ref_count, 4);
+	assert_int_equal(m->mesh_count, 3);
 	assert_int_equal(m->camera_count, 1);
 	assert_int_equal(m->light_count, 1);
 	assert_int_equal(m->clip_count, 1);

@@ -1,0 +1,282 @@
+/* USD: shear, sizes and points that change in time. */
+#include "tests/unit/import/reader_fixture.h"
+
+static reader *stage(const char *text)
+{
+	static char all[8192];
+	reader *r = reader_new(&hob_usd_importer);
+	snprintf(
+		all, sizeof all,
+		"#usda 1.0\n(metersPerUnit = 1\n startTimeCode = 1\n endTimeCode = 25\n timeCodesPerSecond = 24)\n%s",
+		text);
+	reader_add(r, "stage.usda", all);
+	return r;
+}
+
+/* Straight between keys, or the last one; turns of close keys are normalised. */
+static void sample(const hob_track *track, bool turns, float time, float *out)
+{
+	uint32_t low = 0, width = track->components;
+	while (low + 1 < track->key_count && track->times[low + 1] <= time)
+		low++;
+	const float *a = track->values + low * width, *b = a;
+	float part = 0, dot = 0, length = 0;
+	if (track->interpolation == HOB_LINEAR && low + 1 < track->key_count && time > track->times[low]) {
+		b += width;
+		part = (time - track->times[low]) / (track->times[low + 1] - track->times[low]);
+	}
+	for (uint32_t k = 0; k < width; k++)
+		dot += a[k] * b[k];
+	for (uint32_t k = 0; k < width; k++) {
+		out[k] = a[k] * (1 - part) + b[k] * (turns && dot < 0 ? -part : part);
+		length += out[k] * out[k];
+	}
+	for (uint32_t k = 0; turns && k < width; k++)
+		out[k] /= sqrtf(length);
+}
+
+static void sample_path(const hob_model *m, uint32_t node, hob_path path, float time, float *out)
+{
+	for (uint32_t i = 0; m->clip_count > 0 && i < m->clips[0].channel_count; i++) {
+		const hob_channel *c = &m->clips[0].channels[i];
+		if (c->node == node && c->path == path)
+			sample(&m->clips[0].tracks[c->track], path == HOB_PATH_ROTATION, time, out);
+	}
+}
+
+/* The world matrix of a node at a time. */
+static void world_at(const hob_model *m, uint32_t node, float time, float out[16])
+{
+	hob_node n = m->nodes[node];
+	float local[16];
+	sample_path(m, node, HOB_PATH_TRANSLATION, time, n.translation);
+	sample_path(m, node, HOB_PATH_ROTATION, time, n.rotation);
+	sample_path(m, node, HOB_PATH_SCALE, time, n.scale);
+	assert_false(n.has_matrix);
+	hob_node_local_matrix(&n, local);
+	if (n.parent == HOB_NONE) {
+		memcpy(out, local, sizeof local);
+		return;
+	}
+	world_at(m, n.parent, time, out);
+	hob_matrix_multiply(out, local, out);
+}
+
+static uint32_t node_with_mesh(const hob_model *m)
+{
+	for (uint32_t i = 0; i < m->node_count; i++)
+		if (m->nodes[i].mesh_count > 0)
+			return i;
+	fail_msg("no mesh");
+	return HOB_NONE;
+}
+
+static void expect_matrix(const float made[16], const float wanted[16])
+{
+	for (int i = 0; i < 16; i++)
+		assert_true(fabsf(made[i] - wanted[i]) < 2e-3f);
+}
+
+static void any_matrix_is_held_by_two_nodes(void **state)
+{
+	(void)state;
+	static const float wanted[][16] = {
+		{1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 3, 4, 5, 1},	  /* shear */
+		{1, 0, 0, 0, 2, -1, 0, 0, 0, 0.5f, 1, 0, 0, 0, 0, 1}, /* that mirrors */
+		{1, 2, 3, 0, 2, 4, 6, 0, 0, 1, 0, 0, 0, 0, 0, 1},	  /* and is flat */
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(wanted); i++) {
+		char text[1024];
+		const float *w = wanted[i];
+		snprintf(text, sizeof text,
+				 "def Xform \"X\" { matrix4d xformOp:transform = ((%g,%g,%g,0),(%g,%g,%g,0),"
+				 "(%g,%g,%g,0),(%g,%g,%g,"
+				 "1))\n uniform token[] xformOpOrder = [\"xformOp:transform\"]\n def Cube \"C\" {} }",
+				 w[0], w[1], w[2], w[4], w[5], w[6], w[8], w[9], w[10], w[12], w[13], w[14]);
+		reader *r = stage(text);
+		float made[16];
+		const hob_model *m = reader_model(r);
+		world_at(m, node_with_mesh(m), 0, made);
+		expect_matrix(made, w);
+		assert_int_equal(m->node_count, 3);
+		reader_free(r);
+	}
+}
+
+static void what_moves_with_shear_moves(void **state)
+{
+	(void)state;
+	/* A matrix goes straight from one to the other; here through shear and through a mirror. */
+	reader *r =
+		stage("def Xform \"X\" { matrix4d xformOp:transform.timeSamples = { 1: "
+			  "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), 25: ((1,0,0,0),(2,-1,0,0),(0,1,1,0),(8,0,0,1)) }\n"
+			  "uniform token[] xformOpOrder = [\"xformOp:transform\"]\n def Cube \"C\" {} }");
+	const hob_model *m = reader_model(r);
+	for (int i = 0; i <= 10; i++) {
+		float t = (float)i / 10, made[16],
+			  wanted[16] = {1, 0, 0, 0, 2 * t, 1 - 2 * t, 0, 0, 0, t, 1, 0, 8 * t, 0, 0, 1};
+		world_at(m, node_with_mesh(m), t, made);
+		expect_matrix(made, wanted);
+	}
+	assert_false(reader_noted(r, "usd.motion"));
+	reader_free(r);
+}
+
+static void sizes_change_in_time(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *shape;
+		float at_start[3], at_end[3]; /* half the box */
+	} cases[] = {
+		{"Sphere \"S\" { double radius.timeSamples = { 1: 0.5, 25: 1.5 } }",
+		 {0.5f, 0.5f, 0.5f},
+		 {1.5f, 1.5f, 1.5f}},
+		{"Cube \"S\" { double size.timeSamples = { 1: 0, 25: 3 } }", {0, 0, 0}, {1.5f, 1.5f, 1.5f}},
+		{"Cylinder \"S\" { uniform token axis = \"X\"\n"
+		 "double height.timeSamples = { 1: 2, 25: 8 }\n double radius = 3 }",
+		 {1, 3, 3},
+		 {4, 3, 3}},
+		{"Capsule \"S\" { double height.timeSamples = { 1: 2, 25: 4 } }",
+		 {0.5f, 0.5f, 1.5f},
+		 {0.5f, 0.5f, 2.5f}},
+		{"Plane \"S\" { double width.timeSamples = { 1: 2, 25: 6 } }", {1, 1, 0}, {3, 1, 0}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[512];
+		snprintf(text, sizeof text, "def %s", cases[i].shape);
+		reader *r = stage(text);
+		const hob_model *m = reader_model(r);
+		const hob_mesh *mesh = &m->meshes[0];
+		float world[16], most[3] = {0};
+		for (uint32_t v = 0; v < mesh->vertex_count * 3; v++)
+			most[v % 3] = fmaxf(most[v % 3], mesh->position[v]);
+		for (int end = 0; end < 2; end++) {
+			world_at(m, node_with_mesh(m), (float)end, world);
+			for (int k = 0; k < 3; k++)
+				assert_true(fabsf(most[k] * world[k * 5] - (end ? cases[i].at_end : cases[i].at_start)[k]) <
+							1e-4f);
+		}
+		reader_free(r);
+	}
+}
+
+#define TRIANGLE                                                                                             \
+	"def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n"                  \
+	"point3f[] points.timeSamples = { "
+
+/* The place of vertex 2, which every case moves along x. */
+static float second_at(const hob_model *m, float time)
+{
+	float weights[512] = {0};
+	const hob_mesh *mesh = &m->meshes[0];
+	uint32_t v = 0;
+	sample_path(m, node_with_mesh(m), HOB_PATH_WEIGHTS, time, weights);
+	while (mesh->position[v * 3 + 1] < 0.5f)
+		v++;
+	float x = mesh->position[v * 3];
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		x += weights[t] * mesh->targets[t].position[v * 3];
+	return x;
+}
+
+static void points_move(void **state)
+{
+	(void)state;
+	reader *r = stage(TRIANGLE "1: [(0,0,0),(1,0,0),(0,1,0)], 13: [(0,0,0),(1,0,0),(4,1,0)], "
+							   "25: [(0,0,0),(1,0,0),(2,1,0)], 49: [(0,0,0),(1,0,0),(9,1,0)] } }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->meshes[0].target_count, 3);
+	assert_near(second_at(m, 0), 0);
+	assert_near(second_at(m, 0.25f), 2);
+	assert_near(second_at(m, 0.5f), 4);
+	assert_near(second_at(m, 0.75f), 3);
+	assert_near(second_at(m, 1), 2);
+	assert_false(reader_noted(r, "usd.samples"));
+	reader_free(r);
+	/* Begins between two samples: rests in the one before. */
+	r = stage(TRIANGLE "-23: [(0,0,0),(1,0,0),(2,1,0)], 25: [(0,0,0),(1,0,0),(4,1,0)] } }");
+	m = reader_model(r);
+	assert_near(second_at(m, 0), 3);
+	assert_near(second_at(m, 1), 4);
+	reader_free(r);
+}
+
+static void many_samples_of_points_are_thinned_with_a_bound(void **state)
+{
+	(void)state;
+	static char text[1 << 16];
+	static char all[1 << 17];
+	size_t at = (size_t)snprintf(text, sizeof text, TRIANGLE);
+	for (int i = 0; i < 600; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%d: [(0,0,0),(1,0,0),(%g,1,0)], ", i, i * 0.25);
+	snprintf(text + at, sizeof text - at, "} }");
+	snprintf(all, sizeof all, "#usda 1.0\n(metersPerUnit = 1)\n%s", text);
+	reader *r = reader_new(&hob_usd_importer);
+	reader_add(r, "stage.usda", all);
+	const hob_model *m = reader_model(r);
+	assert_true(m->meshes[0].target_count < 256);
+	assert_true(reader_noted(r, "usd.samples"));
+	assert_true(fabsf(second_at(m, 10) - 60) < 0.01f);
+	reader_free(r);
+}
+
+static void points_of_changing_faces_stay(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices.timeSamples = { 1: "
+			  "[0, 1, 2], 9: [2, 1, 0] }\n point3f[] points.timeSamples = { 1: [(0,0,0),(1,0,0),(0,1,0)], "
+			  "9: [(0,0,0),(1,0,0),(4,1,0)] } }");
+	assert_int_equal(reader_model(r)->meshes[0].target_count, 0);
+	assert_true(reader_noted(r, "usd.samples"));
+	reader_free(r);
+}
+
+static void prims_come_and_go(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def Cube \"A\" { token visibility.timeSamples = { 1: \"invisible\", 13: \"inherited\", 19: "
+			  "\"invisible\" } }\ndef Cube \"B\" { token visibility.timeSamples = { 1: \"invisible\", 9: "
+			  "\"invisible\" } }\ndef Cube \"C\" { token visibility.timeSamples = { 1: \"inherited\", 9: "
+			  "\"inherited\" } }");
+	const hob_model *m = reader_model(r);
+	static const struct {
+		float time, size;
+	} seen[] = {{0, 0}, {0.4f, 0}, {0.5f, 1}, {0.7f, 1}, {0.8f, 0}, {1, 0}};
+	for (size_t i = 0; i < HOB_COUNT_OF(seen); i++) {
+		float world[16];
+		world_at(m, node_with_mesh(m), seen[i].time, world);
+		assert_near(world[0], seen[i].size);
+	}
+	assert_int_equal(m->mesh_ref_count, 2);
+	assert_int_equal(m->clips[0].channel_count, 1);
+	reader_free(r);
+}
+
+static void surfaces_of_tetrahedra_are_drawn(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def TetMesh \"T\" { point3f[] points = [(0,0,0),(1,0,0),(0,1,0),(0,0,1)]\n int4[] "
+			  "tetVertexIndices = [(0,1,2,3)]\n int3[] surfaceFaceVertexIndices = [(0,2,1),(0,1,3),(0,3,2),"
+			  "(1,2,3)] }");
+	assert_int_equal(reader_model(r)->meshes[0].index_count, 12);
+	reader_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_matrix_is_held_by_two_nodes),
+		cmocka_unit_test(what_moves_with_shear_moves),
+		cmocka_unit_test(sizes_change_in_time),
+		cmocka_unit_test(points_move),
+		cmocka_unit_test(many_samples_of_points_are_thinned_with_a_bound),
+		cmocka_unit_test(points_of_changing_faces_stay),
+		cmocka_unit_test(prims_come_and_go),
+		cmocka_unit_test(surfaces_of_tetrahedra_are_drawn),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
