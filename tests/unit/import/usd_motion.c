@@ -258,10 +258,9 @@ static void prims_come_and_go(void **state)
 static void surfaces_of_tetrahedra_are_drawn(void **state)
 {
 	(void)state;
-	reader *r =
-		stage("def TetMesh \"T\" { point3f[] points = [(0,0,0),(1,0,0),(0,1,0),(0,0,1)]\n int4[] "
-			  "tetVertexIndices = [(0,1,2,3)]\n int3[] surfaceFaceVertexIndices = [(0,2,1),(0,1,3),(0,3,2),"
-			  "(1,2,3)] }");
+	reader *r = stage("def TetMesh \"T\" { point3f[] points = [(0,0,0),(1,0,0),(0,1,0),(0,0,1)]\n int4[] "
+					  "tetVertexIndices = [(0,1,2,3)]\n int3[] surfaceFaceVertexIndices = [(0,2,1),(0,1,3),"
+					  "(0,3,2),(1,2,3)] }");
 	assert_int_equal(reader_model(r)->meshes[0].index_count, 12);
 	reader_free(r);
 }
