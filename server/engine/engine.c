@@ -15,47 +15,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* The engine's life: it makes the owners of its state, calls them once a second, and closes when nothing of
  * it runs. */
 
-enum { SECOND_MS = 1000, HANDLES_MAX = 8 };
-
-struct engine_life {
-	srv_engine_callbacks callbacks;
-	uv_timer_t timer;
-	uv_handle_t *handles[HANDLES_MAX];
-	uint32_t handle_count, open_handles;
-	uint32_t work; /* in libuv's pool, that is no job */
-	void (*closed)(void *user);
-	void *closed_user;
-};
-
-int64_t srv_engine_now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
-{
-	if (!ok)
-		srv_log(SRV_LOG_ERROR, "store", "%s", error->context);
-	srv_publish_note_rows(&engine->publish);
-}
-
-void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t id)
-{
-	srv_facts_tell(&engine->facts, &(srv_fact){.kind = kind, .asset = id});
-}
-
-void srv_engine_tell_ready(srv_engine *engine)
-{
-	if (engine->life->callbacks.ready)
-		engine->life->callbacks.ready(engine->life->callbacks.user);
-}
+enum { SECOND_MS = 1000 };
 
 /* ---- who listens */
 
@@ -191,52 +155,6 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 }
 
 /* ---- end */
-
-static void on_handle_closed(uv_handle_t *handle)
-{
-	srv_engine *engine = handle->data;
-	engine->life->open_handles--;
-	srv_engine_close_when_idle(engine);
-}
-
-void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle)
-{
-	struct engine_life *life = engine->life;
-	assert(life->handle_count < HANDLES_MAX);
-	handle->data = engine;
-	life->handles[life->handle_count++] = handle;
-	life->open_handles++;
-}
-
-void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done)
-{
-	engine->life->work++;
-	uv_queue_work(engine->loop, work, run, done);
-}
-
-void srv_engine_count_work(srv_engine *engine)
-{
-	engine->life->work++;
-}
-
-void srv_engine_work_over(srv_engine *engine)
-{
-	assert(engine->life->work > 0);
-	engine->life->work--;
-	srv_engine_close_when_idle(engine);
-}
-
-/* First no pool thread hashes or stores for a job; then the handles close; then the watch has. */
-void srv_engine_close_when_idle(srv_engine *engine)
-{
-	struct engine_life *life = engine->life;
-	if (!engine->closing || engine->jobs->alive > 0 || life->work > 0 || engine->jobs->pool)
-		return;
-	for (; life->handle_count > 0; life->handle_count--)
-		uv_close(life->handles[life->handle_count - 1], on_handle_closed);
-	if (life->open_handles == 0 && !engine->sources->watch)
-		life->closed(life->closed_user);
-}
 
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {

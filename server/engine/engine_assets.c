@@ -109,12 +109,6 @@ const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count)
 	return assets->unsettled;
 }
 
-uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a)
-{
-	uint64_t bytes = srv_graph_at(engine->graph, a->file)->stat.size;
-	return a->cost.final_ns > 0 ? a->cost.final_ns : bytes * ASSET_NS_PER_BYTE;
-}
-
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event)
 {
 	assert(id < engine->assets->count);

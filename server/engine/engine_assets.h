@@ -2,7 +2,7 @@
 #ifndef ENGINE_ASSETS_H
 #define ENGINE_ASSETS_H
 
-#include "engine_state.h"
+#include "engine_kit.h"
 
 #include "../../core/settings/cook_key.h"
 #include "../cook/asset.h"

@@ -1,6 +1,5 @@
 #include "engine_audit.h"
 
-#include "../../core/base/json_write.h"
 #include "../log/log.h"
 #include "engine_publish.h"
 #include "engine_sources.h"
@@ -383,17 +382,6 @@ static void recall(void *user, const srv_fact *fact)
 						  : srv_store_audit(engine->store, &a->shown.good, take_row, a, &error);
 	if (!ok)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-}
-
-void srv_engine_put_audit(const asset *a, hob_buf *out)
-{
-	if (!a->life.has_good)
-		return;
-	hob_buf_put_str(out, HOB_STR("{\"at\":"));
-	hob_json_time(out, a->check.at_ms);
-	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->check.found.size > 0 ? "false" : "true");
-	hob_json_raw(out, hob_buf_str(&a->check.found));
-	hob_buf_put(out, "}", 1);
 }
 
 /* ---- life */

@@ -387,13 +387,6 @@ static bool is_looked_at(const engine_job *job)
 			srv_events_listeners(job->engine->publish.events) > 0);
 }
 
-bool srv_asset_is_slow(const srv_engine *engine, const asset *a)
-{
-	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
-	return a->cost.final_ns > 0 ? a->cost.final_ns > WAIT_NS
-								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
-}
-
 static bool may_preview(const engine_job *job)
 {
 	const asset *a = srv_asset_at(job->engine, job->asset);

@@ -3,7 +3,7 @@
 #ifndef ENGINE_HEALTH_H
 #define ENGINE_HEALTH_H
 
-#include "engine_state.h"
+#include "engine_kit.h"
 
 typedef enum engine_part_of {
 	ENGINE_HEALTH_WORKERS, /* none can be started */

@@ -138,6 +138,19 @@ void srv_engine_count_waiting(srv_engine *engine)
 /* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
+uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a)
+{
+	uint64_t bytes = srv_graph_at(engine->graph, a->file)->stat.size;
+	return a->cost.final_ns > 0 ? a->cost.final_ns : bytes * ASSET_NS_PER_BYTE;
+}
+
+bool srv_asset_is_slow(const srv_engine *engine, const asset *a)
+{
+	enum { WAIT_NS = 30 * 1000 * 1000, LARGE_BYTES = 512 << 10 };
+	return a->cost.final_ns > 0 ? a->cost.final_ns > WAIT_NS
+								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
+}
+
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
 	const srv_engine_counters *c = &engine->counters;

@@ -25,11 +25,6 @@
  *          <-------------------------------------------------------------------------
  *             find: a scan listed it */
 
-bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
-{
-	return engine->roots->shown[root].missing_since_ms != 0;
-}
-
 /* ---- what is published and kept */
 
 static void show(srv_engine *engine, uint32_t root)
@@ -356,12 +351,4 @@ void srv_engine_replace_settings(srv_engine *engine, const hob_settings *setting
 		roots->settings[i] = roots->shown[i].settings = settings[i];
 		srv_settings_forget(roots->caches[i]);
 	}
-}
-
-uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name)
-{
-	for (uint32_t i = 0; i < engine->roots->count; i++)
-		if (hob_str_equal(engine->roots->shown[i].name, name))
-			return i;
-	return HOB_NONE;
 }

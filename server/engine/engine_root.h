@@ -2,7 +2,7 @@
 #ifndef ENGINE_ROOT_H
 #define ENGINE_ROOT_H
 
-#include "engine_state.h"
+#include "engine_kit.h"
 
 #include "../settings/chain.h"
 
@@ -31,8 +31,6 @@ void srv_engine_roots_free(struct engine_roots *roots);
 /* Opens each root. A missing root that an earlier run knew is replaced by an empty folder. */
 bool srv_engine_open_roots(srv_engine *engine, hob_error *err);
 void srv_engine_replace_settings(srv_engine *engine, const hob_settings *settings); /* by root */
-uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name);			/* HOB_NONE: none */
-bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
 /* Whether the open folder is still the one at the root's path. */
 bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
 /* If the root is gone: marks it as away and ends its jobs. */

@@ -42,21 +42,6 @@ struct srv_engine {
 	struct engine_audit *audit;			  /* engine_audit.h; NULL: checks are off */
 };
 
-int64_t srv_engine_now_ms(void); /* Unix time */
-void srv_engine_tell_ready(
-	srv_engine *engine); /* each root was scanned once and the view shows what was found */
-void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);
-/* The loop calls the handle's callback until the engine closes. */
-void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
-/* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it
- * before it closes. */
-void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done);
-void srv_engine_count_work(srv_engine *engine); /* of another kind, that ends in the same way */
-void srv_engine_work_over(srv_engine *engine);
-/* Closes the handles and says that the engine is closed, once nothing of it runs any longer. */
-void srv_engine_close_when_idle(srv_engine *engine);
 srv_derive *srv_engine_derive_new(srv_engine *engine); /* engine_derive.c */
-/* Ends a write to the store: logs why it failed, if it did. Its rows are committed at the end of the turn. */
-void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
 
 #endif

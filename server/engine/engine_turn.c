@@ -16,10 +16,8 @@
  * (`spreads`), jobs that start, views that are out of date, the changes of one rev, events. */
 
 enum {
-	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */
-	AT_LEAST = 2,	   /* of each kind in each turn, even in a full one */
-	AT_ONCE = 64,	   /* up to this many assets become dirty in the same turn */
-	EVENTS_MOST = 250  /* events that leave in one turn */
+	AT_ONCE = 64,	  /* up to this many assets become dirty in the same turn */
+	EVENTS_MOST = 250 /* events that leave in one turn */
 };
 
 typedef struct spread {
@@ -33,10 +31,8 @@ typedef struct spread {
 
 struct engine_turn {
 	uv_prepare_t end;
-	uv_idle_t more;				/* runs when a turn left work for the next one */
-	uint64_t began_cpu_ns;		/* the thread's own clock then */
-	uint64_t began_ns, idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
-	spread *spreads;			/* oldest first: assets that become dirty in later turns */
+	uint64_t began_cpu_ns; /* the thread's own clock then */
+	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
 	uint32_t spread_count, spread_capacity;
 };
 
@@ -45,30 +41,6 @@ static uint64_t cpu_now_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)
-{
-	uint64_t took = now - engine->turn->began_ns, slept = idle - engine->turn->idle_ns;
-	return engine->turn->began_ns > 0 && took > slept ? took - slept : 0;
-}
-
-bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
-{
-	return done < AT_LEAST || turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
-}
-
-bool srv_engine_is_full(const srv_engine *engine)
-{
-	return !srv_engine_has_time(engine, AT_LEAST);
-}
-
-static void on_more(uv_idle_t *more);
-
-void srv_engine_go_on(srv_engine *engine)
-{
-	if (!engine->closing)
-		uv_idle_start(&engine->turn->more, on_more);
 }
 
 /* ---- what one file makes dirty */
@@ -170,11 +142,9 @@ bool srv_engine_is_behind(const srv_engine *engine)
 static void count_turn(srv_engine *engine)
 {
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
-	uint64_t took = turn_ns(engine, now, idle), busy = cpu - engine->turn->began_cpu_ns;
-	bool first = engine->turn->began_ns == 0; /* time before it belongs to no turn */
-	engine->turn->began_ns = now;
+	uint64_t took = srv_engine_turn_ns(engine, now, idle), busy = cpu - engine->turn->began_cpu_ns;
+	bool first = srv_engine_begin_turn(engine, now, idle); /* time before it belongs to no turn */
 	engine->turn->began_cpu_ns = cpu;
-	engine->turn->idle_ns = idle;
 	if (!first && busy > engine->counters.turn.busiest_ns)
 		engine->counters.turn.busiest_ns = busy;
 	engine->counters.turn.count++;
@@ -214,9 +184,8 @@ void srv_engine_start_turns(srv_engine *engine)
 	struct engine_turn *turn = engine->turn;
 	uv_loop_configure(engine->loop, UV_METRICS_IDLE_TIME);
 	uv_prepare_init(engine->loop, &turn->end);
-	uv_idle_init(engine->loop, &turn->more);
 	srv_engine_add_handle(engine, (uv_handle_t *)&turn->end);
-	srv_engine_add_handle(engine, (uv_handle_t *)&turn->more);
+	srv_engine_start_turn(engine, on_more);
 	uv_prepare_start(&turn->end, on_end);
 }
 

@@ -3,15 +3,11 @@
 #ifndef ENGINE_TURN_H
 #define ENGINE_TURN_H
 
-#include "engine_state.h"
+#include "engine_kit.h"
 
 struct engine_turn *srv_engine_turn_new(void);
 void srv_engine_turn_free(struct engine_turn *turn);
 void srv_engine_start_turns(srv_engine *engine);
-/* Whether this turn has time for one more item that can wait. done: items of this kind so far. */
-bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
-bool srv_engine_is_full(const srv_engine *engine); /* it has no time for anything that can wait */
-void srv_engine_go_on(srv_engine *engine);		   /* asks for another turn at once */
 /* Makes assets dirty because of a file; its path is the reason. kind: static text. Many assets take several
  * turns. */
 void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,

@@ -6,7 +6,19 @@
 #include "engine_turn.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
+
+void srv_engine_put_audit(const asset *a, hob_buf *out)
+{
+	if (!a->life.has_good)
+		return;
+	hob_buf_put_str(out, HOB_STR("{\"at\":"));
+	hob_json_time(out, a->check.at_ms);
+	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->check.found.size > 0 ? "false" : "true");
+	hob_json_raw(out, hob_buf_str(&a->check.found));
+	hob_buf_put(out, "}", 1);
+}
 
 /* ---- the view */
 

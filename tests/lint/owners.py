@@ -12,7 +12,7 @@ FIELDS, FUNCTIONS = 25, 60
 FOLDERS = (ENGINE, "server/cook", "server/control", "server/derive", "server/graph", "server/query", "server/queue")
 # what stands before the field, within ENGINE -> the files that may assign it
 OWNERS = {
-    "engine->life->": ["engine.c"],
+    "engine->life->": ["engine.c", "engine_kit.c"],
     "engine->turn->": ["engine_turn.c"],
     "engine->assets->": ["engine_assets.c", "engine_inputs.c"],
     "engine->jobs->": ["engine_jobs.c", "engine_cook.c", "engine_finish.c", "engine_order.c", "engine_limits.c", "engine_jobs_list.c",

@@ -1,0 +1,140 @@
+#include "engine_exchange.h"
+#include "engine_root.h"
+#include "engine_sources.h"
+
+#include "../log/log.h"
+
+#include <assert.h>
+#include <time.h>
+
+int64_t srv_engine_now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
+{
+	if (!ok)
+		srv_log(SRV_LOG_ERROR, "store", "%s", error->context);
+	srv_publish_note_rows(&engine->publish);
+}
+
+void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t id)
+{
+	srv_facts_tell(&engine->facts, &(srv_fact){.kind = kind, .asset = id});
+}
+
+void srv_engine_tell_ready(srv_engine *engine)
+{
+	if (engine->life->callbacks.ready)
+		engine->life->callbacks.ready(engine->life->callbacks.user);
+}
+
+uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name)
+{
+	for (uint32_t i = 0; i < engine->roots->count; i++)
+		if (hob_str_equal(engine->roots->shown[i].name, name))
+			return i;
+	return HOB_NONE;
+}
+
+bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
+{
+	return engine->roots->shown[root].missing_since_ms != 0;
+}
+
+/* ---- the time of a turn */
+
+enum {
+	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */
+	AT_LEAST = 2	   /* of each kind in each turn, even in a full one */
+};
+
+uint64_t srv_engine_turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)
+{
+	uint64_t took = now - engine->life->turn.began_ns, slept = idle - engine->life->turn.idle_ns;
+	return engine->life->turn.began_ns > 0 && took > slept ? took - slept : 0;
+}
+
+bool srv_engine_begin_turn(srv_engine *engine, uint64_t now, uint64_t idle)
+{
+	bool first = engine->life->turn.began_ns == 0;
+	assert(now >= engine->life->turn.began_ns && idle >= engine->life->turn.idle_ns);
+	engine->life->turn.began_ns = now;
+	engine->life->turn.idle_ns = idle;
+	return first;
+}
+
+bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
+{
+	return done < AT_LEAST ||
+		   srv_engine_turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
+}
+
+bool srv_engine_is_full(const srv_engine *engine)
+{
+	return !srv_engine_has_time(engine, AT_LEAST);
+}
+
+void srv_engine_go_on(srv_engine *engine)
+{
+	if (!engine->closing)
+		uv_idle_start(&engine->life->turn.more, engine->life->turn.go_on);
+}
+
+void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on)
+{
+	uv_idle_init(engine->loop, &engine->life->turn.more);
+	engine->life->turn.go_on = go_on;
+	srv_engine_add_handle(engine, (uv_handle_t *)&engine->life->turn.more);
+}
+
+/* ---- handles, work of the pool, and the end */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	srv_engine *engine = handle->data;
+	engine->life->open_handles--;
+	srv_engine_close_when_idle(engine);
+}
+
+void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle)
+{
+	struct engine_life *life = engine->life;
+	assert(life->handle_count < HOB_COUNT_OF(life->handles));
+	handle->data = engine;
+	life->handles[life->handle_count++] = handle;
+	life->open_handles++;
+}
+
+void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done)
+{
+	engine->life->work++;
+	uv_queue_work(engine->loop, work, run, done);
+}
+
+void srv_engine_count_work(srv_engine *engine)
+{
+	engine->life->work++;
+}
+
+void srv_engine_work_over(srv_engine *engine)
+{
+	assert(engine->life->work > 0);
+	engine->life->work--;
+	srv_engine_close_when_idle(engine);
+}
+
+/* First no pool thread hashes or stores for a job; then the handles close; then the watch has. */
+void srv_engine_close_when_idle(srv_engine *engine)
+{
+	struct engine_life *life = engine->life;
+	if (!engine->closing || engine->jobs->alive > 0 || life->work > 0 || engine->jobs->pool)
+		return;
+	for (; life->handle_count > 0; life->handle_count--)
+		uv_close(life->handles[life->handle_count - 1], on_handle_closed);
+	if (life->open_handles == 0 && !engine->sources->watch)
+		life->closed(life->closed_user);
+}

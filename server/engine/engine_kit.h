@@ -1,0 +1,51 @@
+/* engine_kit.h - what every file of the engine may call: the clock, facts, the time of a turn, handles, and
+ * the work of the pool. Its functions call no other file of the engine. */
+#ifndef ENGINE_KIT_H
+#define ENGINE_KIT_H
+
+#include "engine_state.h"
+
+enum { ENGINE_HANDLES_MAX = 8 };
+
+struct engine_life {
+	srv_engine_callbacks callbacks;
+	uv_timer_t timer;
+	uv_handle_t *handles[ENGINE_HANDLES_MAX];
+	uint32_t handle_count, open_handles;
+	uint32_t work; /* in libuv's pool, that is no job */
+	void (*closed)(void *user);
+	void *closed_user;
+	struct {
+		uv_idle_t more;				/* runs when a turn left work for the next one */
+		uv_idle_cb go_on;			/* what it runs */
+		uint64_t began_ns, idle_ns; /* uv_hrtime and the loop's idle time when the turn began */
+	} turn;
+};
+
+int64_t srv_engine_now_ms(void); /* Unix time */
+void srv_engine_tell_ready(
+	srv_engine *engine); /* each root was scanned once and the view shows what was found */
+void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);
+/* The loop calls the handle's callback until the engine closes. */
+void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
+/* Runs work in libuv's pool that is no job; `done` ends with srv_engine_work_over. The engine waits for it
+ * before it closes. */
+void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done);
+void srv_engine_count_work(srv_engine *engine); /* of another kind, that ends in the same way */
+void srv_engine_work_over(srv_engine *engine);
+/* Closes the handles and says that the engine is closed, once nothing of it runs any longer. */
+void srv_engine_close_when_idle(srv_engine *engine);
+/* Ends a write to the store: logs why it failed, if it did. Its rows are committed at the end of the turn. */
+void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
+uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name); /* HOB_NONE: none */
+bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
+/* Whether this turn has time for one more item that can wait. done: items of this kind so far. */
+bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
+bool srv_engine_is_full(const srv_engine *engine); /* it has no time for anything that can wait */
+void srv_engine_go_on(srv_engine *engine);		   /* asks for another turn at once */
+void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on);
+/* Time since the turn began, without the sleep of the loop. now: uv_hrtime; idle: uv_metrics_idle_time. */
+uint64_t srv_engine_turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle);
+bool srv_engine_begin_turn(srv_engine *engine, uint64_t now, uint64_t idle); /* true: it is the first one */
+
+#endif
