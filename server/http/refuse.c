@@ -68,12 +68,16 @@ static bool sent_much(const request *r)
 		   info.tcpi_bytes_received > POOL_BYTES / 2;
 }
 
-/* Of a first line that is too long only its size is known. */
+/* A first line that is too long is known by its size; since 1.0 its target may have been read as well. */
 static bool may_be_meant(const request *r, unsigned status)
 {
 	if (r->closing)
 		return false;
-	return status == 414 ? !r->has_head && !r->served_before && sent_much(r) : r->has_head && !r->begun;
+	bool head_only = r->has_head && !r->begun;
+	if (status != 414)
+		return head_only;
+	bool line_only = !r->has_head && !r->served_before;
+	return (line_only || (MHD_VERSION >= 0x01000000 && head_only)) && sent_much(r);
 }
 
 void srv_refuse_unread(srv_http *http, unsigned status)

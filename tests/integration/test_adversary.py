@@ -236,7 +236,8 @@ class Adversary(Scenario):
         for line in (b"GET /api/v1/roots\0 HTTP/1.1\r\n", b"GET /api/v1/roots HTTP/1.1\n", b"GET /api/v1/roots HTTP/1.1\r",
                      b"GET  /api/v1/roots HTTP/1.1\r\n"):
             answer = self.talk(daemon, line + HOST + b"\r\n" + after)
-            self.assertEqual(statuses(answer), [400], (line, answer))
+            # libmicrohttpd 1.0 closes the connection at a NUL.
+            self.assertIn(statuses(answer), ([400], []) if b"\0" in line else ([400],), (line, answer))
 
     def pieces(self, daemon):
         """What is in order is answered, however it comes: every cut of one head, and heads of many sizes one behind the other."""

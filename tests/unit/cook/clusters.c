@@ -11,6 +11,7 @@
 #include "core/mesh/bake.h"
 
 #include <float.h>
+#include <meshoptimizer.h>
 
 enum { SIDE = 400 };
 
@@ -315,7 +316,9 @@ static void bytes_stay(void **state)
 	opened_t o = open_mesh(&mesh, true);
 	hob_sha256 digest = hob_sha256_of(hob_buf_bytes(&file));
 	hob_sha256_text(&digest, text);
-	assert_string_equal(text, "cc3b3400323fe889a06650d05f19b01cc9cf1c943fe39c7820b8cf150c9eadaf");
+	assert_string_equal(text, MESHOPTIMIZER_VERSION == 220 /* Debian 13; 12 has 180 */
+								  ? "cb7fcd7575b1cf17f096355c583795922fe8133d89cb6593347dd79c92354a73"
+								  : "cc3b3400323fe889a06650d05f19b01cc9cf1c943fe39c7820b8cf150c9eadaf");
 	close_mesh(&o);
 }
 
