@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# package.sh OLD NEW [ROOT.tar]: the packages in the folder NEW as an administrator meets them, in a Debian 12 that holds nothing
-# else: install OLD, start the daemon as the unit does, cook and fetch a first model, upgrade to NEW over an edited
+# package.sh OLD NEW [ROOT.tar]: the packages in the folder NEW as an administrator meets them, in an empty Debian of
+# this machine's suite: install OLD, start the daemon as the unit does, cook and fetch a first model, upgrade to NEW over an edited
 # configuration, fetch it again (without a cook if both versions cook alike), fetch the old bytes from the cache by their hash,
-# purge. Prints what it types and what came; ends at the first surprise. Needs root, mmdebstrap (unless ROOT.tar is given) and a
+# purge. Prints what it types and what came; ends at the first surprise. Needs root, mmdebstrap (unless ROOT.tar, another suite perhaps, is given) and a
 # Debian mirror. OLD may be the same folder as NEW.
 set -euo pipefail
 old=$(cd "$1" && pwd) new=$(cd "$2" && pwd)
@@ -20,7 +20,7 @@ finish() {
 trap finish EXIT
 
 if command -v lintian >/dev/null; then lintian --allow-root --fail-on error "$new"/*.deb; fi
-if [ -n "${3:-}" ]; then tar -xf "$3" -C "$root"; else mmdebstrap --variant=minbase --quiet bookworm "$root"; fi
+if [ -n "${3:-}" ]; then tar -xf "$3" -C "$root"; else mmdebstrap --variant=minbase --quiet "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root"; fi
 rm -f "$root/dev/null" && mknod -m 666 "$root/dev/null" c 1 3
 [ -e "$root/dev/urandom" ] || mknod -m 666 "$root/dev/urandom" c 1 9
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
