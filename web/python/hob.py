@@ -288,7 +288,7 @@ class Client:
             except Error:
                 self.close()
                 raise
-        if response.status not in (200, 206):
+        if response.status not in (200, 206) and (method, response.status) not in (("PUT", 201), ("PUT", 204)):
             self._raise(response.status, data)
         return response, data
 
@@ -410,3 +410,11 @@ def _delta(older, fetch):
     for first, end in needs:
         whole[first:end] = fetch(first, end)[0]
     return bytes(whole)
+
+
+if __name__ == "__main__":
+    import sys
+    if sys.argv[1:2] != ["mirror"]:
+        sys.exit("usage: hob.py mirror FOLDER URL --root NAME [--help]")
+    import mirror
+    sys.exit(mirror.main(sys.argv[2:]))

@@ -1,0 +1,359 @@
+#include "agent.h"
+#include "agent_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Exit codes: 0 done, 1 assets failed, 2 usage or a refusal, 3 no answer of the daemon, 4 deletions wait. */
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_AWAY = 3, EXIT_YES = 4 };
+enum {
+	HEARTBEAT_MS = 60000,
+	COALESCE_MS = 15,
+	SAVE_MS = 60000,
+	LINES = 20,
+	LINE_BYTES = 512,
+	BACKOFF_MAX_MS = 15000
+};
+
+static const char usage[] =
+	"hob-agent FOLDER URL --root NAME [options]      mirrors FOLDER into a mirror root of a Hob daemon\n"
+	"hob-agent status                                what the agents of this account do\n"
+	"\n"
+	"  --root NAME         the mirror root, as the daemon's hob.json names it\n"
+	"  --base PATH         feed this folder below the root (default: the root itself)\n"
+	"  --token-file FILE   the token (hob token create NAME --mirror ROOT); or set HOB_TOKEN\n"
+	"  --cacert FILE       trust the certificates in FILE for https://, not the system's\n"
+	"  --who NAME          how people see this agent (default: USER@MACHINE)\n"
+	"  --once              mirror, wait until all is cooked, and end: 0, or 1 if an asset failed\n"
+	"  --dry-run           only say what would be sent, moved and deleted\n"
+	"  --yes               delete at the daemon even if more than a fifth of all files is gone\n"
+	"  --poll              look every two seconds instead of waiting for events (network drives)\n"
+	"\n"
+	"FOLDER/.hobignore names files that are not mirrored, one pattern per line. FOLDER is only read.\n";
+
+/* ---- lines for people */
+
+static char lines[LINES][LINE_BYTES];
+static uint32_t line_count;
+
+static void write_status(const agent *a)
+{
+	char path[AGENT_PATH + 16];
+	hob_buf text = {0};
+	hob_buf_printf(&text, "%s -> %s root %s%s%s: %s\n", a->folder, a->options.url, a->options.root,
+				   a->options.base[0] ? "/" : "", a->options.base, a->in_step ? "in step" : "not connected");
+	for (uint32_t i = line_count > LINES ? line_count - LINES : 0; i < line_count; i++)
+		hob_buf_printf(&text, "  %s\n", lines[i % LINES]);
+	snprintf(path, sizeof path, "%s/status", a->state);
+	if (a->state[0] && !text.failed)
+		(void)!sys_replace(path, hob_buf_bytes(&text));
+	hob_buf_release(&text);
+}
+
+void agent_say(agent *a, const char *fmt, ...)
+{
+	char text[LINE_BYTES - 16], line[LINE_BYTES], clock[16];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	/* Names come from anywhere, and must not control a terminal. */
+	for (char *c = text; *c; c++)
+		if ((uint8_t)*c < 0x20 || *c == 0x7F)
+			*c = '?';
+	time_t now = (time_t)(sys_now_ms() / 1000);
+	strftime(clock, sizeof clock, "%H:%M:%S", localtime(&now));
+	snprintf(line, sizeof line, "%s %s", clock, text);
+	if (!a->options.quiet)
+		printf("%s\n", line);
+	fflush(stdout);
+	memcpy(lines[line_count++ % LINES], line, sizeof line);
+}
+
+void agent_problem(agent *a, int status, hob_str answer)
+{
+	hob_buf detail = {0}, hint = {0};
+	agent_json_text(agent_json_member(answer, "detail"), &detail);
+	agent_json_text(agent_json_member(answer, "hint"), &hint);
+	snprintf(a->problem, sizeof a->problem, "the daemon refuses (%d): %.*s%s%.*s", status,
+			 (int)(detail.size < 300 ? detail.size : 300), detail.size > 0 ? (const char *)detail.data : "",
+			 hint.size > 0 ? "; " : "", (int)(hint.size < 200 ? hint.size : 200),
+			 hint.size > 0 ? (const char *)hint.data : "");
+	hob_buf_release(&detail);
+	hob_buf_release(&hint);
+}
+
+bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer)
+{
+	hob_error error = {0};
+	bool ok = agent_fetch_send(a->fetch, request, status, answer, &a->sent, &error);
+	if (!ok)
+		snprintf(a->problem, sizeof a->problem, "%s", error.context);
+	else if (answer->size > 0 && !hob_json_valid(hob_buf_str(answer), 64)) {
+		snprintf(a->problem, sizeof a->problem, "%s does not answer like a Hob daemon (HTTP %d)",
+				 a->options.url, *status);
+		a->stop = !(ok = false);
+	}
+	a->in_step = a->in_step && ok;
+	return ok;
+}
+
+/* ---- options */
+
+static bool take_text(int argc, char **argv, int *i, const char *name, const char **out)
+{
+	if (strcmp(argv[*i], name) != 0 || *i + 1 >= argc)
+		return false;
+	*out = argv[++*i];
+	return true;
+}
+
+static bool take_flag(const char *argument, const char *name, bool *out)
+{
+	bool is = strcmp(argument, name) == 0;
+	*out = *out || is;
+	return is;
+}
+
+static bool read_options(int argc, char **argv, agent_options *o)
+{
+	*o = (agent_options){.base = ""};
+	for (int i = 1; i < argc; i++) {
+		if (take_text(argc, argv, &i, "--root", &o->root) || take_text(argc, argv, &i, "--base", &o->base) ||
+			take_text(argc, argv, &i, "--token-file", &o->token_file) ||
+			take_text(argc, argv, &i, "--cacert", &o->ca_file) ||
+			take_text(argc, argv, &i, "--who", &o->who) || take_flag(argv[i], "--once", &o->once) ||
+			take_flag(argv[i], "--dry-run", &o->dry_run) || take_flag(argv[i], "--yes", &o->yes) ||
+			take_flag(argv[i], "--poll", &o->poll) || take_flag(argv[i], "--quiet", &o->quiet))
+			continue;
+		const char **operand = o->folder ? &o->url : &o->folder;
+		if (argv[i][0] == '-' || *operand) {
+			fprintf(stderr, "hob-agent: '%s' is not understood\n\n", argv[i]);
+			return false;
+		}
+		*operand = argv[i];
+	}
+	for (const char *c = o->root; c && *c; c++)
+		if (*c == '/' || *c == '?' || *c == '#' || *c == '%' || (uint8_t)*c <= ' ' || *c == '"' || *c == '\\')
+			o->root = NULL;
+	return o->folder && o->url && o->root && o->root[0];
+}
+
+static bool read_token(agent *a)
+{
+	hob_buf text = {0};
+	const char *token = getenv("HOB_TOKEN");
+	if (a->options.token_file && !sys_read_whole(a->options.token_file, &text)) {
+		fprintf(stderr, "hob-agent: the token file '%s' cannot be read\n", a->options.token_file);
+		return false;
+	}
+	hob_str line = a->options.token_file ? hob_buf_str(&text) : hob_str_of(token);
+	size_t end = 0;
+	while (end < line.len && (uint8_t)line.data[end] > ' ' && end + 1 < sizeof a->token)
+		end++;
+	snprintf(a->token, sizeof a->token, "%.*s", (int)end, line.data ? line.data : "");
+	hob_buf_release(&text);
+	return true;
+}
+
+/* A folder of its own for each mirrored folder and daemon. */
+static bool open_state(agent *a)
+{
+	char base[AGENT_PATH - 128], key[HOB_SHA256_TEXT + 1], lock[AGENT_PATH + 16];
+	hob_buf name = {0};
+	hob_buf_printf(&name, "%s\n%s\n%s\n%s", a->folder, a->options.url, a->options.root, a->options.base);
+	hob_sha256 digest;
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	hob_hasher_put(&hasher, name.data, name.size);
+	digest = hob_hasher_finish(&hasher);
+	hob_buf_release(&name);
+	hob_sha256_text(&digest, key);
+	if (!sys_state_folder(base, sizeof base)) {
+		fprintf(stderr, "hob-agent: there is no place for its own files; set HOB_AGENT_STATE to a folder\n");
+		return false;
+	}
+	snprintf(a->state, sizeof a->state, "%s/%.16s", base, key);
+	if (strncmp(a->state, a->folder, strlen(a->folder)) == 0 && a->state[strlen(a->folder)] == '/') {
+		fprintf(stderr,
+				"hob-agent: its own files (%s) would be below the watched folder; set HOB_AGENT_STATE\n",
+				base);
+		return false;
+	}
+	snprintf(lock, sizeof lock, "%s/lock", a->state);
+	if (sys_lock(lock))
+		return true;
+	fprintf(stderr, "hob-agent: another hob-agent mirrors this folder; 'hob-agent status' shows it\n");
+	return false;
+}
+
+typedef struct status_printer {
+	char base[AGENT_PATH];
+	uint32_t count;
+} status_printer;
+
+static void print_one(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why)
+{
+	(void)kind, (void)stat, (void)why;
+	status_printer *p = user;
+	char path[AGENT_PATH + 300];
+	hob_buf text = {0};
+	snprintf(path, sizeof path, "%s/%.*s/status", p->base, HOB_FMT(name));
+	if (sys_read_whole(path, &text)) {
+		snprintf(path, sizeof path, "%s/%.*s/lock", p->base, HOB_FMT(name));
+		bool runs = !sys_lock(path);
+		printf("%s  %.*s", runs ? "running" : "ended  ", HOB_FMT(hob_buf_str(&text)));
+		p->count++;
+	}
+	hob_buf_release(&text);
+}
+
+static int print_status(void)
+{
+	status_printer p = {.count = 0};
+	if (!sys_state_folder(p.base, sizeof p.base) || !sys_list(p.base, (hob_str){0}, print_one, &p) ||
+		p.count == 0)
+		printf("no hob-agent has run in this account\n");
+	return 0;
+}
+
+/* ---- the loop */
+
+static void on_changed(void *user, hob_str path)
+{
+	agent_tree_touch(user, path);
+}
+
+static int run_once(agent *a)
+{
+	for (int tries = 0; tries < 50 && !a->stop; tries++) {
+		bool ok = agent_sync(a);
+		if (!ok && !a->stop)
+			agent_say(a, "%s", a->problem);
+		if (a->offered_yes)
+			return EXIT_YES;
+		if (ok && a->next_ms == 0)
+			return a->options.dry_run ? 0 : agent_news_once(a);
+		if (ok && a->options.dry_run && a->tree.busy == 0)
+			return 0;
+		int64_t left = a->next_ms - sys_ticks_ms();
+		if (!ok && tries >= 3)
+			return EXIT_AWAY;
+		sys_sleep_ms(left > 0 ? (uint32_t)left : 1);
+		agent_tree_retry(a);
+	}
+	agent_say(a, "%s", a->problem[0] ? a->problem : "some files are still being written");
+	return a->stop ? EXIT_USAGE : EXIT_AWAY;
+}
+
+static void heartbeat(agent *a)
+{
+	hob_buf body = {0}, answer = {0}, target = {0};
+	int status;
+	hob_buf_printf(&target, "/api/v1/mirrors/%s/changes%c", a->options.root, 0);
+	hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[]}", a->session,
+				   (unsigned long long)a->seq);
+	bool ok = agent_ask(
+		a,
+		&(fetch_request){.method = "POST", .target = (const char *)target.data, .body = hob_buf_str(&body)},
+		&status, &answer);
+	a->in_step = ok && status == 200;
+	hob_buf_release(&target);
+	hob_buf_release(&body);
+	hob_buf_release(&answer);
+}
+
+static int run_for_ever(agent *a)
+{
+	bool was_in_step = false, again = true;
+	int64_t beat_ms = sys_ticks_ms() + HEARTBEAT_MS, save_ms = 0, backoff = 500;
+	uint32_t said = 0;
+	sys_thread(agent_news_run, a);
+	while (!a->stop) {
+		if (again || !a->in_step || (a->next_ms && sys_ticks_ms() >= a->next_ms)) {
+			bool ok = agent_sync(a);
+			if (!ok && was_in_step)
+				agent_say(a, "waiting for the daemon: %s", a->problem);
+			else if (!ok && !a->stop && backoff == 500)
+				agent_say(a, "%s", a->problem);
+			backoff = ok ? 500 : backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
+			if (!ok)
+				a->next_ms = sys_ticks_ms() + backoff;
+			was_in_step = a->in_step;
+			beat_ms = sys_ticks_ms() + HEARTBEAT_MS;
+		}
+		int64_t now = sys_ticks_ms(), until = a->next_ms && a->next_ms < beat_ms ? a->next_ms : beat_ms;
+		if (line_count != said) {
+			said = line_count;
+			write_status(a);
+			if (now >= save_ms)
+				agent_tree_save(a);
+			save_ms = now + SAVE_MS;
+		}
+		if (a->stop)
+			break;
+		if (!agent_watch_wait(a->watch, until > now ? until - now : 0, on_changed, a))
+			agent_tree_touch(a, (hob_str){0});
+		again = a->in_step;
+		/* The rest of the same save, such as the second half of a rename. */
+		agent_watch_wait(a->watch, COALESCE_MS, on_changed, a);
+		if (a->next_ms && sys_ticks_ms() >= a->next_ms) {
+			agent_tree_retry(a);
+			if (a->tree.failed)
+				agent_tree_touch(a, (hob_str){0});
+			again = true;
+		}
+		if (sys_ticks_ms() >= beat_ms && a->in_step) {
+			heartbeat(a);
+			beat_ms = sys_ticks_ms() + HEARTBEAT_MS;
+		}
+	}
+	agent_say(a, "%s", a->problem);
+	write_status(a);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	static agent a;
+	hob_error error = {0};
+	const char *note = NULL;
+	sys_begin(&argc, &argv);
+	if (argc == 2 && strcmp(argv[1], "status") == 0)
+		return print_status();
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return printf("hob-agent " HOB_VERSION "\n") < 0;
+	if (!read_options(argc, argv, &a.options)) {
+		fputs(usage, argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
+		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : EXIT_USAGE;
+	}
+	if (!sys_whole_path(a.options.folder, a.folder, sizeof a.folder)) {
+		fprintf(stderr, "hob-agent: '%s' is not a folder that can be read\n", a.options.folder);
+		return EXIT_USAGE;
+	}
+	if (!read_token(&a) || !open_state(&a))
+		return EXIT_USAGE;
+	if (a.options.who)
+		snprintf(a.who, sizeof a.who, "%s", a.options.who);
+	else
+		sys_who(a.who, sizeof a.who);
+	a.fetch = agent_fetch_open(a.options.url, a.token, a.options.ca_file, &error);
+	bool ok = a.fetch && agent_tree_open(&a, &error);
+	if (ok && !a.options.once && !a.options.dry_run)
+		ok = (a.watch = agent_watch_open(a.folder, a.options.poll ? 2000 : 0, &note, &error)) != NULL;
+	if (!ok) {
+		fprintf(stderr, "hob-agent: %s\n", error.context);
+		return EXIT_USAGE;
+	}
+	if (note)
+		agent_say(&a, "%s", note);
+	agent_tree_touch(&a, (hob_str){0});
+	int code = a.watch ? run_for_ever(&a) : run_once(&a);
+	agent_tree_save(&a);
+	write_status(&a);
+	agent_watch_close(a.watch);
+	agent_fetch_close(a.fetch);
+	agent_tree_release(&a.tree);
+	return code;
+}

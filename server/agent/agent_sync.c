@@ -1,0 +1,510 @@
+#include "agent.h"
+#include "agent_json.h"
+
+#include "../../core/base/json_write.h"
+#include "../../core/base/text_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	CHANGES_MAX = 2000,
+	BODY_MAX = 900000,
+	GRACE_MS = 400,	  /* a file that is gone may come back: programs save by rename and write */
+	BUSY_MS = 300,	  /* until a busy file is tried again */
+	RETRY_MS = 2000,  /* until a daemon that does not answer is asked again */
+	ROUNDS_MAX = 4,	  /* of one list whose blobs are missing */
+	SHARE_OF_ALL = 5, /* 1/5 of the files gone at once needs a person's word */
+	FEW = 3,
+	UPLOAD_SILENCE_MS = 120000
+};
+
+static void target_of(const agent *a, const char *what, hob_buf *out)
+{
+	hob_buf_printf(out, "/api/v1/mirrors/%s/%s%c", a->options.root, what, 0);
+}
+
+static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *body, int *status,
+					   hob_buf *answer)
+{
+	hob_buf target = {0};
+	target_of(a, what, &target);
+	bool ok = !target.failed && !body->failed &&
+			  agent_ask(a,
+						&(fetch_request){
+							.method = method, .target = (const char *)target.data, .body = hob_buf_str(body)},
+						status, answer);
+	hob_buf_release(&target);
+	if (!ok || *status == 200)
+		return ok;
+	agent_problem(a, *status, hob_buf_str(answer));
+	/* 404 and 409 during a session: the trees are compared again. The rest needs a person, or time. */
+	bool again = *status == 503 || *status == 507 || *status == 429 || *status >= 500;
+	bool opening = strcmp(what, "session") == 0;
+	a->in_step = a->in_step && (*status == 507 || *status == 503);
+	a->stop = a->stop || (!again && (opening || (*status != 404 && *status != 409)));
+	return false;
+}
+
+static bool parse_digest(hob_str value, hob_sha256 *out)
+{
+	return value.len == HOB_SHA256_TEXT + 2 && hob_sha256_parse(hob_str_sub(value, 1, value.len - 1), out);
+}
+
+/* ---- comparing trees */
+
+typedef struct picture {
+	agent_file **files; /* those on the disk, in order */
+	uint32_t count;
+} picture;
+
+static bool take_picture(const agent *a, picture *out)
+{
+	uint32_t all;
+	out->files = agent_tree_sorted(&a->tree, &all);
+	out->count = 0;
+	for (uint32_t i = 0; out->files && i < all; i++)
+		if (out->files[i]->on_disk && out->files[i]->hashed)
+			out->files[out->count++] = out->files[i];
+	return out->files != NULL;
+}
+
+/* The files below a folder ("" = all). */
+static agent_file **below(const picture *p, hob_str folder, uint32_t *count)
+{
+	uint32_t low = 0, high = p->count;
+	while (folder.len > 0 && low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		hob_str path = p->files[middle]->path;
+		int order = hob_str_compare(hob_str_sub(path, 0, folder.len), folder);
+		if (order < 0 || (order == 0 && (path.len <= folder.len || path.data[folder.len] < '/')))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint32_t end = low;
+	while (end < p->count && (folder.len == 0 || (hob_str_starts(p->files[end]->path, folder) &&
+												  p->files[end]->path.len > folder.len &&
+												  p->files[end]->path.data[folder.len] == '/')))
+		end++;
+	*count = end - low;
+	return p->files + low;
+}
+
+static void mark_sent(agent_file *f)
+{
+	f->is_sent = true;
+	f->sent = f->digest;
+}
+
+static void take_remote_file(agent *a, hob_str path, hob_str item, const hob_sha256 *digest)
+{
+	agent_file *f = agent_tree_place(&a->tree, path);
+	bool mine = agent_json_true(agent_json_member(item, "mine"));
+	if (!f)
+		return;
+	f->is_sent = true;
+	f->sent = *digest;
+	if (mine || (f->on_disk && hob_sha256_equal(&f->digest, digest)))
+		return;
+	if (!f->on_disk) {
+		f->is_sent = false; /* somebody else's file */
+		return;
+	}
+	if (agent_json_number(agent_json_member(item, "mtime_ms")) > f->stat.mtime_ns / 1000000) {
+		agent_say(a, "%s: somebody else saved it later; the daemon keeps that version", f->path.data);
+		mark_sent(f);
+	}
+}
+
+/* One folder of a manifest. Appends to `next` the folders that differ, as JSON strings. */
+static bool take_folder(agent *a, const picture *p, hob_str folder, hob_buf *next)
+{
+	hob_buf path = {0}, name = {0}, item_path = {0};
+	hob_str items = agent_json_member(folder, "items"), item;
+	bool ok = agent_json_text(agent_json_member(folder, "path"), &path);
+	while (ok && agent_json_next(&items, &item)) {
+		hob_sha256 digest;
+		hob_str tree = agent_json_member(item, "tree");
+		ok = agent_json_text(agent_json_member(item, "name"), &name) &&
+			 parse_digest(tree.len > 0 ? tree : agent_json_member(item, "sha256"), &digest);
+		hob_buf_clear(&item_path);
+		hob_buf_printf(&item_path, "%.*s%s%.*s", HOB_FMT(hob_buf_str(&path)), path.size > 0 ? "/" : "",
+					   HOB_FMT(hob_buf_str(&name)));
+		if (ok && tree.len == 0)
+			take_remote_file(a, hob_buf_str(&item_path), item, &digest);
+		if (!ok || tree.len == 0)
+			continue;
+		uint32_t count;
+		agent_file **files = below(p, hob_buf_str(&item_path), &count);
+		hob_sha256 mine = agent_tree_digest(files, count, item_path.size + 1);
+		if (!hob_sha256_equal(&mine, &digest))
+			hob_json_str(next, hob_buf_str(&item_path));
+		else
+			for (uint32_t i = 0; i < count; i++)
+				mark_sent(files[i]);
+	}
+	ok = ok && !item_path.failed;
+	hob_buf_release(&path);
+	hob_buf_release(&name);
+	hob_buf_release(&item_path);
+	return ok;
+}
+
+static bool compare(agent *a, const picture *p)
+{
+	hob_buf next = {0}, body = {0}, answer = {0};
+	int status;
+	bool ok = true;
+	hob_json_open(&next, '[');
+	hob_json_str(&next, (hob_str){0});
+	while (ok && next.size > 1) {
+		hob_json_close(&next, ']');
+		hob_buf_clear(&body);
+		hob_buf_printf(&body, "{\"session\":\"%s\",\"folders\":%.*s}", a->session,
+					   HOB_FMT(hob_buf_str(&next)));
+		ok = !next.failed && ask_mirror(a, "POST", "manifest", &body, &status, &answer);
+		hob_buf_clear(&next);
+		hob_json_open(&next, '[');
+		hob_str folders = ok ? agent_json_member(hob_buf_str(&answer), "folders") : (hob_str){0}, folder;
+		while (ok && agent_json_next(&folders, &folder))
+			ok = take_folder(a, p, folder, &next);
+	}
+	hob_buf_release(&next);
+	hob_buf_release(&body);
+	hob_buf_release(&answer);
+	return ok;
+}
+
+static bool open_session(agent *a)
+{
+	hob_buf body = {0}, answer = {0}, text = {0};
+	picture p;
+	int status;
+	hob_json_open(&body, '{');
+	hob_json_put_str(&body, "who", hob_str_of(a->who));
+	hob_json_put_str(&body, "program", HOB_STR("hob-agent " HOB_VERSION));
+	hob_json_put_u64(&body, "protocol", AGENT_PROTOCOL);
+	hob_json_put_str(&body, "base", hob_str_of(a->options.base));
+	hob_json_put_str(&body, "folder", hob_str_of(a->folder));
+	hob_json_put_u64(&body, "clock_ms", (uint64_t)sys_now_ms());
+	hob_json_close(&body, '}');
+	bool ok = take_picture(a, &p) && ask_mirror(a, "PUT", "session", &body, &status, &answer);
+	hob_sha256 theirs, mine = agent_tree_digest(p.files, p.count, 0);
+	ok = ok && agent_json_text(agent_json_member(hob_buf_str(&answer), "session"), &text) &&
+		 text.size < sizeof a->session &&
+		 parse_digest(agent_json_member(hob_buf_str(&answer), "tree"), &theirs);
+	if (ok) {
+		memcpy(a->session, text.data, text.size);
+		a->session[text.size] = 0;
+		a->seq = 0;
+		a->in_step = true;
+		if (agent_json_text(agent_json_member(hob_buf_str(&answer), "note"), &text) && text.size > 0)
+			agent_say(a, "%.*s", HOB_FMT(hob_buf_str(&text)));
+		bool equal = hob_sha256_equal(&mine, &theirs);
+		for (uint32_t i = 0; i < a->tree.capacity; i++)
+			if (a->tree.slots[i])
+				a->tree.slots[i]->is_sent = false;
+		for (uint32_t i = 0; equal && i < p.count; i++)
+			mark_sent(p.files[i]);
+		ok = equal || compare(a, &p);
+		a->in_step = ok;
+	}
+	if (ok)
+		agent_say(a, "connected to %s as %s: %u files", a->options.url, a->who, p.count);
+	free(p.files);
+	hob_buf_release(&body);
+	hob_buf_release(&answer);
+	hob_buf_release(&text);
+	return ok;
+}
+
+/* ---- what differs */
+
+typedef struct difference {
+	agent_file *put, *gone; /* both: a move */
+} difference;
+
+typedef struct differences {
+	difference *items;
+	uint32_t count;
+	uint32_t gone; /* without moves */
+} differences;
+
+static int by_sent(const void *a, const void *b)
+{
+	return memcmp((*(agent_file *const *)a)->sent.bytes, (*(agent_file *const *)b)->sent.bytes,
+				  sizeof(hob_sha256));
+}
+
+/* The first unused file that is gone and was what `f` is now. */
+static agent_file *source_of(agent_file **gone, bool *used, uint32_t count, const agent_file *f)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (memcmp(gone[middle]->sent.bytes, f->digest.bytes, sizeof f->digest) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && hob_sha256_equal(&gone[low]->sent, &f->digest); low++)
+		if (!used[low]) {
+			used[low] = true;
+			return gone[low];
+		}
+	return NULL;
+}
+
+/* Moves first, then saves, then deletions that have waited long enough or *wait for it. */
+static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
+{
+	agent_tree *tree = &a->tree;
+	agent_file **gone = calloc(tree->count + 1, sizeof(agent_file *));
+	bool *used = calloc(tree->count + 1, sizeof *used);
+	out->items = calloc(tree->count + 1, sizeof *out->items);
+	uint32_t gone_count = 0, sent = 0;
+	bool ok = gone && used && out->items;
+	for (uint32_t i = 0; ok && i < tree->capacity; i++) {
+		agent_file *f = tree->slots[i];
+		sent += f && f->is_sent;
+		if (f && f->is_sent && !f->on_disk && !tree->failed)
+			gone[gone_count++] = f;
+	}
+	if (ok)
+		qsort(gone, gone_count, sizeof(agent_file *), by_sent);
+	for (int pass = 0; ok && pass < 2; pass++)
+		for (uint32_t i = 0; i < tree->capacity; i++) {
+			agent_file *f = tree->slots[i];
+			bool differs = f && f->on_disk && f->hashed && !f->busy &&
+						   (!f->is_sent || !hob_sha256_equal(&f->sent, &f->digest));
+			if (!differs || (pass == 1 && f->seen))
+				continue;
+			agent_file *from = pass == 0 && !f->is_sent ? source_of(gone, used, gone_count, f) : NULL;
+			f->seen = from != NULL; /* as a move */
+			if (from || pass == 1)
+				out->items[out->count++] = (difference){f, from};
+		}
+	int64_t now = sys_ticks_ms();
+	for (uint32_t i = 0; ok && i < gone_count; i++)
+		out->gone += !used[i];
+	bool many = out->gone >= FEW && (uint64_t)out->gone * SHARE_OF_ALL > sent && !a->options.yes;
+	for (uint32_t i = 0; ok && i < gone_count; i++) {
+		if (used[i])
+			continue;
+		int64_t left = gone[i]->gone_ms + GRACE_MS - now;
+		if (left > 0)
+			*wait_ms = *wait_ms < 0 || left < *wait_ms ? left : *wait_ms;
+		else if (!many)
+			out->items[out->count++] = (difference){NULL, gone[i]};
+	}
+	if (ok && many && *wait_ms < 0 && !a->offered_yes)
+		agent_say(a,
+				  "%u of %u files are gone, which is more than a fifth: nothing is deleted until you start "
+				  "again with --yes",
+				  out->gone, sent);
+	a->offered_yes = many && *wait_ms < 0;
+	free(gone);
+	free(used);
+	return ok;
+}
+
+/* ---- sending */
+
+static void put_digest_member(hob_buf *out, const char *name, const hob_sha256 *digest)
+{
+	char text[HOB_SHA256_TEXT + 1];
+	hob_sha256_text(digest, text);
+	hob_json_put_str(out, name, (hob_str){text, HOB_SHA256_TEXT});
+}
+
+static void put_change(hob_buf *out, const difference *d)
+{
+	hob_json_open(out, '{');
+	hob_json_put_str(out, d->put ? d->gone ? "move" : "put" : "delete",
+					 d->gone ? d->gone->path : d->put->path);
+	if (d->put && d->gone)
+		hob_json_put_str(out, "to", d->put->path);
+	put_digest_member(out, "sha256", d->gone ? &d->gone->sent : &d->put->digest);
+	if (!d->gone) {
+		if (d->put->is_sent)
+			put_digest_member(out, "seen", &d->put->sent);
+		int64_t mtime = d->put->stat.mtime_ns / 1000000;
+		hob_json_put_u64(out, "mtime_ms", mtime > 0 ? (uint64_t)mtime : 0);
+	}
+	hob_json_close(out, '}');
+}
+
+static bool upload(agent *a, agent_file *f, uint64_t from)
+{
+	char digest[HOB_SHA256_TEXT + 1], target[96];
+	bool locked;
+	sys_stat stat;
+	sys_file *file = sys_open(a->folder, f->path, &locked);
+	bool same = file && sys_stat_open(file, &stat) && stat.size == f->stat.size &&
+				stat.mtime_ns == f->stat.mtime_ns && sys_seek(file, from);
+	hob_buf answer = {0};
+	int status = 0;
+	hob_sha256_text(&f->digest, digest);
+	snprintf(target, sizeof target, "/blobs/%s", digest);
+	bool ok = same && agent_ask(a,
+								&(fetch_request){.method = "PUT",
+												 .target = target,
+												 .file = file,
+												 .from = from,
+												 .size = stat.size,
+												 .silence_ms = UPLOAD_SILENCE_MS},
+								&status, &answer);
+	if (ok && status != 201 && status != 204) {
+		agent_problem(a, status, hob_buf_str(&answer));
+		a->stop = status == 401 || status == 403 || status == 413;
+		/* 400: it changed while it was sent. 409: the part that was held is gone. */
+		ok = status == 400 || status == 409;
+		same = ok ? false : same;
+	}
+	if (file)
+		sys_close(file);
+	if (!same) {
+		f->hashed = false;
+		agent_tree_touch(a, f->path);
+		ok = ok || a->in_step;
+	}
+	hob_buf_release(&answer);
+	return ok;
+}
+
+/* How much of the blob the daemon holds since an upload was cut. */
+static uint64_t held_of(hob_str held, const hob_sha256 *digest)
+{
+	hob_str item;
+	while (agent_json_next(&held, &item)) {
+		hob_sha256 other;
+		if (parse_digest(agent_json_member(item, "sha256"), &other) && hob_sha256_equal(&other, digest))
+			return (uint64_t)agent_json_number(agent_json_member(item, "bytes"));
+	}
+	return 0;
+}
+
+static bool upload_missing(agent *a, const differences *d, uint32_t first, uint32_t end)
+{
+	hob_buf body = {0}, answer = {0};
+	int status;
+	hob_json_open(&body, '{');
+	hob_json_key(&body, "digests");
+	hob_json_open(&body, '[');
+	size_t none = body.size;
+	for (uint32_t i = first; i < end; i++)
+		if (d->items[i].put && !d->items[i].gone)
+			hob_json_digest(&body, &d->items[i].put->digest);
+	bool any = body.size > none;
+	hob_json_close(&body, ']');
+	hob_json_close(&body, '}');
+	bool ok = !any || ask_mirror(a, "POST", "have", &body, &status, &answer);
+	hob_str missing = any ? agent_json_member(hob_buf_str(&answer), "missing") : (hob_str){0}, item;
+	hob_str held = any ? agent_json_member(hob_buf_str(&answer), "held") : (hob_str){0};
+	/* The answer is in the order of the question. */
+	for (uint32_t i = first; ok && agent_json_next(&missing, &item);) {
+		hob_sha256 digest;
+		ok = parse_digest(item, &digest);
+		while (ok && i < end &&
+			   (!d->items[i].put || d->items[i].gone || !hob_sha256_equal(&d->items[i].put->digest, &digest)))
+			i++;
+		if (ok && i < end)
+			ok = upload(a, d->items[i++].put, held_of(held, &digest));
+	}
+	hob_buf_release(&body);
+	hob_buf_release(&answer);
+	return ok;
+}
+
+static void say_notes(agent *a, hob_str notes)
+{
+	hob_str note;
+	hob_buf path = {0}, text = {0};
+	while (agent_json_next(&notes, &note))
+		if (agent_json_text(agent_json_member(note, "path"), &path) &&
+			agent_json_text(agent_json_member(note, "text"), &text))
+			agent_say(a, "%.*s %.*s", HOB_FMT(hob_buf_str(&path)), HOB_FMT(hob_buf_str(&text)));
+	hob_buf_release(&path);
+	hob_buf_release(&text);
+}
+
+static void take_done(agent *a, const differences *d, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		if (d->items[i].gone)
+			d->items[i].gone->is_sent = false;
+		if (d->items[i].put)
+			mark_sent(d->items[i].put);
+		a->changes++;
+	}
+}
+
+/* One list. The blobs may be evicted between two questions, so it is tried several times. */
+static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t end)
+{
+	hob_buf body = {0}, answer = {0};
+	int status;
+	bool done = false, ok = true;
+	for (int round = 0; ok && !done && round < ROUNDS_MAX; round++) {
+		ok = upload_missing(a, d, first, end);
+		hob_buf_clear(&body);
+		hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[", a->session,
+					   (unsigned long long)a->seq + 1);
+		for (uint32_t i = first; i < end; i++)
+			put_change(&body, &d->items[i]);
+		hob_buf_put_str(&body, HOB_STR("]}"));
+		ok = ok && ask_mirror(a, "POST", "changes", &body, &status, &answer);
+		hob_str missing = ok ? agent_json_member(hob_buf_str(&answer), "missing") : (hob_str){0}, item;
+		done = ok && !agent_json_next(&missing, &item);
+	}
+	if (done) {
+		a->seq++;
+		say_notes(a, agent_json_member(hob_buf_str(&answer), "notes"));
+		take_done(a, d, first, end);
+	}
+	hob_buf_release(&body);
+	hob_buf_release(&answer);
+	return done || (ok && a->in_step);
+}
+
+static void say_change(agent *a, const difference *d)
+{
+	if (d->put && d->gone)
+		agent_say(a, "%s %s -> %s", a->options.dry_run ? "would move" : "moved", d->gone->path.data,
+				  d->put->path.data);
+	else
+		agent_say(a, "%s%s %s", a->options.dry_run ? "would " : "",
+				  d->put			   ? a->options.dry_run ? "send" : "sent"
+				  : a->options.dry_run ? "delete"
+									   : "deleted",
+				  d->put ? d->put->path.data : d->gone->path.data);
+}
+
+bool agent_sync(agent *a)
+{
+	differences d = {0};
+	int64_t wait = -1;
+	bool ok = (a->in_step || open_session(a)) && find_differences(a, &d, &wait);
+	if (ok && a->tree.busy > 0)
+		wait = wait < 0 || wait > BUSY_MS ? BUSY_MS : wait;
+	for (uint32_t first = 0, end; ok && first < d.count; first = end) {
+		size_t bytes = 0;
+		for (end = first; end < d.count && end - first < CHANGES_MAX && bytes < BODY_MAX; end++) {
+			const difference *item = &d.items[end];
+			bytes +=
+				400 + 2 * (item->put ? item->put->path.len : 0) + 2 * (item->gone ? item->gone->path.len : 0);
+		}
+		if (!a->options.dry_run)
+			ok = send_list(a, &d, first, end);
+		for (uint32_t i = first; ok && i < end && (a->options.dry_run || d.count <= 20); i++)
+			say_change(a, &d.items[i]);
+		if (ok && !a->options.dry_run && d.count > 20)
+			agent_say(a, "%u of %u changes sent", end, d.count);
+	}
+	free(d.items);
+	if (!ok)
+		wait = RETRY_MS;
+	a->next_ms = wait < 0 ? 0 : sys_ticks_ms() + wait;
+	return ok;
+}

@@ -1,0 +1,463 @@
+#include "agent.h"
+
+#include "../../core/base/portable.h"
+#include "../../core/base/text_order.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 1024, IGNORE_MAX = 1100, RACY_MS = 2000, TRIES = 3 };
+
+/* Temporary files of programs that save safely, and backups. */
+static const char *const always_ignored[] = {
+	"**/~$*",	  "**/*.tmp",	"**/*.blend@",		"**/*.blend1",	  "**/*.blend2",
+	"**/*.swp",	  "**/*~",		"**/Thumbs.db",		"**/desktop.ini", "**/.DS_Store",
+	"**/.git/**", "**/.svn/**", "**/.hob-mirror/**"};
+
+/* ---- the table */
+
+static uint64_t hash_path(hob_str path)
+{
+	uint64_t hash = 0xCBF29CE484222325u;
+	for (size_t i = 0; i < path.len; i++)
+		hash = (hash ^ (uint8_t)path.data[i]) * 0x100000001B3u;
+	return hash ^ hash >> 29;
+}
+
+static agent_file **slot_of(const agent_tree *tree, hob_str path)
+{
+	uint32_t at = (uint32_t)hash_path(path) & (tree->capacity - 1);
+	while (tree->slots[at] && !hob_str_equal(tree->slots[at]->path, path))
+		at = (at + 1) & (tree->capacity - 1);
+	return &tree->slots[at];
+}
+
+static bool grow(agent_tree *tree)
+{
+	agent_tree bigger = *tree;
+	bigger.capacity = tree->capacity ? tree->capacity * 2 : FIRST_SLOTS;
+	bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
+	if (!bigger.slots)
+		return false;
+	for (uint32_t i = 0; i < tree->capacity; i++)
+		if (tree->slots[i])
+			*slot_of(&bigger, tree->slots[i]->path) = tree->slots[i];
+	free(tree->slots);
+	*tree = bigger;
+	return true;
+}
+
+static agent_file *find(const agent_tree *tree, hob_str path)
+{
+	return tree->capacity ? *slot_of(tree, path) : NULL;
+}
+
+agent_file *agent_tree_place(agent_tree *tree, hob_str path)
+{
+	agent_file *file = find(tree, path);
+	if (file)
+		return file;
+	if (tree->count * 4 >= tree->capacity * 3 && !grow(tree))
+		return NULL;
+	file = calloc(1, sizeof *file + path.len + 1);
+	if (!file)
+		return NULL;
+	memcpy(file + 1, path.data, path.len);
+	file->path = (hob_str){(const char *)(file + 1), path.len};
+	*slot_of(tree, path) = file;
+	tree->count++;
+	return file;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return hob_str_compare((*(agent_file *const *)a)->path, (*(agent_file *const *)b)->path);
+}
+
+agent_file **agent_tree_sorted(const agent_tree *tree, uint32_t *count)
+{
+	agent_file **files = malloc((tree->count + 1) * sizeof *files);
+	*count = 0;
+	for (uint32_t i = 0; files && i < tree->capacity; i++)
+		if (tree->slots[i])
+			files[(*count)++] = tree->slots[i];
+	if (files)
+		qsort(files, *count, sizeof *files, by_path);
+	return files;
+}
+
+uint32_t agent_tree_run(agent_file *const *files, uint32_t count, size_t skip, hob_str *name)
+{
+	hob_str rest = hob_str_sub(files[0]->path, skip, files[0]->path.len);
+	size_t slash = hob_str_find(rest, HOB_STR("/"), 0);
+	*name = hob_str_sub(rest, 0, slash);
+	uint32_t run = 1;
+	if (slash == SIZE_MAX)
+		return 1;
+	hob_str folder = hob_str_sub(rest, 0, slash + 1);
+	while (run < count && hob_str_starts(hob_str_sub(files[run]->path, skip, SIZE_MAX), folder))
+		run++;
+	return run;
+}
+
+hob_sha256 agent_tree_digest(agent_file *const *files, uint32_t count, size_t skip)
+{
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	for (uint32_t at = 0, run; at < count; at += run) {
+		hob_str name;
+		run = agent_tree_run(files + at, count - at, skip, &name);
+		bool is_file = files[at]->path.len == skip + name.len;
+		hob_sha256 digest =
+			is_file ? files[at]->digest : agent_tree_digest(files + at, run, skip + name.len + 1);
+		hob_hasher_put(&hasher, is_file ? "f" : "d", 1);
+		hob_hasher_put(&hasher, name.data, name.len);
+		hob_hasher_put(&hasher, "", 1);
+		hob_hasher_put(&hasher, digest.bytes, sizeof digest.bytes);
+	}
+	return hob_hasher_finish(&hasher);
+}
+
+/* ---- patterns */
+
+static bool add_pattern(agent_tree *tree, uint32_t *count, hob_str text)
+{
+	if (*count == IGNORE_MAX)
+		return false;
+	tree->ignore[*count] = hob_arena_str(&tree->arena, text).data;
+	return tree->ignore[(*count)++] != NULL;
+}
+
+/* The same patterns as in the daemon's .hobignore. */
+static bool add_line(agent_tree *tree, uint32_t *count, hob_str line)
+{
+	bool folder = line.data[line.len - 1] == '/', here = line.data[0] == '/';
+	hob_str name = hob_str_sub(line, here, line.len - folder);
+	here = here || hob_str_find(name, HOB_STR("/"), 0) != SIZE_MAX;
+	bool ok = true;
+	for (int form = 0; ok && form < 4; form++) {
+		bool deep = form & 1, below = form & 2;
+		hob_str text =
+			hob_arena_printf(&tree->arena, "%s%.*s%s", deep ? "**/" : "", HOB_FMT(name), below ? "/**" : "");
+		if (!(deep && here) && !(folder && !below))
+			ok = text.data && add_pattern(tree, count, text);
+	}
+	return ok;
+}
+
+static bool read_ignore(agent *a, hob_error *err)
+{
+	agent_tree *tree = &a->tree;
+	char path[AGENT_PATH + 16];
+	hob_buf text = {0};
+	uint32_t count = 0;
+	hob_arena_init(&tree->arena, (size_t)1 << 20);
+	tree->ignore = HOB_NEW(&tree->arena, const char *, IGNORE_MAX + 1);
+	bool ok = tree->ignore != NULL;
+	for (size_t i = 0; ok && i < HOB_COUNT_OF(always_ignored); i++) {
+		hob_str pattern = hob_str_of(always_ignored[i]);
+		/* "**" + "/" stands for at least one folder of a name without any. */
+		ok = add_pattern(tree, &count, pattern) &&
+			 add_pattern(tree, &count, hob_str_sub(pattern, 3, pattern.len));
+	}
+	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
+	if (ok && sys_read_whole(path, &text))
+		for (size_t from = 0, to; ok && from < text.size; from = to + 1) {
+			hob_str all = hob_buf_str(&text);
+			to = hob_str_find(all, HOB_STR("\n"), from);
+			to = to == SIZE_MAX ? all.len : to;
+			hob_str line = hob_str_sub(all, from, to);
+			while (line.len > 0 && (uint8_t)line.data[line.len - 1] <= ' ')
+				line.len--;
+			if (line.len > 0 && line.data[0] != '#')
+				ok =
+					line.data[0] != '!' && !hob_str_equal(line, HOB_STR("/")) && add_line(tree, &count, line);
+			if (!ok)
+				(void)hob_fail(err, CONFIG, "%s: the line '%.*s' is not a pattern", path, HOB_FMT(line));
+		}
+	hob_buf_release(&text);
+	return ok;
+}
+
+/* ---- digests of the last run */
+
+static hob_str take_field(hob_str *line)
+{
+	size_t at = hob_str_find(*line, HOB_STR(" "), 0);
+	hob_str field = hob_str_sub(*line, 0, at);
+	*line = at == SIZE_MAX ? (hob_str){0} : hob_str_sub(*line, at + 1, line->len);
+	return field;
+}
+
+static void load_digests(agent *a)
+{
+	char path[AGENT_PATH + 16];
+	hob_buf text = {0};
+	snprintf(path, sizeof path, "%s/digests", a->state);
+	if (sys_read_whole(path, &text))
+		for (hob_str all = hob_buf_str(&text); all.len > 0;) {
+			size_t end = hob_str_find(all, HOB_STR("\n"), 0);
+			hob_str line = hob_str_sub(all, 0, end);
+			if (end == SIZE_MAX)
+				break;
+			all = hob_str_sub(all, end + 1, all.len);
+			hob_sha256 digest;
+			sys_stat stat;
+			bool good = hob_sha256_parse(take_field(&line), &digest);
+			stat.size = (uint64_t)strtoull(line.len ? take_field(&line).data : "", NULL, 10);
+			stat.id = (uint64_t)strtoull(line.len ? take_field(&line).data : "", NULL, 10);
+			stat.mtime_ns = strtoll(line.len ? take_field(&line).data : "", NULL, 10);
+			stat.ctime_ns = strtoll(line.len ? take_field(&line).data : "", NULL, 10);
+			agent_file *file = good && line.len > 0 ? agent_tree_place(&a->tree, line) : NULL;
+			if (file) {
+				file->digest = digest;
+				file->stat = stat;
+				file->hashed = true;
+			}
+		}
+	hob_buf_release(&text);
+}
+
+void agent_tree_save(const agent *a)
+{
+	char path[AGENT_PATH + 16];
+	hob_buf text = {0};
+	for (uint32_t i = 0; i < a->tree.capacity; i++) {
+		const agent_file *f = a->tree.slots[i];
+		char digest[HOB_SHA256_TEXT + 1];
+		if (!f || !f->on_disk || !f->hashed || f->racy)
+			continue;
+		hob_sha256_text(&f->digest, digest);
+		hob_buf_printf(&text, "%s %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %s\n", digest, f->stat.size,
+					   f->stat.id, f->stat.mtime_ns, f->stat.ctime_ns, f->path.data);
+	}
+	snprintf(path, sizeof path, "%s/digests", a->state);
+	if (!text.failed)
+		(void)!sys_replace(path, hob_buf_bytes(&text));
+	hob_buf_release(&text);
+}
+
+bool agent_tree_open(agent *a, hob_error *err)
+{
+	*err = (hob_error){0};
+	if (!read_ignore(a, err))
+		return err->code != HOB_ERR_OK ? false : hob_fail(err, MEMORY, "no memory left for the patterns");
+	load_digests(a);
+	return true;
+}
+
+void agent_tree_release(agent_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->capacity; i++)
+		free(tree->slots[i]);
+	free(tree->slots);
+	hob_arena_release(&tree->arena);
+	*tree = (agent_tree){0};
+}
+
+/* ---- files */
+
+static bool same_stat(const sys_stat *a, const sys_stat *b)
+{
+	return a->size == b->size && a->id == b->id && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+/* Whole and unchanged while it was read; else false. */
+static bool hash_once(agent *a, agent_file *f, bool *gone)
+{
+	bool locked = false;
+	sys_stat before, after;
+	sys_file *file = sys_open(a->folder, f->path, &locked);
+	*gone = !file && !locked;
+	if (!file)
+		return false;
+	uint8_t *room = malloc(READ_BYTES);
+	hob_hasher hasher;
+	hob_hasher_init(&hasher);
+	bool ok = room && sys_stat_open(file, &before);
+	int64_t got = -1;
+	uint64_t size = 0;
+	while (ok && (got = sys_read(file, room, READ_BYTES)) > 0) {
+		hob_hasher_put(&hasher, room, (size_t)got);
+		size += (uint64_t)got;
+	}
+	hob_sha256 digest = hob_hasher_finish(&hasher);
+	ok = ok && got == 0 && sys_stat_open(file, &after) && same_stat(&before, &after) && size == after.size;
+	sys_close(file);
+	free(room);
+	if (!ok)
+		return false;
+	f->digest = digest;
+	f->stat = after;
+	f->hashed = true;
+	f->racy = sys_now_ms() - after.mtime_ns / 1000000 < RACY_MS;
+	return true;
+}
+
+static void vanish(agent_file *f)
+{
+	if (f->on_disk)
+		f->gone_ms = sys_ticks_ms();
+	f->on_disk = f->busy = false;
+}
+
+static void look_at_file(agent *a, agent_file *f, const sys_stat *stat)
+{
+	f->seen = true;
+	if (f->on_disk && f->hashed && !f->busy && !f->racy && same_stat(&f->stat, stat))
+		return;
+	if (!f->on_disk && f->hashed && same_stat(&f->stat, stat)) {
+		f->on_disk = true;
+		return;
+	}
+	bool gone = false, whole = false;
+	for (int i = 0; i < TRIES && !whole && !gone; i++)
+		whole = hash_once(a, f, &gone);
+	if (gone) {
+		vanish(f);
+		return;
+	}
+	if (!whole && !f->busy)
+		agent_say(a, "waiting for %s: another program writes or locks it", f->path.data);
+	a->tree.busy += !whole;
+	f->busy = !whole;
+	/* Until it can be read, it stays at the daemon as it was. */
+	f->on_disk = f->on_disk || whole;
+}
+
+typedef struct scan {
+	agent *a;
+	hob_str folder;
+	hob_buf folders; /* names of folders in it, each with a NUL */
+} scan;
+
+static bool may_send(agent *a, hob_str path, const char *why, bool is_folder)
+{
+	if (!why)
+		why = hob_path_unportable(path);
+	char inside[AGENT_PATH];
+	snprintf(inside, sizeof inside, "%.*s/x", HOB_FMT(path));
+	if (hob_glob_match_any(a->tree.ignore, path) ||
+		(is_folder && hob_glob_match_any(a->tree.ignore, hob_str_of(inside))))
+		return false;
+	if (!why)
+		return true;
+	a->tree.skipped++;
+	agent_say(a, "skipped %.*s: the name %s", HOB_FMT(path), why);
+	return false;
+}
+
+static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why)
+{
+	scan *s = user;
+	hob_buf path = {0};
+	hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(s->folder), s->folder.len > 0 ? "/" : "", HOB_FMT(name));
+	hob_str text = hob_buf_str(&path);
+	agent_file *f = kind == SYS_FILE ? find(&s->a->tree, text) : NULL;
+	if (f && f->on_disk) { /* known to be fine */
+		look_at_file(s->a, f, stat);
+	} else if (kind == SYS_LINK) {
+		s->a->tree.skipped++;
+		agent_say(s->a, "skipped %.*s: links and junctions are not followed", HOB_FMT(text));
+	} else if ((kind == SYS_FILE || kind == SYS_FOLDER) && may_send(s->a, text, why, kind == SYS_FOLDER)) {
+		if (kind == SYS_FOLDER)
+			hob_buf_printf(&s->folders, "%.*s%c", HOB_FMT(name), 0);
+		else if ((f = agent_tree_place(&s->a->tree, text)))
+			look_at_file(s->a, f, stat);
+		else
+			s->a->tree.failed = true;
+	}
+	hob_buf_release(&path);
+}
+
+static void scan_folder(agent *a, hob_str folder)
+{
+	scan s = {a, folder, {0}};
+	if (a->watch)
+		agent_watch_folder(a->watch, folder);
+	if (!sys_list(a->folder, folder, on_item, &s) && sys_look(a->folder, folder, NULL) == SYS_FOLDER)
+		a->tree.failed = true;
+	a->tree.failed = a->tree.failed || s.folders.failed;
+	for (size_t at = 0; at < s.folders.size;) {
+		hob_str name = hob_str_of((const char *)s.folders.data + at);
+		hob_buf path = {0};
+		hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(folder), folder.len > 0 ? "/" : "", HOB_FMT(name));
+		scan_folder(a, hob_buf_str(&path));
+		hob_buf_release(&path);
+		at += name.len + 1;
+	}
+	hob_buf_release(&s.folders);
+}
+
+static bool is_below(hob_str path, hob_str folder)
+{
+	return folder.len == 0 ||
+		   (path.len > folder.len && path.data[folder.len] == '/' && hob_str_starts(path, folder));
+}
+
+static void vanish_below(agent *a, hob_str folder, bool all)
+{
+	for (uint32_t i = 0; i < a->tree.capacity; i++) {
+		agent_file *f = a->tree.slots[i];
+		if (f && is_below(f->path, folder) && (all || !f->seen))
+			vanish(f);
+	}
+}
+
+static bool is_ignored(agent *a, hob_str path)
+{
+	return hob_glob_match_any(a->tree.ignore, path);
+}
+
+void agent_tree_touch(agent *a, hob_str path)
+{
+	sys_stat stat;
+	if (is_ignored(a, path))
+		return;
+	sys_kind kind = sys_look(a->folder, path, &stat);
+	agent_file *f = find(&a->tree, path);
+	if (kind == SYS_FILE) {
+		vanish_below(a, path, true);
+		if (f || may_send(a, path, NULL, false)) {
+			f = agent_tree_place(&a->tree, path);
+			if (f)
+				look_at_file(a, f, &stat);
+			else
+				a->tree.failed = true;
+		}
+		return;
+	}
+	if (f)
+		vanish(f);
+	if (kind == SYS_FOLDER) {
+		for (uint32_t i = 0; i < a->tree.capacity; i++)
+			if (a->tree.slots[i])
+				a->tree.slots[i]->seen = false;
+		a->tree.failed = false;
+		if (path.len == 0 || may_send(a, path, NULL, true))
+			scan_folder(a, path);
+		if (!a->tree.failed)
+			vanish_below(a, path, false);
+		return;
+	}
+	if (path.len > 0)
+		vanish_below(a, path, true);
+	else
+		a->tree.failed = true; /* the folder itself is gone, as a drive that was pulled: nothing is deleted */
+}
+
+void agent_tree_retry(agent *a)
+{
+	a->tree.busy = 0;
+	for (uint32_t i = 0; i < a->tree.capacity; i++) {
+		agent_file *f = a->tree.slots[i];
+		sys_stat stat;
+		if (!f || !f->busy)
+			continue;
+		if (sys_look(a->folder, f->path, &stat) == SYS_FILE)
+			look_at_file(a, f, &stat);
+		else
+			vanish(f);
+	}
+}

@@ -1,0 +1,51 @@
+/* sys.h - what the agent needs of a system: files, clocks, a thread, a place for its own files.
+ *
+ * Paths are UTF-8 with '/', relative to the watched folder ("" = itself). Links, junctions and mount points
+ * are never followed. On Windows, names are NFC on this side, long paths work, and a path whose last name
+ * differs in case from the one on the disk does not exist. */
+#ifndef AGENT_SYS_H
+#define AGENT_SYS_H
+
+#include "../../core/base/base.h"
+
+typedef struct sys_stat {
+	uint64_t size, id;
+	int64_t mtime_ns, ctime_ns;
+} sys_stat;
+
+typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER } sys_kind;
+
+/* Kind of what the name stands for, and its stat if it is a file. */
+sys_kind sys_look(const char *folder, hob_str path, sys_stat *out);
+/* Calls `item` for each name in a folder. why: NULL, or why the name cannot be sent (not valid Unicode).
+ * False: it cannot be listed. */
+typedef void sys_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why);
+bool sys_list(const char *folder, hob_str path, sys_item *item, void *user);
+
+typedef struct sys_file sys_file;
+/* NULL: it is gone (*locked false), or another program writes it or forbids to read it (*locked). */
+sys_file *sys_open(const char *folder, hob_str path, bool *locked);
+bool sys_stat_open(sys_file *file, sys_stat *out);
+bool sys_seek(sys_file *file, uint64_t to);
+int64_t sys_read(sys_file *file, void *out, size_t room); /* 0: end, -1: failed */
+void sys_close(sys_file *file);
+
+int64_t sys_now_ms(void);	/* the wall clock, Unix time */
+int64_t sys_ticks_ms(void); /* never set back */
+void sys_sleep_ms(uint32_t ms);
+void sys_who(char *out, size_t room); /* "anna@PC7" */
+bool sys_thread(void (*run)(void *user), void *user);
+
+/* The folder for the agent's own files, which exists then. Never below the watched folder. */
+bool sys_state_folder(char *out, size_t room);
+bool sys_read_whole(const char *path, hob_buf *out);
+bool sys_replace(const char *path, hob_bytes bytes); /* whole or not at all */
+/* Held until the process ends. False: another process holds it. */
+bool sys_lock(const char *path);
+/* Absolute, without a '/' at the end. False: it is no folder. */
+bool sys_whole_path(const char *path, char *out, size_t room);
+
+/* Output to people and command lines in UTF-8. */
+void sys_begin(int *argc, char ***argv);
+
+#endif

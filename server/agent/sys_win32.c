@@ -1,0 +1,360 @@
+#include "sys.h"
+
+#include "wide.h"
+
+#include <shellapi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Times are 100 ns since 1601. */
+static const int64_t epoch_ticks = 116444736000000000;
+
+struct sys_file {
+	HANDLE handle;
+};
+
+/* ---- texts and paths */
+
+wchar_t *agent_wide_text(hob_str text)
+{
+	int size = text.len > 0
+				   ? MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text.data, (int)text.len, NULL, 0)
+				   : 0;
+	wchar_t *wide = calloc((size_t)size + 1, sizeof *wide);
+	if (!wide || (text.len > 0 && size == 0)) {
+		free(wide);
+		return NULL;
+	}
+	if (size > 0)
+		MultiByteToWideChar(CP_UTF8, 0, text.data, (int)text.len, wide, size);
+	return wide;
+}
+
+wchar_t *agent_wide_path(const char *folder, hob_str path)
+{
+	bool share = folder[0] == '/' && folder[1] == '/';
+	hob_buf text = {0};
+	hob_buf_printf(&text, "%s%s%s%.*s", share ? "//?/UNC" : "//?/", share ? folder + 1 : folder,
+				   path.len > 0 ? "/" : "", HOB_FMT(path));
+	for (size_t i = 0; i < text.size; i++)
+		text.data[i] = text.data[i] == '/' ? '\\' : text.data[i];
+	wchar_t *wide = text.failed ? NULL : agent_wide_text(hob_buf_str(&text));
+	hob_buf_release(&text);
+	return wide;
+}
+
+bool agent_put_narrow(hob_buf *out, const wchar_t *text, size_t length)
+{
+	wchar_t composed[1024];
+	int size =
+		length > 0 && length < 512 ? NormalizeString(NormalizationC, text, (int)length, composed, 1024) : 0;
+	if (size > 0) {
+		text = composed;
+		length = (size_t)size;
+	}
+	int bytes = length > 0 ? WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, text, (int)length, NULL, 0,
+												 NULL, NULL)
+						   : 0;
+	uint8_t *room = bytes > 0 ? hob_buf_grow(out, (size_t)bytes) : NULL;
+	if (room)
+		WideCharToMultiByte(CP_UTF8, 0, text, (int)length, (char *)room, bytes, NULL, NULL);
+	for (int i = 0; room && i < bytes; i++)
+		room[i] = room[i] == '\\' ? '/' : room[i];
+	return length == 0 || room;
+}
+
+/* ---- looking */
+
+static int64_t unix_ns(FILETIME time)
+{
+	int64_t ticks = (int64_t)((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime);
+	return (ticks - epoch_ticks) * 100;
+}
+
+static sys_kind kind_of(DWORD attributes)
+{
+	return attributes & FILE_ATTRIBUTE_REPARSE_POINT ? SYS_LINK
+		   : attributes & FILE_ATTRIBUTE_DIRECTORY	 ? SYS_FOLDER
+		   : attributes & FILE_ATTRIBUTE_DEVICE		 ? SYS_OTHER
+													 : SYS_FILE;
+}
+
+static sys_stat stat_of(const WIN32_FIND_DATAW *found)
+{
+	return (sys_stat){.size = (uint64_t)found->nFileSizeHigh << 32 | found->nFileSizeLow,
+					  .mtime_ns = unix_ns(found->ftLastWriteTime),
+					  .ctime_ns = unix_ns(found->ftCreationTime)};
+}
+
+/* The name that the disk has must be the name that was asked for: "Duck" is not "duck". */
+sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
+{
+	WIN32_FIND_DATAW found;
+	wchar_t *wide = agent_wide_path(folder, path);
+	if (!wide)
+		return SYS_NONE;
+	if (path.len == 0) {
+		DWORD attributes = GetFileAttributesW(wide);
+		free(wide);
+		return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY ? SYS_FOLDER
+																							  : SYS_NONE;
+	}
+	HANDLE search = FindFirstFileW(wide, &found);
+	free(wide);
+	if (search == INVALID_HANDLE_VALUE)
+		return SYS_NONE;
+	FindClose(search);
+	hob_buf name = {0};
+	bool same = agent_put_narrow(&name, found.cFileName, wcslen(found.cFileName)) &&
+				hob_str_equal(hob_buf_str(&name), hob_path_name(path));
+	hob_buf_release(&name);
+	if (!same)
+		return SYS_NONE;
+	if (out)
+		*out = stat_of(&found);
+	return kind_of(found.dwFileAttributes);
+}
+
+bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
+{
+	WIN32_FIND_DATAW found;
+	hob_buf pattern = {0};
+	hob_buf_printf(&pattern, "%.*s%s*", HOB_FMT(path), path.len > 0 ? "/" : "");
+	wchar_t *wide = agent_wide_path(folder, hob_buf_str(&pattern));
+	HANDLE search = wide ? FindFirstFileW(wide, &found) : INVALID_HANDLE_VALUE;
+	hob_buf_release(&pattern);
+	free(wide);
+	if (search == INVALID_HANDLE_VALUE)
+		return GetLastError() == ERROR_FILE_NOT_FOUND;
+	do {
+		hob_buf name = {0};
+		bool good = agent_put_narrow(&name, found.cFileName, wcslen(found.cFileName));
+		sys_stat stat = stat_of(&found);
+		hob_str text = good ? hob_buf_str(&name) : HOB_STR("?");
+		if (!hob_str_equal(text, HOB_STR(".")) && !hob_str_equal(text, HOB_STR("..")))
+			item(user, text, kind_of(found.dwFileAttributes), &stat, good ? NULL : "is not valid Unicode");
+		hob_buf_release(&name);
+	} while (FindNextFileW(search, &found));
+	bool ok = GetLastError() == ERROR_NO_MORE_FILES;
+	FindClose(search);
+	return ok;
+}
+
+/* ---- reading */
+
+/* Sharing is allowed for readers and for deletion, but not for writers: a file that is being saved cannot be
+ * opened so. */
+sys_file *sys_open(const char *folder, hob_str path, bool *locked)
+{
+	wchar_t *wide = agent_wide_path(folder, path);
+	HANDLE handle =
+		!wide ? INVALID_HANDLE_VALUE
+			  : CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+							FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_SEQUENTIAL_SCAN, NULL);
+	DWORD code = GetLastError();
+	free(wide);
+	sys_file *file = handle != INVALID_HANDLE_VALUE ? malloc(sizeof *file) : NULL;
+	*locked = !file && code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND;
+	if (file)
+		file->handle = handle;
+	return file;
+}
+
+bool sys_stat_open(sys_file *file, sys_stat *out)
+{
+	BY_HANDLE_FILE_INFORMATION info;
+	if (!GetFileInformationByHandle(file->handle, &info))
+		return false;
+	*out = (sys_stat){.size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow,
+					  .mtime_ns = unix_ns(info.ftLastWriteTime),
+					  .ctime_ns = unix_ns(info.ftCreationTime)};
+	return true;
+}
+
+bool sys_seek(sys_file *file, uint64_t to)
+{
+	LARGE_INTEGER at = {.QuadPart = (LONGLONG)to};
+	return SetFilePointerEx(file->handle, at, NULL, FILE_BEGIN);
+}
+
+int64_t sys_read(sys_file *file, void *out, size_t room)
+{
+	DWORD got = 0;
+	return ReadFile(file->handle, out, room > 1 << 30 ? 1 << 30 : (DWORD)room, &got, NULL) ? (int64_t)got
+																						   : -1;
+}
+
+void sys_close(sys_file *file)
+{
+	CloseHandle(file->handle);
+	free(file);
+}
+
+/* ---- clocks, names, threads */
+
+int64_t sys_now_ms(void)
+{
+	FILETIME now;
+	GetSystemTimeAsFileTime(&now);
+	return unix_ns(now) / 1000000;
+}
+
+int64_t sys_ticks_ms(void)
+{
+	return (int64_t)GetTickCount64();
+}
+
+void sys_sleep_ms(uint32_t ms)
+{
+	Sleep(ms);
+}
+
+void sys_who(char *out, size_t room)
+{
+	wchar_t user[256] = L"user", host[256] = L"machine";
+	DWORD user_size = 256, host_size = 256;
+	hob_buf text = {0};
+	GetUserNameW(user, &user_size);
+	GetComputerNameW(host, &host_size);
+	bool good = agent_put_narrow(&text, user, wcslen(user));
+	hob_buf_put(&text, "@", 1);
+	good = agent_put_narrow(&text, host, wcslen(host)) && good;
+	snprintf(out, room, "%.*s", good ? (int)text.size : 4, good ? (const char *)text.data : "user");
+	hob_buf_release(&text);
+}
+
+typedef struct start {
+	void (*run)(void *user);
+	void *user;
+} start;
+
+static DWORD WINAPI run_thread(void *user)
+{
+	start s = *(start *)user;
+	free(user);
+	s.run(s.user);
+	return 0;
+}
+
+bool sys_thread(void (*run)(void *user), void *user)
+{
+	start *s = malloc(sizeof *s);
+	if (s)
+		*s = (start){run, user};
+	HANDLE thread = s ? CreateThread(NULL, 0, run_thread, s, 0, NULL) : NULL;
+	if (thread)
+		CloseHandle(thread);
+	else
+		free(s);
+	return thread != NULL;
+}
+
+/* ---- own files */
+
+bool sys_state_folder(char *out, size_t room)
+{
+	wchar_t value[2048];
+	hob_buf text = {0};
+	DWORD size = GetEnvironmentVariableW(L"HOB_AGENT_STATE", value, 2048);
+	bool own = size > 0 && size < 2048;
+	if (!own)
+		size = GetEnvironmentVariableW(L"LOCALAPPDATA", value, 2048);
+	bool ok = size > 0 && size < 2048 && agent_put_narrow(&text, value, size);
+	if (ok)
+		snprintf(out, room, "%.*s%s", HOB_FMT(hob_buf_str(&text)), own ? "" : "/hob-agent");
+	wchar_t *wide = ok ? agent_wide_text(hob_str_of(out)) : NULL;
+	ok = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);
+	free(wide);
+	ok = ok && sys_whole_path(out, out, room);
+	hob_buf_release(&text);
+	return ok;
+}
+
+static HANDLE open_own(const char *path, DWORD access, DWORD share, DWORD how)
+{
+	wchar_t *wide = agent_wide_text(hob_str_of(path));
+	HANDLE handle = wide ? CreateFileW(wide, access, share, NULL, how, FILE_ATTRIBUTE_NORMAL, NULL)
+						 : INVALID_HANDLE_VALUE;
+	free(wide);
+	return handle;
+}
+
+bool sys_read_whole(const char *path, hob_buf *out)
+{
+	sys_file file = {
+		open_own(path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, OPEN_EXISTING)};
+	char bytes[16384];
+	int64_t got = file.handle == INVALID_HANDLE_VALUE ? -1 : 1;
+	while (got > 0 && (got = sys_read(&file, bytes, sizeof bytes)) > 0)
+		hob_buf_put(out, bytes, (size_t)got);
+	if (file.handle != INVALID_HANDLE_VALUE)
+		CloseHandle(file.handle);
+	return got == 0 && !out->failed;
+}
+
+bool sys_replace(const char *path, hob_bytes bytes)
+{
+	char temporary[4096];
+	DWORD wrote = 0;
+	snprintf(temporary, sizeof temporary, "%s.new", path);
+	HANDLE handle = open_own(temporary, GENERIC_WRITE, 0, CREATE_ALWAYS);
+	bool ok = handle != INVALID_HANDLE_VALUE &&
+			  (bytes.size == 0 || WriteFile(handle, bytes.data, (DWORD)bytes.size, &wrote, NULL)) &&
+			  wrote == bytes.size;
+	if (handle != INVALID_HANDLE_VALUE)
+		CloseHandle(handle);
+	wchar_t *from = agent_wide_text(hob_str_of(temporary)), *to = agent_wide_text(hob_str_of(path));
+	ok = ok && from && to && MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
+	free(from);
+	free(to);
+	return ok;
+}
+
+bool sys_lock(const char *path)
+{
+	char folder[4096];
+	const char *slash = strrchr(path, '/');
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
+	wchar_t *wide = agent_wide_text(hob_str_of(folder));
+	if (wide)
+		CreateDirectoryW(wide, NULL);
+	free(wide);
+	/* Nobody else can open it; kept open until the process ends. */
+	return open_own(path, GENERIC_WRITE, 0, OPEN_ALWAYS) != INVALID_HANDLE_VALUE;
+}
+
+bool sys_whole_path(const char *path, char *out, size_t room)
+{
+	wchar_t full[4096];
+	wchar_t *wide = agent_wide_text(hob_str_of(path));
+	DWORD size = wide ? GetFullPathNameW(wide, 4096, full, NULL) : 0;
+	free(wide);
+	hob_buf text = {0};
+	DWORD attributes = size > 0 && size < 4096 ? GetFileAttributesW(full) : INVALID_FILE_ATTRIBUTES;
+	bool ok = attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY &&
+			  agent_put_narrow(&text, full, size) && text.size < room;
+	while (ok && text.size > 0 && text.data[text.size - 1] == '/')
+		text.size--;
+	if (ok)
+		snprintf(out, room, "%.*s", HOB_FMT(hob_buf_str(&text)));
+	hob_buf_release(&text);
+	return ok;
+}
+
+void sys_begin(int *argc, char ***argv)
+{
+	static char *none[] = {NULL};
+	int count;
+	wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
+	char **texts = wide ? calloc((size_t)count + 1, sizeof *texts) : NULL;
+	SetConsoleOutputCP(CP_UTF8);
+	for (int i = 0; texts && i < count; i++) {
+		int size = WideCharToMultiByte(CP_UTF8, 0, wide[i], -1, NULL, 0, NULL, NULL);
+		texts[i] = calloc((size_t)size + 1, 1);
+		if (texts[i])
+			WideCharToMultiByte(CP_UTF8, 0, wide[i], -1, texts[i], size, NULL, NULL);
+	}
+	*argc = texts ? count : 0;
+	*argv = texts ? texts : none;
+	LocalFree(wide);
+}
