@@ -222,6 +222,8 @@ export class SceneBuilder {
 		for (const object of this.objects)
 			if (object.isSkinnedMesh) {
 				object.bind(this.#skeleton(object.userData.skin), new THREE.Matrix4());
+				/* Boxes are right before the next updateMatrixWorld, too. */
+				object.bindMatrixInverse.copy(object.matrixWorld).invert();
 				delete object.userData.skin;
 				/* The bounds of the file are those of the rest pose. */
 				object.frustumCulled = false;

@@ -165,10 +165,13 @@ export class HobLoader extends Loader {
 		for (let attempt = 0; attempt < attempts; attempt++) {
 			const blobs = {};
 			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
+			const coming = {};
+			for (const [output, needed] of asked)
+				if (needed) coming[output] = ahead[output] ?? client.get(name, output,
+						{ older: held[output], signal, onBytes: this.onBytes });
 			await Promise.all(asked.map(async ([output, needed]) => {
-				const options = { older: held[output], signal, onBytes: this.onBytes };
-				const coming = ahead[output] ?? client.get(name, output, options);
-				blobs[output] = await coming.catch((error) => {
+				blobs[output] = await (coming[output] ?? ahead[output] ?? this.#animations(client, name, coming.meshes,
+						{ older: held[output], signal, onBytes: this.onBytes })).catch((error) => {
 					if (error.status !== 404 || needed) throw error;
 				});
 				onProgress?.(new ProgressEvent('progress',
@@ -178,6 +181,15 @@ export class HobLoader extends Loader {
 			ahead = {};
 		}
 		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
+	}
+
+	/* Browsers report every 404, so a still model is not asked for animations. What it has is known once it is
+	 * cooked. */
+	async #animations(client, name, cooked, options) {
+		await cooked;
+		const { outputs: made } = await client.asset(name, options).catch(() => null) ?? {};
+		return made && !made.some((output) => output.name === 'animations') ? undefined
+			: client.get(name, 'animations', options);
 	}
 
 	/* What an event names belongs together. */
