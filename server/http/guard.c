@@ -289,12 +289,35 @@ static size_t head_size(const request *r)
 	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
+/* RFC 9112: a target in absolute form is answered as its path, and names the host instead of the Host field
+ * (3.2.2); HTTP/1.0 has no Host field (3.2), and no browser speaks it. */
+static void find_host(request *r, const char *version)
+{
+	hob_str target = hob_str_of(r->target);
+	size_t at = 0;
+	if (hob_str_equal_nocase(hob_str_sub(target, 0, 7), HOB_STR("http://")))
+		at = 7;
+	else if (hob_str_equal_nocase(hob_str_sub(target, 0, 8), HOB_STR("https://")))
+		at = 8;
+	if (r->head.host_count == 0 && strcmp(version, "HTTP/1.0") == 0) {
+		r->head.host = HOB_STR("localhost");
+		r->head.host_count = 1;
+	}
+	if (at == 0)
+		return;
+	r->head.path_at = at;
+	while (r->head.path_at < target.len && target.data[r->head.path_at] != '/')
+		r->head.path_at++;
+	r->head.host = hob_str_sub(target, at, r->head.path_at);
+}
+
 void srv_request_read_head(request *r, const char *version)
 {
 	r->head.bad_line = r->method + strlen(r->method) + 1 + strlen(r->target) + 1 != version;
 	r->head.next_line = version + strlen(version) + 2;
 	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, take_field, r);
 	r->head.bad_line = r->head.bad_line || r->method + head_size(r) != r->head.next_line + 2;
+	find_host(r, version);
 }
 
 bool srv_request_head_fits(const request *r)

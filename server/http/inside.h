@@ -80,6 +80,7 @@ typedef struct head {
 	bool chunked, bad_coding, bad_name, bad_value, bad_line;
 	const char *next_line; /* where the next one of its lines begins, while it is read */
 	uint32_t field_count;
+	size_t path_at;	   /* of the request's target: behind the scheme and host of the absolute form, else 0 */
 	bool session_over; /* it holds a cookie with an invalid token: the answer clears it */
 } head;
 

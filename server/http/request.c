@@ -329,7 +329,9 @@ static const uint8_t target_bytes[256] = {
 
 bool srv_request_route(request *r, enum MHD_Result *result)
 {
-	hob_str target = hob_str_of(r->target);
+	hob_str target = hob_str_of(r->target + r->head.path_at);
+	if (r->head.path_at > 0 && target.len == 0)
+		target = HOB_STR("/");
 	if (target.len == 0 || target.data[0] != '/') {
 		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
 									"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
