@@ -398,6 +398,66 @@ static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cu
 	return cutoff / threshold;
 }
 
+/* Texels are visited in the order of a Z curve, so that equal ones that are chosen do not line up. */
+static uint32_t even_bits(uint32_t v)
+{
+	v &= 0x55555555u;
+	v = (v | v >> 1) & 0x33333333u;
+	v = (v | v >> 2) & 0x0F0F0F0Fu;
+	v = (v | v >> 4) & 0x00FF00FFu;
+	return (v | v >> 8) & 0x0000FFFFu;
+}
+
+static uint32_t count_at_least(const uint32_t counts[256], uint32_t code)
+{
+	uint32_t sum = 0;
+	for (uint32_t c = code; c < 256; c++)
+		sum += counts[c];
+	return sum;
+}
+
+static void count_codes(const uint8_t *pixels, size_t count, uint32_t counts[256])
+{
+	memset(counts, 0, 256 * sizeof *counts);
+	for (size_t i = 0; i < count; i++)
+		counts[pixels[4 * i + 3]]++;
+}
+
+/* Where many texels have one alpha no factor gives the right number of them: the opaquest are brought to
+ * `reach`, the code of the cutoff, and all others below it, until as many texels show as should. */
+static void share_out(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t reach, double coverage)
+{
+	uint32_t counts[256], total = width * height, wanted = (uint32_t)(coverage * total + 0.5);
+	count_codes(pixels, total, counts);
+	double miss = fabs((double)count_at_least(counts, reach) - coverage * total),
+		   slack = coverage * total / 12;
+	if (miss <= (slack > 1 ? slack : 1))
+		return;
+	uint32_t edge = 255, above = 0;
+	while (edge > 0 && above + counts[edge] < wanted)
+		above += counts[edge--];
+	uint64_t chosen = wanted - above, equal = counts[edge], sum = 0;
+	uint32_t side = 1;
+	while (side < width || side < height)
+		side *= 2;
+	for (uint64_t i = 0; i < (uint64_t)side * side; i++) {
+		uint32_t x = even_bits((uint32_t)i), y = even_bits((uint32_t)(i >> 1));
+		if (x >= width || y >= height)
+			continue;
+		uint8_t *alpha = &pixels[4 * ((size_t)y * width + x) + 3];
+		bool shown = *alpha > edge;
+		if (*alpha == edge && (sum += chosen) >= equal) {
+			sum -= equal;
+			shown = chosen > 0;
+		}
+		/* Equal ones stand apart, so that a sampler between them sees the edge half way. */
+		if (*alpha == edge)
+			*alpha = shown ? 255 : 0;
+		else if (shown ? *alpha < reach : *alpha >= reach)
+			*alpha = (uint8_t)(shown ? reach : reach - 1);
+	}
+}
+
 /* ---- the chain */
 
 static void round_wide(const hob_picture *picture, uint8_t *out)
@@ -480,7 +540,8 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 	float *rows = keeps ? HOB_NEW(arena, float, 3 * (size_t)o->width) : NULL;
 	if (keeps && (!bins || !rows))
 		return hob_fail_memory(err, arena, "a mip chain");
-	double coverage = -1.0;
+	double coverage = -1.0, shown = 0;
+	uint32_t reach = keeps && o->cutoff < 1 ? (uint32_t)ceilf(o->cutoff * 255.0f) : 256;
 	for (uint32_t level = first; level < o->level_count; level++) {
 		uint32_t width = hob_level_side(o->width, level), height = hob_level_side(o->height, level);
 		s.to = turns[(level - first) % 2];
@@ -493,11 +554,22 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 			if (coverage < 0.0) {
 				uint64_t samples = count_samples(&whole, rows, bins);
 				coverage = share_above(bins, samples, o->cutoff);
+				uint32_t counts[256];
+				count_codes(m->levels[0], (size_t)o->width * o->height, counts);
+				shown = (double)count_at_least(counts, reach) / ((double)o->width * o->height);
 			}
 			uint64_t samples = count_samples(&here, rows, bins);
 			f.alpha_scale = scale_for(bins, samples, o->cutoff, coverage);
 		}
 		finish_level(&f);
+		if (keeps && level > 0 && reach < 256) {
+			alphas made = {m->levels[level], NULL, width, height, 4};
+			uint64_t samples = count_samples(&made, rows, bins);
+			double drawn = share_above(bins, samples, o->cutoff),
+				   slack = fmax(coverage / 12, 1.0 / (width * height));
+			if (fabs(drawn - coverage) > slack)
+				share_out(m->levels[level], width, height, reach, shown);
+		}
 		s.picture = NULL;
 		s.from = s.to;
 		in_width = width;

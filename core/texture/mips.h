@@ -14,7 +14,8 @@
  *
  * Cut-outs (alpha mode MASK): the alpha of each level is scaled until the share of it that reaches the cutoff
  * is that of level 0, sampled between pixels as the GPU will, so that leaves and fences do not thin out with
- * distance (Castano 2010, "Computing alpha mipmaps").
+ * distance (Castano 2010, "Computing alpha mipmaps"). Where no factor does, as in patterns that turn to one
+ * grey, as many texels of each level as of level 0 are made to reach the cutoff.
  *
  * Odd sides: Guthe and Heckbert 2005, "Non-power-of-two mipmapping". Cost: 4 ns a pixel of level 0. */
 #ifndef HOB_MIPS_H

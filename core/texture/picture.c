@@ -11,10 +11,10 @@ typedef struct format_entry {
 static const format_entry formats[] = {
 	[HOB_PICTURE_RAW] = {"raw RGBA", NULL, NULL},
 	[HOB_PICTURE_PNG] = {"PNG", hob_png_probe, hob_png_read},
-	[HOB_PICTURE_JPEG] = {"JPEG", hob_jpeg_probe, hob_stb_read},
+	[HOB_PICTURE_JPEG] = {"JPEG", hob_jpeg_probe, hob_jpeg_read},
 	[HOB_PICTURE_GIF] = {"GIF", hob_gif_probe, hob_gif_read},
-	[HOB_PICTURE_BMP] = {"BMP", hob_stb_probe, hob_stb_read},
-	[HOB_PICTURE_TGA] = {"TGA", hob_stb_probe, hob_stb_read},
+	[HOB_PICTURE_BMP] = {"BMP", hob_bmp_probe, hob_bmp_read},
+	[HOB_PICTURE_TGA] = {"TGA", hob_tga_probe, hob_tga_read},
 	[HOB_PICTURE_PSD] = {"PSD", hob_psd_probe, hob_psd_read},
 	[HOB_PICTURE_PNM] = {"PNM", hob_pnm_probe, hob_pnm_read},
 	[HOB_PICTURE_HDR] = {"Radiance HDR", hob_hdr_probe, hob_hdr_read},
@@ -70,7 +70,6 @@ static const signature signatures[] = {
 	{MAGIC(0, "<?xml"), 0, "an XML file (an SVG drawing?); export it as PNG"},
 	{MAGIC(0, "<!"), 0, "an HTML page; the download failed, fetch the picture again"},
 	{MAGIC(0, "<html"), 0, "an HTML page; the download failed, fetch the picture again"},
-	{MAGIC(0, "version https://git-lfs"), 0, "a Git LFS pointer; run 'git lfs pull'"},
 };
 
 static bool has_signature(hob_bytes file, const signature *s)
@@ -128,6 +127,7 @@ bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 						name, info.width, info.height, (unsigned long long)info.width * info.height,
 						HOB_LIMIT_IMAGE_PIXELS);
 	info.has_profile = info.has_profile || hob_picture_profile_differs(info.format, file);
+	info.turn = hob_picture_turn(info.format, file);
 	*out = info;
 	return true;
 }

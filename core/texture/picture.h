@@ -6,9 +6,9 @@
  * allocated for a picture that only claims to be large.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture), PNM
- *                   (P1 to P6), Radiance HDR, DDS and KTX2 (uncompressed and BC1 to BC5 and BC7, first level;
- *                   ASTC by astcenc, when Hob was built with it)
- *   stb_image       JPEG, TGA, BMP
+ *                   (P1 to P6), TGA and BMP (each order of rows, palettes, runs), Radiance HDR, DDS and KTX2
+ *                   (plain, BC1 to BC5 and BC7, first level; ASTC by astcenc, when Hob was built with it)
+ *   stb_image       JPEG; four components are CMYK
  *   libwebp         WebP           each when Hob was built with it
  *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK,
  *                   tiles and what else the library paints, as 8 bits
@@ -17,10 +17,11 @@
  *   libavif         AVIF of 8, 10 and 12 bits
  *
  * Colours are taken as sRGB (float pictures: as linear light). A colour profile or gamma that says otherwise
- * is not applied but told: has_profile.
+ * is not applied but told: has_profile. Nor is the turn that EXIF data asks for: turn. A TIFF's orientation
+ * is applied.
  *
- * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, Git LFS pointers, HTML
- * pages saved under a picture's name. */
+ * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, HTML pages
+ * saved under a picture's name. */
 #ifndef HOB_PICTURE_H
 #define HOB_PICTURE_H
 
@@ -57,7 +58,8 @@ typedef struct hob_picture_info {
 	hob_depth depth;
 	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
 	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
-	bool has_profile;	/* the file says that its colours are not sRGB: ICC profile, gamma, PQ, HLG */
+	bool has_profile;	/* the file says that its colours are not sRGB: ICC profile, gamma, cICP, PQ, HLG */
+	uint8_t turn;		/* 2 to 8: EXIF's orientation, which is not applied; else 0 */
 	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can be passed on as it is, not decoded */
 } hob_picture_info;
 
@@ -69,6 +71,8 @@ typedef struct hob_picture {
 	hob_depth depth;
 	bool has_alpha;
 	void *pixels; /* [height][width][4] of uint8_t, uint16_t or float */
+	/* the header does not promise alpha, and what might be it was zero everywhere: taken as opaque */
+	bool empty_alpha;
 } hob_picture;
 
 /* Reads the header. Errors: EMPTY, TRUNCATED, CORRUPT, UNSUPPORTED (names the format and the remedy),
@@ -97,14 +101,17 @@ typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_err
 typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, hob_arena *arena,
 								 hob_picture *out, hob_error *err);
 
-hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_hdr_probe, hob_stb_probe,
-	hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe, hob_tiff_probe, hob_exr_probe,
-	hob_avif_probe;
-hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_hdr_read, hob_stb_read,
-	hob_webp_read, hob_dds_decode, hob_ktx2_decode, hob_tiff_read, hob_exr_read, hob_avif_read;
+hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_hdr_probe, hob_tga_probe,
+	hob_bmp_probe, hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe, hob_tiff_probe,
+	hob_exr_probe, hob_avif_probe;
+hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_hdr_read, hob_jpeg_read,
+	hob_tga_read, hob_bmp_read, hob_webp_read, hob_dds_decode, hob_ktx2_decode, hob_tiff_read, hob_exr_read,
+	hob_avif_read;
 
 /* Whether an ICC profile calls itself sRGB. */
 bool hob_profile_is_srgb(hob_bytes profile);
+/* EXIF's orientation in a PNG, JPEG or WebP file; 0 when it has none, or 1. */
+uint8_t hob_picture_turn(hob_picture_format format, hob_bytes file);
 /* Whether a PNG, JPEG or WebP file names colours other than sRGB. False for all others. */
 bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file);
 

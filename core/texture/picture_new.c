@@ -12,7 +12,7 @@ bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture
 	if (!pixels)
 		return hob_fail_memory(err, arena, "a picture's pixels");
 	*out = (hob_picture){info->width, info->height, info->channels, info->depth, info->channels % 2 == 0,
-						 pixels};
+						 pixels,	  false};
 	return true;
 }
 

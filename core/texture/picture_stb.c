@@ -1,9 +1,6 @@
-/* stb_image, compiled here and nowhere else, with three decoders. Of the packaged 2.27 the GIF, PSD, PIC and
- * PNM readers have known memory bugs and the HDR reader one that never ends; what the JPEG reader lacks is
- * checked here before it is called. */
+/* stb_image, compiled here and nowhere else, with its JPEG decoder alone. What that lacks is checked here
+ * before it is called. */
 #define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_ONLY_TGA
 #define STBI_NO_HDR
 #define STBI_NO_LINEAR
 #define STBI_NO_STDIO
@@ -51,19 +48,6 @@ static bool fail_stb(hob_error *err, const char *what)
 	return hob_fail(err, CORRUPT, "the %s damaged (%s)", what, stbi_failure_reason());
 }
 
-bool hob_tga_plausible(hob_bytes file)
-{
-	if (file.size < 18)
-		return false;
-	const uint8_t *p = file.data;
-	uint8_t map = p[1], type = p[2] & 7u, bits = p[16];
-	if (map > 1 || type < 1 || type > 3 || (p[2] & ~11u) != 0 || (type == 1) != (map == 1))
-		return false;
-	bool depth = type == 2 ? bits == 15 || bits == 16 || bits == 24 || bits == 32
-						   : bits == 8 || (type == 3 && bits == 16);
-	return depth && hob_load_u16(p + 12) > 0 && hob_load_u16(p + 14) > 0;
-}
-
 /* stb_image would refuse a large JPEG without saying why, so its frame header is found here. */
 bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 {
@@ -94,23 +78,6 @@ bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 		at += 2 + size;
 	}
 	return hob_fail(err, TRUNCATED, "the file has no frame header");
-}
-
-bool hob_stb_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	if (file.size > INT32_MAX)
-		return hob_fail(err, LIMIT, "the picture file has %zu bytes, more than 2 GiB", file.size);
-	int width, height, channels;
-	starved = false;
-	if (!stbi_info_from_memory(file.data, (int)file.size, &width, &height, &channels))
-		return fail_stb(err, "header is");
-	if (width < 0 || height < 0)
-		return hob_fail(err, CORRUPT, "the header gives a size of %d x %d", width, height);
-	out->width = (uint32_t)width;
-	out->height = (uint32_t)height;
-	out->channels = (uint32_t)channels;
-	out->depth = HOB_DEPTH_8;
-	return true;
 }
 
 /* stb_image 2.27 writes past a Huffman table of more than 256 codes before it refuses it. `at` is behind the
@@ -167,30 +134,31 @@ static bool check_huffman(hob_bytes file, hob_error *err)
 	return true;
 }
 
-/* The smallest file that can hold so many pixels: what stops 20 bytes from asking for 4 GiB. */
-static uint64_t least_bytes(const hob_picture_info *info, hob_bytes file)
+/* Four components without Adobe's segment are CMYK, as all other readers have it, stored as Adobe does.
+ * stb_image takes them for YCbCr unless it finds that segment, so it gets the file with one. */
+static bool mark_cmyk(hob_bytes *file, hob_arena *arena, hob_error *err)
 {
-	uint64_t pixels = (uint64_t)info->width * info->height;
-	switch (info->format) {
-	case HOB_PICTURE_TGA: {
-		uint64_t bytes = (file.data[16] + 7u) / 8u;
-		bool runs = (file.data[2] & 8) != 0;
-		return 18 + (runs ? pixels / 128 * (1 + bytes) : pixels * bytes);
+	static const uint8_t segment[] = {0xFF, 0xEE, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 0};
+	const uint8_t *p = file->data;
+	uint32_t components = 0;
+	for (size_t at = 2; at + 4 <= file->size && p[at + 1] != 0xDA;) {
+		size_t size = (size_t)p[at + 2] << 8 | p[at + 3];
+		if (p[at + 1] == 0xEE && size >= 14 && at + 9 <= file->size && memcmp(p + at + 4, "Adobe", 5) == 0)
+			return true;
+		if (p[at + 1] >= 0xC0 && p[at + 1] <= 0xC2 && at + 10 <= file->size)
+			components = p[at + 9];
+		at += p[at + 1] == 0xFF ? 1 : 2 + size;
 	}
-	case HOB_PICTURE_JPEG:
-		/* An 8x8 block of each of one or more components takes at least two bits, 64 pixels in four bits are
-		 * 1/128 byte a pixel; subsampled and progressive files go below, hence the wide margin. */
-		return pixels / 4096;
-	case HOB_PICTURE_BMP: {
-		if (file.size < 30)
-			return 30;
-		bool old = hob_load_u32(file.data + 14) == 12;
-		uint64_t bits = hob_load_u16(file.data + (old ? 24 : 28));
-		return (info->width * bits + 31) / 32 * 4 * info->height;
-	}
-	default:
-		return 0;
-	}
+	if (components != 4)
+		return true;
+	uint8_t *marked = hob_arena_alloc(arena, file->size + sizeof segment, 1);
+	if (!marked)
+		return hob_fail_memory(err, arena, "a CMYK picture");
+	memcpy(marked, p, 2);
+	memcpy(marked + 2, segment, sizeof segment);
+	memcpy(marked + 2 + sizeof segment, p + 2, file->size - 2);
+	*file = (hob_bytes){marked, file->size + sizeof segment};
+	return true;
 }
 
 static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t *out)
@@ -207,18 +175,25 @@ static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t
 		}
 }
 
-bool hob_stb_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-				  hob_error *err)
+bool hob_jpeg_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
+				   hob_error *err)
 {
-	uint64_t least = least_bytes(info, file);
+	/* An 8x8 block of each of one or more components takes at least two bits, 64 pixels in four bits are
+	 * 1/128 byte a pixel; subsampled and progressive files go below, hence the wide margin. It stops 20 bytes
+	 * from asking for 4 GiB. */
+	uint64_t least = (uint64_t)info->width * info->height / 4096;
 	if (file.size < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes (at least %llu)",
 						info->width, info->height, file.size, (unsigned long long)least);
-	if (info->format == HOB_PICTURE_JPEG && !check_huffman(file, err))
+	if (file.size > INT32_MAX - 16)
+		return hob_fail(err, LIMIT, "the picture file has %zu bytes, more than 2 GiB", file.size);
+	hob_arena_mark mark = hob_arena_save(arena);
+	if (!check_huffman(file, err) || !mark_cmyk(&file, arena, err))
 		return false;
 	int width, height, channels;
 	starved = false;
 	uint8_t *decoded = stbi_load_from_memory(file.data, (int)file.size, &width, &height, &channels, 0);
+	hob_arena_restore(arena, mark);
 	if (!decoded)
 		return fail_stb(err, "pixels are");
 	hob_picture_info real = *info;

@@ -100,19 +100,22 @@ typedef struct layout {
 	/* grey or RGB in 8, 16 or 32 bits, which are read as they are; else the library paints RGBA */
 	bool plain;
 	bool has_alpha, premultiplied;
+	uint16_t orientation; /* 1 to 8 */
 } layout;
 
 static layout describe(TIFF *tif)
 {
 	layout l = {0};
-	uint16_t extra_count = 0, *extras = NULL, orientation = ORIENTATION_TOPLEFT;
+	uint16_t extra_count = 0, *extras = NULL;
 	TIFFGetField(tif, TIFFTAG_IMAGEWIDTH, &l.width);
 	TIFFGetField(tif, TIFFTAG_IMAGELENGTH, &l.height);
 	TIFFGetFieldDefaulted(tif, TIFFTAG_BITSPERSAMPLE, &l.bits);
 	TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLESPERPIXEL, &l.samples);
 	TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLEFORMAT, &l.kind);
 	TIFFGetFieldDefaulted(tif, TIFFTAG_PLANARCONFIG, &l.planar);
-	TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &orientation);
+	TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &l.orientation);
+	if (l.orientation < ORIENTATION_TOPLEFT || l.orientation > ORIENTATION_LEFTBOT)
+		l.orientation = ORIENTATION_TOPLEFT;
 	TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &l.photometric);
 	if (TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &extra_count, &extras) && extra_count > 0)
 		l.extra = extras[0];
@@ -120,11 +123,16 @@ static layout describe(TIFF *tif)
 	bool type = (l.kind == SAMPLEFORMAT_UINT && (l.bits == 8 || l.bits == 16)) ||
 				(l.kind == SAMPLEFORMAT_IEEEFP && l.bits == 32);
 	l.plain = type && (l.photometric == PHOTOMETRIC_RGB || l.photometric == PHOTOMETRIC_MINISBLACK) &&
-			  l.samples >= colours && l.samples <= colours + 4 && orientation == ORIENTATION_TOPLEFT;
+			  l.samples >= colours && l.samples <= colours + 4;
 	l.has_alpha =
 		l.samples > colours && (!extra_count || l.extra != EXTRASAMPLE_UNSPECIFIED || extra_count == 1);
 	l.premultiplied = l.extra == EXTRASAMPLE_ASSOCALPHA;
 	return l;
+}
+
+static bool is_sideways(const layout *l)
+{
+	return l->orientation >= ORIENTATION_LEFTTOP;
 }
 
 bool hob_tiff_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
@@ -136,8 +144,8 @@ bool hob_tiff_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	layout l = describe(tif);
 	uint32_t profile_size = 0;
 	void *profile = NULL;
-	out->width = l.width;
-	out->height = l.height;
+	out->width = is_sideways(&l) ? l.height : l.width;
+	out->height = is_sideways(&l) ? l.width : l.height;
 	out->channels = (l.photometric == PHOTOMETRIC_MINISBLACK ? 1u : 3u) + (l.has_alpha ? 1u : 0u);
 	out->depth = !l.plain || l.bits == 8 ? HOB_DEPTH_8 : l.bits == 16 ? HOB_DEPTH_16 : HOB_DEPTH_FLOAT;
 	if (TIFFGetField(tif, TIFFTAG_ICCPROFILE, &profile_size, &profile) && profile)
@@ -235,9 +243,10 @@ static bool read_plain(TIFF *tif, const layout *l, hob_arena *arena, hob_picture
 	return true;
 }
 
-static bool read_painted(TIFF *tif, hob_picture *out)
+/* In the order of the file: the library flips, but does not turn. */
+static bool read_painted(TIFF *tif, const layout *l, hob_picture *out)
 {
-	if (!TIFFReadRGBAImageOriented(tif, out->width, out->height, out->pixels, ORIENTATION_TOPLEFT, 1))
+	if (!TIFFReadRGBAImageOriented(tif, out->width, out->height, out->pixels, l->orientation, 1))
 		return false;
 	uint8_t *p = out->pixels;
 	for (size_t i = 0, n = (size_t)out->width * out->height; i < n; i++, p += 4) {
@@ -257,6 +266,22 @@ static void clean_floats(hob_picture *out)
 		p[i] = p[i] > 0 ? p[i] < 65504 ? p[i] : 65504 : 0;
 }
 
+/* Stored pixels to the place where they are seen; bit 0 of `way`: from right, 1: from the bottom, 2: rows are
+ * columns. */
+static void orient(const layout *l, const hob_picture *stored, hob_picture *out)
+{
+	static const uint8_t ways[] = {0, 0, 1, 3, 2, 4, 6, 7, 5};
+	size_t size = 4 * hob_depth_size(out->depth), stride = stored->width;
+	uint8_t way = ways[l->orientation], *to = out->pixels;
+	for (uint32_t y = 0; y < out->height; y++)
+		for (uint32_t x = 0; x < out->width; x++, to += size) {
+			uint32_t column = way & 4 ? y : x, row = way & 4 ? x : y;
+			column = way & 1 ? stored->width - 1 - column : column;
+			row = way & 2 ? stored->height - 1 - row : row;
+			memcpy(to, (const uint8_t *)stored->pixels + (stride * row + column) * size, size);
+		}
+}
+
 bool hob_tiff_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
 				   hob_error *err)
 {
@@ -265,10 +290,19 @@ bool hob_tiff_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 	if (!tif)
 		return false;
 	layout l = describe(tif);
-	bool ok = hob_picture_new(info, arena, out, err);
+	bool ok = hob_picture_new(info, arena, out, err), turned = l.orientation != ORIENTATION_TOPLEFT;
 	hob_arena_mark mark = hob_arena_save(arena);
-	if (ok && !(l.plain ? read_plain(tif, &l, arena, out) : read_painted(tif, out)))
+	hob_picture_info as_stored = *info;
+	as_stored.width = l.width, as_stored.height = l.height;
+	hob_picture stored;
+	if (ok && turned)
+		ok = hob_picture_new(&as_stored, arena, &stored, err);
+	else if (ok)
+		stored = *out;
+	if (ok && !(l.plain ? read_plain(tif, &l, arena, &stored) : read_painted(tif, &l, &stored)))
 		ok = hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s", s.text);
+	if (ok && turned)
+		orient(&l, &stored, out);
 	hob_arena_restore(arena, mark);
 	TIFFClose(tif);
 	if (ok) {

@@ -322,6 +322,17 @@ static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.bump-is-normal",
 					 "picture '%.*s' is named as a bump map but holds normals; it is used as a normal map",
 					 HOB_FMT(label));
+	if (warnings & HOB_TEXTURE_WARNING_BELOW)
+		hob_note_add(
+			notes, HOB_NOTE_WARNING, "texture.normals-below",
+			"picture '%.*s' holds normals that point into the surface (blue below 128); a cooked normal "
+			"map has X and Y alone, so they point out of it",
+			HOB_FMT(label));
+	if (warnings & HOB_TEXTURE_WARNING_EMPTY_ALPHA)
+		hob_note_add(notes, HOB_NOTE_WARNING, "texture.empty-alpha",
+					 "picture '%.*s' has a fourth channel that its header does not call alpha and that is 0 "
+					 "everywhere; it is taken as opaque",
+					 HOB_FMT(label));
 	if (warnings & HOB_TEXTURE_WARNING_SCALED)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.scaled",
 					 "picture '%.*s' was scaled to %u x %u, multiples of four, for block compression",

@@ -6,8 +6,7 @@
  *
  *   opacity map                -> alpha of the base colour (keyed by the pair: who shares a base colour keeps
  *                              it).
- *                                 An opaque material becomes MASK then. Without a base colour map, one is
- *                                 made.
+ *                                 Without a base colour map, one is made.
  *   occlusion, roughness, metallic -> R, G, B of one picture, which METAL_ROUGH and OCCLUSION both refer to
  *   bump map                   -> normal map, unless the picture is a normal map already
  *   specular-glossiness        -> base colour and metallic-roughness, texel by texel (hob_made_image)
@@ -45,7 +44,7 @@
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output
  * changes. */
-#define HOB_TEXTURE_VERSION 13
+#define HOB_TEXTURE_VERSION 14
 
 typedef struct hob_texture_request {
 	const hob_io *io;
@@ -68,6 +67,12 @@ typedef struct hob_baked_texture {
 	hob_bytes bytes;
 	uint8_t sha256[32];
 } hob_baked_texture;
+
+/* Chooses the alpha mode of materials that have an opacity map and are OPAQUE so far, by what the map holds:
+ * MASK where it is 0 or 1 alone (or cannot be read), BLEND else. Importers leave the choice to this. Call it
+ * before meshes are baked, which depend on the mode. Errors: as hob_textures_bake. */
+bool hob_texture_settle_alpha(const hob_texture_request *request, hob_material *materials, hob_arena *scratch,
+							  hob_error *err) HOB_MUST_CHECK;
 
 /* Reads, plans, decodes, packs, filters, compresses. Slots of out->materials refer to out->images. Pictures
  * that no material uses are not read. `result` holds all that is returned; `scratch` is given back. Pictures

@@ -145,6 +145,21 @@ static bool lacks_z(const hob_picture *picture)
 	return true;
 }
 
+/* Unit vectors that point into the surface; black where no triangle is does not count. */
+static bool points_down(const hob_picture *picture)
+{
+	size_t count = (size_t)picture->width * picture->height, down = 0;
+	for (size_t i = 0; i < count && picture->channels >= 3; i++) {
+		float squares = 0, z = 0;
+		for (size_t k = 0; k < 3; k++) {
+			z = (float)hob_picture_byte(picture, 4 * i + k) / 127.5f - 1.0f;
+			squares += z * z;
+		}
+		down += z < -0.1f && squares > 0.6f && squares < 1.4f;
+	}
+	return down > count / 1000;
+}
+
 bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
 						 const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
 						 hob_compose_result *out, hob_error *err)
@@ -157,6 +172,8 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 	for (uint32_t i = 0; i < count; i++)
 		if (inputs[i].missing)
 			result.warnings |= HOB_TEXTURE_WARNING_PLACEHOLDER;
+		else if (inputs[i].picture.empty_alpha)
+			result.warnings |= HOB_TEXTURE_WARNING_EMPTY_ALPHA;
 	bool whole = hob_texture_plain_source(recipe) != HOB_NONE || recipe->bump;
 	if (!whole || inputs[0].missing) {
 		if (!mix(recipe, inputs, count, srgb, parallel, arena, &result.picture, err))
@@ -182,6 +199,8 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 		}
 		if (recipe->use == HOB_USE_NORMAL && lacks_z(&result.picture))
 			hob_normals_complete(&result.picture);
+		else if (recipe->use == HOB_USE_NORMAL && points_down(&result.picture))
+			result.warnings |= HOB_TEXTURE_WARNING_BELOW;
 	}
 	*out = result;
 	return true;

@@ -78,6 +78,13 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 	hob_error why = {0};
 	hob_str path = image->path;
 	found result = path.len > 0 ? try_path(request->io, &path, &source->file, &why) : FOUND_NOT;
+	/* Some exporters do not encode names: "a%20b.png" is then the file's own name. */
+	hob_str literal = {0};
+	if (result == FOUND_NOT && hob_str_find(image->uri, HOB_STR("%"), 0) != SIZE_MAX &&
+		hob_path_join(arena, request->folder, image->uri, &literal, &why) && !hob_str_equal(literal, path)) {
+		path = literal;
+		result = try_path(request->io, &path, &source->file, &why);
+	}
 	if (result == FOUND_NOT)
 		result = try_beside_model(request, image, arena, &path, &source->file, &why);
 	if (result == FOUND_BAD) {
@@ -112,7 +119,7 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.backslash",
 					 "picture '%.*s' is named with backslashes, which only Windows reads; write '%.*s'",
 					 HOB_FMT(image->uri), HOB_FMT(path));
-	if (!hob_str_equal(path, image->path)) {
+	if (!hob_str_equal(path, image->path) && !hob_str_equal(path, literal)) {
 		bool only_case = hob_str_equal_nocase(path, image->path);
 		bool beside = hob_str_equal(hob_path_dir(path), hob_path_dir(image->path));
 		hob_note_add(
@@ -164,6 +171,12 @@ static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *
 			"picture '%.*s' says that its colours are not sRGB (colour profile, gamma or HDR transfer); they "
 			"are taken as sRGB; convert it to sRGB where that is not meant",
 			HOB_FMT(source->label));
+	if (source->usable && source->info.turn)
+		hob_note_add(
+			notes, HOB_NOTE_INFO, "texture.exif-turn",
+			"picture '%.*s' asks in its EXIF data (orientation %u) to be turned or mirrored; it is used "
+			"as it is stored, as in glTF and Blender",
+			HOB_FMT(source->label), source->info.turn);
 	if (!source->usable)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.unreadable",
 					 "picture '%.*s' cannot be used: %s; a placeholder is used", HOB_FMT(source->label),

@@ -92,7 +92,9 @@ typedef enum hob_texture_warning {
 	HOB_TEXTURE_WARNING_BUMP_IS_NORMAL = 2,
 	HOB_TEXTURE_WARNING_SCALED = 4, /* brought to a multiple of four for block compression */
 	HOB_TEXTURE_WARNING_NO_ASTC = 8,
-	HOB_TEXTURE_WARNING_UNPACKED = 16 /* stays uncompressed: too small for blocks, or sampled NEAREST */
+	HOB_TEXTURE_WARNING_UNPACKED = 16, /* stays uncompressed: too small for blocks, or sampled NEAREST */
+	HOB_TEXTURE_WARNING_BELOW = 32,	   /* normals point into the surface, and their Z is not stored */
+	HOB_TEXTURE_WARNING_EMPTY_ALPHA = 64
 } hob_texture_warning;
 
 typedef struct hob_compose_result {

@@ -26,7 +26,7 @@ static scene *begin(void)
 {
 	scene *s = calloc(1, sizeof *s);
 	hob_arena_init(&s->arena, 64 << 20);
-	s->picture = (hob_picture){WIDTH, HEIGHT, 3, HOB_DEPTH_FLOAT, false, s->pixels};
+	s->picture = (hob_picture){WIDTH, HEIGHT, 3, HOB_DEPTH_FLOAT, false, s->pixels, false};
 	return s;
 }
 

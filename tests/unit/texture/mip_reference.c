@@ -126,10 +126,60 @@ static void levels_are_those_of_the_stated_filter(void **state)
 	}
 }
 
+/* Patterns of a cut-out; each value is an alpha of 0 or 1. */
+static bool is_opaque(int pattern, uint32_t x, uint32_t y)
+{
+	/* Every texel of the second level is 1/8. */
+	return pattern == 0 && x % 4 == 0 && y % 2 == 0;
+}
+
+/* A tenth of the texels that should show, or one texel, down to 8 x 8. */
+static void cutouts_keep_their_share_of_texels(void **state)
+{
+	(void)state;
+	static const uint32_t sizes[][2] = {{256, 256}, {64, 64}, {100, 60}};
+	static hob_srgb srgb;
+	hob_srgb_init(&srgb);
+	for (int test = 0; test < 3 * 2; test++) {
+		const uint32_t *size = sizes[test / 2 % 3];
+		float cutoff = test % 2 ? 0.5f : 0.25f;
+		hob_arena arena;
+		hob_arena_init(&arena, (size_t)64 << 20);
+		hob_picture_info info = {.width = size[0], .height = size[1], .channels = 4, .depth = HOB_DEPTH_8};
+		hob_picture picture;
+		hob_error err = {0};
+		assert_true(hob_picture_new(&info, &arena, &picture, &err));
+		for (uint32_t i = 0; i < size[0] * size[1]; i++)
+			((uint8_t *)picture.pixels)[4 * i + 3] = is_opaque(test / 6, i % size[0], i / size[0]) ? 255 : 0;
+		hob_mip_options options = {.use = HOB_USE_COLOR,
+								   .alpha_is_opacity = true,
+								   .cutoff = cutoff,
+								   .width = size[0],
+								   .height = size[1],
+								   .level_count = hob_level_count(size[0], size[1]),
+								   .srgb = &srgb};
+		hob_mips mips;
+		assert_true(hob_mips_build(&picture, &options, &arena, &mips, &err));
+		double share = 0;
+		for (uint32_t at = 0; at < mips.level_count; at++) {
+			uint32_t width = hob_level_side(size[0], at), height = hob_level_side(size[1], at), shown = 0;
+			for (uint32_t i = 0; i < width * height; i++)
+				shown += (float)((const uint8_t *)mips.levels[at])[4 * i + 3] / 255.0f >= cutoff;
+			share = at == 0 ? (double)shown / (width * height) : share;
+			double wanted = share * width * height, slack = wanted / 10 > 1 ? wanted / 10 : 1;
+			if (width >= 8 && height >= 8 && fabs(shown - wanted) > slack + 1e-6)
+				fail_msg("pattern %d, %u x %u, level %u: %u texels, %g should show", test / 6, size[0],
+						 size[1], at, shown, wanted);
+		}
+		hob_arena_release(&arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels_are_those_of_the_stated_filter),
+		cmocka_unit_test(cutouts_keep_their_share_of_texels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,7 +236,6 @@ static void other_files_are_named(void **state)
 		size_t size;
 		const char *said;
 	} cases[] = {
-		{"version https://git-lfs.github.com/spec/v1", 42, "git lfs pull"},
 		{"<!DOCTYPE html><html></html>", 28, "HTML"},
 		{"hello, this is no picture at all", 32, "save it as PNG"},
 	};
