@@ -221,7 +221,7 @@ bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out
 /* The same for a reference of the model at `dir`: tells io if it leaves the root. */
 bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				 hob_error *err) HOB_MUST_CHECK;
-/* Percent-decodes a URI reference. Fails with CORRUPT for an invalid escape or %00. */
+/* Percent-decodes a URI reference; a '%' that begins no escape stays. Fails with CORRUPT for %00. */
 bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- parallel for ---- */

@@ -117,11 +117,12 @@ bool hob_uri_decode(hob_arena *arena, hob_str uri, hob_str *out, hob_error *err)
 			bool room = i + 2 < uri.len;
 			int high = room ? hex_digit(uri.data[i + 1]) : -1;
 			int low = room ? hex_digit(uri.data[i + 2]) : -1;
-			if (high < 0 || low < 0 || (high == 0 && low == 0))
-				return hob_fail(err, CORRUPT, "bad percent escape at byte %zu of URI '%.*s'", i,
-								HOB_FMT(uri));
-			c = (char)(high * 16 + low);
-			i += 2;
+			if (high == 0 && low == 0)
+				return hob_fail(err, CORRUPT, "%%00 at byte %zu of URI '%.*s'", i, HOB_FMT(uri));
+			if (high >= 0 && low >= 0) {
+				c = (char)(high * 16 + low);
+				i += 2;
+			}
 		}
 		text[len++] = c;
 	}

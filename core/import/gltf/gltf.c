@@ -133,8 +133,15 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 		return hob_fail(err, UNSUPPORTED,
 						"glTF version %.*s; Hob reads 2.0, so export it again or convert it",
 						HOB_FMT(version));
-	if (least.len > 0 && (!parse_version(least, &major, &minor) || major != 2 || minor != 0))
-		return hob_fail(err, UNSUPPORTED, "it needs a reader of glTF %.*s; Hob reads 2.0", HOB_FMT(least));
+	uint32_t draft = minor;
+	if (least.len > 0 && (!parse_version(least, &major, &minor) || major != 2 || minor > 1))
+		return hob_fail(err, UNSUPPORTED,
+						"it needs a reader of glTF %.*s; Hob reads 2.0 and the draft of 2.1", HOB_FMT(least));
+	if (draft > 0 || g->glb_version == 3 || hob_json_get(g->root, "externalAssets"))
+		hob_gltf_info(
+			g, "draft",
+			"the file uses glTF 2.1, which is a draft; it is read as KhronosGroup/glTF has it on branch "
+			"draft-2.1 at 4852109a");
 	return generator.len == 0 || hob_gltf_copy_text(g, generator, &g->model.generator, err);
 }
 
@@ -152,6 +159,8 @@ static bool read_lists(hob_gltf *g, hob_error *err)
 		uint64_t limit;
 		hob_gltf_list *list;
 	} lists[] = {
+		{g->root, "files", HOB_LIMIT_SOURCE_FILES * 16, &g->files},
+		{g->root, "externalAssets", HOB_LIMIT_NODES, &g->external_assets},
 		{g->root, "accessors", HOB_LIMIT_NODES * 4, &g->accessors},
 		{g->root, "bufferViews", HOB_LIMIT_NODES * 4, &g->views},
 		{g->root, "buffers", HOB_LIMIT_SOURCE_FILES * 16, &g->buffers},
@@ -205,21 +214,26 @@ static bool import_document(hob_gltf *g, hob_error *err)
 		   hob_gltf_import_meshes(g, err) && hob_gltf_import_cameras(g, err) &&
 		   hob_gltf_import_lights(g, err) && hob_gltf_import_nodes(g, err) &&
 		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err) &&
-		   keep_file_extras(g, err);
+		   keep_file_extras(g, err) && hob_gltf_import_external(g, err);
+}
+
+bool hob_gltf_import_file(hob_gltf *g, hob_error *err)
+{
+	hob_str text = {0};
+	bool repaired = false;
+	if (!hob_gltf_container(g, &text, err) || !hob_json_parse(g->scratch, text, &g->root, &repaired, err))
+		return false;
+	if (repaired)
+		hob_gltf_note(g, "name-repaired",
+					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
+	return import_document(g, err);
 }
 
 static bool import_gltf(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	hob_gltf g = {
 		.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
-	hob_str text = {0};
-	bool repaired = false;
-	if (!hob_gltf_container(&g, &text, err) || !hob_json_parse(g.scratch, text, &g.root, &repaired, err))
-		return false;
-	if (repaired)
-		hob_gltf_note(&g, "name-repaired",
-					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
-	if (!import_document(&g, err))
+	if (!hob_gltf_import_file(&g, err))
 		return false;
 	*out = g.model;
 	return true;
@@ -239,11 +253,11 @@ static const char *library_version(void)
 	return "meshoptimizer " EXPAND(MESHOPTIMIZER_VERSION) DRACO_VERSION;
 }
 
-static const char *const extensions[] = {"gltf", "glb", NULL};
+static const char *const extensions[] = {"gltf", "glb", "vrm", NULL};
 
 const hob_importer hob_gltf_importer = {
 	.name = "gltf",
-	.version = 7,
+	.version = 8,
 	.extensions = extensions,
 	.import = import_gltf,
 	.library_version = library_version,

@@ -12,6 +12,8 @@ typedef struct sampler {
 	uint32_t input, output; /* accessors */
 	uint32_t track;			/* made of it already, HOB_NONE = not yet */
 	bool rotation;			/* the track's values became unit quaternions */
+	bool broken;			/* channels of it are dropped */
+	hob_error why;
 } sampler_t;
 
 static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_error *err)
@@ -295,6 +297,11 @@ static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, ho
 		return true;
 	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err))
 		return false;
+	if (r->samplers[sampler].broken) {
+		if (err)
+			*err = r->samplers[sampler].why;
+		return hob_fail_in(err, "sampler %u", sampler);
+	}
 	if (target.at.kind != HOB_GLTF_AT_PROPERTY && target.at.weight != HOB_NONE) {
 		hob_gltf_weight *one = &r->weights[r->weight_count++];
 		*one = (hob_gltf_weight){.at = target.at, .components = target.components};
@@ -370,12 +377,22 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
 	if (!r.samplers || !r.weights || !clip->channels || !clip->properties || !clip->tracks)
 		return hob_fail_memory(err, g->result, "an animation");
-	for (uint32_t i = 0; i < samplers.count; i++)
-		if (!read_sampler(g, samplers.items[i], &r.samplers[i], err))
-			return hob_fail_in(err, "sampler %u", i);
-	for (uint32_t i = 0; i < channels.count; i++)
-		if (!read_channel(&r, i, channels.items[i], err))
+	for (uint32_t i = 0; i < samplers.count; i++) {
+		hob_error why = {0};
+		r.samplers[i].broken = !read_sampler(g, samplers.items[i], &r.samplers[i], &why);
+		r.samplers[i].why = why;
+	}
+	for (uint32_t i = 0; i < channels.count; i++) {
+		hob_error why = {0};
+		if (read_channel(&r, i, channels.items[i], &why))
+			continue;
+		if (!hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
 			return hob_fail_in(err, "channel %u", i);
+		}
+		drop_channel(g, clip->name, i, why.context);
+	}
 	return add_single_weights(&r, err);
 }
 

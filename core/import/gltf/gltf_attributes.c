@@ -302,8 +302,14 @@ static bool name_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, ho
 static bool weigh_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, hob_error *err)
 {
 	float *weights = HOB_NEW(g->scratch, float, mesh->target_count);
+	const cJSON *array = hob_json_get(mesh_json, "weights");
 	if (!weights)
 		return hob_fail_memory(err, g->scratch, "morph weights");
+	if (cJSON_IsArray(array) && (uint32_t)cJSON_GetArraySize(array) != mesh->target_count) {
+		hob_gltf_note(g, "mesh-weights", "mesh '%.*s' has %d weights for %u morph targets; they were dropped",
+					  HOB_FMT(mesh->name), cJSON_GetArraySize(array), mesh->target_count);
+		return true;
+	}
 	if (!hob_gltf_floats(mesh_json, "weights", mesh->target_count, weights, NULL, err))
 		return false;
 	hob_gltf_make_finite(g, weights, mesh->target_count, 0, "morph weights", mesh->name);
@@ -312,17 +318,21 @@ static bool weigh_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, h
 	return true;
 }
 
-bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
+bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets, uint32_t count,
 						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
 						   hob_error *err)
 {
 	reader_t r = {g, accessor_count, selection, mesh, err};
-	if (targets->count == 0)
+	if (count == 0)
 		return true;
-	mesh->targets = HOB_NEW(g->result, hob_morph_target, targets->count);
+	mesh->targets = HOB_NEW(g->result, hob_morph_target, count);
 	if (!mesh->targets)
 		return hob_fail_memory(err, g->result, "morph targets");
-	mesh->target_count = targets->count;
+	mesh->target_count = count;
+	if (targets->count < count)
+		hob_gltf_note(g, "morph-missing",
+					  "mesh '%.*s': primitive %u has %u of %u morph targets; the others do not move it",
+					  HOB_FMT(mesh->name), mesh->source_primitive, targets->count, count);
 	for (uint32_t i = 0; i < targets->count; i++)
 		if (!read_target(&r, targets->items[i], &mesh->targets[i]))
 			return hob_fail_in(err, "morph target %u", i);

@@ -2,12 +2,6 @@
 
 static const uint32_t glb_magic = 0x46546C67, chunk_json = 0x4E4F534A, chunk_bin = 0x004E4942;
 
-static bool is_lfs_pointer(hob_bytes file)
-{
-	return hob_str_starts((hob_str){(const char *)file.data, file.size},
-						  HOB_STR("version https://git-lfs.github.com/spec/"));
-}
-
 /* ---- containers */
 
 static bool too_short(hob_bytes file, hob_error *err)
@@ -16,17 +10,68 @@ static bool too_short(hob_bytes file, hob_error *err)
 					HOB_PLURAL(file.size));
 }
 
+static uint64_t load_u64(const uint8_t *p)
+{
+	return hob_load_u32(p) | (uint64_t)hob_load_u32(p + 4) << 32;
+}
+
+/* Version 3, of the draft of glTF 2.1: lengths of 64 bits, chunks at multiples of eight that buffers name by
+ * number, the first JSON chunk is the document. */
+static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
+{
+	enum { HEADER = 16, CHUNK = 16 };
+	uint64_t length = load_u64(file.data + 8);
+	if (length > file.size)
+		return hob_fail(err, TRUNCATED, "the GLB says %llu bytes, the file has %zu",
+						(unsigned long long)length, file.size);
+	if (length < file.size)
+		hob_gltf_note(g, "trailing-bytes", "%zu bytes after the end of the GLB were ignored",
+					  file.size - (size_t)length);
+	bool have_json = false;
+	size_t end = (size_t)length;
+	g->chunks = HOB_NEW(g->scratch, hob_bytes, end / CHUNK + 1);
+	if (!g->chunks)
+		return hob_fail_memory(err, g->scratch, "the chunks of a GLB");
+	for (size_t at = HEADER; at < end && end - at >= CHUNK;) {
+		const uint8_t *head = file.data + at;
+		uint32_t type = hob_load_u32(head), encoding = hob_load_u32(head + 4);
+		uint64_t size = load_u64(head + 8);
+		if (size > end - at - CHUNK)
+			return hob_fail(err, TRUNCATED, "the GLB chunk at byte %zu says %llu bytes, %zu are left", at,
+							(unsigned long long)size, end - at - CHUNK);
+		bool json = type == chunk_json && !have_json;
+		if (json && encoding != 0)
+			return hob_fail(err, UNSUPPORTED,
+							"the JSON chunk of the GLB has encoding %08x; export it without", encoding);
+		if (json)
+			*text = (hob_str){(const char *)head + CHUNK, (size_t)size};
+		have_json = have_json || json;
+		if (encoding == 0)
+			g->chunks[g->chunk_count] = (hob_bytes){head + CHUNK, (size_t)size};
+		if (encoding == 0 && type == chunk_bin && g->chunk_count == 1)
+			g->glb_bin = g->chunks[1];
+		g->chunk_count++;
+		at += CHUNK + (size_t)size;
+		at = (at + 7) & ~(size_t)7;
+	}
+	return have_json || hob_fail(err, CORRUPT, "the GLB holds no JSON chunk");
+}
+
 static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
 {
 	if (file.size < 20)
 		return too_short(file, err);
 	uint32_t version = hob_load_u32(file.data + 4), length = hob_load_u32(file.data + 8);
+	g->glb_version = version;
+	if (version == 3)
+		return glb_container_3(g, file, text, err);
 	if (version == 1)
 		return hob_fail(err, OLD_VERSION,
 						"GLB version 1; this reader reads version 2, so export or convert it to glTF 2.0");
 	if (version != 2)
 		return hob_fail(err, UNSUPPORTED,
-						"GLB version %u; Hob reads version 2, so export or convert it to glTF 2.0", version);
+						"GLB version %u; Hob reads versions 2 and 3, so export or convert it to glTF 2.0",
+						version);
 	if (length > file.size)
 		return hob_fail(err, TRUNCATED, "the GLB says %u bytes, the file has %zu", length, file.size);
 	if (length < file.size)
@@ -57,13 +102,11 @@ static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error 
 bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err)
 {
 	hob_bytes file = g->request->file;
-	if (is_lfs_pointer(file))
-		return hob_fail(err, CORRUPT, "this is a Git LFS pointer, not the model: run 'git lfs pull'");
 	if (file.size >= 4 && hob_load_u32(file.data) == glb_magic)
 		return glb_container(g, file, text, err);
 	*text = (hob_str){(const char *)file.data, file.size};
 	/* Some programs write JSON under this name. */
-	bool named_glb = hob_str_equal_nocase(hob_path_extension(g->request->path), HOB_STR("glb"));
+	bool named_glb = !hob_str_equal_nocase(hob_path_extension(g->request->path), HOB_STR("gltf"));
 	if (named_glb && hob_str_find(*text, HOB_STR("{"), 0) == SIZE_MAX && file.size < 20)
 		return too_short(file, err);
 	if (hob_str_starts(*text, HOB_STR("\xEF\xBB\xBF")))
@@ -151,14 +194,12 @@ static bool percent_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_e
 		return hob_fail_memory(err, arena, "a data URI");
 	size_t size = 0;
 	for (size_t i = 0; i < text.len; i++) {
-		if (text.data[i] != '%') {
+		bool escape = text.data[i] == '%' && text.len - i > 2;
+		int high = escape ? hex_value(text.data[i + 1]) : -1, low = escape ? hex_value(text.data[i + 2]) : -1;
+		if (high < 0 || low < 0) {
 			bytes[size++] = (uint8_t)text.data[i];
 			continue;
 		}
-		int high = text.len - i > 2 ? hex_value(text.data[i + 1]) : -1;
-		int low = text.len - i > 2 ? hex_value(text.data[i + 2]) : -1;
-		if (high < 0 || low < 0)
-			return hob_fail(err, CORRUPT, "bad percent escape at byte %zu of a data URI", i);
 		bytes[size++] = (uint8_t)(high * 16 + low);
 		i += 2;
 	}
@@ -195,8 +236,12 @@ static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
 {
 	const hob_io *io = g->request->io;
 	hob_str path, found, literal;
-	if (!hob_gltf_resolve(g, g->scratch, uri, &path, err))
+	if (hob_gltf_aliased(g, uri, &path, out)) {
+		if (out->size > 0)
+			return true;
+	} else if (!hob_gltf_resolve(g, g->scratch, uri, &path, err)) {
 		return false;
+	}
 	hob_error why = {0};
 	if (io->read(io->user, path, out, &why)) {
 		if (memchr(uri.data, '\\', uri.len))
@@ -227,7 +272,10 @@ static bool load_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_erro
 	const cJSON *json = g->buffers.items[id];
 	hob_str uri;
 	size_t size;
-	if (!hob_gltf_string(json, "uri", &uri, err) || !hob_gltf_size(json, "byteLength", SIZE_MAX, &size, err))
+	uint32_t chunk = HOB_NONE;
+	if (!hob_gltf_string(json, "uri", &uri, err) ||
+		!hob_gltf_size(json, "byteLength", SIZE_MAX, &size, err) ||
+		(g->chunks && !hob_gltf_id(json, "chunk", g->chunk_count, &chunk, err)))
 		return false;
 	if (size == SIZE_MAX)
 		return hob_fail(err, CORRUPT, "'byteLength' is missing");
@@ -240,14 +288,18 @@ static bool load_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_erro
 	} else if (uri.len > 0) {
 		if (!read_file(g, uri, &bytes, err))
 			return false;
+	} else if (chunk != HOB_NONE) {
+		if (!g->chunks[chunk].data)
+			return hob_fail(err, UNSUPPORTED,
+							"chunk %u of the GLB is encoded in a way that Hob does not know", chunk);
+		bytes = g->chunks[chunk];
 	} else if (id == 0 && g->glb_bin.data) {
 		bytes = g->glb_bin;
 	} else {
 		return hob_fail(err, CORRUPT, "it has no uri%s", id == 0 ? " and the file has no BIN chunk" : "");
 	}
 	if (bytes.size < size)
-		return hob_fail(err, TRUNCATED, "%zu bytes are declared, but there are only %zu%s", size, bytes.size,
-						is_lfs_pointer(bytes) ? ": it is a Git LFS pointer, run 'git lfs pull'" : "");
+		return hob_fail(err, TRUNCATED, "%zu bytes are declared, but there are only %zu", size, bytes.size);
 	*out = (hob_gltf_source){{bytes.data, size}, true, borrowed};
 	return true;
 }

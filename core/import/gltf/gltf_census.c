@@ -29,7 +29,7 @@ static void count_material(hob_census *seen, const cJSON *material)
 		hob_json_get(hob_json_get(material, "extensions"), "KHR_materials_pbrSpecularGlossiness");
 	const cJSON *pbr = hob_json_get(material, "pbrMetallicRoughness");
 	hob_census_add(seen, HOB_CENSUS_COLOR_MAPS,
-				   hob_json_get(pbr, "baseColorTexture") || hob_json_get(gloss, "diffuseTexture"));
+				   hob_json_get(gloss ? gloss : pbr, gloss ? "diffuseTexture" : "baseColorTexture") != NULL);
 	hob_census_add(seen, HOB_CENSUS_NORMAL_MAPS, hob_json_get(material, "normalTexture") != NULL);
 	hob_census_add(seen, HOB_CENSUS_EMISSIVE_MAPS, hob_json_get(material, "emissiveTexture") != NULL);
 }

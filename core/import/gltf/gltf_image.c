@@ -2,14 +2,20 @@
 
 /* ---- samplers */
 
-static bool read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out, hob_error *err)
+/* What is no number is left at its default, as an unknown one is. */
+static size_t setting(hob_gltf *g, uint32_t id, const char *key, size_t fallback)
 {
-	const cJSON *json = g->samplers.items[id];
-	size_t wrap[2], mag, min;
-	if (!hob_gltf_size(json, "wrapS", 10497, &wrap[0], err) ||
-		!hob_gltf_size(json, "wrapT", 10497, &wrap[1], err) ||
-		!hob_gltf_size(json, "magFilter", 0, &mag, err) || !hob_gltf_size(json, "minFilter", 0, &min, err))
-		return hob_fail_in(err, "samplers[%u]", id);
+	size_t value = fallback;
+	hob_error why = {0};
+	if (!hob_gltf_size(g->samplers.items[id], key, fallback, &value, &why))
+		hob_gltf_note(g, "sampler", "samplers[%u]: %s, the default is used", id, why.context);
+	return value;
+}
+
+static void read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out)
+{
+	size_t wrap[2] = {setting(g, id, "wrapS", 10497), setting(g, id, "wrapT", 10497)},
+		   mag = setting(g, id, "magFilter", 0), min = setting(g, id, "minFilter", 0);
 	hob_wrap modes[2];
 	for (int i = 0; i < 2; i++) {
 		modes[i] = wrap[i] == 33071 ? HOB_WRAP_CLAMP : wrap[i] == 33648 ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
@@ -30,7 +36,6 @@ static bool read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out, hob_error *
 		out->min = mips[min - 9984];
 	else if (min != 0)
 		hob_gltf_note(g, "sampler", "samplers[%u]: minFilter %zu is unknown, the default is used", id, min);
-	return true;
 }
 
 /* ---- images */
@@ -73,7 +78,8 @@ static bool image_by_uri(hob_gltf *g, uint32_t id, hob_str uri, hob_image *out, 
 	} else {
 		if (!hob_gltf_copy_text(g, uri, &out->uri, err))
 			return false;
-		ok = hob_gltf_resolve(g, g->result, uri, &out->path, &why);
+		ok = hob_gltf_aliased(g, uri, &out->path, &out->bytes) ||
+			 hob_gltf_resolve(g, g->result, uri, &out->path, &why);
 	}
 	if (ok)
 		return true;
@@ -99,8 +105,16 @@ static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
 		(mime.len > 0 && !hob_gltf_copy_text(g, mime, &image.mime, err)))
 		return false;
 	if (view != HOB_NONE) {
-		if (!image_in_view(g, view, &image, err))
-			return false;
+		hob_error why = {0};
+		if (!image_in_view(g, view, &image, &why)) {
+			if (!hob_gltf_can_drop(why.code)) {
+				if (err)
+					*err = why;
+				return false;
+			}
+			image.bytes = (hob_bytes){0};
+			note_missing(g, id, &image, &why);
+		}
 	} else if (uri.len > 0) {
 		if (!image_by_uri(g, id, uri, &image, err))
 			return false;
@@ -129,9 +143,11 @@ static bool is_required(const hob_gltf *g, const char *extension)
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler, hob_error *err)
 {
 	const cJSON *json = g->textures.items[id];
-	if (!hob_gltf_id(json, "source", g->images.count, image, err) ||
-		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, err))
-		return hob_fail_in(err, "textures[%u]", id);
+	hob_error why = {0};
+	*image = *sampler = HOB_NONE;
+	if (!hob_gltf_id(json, "source", g->images.count, image, &why) ||
+		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, &why))
+		hob_gltf_note(g, "texture-reference", "textures[%u]: %s; it is taken as not given", id, why.context);
 	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the
 	 * one that is meant. */
 	bool only = *image == HOB_NONE, chosen = false;
@@ -162,8 +178,7 @@ bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 	if (!model->samplers || !model->images)
 		return hob_fail_memory(err, g->result, "images");
 	for (uint32_t i = 0; i < g->samplers.count; i++)
-		if (!read_sampler(g, i, &model->samplers[i], err))
-			return false;
+		read_sampler(g, i, &model->samplers[i]);
 	for (uint32_t i = 0; i < g->images.count; i++)
 		if (!read_image(g, i, &model->images[i], err))
 			return hob_fail_in(err, "images[%u] '%s'", i, hob_gltf_label(g->images.items[i]));

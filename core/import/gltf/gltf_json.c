@@ -230,13 +230,21 @@ bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err)
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err)
 {
 	hob_str name;
-	if (!hob_gltf_string(object, "name", &name, err))
+	/* glTF 2.1: unique in the file, for those without a name. */
+	if (!hob_gltf_string(object, "name", &name, err) ||
+		(name.len == 0 && !hob_gltf_string(object, "uid", &name, err)))
 		return false;
 	if (name.len == 0) {
 		*out = (hob_str){0};
 		return true;
 	}
 	return hob_gltf_copy_text(g, name, out, err);
+}
+
+bool hob_gltf_can_drop(hob_err_code code)
+{
+	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_CORRUPT || code == HOB_ERR_TRUNCATED ||
+		   code == HOB_ERR_UNSUPPORTED;
 }
 
 const char *hob_gltf_label(const cJSON *object)

@@ -170,8 +170,14 @@ static bool read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, c
 	uint32_t texture;
 	size_t uv_set;
 	hob_texture_ref found = *ref;
-	if (!hob_gltf_need_id(info, "index", g->textures.count, &texture, err) ||
-		!hob_gltf_size(info, "texCoord", 0, &uv_set, err) ||
+	hob_error why = {0};
+	if (!hob_gltf_need_id(info, "index", g->textures.count, &texture, &why)) {
+		hob_gltf_note(g, "texture-reference",
+					  "material '%s' has a texture that does not exist (%s); it is left out", material,
+					  why.context);
+		return true;
+	}
+	if (!hob_gltf_size(info, "texCoord", 0, &uv_set, err) ||
 		!hob_gltf_texture(g, texture, &found.image, &found.sampler, err) ||
 		!read_transform(g, info, &found, &uv_set, material, err))
 		return false;
@@ -352,8 +358,8 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 	/* Some exporters write 0 for "no absorption". */
 	if (!(out->attenuation_distance > 1e-20f))
 		out->attenuation_distance = INFINITY;
-	/* With both models present, metal-rough is what Hob wants anyway. */
-	if (spec_gloss && !objects[IN_PBR] && !read_spec_gloss(g, spec_gloss, out, name, err))
+	/* pbrMetallicRoughness beside it is a fallback for readers without the extension, often an empty one. */
+	if (spec_gloss && !read_spec_gloss(g, spec_gloss, out, name, err))
 		return hob_fail_in(err, "KHR_materials_pbrSpecularGlossiness");
 	return true;
 }
@@ -371,15 +377,51 @@ static bool read_variants(hob_gltf *g, hob_error *err)
 	return true;
 }
 
+static void mark(const cJSON *id, bool *used, uint32_t count)
+{
+	if (cJSON_IsNumber(id) && id->valuedouble >= 0 && id->valuedouble < count)
+		used[(uint32_t)id->valuedouble] = true;
+}
+
+/* Materials that some primitive names; all of them in a library without meshes. */
+static bool *used_materials(hob_gltf *g)
+{
+	bool *used = HOB_NEW(g->scratch, bool, g->materials.count);
+	for (uint32_t i = 0; used && i < g->materials.count; i++)
+		used[i] = g->meshes.count == 0;
+	for (uint32_t i = 0; used && i < g->meshes.count; i++) {
+		const cJSON *list = hob_json_get(g->meshes.items[i], "primitives");
+		for (const cJSON *p = list ? list->child : NULL; p; p = p->next) {
+			const cJSON *variants = hob_json_get(hob_json_get(p, "extensions"), "KHR_materials_variants");
+			const cJSON *mappings = hob_json_get(variants, "mappings");
+			mark(hob_json_get(p, "material"), used, g->materials.count);
+			for (const cJSON *m = mappings ? mappings->child : NULL; m; m = m->next)
+				mark(hob_json_get(m, "material"), used, g->materials.count);
+		}
+	}
+	return used;
+}
+
 bool hob_gltf_import_materials(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
+	bool *used = used_materials(g);
 	model->materials = HOB_NEW(g->result, hob_material, g->materials.count);
-	if (!model->materials)
+	if (!model->materials || !used)
 		return hob_fail_memory(err, g->result, "materials");
-	for (uint32_t i = 0; i < g->materials.count; i++)
-		if (!read_material(g, g->materials.items[i], &model->materials[i], err))
+	for (uint32_t i = 0; i < g->materials.count; i++) {
+		hob_error why = {0};
+		if (read_material(g, g->materials.items[i], &model->materials[i], &why))
+			continue;
+		if (used[i] || !hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
 			return hob_fail_in(err, "materials[%u] '%s'", i, hob_gltf_label(g->materials.items[i]));
+		}
+		hob_material_init(&model->materials[i]);
+		hob_gltf_note(g, "unused-broken", "materials[%u] '%s', which nothing uses, is damaged: %s", i,
+					  hob_gltf_label(g->materials.items[i]), why.context);
+	}
 	model->material_count = g->materials.count;
 	return read_variants(g, err);
 }

@@ -321,7 +321,8 @@ static bool read_geometry(hob_gltf *g, const cJSON *mesh_json, const cJSON *prim
 	if (selection.count > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "%u vertices, the limit is %llu", selection.count, HOB_LIMIT_VERTICES);
 	if (!hob_gltf_attributes_read(g, attributes, position.count, &selection, mesh, err) ||
-		!hob_gltf_targets_read(g, mesh_json, &targets, position.count, &selection, mesh, err))
+		!hob_gltf_targets_read(g, mesh_json, &targets, g->mesh_targets[mesh->source_mesh], position.count,
+							   &selection, mesh, err))
 		return false;
 	release_places(g, &selection);
 	if (!drop_broken_positions(g, attributes->position, mesh, err))
@@ -373,6 +374,18 @@ static bool are_target_names_alone(const cJSON *json)
 	return only && !only->next && strcmp(only->string, "targetNames") == 0;
 }
 
+/* Some exporters give morph targets only to the primitives that move; those of the others are zero. */
+static uint32_t most_targets(const hob_gltf_list *primitives)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < primitives->count; i++) {
+		const cJSON *targets = hob_json_get(primitives->items[i], "targets");
+		uint32_t count = cJSON_IsArray(targets) ? (uint32_t)cJSON_GetArraySize(targets) : 0;
+		most = count > most ? count : most;
+	}
+	return most;
+}
+
 static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives, hob_error *err)
 {
 	const cJSON *json = g->meshes.items[id];
@@ -383,18 +396,14 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 		return false;
 	if (are_target_names_alone(json))
 		extras.values = (hob_str){0};
+	g->mesh_targets[id] = most_targets(primitives);
 	for (uint32_t i = 0; i < primitives->count; i++) {
 		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i, .flat = true};
 		if (!read_primitive(g, json, primitives->items[i], &mesh, err))
 			return hob_fail_in(err, "primitive %u", i);
-		if (model->mesh_count > g->mesh_first[id] && mesh.index_count > 0 &&
-			g->mesh_targets[id] != mesh.target_count)
-			return hob_fail(err, CORRUPT, "it has %u morph targets, primitive %u has %u", g->mesh_targets[id],
-							i, mesh.target_count);
 		if (mesh.index_count == 0)
 			continue;
 		uint32_t joints = joints_in_use(&mesh);
-		g->mesh_targets[id] = mesh.target_count;
 		g->mesh_joints[id] = joints > g->mesh_joints[id] ? joints : g->mesh_joints[id];
 		if (model->mesh_count == g->mesh_first[id])
 			mesh.extras = extras;
@@ -404,14 +413,29 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 	return true;
 }
 
+/* Meshes that some node shows; all of them in a library without nodes. */
+static bool *used_meshes(hob_gltf *g)
+{
+	bool *used = HOB_NEW(g->scratch, bool, g->meshes.count);
+	for (uint32_t i = 0; used && i < g->meshes.count; i++)
+		used[i] = g->nodes.count == 0;
+	for (uint32_t i = 0; used && i < g->nodes.count; i++) {
+		const cJSON *id = hob_json_get(g->nodes.items[i], "mesh");
+		if (cJSON_IsNumber(id) && id->valuedouble >= 0 && id->valuedouble < g->meshes.count)
+			used[(uint32_t)id->valuedouble] = true;
+	}
+	return used;
+}
+
 bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 {
 	uint32_t count = g->meshes.count;
+	bool *used = used_meshes(g);
 	hob_gltf_list *primitives = HOB_NEW(g->scratch, hob_gltf_list, count);
 	g->mesh_first = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1);
 	g->mesh_targets = HOB_NEW(g->scratch, uint32_t, count);
 	g->mesh_joints = HOB_NEW(g->scratch, uint32_t, count);
-	if (!primitives || !g->mesh_first || !g->mesh_targets || !g->mesh_joints)
+	if (!used || !primitives || !g->mesh_first || !g->mesh_targets || !g->mesh_joints)
 		return hob_fail_memory(err, g->scratch, "meshes");
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -432,9 +456,21 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 	if (!model->meshes || !model->mesh_refs)
 		return hob_fail_memory(err, g->result, "meshes");
 	for (uint32_t i = 0; i < count; i++) {
+		hob_error why = {0};
 		g->mesh_first[i] = model->mesh_count;
-		if (!read_mesh(g, i, &primitives[i], err))
+		if (read_mesh(g, i, &primitives[i], &why))
+			continue;
+		if (used[i] || !hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
 			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
+		}
+		/* Its vertices may still be marked. */
+		g->vertex_place_count = 0;
+		model->mesh_count = g->mesh_first[i];
+		g->mesh_targets[i] = g->mesh_joints[i] = 0;
+		hob_gltf_note(g, "unused-broken", "meshes[%u] '%s', which no node shows, is left out: %s", i,
+					  hob_gltf_label(g->meshes.items[i]), why.context);
 	}
 	g->mesh_first[count] = model->mesh_count;
 	model->mesh_ref_count = model->mesh_count;

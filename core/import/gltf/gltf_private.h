@@ -1,8 +1,8 @@
 /* gltf_private.h - what the files of the glTF importer share; besides them only their tests include it.
  *
  * Order of work (gltf.c): container and JSON text -> lists of JSON objects -> extensions -> images, samplers
- * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips. Buffers are read when
- * something first needs them. Every function returns false with *err set, naming the place from the inside
+ * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips -> external assets.
+ * Buffers are read when first needed. Every function returns false with *err set, naming places from inside
  * out: "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
  *
  * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON
@@ -40,14 +40,27 @@ typedef struct hob_gltf_unpacked {
 	hob_gltf_component component;
 } hob_gltf_unpacked;
 
+/* What an external asset calls `name` is another file: `bytes`, or the one at `path`. */
+typedef struct hob_gltf_alias {
+	hob_str name, path;
+	hob_bytes bytes;
+} hob_gltf_alias;
+
 typedef struct hob_gltf {
 	const hob_import_request *request;
+	const struct hob_gltf *above;  /* the file that shows this one, or NULL */
+	uint32_t *parts;			   /* external assets read so far, of all files together */
+	const hob_gltf_alias *aliases; /* [alias_count] */
+	uint32_t alias_count;
 	hob_arena *result, *scratch;
 	hob_notes *notes;
 	const cJSON *root;
-	hob_bytes glb_bin; /* data == NULL: no BIN chunk */
-	hob_gltf_list accessors, views, buffers, images, textures, samplers, materials, meshes, nodes, scenes,
-		skins, cameras, lights, animations, variants;
+	uint32_t glb_version; /* 0: not a GLB */
+	hob_bytes *chunks;	  /* [chunk_count] of a GLB; without data where its type or encoding is unknown */
+	uint32_t chunk_count;
+	hob_bytes glb_bin; /* what buffer 0 is when it names nothing; data == NULL: no BIN chunk */
+	hob_gltf_list files, external_assets, accessors, views, buffers, images, textures, samplers, materials,
+		meshes, nodes, scenes, skins, cameras, lights, animations, variants;
 	hob_gltf_source *buffer_sources; /* [buffers.count] */
 	hob_gltf_source *view_sources;	 /* [views.count], of compressed views once decoded */
 	hob_gltf_unpacked *unpacked;	 /* [accessors.count] or NULL: accessors whose elements Draco gave */
@@ -104,6 +117,8 @@ bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_err
 bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 /* object.name by hob_gltf_copy_text. */
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+/* Whether a part that fails in this way can be left out: the file is wrong, not the memory or the disk. */
+bool hob_gltf_can_drop(hob_err_code code);
 /* For messages: object.name as it stands, "" when there is none. */
 const char *hob_gltf_label(const cJSON *object);
 
@@ -122,6 +137,15 @@ bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *m
 /* Decoded and joined to the model's folder. Lives in `arena`. */
 bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
 					  hob_error *err) HOB_MUST_CHECK;
+
+/* ---- gltf_external.c: files within files ---- */
+
+/* Reads the external assets that nodes show, and joins them to the model, which is complete but for them. */
+bool hob_gltf_import_external(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
+/* Whether the file above gives another file for this URI: *bytes, or *path when they are empty. */
+bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes);
+/* gltf.c: container, JSON and document of g->request into g->model. */
+bool hob_gltf_import_file(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */
 
@@ -248,8 +272,9 @@ bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attrib
 bool hob_gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
 							  const hob_gltf_selection *selection, hob_mesh *mesh,
 							  hob_error *err) HOB_MUST_CHECK;
-/* Morph targets of a primitive; names and weights come from the mesh. */
-bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
+/* Morph targets of a primitive; names and weights come from the mesh, which has `count` targets. Those that
+ * the primitive lacks move nothing, with a note. */
+bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets, uint32_t count,
 						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
 						   hob_error *err) HOB_MUST_CHECK;
 /* Replaces what is not finite by `with` and notes it. `owner` names the mesh or clip. */

@@ -140,9 +140,20 @@ bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err)
 	model->cameras = HOB_NEW(g->result, hob_camera, g->cameras.count);
 	if (!model->cameras)
 		return hob_fail_memory(err, g->result, "cameras");
-	for (uint32_t i = 0; i < g->cameras.count; i++)
-		if (!read_camera(g, g->cameras.items[i], &model->cameras[i], err))
-			return hob_fail_in(err, "cameras[%u] '%s'", i, hob_gltf_label(g->cameras.items[i]));
+	for (uint32_t i = 0; i < g->cameras.count; i++) {
+		hob_error why = {0};
+		if (read_camera(g, g->cameras.items[i], &model->cameras[i], &why))
+			continue;
+		if (!hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
+			return false;
+		}
+		model->cameras[i] = (hob_camera){
+			.name = model->cameras[i].name, .yfov_or_ymag = 0.8f, .znear = 0.1f, .zfar = INFINITY};
+		hob_gltf_note(g, "camera-broken", "cameras[%u] '%s' is replaced by a usual one: %s", i,
+					  hob_gltf_label(g->cameras.items[i]), why.context);
+	}
 	model->camera_count = g->cameras.count;
 	return true;
 }
@@ -193,10 +204,22 @@ bool hob_gltf_import_lights(hob_gltf *g, hob_error *err)
 	model->lights = HOB_NEW(g->result, hob_light, g->lights.count);
 	if (!model->lights)
 		return hob_fail_memory(err, g->result, "lights");
-	for (uint32_t i = 0; i < g->lights.count; i++)
-		if (!read_light(g, g->lights.items[i], &model->lights[i], err))
-			return hob_fail_in(err, "KHR_lights_punctual lights[%u] '%s'", i,
-							   hob_gltf_label(g->lights.items[i]));
+	for (uint32_t i = 0; i < g->lights.count; i++) {
+		hob_error why = {0};
+		if (read_light(g, g->lights.items[i], &model->lights[i], &why))
+			continue;
+		if (!hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
+			return false;
+		}
+		model->lights[i] = (hob_light){.name = model->lights[i].name,
+									   .type = HOB_LIGHT_POINT,
+									   .range = INFINITY,
+									   .outer_cone = 0.78539816f};
+		hob_gltf_note(g, "light-broken", "KHR_lights_punctual lights[%u] '%s' gives no light: %s", i,
+					  hob_gltf_label(g->lights.items[i]), why.context);
+	}
 	model->light_count = g->lights.count;
 	return true;
 }
@@ -272,9 +295,30 @@ bool hob_gltf_import_skins(hob_gltf *g, hob_error *err)
 	if (!seen || !model->skins)
 		return hob_fail_memory(err, g->result, "skins");
 	memset(seen, 0xFF, g->nodes.count * sizeof *seen);
-	for (uint32_t i = 0; i < g->skins.count; i++)
-		if (!read_skin(g, g->skins.items[i], i, seen, &model->skins[i], err))
+	bool *used = HOB_NEW(g->scratch, bool, g->skins.count);
+	uint32_t *ids = HOB_NEW(g->scratch, uint32_t, g->skins.count);
+	if (!used || !ids)
+		return hob_fail_memory(err, g->scratch, "skins");
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].skin != HOB_NONE)
+			used[model->nodes[i].skin] = true;
+	for (uint32_t i = 0; i < g->skins.count; i++) {
+		hob_error why = {0};
+		ids[i] = model->skin_count;
+		if (read_skin(g, g->skins.items[i], i, seen, &model->skins[model->skin_count], &why)) {
+			model->skin_count++;
+			continue;
+		}
+		if (used[i] || g->meshes.count == 0 || !hob_gltf_can_drop(why.code)) {
+			if (err)
+				*err = why;
 			return hob_fail_in(err, "skins[%u] '%s'", i, hob_gltf_label(g->skins.items[i]));
-	model->skin_count = g->skins.count;
+		}
+		hob_gltf_note(g, "unused-broken", "skins[%u] '%s', which no node uses, is left out: %s", i,
+					  hob_gltf_label(g->skins.items[i]), why.context);
+	}
+	for (uint32_t i = 0; i < model->node_count; i++)
+		if (model->nodes[i].skin != HOB_NONE)
+			model->nodes[i].skin = ids[model->nodes[i].skin];
 	return true;
 }
