@@ -20,6 +20,7 @@
 #include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct cook {
@@ -52,13 +53,27 @@ static void stage(cook *c, const char *name, float done)
 
 /* ---- which files are asked for */
 
+/* A checkout without 'git lfs pull' holds texts of three lines in place of large files. */
+static bool is_lfs_pointer(hob_bytes file)
+{
+	enum { POINTER_MAX = 1024 };
+	hob_str text = {(const char *)file.data, file.size};
+	return text.len < POINTER_MAX &&
+		   (hob_str_starts(text, HOB_STR("version https://git-lfs.github.com/spec/")) ||
+			hob_str_starts(text, HOB_STR("version https://hawser.github.com/spec/")));
+}
+
 static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	cook *c = user;
 	bool source = hob_str_equal(path, c->request->path);
 	if (!source && c->stem.len > 0 && hob_str_find(hob_path_name(path), c->stem, 0) != SIZE_MAX)
 		c->asked_by_name = true;
-	return c->request->io->read(c->request->io->user, path, out, err);
+	if (!c->request->io->read(c->request->io->user, path, out, err))
+		return false;
+	return !is_lfs_pointer(*out) ||
+		   hob_fail(err, CORRUPT, "'%.*s' is a Git LFS pointer, not the file itself; run 'git lfs pull'",
+					HOB_FMT(path));
 }
 
 static bool listening_find(void *user, hob_str path, hob_str *found)
@@ -203,13 +218,60 @@ static bool has_picture(const hob_material *material, hob_slot slot)
 	return material->slots[slot].image != HOB_NONE;
 }
 
-static bool needs_tangents(const hob_model *model, const hob_mesh *mesh)
+/* The texture whose coordinates the mesh's tangents follow, NULL when it needs none. */
+static const hob_texture_ref *tangent_texture(const hob_model *model, const hob_mesh *mesh)
 {
+	static const hob_slot slots[] = {HOB_SLOT_NORMAL, HOB_SLOT_BUMP, HOB_SLOT_CLEARCOAT_NORMAL,
+									 HOB_SLOT_ANISOTROPY};
 	if (mesh->material == HOB_NONE || !mesh->uv[0])
-		return false;
+		return NULL;
 	const hob_material *material = &model->materials[mesh->material];
-	return has_picture(material, HOB_SLOT_NORMAL) || has_picture(material, HOB_SLOT_BUMP) ||
-		   has_picture(material, HOB_SLOT_CLEARCOAT_NORMAL) || has_picture(material, HOB_SLOT_ANISOTROPY);
+	for (size_t i = 0; i < HOB_COUNT_OF(slots); i++)
+		if (has_picture(material, slots[i]))
+			return &material->slots[slots[i]];
+	return NULL;
+}
+
+/* Whether offset aside, coordinates of the texture are those of the mesh. */
+static bool is_unmapped(const hob_texture_ref *ref)
+{
+	return ref->rotation == 0 && ref->scale[0] == 1 && ref->scale[1] == 1;
+}
+
+static void set_tangent_options(const hob_texture_ref *ref, hob_mesh_options *options)
+{
+	options->need_tangents = ref != NULL;
+	options->tangent_uv_set = ref ? ref->uv_set : 0;
+	memset(options->tangent_mapping, 0, sizeof options->tangent_mapping);
+	if (!ref || is_unmapped(ref))
+		return;
+	double c = cos((double)ref->rotation), s = sin((double)ref->rotation), u = (double)ref->scale[0],
+		   v = (double)ref->scale[1];
+	memcpy(options->tangent_mapping,
+		   (float[4]){(float)(c * u), (float)(s * v), (float)(-s * u), (float)(c * v)},
+		   sizeof options->tangent_mapping);
+}
+
+static bool same_tangents(const hob_texture_ref *a, const hob_texture_ref *b)
+{
+	return a->uv_set == b->uv_set && a->rotation == b->rotation &&
+		   a->scale[0] * b->scale[1] == a->scale[1] * b->scale[0] && a->scale[0] * b->scale[0] > 0;
+}
+
+/* A vertex has one tangent, so that two normal maps of one material cannot be mapped differently. */
+static void note_two_mappings(cook *c)
+{
+	for (uint32_t i = 0; i < c->model.material_count; i++) {
+		const hob_material *m = &c->model.materials[i];
+		const hob_texture_ref *base =
+			&m->slots[has_picture(m, HOB_SLOT_NORMAL) ? HOB_SLOT_NORMAL : HOB_SLOT_BUMP];
+		const hob_texture_ref *coat = &m->slots[HOB_SLOT_CLEARCOAT_NORMAL];
+		if (base->image != HOB_NONE && coat->image != HOB_NONE && !same_tangents(base, coat))
+			hob_note_add(c->notes, HOB_NOTE_WARNING, "material.two-tangents",
+						 "material '%.*s': the normal map of its clear coat has other texture coordinates or "
+						 "another transform than its normal map, whose tangents both use; map both alike",
+						 HOB_FMT(m->name));
+	}
 }
 
 static bool is_blended(const hob_model *model, const hob_mesh *mesh)
@@ -228,7 +290,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_mesh_options options = job->options;
 	hob_mesh_poses poses;
-	options.need_tangents = needs_tangents(&c->model, &c->model.meshes[id]);
+	set_tangent_options(tangent_texture(&c->model, &c->model.meshes[id]), &options);
 	options.keep_order = is_blended(&c->model, &c->model.meshes[id]);
 	hob_notes notes = {.arena = result};
 	hob_error error;
@@ -308,9 +370,13 @@ static bool find_twins(cook *c, uint32_t **out, hob_error *err)
 	*out = HOB_NEW(&c->memory->scratch, uint32_t, count);
 	if (!keys || !*out)
 		return hob_fail_memory(err, &c->memory->scratch, "a comparison of meshes");
-	for (uint32_t i = 0; i < count; i++)
-		keys[i] = (needs_tangents(&c->model, &c->model.meshes[i]) ? 1u : 0u) |
-				  (is_blended(&c->model, &c->model.meshes[i]) ? 2u : 0u);
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_mesh *mesh = &c->model.meshes[i];
+		const hob_texture_ref *ref = tangent_texture(&c->model, mesh);
+		/* Transforms are compared by material: few meshes have any. */
+		keys[i] = (ref ? 1u : 0u) | (is_blended(&c->model, mesh) ? 2u : 0u) | (ref ? ref->uv_set << 2 : 0) |
+				  (ref && !is_unmapped(ref) ? (mesh->material + 1) << 5 : 0);
+	}
 	return hob_mesh_twins(c->model.meshes, keys, count, *out, &c->memory->scratch, err);
 }
 
@@ -418,6 +484,7 @@ static void note_short(cook *c)
 /* Once no other bake can follow, which would say the same again. */
 static void say_mesh_notes(cook *c)
 {
+	note_two_mappings(c);
 	for (uint32_t i = 0; i < c->model.mesh_count; i++)
 		for (uint32_t n = 0; c->mesh_notes[i] && n < c->mesh_notes[i]->count; n++) {
 			const hob_note *note = &c->mesh_notes[i]->items[n];
@@ -482,27 +549,38 @@ static bool make_room(cook *c, hob_error *err)
 
 /* ---- the other parts */
 
-static bool bake_textures(cook *c, hob_error *err)
+static hob_texture_request texture_request(cook *c)
 {
 	const hob_model *m = &c->model;
-	hob_texture_request ask = {.io = &c->io,
-							   .folder = hob_path_dir(c->request->path),
-							   .material_count = m->material_count,
-							   .image_count = m->image_count,
-							   .sampler_count = m->sampler_count,
-							   .variant_count = m->variant_count,
-							   .materials = m->materials,
-							   .images = m->images,
-							   .samplers = m->samplers,
-							   .variants = m->variants,
-							   .settings = c->request->settings,
-							   .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
-							   .soonest = c->request->profile == HOB_PROFILE_PREVIEW,
-							   .parts = c->request->parts,
-							   .parallel = c->request->parallel};
-	if (m->environment.size > 0)
-		return hob_environment_bake(&ask, m->environment, &c->memory->result, &c->memory->scratch, c->notes,
-									&c->textures, &c->texture_count, &c->materials, err);
+	return (hob_texture_request){.io = &c->io,
+								 .folder = hob_path_dir(c->request->path),
+								 .material_count = m->material_count,
+								 .image_count = m->image_count,
+								 .sampler_count = m->sampler_count,
+								 .variant_count = m->variant_count,
+								 .materials = m->materials,
+								 .images = m->images,
+								 .samplers = m->samplers,
+								 .variants = m->variants,
+								 .settings = c->request->settings,
+								 .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
+								 .soonest = c->request->profile == HOB_PROFILE_PREVIEW,
+								 .parts = c->request->parts,
+								 .parallel = c->request->parallel};
+}
+
+static bool settle_alpha(cook *c, hob_error *err)
+{
+	hob_texture_request ask = texture_request(c);
+	return hob_texture_settle_alpha(&ask, c->model.materials, &c->memory->scratch, err);
+}
+
+static bool bake_textures(cook *c, hob_error *err)
+{
+	hob_texture_request ask = texture_request(c);
+	if (c->model.environment.size > 0)
+		return hob_environment_bake(&ask, c->model.environment, &c->memory->result, &c->memory->scratch,
+									c->notes, &c->textures, &c->texture_count, &c->materials, err);
 	return hob_textures_bake(&ask, &c->memory->result, &c->memory->scratch, c->notes, &c->textures,
 							 &c->texture_count, &c->materials, err);
 }
@@ -625,6 +703,8 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	if (s->drop_unused_uvs)
 		hob_model_drop_unused_uvs(&c->model);
 
+	if (!settle_alpha(c, err))
+		return false;
 	stage(c, "meshes", 0.25f);
 	if (!bake_levels(c, err))
 		return false;

@@ -485,8 +485,6 @@ static void conclude_opacity(mtl_reader *r)
 	m->base_color[3] = opacity;
 	if (opacity < 1)
 		m->alpha_mode = HOB_ALPHA_BLEND;
-	else if (has_map(m, HOB_SLOT_OPACITY))
-		m->alpha_mode = HOB_ALPHA_MASK;
 	if (opacity <= 0)
 		hob_note_add(notes, HOB_NOTE_WARNING, "material.invisible",
 					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(r->entry->name));

@@ -246,17 +246,36 @@ static bool weld(bake_t *b)
 
 /* ---- tangents */
 
+/* The coordinates that tangents follow, without the offset, which turns nothing. NULL: memory is short. */
+static const float *tangent_coordinates(bake_t *b)
+{
+	const hob_mesh *m = &b->mesh;
+	const float *row = b->options.tangent_mapping, *uv = m->uv[b->options.tangent_uv_set];
+	uv = uv ? uv : m->uv[0];
+	if (row[0] == 0 && row[1] == 0 && row[2] == 0 && row[3] == 0)
+		return uv;
+	float *mapped = HOB_NEW(b->scratch, float, 2 * (size_t)m->vertex_count);
+	for (size_t v = 0; mapped && v < m->vertex_count; v++) {
+		mapped[2 * v] = row[0] * uv[2 * v] + row[1] * uv[2 * v + 1];
+		mapped[2 * v + 1] = row[2] * uv[2 * v] + row[3] * uv[2 * v + 1];
+	}
+	return mapped;
+}
+
 static bool make_tangents(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
-	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
+	const float *uv = tangent_coordinates(b);
+	if (!uv)
+		return short_of_memory(b, "tangents");
+	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {uv, 8, true}};
 	uint32_t *group = number_vertices(b, arrays, 3);
 	float *corners = HOB_NEW(b->scratch, float, 4 * (size_t)m->index_count);
 	void *memory = hob_arena_alloc(b->scratch, hob_tangents_scratch_size(m->vertex_count, m->index_count), 8);
 	if (!group || !corners || !memory)
 		return short_of_memory(b, "tangents");
-	hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count, group,
-				 corners, memory);
+	hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,
+				 memory);
 	float *tangent = split_vertices(b, corners, 4, 1);
 	if (!tangent)
 		return short_of_memory(b, "tangents");

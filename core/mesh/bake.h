@@ -33,6 +33,10 @@ typedef struct hob_mesh_options {
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
 	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
 	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
+	/* With need_tangents: the coordinates that the normal map is sampled with, as rows of a matrix times
+	 * those of tangent_uv_set; all zero means unchanged. Tangents follow them. */
+	float tangent_mapping[4];
+	uint32_t tangent_uv_set; /* one that the mesh lacks: 0 */
 	/* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
 	bool only_streams;
 	/* of a skinned mesh: what its levels state holds in those, too; NULL: in the bind pose */

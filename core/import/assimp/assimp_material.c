@@ -347,9 +347,7 @@ static void read_opacity(const hob_assimp_scene *scene, const struct aiMaterial 
 	to->base_color[3] = hob_shape_clamp01(opacity);
 	if (to->base_color[3] < 1)
 		to->alpha_mode = HOB_ALPHA_BLEND;
-	else if (to->slots[HOB_SLOT_OPACITY].image != HOB_NONE)
-		to->alpha_mode = HOB_ALPHA_MASK;
-	else if (color_flags & aiTextureFlags_UseAlpha)
+	else if (to->slots[HOB_SLOT_OPACITY].image == HOB_NONE && color_flags & aiTextureFlags_UseAlpha)
 		to->alpha_mode = HOB_ALPHA_BLEND;
 	if (to->base_color[3] <= 0)
 		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "material.invisible",

@@ -357,8 +357,6 @@ static void take_opacity(const reading *r, hob_material *to)
 	to->base_color[3] = hob_shape_clamp01(opacity);
 	if (to->base_color[3] < 1)
 		to->alpha_mode = HOB_ALPHA_BLEND;
-	else if (r->mapped[OPACITY])
-		to->alpha_mode = HOB_ALPHA_MASK;
 	if (to->base_color[3] <= 0)
 		hob_fbx_note(r->f, "invisible", "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }

@@ -97,7 +97,7 @@ static void textures_fill_slots_and_samplers(void **state)
 	assert_int_equal(to->slots[HOB_SLOT_OPACITY].image, color->image);
 	assert_int_equal(to->slots[HOB_SLOT_NORMAL].sampler, HOB_NONE);
 	assert_near(to->metallic, 1);
-	assert_int_equal(to->alpha_mode, HOB_ALPHA_MASK);
+	assert_int_equal(to->alpha_mode, HOB_ALPHA_OPAQUE);
 	/* In COLLADA a map takes the place of the colour. */
 	assert_vector(to->base_color, 1, 1, 1);
 	assert_true(noted(m, "texture.ignored"));

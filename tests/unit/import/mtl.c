@@ -193,7 +193,7 @@ static void opacity_is_d_or_else_one_minus_tr(void **state)
 		{"Tr 0", 1, HOB_ALPHA_OPAQUE, NULL},
 		{"d 0", 0, HOB_ALPHA_BLEND, "material.invisible"},
 		{"d 0.5\nd nan\nd x", 0.5f, HOB_ALPHA_BLEND, NULL},
-		{"map_d a.png", 1, HOB_ALPHA_MASK, NULL},
+		{"map_d a.png", 1, HOB_ALPHA_OPAQUE, NULL},
 		{"d 0.5\nmap_d a.png", 0.5f, HOB_ALPHA_BLEND, NULL},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {

@@ -429,6 +429,37 @@ static void triangles_keep_their_order_when_asked(void **state)
 	assert_int_equal(moved[1], 0);
 }
 
+/* u grows along +X and v along +Z; see KHR_texture_transform: uv' = R S uv. */
+static void tangents_follow_the_coordinates_of_the_normal_map(void **state)
+{
+	fixture_t *f = *state;
+	static const struct {
+		float mapping[4];
+		uint32_t uv_set;
+		float tangent[4];
+	} cases[] = {
+		{{0}, 0, {1, 0, 0, 1}},
+		{{0, 1, -1, 0}, 0, {0, 0, 1, 1}},
+		{{-1, 0, 0, -1}, 0, {-1, 0, 0, 1}},
+		{{-2, 0, 0, 3}, 0, {-1, 0, 0, -1}},
+		{{0}, 1, {0, 0, 1, -1}},
+		{{0}, 5, {1, 0, 0, 1}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		hob_mesh mesh = shape_grid(&f->input, 5, 0, true, true);
+		mesh.uv[1] = shape_alloc(&f->input, mesh.vertex_count, 8);
+		for (size_t v = 0; v < mesh.vertex_count; v++) {
+			mesh.uv[1][2 * v] = mesh.uv[0][2 * v + 1];
+			mesh.uv[1][2 * v + 1] = mesh.uv[0][2 * v];
+		}
+		hob_mesh_options options = {.need_tangents = true, .tangent_uv_set = cases[i].uv_set};
+		memcpy(options.tangent_mapping, cases[i].mapping, sizeof cases[i].mapping);
+		hob_baked_mesh b = bake(f, &mesh, options);
+		for (uint32_t k = 0; k < 4; k++)
+			assert_true(fabsf(b.mesh.tangent[k] - cases[i].tangent[k]) < 1e-5f);
+	}
+}
+
 static void source_is_not_modified(void **state)
 {
 	fixture_t *f = *state;
@@ -598,6 +629,7 @@ int main(void)
 		TEST(streams_hold_what_vertices_held),
 		TEST(large_meshes_keep_what_streams_hold),
 		TEST(triangles_keep_their_order_when_asked),
+		TEST(tangents_follow_the_coordinates_of_the_normal_map),
 		TEST(source_is_not_modified),
 		TEST(every_failed_allocation_is_an_error),
 		TEST(bad_normals_are_replaced),
