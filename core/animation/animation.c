@@ -2,6 +2,7 @@
 #include "clip_bounds.h"
 #include "curve.h"
 #include "key_reduce.h"
+#include "../model/properties.h"
 
 #include <assert.h>
 #include <float.h>
@@ -287,6 +288,8 @@ static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set
 		if (!copy_track(bake, &clip->tracks[channel.track], (hob_reduce_rule){false, 0}, &track))
 			return false;
 		channel.track = intern_track(set, &track);
+		if (channel.property == HOB_PROPERTY_NODE_VISIBLE)
+			channel.index = bake->scene->node_of_model[channel.index];
 		out->properties[out->property_count++] = channel;
 	}
 	return true;

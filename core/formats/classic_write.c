@@ -315,13 +315,25 @@ static bool put_materials(classic_writer *w)
 
 /* ---- .scene ---- */
 
+/* The layout has no hidden nodes: their meshes stay out of the maps. */
+static bool is_drawn(const classic_writer *w, const hob_pk_link *link)
+{
+	hob_pack_array places = hob_pack_find(&w->scene, HOB_PK_TRS_),
+				   nodes = hob_pack_find(&w->scene, HOB_PK_HIER);
+	bool drawn = w->drawable[link->value];
+	for (int32_t at = (int32_t)link->node; drawn && at >= 0;
+		 at = HOB_PACK_AT(hob_pk_hierarchy, nodes, at)->parent)
+		drawn = !(HOB_PACK_AT(hob_pk_trs, places, at)->flags & HOB_PK_NODE_HIDDEN);
+	return drawn;
+}
+
 static void find_default_material(classic_writer *w)
 {
 	hob_pack_array links = hob_pack_find(&w->scene, HOB_PK_LMSH),
 				   materials = hob_pack_find(&w->scene, HOB_PK_LMAT);
 	for (uint32_t i = 0; i < links.count; i++) {
 		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
-		if (w->drawable[link->value] && hob_pack_link(materials, link->node) == HOB_PK_NONE)
+		if (is_drawn(w, link) && hob_pack_link(materials, link->node) == HOB_PK_NONE)
 			w->default_material = true;
 	}
 }
@@ -332,11 +344,11 @@ static void put_node_maps(classic_writer *w)
 				   materials = hob_pack_find(&w->scene, HOB_PK_LMAT);
 	uint32_t drawn = 0;
 	for (uint32_t i = 0; i < links.count; i++)
-		drawn += w->drawable[HOB_PACK_AT(hob_pk_link, links, i)->value];
+		drawn += is_drawn(w, HOB_PACK_AT(hob_pk_link, links, i));
 	put_u32(&w->out.scene, drawn * 2);
 	for (uint32_t i = 0; i < links.count; i++) {
 		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
-		if (!w->drawable[link->value])
+		if (!is_drawn(w, link))
 			continue;
 		uint32_t material = hob_pack_link(materials, link->node);
 		put_u32(&w->out.scene, link->node);
@@ -345,7 +357,7 @@ static void put_node_maps(classic_writer *w)
 	put_u32(&w->out.scene, drawn * 2);
 	for (uint32_t i = 0; i < links.count; i++) {
 		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
-		if (!w->drawable[link->value])
+		if (!is_drawn(w, link))
 			continue;
 		put_u32(&w->out.scene, link->node);
 		put_u32(&w->out.scene, link->value);

@@ -235,6 +235,74 @@ static const hob_pk_property_channel *property_of(const clip_writer *c, uint32_t
 	return channel && channel->clip == clip ? channel : NULL;
 }
 
+static void put_pointer(clip_writer *c, const char *pointer)
+{
+	c->w->extensions |= 1u << GLB_ANIMATION_POINTER;
+	hob_buf_printf(
+		hob_glb_next(&c->json_channels),
+		"{\"sampler\":%u,\"target\":{\"path\":\"pointer\",\"extensions\":{\"%s\":{\"pointer\":\"%s\"}}}}",
+		c->json_samplers.count - 1, hob_glb_extension_names[GLB_ANIMATION_POINTER], pointer);
+}
+
+static bool joint_below(const clip_writer *c, uint32_t node)
+{
+	hob_pack_array joints = hob_pack_find(&c->w->animations, HOB_PK_JNTS);
+	uint32_t end = node + *HOB_PACK_AT(uint32_t, hob_pack_find(&c->w->scene, HOB_PK_SUBT), node);
+	for (uint32_t i = 0; i < joints.count; i++) {
+		uint32_t joint = *HOB_PACK_AT(uint32_t, joints, i);
+		if (joint >= node && joint < end)
+			return true;
+	}
+	return false;
+}
+
+static bool has_scale(const clip_writer *c, const hob_pk_clip *clip, uint32_t node)
+{
+	for (uint32_t i = 0; i < clip->channel_count; i++) {
+		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
+		if (channel->node == node && channel->path == HOB_PK_PATH_SCALE)
+			return true;
+	}
+	return false;
+}
+
+/* A sampler of bytes for readers of KHR_node_visibility. Others see scale 0 while the node is hidden, unless the
+ * clip scales it, or joints that would move with it are below. */
+static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
+{
+	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);
+	const float *rest = HOB_PACK_AT(hob_pk_trs, hob_pack_find(&c->w->scene, HOB_PK_TRS_), channel->index)->s;
+	uint32_t stride = s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1, view, time;
+	sampler_keys keys = {s->key_count, 1, HOB_PK_STEP, HOB_PACK_AT(float, c->values, s->value_first), false};
+	float *scales = (float *)hob_arena_array(c->w->arena, keys.count, 3 * sizeof *scales, _Alignof(float));
+	uint8_t *at = hob_glb_view(c->w, keys.count, 0, &view);
+	if (!scales || !at)
+		return hob_fail_memory(c->w->err, c->w->arena, "keys");
+	for (uint32_t i = 0; i < keys.count; i++) {
+		at[i] = keys.values[i * stride + stride / 2] >= 0.5f;
+		for (uint32_t k = 0; k < 3; k++)
+			scales[i * 3 + k] = at[i] ? rest[k] : 0;
+	}
+	hob_buf_printf(hob_glb_next(&c->w->accessors),
+				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"SCALAR\"}", view,
+				   GLB_BYTE, keys.count);
+	uint32_t shown = c->w->accessors.count - 1;
+	if (!put_times(c, s, &keys, &time))
+		return false;
+	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"STEP\"}",
+				   time, shown);
+	put_pointer(c, pointer);
+	const hob_pk_clip *clip =
+		HOB_PACK_AT(hob_pk_clip, hob_pack_find(&c->w->animations, HOB_PK_CLIP), channel->clip);
+	if (has_scale(c, clip, channel->index) || joint_below(c, channel->index))
+		return true;
+	uint32_t output = hob_glb_float_accessor(c->w, scales, keys.count, 3, "VEC3", 0, false);
+	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"STEP\"}",
+				   time, output);
+	put_target(c, channel->index, HOB_PK_PATH_SCALE);
+	return true;
+}
+
 static bool put_properties(clip_writer *c, uint32_t clip)
 {
 	const hob_pk_property_channel *channel;
@@ -243,17 +311,18 @@ static bool put_properties(clip_writer *c, uint32_t clip)
 		const char *pointer = hob_glb_pointer(c->w, channel);
 		if (!pointer) {
 			hob_note_add(c->w->notes, HOB_NOTE_WARNING, "glb.channel-dropped",
-						 "a clip drives property %u of material %u, which the exported file does not have",
+						 "a clip drives property %u of thing %u, which the exported file does not have",
 						 channel->property, channel->index);
 			continue;
 		}
-		if (!put_sampler(c, HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler), false))
-			return false;
-		c->w->extensions |= 1u << GLB_ANIMATION_POINTER;
-		hob_buf_printf(
-			hob_glb_next(&c->json_channels),
-			"{\"sampler\":%u,\"target\":{\"path\":\"pointer\",\"extensions\":{\"%s\":{\"pointer\":\"%s\"}}}}",
-			c->json_samplers.count - 1, hob_glb_extension_names[GLB_ANIMATION_POINTER], pointer);
+		if (channel->property == HOB_PK_PROPERTY_NODE_VISIBLE) {
+			if (!put_visibility(c, channel, pointer))
+				return false;
+		} else {
+			if (!put_sampler(c, HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler), false))
+				return false;
+			put_pointer(c, pointer);
+		}
 		hob_arena_restore(c->w->arena, mark);
 	}
 	return true;

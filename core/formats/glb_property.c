@@ -77,6 +77,12 @@ const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *
 								HOB_FMT(name))
 				   .data;
 		break;
+	case HOB_DRIVEN_NODE:
+		if (channel->index < hob_pack_find(&w->scene, HOB_PK_HIER).count &&
+			w->node_place[channel->index] != HOB_NONE)
+			text = hob_arena_printf(w->arena, "/nodes/%u/%.*s", w->node_place[channel->index], HOB_FMT(name))
+					   .data;
+		break;
 	}
 	return text;
 }

@@ -17,6 +17,7 @@ const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT] = {
 	[GLB_DIFFUSE_TRANSMISSION] = "KHR_materials_diffuse_transmission",
 	[GLB_EMISSIVE_STRENGTH] = "KHR_materials_emissive_strength",
 	[GLB_ANIMATION_POINTER] = "KHR_animation_pointer",
+	[GLB_NODE_VISIBILITY] = "KHR_node_visibility",
 };
 
 hob_buf *hob_glb_next(glb_list *list)

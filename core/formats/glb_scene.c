@@ -6,7 +6,7 @@ typedef struct scene_writer {
 	glb_writer *w;
 	hob_pack_array hierarchy, trs, names;
 	hob_pack_array mesh_links, skin_links, weight_links, camera_links, light_links;
-	uint8_t *named;			 /* [nodes] a channel or a joint names the node */
+	uint8_t *named;			 /* [nodes] a channel or a joint names the node; 2: a clip shows and hides it */
 	uint8_t *folds;			 /* [nodes] its mesh children go back into it */
 	uint32_t *first, *count; /* [nodes] packed meshes of a node that folds, else of a mesh node itself */
 } scene_writer;
@@ -33,6 +33,12 @@ static void find_named(scene_writer *s)
 		s->named[HOB_PACK_AT(hob_pk_channel, channels, i)->node] = 1;
 	for (uint32_t i = 0; i < joints.count; i++)
 		s->named[*HOB_PACK_AT(uint32_t, joints, i)] = 1;
+	hob_pack_array properties = hob_pack_find(&s->w->animations, HOB_PK_PROP);
+	for (uint32_t i = 0; i < properties.count; i++) {
+		const hob_pk_property_channel *channel = HOB_PACK_AT(hob_pk_property_channel, properties, i);
+		if (channel->property == HOB_PK_PROPERTY_NODE_VISIBLE && channel->index < s->hierarchy.count)
+			s->named[channel->index] = 2;
+	}
 }
 
 /* A node that only carries a mesh: what the cook made for each mesh of a source node. */
@@ -40,7 +46,7 @@ static bool is_mesh_child(const scene_writer *s, uint32_t node)
 {
 	const hob_pk_trs *t = HOB_PACK_AT(hob_pk_trs, s->trs, node);
 	bool identity = !(t->t[0] != 0 || t->t[1] != 0 || t->t[2] != 0 || t->r[3] != 1 || t->s[0] != 1 ||
-					  t->s[1] != 1 || t->s[2] != 1 || t->flags & HOB_PK_NODE_SHEAR);
+					  t->s[1] != 1 || t->s[2] != 1 || t->flags & (HOB_PK_NODE_SHEAR | HOB_PK_NODE_HIDDEN));
 	return identity && node_at(s, node)->first_child < 0 && !s->named[node] &&
 		   hob_pack_link(s->camera_links, node) == HOB_PK_NONE &&
 		   hob_pack_link(s->light_links, node) == HOB_PK_NONE &&
@@ -156,6 +162,23 @@ static void put_children(scene_writer *s, hob_buf *json, uint32_t node)
 		hob_buf_put(json, "]", 1);
 }
 
+static void put_node_extensions(scene_writer *s, hob_buf *json, uint32_t node, uint32_t light)
+{
+	bool hidden = HOB_PACK_AT(hob_pk_trs, s->trs, node)->flags & HOB_PK_NODE_HIDDEN;
+	bool stated = hidden || s->named[node] == 2;
+	if (light == HOB_PK_NONE && !stated)
+		return;
+	hob_buf_printf(json, ",\"extensions\":{");
+	if (light != HOB_PK_NONE)
+		hob_buf_printf(json, "\"%s\":{\"light\":%u}%s", hob_glb_extension_names[GLB_LIGHTS], light,
+					   stated ? "," : "");
+	if (stated)
+		hob_buf_printf(json, "\"%s\":{\"visible\":%s}", hob_glb_extension_names[GLB_NODE_VISIBILITY],
+					   hidden ? "false" : "true");
+	hob_buf_put(json, "}", 1);
+	s->w->extensions |= (uint32_t)stated << GLB_NODE_VISIBILITY;
+}
+
 static bool put_node(scene_writer *s, uint32_t node)
 {
 	hob_buf *json = hob_glb_next(&s->w->nodes);
@@ -169,9 +192,7 @@ static bool put_node(scene_writer *s, uint32_t node)
 	uint32_t camera = hob_pack_link(s->camera_links, node), light = hob_pack_link(s->light_links, node);
 	if (camera != HOB_PK_NONE)
 		hob_buf_printf(json, ",\"camera\":%u", camera);
-	if (light != HOB_PK_NONE)
-		hob_buf_printf(json, ",\"extensions\":{\"%s\":{\"light\":%u}}", hob_glb_extension_names[GLB_LIGHTS],
-					   light);
+	put_node_extensions(s, json, node, light);
 	hob_glb_extras(s->w, json, HOB_PK_EXTRA_NODE, node);
 	hob_glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);

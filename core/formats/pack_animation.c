@@ -1,6 +1,7 @@
 #include "pack_build.h"
 
 #include "../hash/hash.h"
+#include "../model/properties.h"
 
 #include <float.h>
 
@@ -133,6 +134,9 @@ static void put_clips(animation_writer *w)
 	hob_pack_add(&w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
 	if (property > 0) {
 		w->b.ver_minor = 3;
+		for (uint32_t i = 0; i < property; i++)
+			if (properties[i].property == HOB_PROPERTY_NODE_VISIBLE)
+				w->b.ver_minor = 6;
 		hob_pack_add(&w->b, HOB_PK_PROP, properties, property, sizeof *properties);
 	}
 	hob_pack_add(&w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);

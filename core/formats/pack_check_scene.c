@@ -84,7 +84,8 @@ static bool check_transform(const scene_checker *c, uint32_t node)
 	hob_check_read(&c->trs, node, &t, sizeof t);
 	CHECK(c->file, hob_check_finite(t.t, 3) && hob_check_finite(t.r, 4) && hob_check_finite(t.s, 3),
 		  "not finite");
-	CHECK(c->file, t.flags < 8 && t.reserved == 0, "flags %x", t.flags);
+	CHECK(c->file, (t.flags < 16 || c->file->header.ver_minor > HOB_PK_VERSION_MINOR) && t.reserved == 0,
+		  "flags %x", t.flags);
 	float length = t.r[0] * t.r[0] + t.r[1] * t.r[1] + t.r[2] * t.r[2] + t.r[3] * t.r[3];
 	CHECK(c->file, length > 0.99f && length < 1.01f, "rotation is not of unit length");
 	return true;

@@ -5,6 +5,7 @@
 _Static_assert(sizeof(hob_baked_hierarchy) == sizeof(hob_pk_hierarchy), "written as it is");
 _Static_assert(sizeof(hob_baked_link) == sizeof(hob_pk_link), "written as it is");
 _Static_assert(HOB_PK_NODE_MIRRORED == (int)HOB_NODE_MIRRORED, "tables and baked.h disagree");
+_Static_assert(HOB_PK_NODE_HIDDEN == (int)HOB_NODE_HIDDEN, "tables and baked.h disagree");
 _Static_assert(HOB_PK_CAMERA_ORTHOGRAPHIC == (int)HOB_CAMERA_ORTHOGRAPHIC, "tables and model.h disagree");
 _Static_assert(HOB_PK_EXTRA_CLIP == (int)HOB_EXTRA_CLIP, "tables and baked.h disagree");
 _Static_assert(HOB_PK_LIGHT_SPOT == (int)HOB_LIGHT_SPOT, "tables and model.h disagree");
@@ -133,5 +134,8 @@ bool hob_pack_scene(const hob_baked_scene *scene, const hob_pack_options *option
 	put_lights(&b, scene);
 	put_scenes(&b, scene);
 	put_extras(&b, scene);
+	for (uint32_t n = 0; n < nodes; n++)
+		if (scene->trs[n].flags & HOB_NODE_HIDDEN)
+			b.ver_minor = 6;
 	return hob_pack_end(&b, HOB_PK_KIND_SCNE, 0);
 }

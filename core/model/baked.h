@@ -156,7 +156,8 @@ typedef struct hob_baked_link {
 typedef enum hob_node_flag {
 	HOB_NODE_FROM_MATRIX = 1,
 	HOB_NODE_SHEAR = 2,
-	HOB_NODE_MIRRORED = 4
+	HOB_NODE_MIRRORED = 4,
+	HOB_NODE_HIDDEN = 8
 } hob_node_flag;
 
 typedef struct hob_baked_trs {

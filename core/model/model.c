@@ -388,7 +388,8 @@ static bool check_property(const hob_model *model, const hob_clip *clip, const h
 	const uint32_t counts[] = {[HOB_DRIVEN_MATERIAL] = model->material_count,
 							   [HOB_DRIVEN_TEXREF] = model->material_count,
 							   [HOB_DRIVEN_CAMERA] = model->camera_count,
-							   [HOB_DRIVEN_LIGHT] = model->light_count};
+							   [HOB_DRIVEN_LIGHT] = model->light_count,
+							   [HOB_DRIVEN_NODE] = model->node_count};
 	if (channel->property >= HOB_PROPERTY_COUNT || channel->track >= clip->track_count ||
 		channel->slot >= HOB_SLOT_COUNT)
 		return hob_fail(err, CORRUPT, "property %u, slot %u, track %u of %u", channel->property,

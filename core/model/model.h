@@ -219,6 +219,7 @@ typedef struct hob_node {
 	/* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
 	uint32_t source;
 	bool has_matrix;
+	bool hidden; /* it and its descendants are not drawn, as in KHR_node_visibility */
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
@@ -288,7 +289,7 @@ typedef struct hob_channel {
 /* A channel that drives something other than a node (properties.h). */
 typedef struct hob_property_channel {
 	uint32_t property; /* hob_property */
-	uint32_t index;	   /* material, camera or light */
+	uint32_t index;	   /* material, camera, light or node */
 	uint32_t slot;	   /* hob_slot of a texture's placement, otherwise 0 */
 	uint32_t track;	   /* into hob_clip.tracks */
 } hob_property_channel;

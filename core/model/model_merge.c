@@ -190,6 +190,7 @@ static bool append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 			clip->properties[c] = in->clips[i].properties[c];
 			clip->properties[c].index += driven == HOB_DRIVEN_CAMERA  ? m->camera_count
 										 : driven == HOB_DRIVEN_LIGHT ? m->light_count
+										 : driven == HOB_DRIVEN_NODE  ? m->node_count
 																	  : m->material_count;
 		}
 	}

@@ -6,7 +6,8 @@ enum {
 	DRIVEN_material = HOB_DRIVEN_MATERIAL,
 	DRIVEN_texref = HOB_DRIVEN_TEXREF,
 	DRIVEN_camera = HOB_DRIVEN_CAMERA,
-	DRIVEN_light = HOB_DRIVEN_LIGHT
+	DRIVEN_light = HOB_DRIVEN_LIGHT,
+	DRIVEN_trs = HOB_DRIVEN_NODE
 };
 
 static const hob_property_info infos[] = {
@@ -64,4 +65,21 @@ bool hob_property_is_length(const hob_model *model, const hob_property_channel *
 	const hob_property_info *info = hob_property_of(channel->property);
 	return info->is_length || (info->is_length_if_orthographic &&
 							   model->cameras[channel->index].type == HOB_CAMERA_ORTHOGRAPHIC);
+}
+
+uint32_t hob_model_unseen_nodes(const hob_model *model, bool *unseen)
+{
+	uint32_t count = 0;
+	for (uint32_t n = 0; n < model->node_count; n++)
+		unseen[n] = model->nodes[n].hidden;
+	for (uint32_t i = 0; i < model->clip_count; i++)
+		for (uint32_t c = 0; c < model->clips[i].property_count; c++)
+			if (model->clips[i].properties[c].property == HOB_PROPERTY_NODE_VISIBLE)
+				unseen[model->clips[i].properties[c].index] = false;
+	for (uint32_t n = 0; n < model->node_count; n++) {
+		uint32_t parent = model->nodes[n].parent;
+		unseen[n] = unseen[n] || (parent != HOB_NONE && unseen[parent]);
+		count += unseen[n];
+	}
+	return count;
 }

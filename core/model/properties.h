@@ -1,5 +1,5 @@
-/* properties.h - what a clip can drive besides nodes: numbers of materials, texture placement, cameras and
- * lights. The table is PROPERTY in schema/formats/animation.def; the pointers are those of
+/* properties.h - what a clip can drive besides the places of nodes: numbers of materials, texture placement,
+ * cameras and lights, and whether a node shows. The table is PROPERTY in schema/formats/animation.def; the pointers are those of
  * KHR_animation_pointer and the glTF object model. */
 #ifndef HOB_PROPERTIES_H
 #define HOB_PROPERTIES_H
@@ -16,7 +16,8 @@ typedef enum hob_driven {
 	HOB_DRIVEN_MATERIAL,
 	HOB_DRIVEN_TEXREF,
 	HOB_DRIVEN_CAMERA,
-	HOB_DRIVEN_LIGHT
+	HOB_DRIVEN_LIGHT,
+	HOB_DRIVEN_NODE
 } hob_driven;
 
 typedef struct hob_property_info {
@@ -36,5 +37,9 @@ hob_str hob_slot_pointer(hob_slot slot);
 
 /* Whether the values of a channel are lengths, which hob_model_scale scales. */
 bool hob_property_is_length(const hob_model *model, const hob_property_channel *channel);
+
+/* Marks the nodes that are never drawn: hidden, or below a hidden node, without a clip that shows it.
+ * unseen [node_count] out. Returns how many. */
+uint32_t hob_model_unseen_nodes(const hob_model *model, bool *unseen);
 
 #endif

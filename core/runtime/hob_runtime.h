@@ -317,12 +317,16 @@ bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, ui
 						  hob_pk_texref *out);
 bool hob_rt_driven_camera(const hob_rt_instance *instance, uint32_t camera, hob_pk_camera *out);
 bool hob_rt_driven_light(const hob_rt_instance *instance, uint32_t light, hob_pk_light *out);
+/* False if the node or one above it, in the instances that this one is attached to as well, is hidden by the
+ * file or by the clips that hob_rt_apply wrote. Lights and cameras follow it, too. O(depth) where the file
+ * hides anything. */
+bool hob_rt_is_visible(const hob_rt_instance *instance, uint32_t node);
 
 /* ---- clips: sampling ---- */
 
 /* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the
  * asset moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials,
- * texture placement, cameras and lights that some clip drives. It starts as the rest pose. */
+ * texture placement, cameras and lights and the visibility of nodes that some clip drives. It starts as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
@@ -437,7 +441,7 @@ void hob_rt_transform_box(const float matrix[16], const float min[3], const floa
  * joints' boxes moved by the joints, widened by the current morph weights. Returns false for a mesh without
  * vertices. */
 bool hob_rt_draw_bounds(const hob_rt_instance *instance, uint32_t draw, float min[3], float max[3]);
-/* Writes the draws whose bounds are not outside, at most [asset->draw_count]. Returns their number. */
+/* Writes the draws that are visible and whose bounds are not outside, at most [asset->draw_count]. Returns their number. */
 uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frustum, uint32_t *draws);
 
 /* The coarsest level whose error, seen from `eye`, stays within `pixels`.

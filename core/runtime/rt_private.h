@@ -113,6 +113,7 @@ typedef struct rt_asset {
 	uint32_t *animated;
 	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
 	uint8_t *weight_animated; /* [value_count] 1 where some clip does */
+	bool hides;				  /* some node is hidden, or some clip may hide one */
 	rt_array properties;	  /* hob_pk_property_channel */
 	uint32_t value_count;	  /* floats of a pose besides translations, rotations and scales */
 	uint32_t property_count;  /* different properties; their keys ascend */

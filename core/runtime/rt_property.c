@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { OF_material, OF_texref, OF_camera, OF_light };
+enum { OF_material, OF_texref, OF_camera, OF_light, OF_trs };
 
 typedef struct driven_field {
 	uint8_t of, components;
@@ -35,7 +35,7 @@ void hob_rt_properties_lay_out(rt_asset *a, rt_memory *memory)
 /* The record that contains a property; NULL if it does not exist. */
 static const uint8_t *record_of(const rt_asset *a, uint32_t property, uint32_t slot, uint32_t index)
 {
-	const rt_array *arrays[] = {&a->materials, &a->materials, &a->cameras, &a->lights};
+	const rt_array *arrays[] = {&a->materials, &a->materials, &a->cameras, &a->lights, &a->trs};
 	const rt_array *array = arrays[fields[property].of];
 	if (index >= array->count || !array->data)
 		return NULL;
@@ -50,7 +50,9 @@ static bool rest_of(const rt_asset *a, uint64_t key, float out[4])
 {
 	uint32_t property = (uint32_t)(key >> 48);
 	const uint8_t *record = record_of(a, property, (uint32_t)(key >> 32 & 0xFFFF), (uint32_t)key);
-	if (record)
+	if (record && fields[property].of == OF_trs)
+		out[0] = !(((const hob_pk_trs *)(const void *)record)->flags & HOB_PK_NODE_HIDDEN);
+	else if (record)
 		memcpy(out, record + fields[property].offset, fields[property].components * sizeof *out);
 	return record != NULL;
 }
@@ -88,6 +90,8 @@ bool hob_rt_properties_fill(rt_asset *a, hob_rt_error *error)
 {
 	uint32_t count = 0;
 	a->value_count = a->pub.weight_count;
+	for (uint32_t i = 0; i < a->trs.count && !a->hides; i++)
+		a->hides = RT_AT(hob_pk_trs, a->trs, i)->flags & HOB_PK_NODE_HIDDEN;
 	if (!check_channels(a, error))
 		return false;
 	for (uint32_t i = 0; i < a->properties.count; i++) {
@@ -109,6 +113,7 @@ bool hob_rt_properties_fill(rt_asset *a, hob_rt_error *error)
 		for (uint32_t k = 0; k < components; k++)
 			rest[k] = rest[k] > RT_LARGEST ? RT_LARGEST : rest[k];
 		memset(a->weight_animated + a->value_count, 1, components);
+		a->hides = a->hides || key >> 48 == HOB_PK_PROPERTY_NODE_VISIBLE;
 		a->property_keys[a->property_count] = key;
 		a->property_values[a->property_count++] = a->value_count;
 		a->value_count += components;
@@ -176,4 +181,24 @@ bool hob_rt_driven_light(const hob_rt_instance *in, uint32_t light, hob_pk_light
 {
 	*out = *hob_rt_light(&in->asset->pub, light);
 	return drive(in, OF_light, 0, light, out);
+}
+
+/* ---- visibility */
+
+static bool is_hidden(const hob_rt_instance *in, uint32_t node)
+{
+	const rt_asset *a = in->asset;
+	uint32_t at = find_key(a, key_of(HOB_PK_PROPERTY_NODE_VISIBLE, 0, node));
+	/* A mean of poses shows what most of it shows. */
+	return at == HOB_RT_NONE ? RT_AT(hob_pk_trs, a->trs, node)->flags & HOB_PK_NODE_HIDDEN
+							 : !(in->weights[a->property_values[at]] >= 0.5f);
+}
+
+bool hob_rt_is_visible(const hob_rt_instance *in, uint32_t node)
+{
+	assert(node < in->asset->pub.node_count);
+	for (uint32_t at = node; in->asset->hides && at != HOB_RT_NONE; at = in->asset->parents[at])
+		if (is_hidden(in, at))
+			return false;
+	return !in->host || hob_rt_is_visible(in->host, in->host_node);
 }

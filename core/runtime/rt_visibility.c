@@ -149,7 +149,8 @@ uint32_t hob_rt_cull(const hob_rt_instance *in, const hob_rt_frustum *frustum, u
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < in->asset->pub.draw_count; i++) {
 		float min[3], max[3];
-		if (hob_rt_draw_bounds(in, i, min, max) && hob_rt_frustum_box(frustum, min, max) != HOB_RT_OUTSIDE)
+		if (hob_rt_is_visible(in, in->asset->draws[i].node) && hob_rt_draw_bounds(in, i, min, max) &&
+			hob_rt_frustum_box(frustum, min, max) != HOB_RT_OUTSIDE)
 			draws[count++] = i;
 	}
 	return count;

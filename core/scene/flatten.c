@@ -134,6 +134,8 @@ static void place_node(hob_baked_scene *s, uint32_t id, const hob_node *node)
 	memcpy(trs->r, node->rotation, sizeof trs->r);
 	memcpy(trs->s, node->scale, sizeof trs->s);
 	hob_node_local_matrix(node, local);
+	if (node->hidden)
+		trs->flags |= HOB_NODE_HIDDEN;
 	if (node->has_matrix)
 		trs->flags |= HOB_NODE_FROM_MATRIX;
 	if (node->has_matrix && !hob_matrix_decompose(node->matrix, t, r, scale))

@@ -22,10 +22,11 @@
  *           trs flags          FROM_MATRIX: the source gave a matrix; SHEAR: translation, rotation and scale
  *                              do not give it back; MIRRORED: the determinant of *global* is negative, so
  *                              triangles turn their back. They stand on source nodes and their mesh children
- *                              alike
+ *                              alike. HIDDEN stands on source nodes only
  *           aabb               of each node's subtree in the rest pose: a mesh's box turned by global, grown
  *                              to an axis-aligned one; of skinned meshes the boxes of each joint's vertices
- *                              under the joint's pose. Morph targets are not counted in. FLT_MAX..-FLT_MAX
+ *                              under the joint's pose. Morph targets are not counted in, nor
+ *                              is what hob_model_unseen_nodes marks. FLT_MAX..-FLT_MAX
  *                              where there is nothing
  *           links              sorted by node. mesh and material on mesh children (no material link for the
  *                              default material); camera, light, skin and weights on the source's node

@@ -1,5 +1,6 @@
 #include "model_edit.h"
 #include "../base/arena_drop.h"
+#include "../model/properties.h"
 
 static uint32_t through(const uint32_t *to, uint32_t id)
 {
@@ -99,7 +100,8 @@ static bool edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena,
 		hob_clip *clip = &e->clips[i];
 		*clip = m->clips[i];
 		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
-		if (!clip->channels)
+		clip->properties = HOB_NEW(arena, hob_property_channel, clip->property_count);
+		if (!clip->channels || !clip->properties)
 			return false;
 		uint32_t kept = 0;
 		for (uint32_t c = 0; c < clip->channel_count; c++) {
@@ -109,6 +111,15 @@ static bool edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena,
 				clip->channels[kept++] = channel;
 		}
 		clip->channel_count = kept;
+		kept = 0;
+		for (uint32_t c = 0; c < clip->property_count; c++) {
+			hob_property_channel channel = m->clips[i].properties[c];
+			if (channel.property == HOB_PROPERTY_NODE_VISIBLE)
+				channel.index = to[channel.index];
+			if (channel.index != HOB_NONE)
+				clip->properties[kept++] = channel;
+		}
+		clip->property_count = kept;
 	}
 	return true;
 }

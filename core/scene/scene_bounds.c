@@ -1,5 +1,7 @@
 #include "scene_bounds.h"
 
+#include "../model/properties.h"
+
 #include <float.h>
 
 static void clear(float box[6])
@@ -87,15 +89,31 @@ static uint32_t skin_at(const hob_baked_scene *scene, uint32_t node, uint32_t *c
 																		: HOB_NONE;
 }
 
+/* [scene->node_count] Baked nodes that are never drawn. */
+static bool *find_unseen(const hob_model *model, const hob_baked_scene *scene, hob_arena *scratch)
+{
+	bool *unseen = HOB_NEW(scratch, bool, model->node_count),
+		 *baked = HOB_NEW(scratch, bool, scene->node_count);
+	if (!unseen || !baked)
+		return NULL;
+	hob_model_unseen_nodes(model, unseen);
+	for (uint32_t n = 0; n < model->node_count; n++)
+		memset(baked + scene->node_of_model[n], unseen[n], 1 + (size_t)model->nodes[n].mesh_count);
+	return baked;
+}
+
 static bool mesh_boxes(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
 					   hob_arena *scratch, hob_error *err)
 {
 	uint32_t cursor = 0;
+	const bool *unseen = find_unseen(model, scene, scratch);
+	if (!unseen)
+		return hob_fail_memory(err, scratch, "bounds");
 	for (uint32_t i = 0; i < scene->mesh_links.count; i++) {
 		hob_baked_link link = scene->mesh_links.items[i];
 		const hob_baked_mesh *mesh = &meshes[link.value];
 		float *box = scene->aabb + 6 * (size_t)link.node;
-		if (!holds_vertices(mesh))
+		if (!holds_vertices(mesh) || unseen[link.node])
 			continue;
 		uint32_t skin = skin_at(scene, (uint32_t)scene->hierarchy[link.node].parent, &cursor);
 		if (skin != HOB_NONE && mesh->mesh.influence_count > 0) {
@@ -119,7 +137,10 @@ bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_
 {
 	for (size_t i = 0; i < scene->node_count; i++)
 		clear(scene->aabb + 6 * i);
-	if (meshes && !mesh_boxes(model, meshes, scene, scratch, err))
+	hob_arena_mark mark = hob_arena_save(scratch);
+	bool ok = !meshes || mesh_boxes(model, meshes, scene, scratch, err);
+	hob_arena_restore(scratch, mark);
+	if (!ok)
 		return false;
 	/* Children come after their parent, so one pass from the end collects whole subtrees. */
 	for (uint32_t i = scene->node_count; i-- > 0;)

@@ -1,15 +1,24 @@
 #include "static_nodes.h"
+#include "../model/properties.h"
 
 bool hob_node_is_rigid(const hob_node *node)
 {
 	return node->skin == HOB_NONE && node->weight_count == 0;
 }
 
+/* Hidden nodes, and those that clips hide, are kept apart as if they moved. */
 static void mark_movers(const hob_model *model, bool *moves)
 {
-	for (uint32_t i = 0; i < model->clip_count; i++)
-		for (uint32_t c = 0; c < model->clips[i].channel_count; c++)
-			moves[model->clips[i].channels[c].node] = true;
+	for (uint32_t n = 0; n < model->node_count; n++)
+		moves[n] = model->nodes[n].hidden;
+	for (uint32_t i = 0; i < model->clip_count; i++) {
+		const hob_clip *clip = &model->clips[i];
+		for (uint32_t c = 0; c < clip->channel_count; c++)
+			moves[clip->channels[c].node] = true;
+		for (uint32_t c = 0; c < clip->property_count; c++)
+			if (clip->properties[c].property == HOB_PROPERTY_NODE_VISIBLE)
+				moves[clip->properties[c].index] = true;
+	}
 	for (uint32_t i = 0; i < model->skin_count; i++) {
 		const hob_skin *skin = &model->skins[i];
 		for (uint32_t j = 0; j < skin->joint_count; j++)

@@ -125,6 +125,7 @@ static void print_driven(const hob_rt_asset *asset, const hob_rt_instance *insta
 #define texref_FIELD(record, i, slot, field, count)
 #define camera_FIELD(record, i, slot, field, count)
 #define light_FIELD(record, i, slot, field, count)
+#define trs_FIELD(record, i, slot, field, count)
 #define PROPERTY(name, number, record, field, count, length, pointer, doc)                                   \
 	record##_FIELD(record, i, -1, field, count)
 #include "schema/formats/animation.def"

@@ -244,7 +244,7 @@ MISTAKES = [
      "helpers_of_cura_are_no_shape"),
     ("other formats: line sets of X3D are lost", "import/x3d/x3d_geometry.c", '{"IndexedLineSet", line_set}', '{"IndexedLines", line_set}', "import/x3d", "lines_and_points_are_not_lit"),
     ("other formats: Text of X3D vanishes without a word", "import/x3d/x3d_node.c", "hob_x3d_unread(x, geometry);", ";", "import/x3d", "what_is_no_shape_is_told_by_its_name"),
-    ("other formats: hidden nodes of COLLADA show without a word", "import/collada/collada_node.c", "c->hidden += is_hidden(element);", "(void)is_hidden;",
+    ("other formats: hidden nodes of COLLADA show", "import/collada/collada_node.c", "node_at(c, id)->hidden = is_hidden(element);", "(void)is_hidden;",
      "import/collada_odd", "hidden_nodes_are_told"),
     ("other formats: 64-bit sizes of packages are not read", "import/zip.c", "bool wide = hob_load_u16(extra) == WIDE;", "bool wide = false;", "import/zip",
      "numbers_of_64_bits_are_read"),

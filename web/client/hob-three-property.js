@@ -151,6 +151,11 @@ function ofLight(light, property) {
 	return light.isSpotLight ? ofCone(light, property === c.PROPERTY_LIGHT_OUTER_CONE ? 'outer' : 'inner') : null;
 }
 
+const ofNode = (object) => ({
+	get: () => [object.visible ? 1 : 0],
+	set: ([v]) => (object.visible = v >= 0.5),
+});
+
 export class PropertyCarrier {
 	/** @param {import('./hob-three-scene.js').SceneBuilder} builder  with all objects made */
 	constructor(builder) {
@@ -164,6 +169,7 @@ export class PropertyCarrier {
 
 	#things({ property, slot, index }) {
 		const { builder } = this;
+		if (property === c.PROPERTY_NODE_VISIBLE) return [ofNode(builder.objects[index])];
 		if (property >= c.PROPERTY_LIGHT_COLOR) return (builder.shown.get(`light ${index}`) ?? [])
 			.map((light) => ofLight(light, property));
 		if (property >= c.PROPERTY_CAMERA_Y) return (builder.shown.get(`camera ${index}`) ?? [])

@@ -152,6 +152,7 @@ export class SceneBuilder {
 		object.position.fromArray(t);
 		object.quaternion.fromArray(r);
 		object.scale.fromArray(s);
+		object.visible = !(flags & c.NODE_HIDDEN);
 		if (!(flags & c.NODE_SHEAR)) return;
 		object.matrix.fromArray(this.scene.row(this.scene.find('LOCL'), node));
 		object.matrixAutoUpdate = false;

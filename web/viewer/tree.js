@@ -28,6 +28,8 @@ function listParts(group) {
 	return out;
 }
 
+const isShown = (object) => !object || (object.visible && isShown(object.parent));
+
 const isInside = (object, ancestor) => {
 	for (let at = object; at; at = at.parent) if (at === ancestor) return true;
 	return false;
@@ -119,7 +121,7 @@ export class Tree {
 
 	/** The part that a ray meets first; null: none. */
 	pick(raycaster) {
-		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => object.visible
+		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => isShown(object)
 				&& object.userData.hob);
 		this.choose(hit ? this.parts.find(({ object }) => object === hit.object)?.path ?? null : null);
 		return hit ?? null;

@@ -87,10 +87,6 @@ static void note_rest(hob_collada *c)
 	if (scenes > 1)
 		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.scenes",
 					 "the file has %u visual scenes; the one that it shows is read", scenes);
-	if (c->hidden > 0)
-		hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.hidden",
-					 "%u node%s hidden in the file; a scene of Hob has no hidden nodes, so they show",
-					 c->hidden, c->hidden == 1 ? " is" : "s are");
 	if (unused > 0)
 		hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.unused",
 					 "%u geometr%s shown nowhere and left out", unused, unused == 1 ? "y is" : "ies are");
@@ -155,7 +151,7 @@ static const char *const extensions[] = {"dae", "zae", NULL};
 
 const hob_importer hob_collada_importer = {
 	.name = "collada",
-	.version = 4,
+	.version = 5,
 	.extensions = extensions,
 	.import = collada_import,
 	.library_version = hob_xml_version,

@@ -318,7 +318,7 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
 	node_at(c, id)->source = element->number;
 	note_order(c, element);
-	c->hidden += is_hidden(element);
+	node_at(c, id)->hidden = is_hidden(element);
 	if (!attach_meshes(c, element, id, err))
 		return false;
 	for (hob_xml_ptr e = element->first; e; e = e->next) {

@@ -115,7 +115,6 @@ typedef struct hob_collada {
 	hob_buf vertex_at;	  /* u32 per point, for unifying vertices; HOB_NONE in between */
 	hob_polygon polygon;
 	hob_name_map embedded; /* members of the archive -> picture */
-	uint32_t hidden;
 } hob_collada;
 
 /* Counts what the file holds into request->seen (collada_census.c). */

@@ -30,6 +30,7 @@ static const char *const supported[] = {
 	"KHR_materials_volume",
 	"KHR_mesh_quantization",
 	"KHR_meshopt_compression",
+	"KHR_node_visibility",
 	"KHR_texture_basisu",
 	"KHR_texture_transform",
 	"MSFT_texture_dds",

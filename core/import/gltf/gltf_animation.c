@@ -315,8 +315,10 @@ static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, ho
 		return add_channel(r, target.at.index, target.path, track, err);
 	if (target.at.kind == HOB_GLTF_AT_MESH)
 		return add_mesh_channels(r, target.at.index, track, err);
+	uint32_t of =
+		target.at.property == HOB_PROPERTY_NODE_VISIBLE ? r->g->node_ids[target.at.index] : target.at.index;
 	r->clip->properties[r->clip->property_count++] =
-		(hob_property_channel){target.at.property, target.at.index, target.at.slot, track};
+		(hob_property_channel){target.at.property, of, target.at.slot, track};
 	return true;
 }
 

@@ -212,9 +212,14 @@ static bool read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node 
 static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
 {
 	const cJSON *json = g->nodes.items[id];
-	const cJSON *light;
+	const cJSON *light, *visibility;
+	bool visible = true;
 	node->source = id;
 	node->light = HOB_NONE;
+	if (!hob_gltf_extension(json, "KHR_node_visibility", &visibility, err) ||
+		(visibility && !hob_gltf_bool(visibility, "visible", &visible, err)))
+		return false;
+	node->hidden = !visible;
 	return hob_gltf_name(g, json, &node->name, err) && hob_gltf_extras(g, json, &node->extras, err) &&
 		   read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
 		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&

@@ -101,6 +101,11 @@ static const char *point_at_node(hob_str rest, hob_gltf_pointed *out)
 			out->path = (hob_path)i;
 			return NULL;
 		}
+	if (hob_str_equal(rest, hob_property_pointer(HOB_PROPERTY_NODE_VISIBLE, false))) {
+		out->kind = HOB_GLTF_AT_PROPERTY;
+		out->property = HOB_PROPERTY_NODE_VISIBLE;
+		return NULL;
+	}
 	return point_at_weight(rest, out);
 }
 

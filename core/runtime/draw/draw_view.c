@@ -65,7 +65,8 @@ static float bounding_sphere(const hob_rt_instance *const *instances, int count,
 		const hob_rt_asset *asset = hob_rt_instance_asset(instances[n]);
 		for (uint32_t i = 0; i < asset->draw_count; i++) {
 			float low[3], high[3];
-			if (!hob_rt_draw_bounds(instances[n], i, low, high))
+			if (!hob_rt_is_visible(instances[n], asset->draws[i].node) ||
+				!hob_rt_draw_bounds(instances[n], i, low, high))
 				continue;
 			for (int k = 0; k < 3; k++) {
 				min[k] = fminf(min[k], low[k]);

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "core/formats/glb.h"
+#include "core/model/properties.h"
 
 #include <cjson/cJSON.h>
 
@@ -290,6 +291,64 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	fixture_ranges[1] = 2;
 }
 
+/* A hidden node, and one that a clip shows and hides: by the extension's bytes, and for other readers by scale. */
+static void hidden_nodes_are_exported(void **state)
+{
+	(void)state;
+	static float times[3] = {0, 1, 2}, shown[3] = {0, 1, 0};
+	hob_track tracks[8];
+	hob_property_channel channel = {HOB_PROPERTY_NODE_VISIBLE, 1, 0, fixture_clips[0].track_count};
+	fixture f;
+	fixture_init(&f);
+	hob_clip before = fixture_clips[0];
+	memcpy(tracks, before.tracks, before.track_count * sizeof *tracks);
+	tracks[before.track_count] = (hob_track){HOB_STEP, 1, 3, times, shown};
+	fixture_clips[0].tracks = tracks;
+	fixture_clips[0].track_count++;
+	fixture_clips[0].properties = &channel;
+	fixture_clips[0].property_count = 1;
+	f.scene.trs[6].flags |= HOB_NODE_HIDDEN;
+	glb_fixture g;
+	make_from(&g, &f, false);
+	uint32_t hidden = 0, stated = 0;
+	const cJSON *node = NULL;
+	cJSON_ArrayForEach(node, at(g.json, "nodes"))
+	{
+		const cJSON *v = cJSON_GetObjectItem(cJSON_GetObjectItem(node, "extensions"), "KHR_node_visibility");
+		stated += v != NULL;
+		hidden += v && cJSON_IsFalse(at(v, "visible"));
+	}
+	assert_int_equal(stated, 2);
+	assert_int_equal(hidden, 1);
+	const cJSON *walk = nth(g.json, "animations", 0), *one = NULL;
+	bool pointed = false, scaled = false;
+	cJSON_ArrayForEach(one, at(walk, "channels"))
+	{
+		const cJSON *target = at(one, "target"), *sampler = nth(walk, "samplers", number(one, "sampler"));
+		const char *path = at(target, "path")->valuestring;
+		if (strcmp(path, "pointer") == 0) {
+			const cJSON *output = nth(g.json, "accessors", number(sampler, "output"));
+			assert_string_equal(at(at(at(target, "extensions"), "KHR_animation_pointer"), "pointer")->valuestring,
+								"/nodes/1/extensions/KHR_node_visibility/visible");
+			assert_int_equal(number(output, "componentType"), 5121);
+			assert_memory_equal(accessor_data(&g, number(sampler, "output")), "\0\1\0", 3);
+			pointed = true;
+		}
+		if (strcmp(path, "scale") == 0 && number(target, "node") == 1) {
+			const float *scales = key_values(&g, sampler, "output");
+			assert_true(scales[0] == 0 && scales[3] == fixture_trs[1].s[0] && scales[6] == 0);
+			assert_string_equal(at(sampler, "interpolation")->valuestring, "STEP");
+			scaled = true;
+		}
+	}
+	assert_true(pointed);
+	assert_true(scaled);
+	compare("hidden.glb", &g.file);
+	release(&g);
+	fixture_clips[0] = before;
+	f.scene.trs[6].flags &= ~(uint32_t)HOB_NODE_HIDDEN;
+}
+
 /* Two draws of one source mesh whose nodes cannot fold: each child keeps its node, skin and weight
  * channel. */
 static void unfolded_children_are_exported_too(void **state)
@@ -377,6 +436,7 @@ int main(void)
 		cmocka_unit_test(clips_without_channels_are_left_out_and_times_are_shared),
 		cmocka_unit_test(a_clip_that_ends_standing_still_keeps_its_length),
 		cmocka_unit_test(failures_leave_no_bytes),
+		cmocka_unit_test(hidden_nodes_are_exported),
 		cmocka_unit_test(unfolded_children_are_exported_too),
 		cmocka_unit_test(primitives_of_one_source_become_one_mesh),
 	};

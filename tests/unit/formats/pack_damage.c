@@ -193,6 +193,7 @@ static const breakage breakages[] = {
 	{2, HOB_PK_XTRA, 2, AT(extra, index), 8, "extra 2: index 8 of 8"},
 	{2, HOB_PK_XTRA, 1, AT(extra, index), 2, "extra 1: index 2 of 2"},
 	{2, HOB_PK_XTRA, 2, AT(extra, values), 1, "not JSON: 'world'"},
+	{2, HOB_PK_TRS_, 1, AT(trs, flags), 16, "flags 10"},
 	{2, HOB_PK_SCNS, 1, AT(scene, flags), 1, "2 of 2 scenes"},
 	{2, HOB_PK_ROOT, 2, 0, 8, "node 8 of 8"},
 	{3, HOB_PK_CLIP, 0, AT(clip, channel_count), 4, "channel 0..+4"},
@@ -208,7 +209,7 @@ static const breakage breakages[] = {
 	{3, HOB_PK_PROP, 1, AT(property_channel, clip), 2, "clip 2 of 2"},
 	{3, HOB_PK_PROP, 0, AT(property_channel, sampler), 3, "sampler 3 of 3"},
 	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_METALLIC, "3 components"},
-	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_COUNT, "property 41"},
+	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_COUNT, "property 42"},
 	{3, HOB_PK_PROP, 0, AT(property_channel, property), HOB_PROPERTY_EMISSIVE | 1 << 16, "slot 1"},
 	{3, HOB_PK_PROP, 1, AT(property_channel, property), HOB_PROPERTY_TEXTURE_SCALE | 23 << 16, "slot 23"},
 };

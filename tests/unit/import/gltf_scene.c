@@ -434,9 +434,26 @@ static void a_skin_of_5000_joints_is_legal(void **state)
 	fixture_free(f);
 }
 
+static void hidden_nodes_are_read(void **state)
+{
+	(void)state;
+	gltf_fixture *f = fixture_new();
+	fixture_import(f, "'extensionsUsed':['KHR_node_visibility'],'nodes':[{'extensions':{'KHR_node_visibility':{'visible':"
+					  "false}}},{'extensions':{'KHR_node_visibility':{'visible':true}}},{'extensions':{'KHR_node_"
+					  "visibility':{}}}]");
+	assert_imported(f);
+	for (uint32_t n = 0; n < 3; n++)
+		assert_int_equal(f->model.nodes[n].hidden, n == 0);
+	fixture_free(f);
+	f = fixture_new();
+	assert_false(fixture_import(f, "'nodes':[{'extensions':{'KHR_node_visibility':{'visible':0}}}]"));
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hidden_nodes_are_read),
 		cmocka_unit_test(nodes_stand_in_pre_order),
 		cmocka_unit_test(hierarchies_that_are_no_trees_are_refused),
 		cmocka_unit_test(a_chain_of_20000_nodes_is_no_problem),

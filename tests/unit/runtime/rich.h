@@ -17,6 +17,10 @@ static const uint8_t rich_joints[RICH_SKINNED_VERTICES][4] = {{0, 0, 0, 0}, {0, 
 static const uint8_t rich_weights[RICH_SKINNED_VERTICES][4] = {
 	{255, 0, 0, 0}, {255, 0, 0, 0}, {127, 128, 0, 0}, {64, 191, 0, 0}, {255, 0, 0, 0}, {255, 0, 0, 0}};
 
+/* What a test changes: flags of node 5, and whether the clip shows it from 0.5 s on. */
+static uint32_t rich_box_flags;
+static bool rich_box_appears;
+
 static inline hob_rt_blob rich_scene(void)
 {
 	const char *names[RICH_NODES] = {"root", "body", "body_Mesh_0", "hip",
@@ -27,6 +31,7 @@ static inline hob_rt_blob rich_scene(void)
 	trs[1].t[0] = 100; /* skinned meshes do not follow their node */
 	trs[4].t[1] = 1;
 	trs[5].t[2] = -5;
+	trs[5].flags = rich_box_flags;
 	trs[7].flags = HOB_PK_NODE_SHEAR;
 	maker *m = maker_new();
 	add_nodes(m, rich_parents, RICH_NODES, trs, names);
@@ -190,13 +195,14 @@ static inline hob_rt_blob rich_meshes(void)
 
 static inline hob_rt_blob rich_clips(void)
 {
-	static const float times[] = {0, 1}, bend[] = {0, 0, 0, 1, 0.70710678f, 0, 0, 0.70710678f},
+	static const float half[] = {0, 0.5f}, times[] = {0, 1}, bend[] = {0, 0, 0, 1, 0.70710678f, 0, 0, 0.70710678f},
 					   lean[] = {0, 1};
 	static const float move[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0};
 	const test_track tracks[] = {{4, HOB_PK_PATH_ROTATION, HOB_PK_LINEAR, 4, 2, times, bend},
 								 {1, HOB_PK_PATH_WEIGHTS, HOB_PK_LINEAR, 1, 2, times, lean},
-								 {3, HOB_PK_PATH_TRANSLATION, HOB_PK_CUBICSPLINE, 3, 2, times, move}};
-	const test_clip clips[] = {{"bend", 0, 1, tracks, 3}};
+								 {3, HOB_PK_PATH_TRANSLATION, HOB_PK_CUBICSPLINE, 3, 2, times, move},
+								 {7, HOB_PK_PATH_WEIGHTS, HOB_PK_STEP, 1, 2, half, lean}};
+	const test_clip clips[] = {{"bend", 0, 1, tracks, rich_box_appears ? 4 : 3}};
 	const uint32_t joints[] = {3, 4};
 	hob_pk_mat4 binds[2];
 	memset(binds, 0, sizeof binds);
@@ -207,6 +213,9 @@ static inline hob_rt_blob rich_clips(void)
 	maker *m = maker_new();
 	add_clips(m, clips, 1);
 	const hob_pk_skin skin = {maker_text(m, "leg"), 3, 0, 2};
+	const hob_pk_property_channel shows = {0, HOB_PK_PROPERTY_NODE_VISIBLE, 0, 5, 3};
+	if (rich_box_appears)
+		maker_add(m, HOB_PK_PROP, &shows, 1, sizeof shows);
 	maker_add(m, HOB_PK_SKIN, &skin, 1, sizeof skin);
 	maker_add(m, HOB_PK_JNTS, joints, 2, 4);
 	maker_add(m, HOB_PK_IBMS, binds, 2, sizeof binds[0]);

@@ -141,6 +141,55 @@ static void culling_keeps_what_the_camera_sees(void **state)
 	free_files(&files);
 }
 
+/* The box of rich.h below a node that is hidden, and then shown by a clip from 0.5 s on. */
+static void hidden_nodes_are_not_drawn(void **state)
+{
+	(void)state;
+	static const double times[] = {0, 0.4, 0.5, 1};
+	float m[16];
+	hob_rt_frustum frustum;
+	uint32_t draws[2];
+	perspective(0.5f, 1, 2.5f, 100, m);
+	hob_rt_frustum_init(&frustum, m);
+	rich_box_flags = HOB_PK_NODE_HIDDEN;
+	for (int appears = 0; appears < 2; appears++) {
+		rich_box_appears = appears;
+		hob_rt_files files = rich_files();
+		hob_rt_asset *asset = open_good(&files);
+		hob_rt_instance *instance;
+		hob_rt_pose *pose, *rest;
+		assert_true(hob_rt_instance_open(asset, &instance, NULL));
+		assert_true(hob_rt_pose_open(asset, &pose, NULL));
+		assert_true(hob_rt_pose_open(asset, &rest, NULL));
+		assert_int_equal(hob_rt_cull(instance, &frustum, draws), 0);
+		assert_false(hob_rt_is_visible(instance, 5) || hob_rt_is_visible(instance, 6));
+		assert_true(hob_rt_is_visible(instance, 2));
+		for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+			hob_rt_sample(asset, 0, times[i], NULL, pose);
+			hob_rt_apply(pose, instance);
+			assert_int_equal(hob_rt_is_visible(instance, 6), appears && times[i] >= 0.5);
+		}
+		/* A mean shows what most of it shows. */
+		for (int share = 1; share < 4; share++) {
+			hob_rt_pose *mean;
+			assert_true(hob_rt_pose_open(asset, &mean, NULL));
+			hob_rt_blend_begin(mean);
+			hob_rt_blend_add(mean, pose, (float)share / 4);
+			hob_rt_blend_add(mean, rest, 1 - (float)share / 4);
+			hob_rt_blend_end(mean);
+			hob_rt_apply(mean, instance);
+			assert_int_equal(hob_rt_is_visible(instance, 5), appears && share >= 2);
+			hob_rt_pose_close(mean);
+		}
+		hob_rt_pose_close(pose);
+		hob_rt_pose_close(rest);
+		hob_rt_instance_close(instance);
+		hob_rt_close(asset);
+		free_files(&files);
+	}
+	rich_box_flags = rich_box_appears = 0;
+}
+
 static void levels_follow_the_projected_error(void **state)
 {
 	(void)state;
@@ -175,6 +224,7 @@ int main(void)
 		cmocka_unit_test(an_infinite_far_plane_hides_nothing),
 		cmocka_unit_test(transformed_boxes_hold_their_corners_tightly),
 		cmocka_unit_test(culling_keeps_what_the_camera_sees),
+		cmocka_unit_test(hidden_nodes_are_not_drawn),
 		cmocka_unit_test(levels_follow_the_projected_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
