@@ -1,5 +1,8 @@
 #include "importer.h"
 #include "importers.h"
+#include "motion.h"
+
+#include "../model/properties.h"
 
 const hob_importer *const hob_importers[] = {
 	&hob_gltf_importer,	   &hob_fbx_importer, &hob_obj_importer,   &hob_stl_importer,
@@ -25,6 +28,28 @@ const hob_importer *hob_importer_for_old(const hob_importer *importer)
 	return importer == &hob_gltf_importer || importer == &hob_blend_importer ? &hob_assimp_importer : NULL;
 }
 
+/* Says what of a model is never drawn. */
+static bool note_hidden(const hob_import_request *request, const hob_model *model, hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(request->scratch);
+	bool *unseen = HOB_NEW(request->scratch, bool, model->node_count);
+	uint32_t nodes = unseen ? hob_model_unseen_nodes(model, unseen) : 0;
+	uint64_t triangles = 0;
+	for (uint32_t n = 0; nodes > 0 && n < model->node_count; n++)
+		for (uint32_t i = 0; unseen[n] && i < model->nodes[n].mesh_count; i++) {
+			const hob_mesh *mesh = &model->meshes[model->mesh_refs[model->nodes[n].mesh_first + i]];
+			triangles += mesh->topology == HOB_TRIANGLES ? mesh->index_count / 3 : 0;
+		}
+	hob_arena_restore(request->scratch, mark);
+	if (!unseen)
+		return hob_fail_memory(err, request->scratch, "hidden nodes");
+	if (nodes > 0)
+		hob_note_add(request->notes, HOB_NOTE_INFO, "import.hidden",
+					 "%u node%s hidden, with %llu triangles: kept in the scene and not drawn", nodes,
+					 nodes == 1 ? " is" : "s are", (unsigned long long)triangles);
+	return true;
+}
+
 bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out, hob_error *err)
 {
 	const hob_importer *importer = hob_importer_for(request->path);
@@ -48,6 +73,9 @@ bool hob_import(const hob_import_request *request, const hob_importer **used, ho
 	if (!hob_census_of_model(&model, request->scratch, &held))
 		return hob_fail_memory(err, request->scratch, "the count of what the model holds");
 	hob_census_compare(&seen, &held, request->notes);
+	if (!note_hidden(request, &model, err) ||
+		!hob_check_motion(&model, request->scratch, request->notes, err))
+		return false;
 	if (!hob_model_override_space(&model, request->space, request->result, err))
 		return false;
 	*used = importer;

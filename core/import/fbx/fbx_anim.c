@@ -57,10 +57,11 @@ static bool changes(const hob_fbx_motion *motion)
 	return false;
 }
 
-/* Nodes move in place, turn and size, and shapes in weight; a clip of Hob holds nothing else. */
+/* Nodes move in place, turn and size, show and hide, and shapes move in weight; a clip of Hob holds nothing else. */
 static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 {
-	static const hob_str properties[] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
+	static const hob_str properties[] = {
+		{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}, {"Visibility", 10}};
 	if (f->objects[edge->parent].class != HOB_FBX_MODEL || f->version < 7000)
 		return is_moved(f, edge) || f->objects[edge->parent].class == HOB_FBX_LAYER;
 	for (size_t i = 0; i < HOB_COUNT_OF(properties); i++)
@@ -482,9 +483,10 @@ bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
 		return hob_fail_memory(err, f->scratch, "animation");
 	bool done = gather_all(&g, err);
 	if (done && g.left_out > 0)
-		hob_fbx_info(f, "curves",
-					 "%u animated properties are left out: of nodes only place, turn, size and shapes move",
-					 g.left_out);
+		hob_fbx_info(
+			f, "curves",
+			"%u animated properties are left out: of nodes only place, turn, size, visibility and shapes move",
+			g.left_out);
 	done = done && keep(f, &g.clips, &clips, err) && keep(f, &g.layers, &layers, err) &&
 		   keep(f, &g.motions, &motions, err);
 	anim->clip_count = (uint32_t)(g.clips.size / sizeof *anim->clips);

@@ -1,5 +1,6 @@
 #include "fbx_curve.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { CONSTANT = 0x2, LINEAR = 0x4, CUBIC = 0x8 };
@@ -192,25 +193,63 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 	}
 }
 
-/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write
- * the floats as text, and from KeyVer 4009 on their bits as integers. */
+static bool whole_bits(double value, uint32_t *bits)
+{
+	bool whole = value >= INT32_MIN && value <= UINT32_MAX && value - floor(value) <= 0;
+	*bits = whole ? value < 0 ? (uint32_t)(int32_t)value : (uint32_t)value : 0;
+	return whole;
+}
+
+/* Slopes of KeyVer 4008 in an ASCII file are numbers for some exporters and bits for others. As bits, those that
+ * are not zero must all be integers that make sensible slopes; numbers so large move nothing that a scene holds. */
+static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
+{
+	bool any = false, all = true;
+	for (uint32_t i = 0; i < f->object_count && all; i++) {
+		uint32_t count, bits;
+		double *data;
+		hob_arena_mark mark = hob_arena_save(f->scratch);
+		if (f->objects[i].class != HOB_FBX_CURVE)
+			continue;
+		if (!hob_fbx_doubles(f, hob_fbx_child(f, f->objects[i].record, HOB_STR("KeyAttrDataFloat")), &data,
+							 &count, err))
+			return false;
+		for (uint32_t d = 0; d < count && all; d++) {
+			if (d % 4 > 1 || !(data[d] < 0 || data[d] > 0))
+				continue;
+			float slope = 0;
+			all = whole_bits(data[d], &bits);
+			memcpy(&slope, &bits, sizeof slope);
+			all = all && (bits == 0x80000000u || (fabsf(slope) > 1e-12f && fabsf(slope) < 1e12f));
+			any = true;
+		}
+		hob_arena_restore(f->scratch, mark);
+	}
+	*out = any && all;
+	return true;
+}
+
+/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write the
+ * bit field as an integer, and from KeyVer 4009 on the bits of the floats as well; older ones write it as the
+ * float that has its bits. */
 static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
 							hob_error *err)
 {
-	float *floats;
-	int32_t *integers = NULL;
-	as_bits = as_bits && f->ascii;
-	bool read = as_bits ? hob_fbx_ints(f, record, &integers, count, err)
-						: hob_fbx_floats(f, record, &floats, count, err);
-	if (!read)
+	float *floats = NULL;
+	if (f->ascii ? !hob_fbx_doubles(f, record, out, count, err)
+				 : !hob_fbx_floats(f, record, &floats, count, err))
 		return false;
-	*out = HOB_NEW(f->scratch, double, *count);
+	if (floats)
+		*out = HOB_NEW(f->scratch, double, *count);
 	if (!*out)
 		return hob_fail_memory(err, f->scratch, "animation keys");
 	for (uint32_t i = 0; i < *count; i++) {
+		double value = floats ? (double)floats[i] : (*out)[i];
+		float number = floats ? floats[i] : fabs(value) <= (double)FLT_MAX ? (float)value : 0;
 		uint32_t bits;
-		float number;
-		memcpy(&bits, as_bits ? (const void *)&integers[i] : (const void *)&floats[i], sizeof bits);
+		memcpy(&bits, &number, sizeof bits);
+		if (!floats && (as_bits || (i % 4 == 2 && fabs(value) >= 1)))
+			(void)whole_bits(value, &bits);
 		memcpy(&number, &bits, sizeof number);
 		(*out)[i] = i % 4 == 2 ? (double)bits : (double)number;
 	}
@@ -235,7 +274,12 @@ bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_er
 	int64_t *times;
 	double *values, *data;
 	int32_t *flags, *refs;
-	bool as_bits = hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0) >= 4009;
+	if (f->ascii && !f->slopes_known) {
+		f->slopes_known = true;
+		if (!slopes_are_bits(f, &f->slopes_as_bits, err))
+			return false;
+	}
+	bool as_bits = f->slopes_as_bits || hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0) >= 4009;
 	*out = NULL;
 	if (!hob_fbx_longs(f, hob_fbx_child(f, record, HOB_STR("KeyTime")), &times, &time_count, err) ||
 		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("KeyValueFloat")), &values, &value_count, err) ||

@@ -149,7 +149,7 @@ static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, con
 		return false;
 	uint32_t id = node->scale_id;
 	bool apart = g->geometric_differs && node->has_geometric && !g->skinned;
-	if (apart || *taken > 0) {
+	if (apart || node->hides_mesh || *taken > 0) {
 		hob_str name = f->objects[node->object].name;
 		hob_str child = hob_arena_printf(f->scratch, "%.*s_geometry", HOB_FMT(name));
 		if (!hob_fbx_new_node(f, node->scale_id, child, apart ? &node->geometric : &at_origin, err))
@@ -160,6 +160,7 @@ static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, con
 	if (node->mesh_id == HOB_NONE)
 		node->mesh_id = id;
 	hob_node *to = (hob_node *)(void *)f->model_nodes.data + id;
+	to->hidden = to->hidden || node->hides_mesh;
 	to->mesh_first = (uint32_t)(f->mesh_refs.size / sizeof first);
 	to->mesh_count = g->part_count;
 	for (uint32_t p = 0; p < g->part_count; p++, first++)
@@ -237,6 +238,7 @@ static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
 	if (!made)
 		return false;
 	made->source = id;
+	made->hidden = node->hidden;
 	if (!hob_fbx_extras(f, node->object, &made->extras, err))
 		return false;
 	node->id = node->scale_id = last_id(f);

@@ -159,6 +159,8 @@ static void read_node(hob_fbx *f, uint32_t object, hob_fbx_node *node)
 	hob_fbx_prop_vector(f, object, HOB_STR("Lcl Translation"), node->translation);
 	hob_fbx_prop_vector(f, object, HOB_STR("Lcl Rotation"), node->rotation);
 	hob_fbx_prop_vector(f, object, HOB_STR("Lcl Scaling"), node->scaling);
+	node->hidden = !(hob_fbx_prop_real(f, object, HOB_STR("Visibility"), 1) > 0);
+	node->shows_alone = hob_fbx_prop_integer(f, object, HOB_STR("Visibility Inheritance"), 1) == 0;
 	int64_t inherit = hob_fbx_prop_integer(f, object, HOB_STR("InheritType"), 1);
 	node->inherit = inherit == 0 || inherit == 2 ? (uint32_t)inherit : 1;
 	node->lod_group = hob_str_equal(f->objects[object].subclass, HOB_STR("LodGroup")) ||
@@ -213,9 +215,36 @@ static bool sort_nodes(hob_fbx *f, hob_error *err)
 		   hob_fail(err, CORRUPT, "%u nodes are each other's parents in a ring", f->node_count - count);
 }
 
+/* A hidden node hides what is below it, but for children that do not inherit: then each node is hidden by
+ * itself. */
+static bool spread_visibility(hob_fbx *f, hob_error *err)
+{
+	bool *unseen = HOB_NEW(f->scratch, bool, f->node_count),
+		 *shows = HOB_NEW(f->scratch, bool, f->node_count);
+	if (!unseen || !shows)
+		return hob_fail_memory(err, f->scratch, "nodes");
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		const hob_fbx_node *node = &f->nodes[f->order[i]];
+		bool above = node->parent != HOB_NONE && unseen[node->parent] && !node->shows_alone;
+		unseen[f->order[i]] = node->hidden || above;
+	}
+	for (uint32_t i = f->node_count; i-- > 0;) {
+		uint32_t id = f->order[i], parent = f->nodes[id].parent;
+		if (parent != HOB_NONE)
+			shows[parent] = shows[parent] || shows[id] || !unseen[id];
+	}
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		hob_fbx_node *node = &f->nodes[f->order[i]];
+		bool apart = node->parent != HOB_NONE && f->nodes[node->parent].hides_mesh && unseen[f->order[i]];
+		node->hides_mesh = unseen[f->order[i]] && shows[f->order[i]];
+		node->hidden = (node->hidden || apart) && !node->hides_mesh;
+	}
+	return true;
+}
+
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 {
-	uint32_t count = 0, hidden = 0;
+	uint32_t count = 0;
 	f->first_top = f->last_top = HOB_NONE;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_MODEL;
@@ -227,17 +256,12 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 			continue;
 		f->objects[i].index = f->node_count;
 		read_node(f, i, &f->nodes[f->node_count++]);
-		hidden += !(hob_fbx_prop_real(f, i, HOB_STR("Visibility"), 1) > 0);
 	}
-	if (hidden > 0)
-		hob_fbx_info(f, "hidden",
-					 "%u node%s hidden in the file; a scene of Hob has no hidden nodes, so they show", hidden,
-					 hidden == 1 ? " is" : "s are");
 	for (uint32_t id = 0; id < f->node_count; id++)
 		find_parent(f, id);
 	for (uint32_t id = 0; id < f->node_count; id++)
 		link_child(f, id);
-	return sort_nodes(f, err);
+	return sort_nodes(f, err) && spread_visibility(f, err);
 }
 
 /* ---- scale that children do not inherit */

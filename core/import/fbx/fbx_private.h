@@ -126,6 +126,8 @@ typedef struct hob_fbx_node {
 	bool rig_moves;	  /* in some clip a pivot, an offset, the pre- or the post-rotation moves */
 	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales, in some clip */
 	bool lod_group;					 /* its children are levels of detail */
+	bool hidden, hides_mesh; /* with all below it; its own meshes alone, since something below shows */
+	bool shows_alone;		 /* does not inherit the visibility of its parent */
 	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
 	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */
 	uint32_t mesh_id;	   /* the model node that carries its mesh, HOB_NONE without */
@@ -235,7 +237,8 @@ typedef struct hob_fbx {
 	uint32_t geometry_count;
 	struct hob_fbx_anim *anim; /* fbx_anim.h */
 	uint64_t keys_made;
-	size_t extras_bytes; /* kept so far */
+	bool slopes_known, slopes_as_bits; /* of ASCII curves: fbx_curve.c */
+	size_t extras_bytes;			   /* kept so far */
 	bool extras_full;
 	hob_buf variants;							   /* hob_fbx_variant */
 	hob_buf meshes, model_nodes, mesh_refs, skins; /* of the model */

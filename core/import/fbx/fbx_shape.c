@@ -123,9 +123,14 @@ static bool read_inline(list *l, hob_error *err)
 		hob_fbx_shape shape = {.name = name, .full_weight = 100};
 		if (!read_arrays(l, record, &shape, err))
 			return false;
-		hob_fbx_channel channel = {.object = owner,
+		hob_fbx_cursor own;
+		bool inside = hob_fbx_prop(f, l->geometry->object, name, &own);
+		for (uint32_t i = 0; i < o->below_count && !inside; i++)
+			inside = hob_str_equal(f->edges[o->below_first + i].property, name);
+		uint32_t object = inside ? l->geometry->object : owner;
+		hob_fbx_channel channel = {.object = object,
 								   .property = name,
-								   .percent = hob_fbx_prop_real(f, owner, name, 0),
+								   .percent = hob_fbx_prop_real(f, object, name, 0),
 								   .shape_first = (uint32_t)(l->shapes.size / sizeof shape),
 								   .shape_count = 1};
 		hob_buf_put(&l->shapes, &shape, sizeof shape);

@@ -1,4 +1,5 @@
 #include "fbx_track.h"
+#include "../../model/properties.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,7 +129,46 @@ static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 	return samples;
 }
 
-static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
+/* How many pieces the time between two keys needs so that none turns by more than `most` degrees about an axis:
+ * the samples at its ends say nothing about whole turns between them. */
+static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double most)
+{
+	enum { PARTS = 4, MOST_PIECES = 4096 };
+	const double *rest = k->f->nodes[k->node].rotation;
+	double last[3], now[3], way[3] = {0, 0, 0}, longest = 0;
+	if (k->path != HOB_PATH_ROTATION)
+		return 1;
+	hob_fbx_motion_vector(k->f, k->r, rest, false, from, 1, last);
+	for (int i = 1; i <= PARTS; i++) {
+		hob_fbx_motion_vector(k->f, k->r, rest, false, i < PARTS ? from + (to - from) * i / PARTS : to, -1,
+							  now);
+		for (int c = 0; c < 3; c++)
+			way[c] += fabs(now[c] - last[c]), last[c] = now[c];
+	}
+	for (int c = 0; c < 3; c++)
+		longest = fmax(longest, way[c]);
+	return longest < most * MOST_PIECES ? (uint32_t)ceil(fmax(longest / most, 1)) : 1;
+}
+
+/* Keys strictly between two that may be several turns apart. */
+static void join(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
+				 double most)
+{
+	uint32_t pieces = turn_pieces(k, from, to, most);
+	double *last = k->middle + (size_t)PIECES * k->width, *next = last + k->width, begin = from;
+	memcpy(last, left, k->width * sizeof *last);
+	for (uint32_t i = 1; i < pieces; i++) {
+		double time = from + (to - from) * i / pieces;
+		hob_fbx_sample(k, time, 1, next);
+		refine(k, begin, time, last, next, 0);
+		put_key(k, time, next, k->width);
+		memcpy(last, next, k->width * sizeof *last);
+		begin = time;
+	}
+	refine(k, begin, to, last, right, 0);
+}
+
+static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps, double most_turn)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	const double *samples = sample_all(k, count);
@@ -136,7 +176,7 @@ static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps)
 	for (uint32_t i = 0; samples && i < count; i++) {
 		const double *before = samples + (size_t)i * k->width;
 		if (i > 0)
-			refine(k, times[i - 1], times[i], left, before, 0);
+			join(k, times[i - 1], times[i], left, before, most_turn);
 		if (jumps)
 			hob_fbx_sample(k, times[i], i + 1 < count, left);
 		else
@@ -344,7 +384,8 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	} else if (plain && l) {
 		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
 		exact(k, l, count, s->cubics);
-	} else if (k->bends = s->cubics || s->others, !resample(k, count, s->steps || s->beyond)) {
+	} else if (k->bends = s->cubics || s->others,
+			   !resample(k, count, s->steps || s->beyond, s->moving <= 1 ? 170 : 80)) {
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	}
 	return put_track(k, id, interpolation, err);
@@ -495,6 +536,53 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	return done;
 }
 
+/* A node shows where its visibility is above 0: through a segment that fades, if one of its ends is. */
+static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[id];
+	hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Visibility"));
+	if (!moves(motions) || node->hides_mesh)
+		return true;
+	hob_fbx_survey s = nothing();
+	hob_arena_mark mark = hob_arena_save(f->scratch);
+	if (!make_room(k, 1, err))
+		return false;
+	hob_fbx_survey_motions(k, motions, &s);
+	uint32_t count = hob_fbx_sort_times(k);
+	if (count == 0)
+		return hob_fail(err, MEMORY, "no memory left for animation keys");
+	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count), HOB_NEW(f->result, float, count)};
+	if (!track.times || !track.values)
+		return hob_fail_memory(err, f->result, "animation keys");
+	const double *times = (const double *)(const void *)k->times.data;
+	const double rest[3] = {hob_fbx_prop_real(f, node->object, HOB_STR("Visibility"), 1), 0, 0};
+	for (uint32_t i = 0; i < count; i++) {
+		double now[3], late[3] = {0, 0, 0};
+		hob_fbx_motion_vector(f, motions, rest, false, times[i], i + 1 < count, now);
+		if (i + 1 < count)
+			hob_fbx_motion_vector(f, motions, rest, false, times[i + 1], -1, late);
+		float shown = now[0] > 0 || late[0] > 0, time = (float)(times[i] - k->from->begin);
+		bool same = track.key_count > 0 && fabsf(track.values[track.key_count - 1] - shown) < 0.5f;
+		if (!(time >= 0) || same || (track.key_count > 0 && !(time > track.times[track.key_count - 1])))
+			continue;
+		track.times[track.key_count] = time;
+		track.values[track.key_count++] = shown;
+	}
+	hob_arena_restore(f->scratch, mark);
+	f->keys_made += track.key_count;
+	if (f->keys_made > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+	if (track.key_count == 0 || (track.key_count == 1 && (track.values[0] > 0) != node->hidden))
+		return true;
+	hob_property_channel channel = {HOB_PROPERTY_NODE_VISIBLE, node->id, 0,
+									(uint32_t)(k->tracks.size / sizeof track)};
+	hob_buf_put(&k->tracks, &track, sizeof track);
+	hob_buf_put(&k->properties, &channel, sizeof channel);
+	return (!k->tracks.failed && !k->properties.failed) ||
+		   hob_fail(err, MEMORY, "no memory left for animation tracks");
+}
+
 /* ---- clips */
 
 static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
@@ -504,24 +592,30 @@ static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
 		const hob_fbx_node *node = &f->nodes[id];
 		if (node->id == HOB_NONE)
 			continue;
-		if (!node_tracks(k, id, l, err))
+		if (!node_tracks(k, id, l, err) || !visibility_track(k, id, err))
 			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
 		if (node->geometry != HOB_NONE && node->mesh_id != HOB_NONE &&
 			f->geometries[node->geometry].shape_count > 0 && !weight_track(k, id, l, err))
 			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
 	}
-	uint32_t count = (uint32_t)(k->tracks.size / sizeof(hob_track));
-	k->clip->tracks = HOB_NEW(f->result, hob_track, count);
-	k->clip->channels = HOB_NEW(f->result, hob_channel, count);
-	if (!k->clip->tracks || !k->clip->channels)
+	hob_clip *clip = k->clip;
+	clip->track_count = (uint32_t)(k->tracks.size / sizeof(hob_track));
+	clip->channel_count = (uint32_t)(k->channels.size / sizeof(hob_channel));
+	clip->property_count = (uint32_t)(k->properties.size / sizeof(hob_property_channel));
+	clip->tracks = HOB_NEW(f->result, hob_track, clip->track_count);
+	clip->channels = HOB_NEW(f->result, hob_channel, clip->channel_count);
+	clip->properties = HOB_NEW(f->result, hob_property_channel, clip->property_count);
+	if (!clip->tracks || !clip->channels || !clip->properties)
 		return hob_fail_memory(err, f->result, "animation tracks");
-	if (count > 0) {
-		memcpy(k->clip->tracks, k->tracks.data, k->tracks.size);
-		memcpy(k->clip->channels, k->channels.data, k->channels.size);
-	}
-	k->clip->track_count = k->clip->channel_count = count;
+	if (clip->track_count > 0)
+		memcpy(clip->tracks, k->tracks.data, k->tracks.size);
+	if (clip->channel_count > 0)
+		memcpy(clip->channels, k->channels.data, k->channels.size);
+	if (clip->property_count > 0)
+		memcpy(clip->properties, k->properties.data, k->properties.size);
 	hob_buf_clear(&k->tracks);
 	hob_buf_clear(&k->channels);
+	hob_buf_clear(&k->properties);
 	return true;
 }
 
@@ -552,7 +646,7 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 		bool any = motion < f->anim->motion_count && f->anim->motions[motion].clip == c;
 		if (any && !fill_clip(k, l, err))
 			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
-		if (clip->channel_count == 0) {
+		if (clip->track_count == 0) {
 			hob_fbx_info(f, "still", "clip '%.*s' moves nothing away from the rest pose and is left out",
 						 HOB_FMT(clip->name));
 			continue;
@@ -576,6 +670,7 @@ bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
 	bool done = make_clips(&k, err);
 	hob_buf_release(&k.tracks);
 	hob_buf_release(&k.channels);
+	hob_buf_release(&k.properties);
 	hob_buf_release(&k.times);
 	hob_buf_release(&k.frames);
 	hob_buf_release(&k.samples);

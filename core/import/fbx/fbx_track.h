@@ -14,7 +14,7 @@ typedef struct hob_fbx_tracker {
 	uint32_t clip_id;
 	const hob_fbx_clip *from;
 	hob_clip *clip;
-	hob_buf tracks, channels;
+	hob_buf tracks, channels, properties;
 	hob_buf times;				   /* double: where any of the curves at hand has a key, ends of the clip */
 	hob_buf frames;				   /* double: what joins them */
 	hob_buf samples;			   /* double: what the track shows at `times` */

@@ -180,16 +180,37 @@ static void scales_are_left_out_of_one_parent(void **state)
 	reader_free(r);
 }
 
-static void hidden_nodes_are_said(void **state)
+static void hidden_nodes_stay_hidden(void **state)
 {
 	(void)state;
 	reader *r = read_quad("", "   P: \"Visibility\", \"Visibility\", \"\", \"A\",0\n", "", "");
 	assert_int_equal(r->model.mesh_count, 1);
-	assert_int_equal(r->notes.count, 1);
-	assert_true(hob_str_equal(r->notes.items[0].code, HOB_STR("fbx.hidden")));
+	assert_true(r->model.nodes[0].hidden);
+	assert_int_equal(r->notes.count, 0);
 	reader_free(r);
 	r = read_quad("", "", "", "");
-	assert_int_equal(r->notes.count, 0);
+	assert_false(r->model.nodes[0].hidden);
+	reader_free(r);
+}
+
+/* Below a hidden node, one that does not inherit its visibility shows. */
+static void a_child_may_show_below_a_hidden_node(void **state)
+{
+	(void)state;
+	reader *r = read_quad("", "   P: \"Visibility\", \"Visibility\", \"\", \"A\",0\n",
+						  " Model: 3, \"Model::shown\", \"Null\" {\n  Properties70: {\n"
+						  "   P: \"Visibility Inheritance\", \"Visibility Inheritance\", \"\", \"\",0\n  }\n }\n"
+						  " Model: 4, \"Model::not\", \"Null\" {\n }\n",
+						  " C: \"OO\",3,2\n C: \"OO\",4,2\n");
+	const char *hidden[] = {"m_geometry", "not"};
+	assert_int_equal(r->model.node_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const hob_node *node = &r->model.nodes[i];
+		bool expected = hob_str_equal(node->name, hob_str_of(hidden[0])) ||
+						hob_str_equal(node->name, hob_str_of(hidden[1]));
+		assert_int_equal(node->hidden, expected);
+		assert_true(node->mesh_count == 0 || node->hidden);
+	}
 	reader_free(r);
 }
 
@@ -437,7 +458,8 @@ int main(void)
 		cmocka_unit_test(user_properties_become_extras),
 		cmocka_unit_test(children_may_take_the_scale_component_by_component),
 		cmocka_unit_test(scales_are_left_out_of_one_parent),
-		cmocka_unit_test(hidden_nodes_are_said),
+		cmocka_unit_test(hidden_nodes_stay_hidden),
+		cmocka_unit_test(a_child_may_show_below_a_hidden_node),
 		cmocka_unit_test(groups_of_levels_keep_the_first),
 		cmocka_unit_test(normals_are_mapped_in_every_way),
 		cmocka_unit_test(binary_files_of_both_byte_orders_and_widths),

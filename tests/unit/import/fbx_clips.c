@@ -2,6 +2,9 @@
  * those of Autodesk's SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
 #include "tests/unit/import/reader_fixture.h"
 
+#include "core/import/motion.h"
+#include "core/model/properties.h"
+
 enum { CONSTANT = 2, LINEAR = 4, CUBIC = 8 };
 enum {
 	AUTO = 0x100,
@@ -106,7 +109,6 @@ static reader *run(scene *s)
 	reader_add_bytes(r, "model.fbx", text.data, text.size);
 	reader_run_failing(r, 0, 0);
 	assert_true(r->ok);
-	assert_int_equal(r->model.clip_count, 1);
 	hob_buf_release(&text);
 	hob_buf_release(&s->objects);
 	hob_buf_release(&s->connections);
@@ -116,6 +118,7 @@ static reader *run(scene *s)
 /* X of the only track. */
 static double x_at(const reader *r, double time)
 {
+	assert_int_equal(r->model.clip_count, 1);
 	assert_int_equal(r->model.clips[0].track_count, 1);
 	const hob_track *track = &r->model.clips[0].tracks[0];
 	bool cubic = track->interpolation == HOB_CUBICSPLINE;
@@ -478,6 +481,137 @@ static void pivots_may_move(void **state)
 	reader_free(r);
 }
 
+/* Angle of the clip's first track about an axis at a time, against what the curve says: two keys that are turns
+ * apart. */
+static void whole_turns_between_keys_are_kept(void **state)
+{
+	(void)state;
+	static const struct {
+		double to;
+		uint32_t flags;
+	} cases[] = {{720, LINEAR}, {600, LINEAR}, {-900, LINEAR}, {540, LINEAR}, {7200, LINEAR}, {1080, CUBIC | USER}};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		key keys[2] = {{0, 0, cases[i].flags, {(float)cases[i].to / 2, (float)cases[i].to / 2}, 0},
+					   {2, cases[i].to, cases[i].flags, {0, 0}, 0}};
+		scene s;
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Lcl Rotation", keys, 2, "");
+		reader *r = run(&s);
+		assert_int_equal(r->model.clip_count, 1);
+		const hob_track *track = &r->model.clips[0].tracks[0];
+		for (double time = 0; time < 2; time += 1.0 / 64) {
+			uint32_t at = 0;
+			while (at + 2 < track->key_count && (double)track->times[at + 1] < time)
+				at++;
+			const float *a = track->values + (size_t)at * 4, *b = a + 4;
+			double u = (time - (double)track->times[at]) / ((double)track->times[at + 1] - (double)track->times[at]);
+			double first = 2 * atan2((double)a[0], (double)a[3]), last = 2 * atan2((double)b[0], (double)b[3]);
+			double way = remainder(last - first, 4 * 3.14159265358979323846);
+			double wanted = cases[i].to / 2 * time * 3.14159265358979323846 / 180;
+			assert_true(fabs(way) < 3.1415);
+			assert_true(fabs(remainder(first + way * u - wanted, 2 * 3.14159265358979323846)) < 0.001);
+		}
+		reader_free(r);
+	}
+}
+
+/* What a text of KeyAttrDataFloat in a file of KeyVer 4008 makes of a move from 0 to 1: x at 1 s. */
+static double x_with_slopes(const char *data, bool *warned)
+{
+	char text[1600];
+	snprintf(text, sizeof text,
+			 " AnimationCurveNode: 20, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 21, \"AnimCurve::\", \"\" "
+			 "{\n  KeyVer: 4008\n  KeyTime: *2 {\n   a: 0,92372316000\n  }\n  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
+			 "  KeyAttrFlags: *2 {\n   a: 50332680,16778248\n  }\n  KeyAttrDataFloat: *8 {\n   a: %s\n  }\n"
+			 "  KeyAttrRefCount: *2 {\n   a: 1,1\n  }\n }\n",
+			 data);
+	scene s;
+	begin(&s, "");
+	add_layer(&s, "");
+	hob_buf_printf(&s.objects, "%s", text);
+	hob_buf_printf(&s.connections, " C: \"OO\",20,%u\n C: \"OP\",20,2,\"Lcl Translation\"\n C: \"OP\",21,20,\"d|X\"\n",
+				   s.layer);
+	reader *r = run(&s);
+	double x = x_at(r, 1);
+	*warned = false;
+	hob_notes notes = {.arena = &r->result};
+	hob_error err = {0};
+	assert_true(hob_check_motion(&r->model, &r->scratch, &notes, &err));
+	*warned = notes.count > 0;
+	reader_free(r);
+	return x;
+}
+
+/* 1120403456 are the bits of 100, 1065353216 those of 1; slopes are per second and the way takes two. */
+static void slopes_of_4008_are_numbers_or_bits(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *data;
+		double x;
+	} cases[] = {
+		{"0,0,218434821,0,0,0,218434821,0", .5},
+		{"0,-2147483648,218434821,0,0,0,218434821,0", .5},
+		{"-2147483648,0,218434821,0,0,0,218434821,0", .5},
+		{"1120403456,-2147483648,218434821,0,0,0,218434821,0", .75},
+		{"-1027080192,0,218434821,0,0,0,218434821,0", .25},
+		{"100,0,218434821,0,0,0,218434821,0", .75},
+		{"-100,0,218434821,0,0,0,218434821,0", .25},
+		{"1.5,0,218434821,0,0,0,218434821,0", .50375},
+	};
+	bool warned;
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		double x = x_with_slopes(cases[i].data, &warned);
+		if (!(fabs(x - cases[i].x) < 1e-3))
+			fail_msg("%s: %g", cases[i].data, x);
+		assert_false(warned);
+	}
+	(void)x_with_slopes("1120403456,3,218434821,0,0,0,218434821,0", &warned);
+	assert_true(warned);
+}
+
+static void visibility_shows_and_hides(void **state)
+{
+	(void)state;
+	static const struct {
+		key keys[3];
+		uint32_t count;
+		float times[3], values[3];
+	} cases[] = {
+		{{{0, 0, CONSTANT, {0, 0}, 0}, {1, 1, CONSTANT, {0, 0}, 0}, {2, 1, CONSTANT, {0, 0}, 0}}, 2, {0, 1}, {0, 1}},
+		{{{0, 1, LINEAR, {0, 0}, 0}, {1, 0, LINEAR, {0, 0}, 0}, {2, 0, LINEAR, {0, 0}, 0}}, 2, {0, 1}, {1, 0}},
+		{{{0, 1, CONSTANT, {0, 0}, 0}, {.5, 0, CONSTANT, {0, 0}, 0}, {1.5, 1, CONSTANT, {0, 0}, 0}},
+		 3,
+		 {0, .5f, 1.5f},
+		 {1, 0, 1}},
+		{{{0, 1, LINEAR, {0, 0}, 0}, {1, .5, LINEAR, {0, 0}, 0}, {2, 1, LINEAR, {0, 0}, 0}}, 0, {0}, {0}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		scene s;
+		begin(&s, "");
+		add_layer(&s, "");
+		add_curve(&s, "Visibility", cases[i].keys, 3, "");
+		reader *r = run(&s);
+		assert_int_equal(r->model.clip_count, cases[i].count > 0);
+		if (cases[i].count > 0) {
+			const hob_clip *clip = &r->model.clips[0];
+			assert_int_equal(clip->channel_count, 0);
+			assert_int_equal(clip->property_count, 1);
+			assert_int_equal(clip->properties[0].property, HOB_PROPERTY_NODE_VISIBLE);
+			assert_int_equal(clip->properties[0].index, 0);
+			const hob_track *track = &clip->tracks[clip->properties[0].track];
+			assert_int_equal(track->interpolation, HOB_STEP);
+			assert_int_equal(track->key_count, cases[i].count);
+			for (uint32_t k = 0; k < cases[i].count; k++) {
+				assert_true(fabsf(track->times[k] - cases[i].times[k]) < 1e-6f);
+				assert_true(fabsf(track->values[k] - cases[i].values[k]) < 1e-6f);
+			}
+		}
+		reader_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +628,9 @@ int main(void)
 		cmocka_unit_test(turns_about_one_axis_are_two_keys),
 		cmocka_unit_test(cubics_within_a_frame_are_sampled),
 		cmocka_unit_test(pivots_may_move),
+		cmocka_unit_test(whole_turns_between_keys_are_kept),
+		cmocka_unit_test(slopes_of_4008_are_numbers_or_bits),
+		cmocka_unit_test(visibility_shows_and_hides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

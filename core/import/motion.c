@@ -1,0 +1,123 @@
+#include "motion.h"
+
+#include <math.h>
+
+static const double too_far = 1e6;
+
+/* Largest length of translation, and largest factor of scale, of each node by itself. */
+typedef struct reach {
+	double *moves, *scales; /* [node_count] */
+	double *radius;			/* [node_count] of the meshes that the node shows */
+	double *out, *factor;	/* [node_count] room: how far from the origin, times what */
+} reach_t;
+
+static double length_of(const float *v, uint32_t components)
+{
+	double square = 0;
+	for (uint32_t i = 0; i < components; i++)
+		square += (double)v[i] * (double)v[i];
+	return sqrt(square);
+}
+
+static double largest_of(const float *v, uint32_t components)
+{
+	double largest = 0;
+	for (uint32_t i = 0; i < components; i++)
+		largest = fmax(largest, fabs((double)v[i]));
+	return largest;
+}
+
+/* A bound of the values: the control points of a spline's Bezier form hold the curve. */
+static double most_of(const hob_track *t, double (*measure)(const float *, uint32_t))
+{
+	uint32_t w = t->components, stride = t->interpolation == HOB_CUBICSPLINE ? 3 * w : w;
+	double most = 0;
+	for (uint32_t k = 0; k < t->key_count; k++) {
+		const float *at = t->values + (size_t)k * stride;
+		if (t->interpolation != HOB_CUBICSPLINE) {
+			most = fmax(most, measure(at, w));
+			continue;
+		}
+		double before = k > 0 ? (double)t->times[k] - (double)t->times[k - 1] : 0;
+		double behind = k + 1 < t->key_count ? (double)t->times[k + 1] - (double)t->times[k] : 0;
+		most = fmax(most, measure(at + w, w) +
+							  fmax(before * measure(at, w), behind * measure(at + 2 * (size_t)w, w)) / 3);
+	}
+	return most;
+}
+
+static void rest_reach(const hob_model *m, reach_t *r)
+{
+	for (uint32_t n = 0; n < m->node_count; n++) {
+		r->moves[n] = length_of(m->nodes[n].translation, 3);
+		r->scales[n] = largest_of(m->nodes[n].scale, 3);
+	}
+}
+
+/* The farthest that anything of the model can be. */
+static double spread(const hob_model *m, reach_t *r, uint32_t *farthest)
+{
+	double most = 0;
+	for (uint32_t n = 0; n < m->node_count; n++) {
+		uint32_t parent = m->nodes[n].parent;
+		double factor = parent == HOB_NONE ? 1 : r->factor[parent];
+		r->out[n] = (parent == HOB_NONE ? 0 : r->out[parent]) + factor * r->moves[n];
+		r->factor[n] = factor * r->scales[n];
+		double here = r->out[n] + r->factor[n] * r->radius[n];
+		if (here > most)
+			most = here, *farthest = n;
+	}
+	return most;
+}
+
+static void check_clip(const hob_model *m, const hob_clip *clip, reach_t *r, double size, hob_notes *notes)
+{
+	uint32_t farthest = 0;
+	double weight = 0;
+	rest_reach(m, r);
+	for (uint32_t c = 0; c < clip->channel_count; c++) {
+		const hob_channel *channel = &clip->channels[c];
+		const hob_track *track = &clip->tracks[channel->track];
+		if (channel->path == HOB_PATH_TRANSLATION)
+			r->moves[channel->node] = most_of(track, length_of);
+		else if (channel->path == HOB_PATH_SCALE)
+			r->scales[channel->node] = most_of(track, largest_of);
+		else if (channel->path == HOB_PATH_WEIGHTS)
+			weight = fmax(weight, most_of(track, largest_of));
+	}
+	double most = spread(m, r, &farthest);
+	if (most > size * too_far)
+		hob_note_add(notes, HOB_NOTE_WARNING, "import.motion",
+					 "clip '%.*s' takes node '%.*s' up to %.3g m away, %.0g times the size of the model: its "
+					 "keys or tangents are damaged or were exported wrongly",
+					 HOB_FMT(clip->name), HOB_FMT(m->nodes[farthest].name), most, most / size);
+	else if (weight > too_far)
+		hob_note_add(notes, HOB_NOTE_WARNING, "import.motion",
+					 "clip '%.*s' weighs a morph target %.3g times: its keys or tangents are damaged or were "
+					 "exported wrongly",
+					 HOB_FMT(clip->name), weight);
+}
+
+bool hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes, hob_error *err)
+{
+	hob_arena_mark mark = hob_arena_save(scratch);
+	double *mesh_radius = HOB_NEW(scratch, double, m->mesh_count),
+		   *all = HOB_NEW(scratch, double, (size_t)m->node_count * 5);
+	if (!mesh_radius || !all)
+		return hob_fail_memory(err, scratch, "the check of clips");
+	size_t nodes = m->node_count;
+	reach_t r = {all, all + nodes, all + 2 * nodes, all + 3 * nodes, all + 4 * nodes};
+	for (uint32_t i = 0; i < m->mesh_count && m->clip_count > 0; i++)
+		for (size_t v = 0; v < m->meshes[i].vertex_count; v++)
+			mesh_radius[i] = fmax(mesh_radius[i], length_of(m->meshes[i].position + v * 3, 3));
+	for (uint32_t n = 0; n < m->node_count; n++)
+		for (uint32_t i = 0; i < m->nodes[n].mesh_count; i++)
+			r.radius[n] = fmax(r.radius[n], mesh_radius[m->mesh_refs[m->nodes[n].mesh_first + i]]);
+	rest_reach(m, &r);
+	uint32_t farthest = 0;
+	double size = spread(m, &r, &farthest);
+	for (uint32_t c = 0; c < m->clip_count; c++)
+		check_clip(m, &m->clips[c], &r, size > 0 ? size : 1, notes);
+	hob_arena_restore(scratch, mark);
+	return true;
+}
