@@ -81,6 +81,12 @@ static bool read_header(off_file *o, hob_str *counts, hob_error *err)
 		return hob_fail(err, EMPTY, "the OFF file holds nothing");
 	hob_str rest = line, word = hob_text_word(&rest);
 	bool any_dimension = false;
+	/* "OFF490 518 0": the counts may follow without a space. */
+	size_t glued = hob_str_find(word, HOB_STR("OFF"), 0);
+	if (glued != SIZE_MAX && glued + 3 < word.len && hob_is_digit(word.data[glued + 3])) {
+		word = hob_str_sub(word, 0, glued + 3);
+		rest = (hob_str){word.data + word.len, (size_t)(line.data + line.len - word.data) - word.len};
+	}
 	if (!hob_str_ends_nocase(word, HOB_STR("OFF"))) {
 		/* The first word may be left out. */
 		*counts = line;
@@ -393,7 +399,7 @@ static const char *const extensions[] = {"off", NULL};
 
 const hob_importer hob_off_importer = {
 	.name = "off",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = off_import,
 };

@@ -225,14 +225,18 @@ static bool parse_header(reader *r, hob_error *err)
 	hob_str rest = {r->at, (size_t)(r->end - r->at)}, line;
 	if (!hob_text_line(&rest, &line) || !hob_str_equal(hob_text_trim(line), HOB_STR("ply")))
 		return hob_fail(err, CORRUPT, "the file does not begin with 'ply'");
+	/* Lines that end in CR alone leave an LF behind the last one to the data. */
+	const char *first_end = line.data + line.len;
+	bool cr_alone = first_end + 1 < r->end && first_end[0] == '\r' && first_end[1] != '\n';
 	bool has_format = false;
 	while (hob_text_line(&rest, &line)) {
+		const char *line_end = line.data + line.len;
 		hob_str word = hob_text_word(&line);
 		bool good = true;
 		if (hob_str_equal(word, HOB_STR("end_header"))) {
 			if (!has_format)
 				return hob_fail(err, CORRUPT, "the header has no format line");
-			r->at = rest.data;
+			r->at = cr_alone && line_end < r->end ? line_end + 1 : rest.data;
 			return true;
 		}
 		if (hob_str_equal(word, HOB_STR("format"))) {
@@ -299,6 +303,49 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 	}
 	r->at = behind;
 	return true;
+}
+
+/* Tokens of the line at `at`, and the next line. */
+static uint32_t count_tokens(const reader *r, const char **at)
+{
+	hob_str rest = {*at, (size_t)(r->end - *at)}, line;
+	uint32_t count = 0;
+	while (hob_text_line(&rest, &line) && hob_text_trim(line).len == 0)
+		;
+	*at = rest.data;
+	while (hob_text_word(&line).len > 0)
+		count++;
+	return count;
+}
+
+/* Whether the rows of a text element hold more values than its header says, one row a line: then the rest of each
+ * line is left out. Looks at the first two rows. */
+static bool has_wide_rows(reader *r, const element *e)
+{
+	const char *start = r->at, *line = r->at;
+	bool wide = r->coding == TEXT && e->count > 0;
+	for (uint32_t row = 0; row < 2 && row < e->count && wide; row++) {
+		hob_error ignored = {0};
+		const char *begin = line;
+		uint32_t wanted = 0;
+		r->at = line;
+		for (uint32_t i = 0; i < e->property_count && wide; i++) {
+			const property *p = &r->properties[e->first + i];
+			double count = 1;
+			wide = read_scalar(r, p->is_list ? p->count_type : p->type, &count, &ignored);
+			wanted++;
+			for (uint32_t k = 0; p->is_list && k < count && wanted < 1000 && wide; k++, wanted++)
+				wide = read_scalar(r, p->type, &(double){0}, &ignored);
+		}
+		uint32_t found = count_tokens(r, &line);
+		wide = wide && r->at <= line && begin < line && found > wanted && found < 2 * wanted;
+	}
+	r->at = start;
+	if (wide)
+		hob_note_add(
+			r->request->notes, HOB_NOTE_WARNING, "ply.row",
+			"the rows of an element hold more values than the header says; the last ones are left out");
+	return wide;
 }
 
 static bool read_count(reader *r, const property *p, uint64_t *count, hob_error *err)
@@ -437,7 +484,8 @@ static bool read_vertices(reader *r, const element *e, hob_error *err)
 		r->at += e->row_size * e->count;
 		return true;
 	}
-	for (uint64_t row = 0; row < e->count; row++)
+	bool wide = has_wide_rows(r, e);
+	for (uint64_t row = 0; row < e->count; row++) {
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &properties[i];
 			uint64_t length;
@@ -448,6 +496,9 @@ static bool read_vertices(reader *r, const element *e, hob_error *err)
 			if (!p->is_list && p->meaning < CORNERS && columns[p->meaning].to)
 				put_value(p, &columns[p->meaning], row, value);
 		}
+		if (wide)
+			skip_line(r);
+	}
 	return true;
 }
 
@@ -541,10 +592,13 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 	bool uvs = element_has(r, e, CORNER_UVS);
 	if (d->sizes.size > 0)
 		return hob_fail(err, CORRUPT, "two face elements");
+	bool wide = has_wide_rows(r, e);
 	for (uint64_t f = 0; f < e->count; f++) {
 		face_row row;
 		if (!read_face_row(r, e, &row, err))
 			return hob_fail_in(err, "face %llu", (unsigned long long)f);
+		if (wide)
+			skip_line(r);
 		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
 			/* Faces may leave their texture coordinates out. */

@@ -20,6 +20,15 @@ static void polygons_and_comments(void **state)
 	assert_null(r->model.meshes[0].color[0]);
 	assert_true(reader_noted(r, "mesh.bad-faces"));
 	reader_free(r);
+	static const char *const heads[] = {"OFF4 1 0\n", "OFF 4 1 0 # all in one line\n", "COFF4 1 0\n",
+										"OFF\r\n# by hand\r\n4 1 0\r\n", "off\n# a comment\n4 1 0\n"};
+	for (size_t i = 0; i < HOB_COUNT_OF(heads); i++) {
+		char text[256];
+		snprintf(text, sizeof text, "%s" POINTS "# one face\n4 0 1 2 3 # red\n", heads[i]);
+		r = read_off(text);
+		assert_int_equal(r->model.meshes[0].index_count, 6);
+		reader_free(r);
+	}
 	r = read_off("4 1 0\n" POINTS "4 0 1 2 3\n");
 	assert_int_equal(r->model.meshes[0].index_count, 6);
 	reader_free(r);

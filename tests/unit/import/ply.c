@@ -34,6 +34,65 @@ static void text_is_read(void **state)
 	reader_free(r);
 }
 
+/* Lines may end in CR alone; the first byte of the data may then be an LF, which is none. */
+static void binary_data_begins_behind_a_header_of_cr(void **state)
+{
+	(void)state;
+	static const char *const ends[] = {"\r", "\n", "\r\n"};
+	static const float points[9] = {
+		1.0000011920928955f, 0, 0, 3, 0, 0, 3, 1, 0}; /* begins with the byte 0x0A */
+	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++) {
+		hob_buf file = {0};
+		const char *lines[] = {"ply",
+							   "format binary_little_endian 1.0",
+							   "element vertex 3",
+							   "property float x",
+							   "property float y",
+							   "property float z",
+							   "element face 1",
+							   "property list uchar int vertex_index",
+							   "end_header"};
+		for (size_t k = 0; k < HOB_COUNT_OF(lines); k++)
+			hob_buf_printf(&file, "%s%s", lines[k], ends[i]);
+		hob_buf_put(&file, points, sizeof points);
+		hob_buf_put(&file, "\3\0\0\0\0\1\0\0\0\2\0\0\0", 13);
+		assert_int_equal(((const uint8_t *)points)[0], 0x0A);
+		reader *r = reader_new(&hob_ply_importer);
+		reader_add_bytes(r, "a/model.ply", file.data, file.size);
+		const hob_mesh *mesh = one_mesh(r);
+		assert_vector(mesh->position, points[0], 0, 0);
+		assert_vector(mesh->position + 6, 3, 1, 0);
+		reader_free(r);
+		hob_buf_release(&file);
+	}
+}
+
+static void rows_may_hold_more_than_the_header_says(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rows;
+		bool noted;
+	} cases[] = {
+		{"0 0 0 9\n1 0 0 9\n1 1 0 9\n0 1 0 9\n3 0 1 2\n3 0 2 3\n", true},
+		{"0 0 0 9 8\r\n1 0 0 9 8\r\n1 1 0 9 8\r\n0 1 0 9 8\r\n3 0 1 2 7\r\n3 0 2 3 7\r\n", true},
+		{"0 0 0 1 0 0\n1 1 0 0 1 0\n3 0 1 2 3 0 2 3\n", false},
+		{"0 0 0 1 0 0 1 1 0 0 1 0 3 0 1 2 3 0 2 3", false},
+		{"0\n0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n", false},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char text[512];
+		snprintf(text, sizeof text, HEAD "element vertex 4\n" XYZ "element face 2\n" FACE "end_header\n%s",
+				 cases[i].rows);
+		reader *r = ply(text);
+		const hob_mesh *mesh = one_mesh(r);
+		assert_int_equal(mesh->index_count, 6);
+		assert_vector(mesh->position + 6, 1, 1, 0);
+		assert_int_equal(reader_noted(r, "ply.row"), cases[i].noted);
+		reader_free(r);
+	}
+}
+
 static void what_is_not_read_is_told(void **state)
 {
 	(void)state;
@@ -348,6 +407,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_read),
+		cmocka_unit_test(binary_data_begins_behind_a_header_of_cr),
+		cmocka_unit_test(rows_may_hold_more_than_the_header_says),
 		cmocka_unit_test(what_is_not_read_is_told),
 		cmocka_unit_test(splats_are_coloured_points),
 		cmocka_unit_test(both_byte_orders_any_type_and_order_are_read),
