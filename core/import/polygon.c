@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { SMALL = 64 }; /* corners: more are looked up in a grid */
+
 typedef struct corner2 {
 	double x, y;
 	uint32_t previous, next;
@@ -120,31 +122,91 @@ static bool at_same_place(const corner2 *a, const corner2 *b)
 	return !(a->x < b->x || a->x > b->x || a->y < b->y || a->y > b->y);
 }
 
-/* Nothing of the polygon lies inside the triangle at `ear` or on its new edge. */
-static bool is_ear(const corner2 *p, uint32_t ear, uint64_t *tests)
+/* The corners of a large polygon by the cells of a square grid over it. */
+typedef struct grid {
+	uint32_t side; /* 0: no grid */
+	double low[2], cells[2];
+	const uint32_t *first, *items; /* [side * side + 1], [corners] */
+} grid_t;
+
+static bool blocks(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
 {
-	const corner2 *a = &p[p[ear].previous], *b = &p[ear], *c = &p[p[ear].next];
-	if (!(turn(a, b, c) > 0))
+	if (at_same_place(q, a) || at_same_place(q, c))
 		return false;
-	for (uint32_t i = c->next; i != b->previous; i = p[i].next) {
-		const corner2 *q = &p[i];
+	return at_same_place(q, b) ? enters(p, q, a, b, c)
+							   : turn(a, b, q) >= 0 && turn(b, c, q) >= 0 && turn(c, a, q) >= 0;
+}
+
+static uint32_t cell_of(const grid_t *g, int axis, double at)
+{
+	double cell = (at - g->low[axis]) * g->cells[axis];
+	return cell > 0 ? cell < g->side - 1 ? (uint32_t)cell : g->side - 1 : 0;
+}
+
+static bool blocked_in_grid(const corner2 *p, const grid_t *g, const corner2 *const t[3], uint64_t *tests)
+{
+	double low[2] = {fmin(t[0]->x, fmin(t[1]->x, t[2]->x)), fmin(t[0]->y, fmin(t[1]->y, t[2]->y))};
+	double high[2] = {fmax(t[0]->x, fmax(t[1]->x, t[2]->x)), fmax(t[0]->y, fmax(t[1]->y, t[2]->y))};
+	uint32_t left = cell_of(g, 0, low[0]), right = cell_of(g, 0, high[0]), top = cell_of(g, 1, high[1]);
+	for (uint32_t row = cell_of(g, 1, low[1]); row <= top; row++)
+		for (uint32_t cell = row * g->side + left; cell <= row * g->side + right; cell++) {
+			++*tests;
+			for (uint32_t i = g->first[cell]; i < g->first[cell + 1]; i++) {
+				const corner2 *q = &p[g->items[i]];
+				++*tests;
+				if (q->next != HOB_NONE && q != t[0] && q != t[1] && q != t[2] &&
+					blocks(p, q, t[0], t[1], t[2]))
+					return true;
+			}
+		}
+	return false;
+}
+
+/* Nothing of the polygon lies inside the triangle at `ear` or on its new edge. */
+static bool is_ear(const corner2 *p, const grid_t *g, uint32_t ear, uint64_t *tests)
+{
+	const corner2 *t[3] = {&p[p[ear].previous], &p[ear], &p[p[ear].next]};
+	if (!(turn(t[0], t[1], t[2]) > 0))
+		return false;
+	if (g->side > 0)
+		return !blocked_in_grid(p, g, t, tests);
+	for (uint32_t i = t[2]->next; i != t[1]->previous; i = p[i].next) {
 		++*tests;
-		if (at_same_place(q, a) || at_same_place(q, c))
-			continue;
-		bool blocks = at_same_place(q, b) ? enters(p, q, a, b, c)
-										  : turn(a, b, q) >= 0 && turn(b, c, q) >= 0 && turn(c, a, q) >= 0;
-		if (blocks)
+		if (blocks(p, &p[i], t[0], t[1], t[2]))
 			return false;
 	}
 	return true;
 }
 
-static void clip_ears(hob_polygon *polygon, corner2 *p, uint32_t count, uint32_t *triangles)
+/* About two corners a cell. `room` [side * side + 1 + count]. */
+static void make_grid(const corner2 *p, uint32_t count, uint32_t side, uint32_t *room, grid_t *g)
+{
+	double high[2] = {p[0].x, p[0].y};
+	uint32_t *first = room, *items = room + (size_t)side * side + 1;
+	*g = (grid_t){side, {p[0].x, p[0].y}, {0, 0}, first, items};
+	for (uint32_t i = 1; i < count; i++) {
+		g->low[0] = fmin(g->low[0], p[i].x), high[0] = fmax(high[0], p[i].x);
+		g->low[1] = fmin(g->low[1], p[i].y), high[1] = fmax(high[1], p[i].y);
+	}
+	for (int axis = 0; axis < 2; axis++)
+		g->cells[axis] = high[axis] > g->low[axis] ? side / (high[axis] - g->low[axis]) : 0;
+	memset(first, 0, ((size_t)side * side + 1) * sizeof *first);
+	for (uint32_t i = 0; i < count; i++)
+		first[cell_of(g, 1, p[i].y) * side + cell_of(g, 0, p[i].x)]++;
+	for (uint32_t cell = 0, sum = 0; cell <= side * side; cell++) {
+		sum += first[cell];
+		first[cell] = sum;
+	}
+	for (uint32_t i = count; i-- > 0;)
+		items[--first[cell_of(g, 1, p[i].y) * side + cell_of(g, 0, p[i].x)]] = i;
+}
+
+static void clip_ears(hob_polygon *polygon, corner2 *p, const grid_t *g, uint32_t count, uint32_t *triangles)
 {
 	uint32_t at = 0, left = count, tried = 0;
 	while (left > 3) {
 		/* When nothing is an ear, the polygon crosses itself or has no area: any corner will do. */
-		if (tried < left && polygon->tests < HOB_POLYGON_BUDGET && !is_ear(p, at, &polygon->tests)) {
+		if (tried < left && polygon->tests < HOB_POLYGON_BUDGET && !is_ear(p, g, at, &polygon->tests)) {
 			at = p[at].next;
 			tried++;
 			continue;
@@ -155,7 +217,9 @@ static void clip_ears(hob_polygon *polygon, corner2 *p, uint32_t count, uint32_t
 		p[p[at].previous].next = p[at].next;
 		p[p[at].next].previous = p[at].previous;
 		/* Going on two corners further cuts strips rather than long fans. */
+		uint32_t gone = at;
 		at = p[p[at].next].next;
+		p[gone].next = HOB_NONE;
 		left--;
 		tried = 0;
 	}
@@ -172,7 +236,13 @@ bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const 
 		return true;
 	}
 	hob_buf_clear(&polygon->memory);
-	corner2 *p = (corner2 *)(void *)hob_buf_grow(&polygon->memory, (size_t)count * sizeof *p);
+	uint32_t side = 0;
+	while (count > SMALL && (uint64_t)(side + 1) * (side + 1) * 2 <= count && side < 4096)
+		side++;
+	size_t cells = side > 0 ? (size_t)side * side + 1 + count : 0;
+	corner2 *p = (corner2 *)(void *)hob_buf_grow(&polygon->memory,
+												 (size_t)count * sizeof *p + cells * sizeof(uint32_t));
+	grid_t grid = {0};
 	if (!p)
 		return false;
 	project(position, corners, count, p);
@@ -181,7 +251,9 @@ bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const 
 	} else if (is_convex(p, count)) {
 		fan(count, 0, triangles);
 	} else {
-		clip_ears(polygon, p, count, triangles);
+		if (side > 0)
+			make_grid(p, count, side, (uint32_t *)(void *)(p + count), &grid);
+		clip_ears(polygon, p, &grid, count, triangles);
 		polygon->careless += polygon->tests >= HOB_POLYGON_BUDGET;
 	}
 	return true;

@@ -302,7 +302,8 @@ static bool add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_
 
 static bool add_take_object(gather *g, uint32_t clip, uint32_t record, hob_error *err)
 {
-	uint32_t object = hob_name_map_get(&g->f->by_key, hob_fbx_value_at(g->f, record, 0).text);
+	uint32_t object =
+		hob_name_map_get(&g->f->by_key, hob_fbx_plain(g->f, hob_fbx_value_at(g->f, record, 0).text));
 	return object == HOB_NONE || add_take_channels(g, clip, object, record, err);
 }
 

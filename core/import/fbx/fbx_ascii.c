@@ -56,6 +56,27 @@ static unsigned line_of(const scanner *s)
 	return line;
 }
 
+/* Some exporters write names with quotes as they are: a quote ends the text if something follows that may follow
+ * a value, or if no other quote stands on the line. */
+static uint32_t text_end(const scanner *s, bool *cut)
+{
+	const char *end = s->text + s->end, *first = NULL;
+	const char *at = s->text + s->at + 1;
+	for (;; at++) {
+		at = memchr(at, '"', (size_t)(end - at));
+		if (!at || (first && memchr(first, '\n', (size_t)(at - first))))
+			break;
+		first = first ? first : at;
+		const char *next = at + 1;
+		while (next < end && (*next == ' ' || *next == '\t'))
+			next++;
+		if (next == end || memchr(",\r\n{};", *next, 7))
+			return (uint32_t)(at - s->text) + 1;
+	}
+	*cut = !first;
+	return first ? (uint32_t)(first - s->text) + 1 : s->end;
+}
+
 /* Skips one value; false when none stands here. */
 static bool skip_value(scanner *s, bool *cut)
 {
@@ -63,9 +84,7 @@ static bool skip_value(scanner *s, bool *cut)
 	if (s->at >= s->end)
 		return false;
 	if (s->text[s->at] == '"') {
-		const char *quote = memchr(s->text + s->at + 1, '"', s->end - s->at - 1);
-		*cut = !quote;
-		s->at = quote ? (uint32_t)(quote - s->text) + 1 : s->end;
+		s->at = text_end(s, cut);
 		return true;
 	}
 	uint32_t end;

@@ -11,68 +11,77 @@ static double between(double value, double least, double most, double otherwise)
 	return value >= least && value <= most ? value : otherwise;
 }
 
-static double aspect_of(const hob_fbx *f, uint32_t o, double film_width, double film_height)
+/* Width over height of the picture; of the film where the file does not say. */
+static double aspect_of(const hob_fbx *f, uint32_t o, double film_aspect)
 {
 	double width =
 		hob_fbx_prop_real(f, o, HOB_STR("AspectWidth"), hob_fbx_prop_real(f, o, HOB_STR("AspectW"), 0));
 	double height =
 		hob_fbx_prop_real(f, o, HOB_STR("AspectHeight"), hob_fbx_prop_real(f, o, HOB_STR("AspectH"), 0));
 	double pixel = between(hob_fbx_prop_real(f, o, HOB_STR("PixelAspectRatio"), 1), 0.05, 20, 1);
-	if (hob_fbx_prop_integer(f, o, HOB_STR("AspectRatioMode"), 0) == 0)
-		return film_width / film_height;
-	if (width > 0 && height > 0)
-		return between(width / height * pixel, 1e-3, 1e3, film_width / film_height);
-	return film_width / film_height;
+	if (!(width > 0) || !(height > 0))
+		return film_aspect;
+	switch (hob_fbx_prop_integer(f, o, HOB_STR("AspectRatioMode"), 0)) {
+	case 3: /* fixed width: the height is a multiple of it */
+		return between(pixel / height, 1e-3, 1e3, film_aspect);
+	case 4: /* fixed height */
+		return between(width * pixel, 1e-3, 1e3, film_aspect);
+	default:
+		return between(width / height * pixel, 1e-3, 1e3, film_aspect);
+	}
 }
 
-/* Source of the modes: FbxCamera's EApertureMode and EGateFit. */
-static double vertical_angle(const hob_fbx *f, uint32_t o, double aspect, double film_width,
-							 double film_height)
+/* The part of the film that the picture shows, in inches. Source of the modes: FbxCamera's EGateFit. */
+static void fit_gate(const hob_fbx *f, uint32_t o, const double film[2], double out[2])
+{
+	double film_aspect = film[0] / film[1], aspect = aspect_of(f, o, film_aspect);
+	int64_t fit = hob_fbx_prop_integer(f, o, HOB_STR("GateFit"), 0);
+	if (fit == 3 || fit == 4) /* fill, overscan */
+		fit = (fit == 3) == (aspect > film_aspect) ? 2 : 1;
+	out[0] = fit == 1 ? film[1] * aspect : film[0];
+	out[1] = fit == 2 ? film[0] / aspect : film[1];
+}
+
+/* Tangents of half the angles of view. Source of the modes: FbxCamera's EApertureMode. */
+static void half_view(const hob_fbx *f, uint32_t o, const double gate[2], double out[2])
 {
 	double fov = hob_fbx_prop_real(
 		f, o, HOB_STR("FieldOfView"),
 		f->version > 0 && f->version < 6000 ? hob_fbx_prop_real(f, o, HOB_STR("Aperture"), 25.115) : 25.115);
 	double focal = hob_fbx_prop_real(f, o, HOB_STR("FocalLength"), 35) / 25.4;
+	double half = tan(between(fov, 1e-3, 179.9, 40) * degree / 2);
 	switch (hob_fbx_prop_integer(f, o, HOB_STR("ApertureMode"), 2)) {
 	case 0:
-		return hob_fbx_prop_real(f, o, HOB_STR("FieldOfViewY"), 40) * degree;
+		out[0] =
+			tan(between(hob_fbx_prop_real(f, o, HOB_STR("FieldOfViewX"), 40), 1e-3, 179.9, 40) * degree / 2);
+		out[1] =
+			tan(between(hob_fbx_prop_real(f, o, HOB_STR("FieldOfViewY"), 40), 1e-3, 179.9, 40) * degree / 2);
+		return;
 	case 1:
-		return 2 * atan(tan(between(fov, 1e-3, 179.9, 40) * degree / 2) / aspect);
+		out[0] = half;
+		break;
 	case 3:
+		out[0] = gate[0] / 2 / between(focal, 1e-6, 1e6, 35 / 25.4);
 		break;
 	default:
-		return fov * degree;
-	}
-	if (!(focal > 1e-6))
-		return 0;
-	double film_aspect = film_width / film_height;
-	switch (hob_fbx_prop_integer(f, o, HOB_STR("GateFit"), 0)) {
-	case 2: /* horizontal */
-		film_height = film_width / aspect;
-		break;
-	case 3: /* fill */
-		film_height = aspect > film_aspect ? film_width / aspect : film_height;
-		break;
-	case 4: /* overscan */
-		film_height = aspect > film_aspect ? film_height : film_width / aspect;
-		break;
-	default:
+		out[0] = half * gate[0] / gate[1];
 		break;
 	}
-	return 2 * atan(film_height / 2 / focal);
+	out[1] = out[0] * gate[1] / gate[0];
 }
 
 static void read_camera(const hob_fbx *f, uint32_t o, hob_camera *camera)
 {
-	double film_width = between(hob_fbx_prop_real(f, o, HOB_STR("FilmWidth"), 0.816), 1e-4, 1e4, 0.816);
-	double film_height = between(hob_fbx_prop_real(f, o, HOB_STR("FilmHeight"), 0.612), 1e-4, 1e4, 0.612);
-	film_width *= between(hob_fbx_prop_real(f, o, HOB_STR("FilmSqueezeRatio"), 1), 0.01, 100, 1);
-	double aspect = aspect_of(f, o, film_width, film_height);
+	double film[2] = {between(hob_fbx_prop_real(f, o, HOB_STR("FilmWidth"), 0.816), 1e-4, 1e4, 0.816),
+					  between(hob_fbx_prop_real(f, o, HOB_STR("FilmHeight"), 0.612), 1e-4, 1e4, 0.612)};
+	double gate[2], view[2];
+	film[0] *= between(hob_fbx_prop_real(f, o, HOB_STR("FilmSqueezeRatio"), 1), 0.01, 100, 1);
+	fit_gate(f, o, film, gate);
+	double aspect = aspect_of(f, o, film[0] / film[1]);
 	double near_plane = hob_fbx_prop_real(f, o, HOB_STR("NearPlane"), 10) * f->unit;
 	double far_plane = hob_fbx_prop_real(f, o, HOB_STR("FarPlane"), 4000) * f->unit;
 	camera->znear = (float)between(near_plane, 1e-9, 1e9, 0.1);
 	camera->zfar = far_plane > (double)camera->znear && far_plane < 1e30 ? (float)far_plane : INFINITY;
-	camera->aspect_or_xmag = (float)aspect;
 	if (hob_fbx_prop_integer(f, o, HOB_STR("CameraProjectionType"), 0) == 1) {
 		/* Blender writes metres here, whatever the unit of the file is. */
 		double half =
@@ -84,8 +93,9 @@ static void read_camera(const hob_fbx *f, uint32_t o, hob_camera *camera)
 		return;
 	}
 	camera->type = HOB_CAMERA_PERSPECTIVE;
-	camera->yfov_or_ymag =
-		(float)between(vertical_angle(f, o, aspect, film_width, film_height), 1e-3, 3.13, 0.7);
+	half_view(f, o, gate, view);
+	camera->aspect_or_xmag = (float)between(view[0] / view[1], 1e-3, 1e3, aspect);
+	camera->yfov_or_ymag = (float)between(2 * atan(view[1]), 1e-3, 3.13, 0.7);
 }
 
 /* ---- lights */

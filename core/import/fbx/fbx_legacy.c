@@ -69,7 +69,7 @@ static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
 	uint32_t model = add(f, HOB_FBX_MODEL, type, record, HOB_NONE, err), part = HOB_NONE;
 	if (model == HOB_NONE)
 		return false;
-	if (!hob_name_map_add(&f->by_key, hob_fbx_value_at(f, record, 0).text, model, NULL))
+	if (!hob_name_map_add(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text), model, NULL))
 		return hob_fail_memory(err, f->scratch, "object names");
 	if (hob_fbx_child(f, record, HOB_STR("Vertices")) != HOB_NONE)
 		part = add(f, HOB_FBX_GEOMETRY, HOB_STR("Mesh"), record, model, err);
@@ -92,7 +92,7 @@ static bool connect_children(hob_fbx *f, uint32_t model, hob_error *err)
 		hob_fbx_values(f, hob_fbx_child(f, f->objects[model].record, HOB_STR("Children")));
 	hob_fbx_value value;
 	while (hob_fbx_next(f, &cursor, &value)) {
-		uint32_t child = hob_name_map_get(&f->by_key, value.text);
+		uint32_t child = hob_name_map_get(&f->by_key, hob_fbx_plain(f, value.text));
 		if (child != HOB_NONE && child != model && !hob_fbx_add_edge(f, child, model, (hob_str){0}, err))
 			return false;
 	}
@@ -110,7 +110,7 @@ static bool add_skin(hob_fbx *f, uint32_t geometry, hob_error *err)
 			skin == HOB_NONE ? HOB_NONE : add(f, HOB_FBX_DEFORMER, HOB_STR("Cluster"), link, skin, err);
 		if (cluster == HOB_NONE)
 			return false;
-		uint32_t bone = hob_name_map_get(&f->by_key, hob_fbx_value_at(f, link, 0).text);
+		uint32_t bone = hob_name_map_get(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, link, 0).text));
 		if (bone != HOB_NONE && !hob_fbx_add_edge(f, bone, cluster, (hob_str){0}, err))
 			return false;
 	}

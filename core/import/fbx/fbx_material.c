@@ -41,7 +41,12 @@ typedef enum meaning_kind {
 	SHEEN,
 	SHEEN_FACTOR,
 	SHEEN_ROUGH,
+	THICKNESS,
+	DEPTH,
+	DEPTH_COLOR,
+	UNLIT,
 	DOUBLE_SIDED,
+	UNREAD, /* a weight of what materials do not have */
 	MEANINGS
 } meaning_kind;
 
@@ -90,7 +95,12 @@ static const struct {
 	[SHEEN] = {HOB_SLOT_SHEEN_COLOR, 1u << HOB_MATERIAL_SHEEN},
 	[SHEEN_FACTOR] = {HOB_SLOT_COUNT, 0},
 	[SHEEN_ROUGH] = {HOB_SLOT_SHEEN_ROUGH, 1u << HOB_MATERIAL_SHEEN},
+	[THICKNESS] = {HOB_SLOT_THICKNESS, 1u << HOB_MATERIAL_VOLUME},
+	[DEPTH] = {HOB_SLOT_COUNT, 0},
+	[DEPTH_COLOR] = {HOB_SLOT_COUNT, 0},
+	[UNLIT] = {HOB_SLOT_COUNT, 0},
 	[DOUBLE_SIDED] = {HOB_SLOT_COUNT, 0},
+	[UNREAD] = {HOB_SLOT_COUNT, 0},
 };
 
 /* What the file says, before it becomes a material. */
@@ -102,6 +112,7 @@ typedef struct reading {
 	double factor[MEANINGS]; /* product, for the ..._FACTOR meanings */
 	bool has[MEANINGS], mapped[MEANINGS];
 	uint32_t ignored;
+	const char *unread; /* one of the weights that are lost */
 } reading;
 
 /* ---- which shader */
@@ -212,6 +223,33 @@ static bool is_on(const reading *r, const char *prefix, const char *map)
 	return hob_fbx_prop_real(r->f, r->object, (hob_str){name, (size_t)len}, 1) > 0;
 }
 
+/* Max's glTF material keeps the values of extensions that are switched off. */
+static bool is_enabled(const reading *r, meaning_kind meaning)
+{
+	static const struct {
+		meaning_kind first, last;
+		hob_str name;
+	} switches[] = {
+		{COAT, COAT_NORMAL, {"3dsMax|extension|enableClearCoat", 32}},
+		{SHEEN, SHEEN_ROUGH, {"3dsMax|extension|enableSheen", 28}},
+		{SPECULAR, SPECULAR_COLOR, {"3dsMax|extension|enableSpecular", 31}},
+		{TRANSMISSION, TRANSMISSION, {"3dsMax|extension|enableTransmission", 35}},
+		{THICKNESS, DEPTH_COLOR, {"3dsMax|extension|enableVolume", 29}},
+		{IOR, IOR, {"3dsMax|extension|enableIndexOfRefraction", 40}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(switches); i++)
+		if (meaning >= switches[i].first && meaning <= switches[i].last)
+			return hob_fbx_prop_integer(r->f, r->object, switches[i].name, 1) != 0;
+	return true;
+}
+
+static void take_row(reading *r, const struct row *row, const double v[3])
+{
+	if (row->meaning == UNREAD && v[0] > 0)
+		r->unread = row->value;
+	put_value(r, row->meaning, v);
+}
+
 static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 {
 	const char *prefix = prefixes[shader];
@@ -219,23 +257,39 @@ static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 		char name[128];
 		double v[3];
 		const char *map = rows[i].map[0] ? rows[i].map : rows[i].value;
-		if (rows[i].shader != shader)
+		if (rows[i].shader != shader || (shader == MAX_GLTF && !is_enabled(r, rows[i].meaning)))
 			continue;
 		int len = snprintf(name, sizeof name, "%s%s", prefix, rows[i].value);
 		if (rows[i].value[0] && get_numbers(r, (hob_str){name, (size_t)len}, v))
-			put_value(r, rows[i].meaning, v);
+			take_row(r, &rows[i], v);
 		len = snprintf(name, sizeof name, "%s%s", prefix, map);
 		if (is_on(r, prefix, map) &&
 			!put_map(r, texture_at(r, (hob_str){name, (size_t)len}), rows[i].meaning, err))
 			return false;
 	}
-	int64_t inverted = hob_fbx_prop_integer(r->f, r->object, HOB_STR("3dsMax|Parameters|roughness_inv"), 0);
-	if (shader == PHYSICAL && inverted != 0 && r->has[ROUGH])
+	static const struct {
+		hob_str name;
+		meaning_kind meaning;
+	} inverted[] = {{{"3dsMax|Parameters|roughness_inv", 31}, ROUGH},
+					{{"3dsMax|Parameters|coat_roughness_inv", 36}, COAT_ROUGH}};
+	for (size_t i = 0; i < HOB_COUNT_OF(inverted) && shader == PHYSICAL; i++)
+		if (hob_fbx_prop_integer(r->f, r->object, inverted[i].name, 0) != 0 && r->has[inverted[i].meaning])
+			r->value[inverted[i].meaning][0] = 1 - r->value[inverted[i].meaning][0];
+	/* One slot of Max's metal and of its specular material holds glossiness (1) or roughness (2). */
+	int64_t holds = hob_fbx_prop_integer(r->f, r->object, HOB_STR("3dsMax|main|useGlossiness"),
+										 shader == MAX_GLOSS ? 1 : 2);
+	if (shader == MAX_PBR && holds == 1 && r->has[ROUGH])
 		r->value[ROUGH][0] = 1 - r->value[ROUGH][0];
-	/* Max's metal and rough material may hold glossiness instead: 1 says so. */
-	if (shader == MAX_PBR &&
-		hob_fbx_prop_integer(r->f, r->object, HOB_STR("3dsMax|main|useGlossiness"), 0) == 1 && r->has[ROUGH])
-		r->value[ROUGH][0] = 1 - r->value[ROUGH][0];
+	if (shader == MAX_GLOSS && holds == 2) {
+		if (r->has[GLOSS])
+			put_value(r, ROUGH, r->value[GLOSS]);
+		r->has[GLOSS] = false;
+		hob_str map = HOB_STR("3dsMax|main|glossiness_map");
+		if (r->ignored > 0 && texture_at(r, map) != HOB_NONE) {
+			r->ignored--;
+			return put_map(r, texture_at(r, map), ROUGH, err);
+		}
+	}
 	return true;
 }
 
@@ -393,6 +447,17 @@ static void take_extensions(const reading *r, hob_material *to)
 														: 0;
 		to->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
 	}
+	if (r->mapped[THICKNESS] || (r->has[THICKNESS] && r->value[THICKNESS][0] > 0)) {
+		double thickness = r->has[THICKNESS] ? r->value[THICKNESS][0] * r->f->unit : 1;
+		to->thickness = thickness > 0 && thickness < 1e9 ? (float)thickness : 0;
+		double depth = r->has[DEPTH] ? r->value[DEPTH][0] * r->f->unit : 0;
+		to->attenuation_distance = depth > 0 && depth < 1e9 ? (float)depth : INFINITY;
+		for (int k = 0; k < 3 && r->has[DEPTH_COLOR]; k++)
+			to->attenuation_color[k] = hob_shape_clamp01(r->value[DEPTH_COLOR][k]);
+		to->ext_mask |= 1u << HOB_MATERIAL_VOLUME;
+	}
+	if (r->has[UNLIT] && r->value[UNLIT][0] > 0)
+		to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 	double sheen = r->has[SHEEN_FACTOR] ? r->value[SHEEN_FACTOR][0] : 0;
 	if (sheen > 0) {
 		for (int k = 0; k < 3; k++)
@@ -422,6 +487,9 @@ static void take_all(const reading *r, hob_material *to)
 	take_emission(r, to);
 	take_opacity(r, to);
 	take_extensions(r, to);
+	if (r->unread)
+		hob_fbx_info(r->f, "look", "material '%.*s': its '%s' is left out: Hob's materials do not have it",
+					 HOB_FMT(to->name), r->unread);
 	if (r->ignored > 0)
 		hob_fbx_info(r->f, "maps", "material '%.*s': %u of its maps have no place and are left out",
 					 HOB_FMT(to->name), r->ignored);

@@ -106,6 +106,9 @@ static bool read_old_layers(builder *b, hob_error *err)
 	uint32_t uv = hob_fbx_child(f, b->record, HOB_STR("GeometryUVInfo"));
 	if (!hob_fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
 		return false;
+	/* A closed mesh may have as many corners as points: files of 5000 mean points. */
+	if (f->version <= 5000 && b->normal.value_count == b->counts.points)
+		b->normal.mapping = HOB_FBX_BY_POINT;
 	if (uv == HOB_NONE)
 		return true;
 	if (!hob_fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts,

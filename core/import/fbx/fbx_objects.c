@@ -191,7 +191,7 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 		return false;
 	if (!named)
 		return true;
-	if (!hob_name_map_add(&f->by_key, raw, id, NULL))
+	if (!hob_name_map_add(&f->by_key, hob_fbx_plain(f, raw), id, NULL))
 		return hob_fail_memory(err, f->scratch, "object names");
 	return object.class != HOB_FBX_MODEL || add_inline_parts(f, id, err);
 }
@@ -227,7 +227,7 @@ static uint32_t find_id(const id_entry *ids, uint32_t count, int64_t id)
 static uint32_t object_of(const hob_fbx *f, const id_entry *ids, const hob_fbx_value *value)
 {
 	if (value->type == HOB_FBX_TEXT)
-		return hob_name_map_get(&f->by_key, value->text);
+		return hob_name_map_get(&f->by_key, hob_fbx_plain(f, value->text));
 	return ids ? find_id(ids, f->object_count, value->integer) : HOB_NONE;
 }
 

@@ -89,7 +89,7 @@ static void every_shader_has_its_names(void **state)
 		 .25,
 		 .8,
 		 .5,
-		 .75},
+		 1},
 		{"openpbr",
 		 IDS(-246079949, 939201335) NUMBER("3dsMax|Parameters|base_weight", 1)
 			 COLOR("3dsMax|Parameters|base_color", 1, 0.5, 0) NUMBER("3dsMax|Parameters|base_metalness", 0.25)
@@ -161,6 +161,92 @@ static void every_shader_has_its_names(void **state)
 	"\"\n  Properties70: {\n" properties "  }\n }\n"
 
 /* Max writes its shader graphs as OSL beside its own parameters, which count. */
+#define EXT(name, value) NUMBER("3dsMax|extension|" name, value)
+
+/* Extensions of Max's glTF material, all on and all off, and the same words of its Physical one. */
+static void extensions_of_max_are_read(void **state)
+{
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		char properties[4096];
+		snprintf(properties, sizeof properties,
+				 "%s   P: \"3dsMax|extension|enableClearCoat\", \"bool\", \"\", \"A\",%d\n"
+				 "   P: \"3dsMax|extension|enableSheen\", \"bool\", \"\", \"A\",%d\n"
+				 "   P: \"3dsMax|extension|enableTransmission\", \"bool\", \"\", \"A\",%d\n"
+				 "   P: \"3dsMax|extension|enableVolume\", \"bool\", \"\", \"A\",%d\n"
+				 "   P: \"3dsMax|extension|enableSpecular\", \"bool\", \"\", \"A\",%d\n"
+				 "   P: \"3dsMax|extension|enableIndexOfRefraction\", \"bool\", \"\", \"A\",%d\n%s",
+				 IDS(943849874, 1174294043) COLOR("3dsMax|main|baseColor", 1, 0.5, 0), on, on, on, on, on, on,
+				 EXT("clearcoat", 0.75) EXT("clearcoatRoughness", 0.25)
+					 COLOR("3dsMax|extension|sheenColor", 0.5, 0.25, 0) EXT("sheenRoughness", 0.4)
+						 EXT("transmission", 0.9) EXT("volumeThickness", 50) EXT("volumeDistance", 200)
+							 COLOR("3dsMax|extension|volumeColor", 0, 1, 0) EXT("Specular", 0.5)
+								 EXT("indexOfRefraction", 1.33));
+		reader *r = read_material("unknown", properties, "", "");
+		const hob_material *m = &r->model.materials[0];
+		uint32_t all = 1u << HOB_MATERIAL_CLEARCOAT | 1u << HOB_MATERIAL_SHEEN |
+					   1u << HOB_MATERIAL_TRANSMISSION | 1u << HOB_MATERIAL_VOLUME |
+					   1u << HOB_MATERIAL_SPECULAR | 1u << HOB_MATERIAL_IOR;
+		assert_int_equal(m->ext_mask, on ? all : 0);
+		if (on) {
+			near(m->clearcoat, .75, "clear coat");
+			near(m->clearcoat_roughness, .25, "roughness of the coat");
+			near(m->sheen_color[1], .25, "sheen");
+			near(m->sheen_roughness, .4, "roughness of sheen");
+			near(m->transmission, .9, "transmission");
+			near(m->thickness, .5, "thickness");
+			near(m->attenuation_distance, 2, "attenuation");
+			near(m->attenuation_color[0], 0, "attenuation");
+			near(m->specular, .5, "specular");
+			near(m->ior, 1.33, "index of refraction");
+		}
+		reader_free(r);
+	}
+	reader *r = read_material(
+		"unknown",
+		IDS(1030429932, -559038463) NUMBER("3dsMax|Parameters|transparency", 0.25)
+			NUMBER("3dsMax|Parameters|trans_ior", 1.33) NUMBER("3dsMax|Parameters|coating", 0.5)
+				NUMBER("3dsMax|Parameters|coat_roughness", 0.25)
+					INT("3dsMax|Parameters|coat_roughness_inv", 1) NUMBER("3dsMax|Parameters|thin_film", 1),
+		"", "");
+	const hob_material *m = &r->model.materials[0];
+	near(m->transmission, .25, "transmission");
+	near(m->base_color[3], 1, "opacity");
+	near(m->ior, 1.33, "index of refraction");
+	near(m->clearcoat, .5, "clear coat");
+	near(m->clearcoat_roughness, .75, "roughness of the coat");
+	assert_true(reader_noted(r, "fbx.look"));
+	reader_free(r);
+}
+
+/* 1: glossiness, 2: roughness; the specular material means glossiness where nothing is said, the metal one not. */
+static void max_says_whether_it_holds_glossiness(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *properties;
+		double rough;
+	} cases[] = {
+		{IDS(-804315648, 31173939) NUMBER("3dsMax|main|glossiness", 0.2), .8},
+		{IDS(-804315648, 31173939) NUMBER("3dsMax|main|glossiness", 0.2) INT("3dsMax|main|useGlossiness", 1),
+		 .8},
+		{IDS(-804315648, 31173939) NUMBER("3dsMax|main|glossiness", 0.2) INT("3dsMax|main|useGlossiness", 2),
+		 .2},
+		{IDS(-804315648, -1099438848) NUMBER("3dsMax|main|roughness", 0.2), .2},
+		{IDS(-804315648, -1099438848) NUMBER("3dsMax|main|roughness", 0.2)
+			 INT("3dsMax|main|useGlossiness", 2),
+		 .2},
+		{IDS(-804315648, -1099438848) NUMBER("3dsMax|main|roughness", 0.2)
+			 INT("3dsMax|main|useGlossiness", 1),
+		 .8},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		reader *r = read_material("unknown", cases[i].properties, "", "");
+		near(r->model.materials[0].roughness, cases[i].rough, cases[i].properties);
+		reader_free(r);
+	}
+}
+
 static void parameters_of_max_count_before_its_osl(void **state)
 {
 	(void)state;
@@ -412,6 +498,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shader_has_its_names),
+		cmocka_unit_test(extensions_of_max_are_read),
+		cmocka_unit_test(max_says_whether_it_holds_glossiness),
 		cmocka_unit_test(parameters_of_max_count_before_its_osl),
 		cmocka_unit_test(a_texture_takes_the_place_of_the_colour),
 		cmocka_unit_test(a_texture_names_its_set_of_coordinates),

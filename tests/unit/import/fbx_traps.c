@@ -226,6 +226,92 @@ static void cameras_and_lights_of_files_before_6000(void **state)
 	reader_free(r);
 }
 
+/* A film of 1 by 0.5 inches, a picture of 100 by 100, a lens of an inch: what each fit leaves of the film. */
+static void the_gate_fits_the_picture(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *properties;
+		double aspect, half_height; /* tangent */
+	} cases[] = {
+		{"\"GateFit\",\"enum\",\"\",\"\",0\n", 2, .25},
+		{"\"GateFit\",\"enum\",\"\",\"\",1\n", 1, .25},
+		{"\"GateFit\",\"enum\",\"\",\"\",2\n", 1, .5},
+		{"\"GateFit\",\"enum\",\"\",\"\",3\n", 1, .25},
+		{"\"GateFit\",\"enum\",\"\",\"\",4\n", 1, .5},
+		{"\"GateFit\",\"enum\",\"\",\"\",1\n   P: \"AspectRatioMode\",\"enum\",\"\",\"\",4\n", 100, .25},
+		{"\"GateFit\",\"enum\",\"\",\"\",2\n   P: \"FilmSqueezeRatio\",\"\",\"\",\"\",2\n", 1, 1},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char more[1024];
+		snprintf(more, sizeof more,
+				 " NodeAttribute: 6, \"NodeAttribute::\", \"Camera\" {\n  Properties70: {\n"
+				 "   P: \"ApertureMode\",\"enum\",\"\",\"\",3\n   P: \"FocalLength\",\"\",\"\",\"\",25.4\n"
+				 "   P: \"FilmWidth\",\"\",\"\",\"\",1\n   P: \"FilmHeight\",\"\",\"\",\"\",0.5\n"
+				 "   P: \"AspectWidth\",\"\",\"\",\"\",100\n   P: \"AspectHeight\",\"\",\"\",\"\",100\n"
+				 "   P: %s  }\n }\n",
+				 cases[i].properties);
+		reader *r = read_quad("", "", more, " C: \"OO\",6,2\n");
+		near(r->model.cameras[0].aspect_or_xmag, cases[i].aspect);
+		near(r->model.cameras[0].yfov_or_ymag, 2 * atan(cases[i].half_height));
+		reader_free(r);
+	}
+}
+
+/* A tetrahedron has four points; with one quad and a triangle it may have as many corners as points. */
+static void normals_of_5000_are_by_point(void **state)
+{
+	(void)state;
+	for (int version = 5000; version <= 5800; version += 800) {
+		char text[1024];
+		snprintf(text, sizeof text,
+				 "; FBX 5.0.0 project file\nFBXHeaderExtension: {\n FBXVersion: %d\n}\n"
+				 "Model: \"Model::m\" {\n Type: \"Mesh\"\n Vertices: 0,0,0,1,0,0,1,1,0,0,1,0\n"
+				 " PolygonVertexIndex: 3,2,1,-1\n Normals: 1,0,0,0,1,0,0,0,1,-1,0,0\n}\n",
+				 version);
+		reader *r = reader_new(&hob_fbx_importer);
+		reader_add(r, "model.fbx", text);
+		reader_run_failing(r, 0, 0);
+		assert_true(r->ok);
+		const hob_mesh *mesh = &r->model.meshes[0];
+		for (uint32_t v = 0; v < mesh->vertex_count; v++)
+			if (mesh->position[v * 3] < 0.5f * 0.01f && mesh->position[v * 3 + 1] < 0.5f * 0.01f)
+				near(mesh->normal[v * 3], version == 5000 ? 1 : -1);
+		reader_free(r);
+	}
+}
+
+static void names_of_6_1_may_hold_quotes(void **state)
+{
+	(void)state;
+	static const char *const names[][2] = {{"12&quot; pipe", "12&quot; pipe"},
+										   {"12\" pipe", "12\" pipe"},
+										   {"12&quot; pipe", "12\" pipe"},
+										   {"the \"big\" one", "the \"big\" one"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+		char text[2048];
+		snprintf(text, sizeof text,
+				 "; FBX 6.1.0 project file\nFBXHeaderExtension: {\n FBXVersion: 6100\n}\nObjects: {\n"
+				 " Model: \"Model::%s\", \"Mesh\" {\n  Properties60: {\n"
+				 "   Property: \"Lcl Translation\", \"Lcl Translation\", \"A+\",100,0,0\n  }\n"
+				 "  Vertices: 0,0,0,1,0,0,0,1,0\n  PolygonVertexIndex: 0,1,-3\n }\n"
+				 " Model: \"Model::child\", \"Null\" {\n }\n}\nConnections: {\n"
+				 " Connect: \"OO\", \"Model::%s\", \"Model::Scene\"\n"
+				 " Connect: \"OO\", \"Model::child\", \"Model::%s\"\n}\n",
+				 names[i][0], names[i][1], names[i][1]);
+		reader *r = reader_new(&hob_fbx_importer);
+		reader_add(r, "model.fbx", text);
+		reader_run_failing(r, 0, 0);
+		if (!r->ok)
+			fail_msg("%s: %s", names[i][0], r->error.context);
+		assert_int_equal(r->model.node_count, 2);
+		assert_int_equal(r->model.nodes[0].mesh_count, 1);
+		assert_int_equal(r->model.nodes[1].parent, 0);
+		assert_non_null(strchr(r->model.nodes[0].name.data, '"'));
+		reader_free(r);
+	}
+}
+
 static void curves_may_be_named_by_a_letter(void **state)
 {
 	(void)state;
@@ -293,6 +379,9 @@ int main(void)
 		cmocka_unit_test(templates_count_for_their_kind),
 		cmocka_unit_test(of_two_properties_the_last_counts),
 		cmocka_unit_test(cameras_and_lights_of_files_before_6000),
+		cmocka_unit_test(the_gate_fits_the_picture),
+		cmocka_unit_test(normals_of_5000_are_by_point),
+		cmocka_unit_test(names_of_6_1_may_hold_quotes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,42 @@ static void huge_polygons_end_within_the_budget(void **state)
 	free(p), free(corners), free(triangles);
 }
 
+/* Outlines of maps and text: a jagged circle, a comb of long teeth, a spiral. Far below the budget. */
+static void outlines_of_25000_corners_are_cut_with_care(void **state)
+{
+	(void)state;
+	enum { COUNT = 25000 };
+	float *p = malloc(COUNT * 3 * sizeof *p);
+	uint32_t seed = 7;
+	for (int shape = 0; shape < 3; shape++) {
+		for (uint32_t i = 0; i < COUNT; i++) {
+			double angle = 2 * 3.14159265358979 * i / COUNT;
+			seed = seed * 1664525u + 1013904223u;
+			double radius = 1 + 0.3 * (seed >> 8) / 16777216.0;
+			p[i * 3] = (float)(radius * cos(angle));
+			p[i * 3 + 1] = (float)(radius * sin(angle));
+			p[i * 3 + 2] = 0;
+			if (shape == 1) {
+				p[i * 3] = (float)i / COUNT;
+				p[i * 3 + 1] = i == 0 || i + 1 == COUNT ? -0.1f : i % 2 ? 0 : 1;
+			} else if (shape == 2) {
+				bool back = i >= COUNT / 2;
+				double turn = (double)(back ? COUNT - 1 - i : i) / 600;
+				radius = 1 + turn + (back ? 0.4 : 0);
+				p[i * 3] = (float)(radius * cos(turn * 6.2831853));
+				p[i * 3 + 1] = (float)(radius * sin(turn * 6.2831853));
+			}
+		}
+		double area = 0;
+		for (uint32_t i = 0; i < COUNT; i++) {
+			const float *a = p + i * 3, *b = p + (i + 1) % COUNT * 3;
+			area += (double)a[0] * b[1] - (double)b[0] * a[1];
+		}
+		check_cut(p, COUNT, (double[]){0, 0, area > 0 ? 1 : -1});
+	}
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +221,7 @@ int main(void)
 		cmocka_unit_test(every_plane_will_do),
 		cmocka_unit_test(random_stars_keep_their_area),
 		cmocka_unit_test(a_polygon_without_area_gives_its_triangles),
+		cmocka_unit_test(outlines_of_25000_corners_are_cut_with_care),
 		cmocka_unit_test(huge_polygons_end_within_the_budget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
