@@ -1,6 +1,6 @@
 /* properties.h - what a clip can drive besides the places of nodes: numbers of materials, texture placement,
- * cameras and lights, and whether a node shows. The table is PROPERTY in schema/formats/animation.def; the pointers are those of
- * KHR_animation_pointer and the glTF object model. */
+ * cameras and lights, and whether a node shows. The table is PROPERTY in schema/formats/animation.def; the
+ * pointers are those of KHR_animation_pointer and the glTF object model. */
 #ifndef HOB_PROPERTIES_H
 #define HOB_PROPERTIES_H
 

@@ -326,7 +326,7 @@ bool hob_rt_is_visible(const hob_rt_instance *instance, uint32_t node);
 
 /* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the
  * asset moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials,
- * texture placement, cameras and lights and the visibility of nodes that some clip drives. It starts as the rest pose. */
+ * texture placement, cameras, lights and visibility that some clip drives. It starts as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
@@ -441,7 +441,7 @@ void hob_rt_transform_box(const float matrix[16], const float min[3], const floa
  * joints' boxes moved by the joints, widened by the current morph weights. Returns false for a mesh without
  * vertices. */
 bool hob_rt_draw_bounds(const hob_rt_instance *instance, uint32_t draw, float min[3], float max[3]);
-/* Writes the draws that are visible and whose bounds are not outside, at most [asset->draw_count]. Returns their number. */
+/* Writes the visible draws whose bounds are not outside, at most [asset->draw_count]; returns how many. */
 uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frustum, uint32_t *draws);
 
 /* The coarsest level whose error, seen from `eye`, stays within `pixels`.

@@ -6,8 +6,8 @@
 #include "affine.h"
 
 /* The anchor of a node is the nearest one of itself and its ancestors that can move by itself: the target of
- * an animation channel, a hidden node, a joint, the root of a skeleton, or a node whose matrix is a projection; HOB_NONE if
- * there is none. Nodes with the same anchor move together. */
+ * an animation channel, a hidden node, a joint, the root of a skeleton, or a node whose matrix is a
+ * projection; HOB_NONE if there is none. Nodes with the same anchor move together. */
 typedef struct hob_static_nodes {
 	uint32_t *anchor;	/* [node_count] */
 	hob_affine *place;	/* [node_count] relative to the anchor, or to the world */

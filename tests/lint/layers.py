@@ -15,7 +15,7 @@ MAY = {
     "core/import": ["core/base", "core/model"],
     "core/import/assimp": ["core/base", "core/import"],
     "core/import/collada": ["core/base", "core/import"],
-    "core/import/fbx": ["core/base", "core/import"],
+    "core/import/fbx": ["core/base", "core/model", "core/import"],
     "core/import/gltf": ["core/base", "core/model", "core/import"],
     "core/import/usd": ["core/base", "core/model", "core/import"],
     "core/import/x3d": ["core/base", "core/model", "core/import"],

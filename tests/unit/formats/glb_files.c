@@ -328,8 +328,9 @@ static void hidden_nodes_are_exported(void **state)
 		const char *path = at(target, "path")->valuestring;
 		if (strcmp(path, "pointer") == 0) {
 			const cJSON *output = nth(g.json, "accessors", number(sampler, "output"));
-			assert_string_equal(at(at(at(target, "extensions"), "KHR_animation_pointer"), "pointer")->valuestring,
-								"/nodes/1/extensions/KHR_node_visibility/visible");
+			assert_string_equal(
+				at(at(at(target, "extensions"), "KHR_animation_pointer"), "pointer")->valuestring,
+				"/nodes/1/extensions/KHR_node_visibility/visible");
 			assert_int_equal(number(output, "componentType"), 5121);
 			assert_memory_equal(accessor_data(&g, number(sampler, "output")), "\0\1\0", 3);
 			pointed = true;

@@ -197,11 +197,12 @@ static void hidden_nodes_stay_hidden(void **state)
 static void a_child_may_show_below_a_hidden_node(void **state)
 {
 	(void)state;
-	reader *r = read_quad("", "   P: \"Visibility\", \"Visibility\", \"\", \"A\",0\n",
-						  " Model: 3, \"Model::shown\", \"Null\" {\n  Properties70: {\n"
-						  "   P: \"Visibility Inheritance\", \"Visibility Inheritance\", \"\", \"\",0\n  }\n }\n"
-						  " Model: 4, \"Model::not\", \"Null\" {\n }\n",
-						  " C: \"OO\",3,2\n C: \"OO\",4,2\n");
+	reader *r =
+		read_quad("", "   P: \"Visibility\", \"Visibility\", \"\", \"A\",0\n",
+				  " Model: 3, \"Model::shown\", \"Null\" {\n  Properties70: {\n"
+				  "   P: \"Visibility Inheritance\", \"Visibility Inheritance\", \"\", \"\",0\n  }\n }\n"
+				  " Model: 4, \"Model::not\", \"Null\" {\n }\n",
+				  " C: \"OO\",3,2\n C: \"OO\",4,2\n");
 	const char *hidden[] = {"m_geometry", "not"};
 	assert_int_equal(r->model.node_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {

@@ -489,7 +489,8 @@ static void whole_turns_between_keys_are_kept(void **state)
 	static const struct {
 		double to;
 		uint32_t flags;
-	} cases[] = {{720, LINEAR}, {600, LINEAR}, {-900, LINEAR}, {540, LINEAR}, {7200, LINEAR}, {1080, CUBIC | USER}};
+	} cases[] = {{720, LINEAR}, {600, LINEAR},	{-900, LINEAR},
+				 {540, LINEAR}, {7200, LINEAR}, {1080, CUBIC | USER}};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
 		key keys[2] = {{0, 0, cases[i].flags, {(float)cases[i].to / 2, (float)cases[i].to / 2}, 0},
 					   {2, cases[i].to, cases[i].flags, {0, 0}, 0}};
@@ -505,8 +506,10 @@ static void whole_turns_between_keys_are_kept(void **state)
 			while (at + 2 < track->key_count && (double)track->times[at + 1] < time)
 				at++;
 			const float *a = track->values + (size_t)at * 4, *b = a + 4;
-			double u = (time - (double)track->times[at]) / ((double)track->times[at + 1] - (double)track->times[at]);
-			double first = 2 * atan2((double)a[0], (double)a[3]), last = 2 * atan2((double)b[0], (double)b[3]);
+			double u =
+				(time - (double)track->times[at]) / ((double)track->times[at + 1] - (double)track->times[at]);
+			double first = 2 * atan2((double)a[0], (double)a[3]),
+				   last = 2 * atan2((double)b[0], (double)b[3]);
 			double way = remainder(last - first, 4 * 3.14159265358979323846);
 			double wanted = cases[i].to / 2 * time * 3.14159265358979323846 / 180;
 			assert_true(fabs(way) < 3.1415);
@@ -520,17 +523,19 @@ static void whole_turns_between_keys_are_kept(void **state)
 static double x_with_slopes(const char *data, bool *warned)
 {
 	char text[1600];
-	snprintf(text, sizeof text,
-			 " AnimationCurveNode: 20, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 21, \"AnimCurve::\", \"\" "
-			 "{\n  KeyVer: 4008\n  KeyTime: *2 {\n   a: 0,92372316000\n  }\n  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
-			 "  KeyAttrFlags: *2 {\n   a: 50332680,16778248\n  }\n  KeyAttrDataFloat: *8 {\n   a: %s\n  }\n"
-			 "  KeyAttrRefCount: *2 {\n   a: 1,1\n  }\n }\n",
-			 data);
+	snprintf(
+		text, sizeof text,
+		" AnimationCurveNode: 20, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 21, \"AnimCurve::\", \"\" "
+		"{\n  KeyVer: 4008\n  KeyTime: *2 {\n   a: 0,92372316000\n  }\n  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
+		"  KeyAttrFlags: *2 {\n   a: 50332680,16778248\n  }\n  KeyAttrDataFloat: *8 {\n   a: %s\n  }\n"
+		"  KeyAttrRefCount: *2 {\n   a: 1,1\n  }\n }\n",
+		data);
 	scene s;
 	begin(&s, "");
 	add_layer(&s, "");
 	hob_buf_printf(&s.objects, "%s", text);
-	hob_buf_printf(&s.connections, " C: \"OO\",20,%u\n C: \"OP\",20,2,\"Lcl Translation\"\n C: \"OP\",21,20,\"d|X\"\n",
+	hob_buf_printf(&s.connections,
+				   " C: \"OO\",20,%u\n C: \"OP\",20,2,\"Lcl Translation\"\n C: \"OP\",21,20,\"d|X\"\n",
 				   s.layer);
 	reader *r = run(&s);
 	double x = x_at(r, 1);
@@ -579,8 +584,14 @@ static void visibility_shows_and_hides(void **state)
 		uint32_t count;
 		float times[3], values[3];
 	} cases[] = {
-		{{{0, 0, CONSTANT, {0, 0}, 0}, {1, 1, CONSTANT, {0, 0}, 0}, {2, 1, CONSTANT, {0, 0}, 0}}, 2, {0, 1}, {0, 1}},
-		{{{0, 1, LINEAR, {0, 0}, 0}, {1, 0, LINEAR, {0, 0}, 0}, {2, 0, LINEAR, {0, 0}, 0}}, 2, {0, 1}, {1, 0}},
+		{{{0, 0, CONSTANT, {0, 0}, 0}, {1, 1, CONSTANT, {0, 0}, 0}, {2, 1, CONSTANT, {0, 0}, 0}},
+		 2,
+		 {0, 1},
+		 {0, 1}},
+		{{{0, 1, LINEAR, {0, 0}, 0}, {1, 0, LINEAR, {0, 0}, 0}, {2, 0, LINEAR, {0, 0}, 0}},
+		 2,
+		 {0, 1},
+		 {1, 0}},
 		{{{0, 1, CONSTANT, {0, 0}, 0}, {.5, 0, CONSTANT, {0, 0}, 0}, {1.5, 1, CONSTANT, {0, 0}, 0}},
 		 3,
 		 {0, .5f, 1.5f},

@@ -438,9 +438,11 @@ static void hidden_nodes_are_read(void **state)
 {
 	(void)state;
 	gltf_fixture *f = fixture_new();
-	fixture_import(f, "'extensionsUsed':['KHR_node_visibility'],'nodes':[{'extensions':{'KHR_node_visibility':{'visible':"
-					  "false}}},{'extensions':{'KHR_node_visibility':{'visible':true}}},{'extensions':{'KHR_node_"
-					  "visibility':{}}}]");
+	fixture_import(
+		f,
+		"'extensionsUsed':['KHR_node_visibility'],'nodes':[{'extensions':{'KHR_node_visibility':{'visible':"
+		"false}}},{'extensions':{'KHR_node_visibility':{'visible':true}}},{'extensions':{'KHR_node_"
+		"visibility':{}}}]");
 	assert_imported(f);
 	for (uint32_t n = 0; n < 3; n++)
 		assert_int_equal(f->model.nodes[n].hidden, n == 0);

@@ -195,8 +195,8 @@ static inline hob_rt_blob rich_meshes(void)
 
 static inline hob_rt_blob rich_clips(void)
 {
-	static const float half[] = {0, 0.5f}, times[] = {0, 1}, bend[] = {0, 0, 0, 1, 0.70710678f, 0, 0, 0.70710678f},
-					   lean[] = {0, 1};
+	static const float half[] = {0, 0.5f}, times[] = {0, 1},
+					   bend[] = {0, 0, 0, 1, 0.70710678f, 0, 0, 0.70710678f}, lean[] = {0, 1};
 	static const float move[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0};
 	const test_track tracks[] = {{4, HOB_PK_PATH_ROTATION, HOB_PK_LINEAR, 4, 2, times, bend},
 								 {1, HOB_PK_PATH_WEIGHTS, HOB_PK_LINEAR, 1, 2, times, lean},
