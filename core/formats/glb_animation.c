@@ -266,8 +266,8 @@ static bool has_scale(const clip_writer *c, const hob_pk_clip *clip, uint32_t no
 	return false;
 }
 
-/* A sampler of bytes for readers of KHR_node_visibility. Others see scale 0 while the node is hidden, unless the
- * clip scales it, or joints that would move with it are below. */
+/* A sampler of bytes for readers of KHR_node_visibility. Others see scale 0 while the node is hidden,
+ * unless the clip scales it, or joints that would move with it are below. */
 static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
 {
 	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);

@@ -318,8 +318,8 @@ static uint32_t count_tokens(const reader *r, const char **at)
 	return count;
 }
 
-/* Whether the rows of a text element hold more values than its header says, one row a line: then the rest of each
- * line is left out. Looks at the first two rows. */
+/* Whether the rows of a text element hold more values than its header says, one row a line: then the rest
+ * of each line is left out. Looks at the first two rows. */
 static bool has_wide_rows(reader *r, const element *e)
 {
 	const char *start = r->at, *line = r->at;

@@ -1,10 +1,9 @@
-/* polygon.h - polygons of any size and shape into triangles.
- *
- * Quads are cut along the shorter diagonal, or along the one that lies inside when the quad is not convex;
- * other convex polygons become a fan; the rest is clipped ear by ear in the plane of Newell's normal. Corners
- * of large polygons are found in a grid; the worst case stays quadratic, so all polygons of one hob_polygon share a budget of point tests; when it is used
- * up, corners are clipped without looking. Every polygon of n corners gives n - 2 triangles of the same
- * orientation, whatever its coordinates are. */
+/* polygon.h - polygons of any size and shape into triangles.  Quads are cut along the shorter diagonal, or
+ * along the one that lies inside when the quad is not convex; other convex polygons become a fan; the rest
+ * is clipped ear by ear in the plane of Newell's normal. Corners of large polygons are found in a grid;
+ * the worst case stays quadratic, so all polygons of one hob_polygon share a budget of point tests; when
+ * it is used up, corners are clipped without looking. Every polygon of n corners gives n - 2 triangles of
+ * the same orientation, whatever its coordinates are. */
 #ifndef HOB_POLYGON_H
 #define HOB_POLYGON_H
 

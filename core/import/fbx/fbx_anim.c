@@ -57,7 +57,8 @@ static bool changes(const hob_fbx_motion *motion)
 	return false;
 }
 
-/* Nodes move in place, turn and size, show and hide, and shapes move in weight; a clip of Hob holds nothing else. */
+/* Nodes move in place, turn and size, show and hide, and shapes move in weight; a clip of Hob holds
+ * nothing else. */
 static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 {
 	static const hob_str properties[] = {
@@ -486,7 +487,7 @@ bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
 	if (done && g.left_out > 0)
 		hob_fbx_info(
 			f, "curves",
-			"%u animated properties are left out: of nodes only place, turn, size, visibility and shapes move",
+			"%u animated properties are left out: only place, turn, size, visibility and shapes move",
 			g.left_out);
 	done = done && keep(f, &g.clips, &clips, err) && keep(f, &g.layers, &layers, err) &&
 		   keep(f, &g.motions, &motions, err);

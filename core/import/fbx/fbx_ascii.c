@@ -56,8 +56,8 @@ static unsigned line_of(const scanner *s)
 	return line;
 }
 
-/* Some exporters write names with quotes as they are: a quote ends the text if something follows that may follow
- * a value, or if no other quote stands on the line. */
+/* Some exporters write names with quotes as they are: a quote ends the text if something follows that may
+ * follow a value, or if no other quote stands on the line. */
 static uint32_t text_end(const scanner *s, bool *cut)
 {
 	const char *end = s->text + s->end, *first = NULL;

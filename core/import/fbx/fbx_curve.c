@@ -200,8 +200,9 @@ static bool whole_bits(double value, uint32_t *bits)
 	return whole;
 }
 
-/* Slopes of KeyVer 4008 in an ASCII file are numbers for some exporters and bits for others. As bits, those that
- * are not zero must all be integers that make sensible slopes; numbers so large move nothing that a scene holds. */
+/* Slopes of KeyVer 4008 in an ASCII file are numbers for some exporters and bits for others. As bits,
+ * those that are not zero must all be integers that make sensible slopes; numbers so large move nothing
+ * that a scene holds. */
 static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
 {
 	bool any = false, all = true;
@@ -229,9 +230,9 @@ static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
 	return true;
 }
 
-/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files write the
- * bit field as an integer, and from KeyVer 4009 on the bits of the floats as well; older ones write it as the
- * float that has its bits. */
+/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files
+ * write the bit field as an integer, and from KeyVer 4009 on the bits of the floats as well; older ones
+ * write it as the float that has its bits. */
 static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
 							hob_error *err)
 {

@@ -129,8 +129,8 @@ static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 	return samples;
 }
 
-/* How many pieces the time between two keys needs so that none turns by more than `most` degrees about an axis:
- * the samples at its ends say nothing about whole turns between them. */
+/* How many pieces the time between two keys needs so that none turns by more than `most` degrees about an
+ * axis: the samples at its ends say nothing about whole turns between them. */
 static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double most)
 {
 	enum { PARTS = 4, MOST_PIECES = 4096 };

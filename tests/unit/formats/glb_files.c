@@ -291,7 +291,8 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	fixture_ranges[1] = 2;
 }
 
-/* A hidden node, and one that a clip shows and hides: by the extension's bytes, and for other readers by scale. */
+/* A hidden node, and one that a clip shows and hides: by the extension's bytes, and for other readers by
+ * scale. */
 static void hidden_nodes_are_exported(void **state)
 {
 	(void)state;

@@ -481,8 +481,8 @@ static void pivots_may_move(void **state)
 	reader_free(r);
 }
 
-/* Angle of the clip's first track about an axis at a time, against what the curve says: two keys that are turns
- * apart. */
+/* Angle of the clip's first track about an axis at a time, against what the curve says: two keys that are
+ * turns apart. */
 static void whole_turns_between_keys_are_kept(void **state)
 {
 	(void)state;
@@ -525,8 +525,9 @@ static double x_with_slopes(const char *data, bool *warned)
 	char text[1600];
 	snprintf(
 		text, sizeof text,
-		" AnimationCurveNode: 20, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 21, \"AnimCurve::\", \"\" "
-		"{\n  KeyVer: 4008\n  KeyTime: *2 {\n   a: 0,92372316000\n  }\n  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
+		" AnimationCurveNode: 20, \"AnimCurveNode::T\", \"\" {\n }\n AnimationCurve: 21, \"AnimCurve::\", "
+		"\"\" {\n  KeyVer: 4008\n  KeyTime: *2 {\n   a: 0,92372316000\n  }\n"
+		"  KeyValueFloat: *2 {\n   a: 0,100\n  }\n"
 		"  KeyAttrFlags: *2 {\n   a: 50332680,16778248\n  }\n  KeyAttrDataFloat: *8 {\n   a: %s\n  }\n"
 		"  KeyAttrRefCount: *2 {\n   a: 1,1\n  }\n }\n",
 		data);

@@ -219,7 +219,8 @@ static void extensions_of_max_are_read(void **state)
 	reader_free(r);
 }
 
-/* 1: glossiness, 2: roughness; the specular material means glossiness where nothing is said, the metal one not. */
+/* 1: glossiness, 2: roughness; the specular material means glossiness where nothing is said, the metal one
+ * not. */
 static void max_says_whether_it_holds_glossiness(void **state)
 {
 	(void)state;
