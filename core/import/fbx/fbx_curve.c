@@ -242,7 +242,7 @@ static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **
 		return false;
 	if (floats)
 		*out = HOB_NEW(f->scratch, double, *count);
-	if (!*out)
+	if (!*out && *count > 0)
 		return hob_fail_memory(err, f->scratch, "animation keys");
 	for (uint32_t i = 0; i < *count; i++) {
 		double value = floats ? (double)floats[i] : (*out)[i];
