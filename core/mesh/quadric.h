@@ -1,0 +1,107 @@
+/* quadric.h - sums of squared distances to planes, and of squared differences of attributes to their linear
+ * interpolation, as functions of a point and its attributes.
+ *
+ * Coordinates are relative to a centre that the owner knows (a place, and the attributes of a vertex there):
+ * values are as small as the triangles around, so single precision suffices. */
+#ifndef HOB_QUADRIC_H
+#define HOB_QUADRIC_H
+
+#include <stdint.h>
+
+/* Sum of weight * (normal . p + d)^2: p'Ap + 2b'p + c. */
+typedef struct hob_quadric {
+	float a[6]; /* xx, xy, xz, yy, yz, zz */
+	float b[3], c;
+	float weight; /* of triangles; borders and seams have none */
+} hob_quadric;
+
+/* Adds a plane through the centre; `normal` has unit length. */
+static inline void hob_quadric_add_plane(hob_quadric *q, const float normal[3], float weight)
+{
+	float x = normal[0], y = normal[1], z = normal[2];
+	q->a[0] += weight * x * x, q->a[1] += weight * x * y, q->a[2] += weight * x * z;
+	q->a[3] += weight * y * y, q->a[4] += weight * y * z, q->a[5] += weight * z * z;
+}
+
+static inline void hob_quadric_times(const float a[6], const float p[3], float out[3])
+{
+	out[0] = a[0] * p[0] + a[1] * p[1] + a[2] * p[2];
+	out[1] = a[1] * p[0] + a[3] * p[1] + a[4] * p[2];
+	out[2] = a[2] * p[0] + a[4] * p[1] + a[5] * p[2];
+}
+
+static inline float hob_quadric_at(const hob_quadric *q, const float p[3])
+{
+	float ap[3];
+	hob_quadric_times(q->a, p, ap);
+	float sum = (ap[0] + 2 * q->b[0]) * p[0] + (ap[1] + 2 * q->b[1]) * p[1] + (ap[2] + 2 * q->b[2]) * p[2];
+	return sum + q->c > 0 ? sum + q->c : 0;
+}
+
+/* Adds `q`, whose centre is `way` before that of `to`. */
+static inline void hob_quadric_add(hob_quadric *to, const hob_quadric *q, const float way[3])
+{
+	float ap[3];
+	hob_quadric_times(q->a, way, ap);
+	to->c += hob_quadric_at(q, way);
+	for (int i = 0; i < 3; i++)
+		to->b[i] += ap[i] + q->b[i];
+	for (int i = 0; i < 6; i++)
+		to->a[i] += q->a[i];
+	to->weight += q->weight;
+}
+
+/* The attributes of a vertex: [11 + 4 * count] floats, a[6] b[3] c weight as above, then for each attribute
+ * the sums of weight * gradient and weight * offset. */
+enum { HOB_WEDGE_HEAD = 11, HOB_WEDGE_EACH = 4 };
+
+/* Adds a triangle whose corner is the centre. gradient: [3] of one attribute; index: which. */
+static inline void hob_wedge_add_gradient(float *w, uint32_t index, const float gradient[3], float weight)
+{
+	float x = gradient[0], y = gradient[1], z = gradient[2],
+		  *each = w + HOB_WEDGE_HEAD + HOB_WEDGE_EACH * index;
+	w[0] += weight * x * x, w[1] += weight * x * y, w[2] += weight * x * z;
+	w[3] += weight * y * y, w[4] += weight * y * z, w[5] += weight * z * z;
+	each[0] += weight * x, each[1] += weight * y, each[2] += weight * z;
+}
+
+/* from, to: [count] attributes of the vertex and of the one that is to stand for it, `way` from it. */
+static inline float hob_wedge_at(const float *w, uint32_t count, const float way[3], const float *from,
+								 const float *to)
+{
+	float ap[3];
+	hob_quadric_times(w, way, ap);
+	float sum =
+		(ap[0] + 2 * w[6]) * way[0] + (ap[1] + 2 * w[7]) * way[1] + (ap[2] + 2 * w[8]) * way[2] + w[9];
+	const float *each = w + HOB_WEDGE_HEAD;
+	for (uint32_t i = 0; i < count; i++, each += HOB_WEDGE_EACH) {
+		float step = to[i] - from[i];
+		sum += step * (w[10] * step - 2 * (each[0] * way[0] + each[1] * way[1] + each[2] * way[2] + each[3]));
+	}
+	return sum > 0 ? sum : 0;
+}
+
+/* Adds the quadric of `from` to that of `to`, as above. */
+static inline void hob_wedge_add(float *w, const float *q, uint32_t count, const float way[3],
+								 const float *from, const float *to)
+{
+	float ap[3];
+	hob_quadric_times(q, way, ap);
+	w[9] += hob_wedge_at(q, count, way, from, to);
+	for (int i = 0; i < 3; i++)
+		w[6 + i] += q[6 + i] + ap[i];
+	for (int i = 0; i < 6; i++)
+		w[i] += q[i];
+	w[10] += q[10];
+	for (uint32_t k = 0; k < count; k++) {
+		const float *each = q + HOB_WEDGE_HEAD + HOB_WEDGE_EACH * k;
+		float *sum = w + HOB_WEDGE_HEAD + HOB_WEDGE_EACH * k, step = to[k] - from[k];
+		for (int i = 0; i < 3; i++) {
+			w[6 + i] -= step * each[i];
+			sum[i] += each[i];
+		}
+		sum[3] += each[3] + each[0] * way[0] + each[1] * way[1] + each[2] * way[2] - q[10] * step;
+	}
+}
+
+#endif

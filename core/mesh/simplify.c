@@ -1,0 +1,1005 @@
+#include "simplify.h"
+#include "quadric.h"
+#include "vec3.h"
+
+#include <assert.h>
+
+enum { MOST_RING = 64, MOST_TAKEN = 256, MOST_TRIES = 6, FEW_TRIANGLES = 16, SLICE = 2048 };
+
+/* Cosine of the largest turn; least height of a triangle as a share of its longest side; least dot product
+ * with an axis that the whole mesh faces. */
+static const float least_turn = 0.25f, least_height = 1e-4f, least_facing = 1e-5f;
+/* Weights of planes at borders and seams, against those of triangles. */
+static const float border_weight = 3, seam_weight = 0.5f;
+/* Share of the bound on distances that counts beside the mean. */
+static const float spread_share = 0.7f;
+/* Shares of a piece's area that it keeps, and of the mesh's that pieces may lose. */
+static const double piece_share = 0.9, vanishing_share = 0.04;
+/* A round takes no collapse that is this much dearer than the last of as many as are wanted. */
+static const float round_reach = 1.5f;
+
+typedef struct triangle {
+	uint32_t place[3], wedge[3]; /* place[0] HOB_NONE: gone */
+} triangle_t;
+
+/* What hangs together by position. */
+typedef struct piece {
+	double area, left;
+	uint32_t triangles;
+	bool going; /* its area is taken from what pieces may lose */
+} piece_t;
+
+enum { LOCKED = 1, CHANGED = 2, TOUCHED = 4, GONE = 8 };
+
+typedef struct candidate {
+	uint32_t to;		/* HOB_NONE: no collapse is allowed */
+	float cost, key;	/* squared; what orders them */
+	bool held_by_piece; /* a collapse was refused because a piece would vanish */
+} candidate_t;
+
+typedef struct run {
+	const hob_simplify_input *in;
+	double size;
+	uint32_t place_count, wedge_count, attribute_count, wedge_size;
+	uint32_t *vertex; /* [wedge_count] in the mesh */
+	float (*position)[3];
+	float *attributes; /* [wedge_count][attribute_count] */
+	hob_quadric *quadrics;
+	float *wedges;		/* [wedge_count][wedge_size] quadrics of attributes */
+	float (*normal)[3]; /* of the full mesh, by place; zeros where its triangles face many ways */
+	float *spread;
+	uint8_t *state;
+	uint32_t *piece; /* [place_count] */
+	piece_t *pieces;
+	uint32_t piece_count;
+	double vanishing; /* area that may still vanish */
+	bool facing[6];	  /* all triangles face +x, -x, +y ... */
+	triangle_t *triangles;
+	uint32_t triangle_count, live;
+	uint32_t *corner_first, *corners; /* by place: triangle * 3 + corner */
+	uint32_t *alive, alive_count;
+	candidate_t *best;
+	uint32_t *order, *sorted; /* [alive_count] */
+	float reached;			  /* dearest cost so far, squared */
+	uint32_t held_by_pieces;
+	double limit; /* squared, of the unit box */
+	hob_arena *arena;
+	hob_error *err;
+} run_t;
+
+static bool short_of_memory(const run_t *s)
+{
+	return hob_fail_memory(s->err, s->arena, "simplifying");
+}
+
+/* ---- vectors */
+
+static void subtract(const float a[3], const float b[3], float out[3])
+{
+	for (int i = 0; i < 3; i++)
+		out[i] = a[i] - b[i];
+}
+
+static float dot(const float a[3], const float b[3])
+{
+	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const float a[3], const float b[3], float out[3])
+{
+	out[0] = a[1] * b[2] - a[2] * b[1];
+	out[1] = a[2] * b[0] - a[0] * b[2];
+	out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Twice the area, along the normal. */
+static void normal_of(const float a[3], const float b[3], const float c[3], float out[3])
+{
+	float ab[3], ac[3];
+	subtract(b, a, ab), subtract(c, a, ac);
+	cross(ab, ac, out);
+}
+
+/* ---- the beginning */
+
+static uint32_t next_corner(uint32_t k)
+{
+	return k == 2 ? 0 : k + 1;
+}
+
+static uint32_t prev_corner(uint32_t k)
+{
+	return k == 0 ? 2 : k - 1;
+}
+
+/* Numbers places and vertices by first use and copies the triangles that have three places. */
+static bool number(run_t *s)
+{
+	const hob_simplify_input *in = s->in;
+	hob_arena_mark mark;
+	s->triangles = HOB_NEW(s->arena, triangle_t, in->index_count / 3);
+	s->vertex =
+		HOB_NEW(s->arena, uint32_t, in->vertex_count < in->index_count ? in->vertex_count : in->index_count);
+	uint32_t *first_vertex = HOB_NEW(s->arena, uint32_t, in->vertex_count);
+	mark = hob_arena_save(s->arena);
+	uint32_t *wedge = HOB_NEW(s->arena, uint32_t, in->vertex_count);
+	uint32_t *place = HOB_NEW(s->arena, uint32_t, in->vertex_count);
+	if (!s->triangles || !s->vertex || !first_vertex || !wedge || !place)
+		return short_of_memory(s);
+	memset(wedge, 0xFF, in->vertex_count * sizeof *wedge);
+	memset(place, 0xFF, in->vertex_count * sizeof *place);
+	for (uint32_t i = 0; i < in->index_count; i += 3) {
+		const uint32_t *corner = in->indices + i;
+		uint32_t a = in->first[corner[0]], b = in->first[corner[1]], c = in->first[corner[2]];
+		if (a == b || b == c || c == a)
+			continue;
+		triangle_t *t = &s->triangles[s->triangle_count++];
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t v = corner[k], p = in->first[v];
+			if (wedge[v] == HOB_NONE)
+				s->vertex[s->wedge_count] = v, wedge[v] = s->wedge_count++;
+			if (place[p] == HOB_NONE)
+				first_vertex[s->place_count] = v, place[p] = s->place_count++;
+			t->wedge[k] = wedge[v], t->place[k] = place[p];
+		}
+	}
+	s->live = s->triangle_count;
+	hob_arena_restore(s->arena, mark);
+	s->position = hob_arena_array(s->arena, s->place_count, sizeof *s->position, 4);
+	s->state = HOB_NEW(s->arena, uint8_t, s->place_count);
+	if (!s->position || !s->state)
+		return short_of_memory(s);
+	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+	for (uint32_t p = 0; p < s->place_count; p++)
+		for (int k = 0; k < 3; k++) {
+			double x = (double)in->positions[3 * (size_t)first_vertex[p] + (size_t)k];
+			low[k] = fmin(low[k], x), high[k] = fmax(high[k], x);
+		}
+	for (int k = 0; k < 3 && s->place_count > 0; k++)
+		s->size = fmax(s->size, high[k] - low[k]);
+	double scale = s->size > 0 ? 1 / s->size : 0;
+	for (uint32_t p = 0; p < s->place_count; p++)
+		for (int k = 0; k < 3; k++) {
+			double x = (double)in->positions[3 * (size_t)first_vertex[p] + (size_t)k];
+			s->position[p][k] = (float)((x - low[k] / 2 - high[k] / 2) * scale);
+		}
+	for (uint32_t t = 0; in->locked && t < s->triangle_count; t++)
+		for (uint32_t k = 0; k < 3; k++)
+			if (in->locked[s->vertex[s->triangles[t].wedge[k]]])
+				s->state[s->triangles[t].place[k]] |= LOCKED;
+	return true;
+}
+
+static bool copy_attributes(run_t *s)
+{
+	const hob_simplify_input *in = s->in;
+	float scale = s->size > 0 ? (float)(1 / s->size) : 0;
+	s->attribute_count = in->attributes ? in->attribute_count : 0;
+	s->wedge_size = s->attribute_count > 0 ? HOB_WEDGE_HEAD + HOB_WEDGE_EACH * s->attribute_count : 0;
+	s->attributes = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->attribute_count);
+	s->wedges = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->wedge_size);
+	if (!s->attributes || !s->wedges)
+		return short_of_memory(s);
+	for (uint32_t w = 0; w < s->wedge_count; w++)
+		for (uint32_t i = 0; i < s->attribute_count; i++)
+			s->attributes[(size_t)w * s->attribute_count + i] =
+				in->attributes[(size_t)s->vertex[w] * in->attribute_count + i] * scale;
+	return true;
+}
+
+static uint32_t root_of(uint32_t *parent, uint32_t p)
+{
+	while (parent[p] != p)
+		p = parent[p] = parent[parent[p]];
+	return p;
+}
+
+static bool find_pieces(run_t *s)
+{
+	uint32_t *parent = s->piece = HOB_NEW(s->arena, uint32_t, s->place_count);
+	if (!parent)
+		return short_of_memory(s);
+	for (uint32_t p = 0; p < s->place_count; p++)
+		parent[p] = p;
+	for (uint32_t t = 0; t < s->triangle_count; t++)
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t a = root_of(parent, s->triangles[t].place[k]);
+			uint32_t b = root_of(parent, s->triangles[t].place[k + 1]);
+			parent[a > b ? a : b] = a > b ? b : a;
+		}
+	/* Parents have smaller numbers, so they know their piece before their children ask. */
+	for (uint32_t p = 0; p < s->place_count; p++)
+		parent[p] = parent[p] == p ? s->piece_count++ : parent[parent[p]];
+	return true;
+}
+
+static bool measure_pieces(run_t *s)
+{
+	double total = 0;
+	s->pieces = HOB_NEW(s->arena, piece_t, s->piece_count);
+	if (!s->pieces)
+		return short_of_memory(s);
+	for (uint32_t t = 0; t < s->triangle_count; t++) {
+		const uint32_t *place = s->triangles[t].place;
+		piece_t *piece = &s->pieces[s->piece[place[0]]];
+		float n[3];
+		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
+		double area = sqrt((double)dot(n, n)) / 2;
+		piece->area += area, piece->triangles++;
+		total += area;
+	}
+	for (uint32_t i = 0; i < s->piece_count; i++)
+		s->pieces[i].left = s->pieces[i].area;
+	s->vanishing = s->in->keep_pieces ? -1 : vanishing_share * total;
+	return true;
+}
+
+/* ---- quadrics of the full mesh */
+
+/* The normal of each place, zeros where its triangles face too many ways, and the axes that all face. */
+static bool find_normals(run_t *s)
+{
+	s->normal = hob_arena_array(s->arena, s->place_count, sizeof *s->normal, 4);
+	hob_arena_mark mark = hob_arena_save(s->arena);
+	float *area = HOB_NEW(s->arena, float, s->place_count);
+	if (!s->normal || !area)
+		return short_of_memory(s);
+	for (int i = 0; i < 6; i++)
+		s->facing[i] = s->triangle_count > 0;
+	for (uint32_t t = 0; t < s->triangle_count; t++) {
+		const uint32_t *place = s->triangles[t].place;
+		float n[3];
+		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
+		float length = sqrtf(dot(n, n));
+		for (int i = 0; i < 6; i++)
+			s->facing[i] = s->facing[i] && (i % 2 ? -n[i / 2] : n[i / 2]) >= length * least_facing;
+		for (uint32_t k = 0; k < 3; k++) {
+			for (int i = 0; i < 3; i++)
+				s->normal[place[k]][i] += n[i];
+			area[place[k]] += length;
+		}
+	}
+	for (uint32_t p = 0; p < s->place_count; p++) {
+		float length = sqrtf(dot(s->normal[p], s->normal[p]));
+		float scale = length > 0 && length > 0.5f * area[p] ? 1 / length : 0;
+		for (int i = 0; i < 3; i++)
+			s->normal[p][i] *= scale;
+	}
+	hob_arena_restore(s->arena, mark);
+	return true;
+}
+
+/* The gradients of what rises by 1 along the first side of a triangle, and along the last; false when it has
+ * no area. */
+static bool side_gradients(const float a[3], const float b[3], const float c[3], float to_b[3], float to_c[3])
+{
+	float ab[3], ac[3];
+	subtract(b, a, ab), subtract(c, a, ac);
+	float bb = dot(ab, ab), bc = dot(ab, ac), cc = dot(ac, ac), det = bb * cc - bc * bc;
+	if (!(det > 1e-12f * bb * cc))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		to_b[i] = (cc * ab[i] - bc * ac[i]) / det;
+		to_c[i] = (bb * ac[i] - bc * ab[i]) / det;
+	}
+	return true;
+}
+
+static void add_attributes(run_t *s, const triangle_t *t, float weight)
+{
+	const uint32_t *place = t->place;
+	float to_b[3], to_c[3], gradient[3];
+	const float *at[3];
+	float *quadric[3];
+	for (uint32_t k = 0; k < 3; k++) {
+		at[k] = s->attributes + (size_t)t->wedge[k] * s->attribute_count;
+		quadric[k] = s->wedges + (size_t)t->wedge[k] * s->wedge_size;
+		quadric[k][10] += weight;
+	}
+	if (!side_gradients(s->position[place[0]], s->position[place[1]], s->position[place[2]], to_b, to_c))
+		return;
+	for (uint32_t i = 0; i < s->attribute_count; i++) {
+		float b = at[1][i] - at[0][i], c = at[2][i] - at[0][i];
+		for (int k = 0; k < 3; k++)
+			gradient[k] = b * to_b[k] + c * to_c[k];
+		for (uint32_t k = 0; k < 3; k++)
+			hob_wedge_add_gradient(quadric[k], i, gradient, weight);
+	}
+}
+
+static bool sum_quadrics(run_t *s)
+{
+	s->quadrics = HOB_NEW(s->arena, hob_quadric, s->place_count);
+	if (!s->quadrics)
+		return short_of_memory(s);
+	for (uint32_t i = 0; i < s->triangle_count; i++) {
+		const triangle_t *t = &s->triangles[i];
+		float n[3];
+		normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+		float length = sqrtf(dot(n, n));
+		if (!(length > 0))
+			continue;
+		for (int k = 0; k < 3; k++)
+			n[k] /= length;
+		for (uint32_t k = 0; k < 3; k++) {
+			hob_quadric_add_plane(&s->quadrics[t->place[k]], n, length / 2);
+			s->quadrics[t->place[k]].weight += length / 2;
+		}
+		if (s->attribute_count > 0)
+			add_attributes(s, t, length / 2);
+	}
+	return true;
+}
+
+/* Adds a plane through a side, at right angles to its triangle. */
+static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
+{
+	const float *a = s->position[t->place[k]], *b = s->position[t->place[next_corner(k)]];
+	float n[3], along[3], across[3];
+	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+	subtract(b, a, along);
+	cross(along, n, across);
+	float length = sqrtf(dot(across, across));
+	if (!(length > 0))
+		return;
+	for (int i = 0; i < 3; i++)
+		across[i] /= length;
+	hob_quadric_add_plane(&s->quadrics[t->place[k]], across, share * dot(along, along));
+	hob_quadric_add_plane(&s->quadrics[t->place[next_corner(k)]], across, share * dot(along, along));
+}
+
+/* ---- which triangles are at a place */
+
+/* Drops triangles that are gone and lists the rest by place. */
+static void list_corners(run_t *s)
+{
+	uint32_t kept = 0, sum = 0;
+	for (uint32_t t = 0; t < s->triangle_count; t++)
+		if (s->triangles[t].place[0] != HOB_NONE)
+			s->triangles[kept++] = s->triangles[t];
+	s->triangle_count = kept;
+	memset(s->corner_first, 0, ((size_t)s->place_count + 1) * sizeof *s->corner_first);
+	for (uint32_t t = 0; t < kept; t++)
+		for (uint32_t k = 0; k < 3; k++)
+			s->corner_first[s->triangles[t].place[k]]++;
+	s->alive_count = 0;
+	for (uint32_t p = 0; p < s->place_count; p++) {
+		uint32_t count = s->corner_first[p];
+		if (count > 0)
+			s->alive[s->alive_count++] = p;
+		sum += count;
+		s->corner_first[p] = sum;
+	}
+	s->corner_first[s->place_count] = sum;
+	for (uint32_t t = kept; t-- > 0;)
+		for (uint32_t k = 3; k-- > 0;)
+			s->corners[--s->corner_first[s->triangles[t].place[k]]] = 3 * t + k;
+}
+
+static uint32_t corner_count(const run_t *s, uint32_t place)
+{
+	return s->corner_first[place + 1] - s->corner_first[place];
+}
+
+/* Whether two vertices at one place have other texture coordinates. */
+static bool is_torn(const run_t *s, uint32_t a, uint32_t b)
+{
+	bool torn = false;
+	for (uint32_t set = 0; set < HOB_SIMPLIFY_UVS && a != b; set++)
+		torn = torn || (s->in->uv[set] && memcmp(s->in->uv[set] + 2 * (size_t)s->vertex[a],
+												 s->in->uv[set] + 2 * (size_t)s->vertex[b], 8) != 0);
+	return torn;
+}
+
+/* Sides that one triangle has alone, and sides where texture coordinates are torn, get planes. */
+static void hold_sides(run_t *s)
+{
+	for (uint32_t i = 0; i < s->triangle_count; i++) {
+		const triangle_t *t = &s->triangles[i];
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t a = t->place[k], b = t->place[next_corner(k)], wa = t->wedge[k],
+					 wb = t->wedge[next_corner(k)];
+			/* the end with fewer triangles; crowds are not worth their time */
+			uint32_t at = corner_count(s, a) < corner_count(s, b) ? a : b, far = at == a ? b : a;
+			if (corner_count(s, at) > MOST_TAKEN)
+				continue;
+			bool alone = true, seam = false;
+			for (uint32_t c = s->corner_first[at]; c < s->corner_first[at + 1]; c++) {
+				const triangle_t *other = &s->triangles[s->corners[c] / 3];
+				uint32_t own = s->corners[c] % 3, next = next_corner(own), prev = prev_corner(own);
+				uint32_t there = other->place[next] == far ? next : prev;
+				if (other == t || other->place[there] != far)
+					continue;
+				alone = false;
+				uint32_t at_here = at == a ? wa : wb, far_here = at == a ? wb : wa;
+				seam = seam || is_torn(s, other->wedge[own], at_here) ||
+					   is_torn(s, other->wedge[there], far_here);
+			}
+			if (alone)
+				hold_side(s, t, k, border_weight);
+			else if (seam)
+				hold_side(s, t, k, seam_weight);
+			if (alone && s->in->lock_border)
+				s->state[a] |= LOCKED, s->state[b] |= LOCKED;
+		}
+	}
+}
+
+/* ---- a collapse */
+
+/* What is around a place. */
+typedef struct ring {
+	uint32_t place, count, neighbour_count, wedge_count, edges; /* edges: sides not shared by two triangles */
+	uint32_t triangle[MOST_RING];
+	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* of triangles: corner; neighbours */
+	uint8_t own[MOST_RING];										 /* of triangles: wedge */
+	uint32_t neighbour[MOST_RING], wedge[MOST_RING];
+	uint8_t uses[MOST_RING]; /* of neighbours: triangles */
+} ring_t;
+
+/* A collapse of a ring's place into a neighbour, and what its vertices become. */
+typedef struct collapse {
+	uint32_t neighbour, to;
+	float way[3];
+	uint32_t wedge[MOST_RING];
+	float attributes, weight; /* the cost of attributes, summed over area, and that area */
+	double area;			  /* that the piece gains */
+	float distance;			  /* of the place from its triangles afterwards */
+	uint32_t removed;		  /* triangles */
+} collapse_t;
+
+static uint32_t index_in(uint32_t *list, uint32_t *count, uint32_t value)
+{
+	uint32_t i = 0;
+	while (i < *count && list[i] != value)
+		i++;
+	if (i == *count && i < MOST_RING)
+		list[(*count)++] = value;
+	return i;
+}
+
+/* False when the place is too crowded. */
+static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
+{
+	r->place = place, r->count = r->neighbour_count = r->wedge_count = r->edges = 0;
+	if (corner_count(s, place) > MOST_RING)
+		return false;
+	for (uint32_t c = s->corner_first[place]; c < s->corner_first[place + 1]; c++) {
+		uint32_t id = s->corners[c] / 3, k = s->corners[c] % 3, i = r->count;
+		const triangle_t *t = &s->triangles[id];
+		if (t->place[0] == HOB_NONE)
+			continue;
+		uint32_t before = r->neighbour_count;
+		uint32_t next = index_in(r->neighbour, &r->neighbour_count, t->place[next_corner(k)]);
+		uint32_t prev = index_in(r->neighbour, &r->neighbour_count, t->place[prev_corner(k)]);
+		if (next == MOST_RING || prev == MOST_RING)
+			return false;
+		for (uint32_t n = before; n < r->neighbour_count; n++)
+			r->uses[n] = 0;
+		r->uses[next]++, r->uses[prev]++;
+		r->triangle[i] = id, r->corner[i] = (uint8_t)k;
+		r->next[i] = (uint8_t)next, r->prev[i] = (uint8_t)prev;
+		r->own[i] = (uint8_t)index_in(r->wedge, &r->wedge_count, t->wedge[k]);
+		r->count++;
+	}
+	for (uint32_t n = 0; n < r->neighbour_count; n++)
+		r->edges += r->uses[n] != 2;
+	return r->count > 0;
+}
+
+static bool has_neighbour(const ring_t *r, uint32_t triangle, uint32_t neighbour)
+{
+	return r->next[triangle] == neighbour || r->prev[triangle] == neighbour;
+}
+
+static float wedge_cost(const run_t *s, uint32_t from, uint32_t to, const float way[3])
+{
+	return hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, way,
+						s->attributes + (size_t)from * s->attribute_count,
+						s->attributes + (size_t)to * s->attribute_count);
+}
+
+/* Takes `to` for a vertex of the ring if it fits better. */
+static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, uint32_t to, float *costs)
+{
+	if (c->wedge[own] == to)
+		return;
+	float cost = s->attribute_count > 0 ? wedge_cost(s, r->wedge[own], to, c->way) : 0;
+	if (c->wedge[own] == HOB_NONE || cost < costs[own])
+		c->wedge[own] = to, costs[own] = cost;
+}
+
+/* The vertex at a place whose attributes are nearest to those of another, of MOST_RING and `best`. */
+static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint32_t best)
+{
+	const float *own = s->attributes + (size_t)wedge * s->attribute_count;
+	uint32_t count = corner_count(s, place);
+	float least = HUGE_VALF;
+	for (uint32_t i = 0; i < count && i < MOST_RING; i++) {
+		uint32_t corner = s->corners[s->corner_first[place] + i];
+		const triangle_t *t = &s->triangles[corner / 3];
+		if (t->place[0] == HOB_NONE)
+			continue;
+		const float *other = s->attributes + (size_t)t->wedge[corner % 3] * s->attribute_count;
+		float sum = 0;
+		for (uint32_t k = 0; k < s->attribute_count; k++)
+			sum += (own[k] - other[k]) * (own[k] - other[k]);
+		if (sum < least)
+			best = t->wedge[corner % 3], least = sum;
+	}
+	return best;
+}
+
+/* Chooses what the vertices at the place become. */
+static void choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, collapse_t *c)
+{
+	float costs[MOST_RING];
+	uint32_t there = HOB_NONE;
+	c->neighbour = neighbour, c->to = r->neighbour[neighbour];
+	subtract(s->position[c->to], s->position[r->place], c->way);
+	for (uint32_t w = 0; w < r->wedge_count; w++)
+		c->wedge[w] = HOB_NONE, costs[w] = 0;
+	for (uint32_t i = 0; i < r->count; i++)
+		if (has_neighbour(r, i, neighbour)) {
+			const triangle_t *t = &s->triangles[r->triangle[i]];
+			uint32_t k = r->corner[i];
+			there = t->wedge[r->next[i] == neighbour ? next_corner(k) : prev_corner(k)];
+			offer(s, r, c, r->own[i], there, costs);
+		}
+	for (uint32_t w = 0; w < r->wedge_count; w++)
+		if (c->wedge[w] == HOB_NONE)
+			offer(s, r, c, w, most_alike(s, r->wedge[w], c->to, there), costs);
+	c->attributes = c->weight = 0;
+	for (uint32_t w = 0; w < r->wedge_count && s->attribute_count > 0; w++) {
+		c->attributes += costs[w];
+		c->weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
+	}
+}
+
+/* Whether the two ends share the neighbours of the triangles that vanish and no others, and no triangle comes
+ * to lie on another. */
+static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
+{
+	uint64_t shared = 0, common = 0;
+	if (corner_count(s, c->to) > MOST_TAKEN)
+		return false;
+	for (uint32_t i = 0; i < r->count; i++)
+		if (has_neighbour(r, i, c->neighbour))
+			shared |= (uint64_t)1 << (r->next[i] == c->neighbour ? r->prev[i] : r->next[i]);
+	for (uint32_t i = s->corner_first[c->to]; i < s->corner_first[c->to + 1]; i++) {
+		const triangle_t *t = &s->triangles[s->corners[i] / 3];
+		uint32_t k = s->corners[i] % 3, a = t->place[next_corner(k)], b = t->place[prev_corner(k)], at_a,
+				 at_b;
+		if (t->place[0] == HOB_NONE || a == r->place || b == r->place)
+			continue;
+		for (at_a = 0; at_a < r->neighbour_count && r->neighbour[at_a] != a;)
+			at_a++;
+		for (at_b = 0; at_b < r->neighbour_count && r->neighbour[at_b] != b;)
+			at_b++;
+		common |= at_a < r->neighbour_count ? (uint64_t)1 << at_a : 0;
+		common |= at_b < r->neighbour_count ? (uint64_t)1 << at_b : 0;
+		for (uint32_t j = 0; at_a < r->neighbour_count && at_b < r->neighbour_count && j < r->count; j++)
+			if (has_neighbour(r, j, at_a) && has_neighbour(r, j, at_b))
+				return false;
+	}
+	return (common & ~shared) == 0;
+}
+
+/* The square of the distance of a point from a triangle. Source: Ericson, Real-Time Collision Detection,
+ * 5.1.5. */
+static float distance_to(const float p[3], const float a[3], const float b[3], const float c[3])
+{
+	float ab[3], ac[3], ap[3], v, w;
+	subtract(b, a, ab), subtract(c, a, ac), subtract(p, a, ap);
+	float d1 = dot(ab, ap), d2 = dot(ac, ap), bb = dot(ab, ab), bc = dot(ab, ac), cc = dot(ac, ac);
+	float d3 = d1 - bb, d4 = d2 - bc, d5 = d1 - bc, d6 = d2 - cc;
+	float vc = d1 * d4 - d3 * d2, vb = d5 * d2 - d1 * d6, va = d3 * d6 - d5 * d4;
+	if (d1 <= 0 && d2 <= 0) {
+		v = w = 0;
+	} else if (d3 >= 0 && d4 <= d3) {
+		v = 1, w = 0;
+	} else if (d6 >= 0 && d5 <= d6) {
+		v = 0, w = 1;
+	} else if (vc <= 0 && d1 >= 0 && d3 <= 0) {
+		v = d1 / (d1 - d3), w = 0;
+	} else if (vb <= 0 && d2 >= 0 && d6 <= 0) {
+		v = 0, w = d2 / (d2 - d6);
+	} else if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0) {
+		w = (d4 - d3) / ((d4 - d3) + (d5 - d6)), v = 1 - w;
+	} else {
+		float sum = va + vb + vc;
+		v = sum > 0 ? vb / sum : 0, w = sum > 0 ? vc / sum : 0;
+	}
+	for (int i = 0; i < 3; i++)
+		ap[i] -= v * ab[i] + w * ac[i];
+	return dot(ap, ap);
+}
+
+static float uv_area(const float *a, const float *b, const float *c)
+{
+	return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+
+static bool keeps_uv(const run_t *s, const triangle_t *t, uint32_t k, uint32_t from, uint32_t to)
+{
+	uint32_t b = s->vertex[t->wedge[next_corner(k)]], c = s->vertex[t->wedge[prev_corner(k)]];
+	for (uint32_t set = 0; set < HOB_SIMPLIFY_UVS; set++) {
+		const float *uv = s->in->uv[set];
+		if (!uv)
+			continue;
+		float before = uv_area(uv + 2 * (size_t)s->vertex[from], uv + 2 * (size_t)b, uv + 2 * (size_t)c);
+		float after = uv_area(uv + 2 * (size_t)s->vertex[to], uv + 2 * (size_t)b, uv + 2 * (size_t)c);
+		if (before > 0 ? after <= 0 : before < 0 && after >= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a triangle's corner may go from one place to another.
+ * before, after   its normals, as long as twice its area */
+static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t from, uint32_t to,
+							  const float before[3], const float after[3])
+{
+	const float *a = s->position[other[0]], *b = s->position[other[1]], *p = s->position[to];
+	float ab[3], ap[3], bp[3], sum[3], longest, length = dot(after, after), was = dot(before, before);
+	subtract(b, a, ab), subtract(p, a, ap), subtract(p, b, bp);
+	longest = dot(ab, ab) > dot(ap, ap) ? dot(ab, ab) : dot(ap, ap);
+	longest = dot(bp, bp) > longest ? dot(bp, bp) : longest;
+	if (length <= least_height * least_height * longest * longest && !(length > was && length > 0))
+		return false;
+	float turn = dot(before, after);
+	if (was > 0 && (turn <= 0 || turn * turn < least_turn * least_turn * was * length))
+		return false;
+	for (int i = 0; i < 6; i++)
+		if (s->facing[i] && (i % 2 ? -after[i / 2] : after[i / 2]) < least_facing * sqrtf(length))
+			return false;
+	for (int i = 0; i < 3; i++)
+		sum[i] = s->normal[other[0]][i] + s->normal[other[1]][i];
+	return dot(after, sum) + dot(after, s->normal[to]) >= 0 ||
+		   dot(before, sum) + dot(before, s->normal[from]) < 0;
+}
+
+/* Whether a collapse keeps the orientation of all triangles; finds what it does to area and distance. */
+static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
+{
+	const float *from = s->position[r->place], *to = s->position[c->to];
+	float nearest = dot(c->way, c->way);
+	c->area = 0, c->removed = 0;
+	for (uint32_t i = 0; i < r->count; i++) {
+		const triangle_t *t = &s->triangles[r->triangle[i]];
+		const uint32_t k = r->corner[i], other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
+		const float *a = s->position[other[0]], *b = s->position[other[1]];
+		float before[3], after[3];
+		normal_of(from, a, b, before);
+		c->area -= (double)sqrtf(dot(before, before)) / 2;
+		if (has_neighbour(r, i, c->neighbour)) {
+			c->removed++;
+			continue;
+		}
+		normal_of(to, a, b, after);
+		c->area += (double)sqrtf(dot(after, after)) / 2;
+		if (!keeps_orientation(s, other, r->place, c->to, before, after) ||
+			!keeps_uv(s, t, k, r->wedge[r->own[i]], c->wedge[r->own[i]]))
+			return false;
+		float distance = nearest > 0 ? distance_to(from, to, a, b) : 0;
+		nearest = distance < nearest ? distance : nearest;
+	}
+	c->distance = sqrtf(nearest);
+	return true;
+}
+
+/* Whether the collapse leaves enough of a small piece, or it may vanish. */
+static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
+{
+	const piece_t *piece = &s->pieces[s->piece[r->place]];
+	if (piece->triangles <= c->removed)
+		return false;
+	if (piece->going || piece->triangles > FEW_TRIANGLES + c->removed)
+		return true;
+	return piece->left + c->area >= piece_share * piece->area || piece->area <= s->vanishing;
+}
+
+/* The cost of planes, per area: the least that a collapse costs. */
+static float plane_cost(const run_t *s, const ring_t *r, uint32_t neighbour)
+{
+	const hob_quadric *q = &s->quadrics[r->place];
+	float way[3];
+	subtract(s->position[r->neighbour[neighbour]], s->position[r->place], way);
+	return q->weight > 0 ? hob_quadric_at(q, way) / q->weight : dot(way, way);
+}
+
+static float whole_cost(const run_t *s, const ring_t *r, const collapse_t *c, float mean)
+{
+	float spread = spread_share * (s->spread[r->place] + c->distance);
+	return mean > spread * spread ? mean : spread * spread;
+}
+
+static bool may_move(const ring_t *r, uint32_t neighbour)
+{
+	return r->edges == 0 || r->uses[neighbour] != 2;
+}
+
+/* Finds the cheapest collapse of a place that is allowed. Attributes are dear to price, so only those
+ * neighbours are asked for them whose planes alone do not cost more than another's sum. */
+static candidate_t evaluate(const run_t *s, uint32_t place)
+{
+	candidate_t out = {.to = HOB_NONE};
+	ring_t r;
+	collapse_t c = {.neighbour = HOB_NONE};
+	float costs[MOST_RING];
+	bool priced[MOST_RING];
+	if ((s->state[place] & LOCKED) || !take_ring(s, place, &r))
+		return out;
+	for (uint32_t n = 0; n < r.neighbour_count; n++) {
+		costs[n] = may_move(&r, n) ? plane_cost(s, &r, n) : HUGE_VALF;
+		priced[n] = s->attribute_count == 0;
+	}
+	for (uint32_t tries = 0; tries < MOST_TRIES;) {
+		uint32_t n = 0;
+		for (uint32_t i = 1; i < r.neighbour_count; i++)
+			n = costs[i] < costs[n] ? i : n;
+		if (!(costs[n] < HUGE_VALF))
+			break;
+		if (c.neighbour != n)
+			choose_wedges(s, &r, n, &c);
+		if (!priced[n]) {
+			costs[n] += c.weight > 0 ? c.attributes / c.weight : 0;
+			priced[n] = true;
+			continue;
+		}
+		tries++;
+		if (keeps_topology(s, &r, &c) && keeps_shape(s, &r, &c)) {
+			out.held_by_piece = !keeps_piece(s, &r, &c);
+			if (!out.held_by_piece) {
+				out.to = c.to;
+				out.cost = whole_cost(s, &r, &c, costs[n]);
+				out.key = out.cost * sqrtf(s->quadrics[place].weight);
+				break;
+			}
+		}
+		costs[n] = HUGE_VALF;
+	}
+	return out;
+}
+
+static void mark(run_t *s, const ring_t *r)
+{
+	for (uint32_t n = 0; n < r->neighbour_count; n++)
+		s->state[r->neighbour[n]] |= CHANGED;
+}
+
+static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
+{
+	piece_t *piece = &s->pieces[s->piece[r->place]];
+	for (uint32_t i = 0; i < r->count; i++) {
+		triangle_t *t = &s->triangles[r->triangle[i]];
+		uint32_t k = r->corner[i];
+		if (has_neighbour(r, i, c->neighbour))
+			t->place[0] = HOB_NONE;
+		else
+			t->place[k] = c->to, t->wedge[k] = c->wedge[r->own[i]];
+	}
+	s->live -= c->removed;
+	piece->triangles -= c->removed;
+	piece->left += c->area;
+	if (!piece->going && piece->triangles <= FEW_TRIANGLES && piece->left < piece_share * piece->area) {
+		piece->going = true;
+		s->vanishing -= piece->area;
+	}
+	hob_quadric_add(&s->quadrics[c->to], &s->quadrics[r->place], c->way);
+	for (uint32_t w = 0; w < r->wedge_count && s->attribute_count > 0; w++)
+		hob_wedge_add(s->wedges + (size_t)c->wedge[w] * s->wedge_size,
+					  s->wedges + (size_t)r->wedge[w] * s->wedge_size, s->attribute_count, c->way,
+					  s->attributes + (size_t)r->wedge[w] * s->attribute_count,
+					  s->attributes + (size_t)c->wedge[w] * s->attribute_count);
+	float spread = s->spread[r->place] + c->distance;
+	s->spread[c->to] = spread > s->spread[c->to] ? spread : s->spread[c->to];
+	s->reached = cost > s->reached ? cost : s->reached;
+	s->state[r->place] |= TOUCHED | GONE;
+	s->state[c->to] |= TOUCHED | CHANGED;
+	mark(s, r);
+}
+
+/* Does what a candidate says if that is still allowed: its triangles may have changed. */
+static bool try_collapse(run_t *s, uint32_t place)
+{
+	const candidate_t *best = &s->best[place];
+	ring_t r;
+	collapse_t c;
+	if (((s->state[place] | s->state[best->to]) & TOUCHED) || !take_ring(s, place, &r))
+		return false;
+	uint32_t n = 0;
+	while (n < r.neighbour_count && r.neighbour[n] != best->to)
+		n++;
+	if (n < r.neighbour_count && may_move(&r, n)) {
+		choose_wedges(s, &r, n, &c);
+		if (keeps_topology(s, &r, &c) && keeps_shape(s, &r, &c) && keeps_piece(s, &r, &c)) {
+			apply(s, &r, &c, best->cost);
+			return true;
+		}
+	}
+	s->state[place] |= CHANGED;
+	return false;
+}
+
+/* ---- rounds */
+
+static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
+{
+	run_t *s = context;
+	uint32_t end = (index + 1) * SLICE < s->alive_count ? (index + 1) * SLICE : s->alive_count;
+	(void)thread;
+	for (uint32_t i = index * SLICE; i < end; i++) {
+		uint32_t p = s->alive[i];
+		if (s->state[p] & CHANGED)
+			s->best[p] = evaluate(s, p);
+		s->state[p] &= (uint8_t) ~(CHANGED | TOUCHED);
+	}
+}
+
+static uint32_t bits_of(float key)
+{
+	uint32_t bits;
+	memcpy(&bits, &key, sizeof bits);
+	return bits;
+}
+
+/* Lists the candidates by cost, to 16 bits; equal ones keep their order. Returns how many there are. */
+static uint32_t sort_candidates(run_t *s)
+{
+	uint32_t count = 0;
+	s->held_by_pieces = 0;
+	for (uint32_t i = 0; i < s->alive_count; i++) {
+		const candidate_t *best = &s->best[s->alive[i]];
+		s->held_by_pieces += best->held_by_piece;
+		if (best->to != HOB_NONE && (double)best->cost <= s->limit)
+			s->order[count++] = s->alive[i];
+	}
+	for (uint32_t shift = 16; shift <= 24; shift += 8) {
+		uint32_t first[257] = {0};
+		for (uint32_t i = 0; i < count; i++)
+			first[(bits_of(s->best[s->order[i]].key) >> shift & 255) + 1]++;
+		for (uint32_t b = 0; b < 256; b++)
+			first[b + 1] += first[b];
+		for (uint32_t i = 0; i < count; i++)
+			s->sorted[first[bits_of(s->best[s->order[i]].key) >> shift & 255]++] = s->order[i];
+		uint32_t *swap = s->order;
+		s->order = s->sorted, s->sorted = swap;
+	}
+	return count;
+}
+
+/* One round. `all`: every collapse that the limit allows may be taken. */
+static void run_round(run_t *s, uint32_t target, bool all)
+{
+	list_corners(s);
+	hob_parallel_for(s->in->parallel, (s->alive_count + SLICE - 1) / SLICE, evaluate_slice, s);
+	uint32_t count = sort_candidates(s), wanted = (s->live - target) / 2 + 1;
+	if (count == 0)
+		return;
+	wanted = wanted > s->alive_count / 4 ? s->alive_count / 4 : wanted;
+	float most = s->best[s->order[wanted < count ? wanted : count - 1]].key * round_reach;
+	for (uint32_t i = 0; i < count && s->live > target; i++) {
+		if (!all && s->best[s->order[i]].key > most)
+			break;
+		try_collapse(s, s->order[i]);
+	}
+}
+
+static bool take_level(run_t *s, hob_simplify_level *level)
+{
+	double sum = 0, area = 0;
+	level->indices = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->live);
+	if (!level->indices)
+		return short_of_memory(s);
+	level->index_count = 0;
+	for (uint32_t t = 0; t < s->triangle_count; t++) {
+		const triangle_t *from = &s->triangles[t];
+		float n[3];
+		if (from->place[0] == HOB_NONE)
+			continue;
+		normal_of(s->position[from->place[0]], s->position[from->place[1]], s->position[from->place[2]], n);
+		if (!(dot(n, n) > 0))
+			continue;
+		for (uint32_t k = 0; k < 3; k++)
+			level->indices[level->index_count++] = s->vertex[from->wedge[k]];
+	}
+	for (uint32_t p = 0; p < s->place_count; p++)
+		if (!(s->state[p] & GONE))
+			sum += (double)s->quadrics[p].c, area += (double)s->quadrics[p].weight;
+	level->mean = area > 0 ? s->size * sqrt(sum / area) : 0;
+	level->cost = s->size * sqrt((double)s->reached);
+	return true;
+}
+
+static bool begin(run_t *s)
+{
+	s->spread = HOB_NEW(s->arena, float, s->place_count);
+	s->corner_first = HOB_NEW(s->arena, uint32_t, (size_t)s->place_count + 1);
+	s->corners = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->triangle_count);
+	s->alive = HOB_NEW(s->arena, uint32_t, s->place_count);
+	s->best = HOB_NEW(s->arena, candidate_t, s->place_count);
+	s->order = HOB_NEW(s->arena, uint32_t, s->place_count);
+	s->sorted = HOB_NEW(s->arena, uint32_t, s->place_count);
+	if (!s->spread || !s->corner_first || !s->corners || !s->alive || !s->best || !s->order || !s->sorted)
+		return short_of_memory(s);
+	if (!find_pieces(s) || !measure_pieces(s) || !find_normals(s) || !sum_quadrics(s))
+		return false;
+	list_corners(s);
+	hold_sides(s);
+	for (uint32_t p = 0; p < s->place_count; p++)
+		s->state[p] |= CHANGED;
+	double limit = s->size > 0 ? s->in->limit / s->size : 0;
+	s->limit = limit * limit;
+	return true;
+}
+
+/* Collapses until `target` triangles are left. A round that takes less than one triangle in 256 is repeated
+ * with all that is allowed, and ends the run when that helps no further: so many rounds alone would be too
+ * dear. */
+static bool reach(run_t *s, uint32_t target)
+{
+	bool all = false;
+	while (s->live > target) {
+		uint32_t before = s->live;
+		run_round(s, target, all);
+		if (s->live > target && (before - s->live) * 256ull < before) {
+			if (all)
+				return false;
+			all = true;
+		} else {
+			all = false;
+		}
+	}
+	return true;
+}
+
+static hob_simplify_end end_of(const run_t *s)
+{
+	uint32_t dear = 0;
+	for (uint32_t i = 0; i < s->alive_count; i++) {
+		const candidate_t *best = &s->best[s->alive[i]];
+		dear += best->to != HOB_NONE && (double)best->cost > s->limit;
+	}
+	return dear * 4ull >= s->alive_count				? HOB_SIMPLIFY_LIMIT
+		   : s->held_by_pieces * 4ull >= s->alive_count ? HOB_SIMPLIFY_PIECES
+														: HOB_SIMPLIFY_STUCK;
+}
+
+static bool run(run_t *s, hob_simplify_level *levels, uint32_t *level_count, hob_simplify_end *end,
+				hob_arena *result)
+{
+	uint32_t count = *level_count;
+	*level_count = 0;
+	*end = HOB_SIMPLIFY_DONE;
+	if (!number(s) || !copy_attributes(s) || !begin(s))
+		return false;
+	for (uint32_t l = 0; l < count && *end == HOB_SIMPLIFY_DONE; l++) {
+		uint32_t before = s->live;
+		if (!reach(s, levels[l].target))
+			*end = end_of(s);
+		if (*end != HOB_SIMPLIFY_DONE && s->live == before)
+			break;
+		hob_arena *own = s->arena;
+		s->arena = result;
+		bool ok = take_level(s, &levels[l]);
+		s->arena = own;
+		if (!ok)
+			return false;
+		*level_count = l + 1;
+	}
+	return true;
+}
+
+bool hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels, uint32_t *level_count,
+				  hob_simplify_end *end, hob_arena *arena, hob_error *err)
+{
+	hob_arena working;
+	assert(input->index_count % 3 == 0 && *level_count <= HOB_SIMPLIFY_LEVELS);
+	assert(input->attribute_count <= HOB_SIMPLIFY_ATTRIBUTES);
+	hob_arena_init(&working, arena->limit);
+	run_t s = {.in = input, .arena = &working, .err = err};
+	bool ok = run(&s, levels, level_count, end, arena);
+	hob_arena_release(&working);
+	return ok;
+}

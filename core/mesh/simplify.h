@@ -1,0 +1,97 @@
+/* simplify.h - all levels of detail of a mesh from one ordered run of half-edge collapses.
+ *
+ * Nothing moves: a collapse takes a place (all vertices at one position) into a neighbouring one, so each
+ * level names a subset of the vertices of the full mesh, whose attributes hold. Levels are snapshots of one
+ * sequence of collapses.
+ *
+ * Cost of a collapse
+ *   Planes        Each place has the quadric of the planes of its triangles, weighted by area; collapses add
+ *                 them up. Open borders and seams of attributes add planes through the side, at right angles
+ *                 to the triangle, weighted by the square of the side's length.
+ *   Attributes    Each vertex has the quadric of the difference between its attributes and their linear
+ *                 interpolation over its triangles. The caller scales attributes to lengths, so both add up.
+ *   Spread        Each place knows a bound on how far the places that it stands for are from the triangles
+ *                 around it. Quadrics are means, which lose a spike among many flat triangles; the bound is a
+ *                 maximum. The dearer of both counts.
+ *   Coordinates of a quadric are relative to its own place and attributes: single precision suffices, as
+ *   values are as small as the triangles around.
+ *
+ * Order. The cost is squared and divided by the weight of the quadric (a mean), then multiplied by the square
+ * root of that weight: between the mean, which keeps small features, and the sum, which has the least squared
+ * error over the surface. Rounds take the cheapest collapses that do not touch each other; costs are computed
+ * between rounds, where something changed. So threads share the work and the result does not depend on them.
+ *
+ * What a collapse must keep
+ *   Topology      The neighbours that both ends share are those of the triangles that vanish, and no triangle
+ *                 comes to lie on another. A place on an open border, or where more than two triangles meet
+ *                 at a side, moves along such a side only.
+ *   Orientation   No triangle turns by more than acos(1/4), 75 degrees; none faces away from the normals that
+ *                 the full mesh has at its corners, or from an axis that all of the full mesh faces; none
+ *                 changes the sign of its area in a set of texture coordinates.
+ *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it was.
+ *   Pieces        What hangs together by position and is down to 16 triangles keeps 90 % of its area, but for
+ *                 pieces that have 4 % of the mesh's area together. No piece vanishes as a whole: how far it
+ *                 is from the rest is nothing that a collapse knows.
+ *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of a side
+ *                 that it has, or else the one there that its attributes fit best: a seam moves along itself,
+ *                 and across where the attribute cost says that it does not show.
+ *   Crowds        A place with more than 64 triangles stays, and one with more than 256 takes no other in.
+ *                 Both are bounds on the work for each collapse, so that time is linear.
+ *
+ * Source   Garland and Heckbert 1997 (quadrics); Hoppe 1999 (attributes of wedges); Lindstrom and Turk 1998
+ *          (memory of the error); Dey et al. 1999 (link condition). */
+#ifndef HOB_SIMPLIFY_H
+#define HOB_SIMPLIFY_H
+
+#include "../base/base.h"
+
+enum { HOB_SIMPLIFY_ATTRIBUTES = 24, HOB_SIMPLIFY_UVS = 2, HOB_SIMPLIFY_LEVELS = 16 };
+
+typedef struct hob_simplify_input {
+	const float *positions; /* [vertex_count][3] finite */
+	uint32_t vertex_count;
+	const uint32_t *first;	 /* [vertex_count] the first vertex at the same place */
+	const float *attributes; /* [vertex_count][attribute_count] in units of length; NULL: none */
+	uint32_t attribute_count;
+	const float *uv[HOB_SIMPLIFY_UVS]; /* [vertex_count][2] that may not flip; NULL: none */
+	const uint8_t *locked;			   /* [vertex_count] not 0: its place stays; NULL: none has to */
+	bool lock_border;				   /* places on open borders stay */
+	bool keep_pieces;				   /* all small pieces keep their area */
+	const uint32_t *indices;		   /* [index_count], a multiple of 3 */
+	uint32_t index_count;
+	double limit;				  /* of the cost of a collapse, as a length */
+	const hob_parallel *parallel; /* NULL: the calling thread */
+} hob_simplify_input;
+
+typedef struct hob_simplify_level {
+	uint32_t target;   /* in: triangles */
+	uint32_t *indices; /* out: in `arena` */
+	uint32_t index_count;
+	double mean; /* root of the mean square of distances to planes, an estimate */
+	double cost; /* of the dearest collapse so far, as a length */
+} hob_simplify_level;
+
+/* Why there is no further level. */
+typedef enum hob_simplify_end {
+	HOB_SIMPLIFY_DONE,	/* all targets are reached */
+	HOB_SIMPLIFY_LIMIT, /* what is left costs more than the limit */
+	HOB_SIMPLIFY_STUCK, /* topology, orientation, locks or crowds forbid what is left */
+	HOB_SIMPLIFY_PIECES /* mostly because pieces would vanish */
+} hob_simplify_end;
+
+/* Simplifies.
+ *
+ * Triangles with two corners at one place are dropped at the beginning, those without area from each level.
+ *
+ * levels       [*level_count] in: targets, each smaller than the one before. out: the levels that were
+ *              reached, each within two triangles of its target, and one more where the run ended between two
+ *              of them
+ * level_count  in and out; at most HOB_SIMPLIFY_LEVELS
+ * arena        of the levels' indices; what is needed to make them is restored
+ * Errors       MEMORY.
+ * Cost         about 1.5 microseconds a triangle for all levels.
+ * Memory       100 bytes a triangle, 100 a place, and 44 + 16 for each attribute a vertex. */
+bool hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels, uint32_t *level_count,
+				  hob_simplify_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+
+#endif
