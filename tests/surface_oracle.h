@@ -167,8 +167,7 @@ static inline double soup_random(uint64_t *state)
 	return (double)(*state * 0x2545F4914F6CDD1Dull >> 11) / 9007199254740992.0;
 }
 
-/* The largest squared distance met from `points` points a triangle, at most `most` in all, to the other
- * surface. */
+/* The largest squared distance of `points` points a triangle, at most `most` in all, to the other surface. */
 static inline double soup_one_way(const soup *from, const soup *to, double points, double most,
 								  double farthest)
 {

@@ -50,9 +50,8 @@ static bool is_name(const hob_clip *const *sorted, uint32_t count, hob_str name)
 	return false;
 }
 
-/* Of several clips with one name, the first keeps it; later ones get "_2" and so on. Numbered names differ
- * from each other in the part before the last underscore or in the number, so they can clash only with names
- * of the source. */
+/* When several clips share a name, the first keeps it; later ones get "_2" and so on. Numbered names differ
+ * before the last underscore or in the number, so they can clash only with names of the source. */
 static bool name_clips(bake_t *bake, hob_clip *clips)
 {
 	const hob_model *model = bake->model;

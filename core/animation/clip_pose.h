@@ -24,7 +24,7 @@ bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const 
 /* Moves the nodes; what the clip has no track for stays. Cost O(channels * log keys + nodes). */
 void hob_clip_pose_at(hob_clip_pose *pose, float time);
 
-/* The weights of a mesh's targets where it hangs at a node of the model. */
+/* Weights of a mesh's targets at one node of the model. */
 void hob_clip_pose_weights(hob_clip_pose *pose, uint32_t node, const hob_mesh *mesh, float time);
 
 #endif

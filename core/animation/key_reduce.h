@@ -7,8 +7,8 @@
 /* Longest run of keys that one key pair may replace: bounds the quadratic search. */
 enum { HOB_REDUCE_SPAN = 256 };
 
-/* What the numbers of a track are, and how far a LINEAR track may move: radians for rotations, the track's
- * own unit (Euclidean distance for 3 components, largest component otherwise) for the rest. */
+/* Kind of numbers in a track, and how far a LINEAR track may move: radians for rotations, the track's own
+ * unit (Euclidean distance for 3 components, largest component otherwise) for the rest. */
 typedef struct hob_reduce_rule {
 	bool rotation;
 	float error; /* 0: only keys that change nothing go */

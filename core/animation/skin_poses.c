@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 64, PER_INSTANT = 16 };
-/* What raises the sum by less is not worth a pose. */
+/* A pose must raise the sum by at least this much. */
 static const double least_gain = 0.02, least_bend = 1e-4;
 
 /* A triangle that is asked, and what pulls at its corners. */
@@ -234,7 +234,7 @@ static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t j
 typedef struct candidate {
 	const hob_skin_mesh *part;
 	const hob_skin_instant *instant;
-	double size; /* of the use, as the model stands */
+	double size; /* of the use, in the rest pose */
 	float bend[SAMPLES];
 } candidate_t;
 

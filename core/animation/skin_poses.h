@@ -10,12 +10,12 @@ enum { HOB_SKIN_POSES = 8, HOB_SKIN_INSTANTS = 128 };
 
 /* Where the joints of all skinned meshes are at an instant. */
 typedef struct hob_skin_instant {
-	const hob_clip *clip; /* NULL: as the model stands */
+	const hob_clip *clip; /* NULL: the rest pose */
 	float time;
 	float *global; /* [boxes.node_count][16]; NULL: no mesh is asked there */
 } hob_skin_instant;
 
-/* What the poses of all meshes are chosen from; read-only afterwards, so that threads can share it. */
+/* Shared source of the poses of all meshes; read-only afterwards, so that threads can share it. */
 typedef struct hob_skin_poses {
 	const hob_model *model;
 	hob_skin_boxes boxes;
@@ -25,9 +25,9 @@ typedef struct hob_skin_poses {
 	hob_skin_instant *instants;
 } hob_skin_poses;
 
-/* Gathers the instants: the model as it stands, and HOB_SKIN_INSTANTS of its clips, each clip with as many,
- * evenly spread from its first key to its last. Of more clips than that, some are left out. A skeleton of
- * more than 1,000 nodes has fewer instants, 8 at least.
+/* Gathers the instants: the rest pose, and HOB_SKIN_INSTANTS of its clips, each clip with as many, evenly
+ * spread from its first key to its last. Of more clips than that, some are left out. A skeleton of more than
+ * 1,000 nodes has fewer instants, 8 at least.
  *
  * scratch   has all memory; the model and it must stay while `out` is used
  * Errors    MEMORY
@@ -43,8 +43,8 @@ bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_p
  * up to HOB_SKIN_POSES times and while it raises it at all. Small meshes are asked at fewer instants. Where
  * several nodes have the mesh, they share the instants.
  *
- * Matrices are divided by how large the skin draws the mesh as the model stands, so that lengths are those of
- * the mesh's space: a renderer knows that size, and not what a clip makes of it.
+ * Matrices are divided by how large the skin draws the mesh at rest, so that lengths are those of the mesh's
+ * space: a renderer knows that size, and not what a clip makes of it.
  *
  * mesh      of the model
  * out       count 0: not skinned, or nothing bends it

@@ -59,8 +59,8 @@ bool hob_utf8_valid(hob_str s);
 void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX if one is longer than 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
-/* The key that a person who wrote `asked` probably meant: a dotted key such as "cook.jobs", of which the last
- * part is enough, or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
+/* The key closest to what a person wrote as `asked`: a dotted key such as "cook.jobs", of which the last part
+ * is enough, or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
 enum { HOB_NEAR_EDITS = 2 }; /* words with a greater distance have nothing in common */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 

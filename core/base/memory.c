@@ -178,7 +178,7 @@ uint8_t *hob_buf_grow(hob_buf *buf, size_t size)
 		return NULL;
 	}
 	if (need > buf->capacity || !buf->data) {
-		/* What is empty gets what it needs: a file is put into a buffer at once. */
+		/* An empty buffer grows to the exact size: a file is written to a buffer in one call. */
 		size_t capacity = buf->capacity > 0 ? buf->capacity : need > 128 ? need : 128;
 		while (capacity < need)
 			if (!hob_mul(capacity, 2, &capacity))

@@ -3,8 +3,8 @@
 #include <float.h>
 #include <math.h>
 
-/* What it means if a number goes up. COST: more expensive (and 0 is a loss), ERROR: worse, LOSS: something is
- * lost, CONTENT: more of what the model is made of, PLAIN: neither. */
+/* Meaning of a rising number. COST: more expensive (and 0 is a loss), ERROR: worse, LOSS: something is lost,
+ * CONTENT: more of what the model is made of, PLAIN: neither. */
 typedef enum meaning { COST, ERROR, LOSS, CONTENT, PLAIN } meaning;
 
 typedef struct totals {

@@ -529,8 +529,8 @@ static hob_pack_options pack_options(const cook *c)
  * left out afterwards, so that is done first where there is no room for the file. */
 static bool make_room(cook *c, hob_error *err)
 {
-	/* What the allocator of a worker returns to the system at once (SRV_WORKER_TUNABLES); from smaller arrays
-	 * there may be holes that the file does not fit into. */
+	/* Blocks from this size on are returned to the system at once by a worker's allocator
+	 * (SRV_WORKER_TUNABLES); smaller arrays may leave holes that the file does not fit into. */
 	enum { LARGE = 32 << 20, RETURNED = 64 << 20 };
 	uint64_t held = 0;
 	for (uint32_t i = 0; i < c->model.mesh_count; i++)

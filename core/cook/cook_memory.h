@@ -24,9 +24,8 @@ void hob_cook_memory_free(hob_cook_memory *memory); /* NULL is allowed */
 /* Whether `bytes` more can be had at this moment. */
 bool hob_cook_memory_has(size_t limit, uint64_t bytes);
 
-/* What a large model takes with its levels of detail, beside what it was imported into, when each of them has
- * `ratio` of the triangles of the one before; 0 for one of up to two million triangles, where trying costs
- * little. */
+/* Memory of a large model's levels of detail, beside its import, when each level has `ratio` of the triangles
+ * of the one before; 0 for up to two million triangles, where trying costs little. */
 uint64_t hob_cook_memory_of_levels(const hob_model *model, uint32_t lod_max, float ratio);
 
 #endif

@@ -1,5 +1,5 @@
 /* describe.h - describes any Hob file for people and for tools: packed files of every kind and the three
- * classic ones, told apart by their bytes.
+ * classic ones, recognised by their bytes.
  *
  * An invalid file is described as far as is safe: header, section table, and the validator's error. The
  * output depends only on the bytes and the options. */

@@ -82,7 +82,7 @@ typedef struct clip_writer {
 typedef struct sampler_keys {
 	uint32_t count, components, mode;
 	const float *values; /* splines: a tangent before and after each */
-	bool held;			 /* the last key is not in the source: it stands still until the clip's end */
+	bool held;			 /* the source has no key at the end: hold the last value */
 } sampler_keys;
 
 static uint32_t per_key(const sampler_keys *keys)

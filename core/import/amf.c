@@ -349,7 +349,7 @@ static bool index_elements(amf *a, hob_error *err)
 	return !(a->elements.failed || a->ranges.failed) || hob_fail(err, MEMORY, "no memory left for objects");
 }
 
-/* Whether some instance stands for the id. */
+/* Whether an instance refers to the id. */
 static bool is_placed(const amf *a, hob_str id)
 {
 	for (xml_ptr e = hob_xml_child(a->xml.root, HOB_STR("constellation")); e;
@@ -360,7 +360,7 @@ static bool is_placed(const amf *a, hob_str id)
 	return false;
 }
 
-/* What no constellation holds stands where it was modelled. */
+/* Objects outside all constellations keep their modelled place. */
 static bool build(amf *a, hob_error *err)
 {
 	uint32_t root;

@@ -1,10 +1,10 @@
 /* importer.h - one importer per source format family: bytes in, hob_model out.
  *
  * An importer reads files only through request->io, rejects before it allocates, bounds every loop over a
- * foreign count by schema/limits.def, and never keeps a pointer into scratch memory. What it cannot hold it
- * reports in request->notes, never silently. It makes no normals that the source does not have: the bake
- * does, or leaves them out; `flat` of hob_mesh says how such a mesh is meant. Raise `version` whenever its
- * output changes for some input. */
+ * foreign count by schema/limits.def, and never keeps a pointer into scratch memory. Content that the model
+ * cannot hold is reported in request->notes, never dropped silently. It makes no normals that the source does
+ * not have: the bake does, or leaves them out; `flat` of hob_mesh says how to shade such a mesh. Raise
+ * `version` whenever its output changes for some input. */
 #ifndef HOB_IMPORTER_H
 #define HOB_IMPORTER_H
 
@@ -13,7 +13,7 @@
 #include "census.h"
 #include "space.h"
 
-/* The .merge files that an import stands in, innermost first. */
+/* The .merge files that contain this import, innermost first. */
 typedef struct hob_import_chain {
 	hob_str path;
 	uint32_t *scenes; /* of all lists together, so far */
@@ -93,7 +93,7 @@ const hob_importer *hob_importer_for(hob_str path); /* NULL when no importer rea
  * hob_model_override_space. */
 bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out,
 				hob_error *err) HOB_MUST_CHECK;
-/* Who to ask when this one answers OLD_VERSION (Assimp for glTF 1.0); NULL when there is none. */
+/* The importer to ask when this one answers OLD_VERSION (Assimp for glTF 1.0); NULL when there is none. */
 const hob_importer *hob_importer_for_old(const hob_importer *importer);
 
 #endif

@@ -22,7 +22,7 @@ extern const hob_importer hob_x3d_importer;		/* X3D .x3d, as VRML text .x3dv; VR
 extern const hob_importer hob_usd_importer;		/* .usda .usdc .usd .usdz */
 /* .merge, several models in one: {"scenes": ["exterior.obj", "inside/interior.gltf"]}, names relative to the
  * list. Each is read by its own importer; model_merge.h says what becomes of their scenes, names and ids. A
- * list may name lists, but none that it stands in itself; HOB_LIMIT_MERGED_SCENES counts all of them. */
+ * list may name lists, but none that contains it; HOB_LIMIT_MERGED_SCENES counts all of them. */
 extern const hob_importer hob_merge_importer;
 /* Equirectangular .hdr and .exr where request->environments asks for them, else SKIPPED: most are textures of
  * a model. */

@@ -79,7 +79,7 @@ static bool read_header(iqm *q, hob_error *err)
 		!take_list(q, 76, POSE_SIZE, "poses", &q->poses, err) ||
 		!take_list(q, 84, ANIM_SIZE, "clips", &q->anims, err))
 		return false;
-	/* Between the number of arrays and their offset stands the number of vertices. */
+	/* The number of vertices lies between the number of arrays and their offset. */
 	uint32_t offset = hob_load_u32(file.data + 52);
 	q->arrays.count = hob_load_u32(file.data + 44);
 	q->vertex_count = hob_load_u32(file.data + 48);
@@ -458,8 +458,8 @@ static void put_key(const iqm *q, uint32_t i, hob_track *track, uint32_t key, co
 		unit_rotation(to);
 }
 
-/* Frames hold only what moves: what stands still takes no time for each frame, of which a small file may
- * claim any number. */
+/* Frames hold only moving joints: a constant joint takes no time per frame, and a small file may claim any
+ * number of frames. */
 static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip, hob_error *err)
 {
 	uint32_t *moving = HOB_NEW(q->request->scratch, uint32_t, q->channel_count), count = 0;

@@ -16,7 +16,7 @@ typedef struct hob_lists {
 } hob_lists;
 
 #define HOB_LISTS_COUNT(buf, type) ((uint32_t)((buf).size / sizeof(type)))
-/* Of a list that is not empty. */
+/* Requires a list that is not empty. */
 #define HOB_LISTS_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
 
 void hob_lists_init(hob_lists *lists, const hob_import_request *request);

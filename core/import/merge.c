@@ -79,7 +79,7 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 		   hob_fail_in(l->err, "in '%.*s', scenes[%u]", HOB_FMT(name), index);
 }
 
-/* What the setting `units` goes back to: models of one unit have it together. */
+/* The unit for the setting `units`, if all models share it; otherwise 0. */
 static float common_unit(const hob_model *models, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -150,7 +150,7 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 	return check_keys(root, request->path, err) && import_scenes(&l, scenes, count, out);
 }
 
-/* What each of the others is: their output is part of this one's. Every call writes the same bytes. */
+/* Versions of all other importers, whose output is part of this one's. Every call writes the same bytes. */
 static const char *library_version(void)
 {
 	static char text[1024];

@@ -16,7 +16,7 @@
 #include "image_set.h"
 
 typedef struct hob_mtl_entry {
-	hob_str name, body; /* borrowed from the text: what stands between this newmtl and the next */
+	hob_str name, body; /* borrowed from the text: the lines between this newmtl and the next */
 	hob_str dir;		/* the library's folder: textures are relative to it */
 	float ns_range;		/* Blender's largest Ns, 0 for other exporters */
 } hob_mtl_entry;
@@ -33,8 +33,7 @@ void hob_mtl_release(hob_mtl_library *library);
 bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err) HOB_MUST_CHECK;
 /* NULL when there is no such material. */
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);
-/* Reads one material. `clamp_sampler` is the sampler that -clamp on stands for; *clamped is set when it is
- * used. */
+/* Reads one material. `clamp_sampler` is the sampler of `-clamp on`; *clamped is set when it is used. */
 bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
 				  hob_material *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -9,7 +9,7 @@ typedef struct names {
 	hob_buf *list;
 } names;
 
-/* What goes wrong in lines; said once at the end, with the first place. */
+/* Errors in lines; reported once at the end, with the first place. */
 typedef enum complaint {
 	BAD_NUMBER,
 	BAD_INDEX,
@@ -215,7 +215,7 @@ static uint32_t resolve(int64_t index, uint32_t count)
 	return HOB_NONE;
 }
 
-/* Reads an index and resolves it; NULL when none stands there. */
+/* Reads an index and resolves it; NULL when there is none. */
 static inline const char *read_index(const char *at, const char *end, uint32_t have, uint32_t *out)
 {
 	/* Short positive numbers are nearly all there are; 0 becomes HOB_NONE. */

@@ -11,7 +11,7 @@
 
 typedef enum ply_coding { TEXT, LITTLE, BIG } ply_coding;
 
-/* What a property means to us. Vertex columns come first, in groups of their array's width. */
+/* Meaning of a property. Vertex columns come first, in groups of their array's width. */
 typedef enum meaning {
 	POSITION_X,
 	POSITION_Y,

@@ -19,7 +19,8 @@ size_t hob_shape_fix_floats(float *values, size_t count, float value);
 /* Face normal of a triangle, its length twice the area. */
 void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3]);
 
-/* What a mesh looks like whose source says nothing: white, rough, no metal. (glTF's own default is metal.) */
+/* The default look of a mesh whose source has no material: white, rough, no metal. (glTF's own default is
+ * metal.) */
 void hob_shape_plain_material(hob_material *material, hob_str name);
 
 /* A root without a transform and without anything on it. */

@@ -148,8 +148,7 @@ static float display_of(float linear)
 	return (float)(1.055 * pow((double)linear, 1 / 2.4) - 0.055);
 }
 
-/* What was taken as linear is a display value after all, or the other way round. Above 1 there are only
- * strengths. */
+/* A value read as linear is a display value after all, or the reverse. Above 1 there are only strengths. */
 static void reread(float *rgb, bool was_display)
 {
 	for (int i = 0; i < 3; i++)

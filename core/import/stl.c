@@ -105,9 +105,9 @@ static bool too_many(uint64_t facets, hob_error *err)
 
 /* ---- binary */
 
-/* Two customs for a colour of 15 bits per facet: with "COLOR=" in the header (Materialise Magics) red stands
- * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView) blue stands there and
- * a set bit 15 says so. */
+/* Two conventions for a colour of 15 bits per facet: with "COLOR=" in the header (Materialise Magics), red is
+ * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView), blue is there and a
+ * set bit 15 says so. */
 static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float out[4])
 {
 	bool own = magics ? !(bits & 0x8000) : bits & 0x8000;

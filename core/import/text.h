@@ -14,14 +14,14 @@ bool hob_text_line(hob_str *rest, hob_str *line);
 /* Takes the next word off *line; blanks are spaces and control characters. Empty when there is none. */
 hob_str hob_text_word(hob_str *line);
 uint32_t hob_text_count_words(hob_str text);
-/* What stands behind the last slash or backslash, or behind the colon of a drive: a file's own name. */
+/* The part behind the last slash or backslash, or behind the colon of a drive: a file's own name. */
 hob_str hob_text_last_part(hob_str path);
 /* Without blanks at both ends. */
 hob_str hob_text_trim(hob_str s);
 /* Writes a character as UTF-8, at most 4 bytes. Returns their number. */
 size_t hob_text_put_utf8(char *out, uint32_t character);
-/* Skips a UTF-8 byte order mark. Text in UTF-16 (told by its byte order mark) is converted; the result lives
- * in `arena` then, else it borrows. data == NULL only when memory is short. */
+/* Skips a UTF-8 byte order mark. Text in UTF-16 (recognised by its byte order mark) is converted; the result
+ * lives in `arena` then, else it borrows. data == NULL only when memory is short. */
 hob_str hob_text_decode(hob_arena *arena, hob_bytes file);
 
 #endif

@@ -252,7 +252,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 
 /* ---- nodes */
 
-/* Twelve numbers, rows of a matrix that stands behind the vector: columns of ours. */
+/* Twelve numbers, rows of a matrix that multiplies row vectors: our columns. */
 static void set_transform(hob_node *node, hob_str text, float unit)
 {
 	float n[12];

@@ -48,7 +48,7 @@ void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float 
 			out[i] = 0;
 }
 
-/* What the display properties of a group say of item `index`: the name is <pbmetallic>'s. */
+/* Display properties of a group's item `index`: the name is <pbmetallic>'s. */
 static void set_display(hob_threemf *t, const hob_threemf_resource *group, uint32_t index,
 						hob_material *material)
 {

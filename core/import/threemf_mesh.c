@@ -19,7 +19,7 @@ typedef struct mesh_builder {
 	uint32_t *bucket_of; /* [triangle_count] */
 	uint32_t *head;		 /* [vertex_count] HOB_NONE between buckets */
 	hob_buf buckets;
-	hob_buf source, property, next; /* u32 for each vertex of the mesh at hand */
+	hob_buf source, property, next; /* u32 for each vertex of the current mesh */
 	hob_name_map known;
 	hob_str name;
 	uint32_t default_group, default_property;
@@ -204,7 +204,7 @@ static void note_lost(hob_threemf *t, const hob_xml_element *mesh)
 						 lost[i]);
 }
 
-/* What the object is made of, when it has triangles. */
+/* Material of the object, if it has triangles. */
 static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *object)
 {
 	static const char *const plain[] = {"mesh", "components", "metadatagroup"};

@@ -37,7 +37,7 @@ typedef struct hob_threemf_range {
 	uint32_t vertex_first, vertex_count, triangle_first, triangle_count;
 } hob_threemf_range;
 
-/* What an id of a part names: an object or a group of properties. */
+/* Target of an id: an object or a group of properties. */
 typedef struct hob_threemf_resource {
 	const hob_xml_element *element;
 	uint32_t part, id;
@@ -116,7 +116,7 @@ hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t c
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Whether Cura's metadata of an object say that it only steers the slicer; noted. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object);
-/* What prints it, from 1; 0 when nothing is said. */
+/* Extruder that prints it, from 1; 0 when the file names none. */
 uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Sets HOB_NONE for triangles of an object of the start part that are such helpers. */
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);

@@ -4,7 +4,7 @@
 
 enum { SETTINGS_MAX = 1 << 24 };
 
-/* What a slicer's own file says of an object, of a component of it, or of some of its triangles. */
+/* Facts from a slicer's own file about an object, a component of it, or some of its triangles. */
 typedef struct setting {
 	uint32_t first, last; /* triangles of a volume */
 	uint32_t next;		  /* volume of the same object */

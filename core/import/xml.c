@@ -144,7 +144,7 @@ static bool end_text(builder *b)
 	return true;
 }
 
-/* True when the piece stands in the file as it is, right behind what came before. */
+/* True when the piece is in the file as it is, right behind the one before. */
 static bool follows(builder *b, const char *piece, size_t len)
 {
 	size_t at = place(b);
@@ -385,8 +385,7 @@ static bool is_plain(const uint8_t *at, const uint8_t *end)
 	const uint64_t ones = 0x0101010101010101ull, tops = ones * 0x80;
 	for (; at < end; at++) {
 		for (; end - at >= 8; at += 8) {
-			/* Of each byte's top bit only whether any is set counts: a borrow comes from a byte that is
-			 * found. */
+			/* Only whether any top bit is set matters: a borrow can come only from a byte that matches. */
 			uint64_t word = hob_load_u64(at), amp = word ^ ones * '&', close = word ^ ones * '>';
 			uint64_t found = word | (word - ones * ' ') | ((amp - ones) & ~amp) | ((close - ones) & ~close);
 			if (found & tops)

@@ -1,9 +1,9 @@
 /* xml.h - XML bytes -> a tree of elements, for the readers of COLLADA, 3MF, AMF and X3D.
  *
- * Names are local names: what stands before a colon is dropped, but for xmlns attributes, which keep theirs.
- * Comments and processing instructions are dropped. An element's text is what stands before its first child
- * element, and it points into the file itself where the file says it in one piece, so that large arrays of
- * numbers are not copied.
+ * Names are local names: a prefix before a colon is dropped, but for xmlns attributes, which keep theirs.
+ * Comments and processing instructions are dropped. An element's text ends at its first child element, and it
+ * points into the file itself where the file says it in one piece, so that large arrays of numbers are not
+ * copied.
  *
  * Safe by refusal: an entity that the file declares is an error, nothing outside the file is read, and depth
  * and number of elements have limits (schema/limits.def). UTF-8, UTF-16, ISO-8859-1 and what bears another
@@ -36,7 +36,7 @@ typedef struct hob_xml {
 
 /* Elements that come by the million (the vertices of 3MF) need not become a tree: `take` sees each element as
  * it begins, below `parent`, and returns true when it has taken it; it and what it holds is left out then. A
- * failure is told in *failed. */
+ * failure sets *failed. */
 typedef struct hob_xml_taker {
 	void *user;
 	bool (*take)(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,

@@ -15,7 +15,7 @@ enum {
 	WIDE = 1 /* extra field with them */
 };
 
-static const uint32_t elsewhere = 0xFFFFFFFF; /* in the place of a number that stands there */
+static const uint32_t elsewhere = 0xFFFFFFFF; /* the number is in the 64-bit record */
 
 static bool is_at(hob_bytes zip, size_t at, size_t size, const char *magic)
 {
@@ -33,7 +33,7 @@ static bool find_wide_end(size_t end, hob_zip *zip)
 	return true;
 }
 
-/* The record that says where the list is stands behind it, before a comment. */
+/* The record that says where the list is follows the list, before a comment. */
 bool hob_zip_open(hob_bytes file, hob_zip *out)
 {
 	for (size_t back = END_SIZE; back <= file.size && back <= END_SIZE + COMMENT_MAX; back++) {

@@ -1,8 +1,8 @@
 /* zip.h - files out of a zip archive: what 3MF, ZAE and USDZ are.
  *
  * Stored and deflated members; no encryption, no parts over several disks. Numbers of 64 bits are read
- * (lib3mf writes them always). Nothing is trusted: every offset and size is checked against the bytes at
- * hand. Checksums are not. Source: PKWARE's APPNOTE.TXT. */
+ * (lib3mf writes them always). Nothing is trusted: every offset and size is checked against the size of the
+ * file. Checksums are not. Source: PKWARE's APPNOTE.TXT. */
 #ifndef HOB_ZIP_H
 #define HOB_ZIP_H
 

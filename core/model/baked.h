@@ -64,8 +64,7 @@ typedef struct hob_baked_meshlet {
 	uint8_t vertex_count, triangle_count;
 } hob_baked_meshlet;
 
-/* What is simplified together in a hierarchy of clusters (core/mesh/clusters.h). Group 0 has error
- * FLT_MAX. */
+/* A group of clusters that is simplified as one (core/mesh/clusters.h). Group 0 has error FLT_MAX. */
 typedef struct hob_baked_cluster_group {
 	float sphere[4], error;
 	uint32_t cluster_first, cluster_count;
@@ -117,7 +116,7 @@ typedef struct hob_baked_mesh {
 typedef enum hob_image_flag {
 	HOB_IMAGE_SRGB = 1,
 	HOB_IMAGE_OPACITY_PACKED = 2,
-	HOB_IMAGE_PLACEHOLDER = 4, /* the source could not be read; a visible checker stands in */
+	HOB_IMAGE_PLACEHOLDER = 4, /* the source could not be read; a visible checker replaces it */
 	HOB_IMAGE_NORMAL_XY = 8,   /* two channels, z = sqrt(1 - x*x - y*y) */
 	HOB_IMAGE_ORM = 16		   /* R occlusion, G roughness, B metallic */
 } hob_image_flag;
@@ -191,8 +190,8 @@ typedef struct hob_baked_extra {
 	hob_extras extras;
 } hob_baked_extra;
 
-/* Each source node is a node; each mesh of a node is a child node "<name>_Mesh_<i>" with identity transform
- * that stands before the node's own children. Depth-first pre-order. */
+/* Each source node is a node; each mesh of a node is a child node "<name>_Mesh_<i>" with identity transform,
+ * before the node's own children. Depth-first pre-order. */
 typedef struct hob_baked_scene {
 	uint32_t node_count;
 	hob_baked_hierarchy *hierarchy;

@@ -362,7 +362,7 @@ bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *e
 /* Gives clip `index` the name, or name_2, name_3 ... if an earlier clip has it. False without memory. */
 bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
 
-/* What hob_mesh_repair_directions changed, for a note. */
+/* Changes made by hob_mesh_repair_directions, for a note. */
 typedef struct hob_direction_repair {
 	uint32_t normals_scaled, tangents_scaled; /* vectors brought to unit length */
 	uint32_t normals_filled, tangents_filled; /* zero vectors replaced */

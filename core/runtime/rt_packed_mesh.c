@@ -315,7 +315,7 @@ bool hob_rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 	uint64_t meshlets_left = a->meshlets.count;
 	if (!fill_attributes(a, error) || !fill_lods(a, error) || !check_morphs(a, error))
 		return false;
-	/* Of every record, not of every mesh's: meshes can share records. */
+	/* Number of records, not of meshes: meshes can share records. */
 	for (uint32_t i = 0; i < a->lod_records.count && !a->options.trust_indices; i++)
 		if (!check_meshlets(a, a->lods[i].meshlet_first, a->lods[i].meshlet_count, a->lods[i].vertex_prefix,
 							&meshlets_left, error))

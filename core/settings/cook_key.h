@@ -36,7 +36,7 @@ hob_sha256 hob_cook_key(const hob_sha256 *lookup, hob_str file_name, hob_depende
 						uint32_t dep_count);
 /* JSON object with every ingredient by name, for `why`. */
 void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
-/* Of such an object: the profile of the cook. */
+/* The profile of the cook in a printed object. */
 hob_profile hob_ingredients_profile(hob_str printed);
 
 /* `target` relative to folder `dir` ("../tex/a.png"); both below the same root. */

@@ -331,8 +331,7 @@ static void print_schema(const hob_settings *settings, const setting *s, hob_buf
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-/* What follows the opening of the whole object. Groups are at most one level deep and stand together in the
- * table. */
+/* Prints the members. Groups are at most one level deep and adjacent in the table. */
 static void print_nested(const hob_settings *settings, hob_buf *out, const char *begin, const char *end,
 						 void (*print)(const hob_settings *settings, const setting *s, hob_buf *out))
 {

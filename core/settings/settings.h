@@ -51,7 +51,7 @@ bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
 
 /* The setting or group that is called so, whole or by its last part: "lods" of "lods", "texture.max_size" of
- * "max_size"; empty: there is none. For messages about a name that stands elsewhere. */
+ * "max_size"; empty: there is none. For messages about a misplaced name. */
 hob_str hob_settings_place(hob_str name);
 
 /* Appends the JSON Schema of such an object. */

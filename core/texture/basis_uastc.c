@@ -4,8 +4,8 @@
 enum { RGB, RGBA, GREY_ALPHA, VALUES_MAX = 18, SOLID = 8, MODES = 19 };
 
 /* Bits of the mode's code and of the hints for other formats, which are skipped; endpoints: bits of a value,
- * and whether a trit (3) or quint (5) stands over them; bits of a weight; planes, subsets, what the endpoints
- * are. */
+ * and whether a trit (3) or quint (5) is shared by them; bits of a weight; planes, subsets, kind of
+ * endpoints. */
 static const struct {
 	uint8_t code_bits, hint_bits, bits, digit, weight_bits, planes, subsets, kind;
 } modes[MODES] = {

@@ -10,8 +10,8 @@ typedef struct candidate {
 
 /* ---- which partitions are promising */
 
-/* What steps of 2 bits take of the variance along a line, about: chosen by measuring, with alpha. Opaque
- * blocks are better off without it: many were compressed before, and lie on the lines of a partition
+/* Approximate share of the variance along a line that steps of 2 bits keep: chosen by measuring, with alpha.
+ * Opaque blocks do better without it: many were compressed before, and lie on the lines of a partition
  * exactly. */
 #define COARSE_STEPS (1.0f - 1.0f / 18)
 
@@ -47,10 +47,9 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 	}
 }
 
-/* What is left of the variance when the best line is taken out: trace less largest eigenvalue. The root of
- * the sum of the squares of all eigenvalues stands for the largest; where one is much larger than the others
- * they agree. The steps of the line leave some of its own variance, too: `taken` is what they do not
- * leave. */
+/* The variance left when the best line is taken out: trace less largest eigenvalue. The root of the sum of
+ * the squares of all eigenvalues approximates the largest; if one dominates, they agree. The steps of the
+ * line leave some of its own variance, too: `taken` is the rest. */
 INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels,
 					  float taken)
 {

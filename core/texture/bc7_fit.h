@@ -34,7 +34,7 @@ typedef struct points {
 	uint8_t at[16];
 } points;
 
-/* What an endpoint of a mode can be; both colour and alpha have `bits`. */
+/* Precision of a mode's endpoints; colour and alpha both have `bits`. */
 typedef struct precision {
 	uint32_t channels, bits, index_bits;
 	bool own_p, shared_p;

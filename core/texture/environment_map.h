@@ -1,4 +1,4 @@
-/* environment_map.h - from a picture of the surroundings to what a renderer lights with: a cube map whose
+/* environment_map.h - turns a picture of the surroundings into lighting for a renderer: a cube map whose
  * levels are blurred as GGX surfaces of growing roughness see it, and the irradiance as spherical harmonics.
  *
  * The picture is equirectangular, twice as wide as high, in linear light. Its middle is +X, +Y is up, and

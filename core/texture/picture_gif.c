@@ -180,7 +180,7 @@ bool hob_gif_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	gif g;
 	if (!read_front(file, &g, err))
 		return false;
-	/* A code of 12 bits stands for at most 4096 pixels. */
+	/* A code of 12 bits covers at most 4096 pixels. */
 	if ((uint64_t)g.w * g.h / 4096 > file.size)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes", g.w, g.h, file.size);
 	if (!hob_picture_new(info, arena, out, err))

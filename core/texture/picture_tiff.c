@@ -93,7 +93,7 @@ static TIFF *open_file(stream *s, hob_error *err)
 	return tif;
 }
 
-/* What the tags say, defaults filled in. */
+/* Values of the tags, with defaults filled in. */
 typedef struct layout {
 	uint32_t width, height;
 	uint16_t bits, samples, kind, photometric, planar, extra;

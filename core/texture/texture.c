@@ -278,7 +278,7 @@ static int larger_first(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* Those that would keep one thread busy after all others are done run alone, on every thread. */
+/* Large ones, which would keep one thread busy after all others are done, run alone, on every thread. */
 static void run_all(bake *b, size_t memory)
 {
 	const hob_parallel *parallel = b->request->parallel;

@@ -2,7 +2,7 @@
  *
  * For each slot of each material the use is known (schema of hob_slot), so that base colours are filtered as
  * light, normals as directions, masks as numbers. Slots that need the same pixels in the same treatment share
- * one output; what stands in separate files and belongs together is packed:
+ * one output; related channels in separate files are packed:
  *
  *   opacity map                -> alpha of the base colour (keyed by the pair: who shares a base colour keeps
  *                              it).
@@ -16,8 +16,8 @@
  *
  * Never fatal: a picture that is missing, misspelt, damaged or over the limits. A wrong case or folder is
  * repaired and reported with the right spelling; else a checker (colours) or a neutral value (normals, masks)
- * stands in, the image is flagged HOB_IMAGE_PLACEHOLDER and a warning says what to do. Fatal: IO and CHANGED
- * errors of a read, and MEMORY.
+ * replaces it, the image is flagged HOB_IMAGE_PLACEHOLDER and a warning says what to do. Fatal: IO and
+ * CHANGED errors of a read, and MEMORY.
  *
  * What settings.texture_* make of it:
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F

@@ -31,7 +31,7 @@ static bool mergeable(const hob_texture_recipe *a, const hob_texture_recipe *b)
 			return false;
 	if (a->use != b->use || a->bump != b->bump || a->clamp_u != b->clamp_u || a->clamp_v != b->clamp_v)
 		return false;
-	/* Who does not look at alpha can live with the picture's own, not with one packed in from elsewhere. */
+	/* A user that ignores alpha can take the picture's own alpha, not one packed in from elsewhere. */
 	const hob_texture_recipe *solid = a->in[3].from == HOB_FROM_ONE ? a : b, *other = solid == a ? b : a;
 	if (solid->in[3].from == HOB_FROM_ONE)
 		return other->in[3].from == HOB_FROM_ONE || other->in[3].source == other->in[0].source;
@@ -206,7 +206,7 @@ static void keep_mask(planner *p, hob_material *m, hob_slot slot, uint32_t chann
 	put(p, m, slot, &r);
 }
 
-/* Moves separate roughness and metallic maps into `r`, which stands for METAL_ROUGH. */
+/* Moves separate roughness and metallic maps into `r`, the METAL_ROUGH recipe. */
 static void plan_metal_rough(planner *p, hob_material *m, hob_texture_recipe *r, bool *have)
 {
 	const hob_slot parts[2] = {HOB_SLOT_ROUGHNESS, HOB_SLOT_METALLIC};

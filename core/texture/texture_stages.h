@@ -20,7 +20,7 @@ typedef struct hob_texture_source {
 	hob_picture_info info;
 	hob_sha256 digest; /* of the file's bytes; RAW: of size and bytes; zeros when not usable */
 	uint32_t same_as;  /* first source with the same digest; itself when there is none before */
-	/* What it is made of, and from what; NULL: as it is. `file` is empty then. */
+	/* Recipe and inputs; NULL: the picture as it is. `file` is empty then. */
 	const hob_made_image *made;
 	const struct hob_texture_source *diffuse, *specular; /* NULL: the factors alone */
 } hob_texture_source;
@@ -112,7 +112,7 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 
 /* ---- encode: a chain of levels as a file ---- */
 
-/* What an output is, beside its bytes: what a part stores in front of them. */
+/* Facts of an output beside its bytes: a part stores them in front. */
 typedef struct hob_texture_facts {
 	uint32_t width, height, mips, vk_format, flags, container, warnings;
 } hob_texture_facts;

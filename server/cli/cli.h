@@ -61,7 +61,7 @@ void srv_cli_take_options(void (*take)(const cli_option *options, size_t count))
 int srv_cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
 int srv_cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* The one of `words` that a person who typed `word` probably meant; NULL: none is similar. */
+/* The entry of `words` closest to the typed `word`; NULL: none is similar. */
 const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count);
 /* Prints an error with its remedy on stderr. */
 void srv_cli_print_error(const char *who, const hob_error *error);

@@ -75,8 +75,8 @@ static cJSON *ask(const char *target)
 	return root;
 }
 
-/* Goes through names as a shell goes through folders: up to the next '/'. Names are sorted, so those of one
- * folder are neighbours. */
+/* Walks names as a shell walks folders: up to the next '/'. Names are sorted, so those of one folder are
+ * neighbours. */
 static void offer_name(const char *prefix, const char *root, const char *path, char last[WORD_MAX])
 {
 	char name[WORD_MAX];

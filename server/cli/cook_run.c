@@ -364,7 +364,7 @@ static void source_hashed(uv_work_t *work, int status)
 	if (job->readable && srv_cook_run_goes_on(r))
 		srv_cook_look_find(r->cache, job->entry->look,
 						   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
-	/* Of another version of Hob. */
+	/* Made by another version of Hob. */
 	job->entry->look->elsewhere =
 		r->offered && !hob_sha256_equal(&job->entry->look->lookup, &job->entry->offered);
 	if (job->entry->look->kept_count > 0)

@@ -7,7 +7,7 @@
 
 /* The formats of hob diff --from: text, Markdown for a pull request, HTML, JSON. */
 
-/* How a format writes; text from elsewhere goes through `escape`. */
+/* Callbacks of an output format; foreign text passes through `escape`. */
 typedef struct writer {
 	const char *(*escape)(char c);
 	hob_buf *out;

@@ -29,7 +29,7 @@ typedef struct doctor {
 /* Adds a line and returns it; lines that do not fit are dropped. */
 doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
-/* What to do about it. */
+/* Remedy. */
 void srv_doctor_advise(doctor_item *item, const char *fmt, ...) HOB_PRINTF(2, 3);
 
 /* doctor_folders.c: watched folders, the kernel's limits for them, the clock. */

@@ -1,7 +1,7 @@
 #include "doctor.h"
 #include "query.h"
 
-/* What a running daemon reports about its folders. */
+/* Facts that a running daemon reports about its folders. */
 
 static void say_root(doctor *d, const cJSON *root)
 {

@@ -65,7 +65,7 @@ static void print_help(const cli_command *command, const cli_option *options, si
 	hob_buf_release(&out);
 }
 
-/* What other programs call it. */
+/* Names that other programs use for it. */
 static const char *own_name(const char *word)
 {
 	static const char *const others[][2] = {

@@ -158,7 +158,7 @@ static bool names_file(refs_kind kind, bool item, hob_str key)
 static bool edit_json(scan *s, refs_kind kind)
 {
 	hob_str key = {0};
-	bool item = true; /* no key stands before the value */
+	bool item = true; /* the value has no key */
 	if (!hob_json_valid(s->text, JSON_DEPTH))
 		return false;
 	for (size_t at = 0, end; at < s->text.len; at = end) {

@@ -3,8 +3,8 @@
  * comments.
  *
  * Beyond the reference's keys: "merge": [...] in the place of "input_scene" makes one asset of several, each
- * the name of a model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which stands
- * for that entry's input and scale (what the reference's mergeBistro does); "merge_materials": true joins the
+ * the name of a model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which means
+ * that entry's input and scale (what the reference's mergeBistro does); "merge_materials": true joins the
  * meshes of each material; "name_rules": false leaves the guesses from names out. */
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H

@@ -21,7 +21,7 @@ static bool add(globs *g, hob_str pattern)
 	return g->items[g->count++] != NULL;
 }
 
-/* "name" means itself and everything below it, here and in every folder; '**' stands for at least one
+/* "name" matches itself and everything below it, here and in every folder; '**' matches at least one
  * folder. */
 static bool add_line(globs *g, hob_str line)
 {

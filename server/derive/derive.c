@@ -48,7 +48,7 @@ static void answer_all(derivation *d, const hob_error *error)
 	}
 }
 
-/* What a derivation owns. */
+/* Resources of a derivation. */
 static void release(const derivation *d)
 {
 	free(d->pair);

@@ -15,7 +15,7 @@
 
 typedef struct srv_derive srv_derive;
 
-/* What the host knows of an asset. Texts are valid during the call. */
+/* Facts of the host about an asset. Texts are valid during the call. */
 typedef struct srv_derive_asset {
 	uint32_t number; /* the host's */
 	char id[SRV_ASSET_ID + 1];

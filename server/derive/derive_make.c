@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What runs in libuv's pool, on the data of one derivation. */
+/* Work in libuv's pool, on the data of one derivation. */
 
 static const char *const part_names[SRV_DERIVE_PARTS] = {"meshes", "materials", "scene", "animations"};
 

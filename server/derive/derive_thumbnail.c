@@ -139,7 +139,7 @@ static void settle_all(srv_derive *derive, wish drawn, bool there)
 	}
 }
 
-/* What says nothing about the model: it is drawn when it is asked for again. */
+/* Failures that say nothing about the model: it is drawn at the next request. */
 static bool is_passing(hob_err_code code)
 {
 	return code == HOB_ERR_IO || code == HOB_ERR_INTERRUPTED || code == HOB_ERR_MEMORY ||

@@ -54,7 +54,7 @@ void srv_events_remove_waker(srv_events *events, int eventfd);
 void srv_events_join(srv_events *events);
 void srv_events_leave(srv_events *events);
 uint32_t srv_events_listeners(const srv_events *events);
-/* What connected clients use; exists as long as the log. */
+/* Assets in use by connected clients; exists as long as the log. */
 srv_uses *srv_events_uses(srv_events *events);
 
 #endif

@@ -326,9 +326,9 @@ static void on_claim(void *user, const char *const *values, const size_t *sizes)
 
 srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t count, srv_farm_why *why)
 {
-	/* When a thousand machines ask at once, most are told 'held' or 'again' without a lock, or 'busy':
-	 * another one is just asking hob_claim, which decides about the rest and would wait. To this machine,
-	 * 'busy' is as 'held'. */
+	/* When a thousand machines ask at once, most get 'held' or 'again' without a lock, or 'busy': another one
+	 * is inside hob_claim, which decides about the rest and would block. This machine treats 'busy' as
+	 * 'held'. */
 	static const char statement[] =
 		"with i as (select ord - 1 as place, item, decode(item->>'lookup', 'hex') as lookup, "
 		"(item->>'seen')::int as seen from json_array_elements($1::json) with ordinality u(item, "

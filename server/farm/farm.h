@@ -34,7 +34,7 @@ typedef struct srv_farm srv_farm;
 
 /* Loads the drivers; connects to nobody yet. owner: the holder of leases, the same after a restart. Errors:
  * CONFIG (an address of an unknown kind, a driver that is not installed, a password in an address), MEMORY. A
- * machine that is a copy of another, with its cache, is told apart by its name. */
+ * machine that is a copy of another, with its cache, is recognised by its name. */
 bool srv_farm_open(const srv_farm_options *options, const char *owner, srv_farm **out,
 				   hob_error *err) HOB_MUST_CHECK;
 void srv_farm_close(srv_farm *farm); /* NULL is allowed */

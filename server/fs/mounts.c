@@ -26,7 +26,7 @@ static const struct {
 	{0xBACBACBC, "VMware shared folder"},
 };
 
-/* Those whose changes are seen where they are made. */
+/* File systems that report changes on the machine that makes them. */
 static const struct {
 	unsigned magic;
 	const char *name;

@@ -11,14 +11,14 @@
 
 enum { SRV_TAR_BLOCK = 512, SRV_TAR_NAME_MAX = 4096 };
 
-/* Appends what stands before a file's bytes. size < 8 GiB: the field holds no more. */
+/* Appends the header of a file. size < 8 GiB: the field holds no more. */
 void srv_tar_put_head(hob_buf *out, hob_str name, uint64_t size);
-/* Appends what stands behind them, and, after the last file, the end. */
+/* Appends the padding behind a file's bytes and, after the last file, the end. */
 void srv_tar_put_padding(hob_buf *out, uint64_t size);
 void srv_tar_put_end(hob_buf *out);
 
 typedef struct srv_tar_reader {
-	int fd; /* read from where it stands */
+	int fd; /* read from its current offset */
 	uint64_t left, padding;
 	char name[SRV_TAR_NAME_MAX + 1];
 } srv_tar_reader;

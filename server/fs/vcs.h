@@ -2,9 +2,8 @@
  * belong together.
  *
  * Knows the places of Git (worktrees and submodules included), Mercurial and Subversion, in the folder
- * itself, above it or below it: a file that stands there during an operation, and an index that every
- * operation rewrites. Of their contents only the first line of a `.git` file is read; for the rest stat is
- * asked. */
+ * itself, above it or below it: a file that exists during an operation, and an index that every operation
+ * rewrites. Of their contents only the first line of a `.git` file is read; for the rest stat is asked. */
 #ifndef SRV_VCS_H
 #define SRV_VCS_H
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Who asks: tokens for programs (Bearer, or Basic with the token as password), sessions of the dashboard (the
- * token in a cookie that scripts cannot read), and the origins of other web pages that the owner has
- * allowed. */
+/* Identity of a caller: tokens for programs (Bearer, or Basic with the token as password), sessions of the
+ * dashboard (the token in a cookie that scripts cannot read), and the origins of other web pages that the
+ * owner has allowed. */
 
 enum {
 	LOOK_AGAIN_MS = 200,

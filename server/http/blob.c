@@ -16,8 +16,7 @@
  * options. */
 enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
 
-/* What is known about an encoding of a blob. It is looked up again after a while, so that the store notices
- * the use. */
+/* Cached facts about an encoding of a blob. They expire, so that the store notices the use. */
 typedef struct encoded_form {
 	enum { FORM_UNKNOWN, FORM_ORDERED, FORM_MADE, FORM_USELESS } state;
 	int64_t looked_ms;
@@ -116,7 +115,7 @@ uint32_t srv_blob_cache_count(const blob_cache *cache)
 	return cache->count;
 }
 
-/* What is sent for a blob: its own bytes or encoded ones. */
+/* Body sent for a blob: its own bytes or encoded ones. */
 typedef struct chosen_form {
 	blob *bytes;
 	const char *coding; /* NULL: the plain bytes */

@@ -44,7 +44,7 @@ static void name_address(const struct sockaddr_storage *bound, char *out, size_t
 	}
 }
 
-/* Of the last listener that was added. */
+/* Address of the last listener that was added. */
 static char *newest_address(srv_http *http)
 {
 	return http->addresses[http->listener_count - 1];

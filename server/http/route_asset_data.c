@@ -115,7 +115,7 @@ static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
 	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
 }
 
-/* What the request wants of the asset. */
+/* The parts of the asset that the request wants. */
 typedef struct wish {
 	hob_str full, output;
 	bool redirect, final;
@@ -184,7 +184,8 @@ static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, c
 	return srv_reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
 }
 
-/* What was made is in the store, and whole: a damaged one is dropped by this look, and made again. */
+/* The derived blob is in the store and whole: this look-up drops a damaged one, which is then derived
+ * again. */
 static bool find_made(request *r, const hob_sha256 *key, hob_sha256 *digest)
 {
 	return srv_store_part(r->http->sources.store, key, digest) &&
@@ -289,7 +290,7 @@ static const char *picture_type(hob_str ending)
 													: "application/octet-stream";
 }
 
-/* What stands for the asset while the user of live= has not saved it; its name goes to `full`. */
+/* The live asset that replaces the saved one for the user of live=; its name is written to `full`. */
 static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf *full)
 {
 	hob_str user;

@@ -47,7 +47,7 @@ static const srv_view_root *root_called(const srv_view *view, hob_str name)
 	return NULL;
 }
 
-/* Those of the saved asset. Nothing where they are those of every live model, or cannot be read: the cook of
+/* Settings of the saved asset. Empty if they are those of every live model, or cannot be read: the cook of
  * the saved one says why. */
 static void put_settings(request *r, hob_str asset, hob_buf *out)
 {

@@ -28,7 +28,7 @@ typedef struct srv_activity_job {
 	hob_str asset; /* "root/path", copied; a name longer than 4096 bytes is cut */
 } srv_activity_job;
 
-/* Of the current run of work, or of the last one. */
+/* Totals of the current run of work, or of the last one. */
 typedef struct srv_activity_run {
 	int64_t began_at_ms, ended_at_ms; /* 0: there was none yet; 0: it is not over */
 	uint64_t done[SRV_ACTIVITY_RESULTS], all_done, left;

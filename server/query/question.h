@@ -30,7 +30,7 @@ int srv_query_refuse(question *q, int status, const char *code, const char *deta
 int srv_query_cannot_read(question *q, const hob_error *err);
 /* The asset that control->asset names; NULL: *status is the 404 to return. */
 const srv_view_asset *srv_query_asset(question *q, int *status);
-/* Of an asset, by the root's name. */
+/* Asset, with the root's name. */
 const srv_view_root *srv_query_root(const question *q, hob_str name);
 
 /* The origin of each setting of the asset: {"lods.max":"props/cook.json"}. Appends nothing if it is

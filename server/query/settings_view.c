@@ -27,7 +27,7 @@ typedef struct layer {
 
 typedef struct layers {
 	layer *items; /* those that exist, outermost folder first, the sidecar last; owned */
-	hob_str file; /* the layer that is told of as "sidecar"; empty: none */
+	hob_str file; /* the layer reported as "sidecar"; empty: none */
 	uint32_t count, capacity;
 	hob_settings own, settings; /* own: of the daemon for this root */
 	bool has_file;

@@ -3,8 +3,8 @@
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
 
-/* What would be cooked again if a file changed, according to what the newest cook of each asset read or
- * looked for. Nothing is cooked. Searches the dependencies of every asset of the file's root. */
+/* Lists the assets that a change of a file would cook, by the files that their newest cooks read or looked
+ * for. Nothing is cooked. Searches the dependencies of every asset of the file's root. */
 
 enum { ITEMS_MAX = 10000 };
 

@@ -64,8 +64,8 @@ bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, h
 	return true;
 }
 
-/* The leading ".." parts of a kept path. *only: there are no other parts, so it stands for everything above
- * the root. */
+/* The leading ".." parts of a kept path. *only: there are no other parts, so it covers everything above the
+ * root. */
 static size_t count_ups(hob_str path, bool *only)
 {
 	size_t ups = 0;

@@ -30,9 +30,9 @@ typedef enum srv_input_state {
 typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *digest);
 
 /* Whether the model's name and every input are the same as when `record` was made. A path above the root is
- * missing, and not looked for; "../.." alone stands for everything above the root, and is valid only at the
- * same depth. The caller found the record by its lookup, so source and settings are the same. The caller must
- * also check that its outputs exist. */
+ * missing, and not looked for; "../.." alone covers everything above the root, and is valid only at the same
+ * depth. The caller found the record by its lookup, so source and settings are the same. The caller must also
+ * check that its outputs exist. */
 bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user);
 
 #endif

@@ -33,7 +33,7 @@ srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str file, hob_str if_matc
 bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_error *err) HOB_MUST_CHECK;
 
 /* Whether `name` in `folder` is named like a sidecar but belongs to no model: "Fox.cook.json" beside Fox.glb.
- * model: the model that is probably meant, "Fox.glb"; NAME_MAX + 1 bytes. */
+ * model: the most similar model, "Fox.glb"; NAME_MAX + 1 bytes. */
 bool srv_sidecar_stray(int folder, const char *name, char *model);
 
 /* The value of a setting such as "lods.count" in settings as JSON; NULL without one. */

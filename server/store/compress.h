@@ -6,7 +6,7 @@
 
 #include "../../core/base/base.h"
 
-/* What many strings of one kind have in common: row_dictionary.h and record_dictionary.h. */
+/* Strings that rows of one kind have in common: row_dictionary.h and record_dictionary.h. */
 typedef enum srv_dictionary {
 	SRV_NO_DICTIONARY,
 	SRV_ROW_DICTIONARY,

@@ -1,7 +1,7 @@
 /* row.h - values of rows in index.db in few bytes: texts that resemble each other, the lists of a record.
  *
  * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, these, and a zstd frame
- * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 stands for the 64
+ * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 encodes the 64
  * lower-case hex digits of the next digest. Empty stays empty.
  *
  * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are

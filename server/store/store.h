@@ -55,7 +55,7 @@ bool srv_store_has_index(srv_store *store);
 bool srv_store_rebuild(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 void srv_store_close(
 	srv_store *store); /* commits, checkpoints, marks the stop as clean, unlocks; NULL is fine */
-/* Of the index that this program writes: the number of steps in schema/store.sql. */
+/* Version of the index that this program writes: the number of steps in schema/store.sql. */
 int srv_store_schema_version(void);
 /* Random at the database's birth: 16 hex digits. */
 const char *srv_store_epoch(const srv_store *store);
@@ -299,7 +299,7 @@ uint64_t srv_store_last_rev(srv_store *store);
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
-/* Of the oldest change that is still held; 0 when there is none. */
+/* Number of the oldest change that is still held; 0 when there is none. */
 uint64_t srv_store_first_rev(srv_store *store);
 
 /* ---- housekeeping ---- */

@@ -205,8 +205,8 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
-/* Folding is the pool's work. It cannot end while rows are written without a pause: then the log is folded
- * here once it is so long, and begins anew. */
+/* Folding is the pool's work. It cannot end while rows are written without a pause: beyond this length the
+ * log is folded here and restarts. */
 static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
 {
 	enum { FRAMES_MAX = 65536 };
@@ -318,7 +318,7 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			/* A log that was longer is cut when this connection begins it anew: freeing its pages takes a
+			/* A log that was longer is cut when this connection restarts it: freeing its pages takes a
 			 * while. */
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
 						 NULL, NULL, NULL);

@@ -122,7 +122,7 @@ struct srv_store {
 
 	bool guest; /* another process owns the cache: see guest.h */
 
-	/* Of a store that is read outside the loop, see reader.h */
+	/* State of a store that is read outside the loop, see reader.h */
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
 	atomic_uint log_frames,
@@ -152,7 +152,7 @@ bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char
 bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
 int srv_store_temporary(srv_store *store, char name[32]);
-/* Of packs_fd and records_fd, which are open. */
+/* Opens the packs of packs_fd and records_fd, which are open. */
 bool srv_store_open_packs(srv_store *store, hob_error *err);
 /* "ab/cdef.." for a blob. */
 enum { STORE_BLOB_NAME = 66 };

@@ -3,8 +3,8 @@
  *
  * A head, the digests of blobs and of files, the texts, then rows of parts, blobs, files and assets. Numbers
  * are LEB128; a text is 0 (empty) or its number from 1. A path is how much of the path before it is kept, and
- * the rest. A record stands behind the first asset that names it. Only the program and the machine that wrote
- * it can read it. */
+ * the rest. A record follows the first asset that names it. Only the program and the machine that wrote it
+ * can read it. */
 #ifndef SRV_STORE_START_H
 #define SRV_STORE_START_H
 
@@ -28,8 +28,8 @@ typedef struct start_part {
 	uint32_t used_at_s, saved_at_s;
 } start_part;
 
-/* How an asset names a record: by its place from RECORD_PLACES, or one of these. A record stands where it is
- * named first. */
+/* How an asset names a record: by its place from RECORD_PLACES, or one of these. A record is stored at its
+ * first mention. */
 enum { RECORD_NONE, RECORD_UNKNOWN /* key */, RECORD_HERE /* length, record */, RECORD_SAME, RECORD_PLACES };
 /* A digest that a record names: by its number from DIGEST_NUMBERS, or one of these. */
 enum { DIGEST_FIRST /* missing; of outputs: the next one */, DIGEST_HERE /* digest */, DIGEST_NUMBERS };

@@ -31,7 +31,7 @@ const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index)
 	return &views[index < HOB_COUNT_OF(views) ? index : 0];
 }
 
-/* What a picture shows: one cook or two. */
+/* Content of a picture: one cook or two. */
 typedef struct task {
 	const srv_thumbnail_input *inputs;
 	int count;

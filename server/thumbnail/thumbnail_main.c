@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { FIRST_FD = 3, FINER = 2, SIZE_MAX_PIXELS = 512, BAD_CALL = 2, NO_GRAPHICS = 3, NOTHING = 4 };
-/* Of draw_view.pixels. */
+/* Values of draw_view.pixels. */
 static const float FINEST = 1, COARSEST = 1e9f;
 
 typedef struct textures {

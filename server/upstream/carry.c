@@ -12,7 +12,7 @@ enum {
 	TOGETHER_MAX = 256,
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60000,
-	AWAKE_MS = 2000, /* until a machine that is back has told what it cooked */
+	AWAKE_MS = 2000, /* until a returning machine has announced its cooks */
 	LATE_MS = 100,	 /* wait before asking again, if another machine has a lease */
 	FULL_MS = 30000, /* wait before giving something again to a cache that is full */
 	PATIENCE_LEASES = 4
@@ -83,7 +83,7 @@ static bool is_answer(srv_exchange_end end)
 		   end != SRV_EXCHANGE_HERE;
 }
 
-/* Only a probe ends an outage: a call that began before it may have met a part that still answers. */
+/* Only a probe ends an outage: a call that began before it may have reached a part that still answers. */
 static void note_probe(srv_upstream *u, srv_exchange_end end)
 {
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)

@@ -115,8 +115,8 @@ bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to
 /* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that
  * nobody waits for a result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-/* Claims what waits in the outbox, so that the others wait for it: it was cooked when nobody could be
- * told. */
+/* Claims the lookups waiting in the outbox, which were cooked during the outage, so that the other machines
+ * wait for them. */
 void srv_carry_announce(srv_upstream *upstream);
 void srv_carry_leave_given(srv_upstream *upstream); /* results of these will not be there soon */
 void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* gives again later */

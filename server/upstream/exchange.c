@@ -9,7 +9,7 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-/* What both kinds of upstream share: the order of blobs and records, and the checks of everything that
+/* Shared by both kinds of upstream: the order of blobs and records, and the checks of everything that
  * arrives. */
 
 void srv_exchange_release(srv_exchange *x)
@@ -83,7 +83,7 @@ static bool is_wanted(const srv_record_output *output)
 	return !hob_str_starts(output->name, HOB_STR("classic."));
 }
 
-/* Of a blob that was here already, so that nobody has compared it. */
+/* Whether the record states a wrong size for a blob that was here already, whose size nobody compared. */
 static bool lies_about_a_size(srv_store *store, const srv_record *record)
 {
 	bool lies = false;

@@ -285,8 +285,8 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 {
 	srv_upstream *u = user;
 	pthread_mutex_lock(&u->lock);
-	/* Those that are not back yet are cooking their shares. A machine that is back has announced what it
-	 * cooked. */
+	/* Machines that are still away are cooking their shares. A machine that is back has announced its
+	 * cooks. */
 	bool all = nodes >= u->facts.nodes;
 	if (all || !u->counts_back) {
 		u->facts.nodes = nodes;

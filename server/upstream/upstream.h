@@ -93,7 +93,7 @@ typedef enum srv_upstream_verdict {
 /* Calls `claimed` when this machine gets the lease, or when no machine has it. While another machine cooks
  * that lookup, it does not call; nor while this machine has the lease for another model with the same lookup,
  * until that result is given. seen: records of the lookup that were found invalid. what: for people. claimed
- * NULL: this machine cooks anyway; the others are told so. False: the farm is not asked now. */
+ * NULL: this machine cooks anyway; the others are informed. False: the farm is not asked now. */
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);

@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b)
 	return hob_str_compare(x->full, y->full);
 }
 
-/* Those that stay, in order of names; returns how many. */
+/* Keeps the remaining ones in order of names; returns how many. */
 static uint32_t merge(const srv_former_list *list, const srv_view_former *const *more, uint32_t count,
 					  const srv_view_former **out)
 {

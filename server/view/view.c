@@ -52,7 +52,7 @@ struct srv_views {
 	view *newest;
 	change *changes;
 	uint32_t change_count, change_capacity;
-	uint32_t run_ends[RUNS_MAX], run_count; /* of `changes`; what stands behind the last run is in no order */
+	uint32_t run_ends[RUNS_MAX], run_count; /* of `changes`; entries behind the last run are unsorted */
 	srv_view_root *roots;
 	uint32_t root_count;
 	char *extensions;

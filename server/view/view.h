@@ -61,7 +61,7 @@ typedef struct srv_view_asset {
 	hob_str moved_from;	 /* the name that it had before, "art/old.glb"; empty: none */
 } srv_view_asset;
 
-/* What had the name `full` is the asset `id`, under another name. */
+/* The asset that had the name `full` is `id`, under another name. */
 typedef struct srv_view_former {
 	hob_str full;
 	char id[SRV_ASSET_ID + 1];

@@ -18,7 +18,8 @@ void srv_machine_memory(const char *root, srv_memory *out);
  * machine. */
 uint64_t srv_machine_oom_kills(const char *root);
 
-/* What a crash may depend on besides its inputs: "linux 6.1.0, 8 cpus, 15934 MiB". At most `room` bytes. */
+/* Properties of the machine that a crash may depend on besides its inputs: "linux 6.1.0, 8 cpus, 15934 MiB".
+ * At most `room` bytes. */
 void srv_machine_facts(const srv_memory *memory, char *out, size_t room);
 
 #endif

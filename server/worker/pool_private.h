@@ -1,4 +1,4 @@
-/* What the files of the pool share: pool.c assigns jobs and returns outcomes, pool_process.c starts and ends
+/* Shared by the files of the pool: pool.c assigns jobs and returns outcomes, pool_process.c starts and ends
  * processes, pool_frames.c handles their messages. Everything runs on the loop's thread. */
 #pragma once
 
@@ -106,6 +106,6 @@ void srv_pool_export_reap(worker *w);
 /* pool_frames.c */
 void srv_pool_on_socket(uv_poll_t *poll, int status, int events);
 void srv_pool_wake_waiters(srv_pool *pool);
-/* Of a process that has ended (pid 0) amid a job: takes what it said and nobody has read yet. A result among
- * it ends the job; a process may die while it frees what it cooked. What it asked for is not answered. */
+/* For a process that ended (pid 0) during a job: reads its unread messages. A result among them ends the job;
+ * a process may die while it frees what it cooked. Requests among them are not answered. */
 void srv_pool_hear_last(worker *w);

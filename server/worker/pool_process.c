@@ -122,7 +122,7 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
 	used = known ? used - w->cpu_before_ns : 0;
 	bool stalled = known && w->export.pid == 0 && used < limit_ns / 4;
-	/* Of the three quarters that were observed, it waited more than half for a processor. */
+	/* During the three quarters observed, it waited more than half for a processor. */
 	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 &&
 				   now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));

@@ -19,7 +19,7 @@
  * left; or the process could not hand over its result (SRV_WORKER_CUT_OFF, SRV_WORKER_HELD_UP). */
 void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, bool oom, hob_error *error);
 
-/* What a running process does now, and what delayed it. */
+/* State of a running process, and the cause of its delay. */
 typedef struct srv_process_now {
 	bool ending;   /* it is ending, or has ended: SIGCHLD follows */
 	bool stopped;  /* by SIGSTOP or a tracer */
@@ -37,7 +37,7 @@ void srv_process_goes_first(pid_t pid);
 bool srv_process_cpu_ns(pid_t pid, uint64_t *out);
 /* Resident memory now; 0 if unknown. */
 uint64_t srv_resident_bytes(pid_t pid);
-/* Of these, what is not of files, whose pages the kernel takes and gives as it likes. */
+/* Resident bytes that no file backs; the kernel takes and returns pages of files freely. */
 uint64_t srv_own_bytes(pid_t pid);
 /* Error NO_WORKER for a program that ended while starting. `said`: its output; `why` (may be NULL): why the
  * daemon itself ended it, used if it printed nothing. */

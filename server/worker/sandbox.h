@@ -33,7 +33,7 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
 					   srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
 
-/* What an external program may do in a folder, or with one file. */
+/* Rights of an external program in a folder, or on one file. */
 typedef enum srv_sandbox_access { SRV_SANDBOX_READ, SRV_SANDBOX_RUN, SRV_SANDBOX_WRITE } srv_sandbox_access;
 
 typedef struct srv_sandbox_place {

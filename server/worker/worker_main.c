@@ -180,7 +180,7 @@ static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *resul
 	return true;
 }
 
-/* Of exactly this size; -1 if the daemon provides none. */
+/* A memory file of exactly this size; -1 if the daemon provides none. */
 static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 {
 	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = use, .a = size};

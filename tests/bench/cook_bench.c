@@ -129,7 +129,7 @@ static void cook(size_t kind, const char *model, const char *out)
 		give_up(out, "cannot be written");
 }
 
-/* What Assimp does too: the file becomes a model, its vertices are welded, its triangles ordered. */
+/* The part that Assimp does too: the file becomes a model, its vertices are welded, its triangles ordered. */
 static void import_weld_order(const char *model)
 {
 	char folder[PATH_MAX], name[PATH_MAX];

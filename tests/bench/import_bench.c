@@ -87,7 +87,7 @@ static bool import(const char *model, bool assimp)
 	return assimp ? theirs(model) : ours(model);
 }
 
-/* Of a small file, whose first import is mostly page faults of the new process. */
+/* A small file: its first import is mostly page faults of the new process. */
 static double again_and_again(const char *model, bool assimp)
 {
 	double least = 1e9;

@@ -1,4 +1,4 @@
-/* What a job costs beside its cook, and what keeping its bytes costs beside a bare write. See jobs.sh. */
+/* Cost of a job beside its cook, and of keeping its bytes beside a bare write. See jobs.sh. */
 #include "server/store/store.h"
 #include "server/worker/pool.h"
 

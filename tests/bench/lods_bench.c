@@ -85,7 +85,7 @@ static void measure_mesh(totals *t, const char *model, const hob_baked_mesh *b)
 	soup_free(full);
 }
 
-/* What a renderer shows that takes each level where its error is a pixel. */
+/* The view of a renderer that takes each level where its error is a pixel. */
 static void draw_levels(totals *t, const char *model, const hob_baked_mesh *b)
 {
 	for (uint32_t l = 1; l < b->lod_count; l++) {

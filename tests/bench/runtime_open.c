@@ -5,7 +5,7 @@
  *
  * Writes FOLDER/scene.gltf, a few hundred tessellated waves under a tree of nodes, cooks it with HOB and
  * takes the median processor time of several rounds. Files are in the page cache; every round maps them
- * anew. */
+ * again. */
 #include "core/runtime/hob_runtime.h"
 
 #include <assimp/cimport.h>

@@ -1,4 +1,4 @@
-/* What Blender hands back for a .blend file: facts as JSON, and files that it says it has read.
+/* Blender's answer for a .blend file: facts as JSON, and the files that it claims to have read.
  *
  * Links: srv_protocol PkgConfig::libcjson PkgConfig::libutf8proc
  * Run:   fuzz_blender tests/fuzz/corpus/blender

@@ -1,4 +1,4 @@
-/* Records of a binary FBX file: the first two bytes choose version and byte order, the rest stands behind the
+/* Records of a binary FBX file: the first two bytes choose version and byte order, the rest follows the
  * header.
  *
  * Links: hob_import

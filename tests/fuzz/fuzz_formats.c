@@ -5,7 +5,7 @@
  * Run:   fuzz_formats tests/fuzz/corpus/formats
  *
  * Input: three u32 sizes, then the meshes, materials and scene file, and the animations file to the end.
- * Packed parts get right digests first, so that the fuzzer reaches what stands behind them. */
+ * Packed parts get right digests first, so that the fuzzer gets past them. */
 #include "core/formats/classic.h"
 #include "core/formats/describe.h"
 #include "core/formats/glb.h"

@@ -19,7 +19,7 @@ static void check_range(hob_str field, uint64_t blob_size)
 	assert(result == RANGE_WHOLE || field.len > 6);
 }
 
-/* What was decoded and escaped again decodes to the same; decoding never grows and never leaves a NUL. */
+/* A string that was decoded and escaped decodes to the same; decoding never grows and never leaves a NUL. */
 static void check_escapes(hob_str text, bool plus, bool raw)
 {
 	char *copy = malloc(text.len + 1);

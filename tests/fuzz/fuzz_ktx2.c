@@ -23,7 +23,7 @@ static void read_levels(const hob_gpu_texture *t, bool valid)
 		if (valid && !t->basis && !read && error.code != HOB_ERR_MEMORY && error.code != HOB_ERR_OK)
 			abort();
 	}
-	/* What BasisLZ and UASTC hold shows only when it is decoded. */
+	/* Errors in BasisLZ and UASTC data show only when it is decoded. */
 	if (hob_gpu_decodable(t) && !hob_gpu_decode(t, &arena, &picture, &error) && valid && !t->basis &&
 		error.code != HOB_ERR_MEMORY)
 		abort();

@@ -1,5 +1,5 @@
-/* The USD reader on any bytes: text, crates and packages, told apart by how they begin. Layers that the input
- * names hold what stands behind the first line "----", so that composition meets foreign layers as well.
+/* The USD reader on any bytes: text, crates and packages, recognised by how they begin. Layers that the input
+ * names hold the text behind the first line "----", so that composition meets foreign layers as well.
  *
  * Links: hob_import
  *

@@ -73,7 +73,7 @@ static void take_result(const uint8_t *data, size_t size)
 	free(at);
 }
 
-/* What somebody waits for is made, by a worker that does not wait, or is being stored. */
+/* A part that somebody waits for is being made, by a worker that does not wait, or is being stored. */
 static void check_claims(const srv_claims *claims, const bool *waits)
 {
 	for (uint32_t i = 0; i < claims->count; i++) {

@@ -36,7 +36,8 @@ typedef struct hob_assimp_scene {
 	uint32_t *material_ids; /* [mNumMaterials] into model->materials, HOB_NONE when dropped */
 } hob_assimp_scene;
 
-/* What the scene holds, into request->seen. What Assimp itself did not read is not seen. */
+/* Counts the content of the scene into request->seen. Content that Assimp itself did not read is not
+ * counted. */
 bool hob_assimp_census(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* Unit and axes from the format and the scene's metadata. */
 void hob_assimp_space(hob_assimp_scene *scene);

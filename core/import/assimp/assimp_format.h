@@ -36,7 +36,7 @@ typedef struct hob_assimp_format {
 	const char *name;	   /* for messages */
 	unsigned flags;
 	hob_assimp_unit unit;
-	/* Texts of which one must stand in the file: "=x" at the very start, "~x" anywhere in the first 64 KiB
+	/* The file must contain one of these texts: "=x" at the very start, "~x" anywhere in the first 64 KiB
 	 * (ASCII case ignored). No texts = cannot be told. */
 	const char *marks[6];
 } hob_assimp_format;

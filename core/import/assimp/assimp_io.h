@@ -23,8 +23,8 @@ typedef struct hob_assimp_io {
 	hob_error failure;				  /* first failure other than a missing file; code OK when none */
 } hob_assimp_io;
 
-/* `by_name`: Assimp looks for companions by the source's name ("walk.md5mesh" -> "walk.md5anim"), so it is
- * told the real one. */
+/* `by_name`: Assimp derives companion names from the source's name ("walk.md5mesh" -> "walk.md5anim"), so it
+ * gets the real one. */
 bool hob_assimp_io_init(hob_assimp_io *io, const hob_import_request *request, bool by_name,
 						hob_error *err) HOB_MUST_CHECK;
 

@@ -68,7 +68,7 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 	return true;
 }
 
-/* Assimp's V points up, so its bitangent is the one that glTF's w stands for. */
+/* Assimp's V points up, so its bitangent has the direction of glTF's w. */
 static void make_tangent(const float *n, const struct aiVector3D *t, const struct aiVector3D *b, float *out)
 {
 	float along = t->x * n[0] + t->y * n[1] + t->z * n[2];
@@ -272,7 +272,7 @@ static bool copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob
 	return true;
 }
 
-/* What needs the faces, once for all meshes that share the arrays. */
+/* Work on faces, done once for all meshes that share the arrays. */
 static bool finish_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
 {
 	hob_mesh_repair_directions(to);

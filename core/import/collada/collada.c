@@ -61,7 +61,7 @@ static bool read_generator(hob_collada *c, hob_error *err)
 	return c->model->generator.data || hob_fail_memory(err, c->request->result, "a name");
 }
 
-/* What no part of the reader looks at, and how many scenes and geometries nothing shows. */
+/* Elements that no reader handles, and the number of scenes and geometries that are not shown. */
 static void note_rest(hob_collada *c)
 {
 	static const struct {

@@ -24,7 +24,7 @@ typedef struct clip_builder {
 	hob_clip clip;
 	hob_buf channels, tracks; /* hob_channel, hob_track */
 	hob_buf bindings;		  /* hob_collada_binding, of this clip */
-	hob_buf times;			  /* double, of the track at hand */
+	hob_buf times;			  /* double, of the current track */
 	double start, end;		  /* window; end = INFINITY when there is none */
 } clip_builder;
 

@@ -179,7 +179,7 @@ static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *o
 		float time = 0;
 		hob_collada_item(s.input, i, &time, 1);
 		uint32_t key = out->key_count;
-		/* Of two keys at one time the later counts; one that goes back does not. */
+		/* If two keys have the same time, the later wins; a key that goes back in time does not count. */
 		if (key > 0 && time < out->times[key - 1])
 			continue;
 		if (key > 0 && !(time > out->times[key - 1]))

@@ -21,7 +21,7 @@ typedef struct hob_collada_curve {
 		*out;
 } hob_collada_curve;
 
-/* What kinds of segments there are. */
+/* Kinds of segments in the curve. */
 typedef struct hob_collada_curve_kinds {
 	bool step, linear, cubic,
 		bent; /* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: others */

@@ -137,7 +137,7 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 	uint32_t stride = hob_xml_attr_u32(accessor, HOB_STR("stride"), all > 0 ? all : 1);
 	s->stride = stride > 0 ? stride : 1;
 	s->offset = hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
-	/* Where no parameter is named, all are meant. */
+	/* Without a named parameter, all parameters apply. */
 	s->width = named > 0 ? named : s->stride < 16 ? s->stride : 16;
 	bool is_matrix = s->stride == 16 && named <= 1;
 	if (is_matrix)

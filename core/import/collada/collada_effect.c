@@ -381,7 +381,7 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		/* Unlit: its colour is what it emits. */
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 		if (!hob_xml_child(shader, HOB_STR("emission")) && !hob_xml_child(shader, HOB_STR("diffuse"))) {
-			/* SketchUp's edges: the colour stands in <transparent>. */
+			/* SketchUp's edges store their colour in <transparent>. */
 			m->base_color[0] = m->base_color[1] = m->base_color[2] = 0;
 			set_color(r, shader, "transparent", m->base_color);
 		} else if (hob_xml_child(shader, HOB_STR("emission"))) {

@@ -6,7 +6,7 @@
 
 enum { INPUTS_MAX = 64, STRIDE_MAX = 256 };
 
-/* What the vertices of one primitive are made of. */
+/* Sources of a primitive's vertices. */
 typedef struct part_builder {
 	hob_collada *c;
 	hob_collada_faces faces;
@@ -65,7 +65,7 @@ static uint32_t stride_of(hob_xml_ptr primitive)
 	return most < STRIDE_MAX ? most + 1 : 0;
 }
 
-/* What the primitive says of its corners goes before what <vertices> says of its points. */
+/* Inputs of the primitive override inputs of <vertices>. */
 static void drop_doubles(part_builder *b)
 {
 	uint32_t kept = 0;

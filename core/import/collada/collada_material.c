@@ -11,7 +11,7 @@ typedef struct variant {
 	uint32_t id, before; /* the variant before of the same material */
 } variant;
 
-/* What is known of a <material>. */
+/* Facts about a <material>. */
 typedef struct known_effect {
 	hob_collada_effect effect;
 	uint32_t last; /* variant */

@@ -244,8 +244,8 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
-/* Meshes that are not deformed share the node; a controller stands alone, on the node itself when there is
- * nothing else. */
+/* Undeformed meshes share the node; a controller needs its own, or the node itself when it is the only
+ * content. */
 static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
 {
 	uint32_t plain = 0, deformed = 0;
@@ -347,7 +347,7 @@ static hob_xml_ptr scene_of(hob_collada *c)
 	return hob_xml_find(c->xml.root, "library_visual_scenes/visual_scene");
 }
 
-/* The rotation that stands Y up, above all roots; none when Y is up already. */
+/* The rotation above all roots that makes Y up; none when Y is up already. */
 static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *err)
 {
 	static const float half = 0.70710678f;

@@ -43,7 +43,7 @@ typedef struct hob_collada_input {
 	hob_str semantic;
 	hob_xml_ptr source;
 	uint32_t offset, set;
-	bool of_vertex; /* stands in <vertices> */
+	bool of_vertex; /* declared in <vertices> */
 } hob_collada_input;
 
 /* Faces of one primitive element: tuples of indices. */
@@ -69,7 +69,7 @@ typedef struct hob_collada_part {
 	hob_xml_ptr primitive;
 } hob_collada_part;
 
-/* What a geometry or a controller gives. */
+/* Result of reading a geometry or a controller. */
 typedef struct hob_collada_shape {
 	hob_xml_ptr element;
 	uint32_t part_first, part_count; /* in c->parts */
@@ -161,7 +161,7 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name);
 /* Appends a list of indices as u32; what is negative or no number becomes HOB_NONE. */
 bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 
-/* False when memory is short or a limit is met. Faces of too few corners are counted and dropped. */
+/* False when memory is short or a limit is reached. Faces of too few corners are counted and dropped. */
 bool hob_collada_read_faces(hob_xml_ptr primitive, uint32_t stride, hob_collada_faces *out,
 							hob_error *err) HOB_MUST_CHECK;
 void hob_collada_faces_release(hob_collada_faces *faces);

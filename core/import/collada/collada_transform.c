@@ -61,7 +61,7 @@ static void rotate(const double *n, double m[16])
 	m[8] = t * a[0] * a[2] + s * a[1], m[9] = t * a[1] * a[2] - s * a[0], m[10] = t * a[2] * a[2] + c;
 }
 
-/* Eye, point of interest, up: the node stands at the eye and looks along its -Z. */
+/* Eye, point of interest, up: the node is at the eye and looks along its -Z. */
 static void look_at(const double *n, double unit, double m[16])
 {
 	double back[3] = {n[0] - n[3], n[1] - n[4], n[2] - n[5]}, x[3], y[3], z[3];

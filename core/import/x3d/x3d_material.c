@@ -205,7 +205,7 @@ static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 	}
 }
 
-/* What replaces what: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
+/* Which value replaces which: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
 static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to, hob_error *err)
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);

@@ -25,7 +25,7 @@ typedef const hob_xml_element *hob_x3d_ptr;
 typedef struct hob_x3d {
 	const hob_import_request *request;
 	hob_xml xml;
-	/* [element_count] what a USE stands for; an element itself otherwise, NULL: nothing */
+	/* [element_count] the target of a USE; an element itself otherwise, NULL: nothing */
 	hob_x3d_ptr *target;
 	hob_model *model;
 	hob_lists lists;
@@ -45,7 +45,7 @@ bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml 
 
 /* ---- x3d_value.c: fields; `otherwise` or the array as it is when the field is absent or too short ---- */
 
-/* What e stands for when it says USE. */
+/* The target of e when it says USE. */
 static inline hob_x3d_ptr hob_x3d_real(const hob_x3d *x, hob_x3d_ptr e)
 {
 	return e ? x->target[e->number] : NULL;
@@ -78,7 +78,7 @@ bool hob_x3d_nodes(hob_x3d *x, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- x3d_material.c ---- */
 
-/* What the material depends on besides the appearance. */
+/* Inputs of the material besides the appearance. */
 typedef struct hob_x3d_use {
 	bool surface; /* else lines or points, which are not lit */
 	bool colored; /* colours at the vertices take the place of the material's */
@@ -97,7 +97,7 @@ typedef struct hob_x3d_corner {
 	uint32_t point, normal, color, uv; /* HOB_NONE: none */
 } hob_x3d_corner;
 
-/* What a geometry node says, before it is cut into triangles. Arrays are in scratch memory. */
+/* Content of a geometry node before it is cut into triangles. Arrays are in scratch memory. */
 typedef struct hob_x3d_shape {
 	hob_topology topology;
 	float *points, *normals, *colors, *uvs; /* [][3], [][3], [][4], [][2] V up; NULL without */

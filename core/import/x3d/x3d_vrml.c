@@ -75,7 +75,7 @@ static bool skip_text(parser *p, hob_error *err)
 	return true;
 }
 
-/* What stands between a bracket and its partner. */
+/* The text between a bracket and its partner. */
 static bool skip_block(parser *p, char open, char close, hob_error *err)
 {
 	uint32_t depth = 0, from = p->line;

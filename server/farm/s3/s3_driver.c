@@ -39,7 +39,7 @@ typedef struct request {
 	long silence_s; /* 0: SRV_FARM_SILENCE_MS */
 	/* in */
 	bool (*take)(void *user, const void *data,
-				 size_t size); /* for the body of a successful answer; NULL: to `told` */
+				 size_t size); /* for the body of a successful answer; NULL: goes to `told` */
 	void *user;
 } request;
 
@@ -232,7 +232,7 @@ static srv_farm_end endless(srv_farm_why *why)
 	return SRV_FARM_DOWN;
 }
 
-/* The answer's body is in a->told; the caller frees it. */
+/* The answer's body is in a->told, which the caller frees. */
 static srv_farm_end ask(s3 *s, const request *r, size_t room, answer *a, srv_farm_why *why)
 {
 	char url[2048], digest[96];

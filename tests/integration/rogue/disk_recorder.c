@@ -215,7 +215,7 @@ PWRITE(pwrite64, off64_t)
 FTRUNCATE(ftruncate, off_t)
 FTRUNCATE(ftruncate64, off64_t)
 
-/* Of a folder: inode 0 and its place. */
+/* A folder: inode 0 and its place. */
 #define FSYNC(name)                                                                                          \
 	int name(int fd)                                                                                         \
 	{                                                                                                        \
@@ -293,7 +293,7 @@ REMOVE(unlinkat, dir, (int dir, const char *path, int flags), (dir, path, flags)
 MAKE(mkdir, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
 MAKE(mkdirat, dir, (int dir, const char *path, mode_t mode), (dir, path, mode))
 
-/* What is written through a mapping is not seen: the reader of the trace decides whether that matters. */
+/* Writes through a mapping are not seen: the reader of the trace decides whether that matters. */
 #define MMAP(name, offset_type)                                                                              \
 	void *name(void *at, size_t size, int protection, int flags, int fd, offset_type offset)                 \
 	{                                                                                                        \

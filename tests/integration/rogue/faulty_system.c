@@ -1,6 +1,7 @@
 /* Preloaded into a program: chosen calls of the system fail, as the page in the file HOB_TEST_FAULTS says
  * from moment to moment. Whoever maps that file arms it: kinds, errno, first and how many, then `armed`. Only
- * the program itself is meant: the processes that it starts are spared. test_faults.py knows this layout. */
+ * the program itself is affected: the processes that it starts are spared. test_faults.py knows this
+ * layout. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 typedef struct page {
-	atomic_uint armed;	   /* 0: every call goes through */
+	atomic_uint armed;	   /* 0: every call succeeds */
 	int error;			   /* errno of a call that fails */
 	uint32_t first, times; /* the first that fails, from 1; how many do, 0 = all from then on */
 	atomic_uint seen, failed;

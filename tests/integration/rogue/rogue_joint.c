@@ -29,7 +29,7 @@ static hob_bytes file_of(const char *name)
 	return (hob_bytes){bytes, (size_t)info.st_size};
 }
 
-/* What a good cook made of a model, from files of the root. */
+/* Output of a good cook for a model, from files of the root. */
 static uint32_t good_outputs(hob_cook_output outputs[8])
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "report"};

@@ -1,6 +1,6 @@
 /* A cook process that misbehaves as the name of its model says: hang.rogue hangs, fork.rogue forks, and so
  * on. It closes itself in with the real sandbox, unless the daemon says otherwise, and talks the real
- * protocol. Built without sanitizers, whose runtimes need what the sandbox forbids. */
+ * protocol. Built without sanitizers, whose runtimes make calls that the sandbox forbids. */
 #include "rogue_lies.h"
 
 #include "../../../server/worker/protocol.h"
@@ -231,7 +231,7 @@ static long make_memory_file(void)
 	return memfd_create("mine", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* What the daemon gives it and it keeps is not without end. */
+/* The daemon limits the memory files that a process may keep. */
 static long hoard_memory_files(void)
 {
 	uint64_t got = 0, step = memory_limit / 4;

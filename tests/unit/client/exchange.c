@@ -11,7 +11,8 @@
 #include "core/client/client_parse.h"
 #include "core/client/hob_client.h"
 
-/* A server that the test plays itself: each connection is a socket pair, time stands until it is moved. */
+/* A server that the test plays itself: each connection is a socket pair, time moves only when the test moves
+ * it. */
 typedef struct stage {
 	int peers[32], count, refuse;
 	int64_t now;
@@ -100,7 +101,7 @@ static void on_event(void *user, const hobc_event *event)
 	snprintf(s->last_asset, sizeof s->last_asset, "%s", event->asset);
 }
 
-/* What the client has asked on connection `index` since the last call. */
+/* Requests of the client on connection `index` since the last call. */
 static const char *asked(stage *s, int index)
 {
 	static char text[20000];

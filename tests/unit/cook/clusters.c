@@ -387,7 +387,7 @@ static void the_validator_finds_wrong_hierarchies(void **state)
 	close_mesh(&o);
 }
 
-/* What the runtime opens, it can cut. */
+/* A mesh that the runtime opens can be cut. */
 static void damage_is_refused_or_harmless(void **state)
 {
 	(void)state;

@@ -122,7 +122,7 @@ static void joint_matrices(const hob_model *model, const hob_skin *skin, const h
 	}
 }
 
-/* How large the joints that move the mesh draw it, as the model stands. */
+/* The size at which the joints draw the mesh in the rest pose. */
 static double drawn_size(const hob_mesh *m, const double *rest, uint32_t joint_count)
 {
 	bool *used = calloc(joint_count, sizeof *used);
@@ -277,7 +277,7 @@ static void levels_of_models_hold_in_their_clips(void **state)
 	assert_true(above_without > 0);
 }
 
-/* A renderer knows the size that a model stands in, not what a clip makes of it. */
+/* A renderer knows the size of the model at rest, not in a clip. */
 static void a_clip_that_enlarges_the_skeleton_counts(void **state)
 {
 	(void)state;

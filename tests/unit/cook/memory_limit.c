@@ -130,8 +130,7 @@ static void nothing_else_is_left_out(void **state)
 	hob_buf_release(&source);
 }
 
-/* What a large model was imported into is given back before its file is written; the file is the same in a
- * smaller memory. */
+/* The import of a large model is freed before its file is written; with less memory the file is the same. */
 static void large_models_need_less_than_everything(void **state)
 {
 	(void)state;

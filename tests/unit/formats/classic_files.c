@@ -268,7 +268,7 @@ static void four_gibibytes_are_refused(void **state)
 	assert_false(hob_classic_fits(meshes + 1, indices, vertices));
 	assert_false(hob_classic_fits(meshes, indices + 1, vertices));
 	assert_false(hob_classic_fits(meshes, indices, vertices + 1));
-	/* What 32 or 64 bits would wrap to something small. */
+	/* Values that would wrap to small ones in 32 or 64 bits. */
 	assert_false(hob_classic_fits(1, 1ull << 30, 0));
 	assert_false(hob_classic_fits(1, 0, 1ull << 27));
 	assert_false(hob_classic_fits(1, 1ull << 62, 1));

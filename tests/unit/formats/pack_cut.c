@@ -63,7 +63,7 @@ static void nothing_cut_is_the_same_file(void **state)
 	}
 }
 
-/* What level + kept of the whole file draws, the cut file draws as `kept`: corner by corner, every
+/* Level + kept of the whole file draws the same as `kept` of the cut file: corner by corner, every
  * attribute. */
 static void same_level(const opened *whole, const opened *part, uint32_t m, uint32_t level, uint32_t kept)
 {

@@ -270,7 +270,7 @@ static void clips_are_in_seconds_and_metres(void **state)
 	const hob_model *model = reader_model(r);
 	assert_int_equal(model->clip_count, 1);
 	const hob_clip *clip = &model->clips[0];
-	/* What merely repeats the rest pose is left out. */
+	/* Keys that only repeat the rest pose are left out. */
 	assert_int_equal(clip->channel_count, 1);
 	assert_int_equal(clip->channels[0].path, HOB_PATH_TRANSLATION);
 	assert_int_equal(clip->channels[0].node, node_named(model, "n"));

@@ -122,8 +122,8 @@ static void textures_of_one_type_go_by_their_index(void **state)
 	made_free(m);
 }
 
-/* What a texture transform does to a point of Assimp's, by Assimp's own definition, must be what ours does to
- * the flipped point. */
+/* A texture transform of Assimp's on a point, by Assimp's own definition, equals ours on the flipped
+ * point. */
 static void texture_transforms_are_equivalent(void **state)
 {
 	(void)state;

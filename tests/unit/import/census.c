@@ -1,4 +1,4 @@
-/* What the source holds against what the model holds: a loss without a note that says why is told. */
+/* Content of the source against content of the model: a loss without a note that explains it is reported. */
 #include "tests/unit/import/reader_fixture.h"
 
 #include "core/import/census.h"
@@ -105,7 +105,7 @@ static void every_reason_is_a_kind(void **state)
 		assert_true(kinds[i] != 0 && kinds[i] < 1u << HOB_CENSUS_KINDS);
 }
 
-/* What OBJ, PLY and STL files hold, counted from their bytes, and the model holds as much. */
+/* Content of OBJ, PLY and STL files, counted from their bytes, equals that of the model. */
 static void plain_files_are_counted(void **state)
 {
 	(void)state;

@@ -125,7 +125,7 @@ static void random_documents_give_the_tree_of_cjson(void **state)
 	hob_buf_release(&text);
 }
 
-/* What we accept, cJSON accepts too, after any damage; the other way round it is laxer. */
+/* Any text that we accept, after any damage, cJSON accepts too; cJSON is laxer. */
 static void damaged_documents_are_accepted_only_where_cjson_does(void **state)
 {
 	(void)state;

@@ -18,7 +18,7 @@ static bool parse_range(const char *text, size_t len, float *value, size_t *used
 	return behind != NULL;
 }
 
-/* What stands behind the number, where there is room for reading several digits at once, changes nothing. */
+/* Bytes behind the number, where several digits are read at once, change nothing. */
 static bool parse(const char *text, float *value, size_t *used)
 {
 	char followed[256];

@@ -294,7 +294,7 @@ static void smoothing_off_gives_flat_normals_beside_others(void **state)
 static void smoothing_groups_share_normals_within(void **state)
 {
 	(void)state;
-	/* Two faces of group 1 meet at an edge, one of group 2 stands apart. */
+	/* Two faces of group 1 share an edge, one of group 2 is apart. */
 	reader *r = obj("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ns 1\nf 1 2 3\nf 1 3 4\ns 2\nf 1 4 2\n");
 	const hob_mesh *mesh = one_mesh(r);
 	float half = 0.70710678f;

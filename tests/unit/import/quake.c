@@ -134,7 +134,7 @@ static void joints_and_clips_of_iqm(void **state)
 	assert_int_equal(track->key_count, 3);
 	assert_near(track->times[2], 0.2f);
 	assert_vector(track->values + 6, 4, 0, 2);
-	/* What stands still has its ends only. */
+	/* A constant track keeps only its ends. */
 	assert_int_equal(m->clips[0].tracks[0].key_count, 2);
 	assert_near(m->clips[0].tracks[0].times[1], 0.2f);
 	assert_vector(m->clips[0].tracks[0].values + 3, 0, 0, 1);

@@ -1,4 +1,4 @@
-/* What all readers of XML owe: nothing outside the file is read, and nothing in it runs away. */
+/* Rules for all readers of XML: nothing outside the file is read, and nothing in it grows without bound. */
 #include "core/import/xml.h"
 #include "tests/unit/import/zip_fixture.h"
 
@@ -142,11 +142,11 @@ static void long_texts_are_text_where_they_stand_in_an_element(void **state)
 		spaced[i] = text[i] == '\n' ? ' ' : text[i];
 	}
 	text[LONG] = spaced[LONG] = 0;
-	/* @ stands for the text, of `lines` lines altogether before the last element. */
+	/* @ is replaced by the text, of `lines` lines altogether before the last element. */
 	static const struct {
 		const char *document, *text_of_last, *attribute;
 		hob_err_code code;
-		unsigned times; /* the text stands before the last element */
+		unsigned times; /* the text precedes the last element */
 	} cases[] = {
 		{"<a><b>@</b><c>@</c></a>", "@", NULL, HOB_ERR_OK, 1},
 		{"<a>@<b/><c>@<d/>@</c>@</a>", "", NULL, HOB_ERR_OK, 2},

@@ -228,7 +228,7 @@ static void missing_tracks_take_the_rest_pose(void **state)
 	hob_rt_get_trs(instance, 1, t, r, scale);
 	assert_true(t[0] == 10 && r[2] == 1 && scale[1] == 3);
 	hob_rt_get_trs(instance, 4, t, r, scale);
-	assert_true(scale[1] == 1 && t[0] == 5); /* no clip moves it: the caller's translation stands */
+	assert_true(scale[1] == 1 && t[0] == 5); /* no clip moves it: the caller's translation stays */
 	hob_rt_sample(s.asset, 0, 1, NULL, s.pose);
 	hob_rt_apply(s.pose, instance);
 	hob_rt_get_trs(instance, 1, t, r, scale);

@@ -229,7 +229,7 @@ static void attached_instances_follow_and_cost_only_when_their_host_moves(void *
 	hob_rt_update(in[0]);
 	hob_rt_changed(in[2], &count);
 	assert_int_equal(count, 0);
-	/* What was let go stays where it was, and can be put elsewhere. */
+	/* A released instance stays where it was, and can be put elsewhere. */
 	hob_rt_detach(in[1]);
 	hob_rt_update(in[1]);
 	check_globals(&sword, in[1], 1e-4);

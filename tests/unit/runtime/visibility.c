@@ -124,7 +124,7 @@ static void culling_keeps_what_the_camera_sees(void **state)
 	float m[16];
 	hob_rt_frustum frustum;
 	uint32_t draws[2];
-	/* Looks along -Z from the origin: the box is at z = -5; the body stands around the eye at z = 0, behind
+	/* Looks along -Z from the origin: the box is at z = -5; the body encloses the eye at z = 0, behind
 	 * near. */
 	perspective(0.5f, 1, 2.5f, 100, m);
 	hob_rt_frustum_init(&frustum, m);

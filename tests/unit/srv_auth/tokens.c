@@ -156,7 +156,7 @@ static uint64_t steps_of(const srv_tokens *tokens, const hob_sha256 *digest, srv
 {
 	pid_t child = fork();
 	if (child == 0) {
-		/* What runs only once, such as the binding of symbols, must not be counted. */
+		/* One-time work, such as the binding of symbols, must not be counted. */
 		if (srv_tokens_scope_of(tokens, digest) != expected || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(1);
 		raise(SIGSTOP);

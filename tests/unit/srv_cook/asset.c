@@ -186,7 +186,7 @@ static void a_random_walk_keeps_every_invariant(void **unused)
 		assert_int_equal(queued, a.state == SRV_ASSET_QUEUED);
 		if (todo.cut)
 			assert_int_equal(a.state, SRV_ASSET_OUTDATED);
-		/* What is fresh for everybody is what is on disk, as far as anybody knows. */
+		/* Fresh for everybody means: equal to the disk, as far as known. */
 		if (srv_asset_public(&a) == SRV_FRESH)
 			assert_true(a.state == SRV_ASSET_IDLE || a.state == SRV_ASSET_BACKOFF ||
 						srv_asset_shows_preview(&a));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What happened, in order: "c" a commit, "v" the view, "e" an event. */
+/* Log of events, in order: "c" a commit, "v" the view, "e" an event. */
 static char trace[256];
 static bool commit_fails;
 static srv_events *events;

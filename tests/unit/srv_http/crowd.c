@@ -97,7 +97,7 @@ static void every_listed_address_is_served(void **state)
 		client_close(&c);
 		fixture_free(f);
 		assert_int_equal(access(path, F_OK), -1);
-		/* What a killed daemon leaves behind is no obstacle. */
+		/* Leftovers of a killed daemon are no obstacle. */
 		int dead = socket(AF_UNIX, SOCK_STREAM, 0);
 		assert_int_equal(bind(dead, (struct sockaddr *)&address, sizeof address), 0);
 		close(dead);

@@ -33,7 +33,7 @@ typedef struct fixture {
 	uint16_t port;
 	char host[64]; /* "127.0.0.1:PORT" */
 
-	/* What the loop answers: at once with `status` and `body`, or later when `hold` is set. */
+	/* The loop's answer: at once with `status` and `body`, or later when `hold` is set. */
 	pthread_mutex_t lock;
 	pthread_cond_t posted;
 	bool hold;

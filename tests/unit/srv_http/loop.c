@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-/* What the HTTP thread asks of the loop, and the table of routes. */
+/* Questions of the HTTP thread to the loop, and the table of routes. */
 
 static int setup(void **state)
 {
@@ -60,7 +60,7 @@ static void answers_of_the_loop_are_passed_on(void **state)
 	assert_int_equal(f->last.kind, SRV_CONTROL_JOB_LIVE);
 	assert_int_equal(f->last.number, 991);
 	answer_release(&a);
-	/* What the loop does not know any more may be over. */
+	/* A job that the loop no longer knows may be over. */
 	f->status = 404;
 	expect_problem(get(f, "/api/v1/jobs/991"), 404, "not-found");
 	assert_int_equal(f->last.kind, SRV_CONTROL_JOB);

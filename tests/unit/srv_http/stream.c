@@ -203,7 +203,7 @@ static void too_many_listeners_are_turned_away(void **state)
 	assert_problem(&c, 503, "unavailable");
 	assert_field(&c, "Retry-After", "10");
 	answer_release(&c);
-	/* A listener that hangs up makes room at once, without waiting for a heartbeat. */
+	/* A listener that disconnects frees its place at once, without waiting for a heartbeat. */
 	client_close(&a);
 	int64_t until = test_now_ms() + 5000;
 	for (bool open = false; !open;) {

@@ -166,7 +166,7 @@ static void rows_that_are_not_committed_are_not_seen(void **state)
 	assert_int_equal(ask(r, SRV_CONTROL_JOB, "", 7), 200);
 }
 
-/* An answer that stands until it is let go on: the thread is in it. */
+/* An answer that blocks until the test releases it, with the thread inside. */
 typedef struct gate {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;

@@ -120,7 +120,7 @@ static void the_nearest_layer_wins(void **state)
 	put("a/cook.json", "{\"lods\":{\"max\":3}}");
 	put("a/b/duck.glb.cook.json", "{\"lods\":{\"max\":1}}");
 	put("cook.json", "{\"lods\":{\"max\":5},\"scale\":2}");
-	/* What is known stays until it is forgotten; a sidecar is never remembered. */
+	/* Known settings stay until they are forgotten; a sidecar is never remembered. */
 	assert_int_equal(lods_of(cache, "a/b/duck.glb", true), 1);
 	assert_int_equal(lods_of(cache, "a/b/duck.glb", false), 7);
 	srv_settings_forget(cache);

@@ -384,7 +384,7 @@ int main(void)
 		store_test(file_that_may_not_grow_is_disk_full),
 		store_test(threads_put_and_get_while_the_loop_names_and_trims),
 	};
-	/* What names no file of a blob; the packs' own are in packs.c. */
+	/* Names that are no file of a blob; the packs' own are in packs.c. */
 	const struct CMUnitTest packed[] = {
 		store_test(unknown_blob_is_refused),
 		store_test(tmp_is_swept_at_open),

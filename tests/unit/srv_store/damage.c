@@ -472,7 +472,7 @@ static void random_damage_never_gives_a_wrong_blob(void **state)
 	}
 }
 
-/* The index cannot be made anew: nothing crashes, blobs go on, and a later try succeeds. */
+/* The index cannot be rebuilt: nothing crashes, blobs still work, and a later try succeeds. */
 static void rebuild_that_fails_can_be_tried_again(void **state)
 {
 	srv_store *store = open_store(*state, 0);

@@ -227,7 +227,7 @@ static void writer_decides_by_what_came(void **state)
 	srv_store_close(store);
 }
 
-/* What a kill leaves: rows that are not written, and a record that is cut. */
+/* State after a kill: rows that are not written, and a record that is cut. */
 static void unclean_stop_finds_all_whole_records(void **state)
 {
 	srv_store *store = open_store(*state, 0);

@@ -187,7 +187,7 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 1);
 	assert_true(got.as_put);
 	assert_int_equal(changes_from(store, UINT64_MAX).count, 0);
-	/* What comes in parts stands before the rest, and once. */
+	/* A list delivered in parts comes before the rest, and once. */
 	assert_true(srv_store_put_change_part(store, HOB_STR("{\"id\":\"x\"}\n{\"id\":")));
 	srv_change_row rest = {103001, HOB_STR("asset"), HOB_STR("\"x\"}\n{\"id\":\"x\"}")};
 	assert_ok(srv_store_put_change(store, &rest, &err), &err);

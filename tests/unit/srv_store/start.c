@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a start reads, as text: the same with and without the copy, or one of them is wrong. */
+/* Everything that a start reads, as text: the same with and without the copy, or one of them is wrong. */
 static void file_text(void *user, const srv_file_row *row)
 {
 	hob_buf_printf(user, "file %.*s %.*s %llu %llu %lld %lld %d\n", HOB_FMT(row->root), HOB_FMT(row->path),
@@ -253,7 +253,7 @@ static void copy_counts_for_that_index_only(void **state)
 		close(fd);
 		store = open_store(*state, 0);
 		assert_false(srv_store_has_start(store));
-		srv_store_close(store); /* which makes it anew */
+		srv_store_close(store); /* which rebuilds it */
 	}
 	assert_int_equal(truncate(folder_at(*state, "cache/index.start"), info.st_size - 1), 0);
 	reopen(*state, false, &then);

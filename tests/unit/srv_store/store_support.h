@@ -47,7 +47,7 @@ static inline void make_noise(uint32_t seed, void *out, size_t size)
 	}
 }
 
-/* Of the stores that tests open. */
+/* Stores opened by tests. */
 static uint64_t test_pack_max;
 
 static inline srv_store *open_store(temp_folder *dir, uint64_t max_bytes)

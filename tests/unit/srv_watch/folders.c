@@ -73,7 +73,7 @@ static void folder_moved_out_and_in_again_is_followed(void **state)
 	assert_int_equal(rename(at(w, "a"), outside), 0);
 	wait_record(w, from, 'c', "a/");
 	wait_watches(w, 1);
-	/* What happens outside is nobody's business. */
+	/* Changes outside are ignored. */
 	from = w->count;
 	fclose(fopen(folder_at(&other, "a/sub/out.glb"), "w"));
 	barrier(w);

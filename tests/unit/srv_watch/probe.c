@@ -1,5 +1,4 @@
-/* Whether events arrive: a trial file tells, also on a machine that stands still meanwhile. The clock is this
- * test's own. */
+/* Whether events arrive: a trial file decides, also on a suspended machine. The clock is this test's own. */
 #include "watch_support.h"
 
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 
 #include "server/worker/check.h"
 
-/* What is said of empty outputs with these names. */
+/* Message for empty outputs with these names. */
 static const char *why(const char *const *names, uint32_t count)
 {
 	static hob_error error;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a worker writes, read as the daemon reads it. */
+/* A worker's result, read as the daemon reads it. */
 static hob_err_code code_read;
 
 static bool survives(const srv_result *written)

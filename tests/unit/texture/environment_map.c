@@ -77,7 +77,7 @@ static void outdoors(const double d[3], float rgb[4])
 	rgb[3] = 1;
 }
 
-/* What the header promises, over the picture's pixels. */
+/* Claims of the header, over the picture's pixels. */
 static void integral(const scene *s, double roughness, const double n[3], double out[3])
 {
 	double a2 = pow(roughness, 4), total = 0, sum[3] = {0};

@@ -118,7 +118,7 @@ static void the_smallest_level_comes_first(void **state)
 	drop(&s);
 }
 
-/* Identifier to keys: a flipped bit either breaks a rule, or stands in a value that may be anything. */
+/* Identifier to keys: a flipped bit either breaks a rule, or is in a value that may be anything. */
 static void damage_is_found(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void damage_is_found(void **state)
 				assert_true(ok || err.context[0] != 0);
 				s.file.data[at] ^= (uint8_t)(1 << bit);
 			}
-		/* What may vary: some letters of two keys and a value, and the flag for premultiplied alpha. */
+		/* Bytes that may vary: some letters of two keys and a value, and the flag for premultiplied alpha. */
 		assert_true(missed < 8 * 12);
 		for (size_t size = 0; size < s.file.size; size++) {
 			uint8_t *exact = malloc(size + 1);

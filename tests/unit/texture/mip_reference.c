@@ -7,7 +7,7 @@
 
 enum { SIDE_MAX = 64 };
 
-/* What a pixel that is not seen weighs, so that there is a colour where none is. */
+/* Weight of an invisible pixel, so that there is a colour where none is. */
 static const double least = 1.0 / 4096;
 
 typedef struct level {

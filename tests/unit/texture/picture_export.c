@@ -123,7 +123,7 @@ static void what_is_no_picture_is_refused_with_a_remedy(void **state)
 	assert_int_equal(b->err.code, HOB_ERR_UNSUPPORTED);
 	assert_non_null(strstr(b->err.context, "texture.encoding"));
 	assert_int_equal(out.size, 0);
-	/* What is a picture already is not touched. */
+	/* A picture in a supported format is passed on unchanged. */
 	static const uint8_t jpeg[5] = {0xFF, 0xD8, 0xFF, 0xE0, 1};
 	assert_true(hob_picture_export((hob_bytes){jpeg, 5}, 0, &b->scratch, &out, &b->err));
 	assert_memory_equal(out.data, jpeg, 5);

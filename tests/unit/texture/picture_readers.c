@@ -463,8 +463,7 @@ static void dds_of_blocks_and_of_masks(void **state)
 	hob_arena_release(&arena);
 }
 
-/* The word BC1 or BC7 stands in white on orange, ASTC on blue: the blocks were made by other encoders than
- * ours. */
+/* The word BC1 or BC7 is white on orange, ASTC on blue: the blocks were made by other encoders than ours. */
 static void blocks_of_other_encoders_decode(void **state)
 {
 	(void)state;

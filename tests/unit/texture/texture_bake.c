@@ -265,7 +265,7 @@ static void cut_outs_keep_their_coverage(void **state)
 		for (uint32_t level = 1; level < 5; level++) {
 			uint32_t width, height;
 			const uint8_t *p = level_of(b, 0, level, &width, &height);
-			/* What is transparent does not darken what is seen. */
+			/* Transparent pixels do not darken visible ones. */
 			for (uint32_t i = 0; i < width * height; i++)
 				assert_true(abs(p[4 * i] - 40) <= 1 && abs(p[4 * i + 1] - 160) <= 1);
 			worst = fmax(worst, fabs(drawn_share(p, width, height, 0.5) - wanted));

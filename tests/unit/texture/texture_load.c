@@ -19,9 +19,9 @@ static double light(uint8_t code)
 	return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
 }
 
-/* What the two models mean: diffuse d (1 - s) and specular s on one side, base (1 - 0.04)(1 - metallic) and
- * 0.04 (1 - metallic) + base * metallic on the other. For greys, and for anything that is no metal or nothing
- * else, both agree. */
+/* Meaning of the two models: diffuse d (1 - s) and specular s on one side, base (1 - 0.04)(1 - metallic) and
+ * 0.04 (1 - metallic) + base * metallic on the other. For greys, and for pure metals or dielectrics, both
+ * agree. */
 static void specular_glossiness_reflects_as_before(void **state)
 {
 	(void)state;
