@@ -96,7 +96,7 @@ def copy_tree(to):
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         for name in listed.stdout.split("\0"):
-            if name and (ROOT / name).is_file() and not name.startswith(("tests/data/", "tests/fuzz/")):
+            if name and (ROOT / name).is_file() and not name.startswith(("tests/data/", "tests/fuzz/corpus/")):
                 (to / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, to / name)
     else:
