@@ -537,7 +537,7 @@ static int answer_for_root(question *q)
 			return refuse(q, 400, "http.bad-request", "send a JSON object", "the body is not valid JSON");
 		return verbs[i].answer(q);
 	}
-	assert(!"a verb without an answer");
+	assert(false && "a verb without an answer");
 	return 500;
 }
 
