@@ -22,7 +22,7 @@ typedef struct triangle {
 	uint32_t place[3], wedge[3]; /* place[0] HOB_NONE: gone */
 } triangle_t;
 
-/* What hangs together by position. */
+/* A component connected by position. */
 typedef struct piece {
 	double area, left;
 	uint32_t triangles;
@@ -427,7 +427,7 @@ static void hold_sides(run_t *s)
 
 /* ---- a collapse */
 
-/* What is around a place. */
+/* The triangles and vertices around a place. */
 typedef struct ring {
 	uint32_t place, count, neighbour_count, wedge_count, edges; /* edges: sides not shared by two triangles */
 	uint32_t triangle[MOST_RING];

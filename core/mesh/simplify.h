@@ -10,7 +10,7 @@
  *                 to the triangle, weighted by the square of the side's length.
  *   Attributes    Each vertex has the quadric of the difference between its attributes and their linear
  *                 interpolation over its triangles. The caller scales attributes to lengths, so both add up.
- *   Spread        Each place knows a bound on how far the places that it stands for are from the triangles
+ *   Spread        Each place knows a bound on how far the places merged into it are from the triangles
  *                 around it. Quadrics are means, which lose a spike among many flat triangles; the bound is a
  *                 maximum. The dearer of both counts.
  *   Coordinates of a quadric are relative to its own place and attributes: single precision suffices, as
@@ -29,9 +29,9 @@
  *                 the full mesh has at its corners, or from an axis that all of the full mesh faces; none
  *                 changes the sign of its area in a set of texture coordinates.
  *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it was.
- *   Pieces        What hangs together by position and is down to 16 triangles keeps 90 % of its area, but for
- *                 pieces that have 4 % of the mesh's area together. No piece vanishes as a whole: how far it
- *                 is from the rest is nothing that a collapse knows.
+ *   Pieces        A component connected by position that is down to 16 triangles keeps 90 % of its area, but
+ *                 for pieces that have 4 % of the mesh's area together. No piece vanishes as a whole: how far
+ *                 it is from the rest is nothing that a collapse knows.
  *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of a side
  *                 that it has, or else the one there that its attributes fit best: a seam moves along itself,
  *                 and across where the attribute cost says that it does not show.

@@ -157,7 +157,7 @@ static bool read_ignore(agent *a, hob_error *err)
 	bool ok = tree->ignore != NULL;
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(always_ignored); i++) {
 		hob_str pattern = hob_str_of(always_ignored[i]);
-		/* "**" + "/" stands for at least one folder of a name without any. */
+		/* "**" + "/" needs a folder; the rest of the pattern matches names in the top folder. */
 		ok = add_pattern(tree, &count, pattern) &&
 			 add_pattern(tree, &count, hob_str_sub(pattern, 3, pattern.len));
 	}

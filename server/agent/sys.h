@@ -15,7 +15,7 @@ typedef struct sys_stat {
 
 typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER } sys_kind;
 
-/* Kind of what the name stands for, and its stat if it is a file. */
+/* Kind of the named entry, and its stat if it is a file. */
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out);
 /* Calls `item` for each name in a folder. why: NULL, or why the name cannot be sent (not valid Unicode).
  * False: it cannot be listed. */

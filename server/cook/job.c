@@ -409,7 +409,7 @@ static void end(srv_job *job, srv_job_todo *todo)
 	job->preview = job->final = NULL;
 }
 
-/* Those that wait for it find its result, or cook. */
+/* Wakes the duplicates: they find its result, or cook. */
 static void wake(srv_job *job, srv_job_todo *todo)
 {
 	todo->wake = job->duplicates;

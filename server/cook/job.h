@@ -102,7 +102,7 @@ typedef enum srv_job_lease {
 	SRV_JOB_GIVEN	/* ends with the result, which is being sent */
 } srv_job_lease;
 
-/* What the caller does for it. */
+/* Work for the caller. */
 typedef enum srv_job_act {
 	SRV_JOB_DO_NOTHING,
 	SRV_JOB_DO_HASH_SOURCE,	 /* -> HASHED; or DIGESTS later */
@@ -137,11 +137,11 @@ typedef struct srv_job {
 	srv_job_part part;
 	srv_job_leave leave;
 	srv_job_lease lease;
-	srv_asset_next order; /* number, time, priority, force and reasons */
-	bool asked;			  /* another cache was asked since the last look at the own one */
-	bool elsewhere;		  /* the records at hand, or the one that was taken, are from another cache */
-	bool failed;		  /* the cook did, and the failure is being kept */
-	struct srv_job *of;	  /* in DUPLICATE: the job that cooks the same */
+	srv_asset_next order;			   /* number, time, priority, force and reasons */
+	bool asked;						   /* another cache was asked since the last look at the own one */
+	bool elsewhere;					   /* the current records, or the one taken, come from another cache */
+	bool failed;					   /* the cook did, and the failure is being kept */
+	struct srv_job *of;				   /* in DUPLICATE: the job that cooks the same */
 	struct srv_job *duplicates, *next; /* list: jobs that wait for this one */
 	struct srv_job *preview, *final;   /* of a pair that works at the same time */
 } srv_job;
@@ -174,7 +174,7 @@ srv_job_todo srv_job_apply(srv_job *job, const srv_job_event *event);
 bool srv_job_takes(const srv_job *job, srv_job_event_kind kind);
 /* Every rule between its fields. Holds before and after each event. */
 bool srv_job_is_sound(const srv_job *job);
-/* What was cooked is being sent to the farm: the lease ends with that. */
+/* The result is being sent to the farm, which ends the lease. */
 void srv_job_give(srv_job *job);
 
 const char *srv_job_stage_name(srv_job_stage stage);

@@ -220,7 +220,7 @@ bool srv_access_guessed(request *r)
 	return g->failures > GUESSES_MAX;
 }
 
-/* What a token for a mirror root may do: upload blobs, and feed that root. */
+/* Rights of a token for a mirror root: upload blobs, and feed that root. */
 static bool feeds_mirror(const request *r)
 {
 	static const route_id feeders[] = {ROUTE_blob_put, ROUTE_mirror_session, ROUTE_mirror_have,

@@ -1,11 +1,11 @@
-/* What an importer makes of a file, before anything is cooked, as JSON for fbx_agreement.py,
- * usd_agreement.py and usd_facts.py.
+/* An importer's output for a file, before anything is cooked, as JSON for fbx_agreement.py, usd_agreement.py
+ * and usd_facts.py.
  *
  *   model_dump [--draws] FILE [CLIP T,T,T ...]...
  *
- * FILE is read with its folder as the root, or with what stands before "//" in it: "corpus//usd/a.usda". Each
- * CLIP is the name of a clip, or * for the last, followed by times in seconds; a clip that the model lacks is
- * the rest pose.
+ * FILE is read with its folder as the root, or the part before "//": "corpus//usd/a.usda". Each CLIP is the
+ * name of a clip, or * for the last, followed by times in seconds; a clip that the model lacks is the rest
+ * pose.
  * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner
  * by corner. */
 #include "core/animation/curve.h"

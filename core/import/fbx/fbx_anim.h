@@ -38,8 +38,8 @@ typedef struct hob_fbx_anim {
 	uint32_t motion_count;
 } hob_fbx_anim;
 
-/* What else of a node's transform may move: four offsets and pivots in the order of hob_fbx_rig, then pre-
- * and post-rotation. */
+/* The other animated parts of a node's transform: four offsets and pivots in the order of hob_fbx_rig, then
+ * pre- and post-rotation. */
 enum { HOB_FBX_RIG_PARTS = 6 };
 extern const hob_str hob_fbx_rig_parts[HOB_FBX_RIG_PARTS];
 

@@ -57,7 +57,7 @@ static unsigned line_of(const scanner *s)
 }
 
 /* Some exporters write names with quotes as they are: a quote ends the text if something follows that may
- * follow a value, or if no other quote stands on the line. */
+ * follow a value, or if the line has no other quote. */
 static uint32_t text_end(const scanner *s, bool *cut)
 {
 	const char *end = s->text + s->end, *first = NULL;

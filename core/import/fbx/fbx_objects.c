@@ -111,7 +111,7 @@ static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
 }
 
 /* One class may have several templates ("FbxCamera", "FbxLight"): the one whose name holds the object's kind.
- * What lights are like is not said by the template of cameras. */
+ * The template of cameras does not describe lights. */
 static uint32_t template_of(const template_list *list, hob_str class_name, hob_str kind)
 {
 	uint32_t first = HOB_NONE;

@@ -113,7 +113,7 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-/* What the track shows right before each of the times, [count][width], and from that what may be lost. NULL
+/* Samples the track right before each of the times, [count][width], and derives the allowed error. NULL
  * without memory. */
 static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {

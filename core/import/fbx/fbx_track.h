@@ -54,7 +54,7 @@ uint32_t hob_fbx_sort_times(hob_fbx_tracker *k);
 
 /* ---- fbx_sample.c ---- */
 
-/* What the node or geometry at hand shows at a time of the file: hob_fbx_tracker.width numbers of
+/* Samples the tracked node or geometry at a time of the file: hob_fbx_tracker.width numbers of
  * hob_fbx_tracker.path, in the model's unit and axes. `side` as in hob_fbx_curve_at. */
 void hob_fbx_sample(hob_fbx_tracker *k, double time, int side, double *out);
 

@@ -173,7 +173,7 @@ static uint32_t *order(hob_gltf *g, const hob_model *m)
 		return NULL;
 	memset(l.first, 0xFF, ((size_t)count + 1) * sizeof *l.first);
 	memset(l.next, 0xFF, ((size_t)count + 1) * sizeof *l.next);
-	/* Entry `count` stands for what has no parent. */
+	/* Entry `count` lists the nodes without a parent. */
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t parent = m->nodes[i].parent == HOB_NONE ? count : m->nodes[i].parent;
 		if (l.first[parent] == HOB_NONE)

@@ -2,7 +2,7 @@
 
 /* ---- samplers */
 
-/* What is no number is left at its default, as an unknown one is. */
+/* A value that is not a number keeps its default, as an unknown one does. */
 static size_t setting(hob_gltf *g, uint32_t id, const char *key, size_t fallback)
 {
 	size_t value = fallback;

@@ -40,7 +40,7 @@ typedef struct hob_gltf_unpacked {
 	hob_gltf_component component;
 } hob_gltf_unpacked;
 
-/* What an external asset calls `name` is another file: `bytes`, or the one at `path`. */
+/* Redirects the uri `name` of an external asset to another file: `bytes`, or the one at `path`. */
 typedef struct hob_gltf_alias {
 	hob_str name, path;
 	hob_bytes bytes;

@@ -96,7 +96,7 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 					  hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
 						hob_error *err) HOB_MUST_CHECK;
-/* What resets its transform, on the root. */
+/* Builds the prims that reset their transform, on the root. */
 bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
 							hob_error *err) HOB_MUST_CHECK;

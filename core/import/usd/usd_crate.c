@@ -184,7 +184,7 @@ static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 	while (item < count) {
 		uint32_t path = items[item].path, token = items[item].token;
 		int32_t jump = items[item].jump;
-		/* Of the root of the namespace no name counts. */
+		/* The root of the namespace has no name; ignore the stored one. */
 		if (parent == HOB_NONE && item == 0)
 			token = 0;
 		if (path >= c->path_count || c->path_token[path] != HOB_NONE || token >= c->token_count || jump < -2)

@@ -13,7 +13,7 @@ typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;
 
-/* What a shape measures; each kind has some of these. */
+/* Sizes of a shape; each kind has some of these. */
 typedef struct sizes {
 	double radius, height, size, width, length;
 } sizes_t;

@@ -519,7 +519,7 @@ static void whole_turns_between_keys_are_kept(void **state)
 	}
 }
 
-/* What a text of KeyAttrDataFloat in a file of KeyVer 4008 makes of a move from 0 to 1: x at 1 s. */
+/* x at 1 s of a move from 0 to 1, for a text of KeyAttrDataFloat in a file of KeyVer 4008. */
 static double x_with_slopes(const char *data, bool *warned)
 {
 	char text[1600];

@@ -444,7 +444,7 @@ static void targets_are_reached(void **state)
 	}
 }
 
-/* What is flat costs nothing until only its outline is left. */
+/* A flat region costs nothing until only its outline is left. */
 static void flat_parts_go_first(void **state)
 {
 	(void)state;

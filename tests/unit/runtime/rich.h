@@ -17,7 +17,7 @@ static const uint8_t rich_joints[RICH_SKINNED_VERTICES][4] = {{0, 0, 0, 0}, {0, 
 static const uint8_t rich_weights[RICH_SKINNED_VERTICES][4] = {
 	{255, 0, 0, 0}, {255, 0, 0, 0}, {127, 128, 0, 0}, {64, 191, 0, 0}, {255, 0, 0, 0}, {255, 0, 0, 0}};
 
-/* What a test changes: flags of node 5, and whether the clip shows it from 0.5 s on. */
+/* Variations by a test: flags of node 5, and whether the clip shows it from 0.5 s on. */
 static uint32_t rich_box_flags;
 static bool rich_box_appears;
 
