@@ -135,9 +135,17 @@ static bool read_options(int argc, char **argv, agent_options *o)
 		*operand = argv[i];
 	}
 	for (const char *c = o->root; c && *c; c++)
-		if (*c == '/' || *c == '?' || *c == '#' || *c == '%' || (uint8_t)*c <= ' ' || *c == '"' || *c == '\\')
-			o->root = NULL;
-	return o->folder && o->url && o->root && o->root[0];
+		if (strchr("/?#%\"\\", *c) || (uint8_t)*c <= ' ') {
+			fprintf(stderr, "hob-agent: '%s' cannot be the name of a root\n\n", o->root);
+			return false;
+		}
+	const char *missing = !o->folder				? "FOLDER"
+						  : !o->url					? "URL"
+						  : !o->root || !o->root[0] ? "--root NAME"
+													: NULL;
+	if (missing)
+		fprintf(stderr, "hob-agent: %s is missing\n\n", missing);
+	return !missing;
 }
 
 static bool read_token(agent *a)
@@ -324,9 +332,11 @@ int main(int argc, char **argv)
 		return print_status();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("hob-agent " HOB_VERSION "\n") < 0;
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return fputs(usage, stdout) < 0;
 	if (!read_options(argc, argv, &a.options)) {
-		fputs(usage, argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
-		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : EXIT_USAGE;
+		fputs(usage, stderr);
+		return EXIT_USAGE;
 	}
 	if (!sys_whole_path(a.options.folder, a.folder, sizeof a.folder)) {
 		fprintf(stderr, "hob-agent: '%s' is not a folder that can be read\n", a.options.folder);

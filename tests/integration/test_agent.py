@@ -165,8 +165,10 @@ class Agent(Scenario):
             self.assertEqual((agent.code, "'other', and not 'art'" in agent.lines[-1]), (2, True), agent.lines)
             agent = self.once("--token-file", str(self.folder / "none"))
             self.assertEqual((agent.code, "cannot be read" in agent.lines[-1]), (2, True), agent.lines)
-        usage = subprocess.run([*AGENT.split(), str(self.desk)], capture_output=True, text=True)
-        self.assertEqual((usage.returncode, "--root" in usage.stderr), (2, True))
+        usage = subprocess.run([*AGENT.split(), str(self.desk), "http://127.0.0.1:1"], capture_output=True, text=True)
+        self.assertEqual((usage.returncode, "--root" in usage.stderr.splitlines()[0] + usage.stderr.splitlines()[-1]), (2, True))
+        wanted = subprocess.run([*AGENT.split(), "--help"], capture_output=True, text=True)
+        self.assertEqual((wanted.returncode, "--root" in wanted.stdout, "understood" in wanted.stderr), (0, True, False))
 
     def edit(self, dice, number):
         """One random edit, as programs do it."""
