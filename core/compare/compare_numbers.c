@@ -3,8 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Meaning of a rising number. COST: more expensive (and 0 is a loss), ERROR: worse, LOSS: something is lost,
- * CONTENT: more of what the model is made of, PLAIN: neither. */
+/* schema/numbers.def explains them. */
 typedef enum meaning { COST, ERROR, LOSS, CONTENT, PLAIN } meaning;
 
 typedef struct totals {
@@ -123,41 +122,9 @@ void hob_compare_numbers(comparison *c, hob_buf *out)
 		meaning what;
 		double from, to;
 	} rows[] = {
-		{"bytes", "bytes", COST, a.bytes, b.bytes},
-		{"mesh_bytes", "bytes", COST, a.geometry_bytes, b.geometry_bytes},
-		{"texture_bytes", "bytes", COST, a.texture_bytes, b.texture_bytes},
-		{"triangles", "count", COST, a.triangles, b.triangles},
-		{"drawn_triangles", "count", COST, a.drawn, b.drawn},
-		{"vertices", "count", COST, a.vertices, b.vertices},
-		{"draws", "count", COST, a.draws, b.draws},
-		{"meshes", "count", CONTENT, a.meshes, b.meshes},
-		{"materials", "count", CONTENT, a.materials, b.materials},
-		{"textures", "count", CONTENT, a.textures, b.textures},
-		{"missing_textures", "count", LOSS, a.missing, b.missing},
-		{"nodes", "count", CONTENT, a.nodes, b.nodes},
-		{"lods", "count", CONTENT, a.levels, b.levels},
-		{"lod_error", "metres", ERROR, a.error, b.error},
-		{"animations", "count", CONTENT, a.clips, b.clips},
-		{"animation_seconds", "seconds", CONTENT, a.seconds, b.seconds},
-		{"skins", "count", CONTENT, a.skins, b.skins},
-		{"joints", "count", CONTENT, a.joints, b.joints},
-		{"morph_targets", "count", CONTENT, a.morphs, b.morphs},
-		{"cameras", "count", CONTENT, a.cameras, b.cameras},
-		{"lights", "count", CONTENT, a.lights, b.lights},
-		{"width", "metres", PLAIN, a.size[0], b.size[0]},
-		{"height", "metres", PLAIN, a.size[1], b.size[1]},
-		{"depth", "metres", PLAIN, a.size[2], b.size[2]},
-		{"renamed_parts", "count", ERROR, 0, tally->renamed},
-		{"differing_clips", "count", PLAIN, 0, tally->clips},
-		{"differing_skins", "count", PLAIN, 0, tally->skins},
-		{"differing_textures", "count", PLAIN, 0, tally->textures},
-		{"differing_materials", "count", PLAIN, 0, tally->materials},
-		{"differing_meshes", "count", PLAIN, 0, tally->meshes},
-		{"differing_nodes", "count", PLAIN, 0, tally->nodes},
-		{"differing_cameras", "count", PLAIN, 0, tally->cameras},
-		{"differing_lights", "count", PLAIN, 0, tally->lights},
-		{"largest_move", "metres", PLAIN, 0, tally->move},
-		{"largest_turn", "degrees", PLAIN, 0, tally->turn},
+#define NUMBER(name, unit, meaning, from, to) {name, unit, meaning, from, to},
+#include "../../schema/numbers.def"
+#undef NUMBER
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++)
 		put(out, rows[i].name, rows[i].unit, rows[i].from, rows[i].to,

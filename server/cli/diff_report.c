@@ -95,15 +95,21 @@ const char *srv_diff_report_share(double from, double to, char out[32])
 	return out;
 }
 
-/* "5%" or 0.05 -> 0.05; negative: neither of them. */
+static const char *const numbers[] = {
+#define NUMBER(name, unit, meaning, from, to) name,
+#include "../../schema/numbers.def"
+#undef NUMBER
+};
+
+/* "5%" or 0.05 -> 0.05; negative: neither of them. A number above 1 is a percentage that lacks its sign. */
 static double growth_of(const cJSON *limit)
 {
 	const char *text = cJSON_GetStringValue(limit);
 	char *end;
 	if (cJSON_IsNumber(limit))
-		return limit->valuedouble;
+		return limit->valuedouble <= 1 ? limit->valuedouble : -1;
 	double value = text ? strtod(text, &end) : -1;
-	return text && end != text && strcmp(end, "%") == 0 ? value / 100 : -1;
+	return text && end != text && strcmp(end, "%") == 0 && isfinite(value) ? value / 100 : -1;
 }
 
 static void check_growth(const cJSON *limits, diff_entry *entry)
@@ -116,10 +122,12 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 		cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
 		{
 			double from = srv_cli_number(number, "from"), to = srv_cli_number(number, "to");
-			if (strcmp(srv_cli_text(number, "name"), limit->string) == 0 && from > 0 &&
-				to > from * (1 + growth_of(limit)) + 1e-9)
-				hob_buf_printf(&out, "%s%s grew by %s, at most %.3g %%", out.size > 0 ? "; " : "",
-							   limit->string, srv_diff_report_share(from, to, share), 100 * growth_of(limit));
+			if (strcmp(srv_cli_text(number, "name"), limit->string) != 0 ||
+				to <= from * (1 + growth_of(limit)) + 1e-9)
+				continue;
+			hob_buf_printf(&out, "%s%s grew ", out.size > 0 ? "; " : "", limit->string);
+			hob_buf_printf(&out, from > 0 ? "by %s" : "from 0%s", srv_diff_report_share(from, to, share));
+			hob_buf_printf(&out, ", at most %.3g %%", 100 * growth_of(limit));
 		}
 	}
 	if (out.size > 0)
@@ -293,6 +301,32 @@ static bool gather_one(diff_report *r, const cJSON *limits, int *code)
 		   look_at(r, limits, id, r->how->only, code);
 }
 
+/* Prints what is wrong with it. */
+static bool check_limit(const cJSON *limit)
+{
+	const char *near = srv_cli_nearest(hob_str_of(limit->string), numbers, HOB_COUNT_OF(numbers));
+	if (!near || strcmp(near, limit->string) != 0) {
+		fprintf(stderr, "%s: --max-growth: there is no number '%s'", who, limit->string);
+		if (near)
+			fprintf(stderr, "; did you mean '%s'?\n", near);
+		for (size_t i = 0; !near && i < HOB_COUNT_OF(numbers); i++)
+			fprintf(stderr, "%s%s", i > 0 ? ", " : "; there are ", numbers[i]);
+		fputs(near ? "" : "\n", stderr);
+		return false;
+	}
+	if (growth_of(limit) >= 0)
+		return true;
+	if (cJSON_IsNumber(limit) && limit->valuedouble > 1)
+		fprintf(stderr,
+				"%s: --max-growth: '%s' is a share from 0 to 1, or a percentage; did you mean \"%g%%\"?\n",
+				who, limit->string, limit->valuedouble);
+	else
+		fprintf(stderr,
+				"%s: --max-growth: '%s' must be a percentage such as \"10%%\", or a share such as 0.1\n", who,
+				limit->string);
+	return false;
+}
+
 /* {"bytes": "10%"} as text or in a file, also as the member max_growth of an object. */
 static cJSON *read_growth(const char *given, int *code)
 {
@@ -308,22 +342,20 @@ static cJSON *read_growth(const char *given, int *code)
 		hob_buf_put_str(&text, hob_str_of(given));
 	cJSON *whole = text.data ? cJSON_ParseWithLength((const char *)text.data, text.size) : NULL;
 	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
-	cJSON *limits = inside ? inside : whole, *limit = NULL, *wrong = NULL;
+	cJSON *limits = inside ? inside : whole;
+	const cJSON *limit;
 	if (inside)
 		cJSON_Delete(whole);
-	cJSON_ArrayForEach(limit, limits)
-	{
-		if (!limit->string || growth_of(limit) < 0)
-			wrong = limit;
-	}
+	bool good = cJSON_IsObject(limits) && limits->child;
+	if (!good)
+		fprintf(stderr,
+				"%s: --max-growth '%s' is no JSON object of percentages, and no file with one; such as "
+				"{\"bytes\": \"10%%\", \"triangles\": \"5%%\"}\n",
+				who, given);
+	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limit);
 	hob_buf_release(&text);
-	if (limits && !wrong && cJSON_IsObject(limits))
+	if (good)
 		return limits;
-	fprintf(stderr,
-			"%s: --max-growth '%s' is no JSON object of percentages, and no file with one; such as "
-			"{\"bytes\": \"10%%\", "
-			"\"triangles\": \"5%%\"}; names are those of the numbers in --format json\n",
-			who, given);
 	cJSON_Delete(limits);
 	*code = EXIT_USAGE;
 	return NULL;

@@ -335,7 +335,7 @@ class Compare(Scenario):
             self.hob("--from", rev, "--max-growth", '{"triangles": "9%", "bytes": 0.5}', code=1)
             for wrong, said in ((["--format", "pdf", "--from", rev], "there are text, md, html and json"),
                                 (["--from", "main"], "are revisions"), (["--format", "md"], "--from REV is missing"),
-                                (["--from", rev, "--max-growth", '{"triangles": "many"}'], "no JSON object of percentages")):
+                                (["--from", rev, "--max-growth", '{"triangles": "many"}'], "must be a percentage")):
                 self.assertIn(said, self.hob(*wrong, code=2))
 
     def test_an_asset_cooked_once_has_nothing_to_compare_with(self):
