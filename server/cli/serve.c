@@ -1,6 +1,5 @@
 #include "serve_child.h"
 #include "serve_config.h"
-#include "serve_keys.h"
 #include "serve_notify.h"
 #include "serve_progress.h"
 #include "preflight.h"
@@ -43,7 +42,7 @@ typedef struct daemon_state {
 	serve_upstream upstream;
 	srv_service service;
 	serve_notify notify;
-	serve_keys keys;
+	bool has_terminal; /* in whose foreground it began: when that closes, SIGHUP ends it */
 	serve_progress progress;
 	srv_engine_root roots[ROOTS_MAX];
 	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
@@ -248,8 +247,6 @@ static uint32_t count_stale(const srv_view *view)
 	return count;
 }
 
-static void stop(void *user, const char *why);
-
 typedef struct paint {
 	const char *bold, *dim, *accent, *bad, *off;
 } paint;
@@ -314,16 +311,10 @@ static bool logs_json(const daemon_state *d)
 	return format && strcmp(format, "json") == 0;
 }
 
-/* The banner names keys, so they must already work. */
-static void begin_to_serve(daemon_state *d, const paint *p)
+static void begin_to_serve(daemon_state *d)
 {
 	const char *url = srv_http_url(d->http);
-	bool keys = srv_serve_keys_begin(&d->keys, &d->loop, d->engine, d->views, url, stop, d),
-		 banner = !logs_json(d);
-	if (keys && banner)
-		printf("  %s➜%s  Keys      %sh help   o open   f what failed   q stop%s\n", p->accent, p->off, p->dim,
-			   p->off);
-	if (banner)
+	if (!logs_json(d))
 		printf("\n");
 	fflush(stdout);
 	srv_serve_notify_ready(&d->notify);
@@ -369,7 +360,7 @@ static void on_ready(void *user)
 	srv_view_drop(view);
 	if (d->stopping)
 		return;
-	begin_to_serve(d, &p);
+	begin_to_serve(d);
 	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
@@ -393,7 +384,6 @@ static void stop(void *user, const char *why)
 	if (d->stopping)
 		return;
 	d->stopping = true;
-	srv_serve_keys_end(&d->keys);
 	srv_serve_progress_end(&d->progress);
 	srv_serve_notify_stop(&d->notify);
 	srv_log(SRV_LOG_INFO, "stopping", "(%s); press Ctrl-C again to stop at once", why);
@@ -401,17 +391,44 @@ static void stop(void *user, const char *why)
 	srv_engine_close(d->engine, on_engine_closed, d);
 }
 
+/* What the daemon is doing: folders, queue, running cooks. */
+static void log_state(const daemon_state *d)
+{
+	const srv_view *view = srv_views_take(d->views);
+	srv_engine_counters *count = srv_engine_count(d->engine);
+	hob_buf states = {0};
+	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
+		if (view->states[i] > 0)
+			hob_buf_printf(&states, ", %u %s", view->states[i], srv_state_name((srv_state)i));
+	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s%.*s", HOB_VERSION,
+			srv_http_url(d->http), (unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
+			HOB_FMT(hob_buf_str(&states)));
+	for (uint32_t i = 0; i < view->root_count; i++)
+		srv_log(SRV_LOG_INFO, "state", "watching %.*s as %.*s (%s, %llu file%s)",
+				HOB_FMT(view->roots[i].path), HOB_FMT(view->roots[i].name), view->roots[i].mode,
+				(unsigned long long)view->roots[i].files, HOB_PLURAL(view->roots[i].files));
+	srv_log(SRV_LOG_INFO, "state",
+			"jobs: %llu wait, %llu run; since the start %llu cooked, %llu failed, %llu from the cache",
+			(unsigned long long)count->queue_length, (unsigned long long)count->running,
+			(unsigned long long)count->cooked, (unsigned long long)count->failed,
+			(unsigned long long)count->hits);
+	for (uint32_t i = 0; i < view->count; i++)
+		if (view->assets[i]->state == SRV_COOKING)
+			srv_log(SRV_LOG_INFO, "state", "cooking %.*s", HOB_FMT(view->assets[i]->full));
+	hob_buf_release(&states);
+	srv_view_drop(view);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
 	daemon_state *d = handle->data;
-	if (number == SIGUSR1 || (number == SIGHUP && !srv_keyboard_lost(&d->keys.keyboard))) {
+	if (number == SIGUSR1 || (number == SIGHUP && !(d->has_terminal && tcgetpgrp(0) < 0))) {
 		if (!d->stopping && number == SIGHUP)
 			reload(d);
 		else if (!d->stopping)
-			srv_serve_keys_dump(d->engine, d->views, srv_http_url(d->http));
+			log_state(d);
 	} else if (d->stopping && number != SIGHUP) {
 		srv_log(SRV_LOG_WARNING, "stopping", "at once");
-		srv_keyboard_restore();
 		_exit(EXIT_INTERRUPTED);
 	} else {
 		stop(d, number == SIGINT ? "interrupted" : number == SIGHUP ? "the terminal is gone" : "SIGTERM");
@@ -592,6 +609,7 @@ static int run_serve(int argc, char **argv)
 	engine.roots = d.roots;
 	srv_log_init(srv_serve_log_level(&d.config), logs_json(&d));
 	signal(SIGPIPE, SIG_IGN);
+	d.has_terminal = tcgetpgrp(0) == getpgrp();
 	d.began_ns = now_ns();
 	raise_file_limit();
 	if (!srv_cli_loop_init(&d.loop, &error)) {
@@ -626,9 +644,8 @@ const cli_command srv_cli_serve = {
 	"the results over HTTP. Nothing outside these folders is ever read. The cache keeps results by the "
 	"content of their inputs.\n"
 	"\n"
-	"Keys in its terminal: h help, o open the dashboard in a browser, u show its address, f list failures, r "
-	"rescan all files, q stop. Ctrl-C stops too; nothing is lost. SIGHUP reloads the configuration, SIGUSR1 "
-	"logs what the daemon is doing.\n"
+	"Ctrl-C stops it; nothing is lost. SIGHUP reloads the configuration, SIGUSR1 logs what the daemon is "
+	"doing.\n"
 	"\n"
 	"Examples:\n"
 	"  hob serve art/ --open\n"

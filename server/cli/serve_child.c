@@ -22,7 +22,8 @@ static bool is_set(const char *variable)
 	return value && value[0];
 }
 
-void srv_serve_child_page(const char *url, char out[300])
+/* The address of the page: loopback, if the daemon listens on all addresses ("0.0.0.0", "[::]"). */
+static void page_address(const char *url, char out[300])
 {
 	static const char *const everywhere[] = {"0.0.0.0", "[::]"};
 	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
@@ -105,11 +106,11 @@ void srv_serve_child_open(uv_loop_t *loop, const char *url)
 	if (c && strncmp(url, "unix:", 5) == 0) {
 		srv_log(SRV_LOG_INFO, "open", "browsers do not know Unix sockets; listen on a port, too");
 	} else if (c && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) {
-		srv_serve_child_page(url, c->page);
+		page_address(url, c->page);
 		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", c->page);
 	} else if (c && environment) {
 		char program[] = "xdg-open";
-		srv_serve_child_page(url, c->page);
+		page_address(url, c->page);
 		char *args[] = {program, c->page, NULL};
 		c->opens = true;
 		start(loop, c, args, environment);

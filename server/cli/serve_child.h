@@ -9,7 +9,5 @@
 void srv_serve_child_open(uv_loop_t *loop, const char *url);
 /* Runs `command` in a shell, with HOB_URL set to `url` and HOB_PID to the daemon's id. Logs if it fails. */
 void srv_serve_child_run(uv_loop_t *loop, const char *command, const char *url);
-/* The address of the page: loopback, if the daemon listens on all addresses ("0.0.0.0", "[::]"). */
-void srv_serve_child_page(const char *url, char out[300]);
 
 #endif
