@@ -142,11 +142,13 @@ class Races(Scenario):
             daemon.sync()
             daemon.wait_event("job", lambda data: data["state"] == "cooked")
             daemon.past.clear()
+            job = 0
             for text in texts:
                 self.put("big.obj", text)
-                daemon.wait_event("job", lambda data: data["state"] == "cooking")
-            daemon.sync()
-            return sum(kind == "asset" for kind, _ in daemon.past), daemon.counters()['hob_cook_results_total{result="cancelled"}']
+                job = daemon.wait_event("job", lambda data, last=job: data["state"] == "cooking" and data["id"] > last)["id"]
+            daemon.wait_event("asset", lambda data: data["state"] == "fresh" and data["quality"] == "final")
+            shown = sum(kind == "asset" for kind, _ in daemon.past)
+            return shown, daemon.counters()['hob_cook_results_total{result="cancelled"}']
 
     def test_saves_faster_than_a_cook_are_published(self):
         """Each save finds the cook of the one before under way: some are given up, and some are shown all the same."""
