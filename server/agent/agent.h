@@ -14,6 +14,7 @@
 #include "sys.h"
 #include "agent_watch.h"
 
+#include "../../core/client/client_parse.h"
 #include "../../core/hash/hash.h"
 
 enum { AGENT_PROTOCOL = 1, AGENT_PATH = 4096 };
@@ -91,9 +92,15 @@ int agent_news_once(agent *a);
 
 /* One line for people, with the time; kept for `hob-agent status`. Any thread. */
 void agent_say(agent *a, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* Request with a JSON body; the answer must be JSON. On failure a->problem says why. */
+/* A member of an object in JSON; no bytes if there is none. */
+hobc_json agent_member(hobc_json object, const char *key);
+/* The text of a member; false if there is none, or if it is longer than `out`. */
+bool agent_text(hobc_json object, const char *key, char *out, size_t room);
+uint64_t agent_number(hobc_json value); /* 0 if it is none */
+/* Request with a JSON body; the answer must be an object in JSON. On failure a->problem says why. */
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer);
+hobc_json agent_json(const hob_buf *answer);
 /* "HTTP 403: this token ... (hint)" */
-void agent_problem(agent *a, int status, hob_str answer);
+void agent_problem(agent *a, int status, hobc_json answer);
 
 #endif

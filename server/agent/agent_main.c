@@ -1,5 +1,4 @@
 #include "agent.h"
-#include "agent_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,17 +70,36 @@ void agent_say(agent *a, const char *fmt, ...)
 	memcpy(lines[line_count++ % LINES], line, sizeof line);
 }
 
-void agent_problem(agent *a, int status, hob_str answer)
+hobc_json agent_json(const hob_buf *answer)
 {
-	hob_buf detail = {0}, hint = {0};
-	agent_json_text(agent_json_member(answer, "detail"), &detail);
-	agent_json_text(agent_json_member(answer, "hint"), &hint);
-	snprintf(a->problem, sizeof a->problem, "the daemon refuses (%d): %.*s%s%.*s", status,
-			 (int)(detail.size < 300 ? detail.size : 300), detail.size > 0 ? (const char *)detail.data : "",
-			 hint.size > 0 ? "; " : "", (int)(hint.size < 200 ? hint.size : 200),
-			 hint.size > 0 ? (const char *)hint.data : "");
-	hob_buf_release(&detail);
-	hob_buf_release(&hint);
+	return (hobc_json){answer->data ? (const char *)answer->data : "", answer->size};
+}
+
+hobc_json agent_member(hobc_json object, const char *key)
+{
+	hobc_json value;
+	return hobc_json_member(object, key, &value) ? value : (hobc_json){"", 0};
+}
+
+bool agent_text(hobc_json object, const char *key, char *out, size_t room)
+{
+	out[0] = 0;
+	return hobc_json_text(agent_member(object, key), out, room);
+}
+
+uint64_t agent_number(hobc_json value)
+{
+	uint64_t number;
+	return hobc_json_number(value, &number) ? number : 0;
+}
+
+void agent_problem(agent *a, int status, hobc_json answer)
+{
+	char detail[2048], hint[2048];
+	agent_text(answer, "detail", detail, sizeof detail);
+	agent_text(answer, "hint", hint, sizeof hint);
+	snprintf(a->problem, sizeof a->problem, "the daemon refuses (%d): %.300s%s%.200s", status, detail,
+			 hint[0] ? "; " : "", hint);
 }
 
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer)
@@ -90,7 +108,7 @@ bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *ans
 	bool ok = agent_fetch_send(a->fetch, request, status, answer, &a->sent, &error);
 	if (!ok)
 		snprintf(a->problem, sizeof a->problem, "%s", error.context);
-	else if (answer->size > 0 && !hob_json_valid(hob_buf_str(answer), 64)) {
+	else if (answer->size > 0 && answer->data[0] != '{') {
 		snprintf(a->problem, sizeof a->problem, "%s does not answer like a Hob daemon (HTTP %d)",
 				 a->options.url, *status);
 		a->stop = !(ok = false);

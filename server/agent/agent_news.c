@@ -1,5 +1,4 @@
 #include "agent.h"
-#include "agent_json.h"
 
 #include <stdio.h>
 
@@ -12,41 +11,38 @@ static void put_encoded(hob_buf *out, hob_str text)
 }
 
 /* {"triangles": [before, after]} of an event. */
-static void put_growth(hob_buf *line, hob_str data)
+static void put_growth(hob_buf *line, hobc_json data)
 {
-	hob_str pair = agent_json_member(agent_json_member(data, "diff"), "triangles"), from, to;
-	if (!agent_json_next(&pair, &from) || !agent_json_next(&pair, &to))
+	hobc_json pair = agent_member(agent_member(data, "diff"), "triangles"), from, to;
+	size_t at = 0;
+	if (!hobc_json_item(pair, &at, &from) || !hobc_json_item(pair, &at, &to))
 		return;
-	double before = (double)agent_json_number(from), after = (double)agent_json_number(to);
+	double before = (double)agent_number(from), after = (double)agent_number(to);
 	if (before > 0 && before != after)
 		hob_buf_printf(line, "  %+.0f %% triangles", (after - before) * 100 / before);
 }
 
-static void say_event(agent *a, hob_str data)
+static void say_event(agent *a, hobc_json data)
 {
-	hob_buf name = {0}, kind = {0}, text = {0}, line = {0};
-	agent_json_text(agent_json_member(data, "asset"), &name);
-	agent_json_text(agent_json_member(data, "kind"), &kind);
-	hob_str error = agent_json_member(data, "error");
-	if (agent_json_text(agent_json_member(error, "message"), &text))
-		hob_buf_printf(&line, "  broken: %.*s", HOB_FMT(hob_buf_str(&text)));
+	char name[AGENT_PATH + 300], kind[64], text[4096];
+	hob_buf line = {0};
+	agent_text(data, "kind", kind, sizeof kind);
+	if (agent_text(agent_member(data, "error"), "message", text, sizeof text))
+		hob_buf_printf(&line, "  broken: %s", text);
 	else
-		hob_buf_printf(&line, "  %.*s", HOB_FMT(hob_buf_str(&kind)));
-	if (hob_str_equal(hob_buf_str(&kind), HOB_STR("cooked"))) {
-		hob_buf_printf(&line, " %lld ms", (long long)agent_json_number(agent_json_member(data, "cook_ms")));
+		hob_buf_printf(&line, "  %s", kind);
+	if (strcmp(kind, "cooked") == 0) {
+		hob_buf_printf(&line, " %llu ms", (unsigned long long)agent_number(agent_member(data, "cook_ms")));
 		put_growth(&line, data);
 	}
-	if (name.size > 0)
-		agent_say(a, "%.*s%.*s", HOB_FMT(hob_buf_str(&name)), HOB_FMT(hob_buf_str(&line)));
-	hob_buf_release(&name);
-	hob_buf_release(&kind);
-	hob_buf_release(&text);
+	if (agent_text(data, "asset", name, sizeof name))
+		agent_say(a, "%s%.*s", name, HOB_FMT(hob_buf_str(&line)));
 	hob_buf_release(&line);
 }
 
 static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 {
-	hob_buf target = {0}, answer = {0}, next = {0};
+	hob_buf target = {0}, answer = {0};
 	hob_error error;
 	int status = 0;
 	uint64_t sent = 0;
@@ -64,21 +60,20 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 		fetch,
 		&(fetch_request){.method = "GET", .target = (const char *)target.data, .silence_ms = SILENCE_MS},
 		&status, &answer, &sent, &error);
-	hob_str text = hob_buf_str(&answer), items, item;
-	if (ok && status == 200 && hob_json_valid(text, 64)) {
-		items = agent_json_member(text, "items");
-		while (agent_json_next(&items, &item))
-			say_event(a, agent_json_member(item, "data"));
-		if (agent_json_text(agent_json_member(text, "next"), &next)) {
+	if (ok && status == 200) {
+		hobc_json items = agent_member(agent_json(&answer), "items"), item;
+		char next[256];
+		for (size_t at = 0; hobc_json_item(items, &at, &item);)
+			say_event(a, agent_member(item, "data"));
+		if (agent_text(agent_json(&answer), "next", next, sizeof next)) {
 			hob_buf_clear(since);
-			hob_buf_put_str(since, hob_buf_str(&next));
+			hob_buf_put_str(since, hob_str_of(next));
 		}
 	} else if (!ok || status != 204) {
 		sys_sleep_ms(PAUSE_MS);
 	}
 	hob_buf_release(&target);
 	hob_buf_release(&answer);
-	hob_buf_release(&next);
 }
 
 void agent_news_run(void *user)
@@ -103,18 +98,20 @@ int agent_news_once(agent *a)
 										 .silence_ms = COOK_MS + SILENCE_MS},
 						&status, &answer);
 	if (ok && status == 200) {
-		hob_str failed = agent_json_member(hob_buf_str(&answer), "failed"), item;
-		hob_buf name = {0}, prefix = {0};
+		hobc_json failed = agent_member(agent_json(&answer), "failed"), item;
+		hob_buf prefix = {0};
+		char name[AGENT_PATH + 300];
+		size_t at = 0;
 		hob_buf_printf(&prefix, "%s/%s%s", a->options.root, a->options.base, a->options.base[0] ? "/" : "");
-		for (code = 0; agent_json_next(&failed, &item);)
-			if (agent_json_text(item, &name) && hob_str_starts(hob_buf_str(&name), hob_buf_str(&prefix))) {
-				agent_say(a, "failed %.*s", HOB_FMT(hob_buf_str(&name)));
+		for (code = 0; hobc_json_item(failed, &at, &item);)
+			if (hobc_json_text(item, name, sizeof name) &&
+				hob_str_starts(hob_str_of(name), hob_buf_str(&prefix))) {
+				agent_say(a, "failed %s", name);
 				code = 1;
 			}
-		hob_buf_release(&name);
 		hob_buf_release(&prefix);
 	} else if (ok) {
-		agent_problem(a, status, hob_buf_str(&answer));
+		agent_problem(a, status, agent_json(&answer));
 	}
 	if (code == 3)
 		agent_say(a, "%s", a->problem);

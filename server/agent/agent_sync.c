@@ -1,5 +1,4 @@
 #include "agent.h"
-#include "agent_json.h"
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
@@ -37,7 +36,7 @@ static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *
 	hob_buf_release(&target);
 	if (!ok || *status == 200)
 		return ok;
-	agent_problem(a, *status, hob_buf_str(answer));
+	agent_problem(a, *status, agent_json(answer));
 	/* 404 and 409 during a session: the trees are compared again. The rest needs a person, or time. */
 	bool again = *status == 503 || *status == 507 || *status == 429 || *status >= 500;
 	bool opening = strcmp(what, "session") == 0;
@@ -46,9 +45,10 @@ static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *
 	return false;
 }
 
-static bool parse_digest(hob_str value, hob_sha256 *out)
+static bool parse_digest(hobc_json value, hob_sha256 *out)
 {
-	return value.len == HOB_SHA256_TEXT + 2 && hob_sha256_parse(hob_str_sub(value, 1, value.len - 1), out);
+	return value.size == HOB_SHA256_TEXT + 2 &&
+		   hob_sha256_parse((hob_str){value.at + 1, HOB_SHA256_TEXT}, out);
 }
 
 /* ---- comparing trees */
@@ -97,43 +97,45 @@ static void mark_sent(agent_file *f)
 	f->sent = f->digest;
 }
 
-static void take_remote_file(agent *a, hob_str path, hob_str item, const hob_sha256 *digest)
+static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_sha256 *digest)
 {
 	agent_file *f = agent_tree_place(&a->tree, path);
-	bool mine = agent_json_true(agent_json_member(item, "mine"));
+	hobc_json mine = agent_member(item, "mine");
 	if (!f)
 		return;
 	f->is_sent = true;
 	f->sent = *digest;
-	if (mine || (f->on_disk && hob_sha256_equal(&f->digest, digest)))
+	if ((mine.size == 4 && memcmp(mine.at, "true", 4) == 0) ||
+		(f->on_disk && hob_sha256_equal(&f->digest, digest)))
 		return;
 	if (!f->on_disk) {
 		f->is_sent = false; /* somebody else's file */
 		return;
 	}
-	if (agent_json_number(agent_json_member(item, "mtime_ms")) > f->stat.mtime_ns / 1000000) {
+	if ((int64_t)agent_number(agent_member(item, "mtime_ms")) > f->stat.mtime_ns / 1000000) {
 		agent_say(a, "%s: somebody else saved it later; the daemon keeps that version", f->path.data);
 		mark_sent(f);
 	}
 }
 
 /* One folder of a manifest. Appends to `next` the folders that differ, as JSON strings. */
-static bool take_folder(agent *a, const picture *p, hob_str folder, hob_buf *next)
+static bool take_folder(agent *a, const picture *p, hobc_json folder, hob_buf *next)
 {
-	hob_buf path = {0}, name = {0}, item_path = {0};
-	hob_str items = agent_json_member(folder, "items"), item;
-	bool ok = agent_json_text(agent_json_member(folder, "path"), &path);
-	while (ok && agent_json_next(&items, &item)) {
+	char path[AGENT_PATH], name[AGENT_PATH];
+	hob_buf item_path = {0};
+	hobc_json items = agent_member(folder, "items"), item;
+	size_t at = 0;
+	bool ok = agent_text(folder, "path", path, sizeof path);
+	while (ok && hobc_json_item(items, &at, &item)) {
 		hob_sha256 digest;
-		hob_str tree = agent_json_member(item, "tree");
-		ok = agent_json_text(agent_json_member(item, "name"), &name) &&
-			 parse_digest(tree.len > 0 ? tree : agent_json_member(item, "sha256"), &digest);
+		hobc_json tree = agent_member(item, "tree");
+		ok = agent_text(item, "name", name, sizeof name) &&
+			 parse_digest(tree.size > 0 ? tree : agent_member(item, "sha256"), &digest);
 		hob_buf_clear(&item_path);
-		hob_buf_printf(&item_path, "%.*s%s%.*s", HOB_FMT(hob_buf_str(&path)), path.size > 0 ? "/" : "",
-					   HOB_FMT(hob_buf_str(&name)));
-		if (ok && tree.len == 0)
+		hob_buf_printf(&item_path, "%s%s%s", path, path[0] ? "/" : "", name);
+		if (ok && tree.size == 0)
 			take_remote_file(a, hob_buf_str(&item_path), item, &digest);
-		if (!ok || tree.len == 0)
+		if (!ok || tree.size == 0)
 			continue;
 		uint32_t count;
 		agent_file **files = below(p, hob_buf_str(&item_path), &count);
@@ -145,8 +147,6 @@ static bool take_folder(agent *a, const picture *p, hob_str folder, hob_buf *nex
 				mark_sent(files[i]);
 	}
 	ok = ok && !item_path.failed;
-	hob_buf_release(&path);
-	hob_buf_release(&name);
 	hob_buf_release(&item_path);
 	return ok;
 }
@@ -166,8 +166,8 @@ static bool compare(agent *a, const picture *p)
 		ok = !next.failed && ask_mirror(a, "POST", "manifest", &body, &status, &answer);
 		hob_buf_clear(&next);
 		hob_json_open(&next, '[');
-		hob_str folders = ok ? agent_json_member(hob_buf_str(&answer), "folders") : (hob_str){0}, folder;
-		while (ok && agent_json_next(&folders, &folder))
+		hobc_json folders = agent_member(agent_json(&answer), "folders"), folder;
+		for (size_t at = 0; ok && hobc_json_item(folders, &at, &folder);)
 			ok = take_folder(a, p, folder, &next);
 	}
 	hob_buf_release(&next);
@@ -178,7 +178,8 @@ static bool compare(agent *a, const picture *p)
 
 static bool open_session(agent *a)
 {
-	hob_buf body = {0}, answer = {0}, text = {0};
+	hob_buf body = {0}, answer = {0};
+	char text[1024];
 	picture p;
 	int status;
 	hob_json_open(&body, '{');
@@ -191,16 +192,14 @@ static bool open_session(agent *a)
 	hob_json_close(&body, '}');
 	bool ok = take_picture(a, &p) && ask_mirror(a, "PUT", "session", &body, &status, &answer);
 	hob_sha256 theirs, mine = agent_tree_digest(p.files, p.count, 0);
-	ok = ok && agent_json_text(agent_json_member(hob_buf_str(&answer), "session"), &text) &&
-		 text.size < sizeof a->session &&
-		 parse_digest(agent_json_member(hob_buf_str(&answer), "tree"), &theirs);
+	ok = ok && agent_text(agent_json(&answer), "session", text, sizeof a->session) &&
+		 parse_digest(agent_member(agent_json(&answer), "tree"), &theirs);
 	if (ok) {
-		memcpy(a->session, text.data, text.size);
-		a->session[text.size] = 0;
+		memcpy(a->session, text, sizeof a->session);
 		a->seq = 0;
 		a->in_step = true;
-		if (agent_json_text(agent_json_member(hob_buf_str(&answer), "note"), &text) && text.size > 0)
-			agent_say(a, "%.*s", HOB_FMT(hob_buf_str(&text)));
+		if (agent_text(agent_json(&answer), "note", text, sizeof text) && text[0])
+			agent_say(a, "%s", text);
 		bool equal = hob_sha256_equal(&mine, &theirs);
 		for (uint32_t i = 0; i < a->tree.capacity; i++)
 			if (a->tree.slots[i])
@@ -215,7 +214,6 @@ static bool open_session(agent *a)
 	free(p.files);
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
-	hob_buf_release(&text);
 	return ok;
 }
 
@@ -356,7 +354,7 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 												 .silence_ms = UPLOAD_SILENCE_MS},
 								&status, &answer);
 	if (ok && status != 201 && status != 204) {
-		agent_problem(a, status, hob_buf_str(&answer));
+		agent_problem(a, status, agent_json(&answer));
 		a->stop = status == 401 || status == 403 || status == 413;
 		/* 400: it changed while it was sent. 409: the part that was held is gone. */
 		ok = status == 400 || status == 409;
@@ -374,13 +372,13 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 }
 
 /* How much of the blob the daemon holds since an upload was cut. */
-static uint64_t held_of(hob_str held, const hob_sha256 *digest)
+static uint64_t held_of(hobc_json held, const hob_sha256 *digest)
 {
-	hob_str item;
-	while (agent_json_next(&held, &item)) {
+	hobc_json item;
+	for (size_t at = 0; hobc_json_item(held, &at, &item);) {
 		hob_sha256 other;
-		if (parse_digest(agent_json_member(item, "sha256"), &other) && hob_sha256_equal(&other, digest))
-			return (uint64_t)agent_json_number(agent_json_member(item, "bytes"));
+		if (parse_digest(agent_member(item, "sha256"), &other) && hob_sha256_equal(&other, digest))
+			return agent_number(agent_member(item, "bytes"));
 	}
 	return 0;
 }
@@ -400,10 +398,11 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	hob_json_close(&body, ']');
 	hob_json_close(&body, '}');
 	bool ok = !any || ask_mirror(a, "POST", "have", &body, &status, &answer);
-	hob_str missing = any ? agent_json_member(hob_buf_str(&answer), "missing") : (hob_str){0}, item;
-	hob_str held = any ? agent_json_member(hob_buf_str(&answer), "held") : (hob_str){0};
+	hobc_json missing = agent_member(agent_json(&answer), "missing"), item;
+	hobc_json held = agent_member(agent_json(&answer), "held");
+	size_t at = 0;
 	/* The answer is in the order of the question. */
-	for (uint32_t i = first; ok && agent_json_next(&missing, &item);) {
+	for (uint32_t i = first; ok && hobc_json_item(missing, &at, &item);) {
 		hob_sha256 digest;
 		ok = parse_digest(item, &digest);
 		while (ok && i < end &&
@@ -417,16 +416,13 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	return ok;
 }
 
-static void say_notes(agent *a, hob_str notes)
+static void say_notes(agent *a, hobc_json notes)
 {
-	hob_str note;
-	hob_buf path = {0}, text = {0};
-	while (agent_json_next(&notes, &note))
-		if (agent_json_text(agent_json_member(note, "path"), &path) &&
-			agent_json_text(agent_json_member(note, "text"), &text))
-			agent_say(a, "%.*s %.*s", HOB_FMT(hob_buf_str(&path)), HOB_FMT(hob_buf_str(&text)));
-	hob_buf_release(&path);
-	hob_buf_release(&text);
+	hobc_json note;
+	char path[AGENT_PATH], text[1024];
+	for (size_t at = 0; hobc_json_item(notes, &at, &note);)
+		if (agent_text(note, "path", path, sizeof path) && agent_text(note, "text", text, sizeof text))
+			agent_say(a, "%s %s", path, text);
 }
 
 static void take_done(agent *a, const differences *d, uint32_t first, uint32_t end)
@@ -455,12 +451,12 @@ static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t e
 			put_change(&body, &d->items[i]);
 		hob_buf_put_str(&body, HOB_STR("]}"));
 		ok = ok && ask_mirror(a, "POST", "changes", &body, &status, &answer);
-		hob_str missing = ok ? agent_json_member(hob_buf_str(&answer), "missing") : (hob_str){0}, item;
-		done = ok && !agent_json_next(&missing, &item);
+		hobc_json item;
+		done = ok && !hobc_json_item(agent_member(agent_json(&answer), "missing"), &(size_t){0}, &item);
 	}
 	if (done) {
 		a->seq++;
-		say_notes(a, agent_json_member(hob_buf_str(&answer), "notes"));
+		say_notes(a, agent_member(agent_json(&answer), "notes"));
 		take_done(a, d, first, end);
 	}
 	hob_buf_release(&body);

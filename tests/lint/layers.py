@@ -56,7 +56,7 @@ MAY = {
     "server/control": ["core/base", "core/hash"],
     "server/view": ["core/base", "core/hash", "core/settings", "schema"],
     "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings"],
-    "server/agent": ["core/base", "core/hash", "server/client", "server/fs"],
+    "server/agent": ["core/base", "core/client", "core/hash", "server/client", "server/fs"],
     "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
     "server/derive": ["core/base", "core/hash", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",
                       "server/query", "server/thumbnail", "server/worker", "server/fs", "server/log"],
