@@ -19,8 +19,7 @@ static const struct {
 			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_replay},
 			 {NULL, &srv_cli_refs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
 			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
-			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion},
-			 {NULL, &srv_cli_healthcheck}};
+			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
 
 static void print_overview(FILE *out)
 {
@@ -44,6 +43,8 @@ static void print_overview(FILE *out)
 
 static const cli_command *find_command(const char *name)
 {
+	if (strcmp(name, "healthcheck") == 0) /* its name in 0.2.0 */
+		return &srv_cli_status;
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
 		if (strcmp(table[i].command->name, name) == 0)
 			return table[i].command;

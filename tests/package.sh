@@ -44,7 +44,7 @@ start() {
 	chroot "$root" setpriv --reuid=hob --regid=hob --init-groups --no-new-privs env -i PATH=/usr/bin:/bin HOME=/var/lib/hob \
 		$command >>"$root/tmp/log" 2>&1 &
 	daemon=$!
-	inside 'for i in $(seq 100); do hob healthcheck >/dev/null 2>&1 && exit 0; sleep 0.1; done; cat /tmp/log; exit 1'
+	inside 'for i in $(seq 100); do hob status --live >/dev/null 2>&1 && exit 0; sleep 0.1; done; cat /tmp/log; exit 1'
 }
 stop() {
 	kill "$daemon"

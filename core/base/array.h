@@ -8,6 +8,8 @@
 
 #include "base.h"
 
+#include <stdlib.h>
+
 /* Makes room for one more. If `count` items fill the array, its capacity doubles; it starts with 4. Without
  * memory it returns false and changes nothing.
  *
@@ -18,5 +20,13 @@
 
 /* `items` is the address of the pointer. */
 bool hob_array_room(void *items, uint32_t *capacity, uint32_t count, size_t size) HOB_MUST_CHECK;
+
+/* Ends the program without memory: for what it cannot run without. */
+static inline void *hob_must(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
 
 #endif

@@ -1,20 +1,14 @@
 #include "complete.h"
-#include "query.h"
 
 #include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-enum { PATIENCE_MS = 700, WORD_MAX = 1024 };
+enum { WORD_MAX = 1024 };
 
 static struct {
 	const cli_command *command;
 	char **words; /* the command's name first, the word to complete last */
 	int count;
-	const char *url;
 } asked;
 
 static const struct {
@@ -44,110 +38,6 @@ static void offer(const char *prefix, const char *candidate, const char *what)
 			return;
 	if (strncmp(candidate, prefix, strlen(prefix)) == 0)
 		printf("%s%s%s\n", candidate, what ? "\t" : "", what ? what : "");
-}
-
-/* ---- from the daemon */
-
-static void on_late(int number)
-{
-	(void)number;
-	_exit(EXIT_GOOD); /* what was written so far remains */
-}
-
-static void ask_in_time(void)
-{
-	struct itimerval patience = {.it_value = {PATIENCE_MS / 1000, PATIENCE_MS % 1000 * 1000}};
-	fflush(stdout);
-	signal(SIGALRM, on_late);
-	setitimer(ITIMER_REAL, &patience, NULL);
-}
-
-static cJSON *ask(const char *target)
-{
-	cli_response response;
-	hob_error error = {0};
-	if (!srv_cli_request(asked.url, "GET", target, NULL, (hob_str){0}, &response, &error))
-		return NULL;
-	cJSON *root = NULL;
-	if (response.status == 200)
-		root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
-	srv_cli_response_release(&response);
-	return root;
-}
-
-/* Walks names as a shell walks folders: up to the next '/'. Names are sorted, so those of one folder are
- * neighbours. */
-static void offer_name(const char *prefix, const char *root, const char *path, char last[WORD_MAX])
-{
-	char name[WORD_MAX];
-	size_t length = strlen(prefix);
-	if (snprintf(name, sizeof name, "%s/%s", root, path) >= (int)sizeof name ||
-		strncmp(name, prefix, length) != 0)
-		return;
-	char *slash = strchr(name + length, '/');
-	if (slash)
-		slash[1] = 0;
-	if (strcmp(name, last) != 0)
-		offer(prefix, name, NULL);
-	memcpy(last, name, sizeof name);
-}
-
-static void offer_roots(const char *prefix)
-{
-	cJSON *answer = ask("/api/v1/roots");
-	const cJSON *root;
-	char name[WORD_MAX];
-	cJSON_ArrayForEach(root, srv_cli_member(answer, "items"))
-	{
-		snprintf(name, sizeof name, "%.1000s/", srv_cli_text(root, "name"));
-		offer(prefix, name, NULL);
-	}
-	cJSON_Delete(answer);
-}
-
-static void offer_assets(const char *prefix)
-{
-	char last[WORD_MAX] = "";
-	hob_buf cursor = {0};
-	ask_in_time();
-	if (!strchr(prefix, '/')) {
-		offer_roots(prefix);
-		return;
-	}
-	for (bool more = true; more;) {
-		hob_buf target = {0};
-		hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=root,path&q="));
-		srv_cli_encode(&target, hob_str_of(prefix));
-		if (cursor.size > 0)
-			hob_buf_printf(&target, "&cursor=%.*s", HOB_FMT(hob_buf_str(&cursor)));
-		hob_buf_put(&target, "", 1);
-		cJSON *page = ask((const char *)target.data);
-		const cJSON *item;
-		cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
-			offer_name(prefix, srv_cli_text(item, "root"), srv_cli_text(item, "path"), last);
-		fflush(stdout);
-		hob_buf_clear(&cursor);
-		hob_buf_put_str(&cursor, hob_str_of(srv_cli_text(page, "next")));
-		more = cursor.size > 0;
-		hob_buf_release(&target);
-		cJSON_Delete(page);
-	}
-	hob_buf_release(&cursor);
-}
-
-static void offer_outputs(const char *prefix, const char *asset)
-{
-	hob_buf target = {0};
-	ask_in_time();
-	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?fields=outputs&path="));
-	srv_cli_encode(&target, hob_str_of(asset));
-	hob_buf_put(&target, "", 1);
-	cJSON *page = ask((const char *)target.data);
-	const cJSON *output;
-	cJSON_ArrayForEach(output, srv_cli_member(cJSON_GetArrayItem(srv_cli_member(page, "items"), 0),
-											  "outputs")) offer(prefix, srv_cli_text(output, "name"), NULL);
-	cJSON_Delete(page);
-	hob_buf_release(&target);
 }
 
 /* ---- from the usage line */
@@ -188,28 +78,24 @@ static void offer_choices(const char *prefix, const char *option)
 				offer(prefix, choices[i].value, NULL);
 }
 
-static void offer_kind(const char *prefix, const char *kind, const char *operand_before)
+static void offer_kind(const char *prefix, const char *kind)
 {
-	if (strcmp(kind, "OUTPUT") == 0) {
-		offer_outputs(prefix, operand_before);
-		return;
-	}
-	bool both = strcmp(kind, "SOURCE") == 0 || strcmp(kind, "A") == 0 || strcmp(kind, "B") == 0;
+	static const char *const files[] = {"SOURCE", "A", "B", "PATH", "BUNDLE", "LIST"};
 	if (islower((unsigned char)kind[0]))
 		offer_words(prefix, kind);
 	else if (strcmp(kind, "STATES") == 0)
 		offer_states(prefix);
 	else if (strcmp(kind, "DIR") == 0)
 		puts(":folders");
-	else if (both || strstr(kind, "FILE") || strcmp(kind, "PATH") == 0 || strcmp(kind, "BUNDLE") == 0 ||
-			 strcmp(kind, "LIST") == 0)
+	else if (strstr(kind, "FILE"))
 		puts(":files");
-	if (both || strstr(kind, "ASSET") || strstr(kind, "GLOB"))
-		offer_assets(prefix);
+	for (size_t i = 0; i < HOB_COUNT_OF(files); i++)
+		if (strcmp(kind, files[i]) == 0)
+			puts(":files");
 }
 
 /* The n-th word of "ASSET [OUTPUT]"; the last one of "PATH..." is used for all that follow. */
-static void offer_operand(const char *prefix, int n, const char *before)
+static void offer_operand(const char *prefix, int n)
 {
 	char words[128], *kind = NULL, *state = NULL;
 	snprintf(words, sizeof words, "%s", asked.command->arguments);
@@ -220,7 +106,7 @@ static void offer_operand(const char *prefix, int n, const char *before)
 	if (!kind)
 		return;
 	kind[strcspn(kind, ".")] = 0;
-	offer_kind(prefix, kind, before);
+	offer_kind(prefix, kind);
 }
 
 /* ---- the words before the last */
@@ -254,32 +140,29 @@ static bool offer_value(const cli_option *options, size_t count)
 	if (equal)
 		return true; /* the candidates would have to repeat the option; bash and zsh split it */
 	offer_choices(last, option->name);
-	offer_kind(last, option->placeholder, "");
+	offer_kind(last, option->placeholder);
 	return true;
 }
 
 static void take_options(const cli_option *options, size_t count)
 {
-	const char *last = asked.words[asked.count - 1], *before = "";
+	const char *last = asked.words[asked.count - 1];
 	int operands = 0;
 	bool ended = false; /* by "--" */
 	for (int i = 1; i < asked.count - 1; i++) {
 		const cli_option *option = ended ? NULL : find_option(options, count, asked.words[i]);
 		if (option && option->kind != CLI_FLAG) {
-			if (strcmp(option->name, "--url") == 0 && i + 2 < asked.count)
-				asked.url = asked.words[i + 1];
 			i++;
 		} else if (!ended && strcmp(asked.words[i], "--") == 0) {
 			ended = true;
 		} else if (ended || asked.words[i][0] != '-') {
 			operands++;
-			before = asked.words[i];
 		}
 	}
 	if (!ended && offer_value(options, count))
 		return;
 	if (ended || last[0] != '-') {
-		offer_operand(last, operands, before);
+		offer_operand(last, operands);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -293,7 +176,6 @@ int srv_cli_complete(const cli_command *const *commands, size_t command_count, i
 		return EXIT_GOOD;
 	asked.words = argv;
 	asked.count = argc;
-	asked.url = srv_cli_default_url();
 	if (argc == 1 || (argc == 2 && strcmp(argv[0], "help") == 0)) {
 		for (size_t i = 0; i < command_count; i++)
 			offer(argv[argc - 1], commands[i]->name, commands[i]->summary);

@@ -82,13 +82,12 @@ static int run_completion(int argc, char **argv)
 	return srv_cli_usage_error(&srv_cli_completion, "name a shell: bash, zsh or fish");
 }
 
-const cli_command srv_cli_completion = {"completion", "bash|zsh|fish",
-										"print a completion script for a shell",
-										"The script completes commands, options and their values, files, and "
-										"the asset names of a running daemon.\n"
-										"\n"
-										"Examples:\n"
-										"  source <(hob completion bash)\n"
-										"  hob completion zsh > \"${fpath[1]}/_hob\"\n"
-										"  hob completion fish > ~/.config/fish/completions/hob.fish\n",
-										run_completion};
+const cli_command srv_cli_completion = {
+	"completion", "bash|zsh|fish", "print a completion script for a shell",
+	"The script completes commands, options and their values, and files.\n"
+	"\n"
+	"Examples:\n"
+	"  source <(hob completion bash)\n"
+	"  hob completion zsh > \"${fpath[1]}/_hob\"\n"
+	"  hob completion fish > ~/.config/fish/completions/hob.fish\n",
+	run_completion};

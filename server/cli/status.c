@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob status: one screen about the daemon; with --watch again after each change. hob healthcheck: yes or
- * no. */
+/* hob status: one screen about the daemon; with --watch again after each change; with --live or --ready yes
+ * or no. */
 
 static void put_states(const cJSON *states, hob_buf *out)
 {
@@ -225,11 +225,32 @@ static int watch(const char *url)
 	return code == EXIT_GOOD ? EXIT_UNREACHABLE : code;
 }
 
+/* For container engines, which have no curl. */
+static int check_health(const char *url, bool ready)
+{
+	cli_response response;
+	hob_error error = {0};
+	if (!srv_cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error("hob status", &error);
+		return EXIT_UNREACHABLE;
+	}
+	int status = response.status;
+	if (status != 200)
+		fprintf(stderr, "hob status: %.*s", HOB_FMT(hob_buf_str(&response.body)));
+	srv_cli_response_release(&response);
+	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+}
+
 static int run_status(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url();
-	bool json = false, watching = false;
+	bool json = false, watching = false, ready = false, live = strcmp(argv[0], "healthcheck") == 0;
+	if (live)
+		fprintf(stderr, "hob healthcheck: use 'hob status --live' or 'hob status --ready'\n");
 	cli_option options[] = {
+		{"--live", 0, CLI_FLAG, &live, NULL, "print nothing; exit 0 if the daemon answers, 3 if it does not"},
+		{"--ready", 0, CLI_FLAG, &ready, NULL,
+		 "likewise; exit 1 until the scan is complete and Hob can cook"},
 		{"--watch", 'w', CLI_FLAG, &watching, NULL, "update after each change, until Ctrl-C"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
@@ -239,6 +260,8 @@ static int run_status(int argc, char **argv)
 	if (json && watching)
 		return srv_cli_usage_error(&srv_cli_status,
 								   "--watch is for people; 'hob watch' prints changes as JSON");
+	if (live || ready)
+		return check_health(url, ready);
 	int code = EXIT_GOOD;
 	if (json) {
 		srv_cli_ask_json("hob status", url, "/api/v1/stats", true, &code);
@@ -261,38 +284,6 @@ const cli_command srv_cli_status = {
 	"Examples:\n"
 	"  hob status\n"
 	"  hob status --watch\n"
-	"  hob status --json | jq .assets\n",
+	"  hob status --json | jq .assets\n"
+	"  hob status --ready && echo serving\n",
 	run_status};
-
-/* ---- healthcheck: for container engines, which have no curl */
-
-static int run_healthcheck(int argc, char **argv)
-{
-	const char *url = srv_cli_default_url();
-	bool ready = false;
-	cli_option options[] = {
-		{"--ready", 0, CLI_FLAG, &ready, NULL, "also require that the scan is complete and Hob can cook"},
-		CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_healthcheck, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
-	cli_response response;
-	hob_error error = {0};
-	if (!srv_cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
-		srv_cli_print_error("hob healthcheck", &error);
-		return EXIT_UNREACHABLE;
-	}
-	int status = response.status;
-	if (status != 200)
-		fprintf(stderr, "hob healthcheck: %.*s", HOB_FMT(hob_buf_str(&response.body)));
-	srv_cli_response_release(&response);
-	return status == 200 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
-}
-
-const cli_command srv_cli_healthcheck = {"healthcheck", "", "exit 0 if the daemon is alive",
-										 "For container engines and scripts. Prints nothing if the daemon is "
-										 "healthy. Exit code 1: unhealthy, 3: no answer.\n"
-										 "\n"
-										 "Examples:\n"
-										 "  hob healthcheck --ready && echo serving\n",
-										 run_healthcheck};

@@ -1,5 +1,7 @@
 #include "events.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,22 +31,16 @@ struct srv_events {
 	srv_uses *uses;
 };
 
-static void *must(void *memory)
-{
-	assert(memory && "out of memory");
-	return memory;
-}
-
 srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity)
 {
 	assert(capacity > 0);
-	srv_events *events = must(calloc(1, sizeof *events));
+	srv_events *events = hob_must(calloc(1, sizeof *events));
 	pthread_mutex_init(&events->lock, NULL);
-	events->epoch = must(strdup(epoch));
+	events->epoch = hob_must(strdup(epoch));
 	events->newest = first_seq;
 	events->capacity = capacity;
-	events->ring = must(calloc(capacity, sizeof *events->ring));
-	events->uses = must(srv_uses_new());
+	events->ring = hob_must(calloc(capacity, sizeof *events->ring));
+	events->uses = hob_must(srv_uses_new());
 	return events;
 }
 
@@ -88,7 +84,7 @@ static void drop_oldest(srv_events *events)
 uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data)
 {
 	assert(asset.len < RING_BYTES_MAX && data.len < RING_BYTES_MAX);
-	entry *e = must(malloc(sizeof *e + asset.len + data.len));
+	entry *e = hob_must(malloc(sizeof *e + asset.len + data.len));
 	e->kind = kind;
 	e->asset_len = (uint32_t)asset.len;
 	e->data_len = (uint32_t)data.len;

@@ -63,12 +63,6 @@ struct srv_views {
 
 enum { ID_LETTERS = 3, ID_BUCKETS = 36 * 36 * 36 };
 
-static void *must(void *memory)
-{
-	assert(memory && "out of memory");
-	return memory;
-}
-
 /* ---- records */
 
 static hob_str copy_text(char **at, hob_str s)
@@ -112,7 +106,7 @@ static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 	shared_text **known = &views->texts[hash[0] % HOB_COUNT_OF(views->texts)];
 	if (!*known || !hob_str_equal((hob_str){(*known)->data, (*known)->len}, s)) {
 		text_drop(*known);
-		*known = must(malloc(sizeof **known + s.len + 1));
+		*known = hob_must(malloc(sizeof **known + s.len + 1));
 		atomic_init(&(*known)->references, 1);
 		(*known)->len = s.len;
 		(*known)->triangles = number_in(s, HOB_STR("\"triangles\":"));
@@ -141,7 +135,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	for (uint32_t i = 0; i < asset->dep_count; i++)
 		text_size += asset->deps[i].path.len + 1;
 
-	record *r = must(malloc(sizeof *r + outputs_size + deps_size + text_size));
+	record *r = hob_must(malloc(sizeof *r + outputs_size + deps_size + text_size));
 	r->asset = *asset;
 	r->next_garbage = NULL;
 	r->settings = text_share(views, asset->settings, &views->last_settings);
@@ -236,8 +230,8 @@ static void sort_ids(id_order *list, uint32_t count)
 		qsort(list, count, sizeof *list, by_id);
 		return;
 	}
-	uint32_t *places = must(calloc(ID_BUCKETS + 1, sizeof *places));
-	id_order *sorted = must(malloc(count * sizeof *sorted));
+	uint32_t *places = hob_must(calloc(ID_BUCKETS + 1, sizeof *places));
+	id_order *sorted = hob_must(malloc(count * sizeof *sorted));
 	for (uint32_t i = 0; i < count; i++)
 		places[bucket_of(list[i].asset) + 1]++;
 	for (uint32_t i = 0; i < ID_BUCKETS; i++)
@@ -267,7 +261,7 @@ static size_t roots_size(const srv_view_root *roots, uint32_t count)
 
 static srv_view_root *copy_roots(const srv_view_root *roots, uint32_t count)
 {
-	srv_view_root *copies = must(malloc(roots_size(roots, count) + 1));
+	srv_view_root *copies = hob_must(malloc(roots_size(roots, count) + 1));
 	char *at = (char *)(copies + count);
 	for (uint32_t i = 0; i < count; i++) {
 		copies[i] = roots[i];
@@ -282,9 +276,9 @@ static srv_view_root *copy_roots(const srv_view_root *roots, uint32_t count)
 
 static view *view_new(uint32_t capacity)
 {
-	view *v = must(calloc(1, sizeof *v));
-	v->open.assets = must(malloc((capacity + 1) * sizeof(void *)));
-	v->by_id = must(malloc((capacity + 1) * sizeof(void *)));
+	view *v = hob_must(calloc(1, sizeof *v));
+	v->open.assets = hob_must(malloc((capacity + 1) * sizeof(void *)));
+	v->by_id = hob_must(malloc((capacity + 1) * sizeof(void *)));
 	atomic_init(&v->references, 1);
 	return v;
 }
@@ -320,7 +314,7 @@ static void view_unref(view *v)
 
 srv_views *srv_views_new(void)
 {
-	srv_views *views = must(calloc(1, sizeof *views));
+	srv_views *views = hob_must(calloc(1, sizeof *views));
 	pthread_mutex_init(&views->lock, NULL);
 	views->newest = view_new(0);
 	views->roots = copy_roots(NULL, 0);
@@ -388,7 +382,7 @@ void srv_views_put(srv_views *views, const srv_view_asset *asset)
 
 void srv_views_remove(srv_views *views, hob_str full)
 {
-	char *copy = must(malloc(full.len + 1));
+	char *copy = hob_must(malloc(full.len + 1));
 	change *c = change_add(views);
 	c->put = NULL;
 	c->full = copy_text(&copy, full);
@@ -405,14 +399,14 @@ void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t 
 void srv_views_set_extensions(srv_views *views, hob_str extensions)
 {
 	assert(!views->extensions && "views that readers hold point to them");
-	char *at = must(malloc(extensions.len + 1));
+	char *at = hob_must(malloc(extensions.len + 1));
 	views->extensions = at;
 	copy_text(&at, extensions);
 }
 
 void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count)
 {
-	srv_former_list *list = must(srv_former_add(views->former, names, count));
+	srv_former_list *list = hob_must(srv_former_add(views->former, names, count));
 	srv_former_drop(views->former);
 	views->former = list;
 }
@@ -429,7 +423,7 @@ static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_
 	change *all = views->changes;
 	if (by_full_then_order(&all[middle - 1], &all[middle]) < 0)
 		return;
-	change *right = must(malloc((end - middle) * sizeof *right));
+	change *right = hob_must(malloc((end - middle) * sizeof *right));
 	memcpy(right, all + middle, (end - middle) * sizeof *right);
 	uint32_t left = middle - from, count = end - middle;
 	for (uint32_t to = end; count > 0;)
@@ -568,8 +562,8 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 	uint32_t gone = 0, come = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
 		gone++;
-	id_order *out_list = must(malloc((gone + 1) * sizeof *out_list));
-	id_order *in_list = must(malloc((views->change_count + 1) * sizeof *in_list));
+	id_order *out_list = hob_must(malloc((gone + 1) * sizeof *out_list));
+	id_order *in_list = hob_must(malloc((views->change_count + 1) * sizeof *in_list));
 	gone = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
 		out_list[gone++] = order_of(&r->asset);

@@ -1,15 +1,10 @@
 #include "path_set.h"
 
+#include "../../core/base/array.h"
+
 #include <stdlib.h>
 
 enum { SLOTS_MIN = 16, DEAD_MAX = 1024 };
-
-static void *must(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 void srv_path_set_release(path_set *set)
 {
@@ -63,8 +58,8 @@ static void rebuild(path_set *set)
 	while (next.slot_count < next.room * 2)
 		next.slot_count *= 2;
 	hob_arena_init(&next.arena, SIZE_MAX);
-	next.items = must(calloc(next.room, sizeof *next.items));
-	next.slots = must(calloc(next.slot_count, sizeof *next.slots));
+	next.items = hob_must(calloc(next.room, sizeof *next.items));
+	next.slots = hob_must(calloc(next.slot_count, sizeof *next.slots));
 	for (size_t i = 0; i < set->used; i++)
 		if (set->items[i].path.data)
 			append(&next, &set->items[i]);

@@ -1,4 +1,5 @@
 #include "watch_internal.h"
+#include "../../core/base/array.h"
 #include "../fs/beneath.h"
 
 #include <errno.h>
@@ -12,13 +13,6 @@
  * the links of `path` lead. Folders on either way that are not in the tree get their own watches. */
 
 enum { BUFFER_ROOM = PATH_MAX };
-
-static void *must(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static bool in_tree(const watch_root *root, hob_str path)
 {
@@ -74,8 +68,8 @@ static bool watch_folder(watch_root *root, const char *path)
 		srv_watch_root_doubt(root, 0, root->limit);
 	if (wd < 0 || srv_dir_tree_find_wd(&root->tree, wd) || folder_by_wd(x, wd))
 		return wd >= 0;
-	x->folders = must(realloc(x->folders, (x->folder_count + 1) * sizeof *x->folders));
-	x->folders[x->folder_count++] = (extra_folder){wd, must(strdup(path))};
+	x->folders = hob_must(realloc(x->folders, (x->folder_count + 1) * sizeof *x->folders));
+	x->folders[x->folder_count++] = (extra_folder){wd, hob_must(strdup(path))};
 	return true;
 }
 
@@ -110,7 +104,7 @@ static void follow(watch_root *root, extra_file *file)
 	resolve(root, file->path, real);
 	if (strcmp(real, file->real) != 0) {
 		free(file->real);
-		file->real = must(strdup(real));
+		file->real = hob_must(strdup(real));
 		root->extras.sorted = false;
 	}
 	watch_way(root, file->path);
@@ -148,8 +142,8 @@ static void sort(watch_extras *x)
 {
 	if (x->sorted)
 		return;
-	x->by_real = must(realloc(x->by_real, (x->count + 1) * sizeof *x->by_real));
-	x->by_path = must(realloc(x->by_path, (x->count + 1) * sizeof *x->by_path));
+	x->by_real = hob_must(realloc(x->by_real, (x->count + 1) * sizeof *x->by_real));
+	x->by_path = hob_must(realloc(x->by_path, (x->count + 1) * sizeof *x->by_path));
 	for (uint32_t i = 0; i < x->count; i++)
 		x->by_real[i] = x->by_path[i] = i;
 	qsort_r(x->by_real, x->count, sizeof *x->by_real, by_real, x->files);
@@ -300,8 +294,8 @@ bool srv_watch_extra_add(watch_root *root, hob_str path)
 	if (link && in_tree(root, hob_str_of(real)))
 		return false;
 	srv_path_set_put(&x->names, path);
-	x->files = must(realloc(x->files, (x->count + 1) * sizeof *x->files));
-	x->files[x->count] = (extra_file){.path = must(strdup(name)), .real = must(strdup(real))};
+	x->files = hob_must(realloc(x->files, (x->count + 1) * sizeof *x->files));
+	x->files[x->count] = (extra_file){.path = hob_must(strdup(name)), .real = hob_must(strdup(real))};
 	srv_stat_path(root->dir_fd, path, &x->files[x->count++].seen);
 	x->sorted = false;
 	watch_way(root, name);

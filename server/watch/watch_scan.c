@@ -130,13 +130,6 @@ typedef struct crawler {
 	size_t path_len;
 } crawler;
 
-static void *must(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
-
 static void push(folder_stack *stack, folder *f)
 {
 	if (!HOB_ROOM(stack->items, stack->room, stack->count))
@@ -219,15 +212,15 @@ static void add_unread(crawl_state *crawl, hob_str path, int code)
 static void add_file(crawler *c, hob_str path, const srv_stat *stat)
 {
 	hob_str copy = hob_arena_str(&c->arena, path);
-	must((void *)(uintptr_t)copy.data);
+	hob_must((void *)(uintptr_t)copy.data);
 	*add_item(c) = (item){.entry = {copy, *stat}};
 }
 
 static void add_folder(crawler *c, hob_str path)
 {
-	folder *f = must(HOB_NEW(&c->arena, folder, 1));
+	folder *f = hob_must(HOB_NEW(&c->arena, folder, 1));
 	f->path = hob_arena_str(&c->arena, path);
-	must((void *)(uintptr_t)f->path.data);
+	hob_must((void *)(uintptr_t)f->path.data);
 	*add_item(c) = (item){.entry.path = f->path, .below = f};
 	push(&c->todo, f);
 }
@@ -237,7 +230,7 @@ static void add_link(crawler *c, hob_str path)
 	char target[PATH_MAX];
 	if (!srv_watch_link_target(c->crawl->root->dir_fd, path.data, target, sizeof target))
 		return;
-	found_link *found = must(HOB_NEW(&c->link_arena, found_link, 1));
+	found_link *found = hob_must(HOB_NEW(&c->link_arena, found_link, 1));
 	found->entry =
 		(link_entry){hob_arena_str(&c->link_arena, hob_str_of(target)), hob_arena_str(&c->link_arena, path)};
 	found->next = c->links;
@@ -381,7 +374,7 @@ static void merge_files(const crawler *crawlers, uint32_t count, const folder *t
 	size_t room = 1;
 	for (uint32_t i = 0; i < count; i++)
 		room += crawlers[i].count;
-	list->entries = must(malloc(room * sizeof *list->entries));
+	list->entries = hob_must(malloc(room * sizeof *list->entries));
 	put_in_order(crawlers, top, list);
 }
 
@@ -396,7 +389,7 @@ static void merge_links(crawler *crawlers, uint32_t count, scan_result *out)
 	for (uint32_t i = 0; i < count; i++)
 		total += crawlers[i].link_count;
 	hob_arena_init(&out->link_arena, SIZE_MAX);
-	out->links = total > 0 ? must(calloc(total, sizeof *out->links)) : NULL;
+	out->links = total > 0 ? hob_must(calloc(total, sizeof *out->links)) : NULL;
 	for (uint32_t i = 0; i < count; i++)
 		for (found_link *found = crawlers[i].links; found; found = found->next)
 			out->links[out->link_count++] = (link_entry){hob_arena_str(&out->link_arena, found->entry.target),
@@ -417,7 +410,7 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 	push(&crawl.shared, &top);
 	for (; count < wanted; count++) {
 		crawler *c = &crawlers[count];
-		*c = (crawler){.crawl = &crawl, .number = count, .buffer = must(malloc(WATCH_LIST_BUFFER))};
+		*c = (crawler){.crawl = &crawl, .number = count, .buffer = hob_must(malloc(WATCH_LIST_BUFFER))};
 		hob_arena_init(&c->arena, SIZE_MAX);
 		hob_arena_init(&c->link_arena, SIZE_MAX);
 		/* The first one is this thread itself. */
@@ -427,9 +420,9 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		}
 	}
 	crawler_main(&crawlers[0]);
-	srv_file_list *list = must(calloc(1, sizeof *list));
+	srv_file_list *list = hob_must(calloc(1, sizeof *list));
 	atomic_store(&list->references, 1);
-	list->arenas = must(calloc(count, sizeof *list->arenas));
+	list->arenas = hob_must(calloc(count, sizeof *list->arenas));
 	list->arena_count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0)

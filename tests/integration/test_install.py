@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import unittest
@@ -188,24 +187,6 @@ class Install(Scenario):
                 said = self.run_in(shell, *options, "-c", ("autoload -U compinit; compinit -u -D; " if options else "") + check,
                                    PATH=f"{BUILD}:{os.environ['PATH']}", HOME=str(self.folder))
                 self.assertIn("serve" if shell == "fish" else "", said)
-
-    def test_completion_of_assets(self):
-        for name in ("props/a duck.obj", "props/boat.obj", "props/deep/x.obj", "top.obj"):
-            self.put(name, obj_text(2))
-        with self.serve() as daemon:
-            daemon.sync()
-            url = {"HOB_URL": f"127.0.0.1:{daemon.port}"}
-            self.assertEqual(self.complete("why", "", **url), ["art/"])
-            self.assertEqual(self.complete("why", "art/", **url), ["art/props/", "art/top.obj"])
-            self.assertEqual(self.complete("log", "art/props/", **url), ["art/props/a duck.obj", "art/props/boat.obj", "art/props/deep/"])
-            self.assertEqual(self.complete("get", "--url", url["HOB_URL"], "art/props/a\\ d"), ["art/props/a duck.obj"])
-            self.assertEqual(self.complete("get", "art/top.obj", "m", **url), ["meshes", "materials"])
-            self.assertEqual(set(self.complete("diff", "art/t", **url)), {"art/top.obj"})  # a file, and an asset
-
-    def test_completion_waits_for_nobody(self):
-        with socket.create_server(("127.0.0.1", 0)) as silent:  # connects, and never answers
-            url = f"127.0.0.1:{silent.getsockname()[1]}"
-            self.assertEqual(self.complete("why", "art/", HOB_URL=url), [""])
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ TYPED = [
     ("hob serve art --log yaml", 2, ["--log", "text, json", "'yaml'"]),
     ("hob serve art art --listen 127.0.0.1:0", 2, ["art"]),
     ("hob status", 3, ["no daemon answers at", "hob serve DIR", "--url"]),
+    ("hob healthcheck", 3, ["use 'hob status --live'", "no daemon answers at"]),
     ("hob status --url ftp://x", 2, ["HOST:PORT"]),
     ("hob ls --state faild", 2, ["did you mean 'failed'"]),
     ("hob get art/duck.obj --all", 2, ["--all takes a folder"]),
