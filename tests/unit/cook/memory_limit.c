@@ -213,8 +213,8 @@ static void large_models_fall_back_before_they_are_packed(void **state)
 {
 	(void)state;
 	hob_buf source = {0};
-	put_parts(&source, 30, 180);
-	fall_back(&source, 128 << 20, 80 << 20, 2);
+	put_parts(&source, 12, 180);
+	fall_back(&source, 48 << 20, 32 << 20, 2);
 	hob_buf_release(&source);
 }
 
