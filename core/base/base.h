@@ -198,7 +198,8 @@ typedef struct hob_io {
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
 	/* Searches the folder of `path` for a file whose name differs only in upper and lower case or in the
 	 * Unicode form of its letters (macOS writes e and an accent, others one letter). Writes its path (valid
-	 * until the io is closed) and returns true, or returns false. Reads nothing, records nothing. */
+	 * until the io is closed) and returns true, or returns false. Reads nothing. The question is recorded,
+	 * found or not. */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
 	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that
 	 * place is above the root, too. May be NULL. */

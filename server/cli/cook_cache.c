@@ -1,6 +1,6 @@
 #include "cook_cache.h"
 
-#include "../fs/beneath.h"
+#include "../fs/spelling.h"
 #include "../reuse/kept.h"
 #include "../store/digest_map.h"
 #include "../store/guest.h"
@@ -109,6 +109,13 @@ static file_digest hash_now(int root_fd, const char *path)
 {
 	struct stat info;
 	file_digest out = {.state = SRV_INPUT_UNKNOWN};
+	char first[NAME_MAX + 1];
+	srv_stat ignored;
+	if (srv_spelling_is(hob_str_of(path))) {
+		bool there = srv_spelling_ask(root_fd, hob_str_of(path), (hob_str){0}, first, &ignored, &out.digest);
+		out.state = there ? SRV_INPUT_PRESENT : srv_is_passing(errno) ? SRV_INPUT_UNKNOWN : SRV_INPUT_MISSING;
+		return out;
+	}
 	int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
 	if (fd < 0) {
 		out.state = srv_is_passing(errno) ? SRV_INPUT_UNKNOWN : SRV_INPUT_MISSING;

@@ -1,7 +1,7 @@
 #include "../../core/base/json_write.h"
 #include "../../core/base/limits.h"
 #include "../control/answer.h"
-#include "../fs/beneath.h"
+#include "../fs/spelling.h"
 #include "../fs/tar.h"
 #include "../query/past_job.h"
 #include "../store/record.h"
@@ -214,7 +214,8 @@ static bool list_files(bundle_work *b, const srv_derive_asset *a, const srv_reco
 	b->files[b->file_count++] = (bundle_file){.path = copy.data, .digest = record->source};
 	for (uint32_t i = 0; i < record->dep_count; i++) {
 		hob_str full;
-		if (!record->deps[i].missing && hob_path_join(&b->arena, dir, record->deps[i].path, &full, NULL))
+		if (!record->deps[i].missing && !srv_spelling_is(record->deps[i].path) &&
+			hob_path_join(&b->arena, dir, record->deps[i].path, &full, NULL))
 			b->files[b->file_count++] = (bundle_file){.path = full.data, .digest = record->deps[i].digest};
 	}
 	return true;

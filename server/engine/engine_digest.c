@@ -3,6 +3,7 @@
 #include "engine_sources.h"
 #include "engine_turn.h"
 
+#include "../fs/spelling.h"
 #include "../log/log.h"
 
 #include <errno.h>
@@ -35,6 +36,13 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 {
 	struct stat info;
 	item->read_at_ms = srv_engine_now_ms();
+	if (srv_spelling_is(hob_str_of(item->path))) {
+		char first[NAME_MAX + 1];
+		item->found = srv_spelling_ask(item->root_fd, hob_str_of(item->path), (hob_str){0}, first,
+									   &item->stat, &item->digest);
+		item->why = item->found ? 0 : errno;
+		return;
+	}
 	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		item->why = errno;

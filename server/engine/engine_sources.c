@@ -1,5 +1,6 @@
 #include "engine_sources.h"
 
+#include "../fs/spelling.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_move.h"
@@ -348,7 +349,7 @@ static bool is_listed(const srv_engine *engine, const srv_file *f)
 static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
-	if (!f->listed && is_listed(engine, f)) {
+	if (!f->listed && !srv_spelling_is(f->path) && is_listed(engine, f)) {
 		f->listed = true;
 		engine->roots->shown[f->root].files++;
 		srv_engine_skip_file(engine, f->root, f->path, true);
@@ -356,6 +357,24 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 		srv_publish_note_view(&engine->publish);
 	}
 	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
+}
+
+/* Models that asked for another spelling of this name, which came or went, may get another answer. */
+static void answer_spelling(srv_engine *engine, uint32_t root, hob_str path)
+{
+	char room[PATH_MAX];
+	srv_stat stat;
+	bool asked = srv_graph_spellings(engine->graph) > 0;
+	hob_str question = asked ? srv_spelling_of(path, room) : (hob_str){0};
+	uint32_t file = question.len > 0 ? srv_graph_find(engine->graph, root, question) : HOB_NONE;
+	srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
+	if (!f)
+		return;
+	bool there = srv_stat_path(engine->roots->fds[root], question, &stat);
+	if (there && !(f->exists && srv_stat_equal(&f->stat, &stat)))
+		srv_engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
+	else if (!there && f->exists && !srv_is_passing(errno))
+		file_gone(engine, file, SRV_PRIORITY_CHANGED);
 }
 
 /* The scan compares all files with the known ones, and repeats while it cannot see this file. */
@@ -377,7 +396,8 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 		uint32_t file = engine->sources->intake.file;
 		srv_file *f = srv_graph_at(engine->graph, file);
 		srv_stat stat;
-		if (f->root != root || (!is_known(engine, f) && !f->listed) || !hob_str_starts(f->path, folder))
+		if (f->root != root || !hob_str_starts(f->path, folder) ||
+			(!is_known(engine, f) && !f->listed && !srv_spelling_is(f->path)))
 			continue;
 		if (!srv_engine_has_time(engine, (*done)++))
 			return false;
@@ -415,6 +435,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 			srv_watch_rescan(engine->sources->watch, root);
 			return true;
 		}
+		answer_spelling(engine, root, hob_str_sub(path, 0, path.len - folder));
 		if (folder) {
 			if (!folder_changed(engine, root, path, &done))
 				return false;

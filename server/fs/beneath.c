@@ -79,26 +79,6 @@ int srv_open_beneath(int root_fd, const char *path, int flags, bool follow)
 	return open_stepwise(root_fd, path, flags);
 }
 
-bool srv_stat_path(int root_fd, hob_str path, srv_stat *out)
-{
-	char name[PATH_MAX];
-	struct stat info;
-	errno = ENOENT;
-	if (path.len == 0 || path.len >= sizeof name || memchr(path.data, 0, path.len))
-		return false;
-	memcpy(name, path.data, path.len);
-	name[path.len] = 0;
-	int fd = srv_open_beneath(root_fd, name, O_PATH, true);
-	if (fd < 0)
-		return false;
-	int why = fstat(fd, &info) != 0 ? errno : S_ISREG(info.st_mode) ? 0 : ENOENT;
-	close(fd);
-	errno = why;
-	if (why == 0)
-		*out = srv_stat_of(&info);
-	return why == 0;
-}
-
 bool srv_is_passing(int code)
 {
 	return code == EIO || code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN ||

@@ -22,7 +22,8 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b);
 int srv_open_beneath(int root_fd, const char *path, int flags, bool follow);
 
 /* Stats one path below an open root folder by the same rules. False, with errno, if it is not a regular file
- * in the root (missing, folder, link that leaves), or if srv_is_passing(errno). */
+ * in the root (missing, folder, link that leaves), or if srv_is_passing(errno). Answers for the dependencies
+ * of spelling.h as well. */
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
 /* True for errors that say nothing about a file: the machine has no descriptors or memory left, or a device
  * failed. The known state of the file is kept, and it is checked again later. */

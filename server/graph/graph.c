@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include "../../core/base/array.h"
+#include "../fs/spelling.h"
 
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ struct srv_graph {
 	hob_arena names;
 	srv_file *files;
 	list *dependents; /* by file */
-	uint32_t count, capacity, settings;
+	uint32_t count, capacity, settings, spellings;
 	uint32_t next; /* after the file of the last lookup */
 	slot *table;   /* open addressing; size is a power of two, at most half full */
 	uint32_t table_size;
@@ -169,6 +170,7 @@ uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path)
 	graph->files[id] = (srv_file){.root = root, .path = name, .asset = HOB_NONE};
 	graph->dependents[id] = (list){0};
 	graph->settings += hob_str_ends_nocase(name, HOB_STR("cook.json"));
+	graph->spellings += srv_spelling_is(name);
 	*found = (slot){tag, id + 1};
 	return id;
 }
@@ -208,6 +210,11 @@ static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	return x < y ? -1 : x > y;
+}
+
+uint32_t srv_graph_spellings(const srv_graph *graph)
+{
+	return graph->spellings;
 }
 
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count)

@@ -39,6 +39,7 @@ uint32_t srv_graph_count(const srv_graph *graph);
 /* Number of files, existing or not, that are named like settings ("cook.json", "duck.glb.cook.json"): if it
  * is 0, nobody needs to look for them. */
 uint32_t srv_graph_settings(const srv_graph *graph);
+uint32_t srv_graph_spellings(const srv_graph *graph); /* the same for dependencies of fs/spelling.h */
 
 /* Replaces the dependencies of `asset` (a caller's number, dense from 0); duplicates are allowed. */
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);

@@ -1,6 +1,6 @@
 #include "watch_internal.h"
 #include "../../core/base/array.h"
-#include "../fs/beneath.h"
+#include "../fs/spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +185,11 @@ static size_t find_all(watch_extras *x, hob_str path, found_extra *each, void *u
 	if (x->count == 0 || path.len == 0)
 		return 0;
 	sort(x);
-	return find_in(x, true, path, each, user) + find_in(x, false, path, each, user);
+	char room[PATH_MAX];
+	hob_str asked = srv_spelling_of(path, room);
+	size_t found =
+		asked.len > 0 ? find_in(x, true, asked, each, user) + find_in(x, false, asked, each, user) : 0;
+	return found + find_in(x, true, path, each, user) + find_in(x, false, path, each, user);
 }
 
 /* ---- events */
@@ -209,7 +213,7 @@ static void on_found(void *user, extra_file *file, bool below)
 		srv_path_set_put(e->batch, path);
 	else if (below || e->mask & (IN_MOVED_FROM | IN_DELETE))
 		srv_settle_gone(e->root, path, 0, e->now);
-	else if (e->mask & IN_CREATE)
+	else if (e->mask & IN_CREATE && !srv_spelling_is(path))
 		srv_settle_created(e->root, path, e->now);
 	else
 		srv_settle_complete(e->root, path, 0, e->now);

@@ -2,9 +2,8 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/limits.h"
-#include "../fs/beneath.h"
+#include "../fs/spelling.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 enum { HASH_ASIDE_BYTES = 1 << 20 };
 
@@ -234,15 +232,22 @@ static file_record *add_record(srv_root_io *io, hob_str path)
 	return file;
 }
 
+static file_record *find_record(srv_root_io *io, hob_str path)
+{
+	for (uint32_t i = 0; i < io->count; i++)
+		if (hob_str_equal(io->files[i]->dep.path, path))
+			return io->files[i];
+	return NULL;
+}
+
 static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	srv_root_io *io = user;
-	file_record *file = NULL;
 	if (path.len >= HOB_LIMIT_PATH_BYTES) /* it never existed, so it is not a dependency either */
 		return fail_too_long(path, err);
-	for (uint32_t i = 0; i < io->count && !file; i++)
-		if (hob_str_equal(io->files[i]->dep.path, path))
-			file = io->files[i];
+	if (srv_spelling_is(path))
+		return hob_fail(err, CORRUPT, "'%.*s': no file with such a name is read; rename it", HOB_FMT(path));
+	file_record *file = find_record(io, path);
 	if (!file) {
 		if (io->count >= HOB_LIMIT_SOURCE_FILES)
 			return hob_fail(err, LIMIT, "the model refers to more than %llu files", HOB_LIMIT_SOURCE_FILES);
@@ -264,54 +269,31 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 	return true;
 }
 
-/* For comparing alone: canonically decomposed, in one case; NULL where the bytes are no UTF-8. */
-static utf8proc_uint8_t *fold(hob_str name)
-{
-	utf8proc_uint8_t *out = NULL;
-	utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD;
-	return utf8proc_map((const utf8proc_uint8_t *)name.data, (utf8proc_ssize_t)name.len, &out, how) >= 0
-			   ? out
-			   : NULL;
-}
-
-static bool is_same_name(hob_str candidate, hob_str name, const utf8proc_uint8_t *folded)
-{
-	if (!folded)
-		return hob_str_equal_nocase(candidate, name);
-	utf8proc_uint8_t *other = fold(candidate);
-	bool same = other && strcmp((const char *)other, (const char *)folded) == 0;
-	free(other);
-	return same;
-}
-
 static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 {
 	srv_root_io *io = user;
-	hob_str dir = hob_path_dir(path), name = hob_path_name(path);
-	hob_str folder = hob_arena_str(&io->arena, dir.len > 0 ? dir : HOB_STR("."));
-	int fd = folder.data ? srv_open_beneath(io->root_fd, folder.data, O_RDONLY | O_DIRECTORY, true) : -1;
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!list) {
-		if (fd >= 0)
-			close(fd);
+	char question[PATH_MAX], name[NAME_MAX + 1] = "";
+	hob_str dir = hob_path_dir(path), asked = srv_spelling_of(path, question);
+	/* Beyond the limit the answer is the same for every folder, so it is no dependency. */
+	if (asked.len == 0 || asked.len >= HOB_LIMIT_PATH_BYTES || io->count >= HOB_LIMIT_SOURCE_FILES)
 		return false;
-	}
-	/* The first match in byte order, so that the answer does not depend on the folder's order. */
-	hob_str best = {0};
-	utf8proc_uint8_t *folded = fold(name);
-	for (struct dirent *entry; (entry = readdir(list));) {
-		hob_str candidate = hob_str_of(entry->d_name);
-		if (hob_str_equal(candidate, name) || !is_same_name(candidate, name, folded))
-			continue;
-		if (!best.data || strcmp(candidate.data, best.data) < 0)
-			best = hob_arena_str(&io->arena, candidate);
-	}
-	free(folded);
-	closedir(list);
-	if (!best.data)
+	file_record *known = find_record(io, asked), *file = known ? known : add_record(io, asked);
+	if (!file)
 		return false;
-	*found = dir.len > 0 ? hob_arena_printf(&io->arena, "%.*s/%.*s", HOB_FMT(dir), HOB_FMT(best)) : best;
-	return found->data != NULL;
+	if (!known && io->touched)
+		io->touched(io->user, file->dep.path);
+	srv_stat stat;
+	hob_sha256 digest;
+	bool there = srv_spelling_ask(io->root_fd, asked, hob_path_name(path), name, &stat, &digest);
+	if (!known && there) {
+		file->dep.size = stat.size;
+		file->dep.inode = stat.inode;
+		file->dep.digest = digest;
+	}
+	file->failed = known ? file->failed : !there;
+	*found = dir.len > 0 ? hob_arena_printf(&io->arena, "%.*s/%s", HOB_FMT(dir), name)
+						 : hob_arena_str(&io->arena, hob_str_of(name));
+	return name[0] && found->data;
 }
 
 static void io_left_root(void *user)

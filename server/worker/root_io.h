@@ -4,7 +4,7 @@
  * walk without links where the kernel has no openat2. Only regular files are read, whole, once: a second read
  * gives the same bytes. A file that changes while it is read is a CHANGED error, which the daemon answers
  * with a new cook. The digest is that of exactly the returned bytes; large files are hashed on a separate
- * thread. */
+ * thread. A question for another spelling of a name is recorded as the dependency of ../fs/spelling.h. */
 #ifndef SRV_ROOT_IO_H
 #define SRV_ROOT_IO_H
 

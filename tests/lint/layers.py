@@ -35,7 +35,7 @@ MAY = {
     "core/client/examples": ["core/client", "core/runtime/draw"],
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
-    "server/fs": ["core/base"],
+    "server/fs": ["core/base", "core/hash"],
     "server/live": ["core/base", "core/settings", "server/settings"],
     "server/service": ["core/base"],
     "server/client": ["core/base"],
