@@ -284,7 +284,7 @@ static void take_answers(srv_http *http)
 static int64_t deadline_of(const request *r)
 {
 	const srv_http *http = r->http;
-	if (r->phase == BUSY && r->body_deadline_ms == 0)
+	if (r->phase == BUSY && (r->body_deadline_ms == 0 || (r->parked && r->upload)))
 		return INT64_MAX;
 	if (r->gone_ms > 0)
 		return (r->phase == WAITING && r->since_ms > r->gone_ms ? r->since_ms : r->gone_ms) + GONE_MS;
@@ -410,6 +410,7 @@ static void on_wake(srv_http *http)
 	ssize_t got = read(http->wake_fd, &number, sizeof number);
 	(void)got;
 	take_answers(http);
+	srv_uploads_decoded(http);
 	srv_streams_wake(http);
 	wake_pollers(http);
 }

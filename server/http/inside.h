@@ -1,7 +1,8 @@
 /* inside.h - what the files of server/http share: the server, its connections, and what a handler has at
  * hand.
  *
- * Everything here runs on the HTTP thread; the mailbox of asks is the only door for other threads.
+ * Everything here runs on the HTTP thread; the mailbox of asks is the only door for other threads, except for
+ * the one that decodes uploads (route_upload.c).
  *
  *              head complete           handler replied            answer sent
  *   WAITING --------------> BUSY ------------------------> BUSY --------------> WAITING (keep-alive)
@@ -368,8 +369,11 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 /* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was
  * sent. */
 typedef struct upload upload;
+typedef struct upload_decoders upload_decoders;
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* Parks the request of an encoded blob until the bytes are decoded. */
 void srv_upload_put(upload *u, hob_bytes bytes);
+void srv_uploads_decoded(srv_http *http); /* unparks requests: after a wake */
 /* Keeps what has arrived of a plain blob for a client that continues it; drops everything else. NULL is
  * fine. */
 void srv_upload_free(upload *u);
@@ -500,8 +504,8 @@ struct srv_http {
 	blob_cache *blobs;
 	route_counts requests[ROUTE_COUNT];
 	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
-	uint32_t upload_decoders;							 /* of blobs that come encoded */
-	upload *cut;										 /* uploads that may be continued, newest first */
+	struct upload_decoders *decoders; /* of blobs that come encoded; NULL before the first */
+	upload *cut;					  /* uploads that may be continued, newest first */
 	uint64_t encoded[CODING_COUNT], encoded_saved_bytes; /* blobs sent so, and what that saved */
 };
 

@@ -2,12 +2,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <zstd.h>
 
-/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives, through the zstd
- * decoder if it is encoded. It gets its name only if its bytes match the digest. Memory: one buffer of the
- * decoder, and the window that the frame asks for. Every decoder gives 8 MiB; this one would give 128 MiB to
- * a body of 4 KB.
+/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives. It gets its name
+ * only if its bytes match the digest.
+ *
+ * An encoded body is decoded on a thread of its own, because a few bytes may unpack to gigabytes: the
+ * connection is suspended until what has arrived is written, and uploads take turns. Memory: what arrived at
+ * once, one buffer of the decoder, and the window that the frame asks for. Every decoder gives 8 MiB; this
+ * one would give 128 MiB to a body of 4 KB.
  *
  * If the connection ends before a plain blob is complete, what has arrived is kept for an hour. HEAD
  * answers 404 with its size as Upload-Offset, and a PUT with "Content-Range: bytes FIRST-LAST/SIZE"
@@ -16,8 +20,11 @@
 static const uint64_t upload_max = (uint64_t)4 << 30;
 enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000 };
 
+/* Of an encoded upload:  IDLE -- a piece of the body arrives --> WAITING -- its turn --> DECODING
+ *                         ^------- the connection goes on ------- DONE <-- written --------'       */
+typedef enum turn { IDLE, WAITS, DECODING, DONE } turn;
+
 struct upload {
-	uint32_t *decoders; /* the daemon's count; NULL: it does not count here */
 	srv_blob_writer *writer;
 	ZSTD_DStream *decoder;
 	uint8_t *room;
@@ -29,21 +36,145 @@ struct upload {
 	hob_sha256 digest;
 	int64_t cut_ms;
 	struct upload *next; /* in http->cut */
+	/* Under the lock of the decoders. */
+	struct upload **slot;
+	request *owner;
+	turn turn;
+	hob_buf piece; /* what arrived; of the decoding thread while WAITS or DECODING */
+	int64_t since_ms;
+	atomic_bool gone; /* the client is; the decoding thread frees it */
+};
+
+struct upload_decoders {
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	pthread_t thread;
+	bool runs, stop;
+	int wake_fd;
+	upload *slots[DECODERS_MAX];
 };
 
 static void drop(upload *u)
 {
 	srv_blob_abort(u->writer);
 	ZSTD_freeDStream(u->decoder);
-	if (u->decoders)
-		(*u->decoders)--;
+	hob_buf_release(&u->piece);
 	free(u->room);
 	free(u);
+}
+
+/* ---- the decoding thread */
+
+static void decode(upload *u);
+
+/* The next one after `last`, so that each gets its turn. */
+static upload *find_waiting(const upload_decoders *d, uint32_t *last)
+{
+	for (uint32_t i = 1; i <= DECODERS_MAX; i++) {
+		uint32_t at = (*last + i) % DECODERS_MAX;
+		if (d->slots[at] && d->slots[at]->turn == WAITS) {
+			*last = at;
+			return d->slots[at];
+		}
+	}
+	return NULL;
+}
+
+static void *decode_all(void *arg)
+{
+	upload_decoders *d = arg;
+	uint32_t last = 0;
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		upload *u = find_waiting(d, &last);
+		if (!u) {
+			pthread_cond_wait(&d->work, &d->lock);
+			continue;
+		}
+		u->turn = DECODING;
+		pthread_mutex_unlock(&d->lock);
+		decode(u);
+		pthread_mutex_lock(&d->lock);
+		u->turn = DONE;
+		if (atomic_load(&u->gone)) {
+			*u->slot = NULL;
+			drop(u);
+			continue;
+		}
+		uint64_t one = 1;
+		ssize_t written = write(d->wake_fd, &one, sizeof one);
+		(void)written;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+static upload_decoders *start_decoders(srv_http *http)
+{
+	upload_decoders *d = http->decoders ? NULL : calloc(1, sizeof *d);
+	if (d) {
+		pthread_mutex_init(&d->lock, NULL);
+		pthread_cond_init(&d->work, NULL);
+		d->wake_fd = http->wake_fd;
+		d->runs = pthread_create(&d->thread, NULL, decode_all, d) == 0;
+		http->decoders = d;
+	}
+	return http->decoders && http->decoders->runs ? http->decoders : NULL;
+}
+
+/* False: as many as are decoded at once are coming. */
+static bool take_slot(request *r, upload *u)
+{
+	upload_decoders *d = start_decoders(r->http);
+	for (uint32_t i = 0; d && i < DECODERS_MAX && !u->slot; i++) {
+		pthread_mutex_lock(&d->lock);
+		if (!d->slots[i]) {
+			d->slots[i] = u;
+			u->slot = &d->slots[i];
+		}
+		pthread_mutex_unlock(&d->lock);
+	}
+	u->owner = r;
+	return u->slot != NULL;
+}
+
+/* False: the decoding thread has it, and frees it. */
+static bool leave_slot(upload *u)
+{
+	upload_decoders *d = u->http->decoders;
+	pthread_mutex_lock(&d->lock);
+	bool mine = u->turn != DECODING;
+	if (mine)
+		*u->slot = NULL;
+	else
+		atomic_store(&u->gone, true);
+	pthread_mutex_unlock(&d->lock);
+	return mine;
+}
+
+void srv_uploads_decoded(srv_http *http)
+{
+	upload_decoders *d = http->decoders;
+	for (uint32_t i = 0; d && i < DECODERS_MAX; i++) {
+		pthread_mutex_lock(&d->lock);
+		upload *u =
+			d->slots[i] && d->slots[i]->turn == DONE && !atomic_load(&d->slots[i]->gone) ? d->slots[i] : NULL;
+		if (u)
+			u->turn = IDLE;
+		pthread_mutex_unlock(&d->lock);
+		if (!u || !u->owner->parked)
+			continue;
+		/* The client is not late while its bytes are decoded. */
+		u->owner->body_deadline_ms += http->now_ms - u->since_ms;
+		srv_request_unpark(u->owner);
+	}
 }
 
 void srv_upload_free(upload *u)
 {
 	if (!u)
+		return;
+	if (u->slot && !leave_slot(u))
 		return;
 	if (!u->writer || u->decoder || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
 		drop(u);
@@ -72,6 +203,19 @@ void srv_uploads_drop(srv_http *http)
 		http->cut = u->next;
 		drop(u);
 	}
+	upload_decoders *d = http->decoders;
+	http->decoders = NULL;
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_cond_signal(&d->work);
+	pthread_mutex_unlock(&d->lock);
+	if (d->runs)
+		pthread_join(d->thread, NULL);
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->work);
+	free(d);
 }
 
 static upload **find_cut(const srv_http *http, const hob_sha256 *digest)
@@ -120,7 +264,7 @@ static bool read_size(request *r, upload *u, enum MHD_Result *result)
 					  srv_reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
 										"the blob has %llu bytes, at most %llu are taken",
 										(unsigned long long)u->expected, (unsigned long long)upload_max));
-	if (!plain && r->http->upload_decoders >= DECODERS_MAX)
+	if (!plain && !take_slot(r, u))
 		return refuse(
 			r, result,
 			srv_reply_problem_text(
@@ -129,8 +273,6 @@ static bool read_size(request *r, upload *u, enum MHD_Result *result)
 								.hint = HOB_STR("send it again in a moment, or without an encoding"),
 								.retry_after_s = 1}));
 	if (!plain) {
-		u->decoders = &r->http->upload_decoders;
-		(*u->decoders)++;
 		u->decoder = ZSTD_createDStream();
 		u->room = malloc(ZSTD_DStreamOutSize());
 		if (!u->decoder || !u->room ||
@@ -248,6 +390,25 @@ static void store_bytes(upload *u, hob_bytes bytes)
 		return;
 }
 
+static void decode(upload *u)
+{
+	ZSTD_inBuffer in = {u->piece.data, u->piece.size, 0};
+	ZSTD_outBuffer out = {u->room, ZSTD_DStreamOutSize(), 0};
+	size_t left = 1;
+	/* A full buffer of an unfinished frame may have more behind it. */
+	while (u->error.code == HOB_ERR_OK && !atomic_load(&u->gone) &&
+		   (in.pos < in.size || (left > 0 && out.pos == out.size))) {
+		out.pos = 0;
+		left = ZSTD_decompressStream(u->decoder, &out, &in);
+		if (ZSTD_isError(left)) {
+			(void)hob_fail(&u->error, BAD_REQUEST, "the body is not valid zstd: %s", ZSTD_getErrorName(left));
+			return;
+		}
+		u->whole = left == 0;
+		store_bytes(u, (hob_bytes){u->room, out.pos});
+	}
+}
+
 void srv_upload_put(upload *u, hob_bytes bytes)
 {
 	if (u->known || u->error.code != HOB_ERR_OK)
@@ -256,18 +417,19 @@ void srv_upload_put(upload *u, hob_bytes bytes)
 		store_bytes(u, bytes);
 		return;
 	}
-	ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
-	ZSTD_outBuffer out = {u->room, ZSTD_DStreamOutSize(), 0};
-	while (u->error.code == HOB_ERR_OK && (in.pos < in.size || out.pos == out.size)) {
-		out.pos = 0;
-		size_t left = ZSTD_decompressStream(u->decoder, &out, &in);
-		if (ZSTD_isError(left)) {
-			(void)hob_fail(&u->error, BAD_REQUEST, "the body is not valid zstd: %s", ZSTD_getErrorName(left));
-			return;
-		}
-		u->whole = left == 0;
-		store_bytes(u, (hob_bytes){u->room, out.pos});
+	upload_decoders *d = u->http->decoders;
+	hob_buf_clear(&u->piece);
+	hob_buf_put(&u->piece, bytes.data, bytes.size);
+	if (u->piece.failed) {
+		(void)hob_fail(&u->error, MEMORY, "no memory left to decode the body");
+		return;
 	}
+	u->since_ms = u->http->now_ms;
+	srv_request_park(u->owner);
+	pthread_mutex_lock(&d->lock);
+	u->turn = WAITS;
+	pthread_cond_signal(&d->work);
+	pthread_mutex_unlock(&d->lock);
 }
 
 static enum MHD_Result reply_stored(request *r, int status)
