@@ -104,3 +104,29 @@ void hob_json_put_u64(hob_buf *out, const char *name, uint64_t value)
 	hob_json_key(out, name);
 	hob_json_u64(out, value);
 }
+
+void hob_json_members(hob_buf *out, const hob_json_member *m)
+{
+	for (; m->kind; m++) {
+		if (m->name)
+			hob_json_key(out, m->name);
+		if (m->kind == 's')
+			hob_json_str(out, m->text);
+		else if (m->kind == 'u')
+			hob_json_u64(out, m->number);
+		else if (m->kind == 'r')
+			hob_json_raw(out, m->text);
+		else if (m->kind == 't')
+			hob_json_time(out, (int64_t)m->number);
+		else if (m->kind == 'b')
+			hob_json_bool(out, m->number != 0);
+		else if (m->kind == 'n')
+			hob_json_null(out);
+		else if (m->kind == 'o')
+			hob_json_open(out, (char)m->number);
+		else if (m->kind == 'c')
+			hob_json_close(out, (char)m->number);
+		else if (m->kind == 'x')
+			m->put(out, m->value);
+	}
+}

@@ -42,6 +42,11 @@ void hob_json_digest(hob_buf *out, const hob_sha256 *digest)
 	hob_json_str(out, hob_str_of(text));
 }
 
+void hob_json_call_digest(hob_buf *out, const void *digest)
+{
+	hob_json_digest(out, digest);
+}
+
 static int digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

@@ -22,6 +22,13 @@ void hob_sha256_text(const hob_sha256 *digest, char out[HOB_SHA256_TEXT + 1]);
 bool hob_sha256_parse(hob_str text, hob_sha256 *out);
 /* As a JSON item (core/base/json_write.h); null for zeros. */
 void hob_json_digest(hob_buf *out, const hob_sha256 *digest);
+/* As a member of hob_json_put. */
+#define HOB_JSON_DIGEST(name, digest)                                                                        \
+	(hob_json_member)                                                                                        \
+	{                                                                                                        \
+		name, 'x', {0}, 0, hob_json_call_digest, digest                                                      \
+	}
+void hob_json_call_digest(hob_buf *out, const void *digest);
 
 /* First 128 bits of a fast non-cryptographic hash. It is never stored, except as a check of what this machine
  * wrote. */

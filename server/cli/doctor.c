@@ -78,23 +78,14 @@ static void print_people(const doctor *d)
 static void print_json(const doctor *d, bool fails)
 {
 	hob_buf out = {0};
-	hob_json_open(&out, '{');
-	hob_json_put_str(&out, "version", HOB_STR(HOB_VERSION));
-	hob_json_key(&out, "ok");
-	hob_json_bool(&out, !fails);
-	hob_json_key(&out, "checks");
-	hob_json_open(&out, '[');
+	hob_json_put(&out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("version", HOB_STR(HOB_VERSION)),
+				 HOB_JSON_BOOL("ok", !fails), HOB_JSON_OPEN("checks", '['));
 	for (uint32_t i = 0; i < d->count; i++) {
 		const doctor_item *item = &d->items[i];
-		hob_json_open(&out, '{');
-		hob_json_put_str(&out, "name", hob_str_of(item->name));
-		hob_json_put_str(&out, "state", hob_str_of(state_names[item->state]));
-		hob_json_put_str(&out, "text", hob_str_of(item->text));
-		hob_json_put_str(&out, "remedy", hob_str_of(item->remedy));
-		hob_json_close(&out, '}');
+		hob_json_object(&out, HOB_JSON("name", item->name), HOB_JSON("state", state_names[item->state]),
+						HOB_JSON("text", item->text), HOB_JSON("remedy", item->remedy));
 	}
-	hob_json_close(&out, ']');
-	hob_json_close(&out, '}');
+	hob_json_put(&out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
 	hob_buf_release(&out);
 }

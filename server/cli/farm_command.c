@@ -54,12 +54,9 @@ static void on_node(void *user, const char *const *values, const size_t *sizes)
 	hob_json_open(out, '{');
 	put_text(out, "name", values[0]);
 	put_text(out, "version", values[1]);
-	hob_json_put_u64(out, "seen_seconds_ago", strtoull(values[2], NULL, 10));
-	hob_json_key(out, "state");
-	hob_json_raw(out, (hob_str){values[3], sizes[3]});
-	hob_json_key(out, "cooks");
-	hob_json_raw(out, (hob_str){values[4], sizes[4]});
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON("seen_seconds_ago", strtoull(values[2], NULL, 10)),
+				 HOB_JSON_RAW("state", (hob_str){values[3], sizes[3]}),
+				 HOB_JSON_RAW("cooks", (hob_str){values[4], sizes[4]}), HOB_JSON_CLOSE('}'));
 }
 
 static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *why)
@@ -80,12 +77,10 @@ static srv_farm_end collect_status(farm_tools *t, hob_buf *out, srv_farm_why *wh
 	put_text(out, "metadata", t->upstream.farm.metadata);
 	put_text(out, "blobs", t->upstream.farm.blobs);
 	srv_farm_end end = srv_farm_query(t->farm, totals, NULL, 0, on_totals, out, why);
-	hob_json_key(out, "nodes");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN("nodes", '['));
 	if (end == SRV_FARM_OK)
 		end = srv_farm_query(t->farm, nodes, NULL, 0, on_node, out, why);
-	hob_json_close(out, ']');
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	return end;
 }
 

@@ -60,11 +60,8 @@ static bool offer_file(making *m, const char *path)
 	if (known && got == 0) {
 		hob_sha256 digest = hob_hasher_finish(&hasher);
 		ok = upload(m, fd, size, &digest);
-		hob_json_open(&m->list, '[');
-		hob_json_str(&m->list, hob_str_of(path));
-		hob_json_u64(&m->list, size);
-		hob_json_digest(&m->list, &digest);
-		hob_json_close(&m->list, ']');
+		hob_json_put(&m->list, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, path), HOB_JSON(NULL, size),
+					 HOB_JSON_DIGEST(NULL, &digest), HOB_JSON_CLOSE(']'));
 	}
 	if (fd >= 0)
 		close(fd);
@@ -105,8 +102,7 @@ static void put_models(making *m, const hob_sha256 *lookups)
 	const hob_settings *last = NULL;
 	uint32_t place = 0;
 	hob_buf models = {0};
-	hob_json_key(&m->list, "settings");
-	hob_json_open(&m->list, '[');
+	hob_json_put(&m->list, HOB_JSON_OPEN("settings", '['));
 	hob_json_open(&models, '[');
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const cook_entry *entry = &plan->entries[i];
@@ -120,17 +116,11 @@ static void put_models(making *m, const hob_sha256 *lookups)
 			place += last != NULL;
 			last = &entry->settings;
 		}
-		hob_json_open(&models, '{');
-		hob_json_put_str(&models, "path", hob_str_of(entry->path));
-		hob_json_key(&models, "lookup");
-		hob_json_digest(&models, &lookups[i]);
-		hob_json_put_u64(&models, "settings", place);
-		hob_json_close(&models, '}');
+		hob_json_object(&models, HOB_JSON("path", entry->path), HOB_JSON_DIGEST("lookup", &lookups[i]),
+						HOB_JSON("settings", place));
 	}
 	hob_json_close(&models, ']');
-	hob_json_close(&m->list, ']');
-	hob_json_key(&m->list, "models");
-	hob_json_raw(&m->list, hob_buf_str(&models));
+	hob_json_put(&m->list, HOB_JSON_CLOSE(']'), HOB_JSON_RAW("models", hob_buf_str(&models)));
 	hob_buf_release(&models);
 }
 
@@ -161,10 +151,7 @@ bool srv_offer_make(const cook_plan *plan, const hob_sha256 *lookups, const char
 	bool ok = m.blobs && m.chunk;
 	if (!ok)
 		(void)hob_fail(err, MEMORY, "no memory left for an offer");
-	hob_json_open(&m.list, '{');
-	hob_json_put_u64(&m.list, "hob_offer", 1);
-	hob_json_key(&m.list, "files");
-	hob_json_open(&m.list, '[');
+	hob_json_put(&m.list, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("hob_offer", 1), HOB_JSON_OPEN("files", '['));
 	ok = ok && offer_folder(&m, "", 0);
 	hob_json_close(&m.list, ']');
 	put_models(&m, lookups);

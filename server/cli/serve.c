@@ -444,13 +444,9 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 	if (!pthread_equal(pthread_self(), d->loop_thread))
 		return;
 	hob_buf data = {0};
-	hob_json_open(&data, '{');
-	hob_json_key(&data, "time");
-	hob_json_time(&data, (int64_t)(wall_ns() / 1000000));
-	hob_json_put_str(&data, "level", hob_str_of(srv_log_level_name(level)));
-	hob_json_put_str(&data, "event", hob_str_of(verb));
-	hob_json_put_str(&data, "message", hob_str_of(text));
-	hob_json_close(&data, '}');
+	hob_json_object(&data, HOB_JSON_TIME("time", (int64_t)(wall_ns() / 1000000)),
+					HOB_JSON("level", srv_log_level_name(level)), HOB_JSON("event", verb),
+					HOB_JSON("message", text));
 	srv_events_publish(d->events, "log", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }

@@ -184,18 +184,11 @@ static void put_description(bundle_work *b, const srv_derive_asset *a, const srv
 {
 	const srv_derive_host *host = &b->derive->host;
 	hob_buf *out = &b->json;
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "bundle", 1);
-	hob_json_put_str(out, "hob", HOB_STR(HOB_VERSION));
-	hob_json_put_str(out, "asset", hob_str_of(a->full));
-	hob_json_put_str(out, "path", hob_str_of(a->path));
-	hob_json_key(out, "limits");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "timeout_ms", host->timeout_ms);
-	hob_json_put_u64(out, "memory_bytes", host->memory_limit);
-	hob_json_close(out, '}');
-	hob_json_put_str(out, "sandbox", hob_str_of(host->sandbox_text(host->user)));
-	hob_json_key(out, "job");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("bundle", 1), HOB_JSON("hob", HOB_STR(HOB_VERSION)),
+				 HOB_JSON("asset", a->full), HOB_JSON("path", a->path), HOB_JSON_OPEN("limits", '{'),
+				 HOB_JSON("timeout_ms", host->timeout_ms), HOB_JSON("memory_bytes", host->memory_limit),
+				 HOB_JSON_CLOSE('}'), HOB_JSON("sandbox", host->sandbox_text(host->user)),
+				 HOB_JSON_KEY("job"));
 	srv_past_put_job(row, out);
 	hob_json_key(out, "record");
 	srv_record_print(record, out);

@@ -190,45 +190,25 @@ void srv_engine_stats(void *user, hob_buf *out)
 	srv_engine_counters *c = &engine->counters;
 	srv_store_usage usage;
 	srv_store_measure(engine->store, &usage);
-	hob_json_key(out, "queue");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "length", c->queue_length);
-	hob_json_put_u64(out, "running", c->running);
-	hob_json_put_u64(out, "oldest_ms", oldest_wait_ms(c));
-	hob_json_put_u64(out, "eta_ms", c->expected_ns / 1000000);
-	hob_json_put_u64(out, "in_changeset", c->changes.held);
+	hob_json_put(out, HOB_JSON_OPEN("queue", '{'), HOB_JSON("length", c->queue_length),
+				 HOB_JSON("running", c->running), HOB_JSON("oldest_ms", oldest_wait_ms(c)),
+				 HOB_JSON("eta_ms", c->expected_ns / 1000000), HOB_JSON("in_changeset", c->changes.held));
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
 	srv_activity_put(engine->jobs->activity, srv_engine_now_ms(), out);
-	hob_json_key(out, "cooks");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "cooked", c->cooked);
-	hob_json_put_u64(out, "failed", c->failed);
-	hob_json_put_u64(out, "cancelled", c->cancelled);
-	hob_json_put_u64(out, "hits", c->hits);
-	hob_json_put_u64(out, "fetched", c->fetched);
-	hob_json_put_u64(out, "misses", c->misses);
-	hob_json_put_u64(out, "cook_ms", c->cook_ns / 1000000);
-	hob_json_put_u64(out, "saved_ms", c->saved_ns / 1000000);
-	hob_json_close(out, '}');
-	hob_json_key(out, "reproducibility");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "same", c->audits.same);
-	hob_json_put_u64(out, "different", c->audits.different);
-	hob_json_close(out, '}');
-	hob_json_key(out, "cache");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "blobs", usage.blob_count);
-	hob_json_put_u64(out, "bytes", usage.blob_bytes);
-	hob_json_put_u64(out, "limit_bytes", usage.max_bytes);
-	hob_json_put_u64(out, "disk_free_bytes", usage.disk_free_bytes);
-	hob_json_put_u64(out, "evicted_bytes", usage.evicted_bytes);
-	hob_json_put_u64(out, "damaged_blobs", usage.damaged_blobs);
-	hob_json_put_u64(out, "oldest_idle_s", usage.oldest_idle_s);
-	hob_json_put_u64(out, "records", usage.record_count);
-	hob_json_put_u64(out, "parts", usage.part_count);
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_OPEN("cooks", '{'), HOB_JSON("cooked", c->cooked),
+				 HOB_JSON("failed", c->failed), HOB_JSON("cancelled", c->cancelled),
+				 HOB_JSON("hits", c->hits), HOB_JSON("fetched", c->fetched), HOB_JSON("misses", c->misses),
+				 HOB_JSON("cook_ms", c->cook_ns / 1000000), HOB_JSON("saved_ms", c->saved_ns / 1000000),
+				 HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("reproducibility", '{'), HOB_JSON("same", c->audits.same),
+				 HOB_JSON("different", c->audits.different), HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("cache", '{'),
+				 HOB_JSON("blobs", usage.blob_count), HOB_JSON("bytes", usage.blob_bytes),
+				 HOB_JSON("limit_bytes", usage.max_bytes), HOB_JSON("disk_free_bytes", usage.disk_free_bytes),
+				 HOB_JSON("evicted_bytes", usage.evicted_bytes),
+				 HOB_JSON("damaged_blobs", usage.damaged_blobs),
+				 HOB_JSON("oldest_idle_s", usage.oldest_idle_s), HOB_JSON("records", usage.record_count),
+				 HOB_JSON("parts", usage.part_count), HOB_JSON_CLOSE('}'));
 	srv_engine_put_upstream(engine, out);
 	hob_buf degraded = {0};
 	srv_engine_workers_error(engine, &degraded);

@@ -35,36 +35,25 @@ struct engine_task {
 static void put_task(const engine_task *t, hob_buf *out)
 {
 	uint64_t done = t->done;
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", t->id);
-	hob_json_put_str(out, "kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc"));
-	hob_json_key(out, "asset");
-	hob_json_null(out);
-	hob_json_put_str(out, "state", t->finished ? HOB_STR("done") : HOB_STR("running"));
-	hob_json_key(out, "result");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", t->id),
+				 HOB_JSON("kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc")), HOB_JSON_NULL("asset"),
+				 HOB_JSON("state", t->finished ? HOB_STR("done") : HOB_STR("running")),
+				 HOB_JSON_KEY("result"));
 	if (t->finished)
 		hob_json_str(out, t->stop ? HOB_STR("cancelled") : HOB_STR("done"));
 	else
 		hob_json_null(out);
-	hob_json_key(out, "dry_run");
-	hob_json_bool(out, t->dry_run);
-	hob_json_key(out, "progress");
+	hob_json_put(out, HOB_JSON_BOOL("dry_run", t->dry_run), HOB_JSON_KEY("progress"));
 	hob_buf_printf(out, "%.3f", t->finished || t->total == 0 ? 1.0 : (double)done / (double)t->total);
-	hob_json_key(out, "queued_at");
-	hob_json_time(out, t->started_at_ms);
-	hob_json_key(out, "started_at");
-	hob_json_time(out, t->started_at_ms);
-	hob_json_key(out, "finished_at");
-	hob_json_time(out, t->finished_at_ms);
-	hob_json_key(out, "reason");
-	hob_json_raw(out, HOB_STR("[{\"kind\":\"asked\"}]"));
+	hob_json_put(out, HOB_JSON_TIME("queued_at", t->started_at_ms),
+				 HOB_JSON_TIME("started_at", t->started_at_ms),
+				 HOB_JSON_TIME("finished_at", t->finished_at_ms),
+				 HOB_JSON_RAW("reason", HOB_STR("[{\"kind\":\"asked\"}]")));
 	if (t->verifies) {
-		hob_json_put_u64(out, "checked", done);
-		hob_json_put_u64(out, "total", t->total);
-		hob_json_put_u64(out, "damaged", t->damaged);
+		hob_json_put(out, HOB_JSON("checked", done), HOB_JSON("total", t->total),
+					 HOB_JSON("damaged", t->damaged));
 	} else {
-		hob_json_put_u64(out, "freed_bytes", t->freed_bytes);
-		hob_json_put_u64(out, "over_bytes", t->over_bytes);
+		hob_json_put(out, HOB_JSON("freed_bytes", t->freed_bytes), HOB_JSON("over_bytes", t->over_bytes));
 	}
 	hob_json_close(out, '}');
 }

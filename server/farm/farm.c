@@ -430,9 +430,8 @@ static void on_machine(void *user, const char *const *values, const size_t *size
 	for (int i = 0; i < 3; i++)
 		hob_json_put_str(m->out, (const char *const[]){"name", "version", "role"}[i],
 						 hob_str_of(values[i] ? values[i] : ""));
-	hob_json_key(m->out, "here");
-	hob_json_bool(m->out, values[3] && strcmp(values[3], m->farm->owner) == 0);
-	hob_json_put_u64(m->out, "seen_seconds_ago", number_of(values[4]));
+	hob_json_put(m->out, HOB_JSON_BOOL("here", values[3] && strcmp(values[3], m->farm->owner) == 0),
+				 HOB_JSON("seen_seconds_ago", number_of(values[4])));
 	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++)
 		hob_json_put_u64(m->out, counts[i], number_of(values[5 + i]));
 	hob_json_close(m->out, '}');

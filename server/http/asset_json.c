@@ -18,16 +18,13 @@ static void put_link(hob_buf *out, const char *name, const char *before, hob_str
 
 static void put_outputs(hob_buf *out, const srv_view_asset *asset)
 {
-	hob_json_key(out, "outputs");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN("outputs", '['));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		const srv_view_output *output = &asset->outputs[i];
 		char hash[HOB_SHA256_TEXT + 1];
 		hob_sha256_text(&output->digest, hash);
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "name", output->name);
-		hob_json_put_str(out, "hash", hob_str_of(hash));
-		hob_json_put_u64(out, "size", output->size);
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", output->name), HOB_JSON("hash", hash),
+					 HOB_JSON("size", output->size));
 		put_link(out, "url", "/blobs/", hob_str_of(hash));
 		hob_json_close(out, '}');
 	}
@@ -36,16 +33,11 @@ static void put_outputs(hob_buf *out, const srv_view_asset *asset)
 
 static void put_deps(hob_buf *out, const srv_view_asset *asset)
 {
-	hob_json_key(out, "deps");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN("deps", '['));
 	for (uint32_t i = 0; i < asset->dep_count; i++) {
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "path", asset->deps[i].path);
-		hob_json_key(out, "missing");
-		hob_json_bool(out, asset->deps[i].missing);
-		hob_json_key(out, "hash");
-		hob_json_digest(out, &asset->deps[i].digest);
-		hob_json_close(out, '}');
+		hob_json_object(out, HOB_JSON("path", asset->deps[i].path),
+						HOB_JSON_BOOL("missing", asset->deps[i].missing),
+						HOB_JSON_DIGEST("hash", &asset->deps[i].digest));
 	}
 	hob_json_close(out, ']');
 }
@@ -81,59 +73,46 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_put_u64(out, "rev", a->rev);
 		break;
 	case FIELD_cooked_at:
-		hob_json_key(out, "cooked_at");
-		hob_json_time(out, a->cooked_at_ms);
+		hob_json_put(out, HOB_JSON_TIME("cooked_at", a->cooked_at_ms));
 		break;
 	case FIELD_cook_ms:
 		/* Rounded up, so that 0 means "never". */
 		hob_json_put_u64(out, "cook_ms", a->cook_ns / 1000000 + (a->cook_ns % 1000000 > 0));
 		break;
 	case FIELD_bytes:
-		hob_json_key(out, "bytes");
-		hob_json_open(out, '{');
-		hob_json_put_u64(out, "source", a->source_bytes);
-		hob_json_put_u64(out, "inputs", srv_view_input_bytes(a));
-		hob_json_put_u64(out, "cooked", a->cooked_bytes);
-		hob_json_put_u64(out, "textures", srv_http_texture_bytes(a));
-		hob_json_close(out, '}');
+		hob_json_put(out, HOB_JSON_OPEN("bytes", '{'), HOB_JSON("source", a->source_bytes),
+					 HOB_JSON("inputs", srv_view_input_bytes(a)), HOB_JSON("cooked", a->cooked_bytes),
+					 HOB_JSON("textures", srv_http_texture_bytes(a)), HOB_JSON_CLOSE('}'));
 		break;
 	case FIELD_stats:
-		hob_json_key(out, "stats");
-		hob_json_raw(out, a->stats);
+		hob_json_put(out, HOB_JSON_RAW("stats", a->stats));
 		break;
 	case FIELD_warnings:
 		hob_json_put_u64(out, "warnings", a->warnings);
 		break;
 	case FIELD_error:
-		hob_json_key(out, "error");
-		hob_json_raw(out, a->error);
+		hob_json_put(out, HOB_JSON_RAW("error", a->error));
 		break;
 	case FIELD_links:
-		hob_json_key(out, "links");
-		hob_json_open(out, '{');
+		hob_json_put(out, HOB_JSON_OPEN("links", '{'));
 		put_link(out, "self", "/api/v1/assets/", hob_str_of(a->id));
 		put_link(out, "data", "/a/", a->full);
 		hob_json_close(out, '}');
 		break;
 	case FIELD_source:
-		hob_json_key(out, "source");
-		hob_json_digest(out, &a->source);
+		hob_json_put(out, HOB_JSON_DIGEST("source", &a->source));
 		break;
 	case FIELD_record:
-		hob_json_key(out, "record");
-		hob_json_digest(out, &a->record);
+		hob_json_put(out, HOB_JSON_DIGEST("record", &a->record));
 		break;
 	case FIELD_reason:
-		hob_json_key(out, "reason");
-		hob_json_raw(out, a->reason);
+		hob_json_put(out, HOB_JSON_RAW("reason", a->reason));
 		break;
 	case FIELD_settings:
-		hob_json_key(out, "settings");
-		hob_json_raw(out, a->settings);
+		hob_json_put(out, HOB_JSON_RAW("settings", a->settings));
 		break;
 	case FIELD_reproducibility:
-		hob_json_key(out, "reproducibility");
-		hob_json_raw(out, a->audit);
+		hob_json_put(out, HOB_JSON_RAW("reproducibility", a->audit));
 		break;
 	case FIELD_outputs:
 		put_outputs(out, a);

@@ -107,19 +107,17 @@ static bool asked_by_page(const request *r)
 void srv_put_problem(hob_buf *out, problem_id id, const problem_text *text)
 {
 	const problem_kind *kind = &srv_problem_kinds[id];
-	hob_json_open(out, '{');
-	hob_json_key(out, "type");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_KEY("type"));
 	hob_buf_printf(out, "\"/problems/%s\"", kind->slug);
-	hob_json_put_str(out, "title", hob_str_of(kind->title));
-	hob_json_put_u64(out, "status", (uint64_t)kind->status);
+	hob_json_put(out, HOB_JSON("title", kind->title), HOB_JSON("status", (uint64_t)kind->status));
 	if (text->code.len > 0) {
 		hob_json_put_str(out, "code", text->code);
 	} else {
 		hob_json_key(out, "code");
 		hob_buf_printf(out, "\"http.%s\"", kind->slug);
 	}
-	hob_json_put_str(out, "detail", text->detail);
-	hob_json_put_str(out, "hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint));
+	hob_json_put(out, HOB_JSON("detail", text->detail),
+				 HOB_JSON("hint", text->hint.len > 0 ? text->hint : hob_str_of(kind->hint)));
 	if (text->asset.len > 0)
 		hob_json_put_str(out, "asset", text->asset);
 	if (text->instance.len > 0)

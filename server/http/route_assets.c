@@ -399,9 +399,7 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 	if (p->count > shown)
 		put_cursor(&cursor, key_of(q, p->items[shown - 1]), p->items[shown - 1]->full);
 	if (!q->ndjson) {
-		hob_json_open(&body, '{');
-		hob_json_key(&body, "items");
-		hob_json_open(&body, '[');
+		hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	}
 	for (uint32_t i = 0; i < shown; i++) {
 		srv_put_asset(&body, p->items[i], q->fields);
@@ -409,8 +407,7 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 			hob_buf_put(&body, "\n", 1);
 	}
 	if (!q->ndjson) {
-		hob_json_close(&body, ']');
-		hob_json_key(&body, "next");
+		hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_KEY("next"));
 		if (cursor.size > 0)
 			hob_json_str(&body, hob_buf_str(&cursor));
 		else
@@ -420,8 +417,7 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 			hob_json_u64(&body, p->total);
 		else
 			hob_json_null(&body);
-		hob_json_put_u64(&body, "rev", view->rev);
-		hob_json_close(&body, '}');
+		hob_json_put(&body, HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
 		hob_buf_put(&body, "\n", 1);
 	}
 	size_t size = body.size;

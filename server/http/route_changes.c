@@ -26,13 +26,10 @@ static void each_event(void *user, const srv_event *event)
 	if (!srv_event_filter_passes(in->filter, event))
 		return;
 	in->count++;
-	hob_json_open(&in->body, '{');
-	hob_json_key(&in->body, "id");
+	hob_json_put(&in->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_KEY("id"));
 	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, event->seq);
-	hob_json_put_str(&in->body, "event", hob_str_of(event->kind));
-	hob_json_key(&in->body, "data");
-	hob_json_raw(&in->body, event->data);
-	hob_json_close(&in->body, '}');
+	hob_json_put(&in->body, HOB_JSON("event", event->kind), HOB_JSON_RAW("data", event->data),
+				 HOB_JSON_CLOSE('}'));
 }
 
 static enum MHD_Result answer(request *r, reading *in, bool reset)
@@ -47,12 +44,9 @@ static enum MHD_Result answer(request *r, reading *in, bool reset)
 		hob_buf_release(&id);
 		return srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 	}
-	hob_json_close(&in->body, ']');
-	hob_json_key(&in->body, "next");
+	hob_json_put(&in->body, HOB_JSON_CLOSE(']'), HOB_JSON_KEY("next"));
 	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, in->seq);
-	hob_json_key(&in->body, "reset");
-	hob_json_bool(&in->body, reset);
-	hob_json_close(&in->body, '}');
+	hob_json_put(&in->body, HOB_JSON_BOOL("reset", reset), HOB_JSON_CLOSE('}'));
 	hob_buf body = in->body;
 	in->body = (hob_buf){0};
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
@@ -70,9 +64,7 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 		r->poll_since = since == SINCE_SEQ ? seq : srv_events_newest(events);
 	}
 	reading in = {.filter = filter, .seq = r->poll_since, .limit = limit, .epoch = srv_events_epoch(events)};
-	hob_json_open(&in.body, '{');
-	hob_json_key(&in.body, "items");
-	hob_json_open(&in.body, '[');
+	hob_json_put(&in.body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	bool reset = since == SINCE_LOST;
 	while (!reset && in.count < limit) {
 		uint64_t before = in.seq;
@@ -144,15 +136,12 @@ enum MHD_Result srv_route_log(request *r)
 		return MHD_NO;
 	srv_events_read(events, oldest - 1, (uint32_t)held, each_line, &in);
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "items");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = in.count > limit ? in.count - (uint32_t)limit : 0; i < in.count; i++) {
 		size_t begin = i > 0 ? in.ends[i - 1] : 0;
 		hob_json_raw(&body, hob_str_sub(hob_buf_str(&in.text), begin, in.ends[i]));
 	}
-	hob_json_close(&body, ']');
-	hob_json_close(&body, '}');
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	hob_buf_release(&in.text);
 	free(in.ends);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);

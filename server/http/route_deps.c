@@ -79,16 +79,9 @@ static void add_users(walk *w, const srv_view_asset *target, uint32_t depth, uin
 static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 {
 	const found *via = &w->items[item->via];
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "path", item->path);
-	hob_json_put_str(out, "root", item->root);
-	hob_json_put_u64(out, "depth", item->depth);
-	hob_json_key(out, "via");
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "root", via->root);
-	hob_json_put_str(out, "path", via->path);
-	hob_json_close(out, '}');
-	hob_json_key(out, "id");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", item->path), HOB_JSON("root", item->root),
+				 HOB_JSON("depth", item->depth), HOB_JSON_OPEN("via", '{'), HOB_JSON("root", via->root),
+				 HOB_JSON("path", via->path), HOB_JSON_CLOSE('}'), HOB_JSON_KEY("id"));
 	if (item->asset)
 		hob_json_str(out, hob_str_of(item->asset->id));
 	else
@@ -96,10 +89,8 @@ static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 	if (item->asset)
 		hob_json_put_str(out, "state", hob_str_of(srv_state_name(item->asset->state)));
 	if (!in) {
-		hob_json_key(out, "missing");
-		hob_json_bool(out, item->dep->missing);
-		hob_json_key(out, "hash");
-		hob_json_digest(out, &item->dep->digest);
+		hob_json_put(out, HOB_JSON_BOOL("missing", item->dep->missing),
+					 HOB_JSON_DIGEST("hash", &item->dep->digest));
 	}
 	hob_json_close(out, '}');
 }
@@ -126,17 +117,11 @@ enum MHD_Result srv_route_asset_deps(request *r)
 			(in ? add_users : add_made_of)(&w, at.asset, at.depth + 1, i);
 	}
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "id", hob_str_of(asset->id));
-	hob_json_put_str(&body, "direction", direction);
-	hob_json_key(&body, "items");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", asset->id), HOB_JSON("direction", direction),
+				 HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 1; i < w.count; i++)
 		put_found(&body, &w, &w.items[i], in);
-	hob_json_close(&body, ']');
-	hob_json_key(&body, "truncated");
-	hob_json_bool(&body, w.cut);
-	hob_json_close(&body, '}');
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_BOOL("truncated", w.cut), HOB_JSON_CLOSE('}'));
 	srv_view_drop(w.view);
 	free(w.items);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);

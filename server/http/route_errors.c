@@ -119,11 +119,9 @@ static void put_group(hob_buf *out, const fault_group *g)
 {
 	const fault *group = g->faults;
 	uint32_t count = g->count;
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "code", group->code);
-	hob_json_put_str(out, "message", group->message);
-	hob_json_put_str(out, "hint", group->hint);
-	hob_json_key(out, "location");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("code", group->code),
+				 HOB_JSON("message", group->message), HOB_JSON("hint", group->hint),
+				 HOB_JSON_KEY("location"));
 	char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
 	hob_json_raw(out, hob_str_of(place));
 	cJSON_free(place);
@@ -132,16 +130,12 @@ static void put_group(hob_buf *out, const fault_group *g)
 		hob_json_str(out, group->cause);
 	else
 		hob_json_null(out);
-	hob_json_put_u64(out, "count", count);
-	hob_json_put_u64(out, "rev", g->rev);
-	hob_json_key(out, "assets");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON("count", count), HOB_JSON("rev", g->rev), HOB_JSON_OPEN("assets", '['));
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
 		srv_put_asset(out, group[i].asset,
 					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
 						  1u << FIELD_links);
-	hob_json_close(out, ']');
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 }
 
 enum MHD_Result srv_route_errors(request *r)
@@ -162,16 +156,11 @@ enum MHD_Result srv_route_errors(request *r)
 	qsort(faults, count, sizeof *faults, compare_faults);
 	hob_buf body = {0};
 	uint32_t group_count = find_groups(faults, count, groups);
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "items");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 0; i < group_count && i < GROUPS_MAX; i++)
 		put_group(&body, &groups[i]);
-	hob_json_close(&body, ']');
-	hob_json_put_u64(&body, "groups", group_count);
-	hob_json_put_u64(&body, "assets", count);
-	hob_json_put_u64(&body, "rev", view->rev);
-	hob_json_close(&body, '}');
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON("groups", group_count), HOB_JSON("assets", count),
+				 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_Delete(faults[i].error);
 	free(faults);

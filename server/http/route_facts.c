@@ -9,30 +9,18 @@ enum MHD_Result srv_route_api(request *r)
 	srv_http *http = r->http;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "name", HOB_STR("hob"));
-	hob_json_put_str(&body, "version", hob_str_of(http->sources.version));
-	hob_json_put_u64(&body, "api", 1);
-	hob_json_put_str(&body, "epoch", hob_str_of(srv_events_epoch(http->sources.events)));
-	hob_json_put_u64(&body, "rev", view->rev);
-	hob_json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
-	hob_json_key(&body, "ready");
-	hob_json_bool(&body, view->ready);
-	hob_json_key(&body, "capabilities");
-	hob_json_raw(&body, HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
-								"\"put\",\"records\",\"manifest\",\"settings\"]"));
-	hob_json_key(&body, "limits");
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "body_bytes", BODY_MAX);
-	hob_json_put_u64(&body, "page_items", 1000);
-	hob_json_put_u64(&body, "wait_seconds", WAIT_MAX_MS / 1000);
-	hob_json_put_u64(&body, "connections", http->max_connections);
-	hob_json_put_u64(&body, "listeners", http->max_events);
-	hob_json_close(&body, '}');
-	hob_json_key(&body, "links");
-	hob_json_raw(&body, HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
-								"\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}"));
-	hob_json_close(&body, '}');
+	hob_json_object(
+		&body, HOB_JSON("name", "hob"), HOB_JSON("version", http->sources.version), HOB_JSON("api", 1),
+		HOB_JSON("epoch", srv_events_epoch(http->sources.events)), HOB_JSON("rev", view->rev),
+		HOB_JSON("seq", srv_events_newest(http->sources.events)), HOB_JSON_BOOL("ready", view->ready),
+		HOB_JSON_RAW("capabilities",
+					 HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
+							 "\"put\",\"records\",\"manifest\",\"settings\"]")),
+		HOB_JSON_OPEN("limits", '{'), HOB_JSON("body_bytes", BODY_MAX), HOB_JSON("page_items", 1000),
+		HOB_JSON("wait_seconds", WAIT_MAX_MS / 1000), HOB_JSON("connections", http->max_connections),
+		HOB_JSON("listeners", http->max_events), HOB_JSON_CLOSE('}'),
+		HOB_JSON_RAW("links", HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
+									  "\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}")));
 	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -66,14 +54,10 @@ static void put_outputs(const srv_view *view, hob_buf *out)
 			kinds[k].count++;
 			kinds[k].bytes += output->size;
 		}
-	hob_json_key(out, "by_output");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN("by_output", '['));
 	for (uint32_t k = 0; k < count; k++) {
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "name", kinds[k].name);
-		hob_json_put_u64(out, "count", kinds[k].count);
-		hob_json_put_u64(out, "bytes", kinds[k].bytes);
-		hob_json_close(out, '}');
+		hob_json_object(out, HOB_JSON("name", kinds[k].name), HOB_JSON("count", kinds[k].count),
+						HOB_JSON("bytes", kinds[k].bytes));
 	}
 	hob_json_close(out, ']');
 }
@@ -87,19 +71,14 @@ enum MHD_Result srv_route_stats(request *r)
 		return result;
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "rev", view->rev);
-	hob_json_key(&body, "ready");
-	hob_json_bool(&body, view->ready);
-	hob_json_key(&body, "assets");
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "total", view->count);
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", view->rev),
+				 HOB_JSON_BOOL("ready", view->ready), HOB_JSON_OPEN("assets", '{'),
+				 HOB_JSON("total", view->count));
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
 	hob_json_close(&body, '}');
 	uint64_t errors = 0, nondeterministic = 0;
-	hob_json_key(&body, "problems");
-	hob_json_open(&body, '{');
+	hob_json_put(&body, HOB_JSON_OPEN("problems", '{'));
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++) {
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->problems[i]);
 		errors += view->problems[i];
@@ -107,24 +86,15 @@ enum MHD_Result srv_route_stats(request *r)
 	hob_json_close(&body, '}');
 	for (uint32_t i = 0; i < view->count; i++)
 		nondeterministic += srv_view_is_nondeterministic(view->assets[i]);
-	hob_json_put_u64(&body, "errors", errors);
-	hob_json_put_u64(&body, "nondeterministic", nondeterministic);
-	hob_json_put_u64(&body, "outputs", view->outputs);
-	hob_json_put_u64(&body, "warnings", view->warnings);
-	hob_json_key(&body, "bytes");
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "source", view->source_bytes);
+	hob_json_put(&body, HOB_JSON("errors", errors), HOB_JSON("nondeterministic", nondeterministic),
+				 HOB_JSON("outputs", view->outputs), HOB_JSON("warnings", view->warnings),
+				 HOB_JSON_OPEN("bytes", '{'), HOB_JSON("source", view->source_bytes));
 	if (http->sources.input_bytes)
 		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.stats_user));
-	hob_json_put_u64(&body, "cooked", view->cooked_bytes);
-	hob_json_close(&body, '}');
-	hob_json_key(&body, "http");
-	hob_json_open(&body, '{');
-	hob_json_put_u64(&body, "connections", http->connection_count);
-	hob_json_put_u64(&body, "listeners", http->stream_count);
-	hob_json_put_u64(&body, "response_bytes", http->response_bytes);
-	hob_json_close(&body, '}');
-	hob_json_put_u64(&body, "uptime_ms", (uint64_t)(http->now_ms - http->start_ms));
+	hob_json_put(&body, HOB_JSON("cooked", view->cooked_bytes), HOB_JSON_CLOSE('}'),
+				 HOB_JSON_OPEN("http", '{'), HOB_JSON("connections", http->connection_count),
+				 HOB_JSON("listeners", http->stream_count), HOB_JSON("response_bytes", http->response_bytes),
+				 HOB_JSON_CLOSE('}'), HOB_JSON("uptime_ms", (uint64_t)(http->now_ms - http->start_ms)));
 	if (http->sources.stats)
 		http->sources.stats(http->sources.stats_user, &body);
 	if (outputs)
@@ -138,29 +108,18 @@ enum MHD_Result srv_route_roots(request *r)
 {
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "items");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
-		hob_json_open(&body, '{');
-		hob_json_put_str(&body, "name", root->name);
-		hob_json_put_str(&body, "path", root->path);
-		hob_json_put_str(&body, "mode", hob_str_of(root->mode));
-		hob_json_put_str(&body, "note", root->note);
-		hob_json_put_str(&body, "file_system", hob_str_of(root->file_system));
-		hob_json_put_str(&body, "probe", hob_str_of(root->probe));
-		hob_json_put_u64(&body, "poll_ms", root->poll_ms);
-		hob_json_put_u64(&body, "files", root->files);
-		hob_json_put_str(&body, "skipped", root->skipped);
-		hob_json_key(&body, "skipped_files");
-		hob_json_raw(&body, root->skipped_files.len > 0 ? root->skipped_files : HOB_STR("[]"));
-		hob_json_key(&body, "missing_since");
-		hob_json_time(&body, root->missing_since_ms);
-		hob_json_close(&body, '}');
+		hob_json_object(
+			&body, HOB_JSON("name", root->name), HOB_JSON("path", root->path), HOB_JSON("mode", root->mode),
+			HOB_JSON("note", root->note), HOB_JSON("file_system", root->file_system),
+			HOB_JSON("probe", root->probe), HOB_JSON("poll_ms", root->poll_ms),
+			HOB_JSON("files", root->files), HOB_JSON("skipped", root->skipped),
+			HOB_JSON_RAW("skipped_files", root->skipped_files.len > 0 ? root->skipped_files : HOB_STR("[]")),
+			HOB_JSON_TIME("missing_since", root->missing_since_ms));
 	}
-	hob_json_close(&body, ']');
-	hob_json_close(&body, '}');
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
@@ -169,15 +128,11 @@ enum MHD_Result srv_route_clients(request *r)
 {
 	srv_http *http = r->http;
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "items");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	srv_streams_put(http, &body);
-	hob_json_close(&body, ']');
-	hob_json_put_u64(&body, "count", http->stream_count);
-	hob_json_put_u64(&body, "connections", http->connection_count);
-	hob_json_put_u64(&body, "seq", srv_events_newest(http->sources.events));
-	hob_json_close(&body, '}');
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON("count", http->stream_count),
+				 HOB_JSON("connections", http->connection_count),
+				 HOB_JSON("seq", srv_events_newest(http->sources.events)), HOB_JSON_CLOSE('}'));
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 

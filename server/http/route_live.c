@@ -92,9 +92,7 @@ static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *di
 								 "", "%s", error.context);
 	hob_buf name = {0}, body = {0};
 	srv_live_put_name(&name, r->args[0], asset);
-	hob_json_open(&body, '{');
-	hob_json_put_str(&body, "name", hob_buf_str(&name));
-	hob_json_close(&body, '}');
+	hob_json_object(&body, HOB_JSON("name", hob_buf_str(&name)));
 	hob_buf_release(&name);
 	return srv_reply_json(r, MHD_HTTP_CREATED, &body);
 }
@@ -120,10 +118,7 @@ static enum MHD_Result reply_dropped(request *r, hob_str asset)
 	if (!live_is_on(r, &result) || !check_names(r, asset, &result))
 		return result;
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "dropped");
-	hob_json_u64(&body, srv_live_drop(r->http->sources.live, r->args[0], asset));
-	hob_json_close(&body, '}');
+	hob_json_object(&body, HOB_JSON("dropped", srv_live_drop(r->http->sources.live, r->args[0], asset)));
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 

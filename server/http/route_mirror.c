@@ -55,9 +55,7 @@ enum MHD_Result srv_route_mirror_have(request *r)
 	hob_buf body = {0}, held = {0};
 	bool good = cJSON_IsArray(digests);
 	hob_json_open(&held, '[');
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "missing");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("missing", '['));
 	for (const cJSON *item = good ? digests->child : NULL; good && item; item = item->next) {
 		hob_sha256 digest;
 		good = hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest);
@@ -67,16 +65,11 @@ enum MHD_Result srv_route_mirror_have(request *r)
 		uint64_t bytes = srv_upload_held(r->http, &digest);
 		if (bytes == 0)
 			continue;
-		hob_json_open(&held, '{');
-		hob_json_key(&held, "sha256");
-		hob_json_digest(&held, &digest);
-		hob_json_put_u64(&held, "bytes", bytes);
-		hob_json_close(&held, '}');
+		hob_json_object(&held, HOB_JSON_DIGEST("sha256", &digest), HOB_JSON("bytes", bytes));
 	}
 	hob_json_close(&body, ']');
 	hob_json_close(&held, ']');
-	hob_json_key(&body, "held");
-	hob_json_raw(&body, hob_buf_str(&held));
+	hob_json_put(&body, HOB_JSON_RAW("held", hob_buf_str(&held)));
 	hob_buf_release(&held);
 	hob_json_close(&body, '}');
 	cJSON_Delete(object);

@@ -10,13 +10,8 @@
 static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str *token)
 {
 	hob_buf body = {0};
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "required");
-	hob_json_bool(&body, r->http->access != NULL);
-	hob_json_put_str(&body, "scope", hob_str_of(srv_scope_name(scope)));
-	hob_json_key(&body, "expired");
-	hob_json_bool(&body, r->head.session_over);
-	hob_json_close(&body, '}');
+	hob_json_object(&body, HOB_JSON_BOOL("required", r->http->access != NULL),
+					HOB_JSON("scope", srv_scope_name(scope)), HOB_JSON_BOOL("expired", r->head.session_over));
 	hob_buf_put(&body, "\n", 1);
 	size_t size = body.size;
 	struct MHD_Response *response = srv_response_of(&body, "application/json");

@@ -58,10 +58,7 @@ static void put_reset(stream *s, const char *reason)
 	srv_events *events = s->request->http->sources.events;
 	s->seq = srv_events_newest(events);
 	put_event_head(&s->text, srv_events_epoch(events), s->seq, "reset");
-	hob_json_open(&s->text, '{');
-	hob_json_put_str(&s->text, "reason", hob_str_of(reason));
-	hob_json_put_u64(&s->text, "oldest", srv_events_oldest(events));
-	hob_json_close(&s->text, '}');
+	hob_json_object(&s->text, HOB_JSON("reason", reason), HOB_JSON("oldest", srv_events_oldest(events)));
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
 }
 
@@ -72,13 +69,8 @@ static void put_hello(stream *s)
 	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf_put_str(&s->text, HOB_STR("retry: 1000\n"));
 	put_event_head(&s->text, epoch, s->seq, "hello");
-	hob_json_open(&s->text, '{');
-	hob_json_put_str(&s->text, "name", HOB_STR("hob"));
-	hob_json_put_str(&s->text, "version", hob_str_of(http->sources.version));
-	hob_json_put_str(&s->text, "epoch", hob_str_of(epoch));
-	hob_json_put_u64(&s->text, "rev", view->rev);
-	hob_json_put_u64(&s->text, "seq", s->seq);
-	hob_json_close(&s->text, '}');
+	hob_json_object(&s->text, HOB_JSON("name", "hob"), HOB_JSON("version", http->sources.version),
+					HOB_JSON("epoch", epoch), HOB_JSON("rev", view->rev), HOB_JSON("seq", s->seq));
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
 	srv_view_drop(view);
 }
@@ -237,8 +229,7 @@ static void note_client(stream *s)
 
 static void put_texts(hob_buf *out, const char *name, char *const *texts, uint32_t count)
 {
-	hob_json_key(out, name);
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN(name, '['));
 	for (uint32_t i = 0; i < count; i++)
 		hob_json_str(out, hob_str_of(texts[i]));
 	hob_json_close(out, ']');
@@ -250,17 +241,13 @@ void srv_streams_put(srv_http *http, hob_buf *out)
 	uint64_t newest = srv_events_newest(http->sources.events);
 	uint32_t shown = 0;
 	for (const stream *s = http->streams; s && shown < SHOWN_MAX; s = s->next, shown++) {
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "address", hob_str_of(s->address));
-		hob_json_put_str(out, "agent", hob_str_of(s->agent));
-		hob_json_key(out, "since");
-		hob_json_time(out, s->began_ms);
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("address", s->address),
+					 HOB_JSON("agent", s->agent), HOB_JSON_TIME("since", s->began_ms));
 		put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
 		put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
-		hob_json_put_u64(out, "uses", srv_uses_count(srv_events_uses(http->sources.events), s->client));
-		hob_json_put_u64(out, "seq", s->seq);
-		hob_json_put_u64(out, "behind", newest > s->seq ? newest - s->seq : 0);
-		hob_json_close(out, '}');
+		hob_json_put(out, HOB_JSON("uses", srv_uses_count(srv_events_uses(http->sources.events), s->client)),
+					 HOB_JSON("seq", s->seq), HOB_JSON("behind", newest > s->seq ? newest - s->seq : 0),
+					 HOB_JSON_CLOSE('}'));
 	}
 }
 

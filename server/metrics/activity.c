@@ -138,8 +138,7 @@ static void put_hour(const srv_activity *activity, int64_t now_ms, hob_buf *out)
 	int64_t newest = now_ms / MINUTE_MS, first = newest - SRV_ACTIVITY_MINUTES + 1;
 	minute sum = {0};
 	const slowest *slow = NULL;
-	hob_json_key(out, "cooked_by_minute");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN("cooked_by_minute", '['));
 	for (int64_t number = first; number <= newest; number++) {
 		minute m = at(activity, number);
 		const slowest *candidate = &activity->slow[slot_of(number)];
@@ -154,14 +153,10 @@ static void put_hour(const srv_activity *activity, int64_t now_ms, hob_buf *out)
 	hob_json_close(out, ']');
 	uint64_t cooked = sum.count[SRV_ACTIVITY_COOKED];
 	put_counts(out, sum.count);
-	hob_json_put_u64(out, "average_cook_ms", cooked > 0 ? sum.cook_ns / cooked / 1000000 : 0);
-	hob_json_put_u64(out, "average_wait_ms", cooked > 0 ? sum.wait_ms / cooked : 0);
-	hob_json_key(out, "slowest");
+	hob_json_put(out, HOB_JSON("average_cook_ms", cooked > 0 ? sum.cook_ns / cooked / 1000000 : 0),
+				 HOB_JSON("average_wait_ms", cooked > 0 ? sum.wait_ms / cooked : 0), HOB_JSON_KEY("slowest"));
 	if (slow && slow->cook_ns > 0) {
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "asset", hob_str_of(slow->asset));
-		hob_json_put_u64(out, "cook_ms", slow->cook_ns / 1000000);
-		hob_json_close(out, '}');
+		hob_json_object(out, HOB_JSON("asset", slow->asset), HOB_JSON("cook_ms", slow->cook_ns / 1000000));
 	} else {
 		hob_json_null(out);
 	}
@@ -170,22 +165,14 @@ static void put_hour(const srv_activity *activity, int64_t now_ms, hob_buf *out)
 void srv_activity_put(srv_activity *activity, int64_t now_ms, hob_buf *out)
 {
 	srv_activity_run run = srv_activity_now(activity, now_ms);
-	hob_json_key(out, "activity");
-	hob_json_open(out, '{');
+	hob_json_put(out, HOB_JSON_OPEN("activity", '{'));
 	pthread_mutex_lock(&activity->lock);
 	put_hour(activity, now_ms, out);
 	pthread_mutex_unlock(&activity->lock);
-	hob_json_close(out, '}');
-	hob_json_key(out, "progress");
-	hob_json_open(out, '{');
-	hob_json_key(out, "began_at");
-	hob_json_time(out, run.began_at_ms);
-	hob_json_key(out, "ended_at");
-	hob_json_time(out, run.ended_at_ms);
+	hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("progress", '{'),
+				 HOB_JSON_TIME("began_at", run.began_at_ms), HOB_JSON_TIME("ended_at", run.ended_at_ms));
 	put_counts(out, run.done);
-	hob_json_put_u64(out, "done", run.all_done);
-	hob_json_put_u64(out, "left", run.left);
-	hob_json_key(out, "per_minute");
+	hob_json_put(out, HOB_JSON("done", run.all_done), HOB_JSON("left", run.left), HOB_JSON_KEY("per_minute"));
 	hob_buf_printf(out, "%.1f", run.per_minute);
 	hob_json_close(out, '}');
 }

@@ -55,11 +55,7 @@ static void note(hob_buf *notes, hob_str path, const char *verb, const srv_tree 
 	hob_buf text = {0};
 	hob_buf_printf(&text, "%s the version that %s saved at ", verb, who);
 	hob_buf_put_time(&text, other->at_ms);
-	hob_json_open(notes, '{');
-	hob_json_put_str(notes, "path", path);
-	hob_json_put_str(notes, "by", hob_str_of(who));
-	hob_json_put_str(notes, "text", hob_buf_str(&text));
-	hob_json_close(notes, '}');
+	hob_json_object(notes, HOB_JSON("path", path), HOB_JSON("by", who), HOB_JSON("text", hob_buf_str(&text)));
 	hob_buf_release(&text);
 }
 

@@ -76,11 +76,7 @@ static int refuse(question *q, int status, const char *code, const char *hint, c
 	vsnprintf(text, sizeof text, detail, args);
 	va_end(args);
 	hob_buf_clear(&q->body);
-	hob_json_open(&q->body, '{');
-	hob_json_put_str(&q->body, "code", hob_str_of(code));
-	hob_json_put_str(&q->body, "detail", hob_str_of(text));
-	hob_json_put_str(&q->body, "hint", hob_str_of(hint));
-	hob_json_close(&q->body, '}');
+	hob_json_object(&q->body, HOB_JSON("code", code), HOB_JSON("detail", text), HOB_JSON("hint", hint));
 	return status;
 }
 
@@ -225,13 +221,9 @@ static int open_session(question *q)
 	int64_t clock = number_of(q->json, "clock_ms"), skew = clock ? clock - s->since_ms : 0;
 	s->skew_ms = skew > SKEW_MS || skew < -SKEW_MS ? skew : 0;
 	hob_sha256 digest = srv_tree_digest(tree, base);
-	hob_json_open(&q->body, '{');
-	hob_json_put_str(&q->body, "session", hob_str_of(s->id));
-	hob_json_put_u64(&q->body, "protocol", SRV_MIRROR_PROTOCOL);
-	hob_json_put_str(&q->body, "version", hob_str_of(m->version));
-	hob_json_key(&q->body, "tree");
-	hob_json_digest(&q->body, &digest);
-	hob_json_key(&q->body, "clock_ms");
+	hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("session", s->id),
+				 HOB_JSON("protocol", SRV_MIRROR_PROTOCOL), HOB_JSON("version", m->version),
+				 HOB_JSON_DIGEST("tree", &digest), HOB_JSON_KEY("clock_ms"));
 	hob_buf_printf(&q->body, "%lld", (long long)s->since_ms);
 	hob_buf note = {0};
 	if (s->skew_ms)
@@ -331,14 +323,10 @@ static int apply_list(question *q, session *s, change_list *list, uint64_t seq)
 	hob_json_close(&missing, ']');
 	hob_json_close(&notes, ']');
 	if (ok) {
-		hob_json_open(&q->body, '{');
-		hob_json_put_u64(&q->body, "seq", applied ? seq : s->seq);
-		hob_json_put_u64(&q->body, "applied", applied ? list->count : 0);
-		hob_json_key(&q->body, "missing");
-		hob_json_raw(&q->body, hob_buf_str(&missing));
-		hob_json_key(&q->body, "notes");
-		hob_json_raw(&q->body, applied ? hob_buf_str(&notes) : HOB_STR("[]"));
-		hob_json_close(&q->body, '}');
+		hob_json_object(&q->body, HOB_JSON("seq", applied ? seq : s->seq),
+						HOB_JSON("applied", applied ? list->count : 0),
+						HOB_JSON_RAW("missing", hob_buf_str(&missing)),
+						HOB_JSON_RAW("notes", applied ? hob_buf_str(&notes) : HOB_STR("[]")));
 	}
 	if (applied) {
 		s->seq = seq;
@@ -402,15 +390,12 @@ typedef struct listing {
 static void put_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest)
 {
 	const listing *l = user;
-	hob_json_open(l->out, '{');
-	hob_json_put_str(l->out, "name", name);
-	hob_json_key(l->out, entry ? "sha256" : "tree");
-	hob_json_digest(l->out, digest);
+	hob_json_put(l->out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", name),
+				 HOB_JSON_DIGEST(entry ? "sha256" : "tree", digest));
 	if (entry) {
 		hob_json_key(l->out, "mtime_ms");
 		hob_buf_printf(l->out, "%lld", (long long)(entry->mtime_ms + l->session->skew_ms));
-		hob_json_key(l->out, "mine");
-		hob_json_bool(l->out, entry->agent == l->session->agent);
+		hob_json_put(l->out, HOB_JSON_BOOL("mine", entry->agent == l->session->agent));
 	}
 	hob_json_close(l->out, '}');
 }
@@ -425,25 +410,19 @@ static int put_manifest(question *q)
 	if (!cJSON_IsArray(folders) || cJSON_GetArraySize(folders) > FOLDERS_MAX)
 		return refuse(q, 400, "http.bad-request", "send {\"folders\":[\"\"]}",
 					  "'folders' must be a list of at most %d", FOLDERS_MAX);
-	hob_json_open(&q->body, '{');
-	hob_json_key(&q->body, "folders");
-	hob_json_open(&q->body, '[');
+	hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("folders", '['));
 	const char *base = base_of(q, s);
 	for (const cJSON *item = folders->child; item; item = item->next) {
 		hob_str folder = hob_str_of(cJSON_GetStringValue(item));
 		hob_buf path = {0};
 		hob_buf_printf(&path, "%s%s%.*s", base, base[0] && folder.len > 0 ? "/" : "", HOB_FMT(folder));
-		hob_json_open(&q->body, '{');
-		hob_json_put_str(&q->body, "path", folder);
-		hob_json_key(&q->body, "items");
-		hob_json_open(&q->body, '[');
+		hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", folder),
+					 HOB_JSON_OPEN("items", '['));
 		srv_tree_list(&q->mirrors->trees[q->root], hob_buf_str(&path), put_item, &(listing){&q->body, s});
-		hob_json_close(&q->body, ']');
-		hob_json_close(&q->body, '}');
+		hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 		hob_buf_release(&path);
 	}
-	hob_json_close(&q->body, ']');
-	hob_json_close(&q->body, '}');
+	hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	return 200;
 }
 
@@ -456,56 +435,34 @@ static int put_origin(question *q)
 	if (!entry || entry->agent >= tree->agent_count)
 		return refuse(q, 404, "http.not-found", "GET /api/v1/mirrors lists the agents",
 					  "no agent has sent '%.*s'", HOB_FMT(q->control->file));
-	hob_json_open(&q->body, '{');
-	hob_json_put_str(&q->body, "path", entry->path);
-	hob_json_put_str(&q->body, "who", hob_str_of(tree->agents[entry->agent].who));
-	hob_json_key(&q->body, "at");
-	hob_json_time(&q->body, entry->at_ms);
-	hob_json_key(&q->body, "sha256");
-	hob_json_digest(&q->body, &entry->digest);
-	hob_json_close(&q->body, '}');
+	hob_json_object(&q->body, HOB_JSON("path", entry->path), HOB_JSON("who", tree->agents[entry->agent].who),
+					HOB_JSON_TIME("at", entry->at_ms), HOB_JSON_DIGEST("sha256", &entry->digest));
 	return 200;
 }
 
 static void put_agent(hob_buf *out, const srv_mirrors *m, const session *s)
 {
 	const tree_agent *agent = &m->trees[s->root].agents[s->agent];
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "who", hob_str_of(agent->who));
-	hob_json_put_str(out, "base", hob_str_of(agent->base));
-	hob_json_put_str(out, "folder", hob_str_of(s->folder));
-	hob_json_put_str(out, "program", hob_str_of(s->program));
-	hob_json_put_str(out, "state", hob_str_of(now_ms() - s->seen_ms < AWAY_MS ? "connected" : "away"));
-	hob_json_key(out, "since");
-	hob_json_time(out, s->since_ms);
-	hob_json_key(out, "seen_at");
-	hob_json_time(out, s->seen_ms);
-	hob_json_key(out, "saved_at");
-	hob_json_time(out, s->saved_ms);
-	hob_json_put_str(out, "last", hob_str_of(s->last_path));
-	hob_json_close(out, '}');
+	hob_json_object(out, HOB_JSON("who", agent->who), HOB_JSON("base", agent->base),
+					HOB_JSON("folder", s->folder), HOB_JSON("program", s->program),
+					HOB_JSON("state", now_ms() - s->seen_ms < AWAY_MS ? "connected" : "away"),
+					HOB_JSON_TIME("since", s->since_ms), HOB_JSON_TIME("seen_at", s->seen_ms),
+					HOB_JSON_TIME("saved_at", s->saved_ms), HOB_JSON("last", s->last_path));
 }
 
 static int put_list(question *q)
 {
 	srv_mirrors *m = q->mirrors;
-	hob_json_open(&q->body, '{');
-	hob_json_key(&q->body, "items");
-	hob_json_open(&q->body, '[');
+	hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 0; i < m->count; i++) {
-		hob_json_open(&q->body, '{');
-		hob_json_put_str(&q->body, "root", hob_str_of(m->names[i]));
-		hob_json_put_u64(&q->body, "files", m->trees[i].count);
-		hob_json_key(&q->body, "agents");
-		hob_json_open(&q->body, '[');
+		hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("root", m->names[i]),
+					 HOB_JSON("files", m->trees[i].count), HOB_JSON_OPEN("agents", '['));
 		for (uint32_t s = 0; s < m->session_count; s++)
 			if (m->sessions[s].root == i)
 				put_agent(&q->body, m, &m->sessions[s]);
-		hob_json_close(&q->body, ']');
-		hob_json_close(&q->body, '}');
+		hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	}
-	hob_json_close(&q->body, ']');
-	hob_json_close(&q->body, '}');
+	hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	return 200;
 }
 

@@ -145,29 +145,19 @@ static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
 		memcpy(id, now->id, sizeof id);
 	else
 		srv_asset_id(full, id);
-	hob_json_open(&m->assets, '{');
-	hob_json_put_str(&m->assets, "asset", full);
-	hob_json_put_str(&m->assets, "id", hob_str_of(id));
-	hob_json_put_str(&m->assets, "state", state);
-	hob_json_put_u64(&m->assets, "rev", rev);
-	hob_json_key(&m->assets, "outputs");
-	hob_json_open(&m->assets, '[');
+	hob_json_put(&m->assets, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", full), HOB_JSON("id", id),
+				 HOB_JSON("state", state), HOB_JSON("rev", rev), HOB_JSON_OPEN("outputs", '['));
 }
 
 static void close_asset(manifest *m)
 {
-	hob_json_close(&m->assets, ']');
-	hob_json_close(&m->assets, '}');
+	hob_json_put(&m->assets, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 }
 
 static bool put_output(manifest *m, hob_str full, hob_str name, const hob_sha256 *digest, uint64_t size)
 {
-	hob_json_open(&m->assets, '{');
-	hob_json_put_str(&m->assets, "name", name);
-	hob_json_key(&m->assets, "hash");
-	hob_json_digest(&m->assets, digest);
-	hob_json_put_u64(&m->assets, "size", size);
-	hob_json_close(&m->assets, '}');
+	hob_json_object(&m->assets, HOB_JSON("name", name), HOB_JSON_DIGEST("hash", digest),
+					HOB_JSON("size", size));
 	return add_hash(m, digest, size, full);
 }
 
@@ -226,15 +216,12 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 
 static void put_manifest(const manifest *m, hob_buf *body)
 {
-	hob_json_open(body, '{');
-	hob_json_put_u64(body, "rev", m->rev);
-	hob_json_put_str(body, "epoch", hob_str_of(srv_store_epoch(m->q->store)));
-	hob_json_key(body, "assets");
+	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", m->rev),
+				 HOB_JSON("epoch", srv_store_epoch(m->q->store)), HOB_JSON_KEY("assets"));
 	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
 	hob_json_key(body, "hashes");
 	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
-	hob_json_put_u64(body, "bytes", m->bytes);
-	hob_json_close(body, '}');
+	hob_json_put(body, HOB_JSON("bytes", m->bytes), HOB_JSON_CLOSE('}'));
 }
 
 static void release(manifest *m)

@@ -129,38 +129,21 @@ static void put_version(question *q, const srv_job_row *row, hob_buf *out)
 	bool has = !hob_sha256_equal(&row->record, &none) &&
 			   srv_store_record(q->reader, &row->record, &arena, &record, &error);
 	uint64_t cooked = 0;
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "job", row->id);
-	hob_json_put_str(out, "result", row->result);
-	hob_json_key(out, "at");
-	hob_json_time(out, row->finished_at_ms);
-	hob_json_key(out, "key");
-	hob_json_digest(out, &row->record);
-	hob_json_key(out, "source");
-	hob_json_digest(out, &record.source);
-	hob_json_key(out, "cook_ms");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("job", row->id), HOB_JSON("result", row->result),
+				 HOB_JSON_TIME("at", row->finished_at_ms), HOB_JSON_DIGEST("key", &row->record),
+				 HOB_JSON_DIGEST("source", &record.source), HOB_JSON_KEY("cook_ms"));
 	hob_buf_printf(out, "%.3f", (double)record.cook_ns / 1e6);
-	hob_json_key(out, "stats");
-	hob_json_raw(out, record.stats);
-	hob_json_put_u64(out, "warnings", record.warnings);
-	hob_json_key(out, "outputs");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_RAW("stats", record.stats), HOB_JSON("warnings", record.warnings),
+				 HOB_JSON_OPEN("outputs", '['));
 	for (uint32_t i = 0; has && i < record.output_count; i++) {
-		hob_json_open(out, '{');
-		hob_json_put_str(out, "name", record.outputs[i].name);
-		hob_json_key(out, "hash");
-		hob_json_digest(out, &record.outputs[i].digest);
-		hob_json_put_u64(out, "size", record.outputs[i].size);
-		hob_json_close(out, '}');
+		hob_json_object(out, HOB_JSON("name", record.outputs[i].name),
+						HOB_JSON_DIGEST("hash", &record.outputs[i].digest),
+						HOB_JSON("size", record.outputs[i].size));
 		cooked += record.outputs[i].size;
 	}
-	hob_json_close(out, ']');
-	hob_json_put_u64(out, "cooked_bytes", cooked);
-	hob_json_key(out, "reason");
-	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	hob_json_key(out, "error");
-	hob_json_raw(out, row->error.len > 0 ? row->error : record.error);
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("cooked_bytes", cooked),
+				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
+				 HOB_JSON_RAW("error", row->error.len > 0 ? row->error : record.error), HOB_JSON_CLOSE('}'));
 	hob_arena_release(&arena);
 }
 

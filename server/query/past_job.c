@@ -4,8 +4,7 @@
 
 static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 {
-	hob_json_key(out, name);
-	hob_json_time(out, unix_ms);
+	hob_json_put(out, HOB_JSON_TIME(name, unix_ms));
 }
 
 bool srv_past_was_known(const srv_job_row *row)
@@ -18,25 +17,17 @@ bool srv_past_was_known(const srv_job_row *row)
 
 void srv_past_put_job(const srv_job_row *row, hob_buf *out)
 {
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", row->id);
-	hob_json_put_str(out, "kind", HOB_STR("cook"));
-	hob_json_put_str(out, "asset", row->asset);
-	hob_json_put_str(out, "state", HOB_STR("done"));
-	hob_json_put_str(out, "result", row->result);
-	hob_json_key(out, "cached");
-	hob_json_bool(out, srv_past_was_known(row));
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", row->id), HOB_JSON("kind", "cook"),
+				 HOB_JSON("asset", row->asset), HOB_JSON("state", "done"), HOB_JSON("result", row->result),
+				 HOB_JSON_BOOL("cached", srv_past_was_known(row)));
 	put_time_member(out, "queued_at", row->queued_at_ms);
 	put_time_member(out, "started_at", row->started_at_ms);
 	put_time_member(out, "finished_at", row->finished_at_ms);
 	hob_json_key(out, "cook_ms");
 	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
-	hob_json_put_u64(out, "peak_bytes", row->peak_bytes);
-	hob_json_key(out, "reason");
-	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	hob_json_key(out, "error");
-	hob_json_raw(out, row->error);
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON("peak_bytes", row->peak_bytes),
+				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
+				 HOB_JSON_RAW("error", row->error), HOB_JSON_CLOSE('}'));
 }
 
 /* Ids increase and newest rows come first, so one job is a page of one row that begins above it. */

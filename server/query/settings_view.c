@@ -124,23 +124,15 @@ static void tell(question *q, const layers *l)
 {
 	hob_buf value = {0}, *body = &q->body;
 	hob_settings_print(&l->settings, &value);
-	hob_json_open(body, '{');
-	hob_json_put_str(body, "asset", q->control->asset);
-	hob_json_key(body, "settings");
-	hob_json_raw(body, hob_buf_str(&value));
-	hob_json_key(body, "origins");
+	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", q->control->asset),
+				 HOB_JSON_RAW("settings", hob_buf_str(&value)), HOB_JSON_KEY("origins"));
 	put_origins(l, body);
-	hob_json_key(body, "sidecar");
-	hob_json_open(body, '{');
-	hob_json_put_str(body, "path", l->file);
-	hob_json_key(body, "exists");
-	hob_json_bool(body, l->has_file);
+	hob_json_put(body, HOB_JSON_OPEN("sidecar", '{'), HOB_JSON("path", l->file),
+				 HOB_JSON_BOOL("exists", l->has_file));
 	char *text = cJSON_PrintUnformatted(json_of_file(l));
-	hob_json_key(body, "value");
-	hob_json_raw(body, hob_str_of(text));
+	hob_json_put(body, HOB_JSON_RAW("value", hob_str_of(text)));
 	cJSON_free(text);
-	hob_json_close(body, '}');
-	hob_json_close(body, '}');
+	hob_json_put(body, HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 	memcpy(q->control->etag, l->etag, sizeof l->etag);
 	hob_buf_release(&value);
 }

@@ -84,12 +84,8 @@ static uint32_t place_spans(trace *t)
 
 static void put_lane_name(hob_buf *out, uint32_t lane)
 {
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "ph", HOB_STR("M"));
-	hob_json_put_str(out, "name", HOB_STR("thread_name"));
-	hob_json_put_u64(out, "pid", 1);
-	hob_json_put_u64(out, "tid", lane);
-	hob_json_key(out, "args");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("ph", "M"), HOB_JSON("name", "thread_name"),
+				 HOB_JSON("pid", 1), HOB_JSON("tid", lane), HOB_JSON_KEY("args"));
 	hob_buf_printf(out, "{\"name\":\"lane %u\"}", lane + 1);
 	hob_json_close(out, '}');
 }
@@ -102,41 +98,28 @@ static uint64_t between(int64_t from_ms, int64_t to_ms)
 static void put_span(hob_buf *out, const span *s)
 {
 	const srv_job_row *row = &s->row;
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "ph", HOB_STR("X"));
-	hob_json_put_str(out, "name", row->asset);
-	hob_json_put_str(out, "cat", row->result);
-	hob_json_put_u64(out, "pid", 1);
-	hob_json_put_u64(out, "tid", s->lane);
-	hob_json_put_u64(out, "ts", (uint64_t)row->started_at_ms * 1000);
-	hob_json_put_u64(out, "dur", between(row->started_at_ms, row->finished_at_ms) * 1000);
-	hob_json_key(out, "args");
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "job", row->id);
-	hob_json_key(out, "cached");
-	hob_json_bool(out, s->known);
-	hob_json_put_u64(out, "waited_ms", between(row->queued_at_ms, row->started_at_ms));
-	hob_json_key(out, "cook_ms");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("ph", "X"), HOB_JSON("name", row->asset),
+				 HOB_JSON("cat", row->result), HOB_JSON("pid", 1), HOB_JSON("tid", s->lane),
+				 HOB_JSON("ts", (uint64_t)row->started_at_ms * 1000),
+				 HOB_JSON("dur", between(row->started_at_ms, row->finished_at_ms) * 1000),
+				 HOB_JSON_OPEN("args", '{'), HOB_JSON("job", row->id), HOB_JSON_BOOL("cached", s->known),
+				 HOB_JSON("waited_ms", between(row->queued_at_ms, row->started_at_ms)),
+				 HOB_JSON_KEY("cook_ms"));
 	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
-	hob_json_put_u64(out, "peak_bytes", row->peak_bytes);
-	hob_json_key(out, "reason");
-	hob_json_raw(out, row->reason.len > 0 ? row->reason : HOB_STR("[]"));
-	hob_json_close(out, '}');
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON("peak_bytes", row->peak_bytes),
+				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
+				 HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 }
 
 static void put_trace(hob_buf *out, const trace *t, uint32_t lanes)
 {
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "displayTimeUnit", HOB_STR("ms"));
-	hob_json_key(out, "traceEvents");
-	hob_json_open(out, '[');
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("displayTimeUnit", "ms"),
+				 HOB_JSON_OPEN("traceEvents", '['));
 	for (uint32_t lane = 0; lane < lanes; lane++)
 		put_lane_name(out, lane);
 	for (uint32_t i = 0; i < t->count; i++)
 		put_span(out, &t->spans[i]);
-	hob_json_close(out, ']');
-	hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 }
 
 int srv_query_trace(question *q)

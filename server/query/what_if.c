@@ -63,9 +63,7 @@ static void put_chain(what_if *w, const srv_view_asset *asset)
 {
 	hob_buf full = {0};
 	put_full(&full, w->root, w->path);
-	hob_json_key(&w->items, "chain");
-	hob_json_open(&w->items, '[');
-	hob_json_str(&w->items, hob_buf_str(&full));
+	hob_json_put(&w->items, HOB_JSON_OPEN("chain", '['), HOB_JSON(NULL, hob_buf_str(&full)));
 	put_part(w, asset);
 	if (!hob_str_equal(asset->path, w->path))
 		hob_json_str(&w->items, asset->full);
@@ -78,12 +76,9 @@ static void add(what_if *w, const srv_view_asset *asset, const char *use)
 	w->expected_ns += asset->expected_ns;
 	if (w->count++ >= ITEMS_MAX)
 		return;
-	hob_json_open(&w->items, '{');
-	hob_json_put_str(&w->items, "asset", asset->full);
-	hob_json_put_str(&w->items, "id", hob_str_of(asset->id));
-	hob_json_put_str(&w->items, "state", hob_str_of(srv_state_name(asset->state)));
-	hob_json_put_str(&w->items, "use", hob_str_of(use));
-	hob_json_key(&w->items, "expected_ms");
+	hob_json_put(&w->items, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", asset->full),
+				 HOB_JSON("id", asset->id), HOB_JSON("state", srv_state_name(asset->state)),
+				 HOB_JSON("use", use), HOB_JSON_KEY("expected_ms"));
 	hob_buf_printf(&w->items, "%.3f", (double)asset->expected_ns / 1e6);
 	put_chain(w, asset);
 	hob_json_close(&w->items, '}');
@@ -132,18 +127,12 @@ static const char *explain(const what_if *w)
 
 static void put_what_if(const what_if *w, hob_str file, hob_buf *body)
 {
-	hob_json_open(body, '{');
-	hob_json_put_str(body, "file", file);
-	hob_json_key(body, "exists");
-	hob_json_bool(body, w->exists);
-	hob_json_put_u64(body, "count", w->count);
-	hob_json_key(body, "shared");
-	hob_json_bool(body, w->inputs > 1);
-	hob_json_key(body, "expected_ms");
+	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("file", file), HOB_JSON_BOOL("exists", w->exists),
+				 HOB_JSON("count", w->count), HOB_JSON_BOOL("shared", w->inputs > 1),
+				 HOB_JSON_KEY("expected_ms"));
 	hob_buf_printf(body, "%.3f", (double)w->expected_ns / 1e6);
-	hob_json_put_u64(body, "unknown", w->unknown);
-	hob_json_put_str(body, "explanation", hob_str_of(explain(w)));
-	hob_json_key(body, "assets");
+	hob_json_put(body, HOB_JSON("unknown", w->unknown), HOB_JSON("explanation", explain(w)),
+				 HOB_JSON_KEY("assets"));
 	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&w->items)));
 	hob_json_close(body, '}');
 }

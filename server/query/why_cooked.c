@@ -26,8 +26,7 @@ static void put_digest(hob_buf *out, const hob_sha256 *digest)
 
 static void open_change(comparison *c, const char *kind, hob_str name)
 {
-	hob_json_open(&c->changed, '{');
-	hob_json_put_str(&c->changed, kind, name);
+	hob_json_put(&c->changed, HOB_JSON_OPEN(NULL, '{'), HOB_JSON(kind, name));
 }
 
 /* use: "added" or "dropped" if only one of the two cooks asked for the file at all. */
@@ -64,8 +63,7 @@ static const hob_sha256 *digest_of(const srv_record_dep *dep)
 static void put_value(hob_buf *out, const char *name, const cJSON *value)
 {
 	char *text = cJSON_PrintUnformatted(value);
-	hob_json_key(out, name);
-	hob_json_raw(out, hob_str_of(text));
+	hob_json_put(out, HOB_JSON_RAW(name, hob_str_of(text)));
 	cJSON_free(text);
 }
 
@@ -98,8 +96,7 @@ static void compare_values(comparison *c, const cJSON *from, const cJSON *to, co
 		open_change(c, "setting", hob_str_of(name));
 		put_value(&c->changed, "from", was);
 		put_value(&c->changed, "to", now);
-		hob_json_put_str(&c->changed, "origin", hob_str_of(origin ? origin : "hob"));
-		hob_json_close(&c->changed, '}');
+		hob_json_put(&c->changed, HOB_JSON("origin", origin ? origin : "hob"), HOB_JSON_CLOSE('}'));
 	}
 }
 
@@ -162,13 +159,8 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 		hob_json_null(out);
 		return;
 	}
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "job", row->id);
-	hob_json_key(out, "at");
-	hob_json_time(out, row->finished_at_ms);
-	hob_json_key(out, "same");
-	hob_json_bool(out, hob_sha256_equal(&row->record, key));
-	hob_json_close(out, '}');
+	hob_json_object(out, HOB_JSON("job", row->id), HOB_JSON_TIME("at", row->finished_at_ms),
+					HOB_JSON_BOOL("same", hob_sha256_equal(&row->record, key)));
 }
 
 static void put_text(hob_buf *out, const char *name, hob_str text)
@@ -242,12 +234,10 @@ static int find_cooks(question *q, why *w)
 static void put_why(const why *w, const comparison *c, hob_buf *body)
 {
 	const srv_job_row *newest = w->count > 0 ? &w->rows[0] : NULL;
-	hob_json_open(body, '{');
-	hob_json_put_str(body, "verdict", hob_str_of(verdict_of(newest, w->has_before)));
-	hob_json_put_str(body, "asset", w->asset->full);
-	hob_json_key(body, "reason");
-	hob_json_raw(body, newest && newest->reason.len > 0 ? newest->reason : HOB_STR("[]"));
-	hob_json_key(body, "key");
+	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("verdict", verdict_of(newest, w->has_before)),
+				 HOB_JSON("asset", w->asset->full),
+				 HOB_JSON_RAW("reason", newest && newest->reason.len > 0 ? newest->reason : HOB_STR("[]")),
+				 HOB_JSON_KEY("key"));
 	put_digest(body, w->has_now ? &w->now.key : NULL);
 	hob_json_key(body, "previous_key");
 	put_digest(body, w->has_before ? &w->before.key : NULL);
@@ -255,17 +245,13 @@ static void put_why(const why *w, const comparison *c, hob_buf *body)
 	put_job(body, "compared", w->compared, &w->now.key);
 	hob_json_key(body, "changed");
 	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&c->changed)));
-	hob_json_put_u64(body, "unchanged", c->unchanged);
-	hob_json_key(body, "ingredients");
-	hob_json_raw(body, w->has_now ? w->now.ingredients : HOB_STR("null"));
-	hob_json_key(body, "cook_ms");
+	hob_json_put(body, HOB_JSON("unchanged", c->unchanged),
+				 HOB_JSON_RAW("ingredients", w->has_now ? w->now.ingredients : HOB_STR("null")),
+				 HOB_JSON_KEY("cook_ms"));
 	hob_buf_printf(body, "%.3f", (double)w->now.cook_ns / 1e6);
-	hob_json_key(body, "cached");
-	hob_json_bool(body, newest && srv_past_was_known(newest));
+	hob_json_put(body, HOB_JSON_BOOL("cached", newest && srv_past_was_known(newest)));
 	put_origin(newest, body);
-	hob_json_key(body, "reproducibility");
-	hob_json_raw(body, w->asset->audit);
-	hob_json_close(body, '}');
+	hob_json_put(body, HOB_JSON_RAW("reproducibility", w->asset->audit), HOB_JSON_CLOSE('}'));
 }
 
 static cJSON *parse_origins(const question *q, const srv_view_asset *asset)
