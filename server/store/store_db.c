@@ -463,6 +463,21 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
+bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
+{
+	sqlite3_stmt *statement = srv_store_write(store, which, err);
+	for (int i = 0; statement && values[i].kind; i++)
+		if (values[i].kind == 's')
+			srv_store_bind_str(statement, i + 1, values[i].text);
+		else if (values[i].kind == 't')
+			srv_store_bind_text(statement, i + 1, values[i].text);
+		else if (values[i].kind == 'u')
+			srv_store_bind_u64(statement, i + 1, values[i].number);
+		else
+			srv_store_bind_digest(statement, i + 1, values[i].digest);
+	return statement && srv_store_run(store, statement, err);
+}
+
 hob_str srv_store_column_str(sqlite3_stmt *statement, int index)
 {
 	const char *data = sqlite3_column_blob(statement, index);

@@ -192,6 +192,37 @@ void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* 
 void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
 void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
 void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
+/* Runs a statement that writes with its values, in their order: BIND of hob_str (a BLOB), a digest or a number, or
+ * BIND_TEXT. */
+#define srv_store_put_row(store, which, err, ...)                                                            \
+	srv_store_run_with(store, which, (const sql_value[]){__VA_ARGS__, {.kind = 0}}, err)
+#define BIND(value)                                                                                          \
+	_Generic((value), hob_str: srv_store_str, hob_sha256 *: srv_store_digest, const hob_sha256 *: srv_store_digest, default: srv_store_u64)(value)
+#define BIND_TEXT(value)                                                                                     \
+	(sql_value)                                                                                              \
+	{                                                                                                        \
+		't', value, 0, NULL                                                                                  \
+	}
+typedef struct sql_value {
+	char kind; /* s, t, u, d; 0 = the end */
+	hob_str text;
+	uint64_t number;
+	const hob_sha256 *digest;
+} sql_value;
+static inline sql_value srv_store_str(hob_str value)
+{
+	return (sql_value){'s', value, 0, NULL};
+}
+static inline sql_value srv_store_digest(const hob_sha256 *value)
+{
+	return (sql_value){'d', {0}, 0, value};
+}
+static inline sql_value srv_store_u64(uint64_t value)
+{
+	return (sql_value){'u', {0}, value, NULL};
+}
+bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values,
+						hob_error *err) HOB_MUST_CHECK;
 hob_str srv_store_column_str(sqlite3_stmt *statement, int index); /* until the next step */
 uint64_t srv_store_column_u64(sqlite3_stmt *statement, int index);
 hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);

@@ -11,22 +11,10 @@ static srv_move_row row_of(sqlite3_stmt *rows)
 
 bool srv_store_put_move(srv_store *store, const srv_move_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_MOVE, err);
-	if (!put)
+	if (!srv_store_put_row(store, SQL_PUT_MOVE, err, BIND(row->number), BIND(row->rev), BIND(row->id),
+						   BIND(row->earlier), BIND(row->name)))
 		return false;
-	srv_store_bind_u64(put, 1, row->number);
-	srv_store_bind_u64(put, 2, row->rev);
-	srv_store_bind_str(put, 3, row->id);
-	srv_store_bind_str(put, 4, row->earlier);
-	srv_store_bind_str(put, 5, row->name);
-	if (!srv_store_run(store, put, err))
-		return false;
-	sqlite3_stmt *jobs = srv_store_write(store, SQL_RENAME_JOBS, err);
-	if (!jobs)
-		return false;
-	srv_store_bind_str(jobs, 1, row->earlier);
-	srv_store_bind_str(jobs, 2, row->name);
-	return srv_store_run(store, jobs, err);
+	return srv_store_put_row(store, SQL_RENAME_JOBS, err, BIND(row->earlier), BIND(row->name));
 }
 
 bool srv_store_each_move(srv_store *store, void (*each)(void *user, const srv_move_row *row), void *user,

@@ -8,23 +8,11 @@
 static bool put_record_row(srv_store *store, const srv_record *record, hob_str name, const hob_buf *stats,
 						   const hob_buf *lists, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_write(store, SQL_PUT_RECORD, err);
-	if (!row)
-		return false;
-	srv_store_bind_digest(row, 1, &record->key);
-	srv_store_bind_digest(row, 2, &record->lookup);
-	srv_store_bind_digest(row, 3, &record->source);
-	srv_store_bind_str(row, 4, record->file_name);
-	srv_store_bind_str(row, 5, name);
-	srv_store_bind_str(row, 6, hob_buf_str(stats));
-	srv_store_bind_str(row, 7, record->error);
-	srv_store_bind_u64(row, 8, record->warnings);
-	srv_store_bind_u64(row, 9, record->cook_ns);
-	srv_store_bind_u64(row, 10, record->peak_bytes);
-	srv_store_bind_u64(row, 11, (uint64_t)record->cooked_at_ms);
-	srv_store_bind_u64(row, 12, srv_store_now_s(store));
-	srv_store_bind_str(row, 13, hob_buf_str(lists));
-	return srv_store_run(store, row, err);
+	return srv_store_put_row(
+		store, SQL_PUT_RECORD, err, BIND(&record->key), BIND(&record->lookup), BIND(&record->source),
+		BIND(record->file_name), BIND(name), BIND(hob_buf_str(stats)), BIND(record->error),
+		BIND(record->warnings), BIND(record->cook_ns), BIND(record->peak_bytes),
+		BIND((uint64_t)record->cooked_at_ms), BIND(srv_store_now_s(store)), BIND(hob_buf_str(lists)));
 }
 
 bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
@@ -100,11 +88,7 @@ bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error 
 		return false;
 	if (!known)
 		return true;
-	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_RECORD, err);
-	if (!row)
-		return false;
-	srv_store_bind_digest(row, 1, key);
-	if (!srv_store_run(store, row, err))
+	if (!srv_store_put_row(store, SQL_DELETE_RECORD, err, BIND(key)))
 		return false;
 	atomic_fetch_sub(&store->record_count, 1);
 	srv_digest_map_remove(&store->used_records, key);

@@ -20,27 +20,14 @@ static bool is_damaged(srv_store *store, const char *what, hob_error *err)
 
 bool srv_store_put_file(srv_store *store, const srv_file_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_FILE, err);
-	if (!put)
-		return false;
-	srv_store_bind_str(put, 1, row->root);
-	srv_store_bind_str(put, 2, row->path);
-	srv_store_bind_u64(put, 3, row->stat.size);
-	srv_store_bind_u64(put, 4, row->stat.inode);
-	srv_store_bind_u64(put, 5, (uint64_t)row->stat.mtime_ns);
-	srv_store_bind_u64(put, 6, (uint64_t)row->stat.ctime_ns);
-	srv_store_bind_digest(put, 7, &row->digest);
-	return srv_store_run(store, put, err);
+	return srv_store_put_row(store, SQL_PUT_FILE, err, BIND(row->root), BIND(row->path), BIND(row->stat.size),
+							 BIND(row->stat.inode), BIND((uint64_t)row->stat.mtime_ns),
+							 BIND((uint64_t)row->stat.ctime_ns), BIND(&row->digest));
 }
 
 static bool delete_path(srv_store *store, store_statement which, hob_str root, hob_str path, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_write(store, which, err);
-	if (!row)
-		return false;
-	srv_store_bind_str(row, 1, root);
-	srv_store_bind_str(row, 2, path);
-	return srv_store_run(store, row, err);
+	return srv_store_put_row(store, which, err, BIND(root), BIND(path));
 }
 
 bool srv_store_delete_file(srv_store *store, hob_str root, hob_str path, hob_error *err)
@@ -78,21 +65,11 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_ASSET, err);
-	if (!put)
-		return false;
-	srv_store_bind_str(put, 1, row->root);
-	srv_store_bind_str(put, 2, row->path);
-	srv_store_bind_text(put, 3, row->state);
-	srv_store_bind_u64(put, 4, row->rev);
-	srv_store_bind_digest(put, 5, &row->good);
-	if (hob_sha256_equal(&row->good, &row->last))
-		srv_store_bind_str(put, 6, SAME);
-	else
-		srv_store_bind_digest(put, 6, &row->last);
-	srv_store_bind_u64(put, 7, (uint64_t)row->cooked_at_ms);
-	srv_store_bind_str(put, 8, row->error);
-	return srv_store_run(store, put, err);
+	bool same = hob_sha256_equal(&row->good, &row->last);
+	return srv_store_put_row(store, SQL_PUT_ASSET, err, BIND(row->root), BIND(row->path),
+							 BIND_TEXT(row->state), BIND(row->rev), BIND(&row->good),
+							 same ? BIND(SAME) : BIND(&row->last), BIND((uint64_t)row->cooked_at_ms),
+							 BIND(row->error));
 }
 
 bool srv_store_delete_asset(srv_store *store, hob_str root, hob_str path, hob_error *err)
@@ -133,15 +110,8 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 
 bool srv_store_put_root(srv_store *store, const srv_root_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_ROOT, err);
-	if (!put)
-		return false;
-	srv_store_bind_str(put, 1, row->name);
-	srv_store_bind_str(put, 2, row->path);
-	srv_store_bind_u64(put, 3, row->device);
-	srv_store_bind_u64(put, 4, row->inode);
-	srv_store_bind_u64(put, 5, (uint64_t)row->missing_since_ms);
-	return srv_store_run(store, put, err);
+	return srv_store_put_row(store, SQL_PUT_ROOT, err, BIND(row->name), BIND(row->path), BIND(row->device),
+							 BIND(row->inode), BIND((uint64_t)row->missing_since_ms));
 }
 
 bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_root_row *row), void *user,
@@ -166,22 +136,13 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 
 bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_AUDIT, err);
-	if (!put)
-		return false;
-	srv_store_bind_digest(put, 1, &row->record);
-	srv_store_bind_u64(put, 2, (uint64_t)row->at_ms);
-	srv_store_bind_str(put, 3, row->found);
-	return srv_store_run(store, put, err);
+	return srv_store_put_row(store, SQL_PUT_AUDIT, err, BIND(&row->record), BIND((uint64_t)row->at_ms),
+							 BIND(row->found));
 }
 
 bool srv_store_delete_audit(srv_store *store, const hob_sha256 *record, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_write(store, SQL_DELETE_AUDIT, err);
-	if (!row)
-		return false;
-	srv_store_bind_digest(row, 1, record);
-	return srv_store_run(store, row, err);
+	return srv_store_put_row(store, SQL_DELETE_AUDIT, err, BIND(record));
 }
 
 static bool each_audit(srv_store *store, sqlite3_stmt *rows,
@@ -227,13 +188,7 @@ static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 
 static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s,
 					   hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_PART, err);
-	if (!put)
-		return false;
-	srv_store_bind_digest(put, 1, key);
-	srv_store_bind_digest(put, 2, blob);
-	srv_store_bind_u64(put, 3, used_at_s);
-	return srv_store_run(store, put, err);
+	return srv_store_put_row(store, SQL_PUT_PART, err, BIND(key), BIND(blob), BIND(used_at_s));
 }
 
 bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
@@ -298,12 +253,7 @@ bool srv_store_parts_save(srv_store *store, hob_error *err)
 
 static bool save_record_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_write(store, SQL_USE_RECORD, err);
-	if (!row)
-		return false;
-	srv_store_bind_digest(row, 1, key);
-	srv_store_bind_u64(row, 2, when);
-	return srv_store_run(store, row, err);
+	return srv_store_put_row(store, SQL_USE_RECORD, err, BIND(key), BIND(when));
 }
 
 bool srv_store_usage_save(srv_store *store, hob_error *err)
@@ -342,31 +292,15 @@ static bool trim_rows(srv_store *store, store_statement which, uint64_t before, 
 {
 	if (newest / TRIM_EVERY == before / TRIM_EVERY || newest <= kept)
 		return true;
-	sqlite3_stmt *row = srv_store_write(store, which, err);
-	if (!row)
-		return false;
-	srv_store_bind_u64(row, 1, newest - kept);
-	return srv_store_run(store, row, err);
+	return srv_store_put_row(store, which, err, BIND(newest - kept));
 }
 
 bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err)
 {
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_JOB, err);
-	if (!put)
-		return false;
-	srv_store_bind_u64(put, 1, row->id);
-	srv_store_bind_str(put, 2, row->asset);
-	srv_store_bind_str(put, 3, row->reason);
-	srv_store_bind_text(put, 4, row->result);
-	srv_store_bind_digest(put, 5, &row->record);
-	srv_store_bind_u64(put, 6, (uint64_t)row->queued_at_ms);
-	srv_store_bind_u64(put, 7, (uint64_t)row->started_at_ms);
-	srv_store_bind_u64(put, 8, (uint64_t)row->finished_at_ms);
-	srv_store_bind_u64(put, 9, row->cook_ns);
-	srv_store_bind_u64(put, 10, row->peak_bytes);
-	srv_store_bind_str(put, 11, row->error);
-	srv_store_bind_str(put, 12, row->log);
-	if (!srv_store_run(store, put, err))
+	if (!srv_store_put_row(store, SQL_PUT_JOB, err, BIND(row->id), BIND(row->asset), BIND(row->reason),
+						   BIND_TEXT(row->result), BIND(&row->record), BIND((uint64_t)row->queued_at_ms),
+						   BIND((uint64_t)row->started_at_ms), BIND((uint64_t)row->finished_at_ms),
+						   BIND(row->cook_ns), BIND(row->peak_bytes), BIND(row->error), BIND(row->log)))
 		return false;
 	uint64_t before = store->last_job;
 	if (row->id > store->last_job)

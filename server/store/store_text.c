@@ -62,11 +62,6 @@ bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[SRV_ROW_NAM
 	*out = srv_row_name(text, name);
 	if (out->len == 0)
 		return true;
-	sqlite3_stmt *put = srv_store_write(store, SQL_PUT_TEXT, err);
-	if (!put)
-		return false;
-	srv_store_bind_str(put, 1, *out);
-	srv_store_bind_str(put, 2, text);
-	return srv_store_run(store, put, err) &&
+	return srv_store_put_row(store, SQL_PUT_TEXT, err, BIND(*out), BIND(text)) &&
 		   (keep(store, *out, text, &ignored) || hob_fail(err, MEMORY, "no memory left for a record"));
 }

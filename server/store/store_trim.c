@@ -189,11 +189,7 @@ static bool evict_part(trimmer *t, const candidate *item)
 		drop_name(t, &item->blob, true);
 		return true;
 	}
-	sqlite3_stmt *row = srv_store_write(t->store, SQL_DELETE_PART, &t->err);
-	if (!row)
-		return false;
-	srv_store_bind_digest(row, 1, &item->key);
-	if (!srv_store_run(t->store, row, &t->err))
+	if (!srv_store_put_row(t->store, SQL_DELETE_PART, &t->err, BIND(&item->key)))
 		return false;
 	pthread_mutex_lock(&t->store->part_lock);
 	srv_digest_map_remove(&t->store->parts, &item->key);
