@@ -39,8 +39,11 @@ typedef struct hob_json_member {
 
 /* A text (hob_str or char *) or a number. */
 #define HOB_JSON(name, value)                                                                                \
-	_Generic((value), hob_str: hob_json_of_str, char *: hob_json_of_text, const char *: hob_json_of_text,      \
-			 default: hob_json_of_u64)(name, value)
+	_Generic((value), hob_str                                                                                \
+			 : hob_json_of_str, char *                                                                       \
+			 : hob_json_of_text, const char *                                                                \
+			 : hob_json_of_text, default                                                                     \
+			 : hob_json_of_u64)(name, value)
 #define HOB_JSON_RAW(name, ...)		 hob_json_of(name, 'r', 0, __VA_ARGS__)
 #define HOB_JSON_TIME(name, ms)		 hob_json_of(name, 't', (uint64_t)(ms), (hob_str){0})
 #define HOB_JSON_BOOL(name, is)		 hob_json_of(name, 'b', is, (hob_str){0})

@@ -192,12 +192,16 @@ void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* 
 void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
 void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
 void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
-/* Runs a statement that writes with its values, in their order: BIND of hob_str (a BLOB), a digest or a number, or
- * BIND_TEXT. */
+/* Runs a statement that writes with its values, in their order: BIND of hob_str (a BLOB), a digest or a
+ * number, or BIND_TEXT. */
 #define srv_store_put_row(store, which, err, ...)                                                            \
 	srv_store_run_with(store, which, (const sql_value[]){__VA_ARGS__, {.kind = 0}}, err)
 #define BIND(value)                                                                                          \
-	_Generic((value), hob_str: srv_store_str, hob_sha256 *: srv_store_digest, const hob_sha256 *: srv_store_digest, default: srv_store_u64)(value)
+	_Generic((value), hob_str                                                                                \
+			 : srv_store_str, hob_sha256 *                                                                   \
+			 : srv_store_digest, const hob_sha256 *                                                          \
+			 : srv_store_digest, default                                                                     \
+			 : srv_store_u64)(value)
 #define BIND_TEXT(value)                                                                                     \
 	(sql_value)                                                                                              \
 	{                                                                                                        \
