@@ -1,8 +1,7 @@
 /* job.h - the state of one job, from its start to its end.
  *
  * One enum and one table (job.c). srv_job_apply alone writes `stage` and returns what its caller has to do;
- * an event that cannot come in a stage asserts. Pure memory: no loop, no store, no clock. The engine does not
- * run its jobs on it yet: its flags and callbacks (engine_jobs.h) decide.
+ * an event that cannot come in a stage asserts. Pure memory: no loop, no store, no clock.
  *
  *   HASH_SOURCE -> FIND -> HASH_INPUTS -> MATCH -- a record holds -----------------------> RECORD -> OVER
  *                   ^                       |----> ASK -> HASH_INPUTS -> MATCH -> FETCH -----^

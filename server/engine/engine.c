@@ -32,12 +32,11 @@ enum { SECOND_MS = 1000 };
 	}
 HEAR(heal_blobs, srv_engine_heal_blobs(engine))
 HEAR(keep_store, srv_engine_keep_store(engine))
-HEAR(claim_more, srv_engine_claim_more(engine))
 HEAR(sweep, srv_engine_sweep(engine, SECOND_MS))
 HEAR(keep_moves, srv_engine_keep_moves(engine))
 HEAR(read_moved, srv_engine_move_read(engine, fact->asset, fact->digest))
 HEAR(raise_used, srv_engine_raise_used(engine))
-HEAR(fill, srv_engine_fill(engine))
+HEAR(stir, srv_engine_stir(engine))
 HEAR(draw, srv_derive_draw(engine->derive))
 HEAR(blame, srv_engine_blame_for(engine, srv_asset_at(engine, fact->asset)))
 #undef HEAR
@@ -47,12 +46,10 @@ static void listen_to_facts(srv_engine *engine)
 	srv_facts *facts = &engine->facts;
 	srv_facts_on(facts, SRV_FACT_SECOND, heal_blobs, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, keep_store, engine);
-	if (engine->options.farm)
-		srv_facts_on(facts, SRV_FACT_SECOND, claim_more, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, sweep, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, keep_moves, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, raise_used, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, fill, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, stir, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, draw, engine);
 	srv_facts_on(facts, SRV_FACT_SOURCE_READ, read_moved, engine);
 	srv_facts_on(facts, SRV_FACT_ASSET_FAILED, blame, engine);
@@ -180,7 +177,7 @@ void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 		if (srv_asset_is_alive(&srv_asset_at(engine, i)->life) &&
 			!srv_asset_is_current(engine, srv_asset_at(engine, i)))
 			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "settings", HOB_STR("hob.json"));
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 }
 
 srv_engine_counters *srv_engine_count(srv_engine *engine)

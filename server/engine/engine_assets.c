@@ -121,7 +121,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 	event.quick = a->cost.final_ns > 0 && !srv_asset_is_slow(engine, a);
 	srv_asset_todo todo = srv_asset_apply(&a->life, &event);
 	if (todo.detach)
-		srv_job_detach(todo.detach);
+		srv_job_drop(srv_engine_job(todo.detach));
 	if (todo.dequeue)
 		srv_queue_remove(engine->jobs->queue, id);
 	if (todo.queue)
@@ -131,8 +131,9 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_asset_forget_last(a);
 	if (todo.touch)
 		srv_publish_view_later(engine, id);
-	if (todo.cut)
-		srv_job_give_way(a->life.job, event.quick);
+	if (todo.cut && srv_job_give_way(srv_engine_job(a->life.job), event.quick))
+		srv_engine_apply(engine, id,
+						 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = a->life.job->order.force});
 	srv_asset_note(engine, a);
 	srv_publish_note_view(&engine->publish);
 	return todo;

@@ -146,8 +146,8 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	if (!engine->sources->ready || engine->closing)
 		return false;
 	/* The first of many files comes alone, and the others follow at once. */
-	bool saved =
-		job && (job->order.priority == SRV_PRIORITY_CHANGED || job->order.priority == SRV_PRIORITY_IN_USE);
+	bool saved = job && (job->life.order.priority == SRV_PRIORITY_CHANGED ||
+						 job->life.order.priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown.any && !a->life.good_is_preview && !is_saved_again(set, a);
 	bool many = (saved || removed) && engine->sources->watch &&
 				srv_watch_collecting(engine->sources->watch) >= MANY_COMING;
@@ -183,7 +183,11 @@ static void cook_again(srv_engine *engine, asset *a)
 {
 	a->changeset.member = false;
 	srv_asset_forget_last(a);
-	srv_asset_dirty(engine, a->id, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
+	if (!srv_engine_root_is_away(engine, a->root))
+		srv_engine_apply(engine, a->id,
+						 (srv_asset_event){.kind = SRV_ASSET_DIRTY,
+										   .reason = "retry",
+										   .priority = SRV_PRIORITY_BACKGROUND});
 }
 
 static void publish_held(srv_engine *engine, changeset *set, held_change *h)

@@ -41,7 +41,7 @@ static bool find(void *user, hob_str full, bool wanted, srv_derive_asset *out)
 static bool is_busy(void *user)
 {
 	const srv_engine *engine = user;
-	return engine->jobs->waiting || srv_queue_count(engine->jobs->queue) > 0;
+	return engine->jobs->in_stage[SRV_JOB_WAIT] > 0 || srv_queue_count(engine->jobs->queue) > 0;
 }
 
 /* The served view lacks the outputs that were added to the record. */

@@ -1,11 +1,11 @@
-#include "engine_jobs.h"
+#include "engine_acts.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_turn.h"
 
 #include "../fs/spelling.h"
 #include "../log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -64,21 +64,6 @@ static void hash_work(uv_work_t *work)
 		hash_file(&job->hashing.items[i], &job->engine->closing);
 }
 
-void srv_engine_wait_for_writer(engine_job *job)
-{
-	srv_engine *engine = job->engine;
-	if (job->twin.aside) {
-		srv_job_end(job);
-		return;
-	}
-	srv_engine_apply(
-		engine, job->asset,
-		(srv_asset_event){.kind = SRV_ASSET_HALF_WRITTEN, .taken = &job->order, .force = job->order.force});
-	if (srv_asset_at(engine, job->asset)->life.state == SRV_ASSET_WRITER)
-		job->order.why = (hob_buf){0};
-	srv_job_end(job);
-}
-
 bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
 {
 	struct stat info;
@@ -128,42 +113,28 @@ static void take_digest(engine_job *job, hash_item *item)
 	}
 }
 
-static void take_digests(engine_job *job)
+srv_job_event srv_job_take_digests(engine_job *job)
 {
-	srv_engine *engine = job->engine;
 	job_hashing *hashing = &job->hashing;
+	assert(hashing->next <= hashing->count && hashing->again_count <= hashing->next);
 	for (uint32_t done = 0; hashing->again && hashing->next < hashing->count; done++) {
-		if (!srv_engine_has_time(engine, done)) {
-			srv_job_later(job, take_digests);
-			return;
-		}
+		if (!srv_engine_has_time(job->engine, done))
+			return SRV_JOB_SAY(DIGESTS);
 		take_digest(job, &hashing->items[hashing->next++]);
 	}
-	hashing->count = 0;
-	if (job->abandoned || engine->closing) {
-		srv_job_end(job);
-	} else if (hashing->error.code != HOB_ERR_OK) {
-		hob_error error = hashing->error;
-		srv_job_fail(job, &error);
-	} else if (hashing->unfinished) {
-		srv_engine_wait_for_writer(job);
-	} else {
-		srv_job_digests(job, hashing->again, hashing->again_count, job->step.next);
+	if (hashing->error.code != HOB_ERR_OK) {
+		job->cook.error = hashing->error;
+		return SRV_JOB_SAY(FAILED);
 	}
+	if (hashing->unfinished)
+		return SRV_JOB_SAY(UNFINISHED);
+	return srv_job_digests(job, hashing->again, hashing->again_count);
 }
 
-static void hash_done(uv_work_t *work, int status)
+static void on_hashed(uv_work_t *work, int status)
 {
 	(void)status;
-	engine_job *job = work->data;
-	job->hashing.again = HOB_NEW(&job->arena, uint32_t, job->hashing.count);
-	job->hashing.again_count = job->hashing.next = 0;
-	job->hashing.unfinished = false;
-	job->hashing.error = (hob_error){0};
-	if (srv_engine_is_full(job->engine))
-		srv_job_later(job, take_digests);
-	else
-		take_digests(job);
+	srv_job_put(work->data, SRV_JOB_SAY(DIGESTS));
 }
 
 static int by_number(const void *a, const void *b)
@@ -187,40 +158,50 @@ static const uint32_t *each_once(engine_job *job, const uint32_t *files, uint32_
 	return list;
 }
 
-void srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count, void (*next)(engine_job *job))
+srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count)
 {
 	srv_engine *engine = job->engine;
-	job->step.next = next;
+	job_hashing *hashing = &job->hashing;
+	uint64_t bytes = 0;
 	files = each_once(job, files, &count);
-	job->hashing.items = HOB_NEW(&job->arena, hash_item, count);
-	job->hashing.count = 0;
-	for (uint32_t i = 0; job->hashing.items && i < count; i++) {
+	*hashing = (job_hashing){.items = HOB_NEW(&job->arena, hash_item, count)};
+	for (uint32_t i = 0; hashing->items && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
 		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit;
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
-		if (path.data)
-			job->hashing.items[job->hashing.count++] = (hash_item){.file = files[i],
-																   .path = (char *)(uintptr_t)path.data,
-																   .root_fd = engine->roots->fds[f->root],
-																   .most = engine->options.source_limit,
-																   .changed = f->changed};
+		if (!path.data)
+			continue;
+		hashing->items[hashing->count++] = (hash_item){.file = files[i],
+													   .path = (char *)(uintptr_t)path.data,
+													   .root_fd = engine->roots->fds[f->root],
+													   .most = engine->options.source_limit,
+													   .changed = f->changed};
+		bytes += f->stat.size;
 	}
-	if (job->hashing.count == 0) {
-		next(job);
-		return;
-	}
+	if (hashing->count == 0)
+		return SRV_JOB_SAY(HASHED);
+	hashing->again = HOB_NEW(&job->arena, uint32_t, hashing->count);
 	job->work.data = job;
 	/* Hashing a few small files here is faster than waking another thread. */
-	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < job->hashing.count; i++)
-		bytes += srv_graph_at(engine->graph, job->hashing.items[i].file)->stat.size;
-	if (job->hashing.count <= HASH_HERE_FILES && bytes <= HASH_HERE_BYTES &&
-		engine->jobs->alive - engine->jobs->abandoned == 1) {
+	if (hashing->count <= HASH_HERE_FILES && bytes <= HASH_HERE_BYTES && srv_job_is_alone(job)) {
 		hash_work(&job->work);
-		hash_done(&job->work, 0);
-		return;
+		return srv_job_take_digests(job);
 	}
-	uv_queue_work(engine->loop, &job->work, hash_work, hash_done);
+	uv_queue_work(engine->loop, &job->work, hash_work, on_hashed);
+	return SRV_JOB_LATER;
+}
+
+/* Also starts a job over. */
+srv_job_event srv_job_hash_source(engine_job *job)
+{
+	uint32_t source = srv_asset_at(job->engine, job->asset)->file;
+	if (job->cook.error.code == HOB_ERR_CHANGED)
+		srv_graph_at(job->engine->graph, source)->has_digest = false;
+	srv_outcome_free(job->cook.outcome);
+	job->cook.outcome = NULL;
+	job->cook.error = (hob_error){0};
+	job->cook.output_count = 0;
+	return srv_job_digests(job, &source, 1);
 }
 
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative)

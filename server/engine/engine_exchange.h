@@ -9,10 +9,6 @@
 
 struct engine_exchange {
 	srv_upstream *upstream; /* NULL: none */
-	uint32_t asking;		/* jobs that wait for it */
-	engine_job *unclaimed;	/* missed the cache and wait until they can ask the farm for a lease */
-	uint32_t unclaimed_count, claiming;
-	bool claims_filling;
 	uint64_t claim_chance;
 	uint32_t most_changed; /* jobs of changed sources at once, in the burst that is under way; 0: none is */
 	struct promise *promises; /* promised records, in a ring; NULL: none yet */
@@ -23,18 +19,19 @@ struct engine_exchange {
 bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);
-bool srv_engine_ask_upstream(engine_job *job);							  /* false: it is not asked */
+/* The record holds, and fetching its blobs is worth it. */
+bool srv_engine_is_worth(engine_job *job, const srv_record *record);
+void srv_engine_note_unreached(engine_job *job);
 void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends what was cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 
-/* engine_farm.c: leases, between the cache's miss and the worker. srv_engine_claim wants a farm. */
-bool srv_engine_claim(engine_job *job);		  /* true: the job waits for its turn, or for another machine */
-bool srv_engine_hurry_claim(engine_job *job); /* the job was raised; false: it waits for no claim */
+/* engine_farm.c: leases, between the miss and the worker */
+/* A farm shares out this cook: it may wait for its turn, or for another machine. */
+bool srv_engine_shares_out(const engine_job *job);
+void srv_engine_hurry_claim(engine_job *job); /* the job was raised */
 void srv_engine_claim_more(srv_engine *engine);
 /* Jobs that wait and are in the share of another machine. */
 uint32_t srv_engine_left_to_others(const srv_engine *engine);
-void srv_engine_end_claim(engine_job *job); /* before it is freed */
-void srv_engine_close_claims(srv_engine *engine);
 
 /* engine_record.c */
 void srv_engine_answer_record(srv_engine *engine, srv_control *control);

@@ -1,3 +1,4 @@
+#include "engine_acts.h"
 #include "engine_exchange.h"
 
 #include <assert.h>
@@ -5,9 +6,9 @@
 /* A farm shares out what is to be cooked: before a cook, this machine asks for the lease of its lookup. What
  * another machine cooks is waited for and fetched; the job starts over when it is there.
  *
- *   step_cook -> unclaimed -> (a few at a time) claimed -> MINE or nobody answers -> waits for a worker
- *                    \                            \-> AGAIN -> looked up again
- *                     \-> raised: somebody waits for it -> waits for a worker at once
+ *   UNCLAIMED -> (a few at a time) CLAIM -> a lease, or nobody answers -> WAIT
+ *       |                             `--> another machine may have cooked it -> FIND
+ *       `-> raised: somebody waits for it -> WAIT at once
  *
  * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the
  * others learn of it; but more changes than BY_HAND are a checkout, or a file that many models use, and every
@@ -19,101 +20,88 @@
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
-static void take_out(engine_job *job)
-{
-	assert(job->claim.state == ENGINE_CLAIM_WAITS && job->engine->exchange->unclaimed_count > 0);
-	engine_job **at = &job->engine->exchange->unclaimed;
-	while (*at != job)
-		at = &(*at)->list_next;
-	*at = job->list_next;
-	job->engine->exchange->unclaimed_count--;
-	job->claim.state = ENGINE_CLAIM_NONE;
-}
-
-static void go_to_worker(engine_job *job)
-{
-	srv_engine_wait_for_worker(job);
-	srv_engine_feed_workers(job->engine);
-	srv_engine_count_waiting(job->engine);
-}
-
 /* The others have the same list and another share of it. */
 static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 {
 	uint64_t number;
 	memcpy(&number, job->lookup.bytes, sizeof number);
 	return facts->nodes <= 1 || number % facts->nodes == facts->place ||
-		   job->order.priority < SRV_PRIORITY_BACKGROUND;
+		   job->life.order.priority < SRV_PRIORITY_BACKGROUND;
 }
 
-static bool is_left_to_another(const engine_job *job, const srv_upstream_facts *facts)
+static bool is_left_to_another(const engine_job *job, srv_job_lease lease, const srv_upstream_facts *facts)
 {
-	return facts->apart && job->order.priority == SRV_PRIORITY_BACKGROUND &&
-		   (job->claim.held || !is_in_share(job, facts));
+	return facts->apart && job->life.order.priority == SRV_PRIORITY_BACKGROUND &&
+		   (lease == SRV_JOB_THEIRS || !is_in_share(job, facts));
 }
 
 static bool is_own(const engine_job *job, const srv_upstream_facts *facts)
 {
-	return is_in_share(job, facts) && !is_left_to_another(job, facts);
+	return is_in_share(job, facts) && !is_left_to_another(job, job->life.lease, facts);
 }
 
 static uint32_t count_of_own(const srv_engine *engine, const srv_upstream_facts *facts)
 {
 	uint32_t count = 0;
-	for (const engine_job *job = engine->exchange->unclaimed; job; job = job->list_next)
-		count += is_own(job, facts);
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
+		const engine_job *job = engine->jobs->active[i];
+		count += job->life.stage == SRV_JOB_UNCLAIMED && is_own(job, facts);
+	}
+	assert(count <= engine->jobs->in_stage[SRV_JOB_UNCLAIMED]);
 	return count;
 }
 
 uint32_t srv_engine_left_to_others(const srv_engine *engine)
 {
 	srv_upstream_facts facts;
-	if (!engine->exchange->unclaimed)
+	uint32_t unclaimed = engine->jobs->in_stage[SRV_JOB_UNCLAIMED];
+	if (unclaimed == 0)
 		return 0;
 	srv_upstream_look(engine->exchange->upstream, &facts);
-	return engine->exchange->unclaimed_count - count_of_own(engine, &facts);
-}
-
-static void put_back(engine_job *job)
-{
-	srv_engine *engine = job->engine;
-	job->claim.state = ENGINE_CLAIM_WAITS;
-	job->list_next = engine->exchange->unclaimed;
-	engine->exchange->unclaimed = job;
-	engine->exchange->unclaimed_count++;
+	return unclaimed - count_of_own(engine, &facts);
 }
 
 /* As often as there is something new to look at, and a few times more. */
 static bool looks_again(engine_job *job)
 {
-	bool more = job->abroad.seen > job->claim.seen;
-	job->claim.seen = job->abroad.seen;
-	return more || job->claim.tries++ < AGAIN_MAX;
+	bool more = job->remote.seen > job->remote.claim_seen;
+	job->remote.claim_seen = job->remote.seen;
+	return more || job->remote.tries++ < AGAIN_MAX;
+}
+
+static srv_job_event decide(engine_job *job, srv_upstream_verdict verdict)
+{
+	srv_upstream_facts facts;
+	srv_upstream_look(job->engine->exchange->upstream, &facts);
+	assert(job->life.stage == SRV_JOB_CLAIM && job->life.lease < SRV_JOB_MINE);
+	bool again = verdict == SRV_UPSTREAM_AGAIN;
+	bool alone = verdict == SRV_UPSTREAM_ALONE || verdict == SRV_UPSTREAM_HELD;
+	srv_job_lease theirs = verdict == SRV_UPSTREAM_HELD ? SRV_JOB_THEIRS : SRV_JOB_NO_LEASE;
+	if (again && looks_again(job))
+		return SRV_JOB_SAY(LEASE_AGAIN);
+	if (alone && is_left_to_another(job, theirs, &facts))
+		return (srv_job_event){.kind = SRV_JOB_LEASE_LEFT, .lease = theirs};
+	return (srv_job_event){.kind = SRV_JOB_LEASED, .lease = again ? SRV_JOB_NO_LEASE : SRV_JOB_MINE};
+}
+
+srv_job_event srv_job_claimed(engine_job *job)
+{
+	return decide(job, (srv_upstream_verdict)job->remote.verdict);
 }
 
 static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	engine_job *job = user;
-	srv_engine *engine = job->engine;
-	srv_upstream_facts facts;
-	srv_upstream_look(engine->exchange->upstream, &facts);
-	job->claim.state = verdict == SRV_UPSTREAM_AGAIN ? ENGINE_CLAIM_NONE : ENGINE_CLAIM_MINE;
-	job->claim.held = verdict == SRV_UPSTREAM_HELD;
-	assert(engine->exchange->claiming > 0 && engine->exchange->asking > 0);
-	engine->exchange->claiming--;
-	engine->exchange->asking--;
-	if (job->abandoned || engine->closing) {
-		srv_job_end(job);
-	} else if (verdict == SRV_UPSTREAM_AGAIN && looks_again(job)) {
-		job->cooking = job->abroad.asked = false;
-		srv_job_lookup(job);
-	} else if ((verdict == SRV_UPSTREAM_ALONE || verdict == SRV_UPSTREAM_HELD) &&
-			   is_left_to_another(job, &facts)) {
-		put_back(job);
-	} else {
-		go_to_worker(job);
-	}
-	srv_engine_claim_more(engine);
+	job->remote.verdict = (int)verdict;
+	srv_job_put(job, SRV_JOB_SAY(LEASED));
+}
+
+srv_job_event srv_job_claim(engine_job *job)
+{
+	const char *name = srv_asset_at(job->engine, job->asset)->full;
+	bool asked = srv_upstream_claim(job->engine->exchange->upstream, &job->lookup, job->remote.seen, name,
+									on_claimed, job);
+	return asked ? SRV_JOB_LATER : decide(job, SRV_UPSTREAM_ALONE);
 }
 
 /* Any waiting job of this machine's share; of another's when there is none, unless it is left to that
@@ -122,23 +110,26 @@ static void on_claimed(void *user, srv_upstream_verdict verdict)
 static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	struct engine_exchange *x = engine->exchange;
+	const struct engine_jobs *jobs = engine->jobs;
 	uint32_t own = count_of_own(engine, facts);
-	uint32_t count = own > 0 || facts->apart ? own : x->unclaimed_count;
+	uint32_t count = own > 0 || facts->apart ? own : jobs->in_stage[SRV_JOB_UNCLAIMED];
 	if (count == 0)
 		return NULL;
 	x->claim_chance = x->claim_chance * 6364136223846793005u + 1442695040888963407u;
 	uint32_t place = (uint32_t)((x->claim_chance >> 33) % count);
-	for (engine_job *job = x->unclaimed; job; job = job->list_next)
-		if ((own == 0 || is_own(job, facts)) && place-- == 0)
+	for (uint32_t i = 0; i < jobs->count; i++) {
+		engine_job *job = jobs->active[i];
+		if (job->life.stage == SRV_JOB_UNCLAIMED && (own == 0 || is_own(job, facts)) && place-- == 0)
 			return job;
+	}
 	return NULL;
 }
 
 static uint32_t count_changed(const srv_engine *engine)
 {
 	uint32_t changed = srv_queue_count_of(engine->jobs->queue, SRV_PRIORITY_CHANGED);
-	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
-		changed += engine->jobs->active[i]->order.priority == SRV_PRIORITY_CHANGED;
+	for (uint32_t i = 0; i < engine->jobs->count; i++)
+		changed += engine->jobs->active[i]->life.order.priority == SRV_PRIORITY_CHANGED;
 	return changed;
 }
 
@@ -146,38 +137,23 @@ static uint32_t count_changed(const srv_engine *engine)
  * others. Jobs that another machine cooks do not count. */
 void srv_engine_claim_more(srv_engine *engine)
 {
-	if (engine->exchange->claims_filling)
-		return;
-	engine->exchange->claims_filling = true;
+	const struct engine_jobs *jobs = engine->jobs;
 	if (count_changed(engine) == 0)
 		engine->exchange->most_changed = 0;
-	while (!engine->closing && engine->exchange->unclaimed && engine->jobs->pool) {
+	while (!engine->closing && jobs->in_stage[SRV_JOB_UNCLAIMED] > 0 && jobs->pool) {
 		srv_upstream_facts facts;
 		srv_upstream_look(engine->exchange->upstream, &facts);
-		uint32_t held = 0;
-		for (uint32_t i = 0; i < engine->jobs->active_count; i++)
-			held += engine->jobs->active[i]->claim.state == ENGINE_CLAIM_MINE &&
-					!engine->jobs->active[i]->cook.outcome;
-		uint32_t asked =
-			engine->exchange->claiming > facts.waits ? engine->exchange->claiming - (uint32_t)facts.waits : 0;
-		if (held + asked >= CLAIMS_AHEAD * srv_pool_size(engine->jobs->pool))
-			break;
-		engine_job *job = pick(engine, &facts);
+		uint32_t held = 0, claiming = jobs->in_stage[SRV_JOB_CLAIM];
+		for (uint32_t i = 0; i < jobs->count; i++)
+			held += jobs->active[i]->life.lease >= SRV_JOB_MINE && !jobs->active[i]->cook.outcome;
+		uint32_t asked = claiming > facts.waits ? claiming - (uint32_t)facts.waits : 0;
+		engine_job *job =
+			held + asked < CLAIMS_AHEAD * srv_pool_size(jobs->pool) ? pick(engine, &facts) : NULL;
 		if (!job)
-			break;
-		take_out(job);
-		if (job->abandoned) {
-			srv_job_end(job);
-			continue;
-		}
-		job->claim.state = ENGINE_CLAIM_ASKED;
-		engine->exchange->claiming++;
-		engine->exchange->asking++;
-		if (!srv_upstream_claim(engine->exchange->upstream, &job->lookup, job->abroad.seen,
-								srv_asset_at(engine, job->asset)->full, on_claimed, job))
-			on_claimed(job, SRV_UPSTREAM_ALONE);
+			return;
+		srv_job_send(job, SRV_JOB_SAY(TURN));
+		assert(job->life.stage == SRV_JOB_CLAIM);
 	}
-	engine->exchange->claims_filling = false;
 }
 
 static bool is_urgent(const engine_job *job)
@@ -187,54 +163,35 @@ static bool is_urgent(const engine_job *job)
 	/* The last jobs of a checkout are few, but still of a checkout. */
 	if (changed <= 1 || changed > engine->exchange->most_changed)
 		engine->exchange->most_changed = changed;
-	return job->order.priority < SRV_PRIORITY_CHANGED ||
-		   (job->order.priority == SRV_PRIORITY_CHANGED && engine->exchange->most_changed <= BY_HAND);
+	return job->life.order.priority < SRV_PRIORITY_CHANGED ||
+		   (job->life.order.priority == SRV_PRIORITY_CHANGED && engine->exchange->most_changed <= BY_HAND);
 }
 
-bool srv_engine_claim(engine_job *job)
+/* Other machines may cook it, or learn that this one does. */
+static bool is_shared(const engine_job *job)
 {
-	srv_engine *engine = job->engine;
-	if (job->claim.state != ENGINE_CLAIM_NONE || job->order.force ||
-		job->ingredients.profile != HOB_PROFILE_FINAL)
-		return false;
-	const char *name = srv_asset_at(engine, job->asset)->full;
-	if (is_urgent(job)) {
-		if (srv_upstream_claim(engine->exchange->upstream, &job->lookup, job->abroad.seen, name, NULL, NULL))
-			job->claim.state = ENGINE_CLAIM_MINE;
-		return false;
-	}
-	put_back(job);
-	srv_engine_claim_more(engine);
-	return true;
+	return job->engine->options.farm && job->life.lease < SRV_JOB_MINE && !job->life.order.force &&
+		   !srv_job_wants_preview(&job->life);
 }
 
-bool srv_engine_hurry_claim(engine_job *job)
+bool srv_engine_shares_out(const engine_job *job)
 {
-	if (job->claim.state == ENGINE_CLAIM_ASKED && job->order.priority < SRV_PRIORITY_BACKGROUND) {
-		job->claim.tries = AGAIN_MAX;
-		return srv_upstream_unclaim(job->engine->exchange->upstream, job);
-	}
-	if (job->claim.state != ENGINE_CLAIM_WAITS)
-		return false;
-	take_out(job);
-	srv_engine_wait_for_worker(job);
-	return true;
+	return is_shared(job) && !is_urgent(job);
 }
 
-void srv_engine_end_claim(engine_job *job)
+/* It waits for a worker: what is urgent is cooked here without asking, and the others are informed. */
+srv_job_event srv_job_announce(engine_job *job)
 {
-	assert(job->claim.state != ENGINE_CLAIM_ASKED);
-	if (job->claim.state == ENGINE_CLAIM_WAITS)
-		take_out(job);
-	if (job->claim.state == ENGINE_CLAIM_MINE && !job->abroad.given)
-		srv_upstream_leave(job->engine->exchange->upstream, &job->final_lookup);
+	assert(job->life.stage == SRV_JOB_WAIT);
+	bool told = is_shared(job) && is_urgent(job) &&
+				srv_upstream_claim(job->engine->exchange->upstream, &job->lookup, job->remote.seen,
+								   srv_asset_at(job->engine, job->asset)->full, NULL, NULL);
+	return told ? (srv_job_event){.kind = SRV_JOB_LEASED, .lease = SRV_JOB_MINE} : SRV_JOB_LATER;
 }
 
-void srv_engine_close_claims(srv_engine *engine)
+void srv_engine_hurry_claim(engine_job *job)
 {
-	while (engine->exchange->unclaimed) {
-		engine_job *job = engine->exchange->unclaimed;
-		take_out(job);
-		srv_job_end(job);
-	}
+	assert(job->life.stage == SRV_JOB_CLAIM && job->life.lease < SRV_JOB_MINE);
+	job->remote.tries = AGAIN_MAX;
+	(void)srv_upstream_unclaim(job->engine->exchange->upstream, job);
 }

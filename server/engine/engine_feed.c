@@ -8,10 +8,10 @@ void srv_publish_job(engine_job *job, const char *state)
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	hob_buf data = {0};
-	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->order.id,
+	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->life.order.id,
 				   state);
 	hob_buf_put_json(&data, hob_str_of(a->full));
-	if (job->on_worker)
+	if (job->life.stage == SRV_JOB_COOK)
 		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
 	hob_buf_put(&data, "}", 1);
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
@@ -54,7 +54,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	asset *a = srv_asset_at(engine, job->asset);
 	hob_buf reasons = {0}, text = {0};
 	hob_buf_put(&reasons, "[", 1);
-	hob_buf_put_str(&reasons, hob_buf_str(&job->order.why));
+	hob_buf_put_str(&reasons, hob_buf_str(&job->life.order.why));
 	hob_buf_put(&reasons, "]", 1);
 	if (error) {
 		hob_buf plain = {0};
@@ -64,11 +64,11 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	} else if (strcmp(result, "failed") == 0) {
 		hob_buf_put_str(&text, hob_buf_str(&a->error));
 	}
-	srv_job_row row = {.id = job->order.id,
+	srv_job_row row = {.id = job->life.order.id,
 					   .asset = hob_str_of(a->full),
 					   .reason = hob_buf_str(&reasons),
 					   .result = hob_str_of(result),
-					   .queued_at_ms = job->order.queued_at_ms,
+					   .queued_at_ms = job->life.order.queued_at_ms,
 					   .started_at_ms = job->cook.started_at_ms,
 					   .finished_at_ms = srv_engine_now_ms(),
 					   .error = hob_buf_str(&text)};
@@ -83,16 +83,14 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 		note_time(&engine->counters.times.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
 	hob_buf origin = {0}; /* server/query/why_cooked.c reads it */
-	if (job->abroad.fetched) {
+	if (job->life.elsewhere) {
 		hob_buf_printf(&origin, "%s%s%s", engine->options.upstream,
-					   job->abroad.author[0] ? SRV_STORE_COOKED_BY : "", job->abroad.author);
+					   job->remote.author[0] ? SRV_STORE_COOKED_BY : "", job->remote.author);
 		row.log = hob_buf_str(&origin);
 	}
 	hob_error failed;
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &failed), &failed);
 	engine->counters.jobs++;
-	engine->jobs->recorded += !job->recorded;
-	job->recorded = true;
 	note_activity(engine, &row);
 	srv_publish_job(job, result);
 	hob_buf_release(&reasons);

@@ -1,8 +1,8 @@
+#include "engine_acts.h"
 #include "engine_exchange.h"
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_turn.h"
 #include "engine_upkeep.h"
 
 #include "../cook/error_json.h"
@@ -10,6 +10,7 @@
 #include "../reuse/kept.h"
 #include "../worker/check.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- after the cook: check, store, publish */
@@ -60,11 +61,14 @@ static void keep_record(engine_job *job, srv_record *record)
 	srv_engine_stored(job->engine, kept, &error);
 }
 
-static void finish_good(engine_job *job)
+srv_job_event srv_job_keep(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	const srv_result *result = &job->cook.outcome->result;
 	asset *a = srv_asset_at(engine, job->asset);
+	bool preview = srv_job_wants_preview(&job->life);
+	assert(preview == (job->ingredients.profile == HOB_PROFILE_PREVIEW));
+	assert(job->cook.output_count == result->output_count || engine->closing);
 	srv_record record = {.warnings = result->stats.warnings,
 						 .outputs = job->cook.outputs,
 						 .output_count = job->cook.output_count};
@@ -76,7 +80,7 @@ static void finish_good(engine_job *job)
 	srv_kept_stats(result, &stats);
 	record.stats = hob_buf_str(&stats);
 	keep_record(job, &record);
-	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
+	if (preview) {
 		engine->counters.previewed++;
 	} else {
 		engine->counters.cooked++;
@@ -86,24 +90,16 @@ static void finish_good(engine_job *job)
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &record);
 	srv_job_remember_inputs(job, &record);
-	bool late = srv_job_is_late(job);
-	if (!late)
+	if (!srv_job_is_late(job))
 		srv_publish_good(job, &record, false);
 	hob_buf_release(&stats);
-	if (late) {
-		srv_job_end(job);
-		return;
-	}
-	if (job->ingredients.profile == HOB_PROFILE_PREVIEW) {
-		srv_job_go_on(job);
-		return;
-	}
-	srv_record_job(job, "cooked", &record.key, NULL);
-	srv_job_end(job);
+	if (!preview)
+		srv_record_job(job, "cooked", &record.key, NULL);
+	return (srv_job_event){.kind = SRV_JOB_RECORDED, .more = a->life.job == &job->life};
 }
 
 /* shared: only failures that do not depend on this machine's programs, time or memory are sent to others. */
-static void end_failed(engine_job *job, srv_record *record, bool shared)
+static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shared)
 {
 	hob_buf error = {0};
 	make_key(job, record);
@@ -117,11 +113,11 @@ static void end_failed(engine_job *job, srv_record *record, bool shared)
 	srv_publish_bad(job, record, &job->cook.error);
 	srv_record_job(job, "failed", &record->key, &job->cook.error);
 	hob_buf_release(&error);
-	srv_job_end(job);
+	return SRV_JOB_SAY(RECORDED);
 }
 
 /* The inputs of a cook that died are the paths that it asked for. The daemon makes their digests. */
-static void finish_crash(engine_job *job)
+static srv_job_event keep_crash(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -139,10 +135,10 @@ static void finish_crash(engine_job *job)
 		const srv_file *f = srv_graph_at(engine->graph, file);
 		record.deps[record.dep_count++] = (srv_record_dep){relative, !f->exists, f->digest};
 	}
-	end_failed(job, &record, false);
+	return keep_failure(job, &record, false);
 }
 
-static void step_crashed(engine_job *job)
+srv_job_event srv_job_hash_touched(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -155,75 +151,86 @@ static void step_crashed(engine_job *job)
 		if (file != HOB_NONE)
 			files[count++] = file;
 	}
-	srv_job_digests(job, files, count, finish_crash);
+	return srv_job_digests(job, files, count);
 }
 
-static void finish_failed(engine_job *job)
+srv_job_event srv_job_keep_failure(engine_job *job)
 {
 	srv_engine *engine = job->engine;
-	const srv_result *result = &job->cook.outcome->result;
+	const srv_outcome *outcome = job->cook.outcome;
+	assert(job->life.failed && job->life.part != SRV_JOB_BESIDE);
+	if (!outcome->has_result)
+		return keep_crash(job);
 	srv_record record = {0};
-	record.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path), result,
-								&record.dep_count);
+	record.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path),
+								&outcome->result, &record.dep_count);
 	bool skipped = job->cook.error.code == HOB_ERR_SKIPPED;
 	engine->counters.failed += !skipped;
-	end_failed(job, &record, engine->options.farm && !skipped);
+	return keep_failure(job, &record, engine->options.farm && !skipped);
 }
 
-static void retry(engine_job *job)
+srv_job_event srv_job_stored(engine_job *job)
 {
-	srv_engine *engine = job->engine;
-	asset *a = srv_asset_at(engine, job->asset);
-	srv_outcome_free(job->cook.outcome);
-	job->cook.outcome = NULL;
-	job->on_worker = job->cooking = false;
-	if (job->cook.error.code == HOB_ERR_CHANGED) {
-		srv_graph_at(engine->graph, a->file)->has_digest = false;
-		srv_job_expect_news(job);
-	}
-	job->cook.error = (hob_error){0};
-	uint32_t source = a->file;
-	srv_job_digests(job, &source, 1, srv_job_lookup);
+	bool failed = job->cook.error.code != HOB_ERR_OK;
+	assert(failed || job->cook.output_count == job->cook.outcome->result.output_count ||
+		   job->engine->closing);
+	job->engine->counters.failed += failed && job->life.part != SRV_JOB_BESIDE;
+	return failed ? SRV_JOB_SAY(FAILED) : SRV_JOB_SAY(STORED);
 }
 
-static void stored(engine_job *job)
-{
-	srv_engine *engine = job->engine;
-	if (engine->closing || job->abandoned || (job->twin.aside && job->cook.error.code != HOB_ERR_OK)) {
-		srv_job_end(job);
-	} else if (job->cook.error.code == HOB_ERR_OK) {
-		srv_job_meet_inputs(job, finish_good);
-	} else {
-		engine->counters.failed++;
-		srv_publish_bad(job, NULL, &job->cook.error);
-		srv_record_job(job, "failed", NULL, &job->cook.error);
-		srv_job_end(job);
-	}
-}
-
-static void store_done(uv_work_t *work, int status)
+static void on_stored(uv_work_t *work, int status)
 {
 	(void)status;
-	engine_job *job = work->data;
-	if (srv_engine_is_full(job->engine))
-		srv_job_later(job, stored);
-	else
-		stored(job);
+	srv_job_put(work->data, SRV_JOB_SAY(STORED));
 }
 
 /* A small result of the only job is stored at once: handing it to another thread and back would take
  * longer. */
-static void store_outputs(engine_job *job)
+srv_job_event srv_job_store(engine_job *job)
 {
 	enum { HERE_BYTES = 128 << 10 };
-	srv_engine *engine = job->engine;
+	assert(job->cook.output_count == 0 && job->cook.outcome->has_result);
 	job->work.data = job;
-	if (job->cook.outcome->mapping_size <= HERE_BYTES && engine->jobs->alive - engine->jobs->abandoned == 1) {
+	if (job->cook.outcome->mapping_size <= HERE_BYTES && srv_job_is_alone(job)) {
 		store_work(&job->work);
-		store_done(&job->work, 0);
-	} else {
-		uv_queue_work(engine->loop, &job->work, store_work, store_done);
+		return srv_job_stored(job);
 	}
+	uv_queue_work(job->engine->loop, &job->work, store_work, on_stored);
+	return SRV_JOB_LATER;
+}
+
+/* ---- what the worker read */
+
+/* Calls `look` for what the worker says that it read, until it returns false. False: a later turn goes on. */
+static bool each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep))
+{
+	const srv_result *result = &job->cook.outcome->result;
+	bool more = job->cook.outcome->has_result;
+	for (uint32_t done = 0; more && job->cook.looked < result->dep_count; done++) {
+		if (!srv_engine_has_time(job->engine, done))
+			return false;
+		more = look(job, &result->deps[job->cook.looked++]);
+	}
+	job->cook.looked = 0;
+	return true;
+}
+
+static bool check_input(engine_job *job, const srv_dep *dep)
+{
+	hob_str path;
+	uint32_t file =
+		hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL) ? srv_job_file(job, path) : HOB_NONE;
+	if (file != HOB_NONE && srv_job_watch_input(job, file))
+		job->cook.changed_input = file + 1;
+	return true;
+}
+
+/* Checks the files that the cook read and adds them to the graph. */
+srv_job_event srv_job_check(engine_job *job)
+{
+	if (job->cook.looked == 0)
+		job->cook.changed_input = 0;
+	return each_dep(job, check_input) ? SRV_JOB_SAY(CHECKED) : SRV_JOB_SAY(MORE);
 }
 
 /* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under
@@ -272,65 +279,43 @@ static void count_death(srv_engine *engine, hob_err_code code, bool again)
 }
 
 /* What the worker's answer means for the job. */
-static void settle(engine_job *job, bool other_source)
+static srv_verdict find_verdict(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	const srv_outcome *outcome = job->cook.outcome;
 	srv_cook_facts facts = {.ok = outcome->ok,
 							.has_result = outcome->has_result,
 							.stalled = outcome->stalled,
-							.other_source = other_source,
+							.other_source = job->cook.other_input,
 							.writer = job->cook.error.code == HOB_ERR_CHANGED && met_a_writer(job),
 							.touched = outcome->touched_count > 0,
 							.code = job->cook.error.code};
 	srv_verdict verdict = srv_judge(&facts, &job->cook.tries);
-	if (job->twin.aside && verdict != SRV_VERDICT_GOOD) {
-		srv_job_end(job);
-		return;
-	}
-	bool died = !facts.has_result && !facts.ok && facts.code != HOB_ERR_IO;
+	bool again = verdict == SRV_VERDICT_TRY_AGAIN,
+		 died = !facts.has_result && !facts.ok && facts.code != HOB_ERR_IO;
+	if (job->life.part == SRV_JOB_BESIDE)
+		return verdict;
 	if (died)
-		count_death(engine, job->cook.error.code, verdict == SRV_VERDICT_TRY_AGAIN);
-	switch (verdict) {
-	case SRV_VERDICT_GOOD:
-		store_outputs(job);
-		break;
-	case SRV_VERDICT_WRITER:
-		srv_engine_wait_for_writer(job);
-		break;
-	case SRV_VERDICT_TRY_AGAIN:
-		if (died && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
-			srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
-					srv_asset_at(engine, job->asset)->full, job->cook.error.context);
-		retry(job);
-		break;
-	case SRV_VERDICT_PASSING:
-		engine->counters.failed++;
-		srv_publish_bad(job, NULL, &job->cook.error);
-		srv_record_job(job, "failed", NULL, &job->cook.error);
-		srv_job_end(job);
-		break;
-	case SRV_VERDICT_KEEP_FAILURE:
-		srv_job_meet_inputs(job, finish_failed);
-		break;
-	case SRV_VERDICT_KEEP_CRASH:
-		step_crashed(job);
-		break;
-	}
+		count_death(engine, facts.code, again);
+	if (died && again && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
+		srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
+				srv_asset_at(engine, job->asset)->full, job->cook.error.context);
+	engine->counters.failed += verdict == SRV_VERDICT_PASSING;
+	return verdict;
 }
 
-static void compared(engine_job *job)
+srv_job_event srv_job_judge(engine_job *job)
 {
+	if (job->cook.looked == 0)
+		job->cook.other_input = false;
+	if (!each_dep(job, compare_input))
+		return SRV_JOB_SAY(MORE);
 	if (job->cook.other_input)
 		hob_fail(&job->cook.error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
 				 srv_asset_at(job->engine, job->asset)->path);
-	settle(job, job->cook.other_input);
-}
-
-static void step_read(engine_job *job)
-{
-	job->cook.other_input = false;
-	srv_job_each_dep(job, compare_input, compared);
+	srv_verdict verdict = find_verdict(job);
+	return (srv_job_event){
+		.kind = SRV_JOB_VERDICT, .verdict = verdict, .newer = job->cook.error.code == HOB_ERR_CHANGED};
 }
 
 /* For a file that no scan has listed: asks the disk whether it exists. */
@@ -368,86 +353,41 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	return true;
 }
 
-static void hash_read(engine_job *job)
-{
-	srv_job_digests(job, job->cook.read, job->cook.read_count, step_read);
-}
-
 /* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed
  * here. */
-static void step_hash_read(engine_job *job)
+srv_job_event srv_job_hash_read(engine_job *job)
 {
-	job->cook.read_count = 0;
-	job->cook.read = HOB_NEW(&job->arena, uint32_t, job->cook.outcome->result.dep_count);
-	if (job->cook.read)
-		srv_job_each_dep(job, find_read, hash_read);
-	else
-		hash_read(job);
-}
-
-void srv_job_progress(void *job_, hob_str stage, float share)
-{
-	engine_job *job = job_;
-	snprintf(job->progress.stage, sizeof job->progress.stage, "%.*s", HOB_FMT(stage));
-	job->progress.share = share;
-}
-
-/* True: the job goes on under its number later, so it has not ended. */
-static bool cut(engine_job *job)
-{
-	const asset *a = srv_asset_at(job->engine, job->asset);
-	bool same = a->life.state == SRV_ASSET_WORKING;
-	srv_engine_apply(
-		job->engine, job->asset,
-		(srv_asset_event){.kind = SRV_ASSET_CUT, .taken = &job->order, .force = job->order.force});
-	if (same)
-		job->order.why = (hob_buf){0};
-	return same;
-}
-
-void srv_job_give_way(engine_job *job, bool quick)
-{
-	enum { LEAVE_MS = 1000 };
-	srv_engine *engine = job->engine;
-	if (!quick) {
-		(void)srv_pool_cancel(engine->jobs->pool, job);
-		return;
+	uint32_t count = job->cook.outcome->result.dep_count;
+	if (job->cook.looked == 0) {
+		job->cook.read_count = 0;
+		job->cook.read = HOB_NEW(&job->arena, uint32_t, count);
 	}
-	(void)srv_pool_leave(engine->jobs->pool, job, LEAVE_MS);
-	engine->counters.cancelled++;
-	srv_record_job(job, "cancelled", NULL, NULL);
-	job->abandoned = true;
-	engine->jobs->abandoned++;
-	(void)cut(job);
+	if (job->cook.read && !each_dep(job, find_read))
+		return SRV_JOB_SAY(MORE);
+	assert(job->cook.read_count <= count);
+	return srv_job_digests(job, job->cook.read, job->cook.read_count);
 }
 
-void srv_job_cooked(void *job_, srv_outcome *outcome)
+/* ---- the worker's answer, and ends without a result */
+
+void srv_job_take_outcome(engine_job *job)
 {
-	engine_job *job = job_;
 	srv_engine *engine = job->engine;
+	srv_outcome *outcome = job->cook.outcome;
 	asset *a = srv_asset_at(engine, job->asset);
-	job->cook.outcome = outcome;
-	job->on_worker = false;
+	assert(job->life.stage == SRV_JOB_COOK && engine->counters.running > 0);
 	engine->counters.running--;
 	/* A file that is missing from a folder that is being deleted says nothing about the model. */
-	if (!engine->closing && !job->abandoned)
+	if (!engine->closing && !srv_job_leaves(&job->life))
 		srv_engine_doubt_root(engine, a->root);
-	if (!job->abandoned && !job->twin.aside)
+	if (!engine->closing && a->life.job == &job->life)
 		srv_asset_set_worker(&a->life, false);
-	if (engine->closing || job->abandoned || outcome->cancelled) {
-		if (!engine->closing && !job->twin.aside && !job->recorded) {
-			engine->counters.cancelled++;
-			if (job->stopped && !job->abandoned)
-				srv_publish_cancelled(engine, a, job, NULL);
-			if (job->stopped || job->abandoned || !cut(job))
-				srv_record_job(job, "cancelled", NULL, NULL);
-		}
-		srv_job_end(job);
-		return;
-	}
 	if (outcome->stalled && job->cook.tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
 		srv_outcome_stalled_again(outcome);
 	job->cook.error = outcome->error;
+	job->cook.looked = 0;
+	if (outcome->cancelled || srv_job_leaves(&job->life))
+		return;
 	/* A cook that ran out of memory tells how much the next try needs. */
 	if (job->cook.error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->cost.peak_bytes)
 		a->cost.peak_bytes = outcome->peak_bytes;
@@ -455,10 +395,42 @@ void srv_job_cooked(void *job_, srv_outcome *outcome)
 	if (!outcome->ok) {
 		job->ingredients.profile = HOB_PROFILE_FINAL;
 		job->lookup = job->final_lookup;
-		job->previewed = true;
 	}
-	if (outcome->has_result)
-		step_hash_read(job);
-	else
-		settle(job, false);
+}
+
+/* Its asset goes on later under the job's number, unless a newer save follows. True: so the job has not
+ * ended. */
+static bool give_number_back(engine_job *job, srv_asset_event_kind kind)
+{
+	srv_asset_state to = kind == SRV_ASSET_CUT ? SRV_ASSET_QUEUED : SRV_ASSET_WRITER;
+	bool working = srv_asset_at(job->engine, job->asset)->life.state == SRV_ASSET_WORKING;
+	srv_engine_apply(
+		job->engine, job->asset,
+		(srv_asset_event){.kind = kind, .taken = &job->life.order, .force = job->life.order.force});
+	if (working)
+		job->life.order.why = (hob_buf){0};
+	assert(!working || srv_asset_at(job->engine, job->asset)->life.state == to);
+	return working;
+}
+
+srv_job_event srv_job_give_back(engine_job *job)
+{
+	assert(job->life.part != SRV_JOB_BESIDE && job->life.stage == SRV_JOB_RECORD);
+	(void)give_number_back(job, SRV_ASSET_HALF_WRITTEN);
+	return SRV_JOB_SAY(RECORDED);
+}
+
+srv_job_event srv_job_cancelled(engine_job *job)
+{
+	srv_engine *engine = job->engine;
+	srv_job_leave leave = job->life.leave;
+	if (leave == SRV_JOB_IS_CLOSED)
+		return SRV_JOB_SAY(RECORDED);
+	engine->counters.cancelled++;
+	if (leave == SRV_JOB_IS_STOPPED)
+		srv_publish_cancelled(engine, srv_asset_at(engine, job->asset), job, NULL);
+	bool ends = leave == SRV_JOB_IS_STOPPED || leave == SRV_JOB_IS_DROPPED;
+	if (ends || !give_number_back(job, SRV_ASSET_CUT))
+		srv_record_job(job, "cancelled", NULL, NULL);
+	return SRV_JOB_SAY(RECORDED);
 }

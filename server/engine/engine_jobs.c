@@ -4,12 +4,15 @@
 #include "../log/log.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
+#include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
 #include "engine_turn.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+/* Which jobs begin, which of those that wait gets an idle worker, and what the pool says. */
 
 /* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy,
  * few enough that the order of the queue matters. A priority may also use the places of the lower ones, so it
@@ -18,36 +21,112 @@ enum { AHEAD = 16, ASKING_MAX = 256 };
 
 /* ---- which begin */
 
-void srv_engine_fill(srv_engine *engine)
+static bool has_room(const srv_engine *engine, srv_priority priority)
 {
-	/* A job that the cache answers ends inside srv_job_begin and asks for the next one. The loop keeps the
-	 * stack flat. */
-	if (engine->jobs->filling)
-		return;
-	engine->jobs->filling = true;
-	uint32_t left = srv_engine_left_to_others(engine);
-	for (uint32_t begun = 0; !engine->closing && engine->jobs->pool_ready; begun++) {
-		srv_priority priority = srv_queue_most_urgent(engine->jobs->queue);
-		uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
-		/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
-		uint32_t elsewhere =
-			engine->exchange->asking + left < ASKING_MAX ? engine->exchange->asking + left : ASKING_MAX;
-		if (engine->jobs->alive - elsewhere >= srv_pool_size(engine->jobs->pool) + ahead)
-			break;
-		if (!srv_engine_has_time(engine, begun)) {
-			srv_engine_go_on(engine);
-			break;
-		}
-		uint32_t id = srv_queue_pop(engine->jobs->queue, &priority);
-		if (id == HOB_NONE)
-			break;
-		if (!srv_job_begin(engine, id, priority))
-			break;
+	const struct engine_jobs *jobs = engine->jobs;
+	uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
+	/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
+	uint32_t elsewhere = jobs->in_stage[SRV_JOB_ASK] + jobs->in_stage[SRV_JOB_FETCH] +
+						 jobs->in_stage[SRV_JOB_CLAIM] + srv_engine_left_to_others(engine);
+	elsewhere = elsewhere < ASKING_MAX ? elsewhere : ASKING_MAX;
+	assert(elsewhere <= jobs->count);
+	return jobs->count - elsewhere < srv_pool_size(jobs->pool) + ahead;
+}
+
+bool srv_engine_start_ready(srv_engine *engine, uint32_t begun)
+{
+	srv_queue *queue = engine->jobs->queue;
+	if (engine->closing || !engine->jobs->pool_ready || srv_queue_count(queue) == 0)
+		return false;
+	srv_priority priority = srv_queue_most_urgent(queue);
+	if (!has_room(engine, priority))
+		return false;
+	if (!srv_engine_has_time(engine, begun)) {
+		srv_engine_go_on(engine);
+		return false;
 	}
-	engine->jobs->filling = false;
-	if (engine->exchange->unclaimed)
-		srv_engine_claim_more(engine);
-	srv_engine_count_waiting(engine);
+	uint32_t id = srv_queue_pop(queue, &priority);
+	asset *a = srv_asset_at(engine, id);
+	engine_job *job = srv_job_new(engine, id);
+	if (!job) {
+		srv_queue_push(queue, id, priority, srv_asset_queue_cost(engine, a));
+		return false;
+	}
+	srv_engine_apply(
+		engine, id, (srv_asset_event){.kind = SRV_ASSET_BEGIN, .job = &job->life, .taken = &job->life.order});
+	assert(job->life.order.id != 0 && a->life.job == &job->life);
+	job->life.order.priority = priority;
+	hob_buf_clear(&a->why);
+	hob_buf_put_str(&a->why, hob_buf_str(&job->life.order.why));
+	srv_job_send(job, SRV_JOB_SAY(BEGIN));
+	return true;
+}
+
+/* ---- which gets a worker */
+
+static void fail_waiting(srv_engine *engine)
+{
+	engine_job *job;
+	while ((job = srv_engine_next_waiting(engine, NULL))) {
+		job->cook.error = *srv_engine_ill(engine, ENGINE_HEALTH_WORKERS);
+		srv_job_send(job, SRV_JOB_SAY(FAILED));
+		assert(job->life.stage != SRV_JOB_WAIT);
+	}
+}
+
+static bool start_on_worker(engine_job *job, bool alone)
+{
+	srv_engine *engine = job->engine;
+	asset *a = srv_asset_at(engine, job->asset);
+	assert(job->life.stage == SRV_JOB_WAIT);
+	/* A single job may use all cores; of many jobs each uses one. */
+	srv_pool_job what = {.root = a->root,
+						 .path = hob_str_of(a->path),
+						 .settings = job->ingredients.settings,
+						 .profile = job->ingredients.profile,
+						 .threads = alone ? 0 : 1,
+						 .waited = srv_job_is_looked_at(job),
+						 .slow = srv_asset_is_slow(engine, a)};
+	if (!srv_pool_start(engine->jobs->pool, &job->client, &what))
+		return false;
+	(void)srv_job_step(job, SRV_JOB_SAY(WORKER));
+	assert(job->life.stage == SRV_JOB_COOK);
+	job->cook.tick = srv_graph_now(engine->graph);
+	job->cook.started_at_ms = srv_engine_now_ms();
+	if (a->life.job == &job->life)
+		srv_asset_set_worker(&a->life, true);
+	srv_publish_job(job, "cooking");
+	srv_publish_view(engine, a);
+	engine->counters.running++;
+	return true;
+}
+
+/* The next behind those that do not fit into memory: for them a running one has to end first. */
+static engine_job *next_that_fits(const srv_engine *engine)
+{
+	engine_job *job = srv_engine_next_waiting(engine, NULL);
+	while (job && !srv_engine_has_memory(engine, job))
+		job = srv_engine_next_waiting(engine, job);
+	return job;
+}
+
+void srv_engine_dispatch(srv_engine *engine)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	if (engine->closing || jobs->in_stage[SRV_JOB_WAIT] == 0)
+		return;
+	if (jobs->no_workers) {
+		fail_waiting(engine);
+		return;
+	}
+	srv_engine_tell(engine, SRV_FACT_JOB_WAITS, srv_engine_next_waiting(engine, NULL)->asset);
+	engine_job *job;
+	while (srv_pool_idle(jobs->pool) > 0 && (job = next_that_fits(engine)))
+		if (!start_on_worker(job, jobs->in_stage[SRV_JOB_WAIT] == 1 && srv_queue_count(jobs->queue) == 0))
+			return;
+	engine_job *cut = srv_engine_find_cut(engine);
+	if (cut && srv_pool_cancel(jobs->pool, &cut->client))
+		srv_job_send(cut, SRV_JOB_SAY(CUT));
 }
 
 /* ---- the pool */
@@ -82,9 +161,8 @@ static void on_pool_ready(void *user)
 static void on_pool_idle(void *user)
 {
 	srv_engine *engine = user;
-	srv_engine_feed_workers(engine);
-	srv_engine_fill(engine);
-	srv_engine_tell(engine, SRV_FACT_WORKER_IDLE, HOB_NONE);
+	engine->jobs->worker_idle = true;
+	srv_engine_stir(engine);
 }
 
 static void on_pool_progress(void *user, void *job, hob_str stage, float share)
@@ -112,13 +190,12 @@ static void on_pool_degraded(void *user, const hob_error *why)
 		srv_log(SRV_LOG_INFO, "workers", "can be started again");
 	srv_engine_set_health(engine, ENGINE_HEALTH_WORKERS, why);
 	engine->jobs->no_workers = why && srv_pool_alive(engine->jobs->pool) == 0;
-	srv_engine_feed_workers(engine);
 	for (uint32_t i = 0; i < engine->assets->count && !why; i++)
 		srv_engine_apply(engine, i,
 						 (srv_asset_event){.kind = SRV_ASSET_WORKERS_BACK,
 										   .reason = "retry",
 										   .priority = SRV_PRIORITY_BACKGROUND});
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 }
 
 static void on_pool_closed(void *user)
@@ -167,7 +244,7 @@ void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest)
 
 bool srv_engine_is_idle(const srv_engine *engine)
 {
-	return engine->jobs->alive == 0 && srv_queue_count(engine->jobs->queue) == 0;
+	return engine->jobs->count == 0 && srv_queue_count(engine->jobs->queue) == 0;
 }
 
 struct engine_jobs *srv_engine_jobs_new(void)
@@ -183,64 +260,17 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 {
 	if (!jobs)
 		return;
-	assert(jobs->alive == 0 && !jobs->pool);
+	assert(jobs->count == 0 && !jobs->due && !jobs->pool);
 	srv_queue_free(jobs->queue);
 	srv_activity_free(jobs->activity);
 	free(jobs->active);
 	free(jobs);
 }
 
+/* Those at rest end at once, the others when what is under way for them answers. */
 void srv_engine_close_jobs(srv_engine *engine)
 {
-	struct engine_jobs *jobs = engine->jobs;
-	srv_engine_step_later(engine);
-	while (jobs->waiting) {
-		engine_job *job = jobs->waiting;
-		jobs->waiting = job->list_next;
-		srv_job_end(job);
-	}
-}
-
-void srv_job_detach(engine_job *job)
-{
-	job->engine->jobs->abandoned += !job->abandoned;
-	job->abandoned = true;
-	if (job->on_worker)
-		srv_pool_cancel(job->engine->jobs->pool, job);
-}
-
-static void leave_final(engine_job *final, const engine_job *preview)
-{
-	if (final->twin.preview != preview)
-		return;
-	final->twin.preview = NULL;
-	if (final->on_worker && final->order.priority <= SRV_PRIORITY_IN_USE)
-		srv_pool_hurry(final->engine->jobs->pool, final);
-}
-
-void srv_job_free(engine_job *job)
-{
-	srv_engine *engine = job->engine;
-	assert(!job->on_worker && !job->abroad.asking && engine->jobs->alive > 0);
-	assert(engine->closing || srv_asset_at(engine, job->asset)->life.job != job);
-	if (job->twin.preview)
-		srv_job_detach(job->twin.preview);
-	for (uint32_t i = 0; i < engine->jobs->active_count && job->twin.aside; i++)
-		leave_final(engine->jobs->active[i], job);
-	if (job->claim.state != ENGINE_CLAIM_NONE)
-		srv_engine_end_claim(job);
-	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
-		if (engine->jobs->active[i] == job) {
-			engine->jobs->active[i] = engine->jobs->active[--engine->jobs->active_count];
-			break;
-		}
-	srv_outcome_free(job->cook.outcome);
-	hob_buf_release(&job->order.why);
-	hob_arena_release(&job->arena);
-	hob_arena_release(&job->abroad.found);
-	engine->jobs->recorded -= job->recorded;
-	engine->jobs->abandoned -= job->abandoned;
-	free(job);
-	engine->jobs->alive--;
-	srv_engine_close_when_idle(engine);
+	assert(engine->closing);
+	for (uint32_t i = 0; i < engine->jobs->count; i++)
+		srv_job_send(engine->jobs->active[i], SRV_JOB_SAY(CLOSE));
 }

@@ -7,6 +7,7 @@
 #include "../control/answer.h"
 #include "../query/past_job.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Prints queued and running jobs for the API. Finished jobs: query/past.c. */
@@ -25,27 +26,27 @@ static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
 
 static const char *live_state(const engine_job *job)
 {
-	if (!job || srv_engine_waits_for_worker(job) || job->twin.of)
+	if (!job || srv_job_waits(job) || job->life.of)
 		return "queued";
-	return job->on_worker ? "cooking" : job->cook.outcome ? "storing" : "checking";
+	return job->life.stage == SRV_JOB_COOK ? "cooking" : job->cook.outcome ? "storing" : "checking";
 }
 
 static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 {
 	const asset *a = srv_asset_at(engine, id);
-	const engine_job *job = a->life.job;
+	const engine_job *job = srv_engine_job(a->life.job);
 	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", job ? job->order.id : a->life.next.id);
+	hob_json_put_u64(out, "id", job ? job->life.order.id : a->life.next.id);
 	hob_json_put_str(out, "kind", HOB_STR("cook"));
 	hob_json_put_str(out, "asset", hob_str_of(a->full));
 	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
 	hob_json_key(out, "result");
 	hob_json_null(out);
-	put_time_member(out, "queued_at", job ? job->order.queued_at_ms : a->life.next.queued_at_ms);
+	put_time_member(out, "queued_at", job ? job->life.order.queued_at_ms : a->life.next.queued_at_ms);
 	put_time_member(out, "started_at", job ? job->cook.started_at_ms : 0);
 	hob_json_key(out, "expected_ms");
 	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
-	if (job && job->on_worker) {
+	if (job && job->life.stage == SRV_JOB_COOK) {
 		hob_json_key(out, "progress");
 		hob_buf_printf(out, "%.3f", (double)job->progress.share);
 		hob_json_put_str(out, "stage", hob_str_of(job->progress.stage));
@@ -53,9 +54,9 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	/* It waits in the queue, or for the end of a save. */
 	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)
 															   : a->life.next.priority;
-	srv_priority priority = job ? job->order.priority : next;
+	srv_priority priority = job ? job->life.order.priority : next;
 	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
-	put_reasons(out, hob_buf_str(job ? &job->order.why : &a->life.next.why));
+	put_reasons(out, hob_buf_str(job ? &job->life.order.why : &a->life.next.why));
 	hob_json_close(out, '}');
 }
 
@@ -65,7 +66,7 @@ static bool wanted_live(const srv_control *control, const asset *a)
 {
 	int64_t queued = a->life.job ? a->life.job->order.queued_at_ms : a->life.next.queued_at_ms;
 	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
-		   srv_control_lists(control->text, hob_str_of(live_state(a->life.job))) &&
+		   srv_control_lists(control->text, hob_str_of(live_state(srv_engine_job(a->life.job)))) &&
 		   queued >= control->since_ms;
 }
 
@@ -76,13 +77,13 @@ static void put_live(srv_engine *engine, const srv_control *control, uint32_t li
 		srv_engine_put_tasks(engine, false, items);
 	for (uint32_t i = 0; i < engine->assets->count && given < limit; i++) {
 		const asset *a = srv_asset_at(engine, i);
-		if (a->life.job && !srv_engine_waits_for_worker(a->life.job) && wanted_live(control, a)) {
+		if (a->life.job && a->life.job->stage != SRV_JOB_WAIT && wanted_live(control, a)) {
 			put_live_job(engine, i, items);
 			given++;
 		}
 	}
-	for (const engine_job *job = engine->jobs->waiting; job && given < limit; job = job->list_next)
-		if (!job->abandoned && !job->twin.aside && wanted_live(control, srv_asset_at(engine, job->asset))) {
+	for (const engine_job *job = NULL; given < limit && (job = srv_engine_next_waiting(engine, job));)
+		if (job->life.part != SRV_JOB_BESIDE && wanted_live(control, srv_asset_at(engine, job->asset))) {
 			put_live_job(engine, job->asset, items);
 			given++;
 		}
@@ -148,23 +149,16 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	hob_buf_release(&next.why);
 }
 
-/* Waits for a worker, or for the same cook of a copy. */
-static bool cancel_waiting(srv_engine *engine, engine_job *job)
+/* False: it is being checked or stored. */
+static bool stop(engine_job *job)
 {
-	if (!job->twin.of)
-		(void)srv_engine_hurry_claim(job);
-	for (engine_job **at = job->twin.of ? &job->twin.of->twin.waiting : &engine->jobs->waiting; *at;
-		 at = &(*at)->list_next) {
-		if (*at != job)
-			continue;
-		*at = job->list_next;
-		engine->counters.cancelled++;
-		srv_publish_cancelled(engine, srv_asset_at(engine, job->asset), job, NULL);
-		srv_record_job(job, "cancelled", NULL, NULL);
-		srv_job_end(job);
-		return true;
-	}
-	return false;
+	srv_job *life = &job->life;
+	if (life->stage == SRV_JOB_COOK ? !srv_pool_cancel(job->engine->jobs->pool, &job->client)
+									: !srv_job_rests(life))
+		return false;
+	srv_job_send(job, SRV_JOB_SAY(STOP));
+	assert(life->leave == SRV_JOB_IS_STOPPED || srv_job_leaves(life));
+	return true;
 }
 
 void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
@@ -173,7 +167,7 @@ void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
 	hob_arena_init(&arena, 16 << 20);
 	srv_job_row row;
 	uint32_t id = find_live(engine, control->number);
-	engine_job *job = id != HOB_NONE ? srv_asset_at(engine, id)->life.job : NULL;
+	engine_job *job = id != HOB_NONE ? srv_engine_job(srv_asset_at(engine, id)->life.job) : NULL;
 	hob_error ignored;
 	bool done = id == HOB_NONE &&
 				srv_past_find_job(engine->store, control->number, (hob_str){0}, &arena, &row, &ignored);
@@ -184,14 +178,10 @@ void srv_engine_cancel_job(srv_engine *engine, srv_control *control)
 		return;
 	}
 	bool taken = true;
-	if (!job) {
+	if (job)
+		taken = stop(job);
+	else
 		cancel_queued(engine, id);
-	} else if (job->on_worker) {
-		job->stopped = true;
-		taken = srv_pool_cancel(engine->jobs->pool, job);
-	} else {
-		taken = cancel_waiting(engine, job);
-	}
 	if (taken)
 		srv_control_accept(control, control->number);
 	else

@@ -84,6 +84,11 @@ void srv_engine_go_on(srv_engine *engine)
 		uv_idle_start(&engine->life->turn.more, engine->life->turn.go_on);
 }
 
+void srv_engine_stir(srv_engine *engine)
+{
+	engine->jobs->stirred = true;
+}
+
 void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on)
 {
 	uv_idle_init(engine->loop, &engine->life->turn.more);
@@ -131,7 +136,7 @@ void srv_engine_work_over(srv_engine *engine)
 void srv_engine_close_when_idle(srv_engine *engine)
 {
 	struct engine_life *life = engine->life;
-	if (!engine->closing || engine->jobs->alive > 0 || life->work > 0 || engine->jobs->pool)
+	if (!engine->closing || engine->jobs->count > 0 || life->work > 0 || engine->jobs->pool)
 		return;
 	for (; life->handle_count > 0; life->handle_count--)
 		uv_close(life->handles[life->handle_count - 1], on_handle_closed);

@@ -43,6 +43,7 @@ bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
 bool srv_engine_is_full(const srv_engine *engine); /* it has no time for anything that can wait */
 void srv_engine_go_on(srv_engine *engine);		   /* asks for another turn at once */
+void srv_engine_stir(srv_engine *engine);		   /* this turn looks which job is next */
 void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on);
 /* Time since the turn began, without the sleep of the loop. now: uv_hrtime; idle: uv_metrics_idle_time. */
 uint64_t srv_engine_turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle);

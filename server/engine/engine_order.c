@@ -15,80 +15,77 @@ srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priorit
 
 static bool comes_before(const engine_job *job, const engine_job *other)
 {
-	if (job->order.priority != other->order.priority)
-		return job->order.priority < other->order.priority;
-	return job->ingredients.profile == HOB_PROFILE_PREVIEW &&
-		   other->ingredients.profile != HOB_PROFILE_PREVIEW;
+	bool preview = srv_job_wants_preview(&job->life), other_preview = srv_job_wants_preview(&other->life);
+	if (job->life.order.priority != other->life.order.priority)
+		return job->life.order.priority < other->life.order.priority;
+	return preview != other_preview ? preview : job->place < other->place;
 }
 
-void srv_engine_wait_for_worker(engine_job *job)
+engine_job *srv_engine_next_waiting(const srv_engine *engine, const engine_job *before)
 {
-	assert(srv_engine_waits_for_worker(job));
-	engine_job **at = &job->engine->jobs->waiting;
-	while (*at && !comes_before(job, *at))
-		at = &(*at)->list_next;
-	job->list_next = *at;
-	*at = job;
+	engine_job *next = NULL;
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
+		engine_job *job = engine->jobs->active[i];
+		if (job->life.stage == SRV_JOB_WAIT && (!before || comes_before(before, job)) &&
+			(!next || comes_before(job, next)))
+			next = job;
+	}
+	assert(next != before || !next);
+	return next;
 }
 
-bool srv_engine_waits_for_worker(const engine_job *job)
+bool srv_job_waits(const engine_job *job)
 {
-	return job->cooking && !job->on_worker && !job->cook.outcome;
+	srv_job_stage stage = job->life.stage;
+	return stage == SRV_JOB_ASK || stage == SRV_JOB_FETCH || stage == SRV_JOB_UNCLAIMED ||
+		   stage == SRV_JOB_CLAIM || stage == SRV_JOB_WAIT;
+}
+
+bool srv_job_is_looked_at(const engine_job *job)
+{
+	return job->life.order.priority <= SRV_PRIORITY_IN_USE ||
+		   (job->life.order.priority == SRV_PRIORITY_CHANGED &&
+			srv_events_listeners(job->engine->publish.events) > 0);
+}
+
+bool srv_job_may_preview(const engine_job *job)
+{
+	const asset *a = srv_asset_at(job->engine, job->asset);
+	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
+	return srv_asset_is_slow(job->engine, a) && !exported && !a->changeset.member && !job->life.order.force;
 }
 
 /* Nobody waits for it, or for a preview of its own model only. */
 static bool may_be_cut(const srv_engine *engine, const engine_job *job, const engine_job *preview)
 {
 	const asset *a = srv_asset_at(engine, job->asset);
-	bool own = job->asset == preview->asset;
-	return job->on_worker && !job->twin.aside && !job->order.force && a->life.job == job &&
-		   a->life.state == SRV_ASSET_WORKING && a->life.job_cuts == 0 &&
-		   job->ingredients.profile == HOB_PROFILE_FINAL && srv_asset_is_slow(engine, a) &&
-		   (own || job->order.priority > SRV_PRIORITY_IN_USE);
+	const srv_job *life = &job->life;
+	return life->stage == SRV_JOB_COOK && life->leave == SRV_JOB_STAYS && !srv_job_wants_preview(life) &&
+		   !life->order.force && a->life.job == life && a->life.state == SRV_ASSET_WORKING &&
+		   a->life.job_cuts == 0 && srv_asset_is_slow(engine, a) &&
+		   (job->asset == preview->asset || life->order.priority > SRV_PRIORITY_IN_USE);
 }
 
-void srv_engine_make_room(srv_engine *engine)
+engine_job *srv_engine_find_cut(const srv_engine *engine)
 {
-	const engine_job *preview = engine->jobs->waiting;
-	uint32_t workers = engine->jobs->pool ? srv_pool_size(engine->jobs->pool) : 0;
-	if (!preview || engine->closing || preview->abandoned ||
-		preview->order.priority > SRV_PRIORITY_INTERACTIVE ||
-		preview->ingredients.profile != HOB_PROFILE_PREVIEW || engine->counters.running < workers ||
+	const engine_job *preview = srv_engine_next_waiting(engine, NULL);
+	uint32_t workers = srv_pool_size(engine->jobs->pool);
+	assert(!engine->closing && engine->counters.running == engine->jobs->in_stage[SRV_JOB_COOK]);
+	if (!preview || preview->life.order.priority > SRV_PRIORITY_INTERACTIVE ||
+		!srv_job_wants_preview(&preview->life) || engine->counters.running < workers ||
 		srv_pool_alive(engine->jobs->pool) < workers)
-		return;
+		return NULL;
 	/* The one that began last loses least; the model's own last of all, because whoever waits wants that,
 	 * too. */
 	engine_job *cut = NULL;
-	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
 		engine_job *job = engine->jobs->active[i];
 		if (may_be_cut(engine, job, preview) &&
 			(!cut || cut->asset == preview->asset ||
 			 (job->asset != preview->asset && job->cook.started_at_ms > cut->cook.started_at_ms)))
 			cut = job;
 	}
-	if (cut)
-		(void)srv_pool_cancel(engine->jobs->pool, cut);
-}
-
-void srv_engine_raise_job(engine_job *job, srv_priority priority)
-{
-	srv_engine *engine = job->engine;
-	for (; job && job->order.priority > priority; job = job->twin.of) {
-		job->order.priority = priority;
-		/* A preview beside it comes first; then it hurries, too. */
-		if (job->on_worker && priority <= SRV_PRIORITY_IN_USE && !job->twin.preview)
-			srv_pool_hurry(engine->jobs->pool, job);
-		if (srv_engine_hurry_claim(job))
-			continue;
-		engine_job **at = &engine->jobs->waiting;
-		while (*at && *at != job)
-			at = &(*at)->list_next;
-		if (*at) {
-			*at = job->list_next;
-			srv_engine_wait_for_worker(job);
-			srv_engine_make_room(engine);
-		}
-	}
+	return cut;
 }
 
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
@@ -97,7 +94,7 @@ void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 	if (srv_asset_raise(&a->life, priority))
 		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
 	if (a->life.job)
-		srv_engine_raise_job(a->life.job, priority);
+		srv_job_raise(srv_engine_job(a->life.job), priority);
 }
 
 void srv_engine_raise_used(srv_engine *engine)
@@ -109,7 +106,7 @@ void srv_engine_raise_used(srv_engine *engine)
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		const asset *a = srv_asset_at(engine, i);
 		bool waits = srv_queue_has(engine->jobs->queue, i) ||
-					 (a->life.job && (srv_engine_waits_for_worker(a->life.job) || a->life.job->twin.of));
+					 (a->life.job && (srv_job_waits(srv_engine_job(a->life.job)) || a->life.job->of));
 		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
 			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
 	}
@@ -120,16 +117,19 @@ void srv_engine_count_waiting(srv_engine *engine)
 	uint32_t counts[SRV_PRIORITY_COUNT], all = 0;
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		counts[i] = srv_queue_count_of(engine->jobs->queue, (srv_priority)i);
-	for (const engine_job *job = engine->jobs->waiting; job; job = job->list_next)
-		counts[job->order.priority] += !job->abandoned;
-	counts[SRV_PRIORITY_BACKGROUND] += engine->exchange->unclaimed_count;
+	uint32_t open = 0;
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
+		const srv_job *life = &engine->jobs->active[i]->life;
+		counts[life->order.priority] += life->stage == SRV_JOB_WAIT;
+		open += life->stage != SRV_JOB_OVER && life->leave != SRV_JOB_YIELDS;
+	}
+	counts[SRV_PRIORITY_BACKGROUND] += engine->jobs->in_stage[SRV_JOB_UNCLAIMED];
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
 		engine->counters.queued_of[i] = counts[i];
 		all += counts[i];
 	}
 	engine->counters.queue_length = all;
-	srv_activity_waits(engine->jobs->activity,
-					   srv_queue_count(engine->jobs->queue) + engine->jobs->alive - engine->jobs->recorded,
+	srv_activity_waits(engine->jobs->activity, srv_queue_count(engine->jobs->queue) + open,
 					   srv_engine_now_ms());
 }
 
@@ -166,7 +166,7 @@ uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 void srv_engine_note_expected(srv_engine *engine)
 {
 	uint64_t sum = 0;
-	for (uint32_t i = 0; i < engine->jobs->active_count; i++) {
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
 		const engine_job *job = engine->jobs->active[i];
 		double left =
 			job->progress.share > 0 && job->progress.share < 1 ? 1 - (double)job->progress.share : 1;
@@ -187,8 +187,8 @@ bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)
 	if (needed < SMALL_BYTES && needed < engine->jobs->memory_total / SMALL_SHARE)
 		return true;
 	/* Running cooks may not have allocated their memory yet. */
-	for (uint32_t i = 0; i < engine->jobs->active_count; i++)
-		if (engine->jobs->active[i]->on_worker)
+	for (uint32_t i = 0; i < engine->jobs->count; i++)
+		if (engine->jobs->active[i]->life.stage == SRV_JOB_COOK)
 			running += srv_asset_at(engine, engine->jobs->active[i]->asset)->cost.peak_bytes;
 	srv_memory memory;
 	srv_machine_memory("", &memory);

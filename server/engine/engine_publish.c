@@ -244,15 +244,15 @@ void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
 	if (skipped)
 		srv_engine_show_skipped(engine, a->root);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", record, hit,
-				  hob_buf_str(&job->order.why));
+				  hob_buf_str(&job->life.order.why));
 	char time[32], size[32], told[32];
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < record->output_count; i++)
 		bytes += record->outputs[i].size;
 	told_clients(engine, told);
 	if (hit)
-		srv_log(SRV_LOG_INFO, job->abroad.fetched ? "fetched" : "reused", "%s  from the %s  %s%s", a->full,
-				job->abroad.fetched ? "upstream" : "cache", srv_text_bytes(bytes, size), told);
+		srv_log(SRV_LOG_INFO, job->life.elsewhere ? "fetched" : "reused", "%s  from the %s  %s%s", a->full,
+				job->life.elsewhere ? "upstream" : "cache", srv_text_bytes(bytes, size), told);
 	else
 		srv_log(SRV_LOG_INFO, a->life.good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
 				srv_text_duration(record->cook_ns, time), srv_text_bytes(bytes, size), told);
@@ -305,7 +305,7 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 									   .kept = record != NULL});
 	bool skipped = srv_asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", record, false,
-				  hob_buf_str(&job->order.why));
+				  hob_buf_str(&job->life.order.why));
 	if (skipped || was_skipped)
 		srv_engine_show_skipped(engine, a->root);
 	srv_engine_doubt_at(a, record);
@@ -339,7 +339,8 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	srv_error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
 	srv_asset_note(engine, a);
 	hob_buf_release(&text);
-	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->order.why : &next->why));
+	publish_event(engine, a, job, "failed", NULL, false,
+				  hob_buf_str(job ? &job->life.order.why : &next->why));
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
 }
 
@@ -366,7 +367,7 @@ void srv_publish_same(engine_job *job, const srv_record *record)
 	if (a->shown.told == SRV_MISSING)
 		srv_publish_states(engine, &job->asset, 1, "returned");
 	else if (is_news(a))
-		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->order.why));
+		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->life.order.why));
 }
 
 void srv_publish_removed(srv_engine *engine, asset *a)

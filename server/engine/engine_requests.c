@@ -211,10 +211,10 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	uint32_t id = a->id;
 	srv_engine_leave(engine, id);
 	if (!control->force)
-		srv_job_show_soon(a->life.job);
+		srv_job_show_soon(srv_engine_job(a->life.job));
 	srv_engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	wait_for_asset(engine, control, id);
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 }
 
 static void control_cook(srv_engine *engine, srv_control *control)
@@ -237,7 +237,7 @@ static void control_cook(srv_engine *engine, srv_control *control)
 	bool again = control->force || a->error.size > 0;
 	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 	srv_control_accept(control, job);
 }
 

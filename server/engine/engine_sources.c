@@ -162,7 +162,7 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	srv_publish_note_view(&engine->publish);
 	/* Workers start now: earlier they would have competed with the scan. */
 	srv_pool_fill(engine->jobs->pool);
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 }
 
 static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_entry *entry)
@@ -466,7 +466,7 @@ static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 	}
 	bool over = take_changes(engine, root, paths, count);
 	srv_engine_gathered(engine);
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 	engine->sources->intake.open = !over;
 	return over;
 }

@@ -2,13 +2,16 @@
 
 #include "../../core/base/array.h"
 #include "../log/log.h"
+#include "engine_acts.h"
 #include "engine_changeset.h"
+#include "engine_exchange.h"
 #include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_requests.h"
 #include "engine_sources.h"
 #include "engine_upkeep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -30,6 +33,7 @@ typedef struct spread {
 } spread;
 
 struct engine_turn {
+	uv_check_t polled;
 	uv_prepare_t end;
 	uint64_t began_cpu_ns; /* the thread's own clock then */
 	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
@@ -101,14 +105,123 @@ static void on_more(uv_idle_t *more)
 	if (engine->closing)
 		return;
 	step_spreads(engine);
-	srv_engine_step_later(engine);
 	srv_engine_step_settings(engine);
-	srv_engine_fill(engine);
+	srv_engine_stir(engine);
 }
 
 bool srv_engine_spreads(const srv_engine *engine)
 {
 	return engine->turn->spread_count > 0;
+}
+
+/* ---- events of jobs */
+
+typedef srv_job_event act_function(engine_job *job);
+
+static srv_job_event do_nothing(engine_job *job)
+{
+	(void)job;
+	return SRV_JOB_LATER;
+}
+
+static act_function *const acts[SRV_JOB_ACTS] = {
+	[SRV_JOB_DO_HASH_SOURCE] = srv_job_hash_source,
+	[SRV_JOB_DO_TAKE_DIGESTS] = srv_job_take_digests,
+	[SRV_JOB_DO_LOOK_UP] = srv_job_look_up,
+	[SRV_JOB_DO_FIND] = srv_job_find,
+	[SRV_JOB_DO_HASH_INPUTS] = srv_job_hash_inputs,
+	[SRV_JOB_DO_MATCH] = srv_job_match,
+	[SRV_JOB_DO_ASK] = srv_job_ask,
+	[SRV_JOB_DO_FETCH] = srv_job_fetch,
+	[SRV_JOB_DO_WAIT_TO_ASK] = do_nothing,
+	[SRV_JOB_DO_CLAIM] = srv_job_claim,
+	[SRV_JOB_DO_WAIT] = srv_job_announce,
+	[SRV_JOB_DO_HASH_READ] = srv_job_hash_read,
+	[SRV_JOB_DO_JUDGE] = srv_job_judge,
+	[SRV_JOB_DO_HASH_TOUCHED] = srv_job_hash_touched,
+	[SRV_JOB_DO_STORE] = srv_job_store,
+	[SRV_JOB_DO_CHECK] = srv_job_check,
+	[SRV_JOB_DO_TAKE] = srv_job_take,
+	[SRV_JOB_DO_KEEP] = srv_job_keep,
+	[SRV_JOB_DO_KEEP_FAILURE] = srv_job_keep_failure,
+	[SRV_JOB_DO_FAIL] = srv_job_fail,
+	[SRV_JOB_DO_GIVE_BACK] = srv_job_give_back,
+	[SRV_JOB_DO_CANCELLED] = srv_job_cancelled,
+};
+
+static void carry_out(engine_job *job, srv_job_act act)
+{
+	while (act != SRV_JOB_DO_NOTHING && act != SRV_JOB_DO_END) {
+		assert(act < SRV_JOB_ACTS && acts[act]);
+		bool skips = srv_job_leaves(&job->life) && act != SRV_JOB_DO_CANCELLED;
+		srv_job_event event = skips ? SRV_JOB_SAY(SKIPPED) : acts[act](job);
+		if (event.kind == SRV_JOB_EVENTS)
+			return;
+		if (event.kind == SRV_JOB_DIGESTS || event.kind == SRV_JOB_MORE) {
+			job->engine->counters.turn.put_off++;
+			srv_job_put(job, event);
+			return;
+		}
+		act = srv_job_step(job, event);
+	}
+	if (act == SRV_JOB_DO_END)
+		srv_job_free(job);
+}
+
+/* What a callback left to the turn. */
+static srv_job_event complete(engine_job *job, srv_job_event event)
+{
+	if (event.kind == SRV_JOB_COOKED)
+		srv_job_take_outcome(job);
+	if (event.kind == SRV_JOB_LEASED)
+		return srv_job_claimed(job); /* a lease that came too late is given back */
+	if (srv_job_leaves(&job->life))
+		return event;
+	if (event.kind == SRV_JOB_STORED)
+		return srv_job_stored(job);
+	if (job->life.stage == SRV_JOB_FETCH)
+		return srv_job_fetched(job, event.kind == SRV_JOB_FETCHED);
+	return event;
+}
+
+static void take_due(engine_job *job)
+{
+	srv_job_act act = job->due.act;
+	assert(!job->due.queued);
+	if (act == SRV_JOB_DO_NOTHING)
+		act = srv_job_step(job, complete(job, job->due.event));
+	carry_out(job, act);
+}
+
+/* Events come first, then idle workers, then the next job of the queue, whose events come first again: so a
+ * job that the cache answers is over before the next one begins. What a full turn leaves, the next one takes:
+ * see on_end. */
+static void run_jobs(srv_engine *engine)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	if (!jobs->stirred)
+		return;
+	uint32_t done = 0, begun = 0;
+	bool more;
+	do {
+		while (jobs->due && (engine->closing || srv_engine_has_time(engine, done++)))
+			take_due(srv_engine_take_due(engine));
+		srv_engine_dispatch(engine);
+		srv_engine_claim_more(engine);
+		more = srv_engine_start_ready(engine, begun++);
+	} while (more || (jobs->due && srv_engine_has_time(engine, done)));
+	engine->counters.turn.put_off += jobs->due != NULL;
+	jobs->stirred = jobs->due != NULL;
+	srv_engine_count_waiting(engine);
+	if (jobs->worker_idle && !engine->closing) {
+		jobs->worker_idle = false;
+		srv_engine_tell(engine, SRV_FACT_WORKER_IDLE, HOB_NONE);
+	}
+}
+
+static void on_polled(uv_check_t *check)
+{
+	run_jobs(check->data);
 }
 
 /* ---- the end of a turn */
@@ -157,6 +270,7 @@ static void count_turn(srv_engine *engine)
 static void on_end(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;
+	run_jobs(engine);
 	srv_engine_step_changesets(engine);
 	if (engine->publishing->open_rev.open) {
 		srv_views_sort(engine->views);
@@ -169,6 +283,8 @@ static void on_end(uv_prepare_t *prepare)
 		end_turn(engine, EVENTS_MOST);
 		srv_engine_answer_waiters(engine); /* the view comes before the answer */
 	}
+	if (engine->jobs->stirred)
+		srv_engine_go_on(engine);
 	count_turn(engine);
 }
 
@@ -187,6 +303,9 @@ void srv_engine_start_turns(srv_engine *engine)
 	srv_engine_add_handle(engine, (uv_handle_t *)&turn->end);
 	srv_engine_start_turn(engine, on_more);
 	uv_prepare_start(&turn->end, on_end);
+	uv_check_init(engine->loop, &turn->polled);
+	srv_engine_add_handle(engine, (uv_handle_t *)&turn->polled);
+	uv_check_start(&turn->polled, on_polled);
 }
 
 void srv_engine_turn_free(struct engine_turn *turn)

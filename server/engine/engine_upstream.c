@@ -1,3 +1,4 @@
+#include "engine_acts.h"
 #include "engine_exchange.h"
 
 #include "../../core/base/json_write.h"
@@ -7,12 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Another cache is asked when the own one has no result, and given what was cooked here.
- *
- *   step_match -> find -> digests of what its records needed -> fetch the blobs of the one that holds -> keep
- *   it, as a hit
- *                   \-> nothing, nobody, too late, nothing holds, not worth it, refused -> srv_job_missed: as
- *                   without an upstream */
+/* Another cache is asked when the own one has no result, and given what was cooked here. Whatever it does not
+ * answer is a miss, as without an upstream. */
 
 /* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a
  * short bound. A claim that was answered with 'another machine has cooked it' is worth waiting for. 0: as
@@ -21,137 +18,96 @@ static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };
 	const srv_engine *engine = job->engine;
-	if (job->order.priority == SRV_PRIORITY_BACKGROUND || job->claim.tries > 0)
+	if (job->life.order.priority == SRV_PRIORITY_BACKGROUND || job->remote.tries > 0)
 		return 0;
 	uint64_t tenth = srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)) / 10000000;
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
 }
 
-static void begin_asking(engine_job *job)
-{
-	assert(!job->abroad.asking);
-	job->abroad.asking = job->cooking = true;
-	job->engine->exchange->asking++;
-}
-
-/* False: the job has ended. */
-static bool end_asking(engine_job *job)
-{
-	srv_engine *engine = job->engine;
-	assert(job->abroad.asking && engine->exchange->asking > 0);
-	job->abroad.asking = job->cooking = false;
-	engine->exchange->asking--;
-	if (!job->abandoned && !engine->closing)
-		return true;
-	srv_job_end(job);
-	return false;
-}
-
 /* While the upstream is away, its records count as not seen: the job looks for them again before it claims a
  * cook. */
-static void note_unreached(engine_job *job)
+void srv_engine_note_unreached(engine_job *job)
 {
 	srv_upstream_facts facts;
 	srv_upstream_look(job->engine->exchange->upstream, &facts);
 	if (facts.state != SRV_UPSTREAM_UP)
-		job->abroad.seen = 0;
+		job->remote.seen = 0;
 }
 
 static void on_fetched(void *user, bool ok, const char *author)
 {
 	engine_job *job = user;
-	srv_engine *engine = job->engine;
-	srv_record *record = job->abroad.wanted;
+	snprintf(job->remote.author, sizeof job->remote.author, "%s", ok ? author : "");
+	srv_job_put(job, ok ? SRV_JOB_SAY(FETCHED) : SRV_JOB_SAY(MISSED));
+}
+
+srv_job_event srv_job_fetch(engine_job *job)
+{
+	assert(job->life.elsewhere && job->earlier.taken);
+	if (srv_upstream_fetch(job->engine->exchange->upstream, job->earlier.taken, on_fetched, job))
+		return SRV_JOB_LATER;
+	srv_engine_note_unreached(job);
+	return SRV_JOB_SAY(MISSED);
+}
+
+srv_job_event srv_job_fetched(engine_job *job, bool ok)
+{
 	hob_error error;
-	if (!end_asking(job))
-		return;
-	if (ok && !srv_store_put_record(engine->store, record, &error)) {
+	assert(job->life.stage == SRV_JOB_FETCH);
+	if (ok && !srv_store_put_record(job->engine->store, job->earlier.taken, &error)) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		ok = false;
 	}
-	if (!ok) {
-		note_unreached(job);
-		srv_job_missed(job);
-	} else {
-		srv_publish_note_rows(&engine->publish);
-		job->abroad.fetched = true;
-		snprintf(job->abroad.author, sizeof job->abroad.author, "%s", author);
-		srv_job_take_record(job, record);
-	}
-	srv_engine_fill(engine);
+	if (ok)
+		srv_publish_note_rows(&job->engine->publish);
+	else
+		srv_engine_note_unreached(job);
+	return ok ? SRV_JOB_SAY(FETCHED) : SRV_JOB_SAY(MISSED);
 }
 
-static void step_match_found(engine_job *job)
+bool srv_engine_is_worth(engine_job *job, const srv_record *record)
 {
-	srv_engine *engine = job->engine;
-	if (job->abandoned || engine->closing) {
-		srv_job_end(job);
-		return;
-	}
-	for (uint32_t i = 0; i < job->earlier.count; i++) {
-		srv_record *record = &job->earlier.items[i];
-		if (!srv_job_inputs_match(job, record) || !srv_upstream_is_worth(engine->exchange->upstream, record))
-			continue;
-		job->abroad.wanted = record;
-		if (!srv_upstream_fetch(engine->exchange->upstream, record, on_fetched, job))
-			break;
-		begin_asking(job);
-		return;
-	}
-	note_unreached(job);
-	srv_job_missed(job);
+	return srv_job_inputs_match(job, record) &&
+		   srv_upstream_is_worth(job->engine->exchange->upstream, record);
 }
 
 static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t count, bool reached)
 {
 	(void)reached;
 	engine_job *job = user;
-	srv_engine *engine = job->engine;
-	if (!end_asking(job))
-		return;
-	job->abroad.seen = count;
+	job->remote.seen = count;
 	if (count > 0) {
-		hob_arena_release(&job->abroad.found);
-		job->abroad.found = *arena;
+		hob_arena_release(&job->remote.found);
+		job->remote.found = *arena;
 		hob_arena_init(arena, 1);
 		job->earlier.items = records;
 		job->earlier.count = count;
-		(void)srv_job_hash_inputs(job, step_match_found);
-	} else {
-		srv_job_missed(job);
 	}
-	srv_engine_fill(engine);
+	srv_job_put(job, count > 0 ? SRV_JOB_SAY(ANSWER) : SRV_JOB_SAY(MISSED));
 }
 
-bool srv_engine_ask_upstream(engine_job *job)
+srv_job_event srv_job_ask(engine_job *job)
 {
-	srv_engine *engine = job->engine;
-	if (job->abroad.asked || job->ingredients.profile != HOB_PROFILE_FINAL)
-		return false;
-	if (srv_job_join_twin(job))
-		return true;
 	hob_buf inputs = {0};
 	hob_ingredients_print(&job->ingredients, &inputs);
 	srv_upstream_wish wish = {.lookup = job->lookup,
 							  .source = job->source,
 							  .inputs = hob_buf_str(&inputs),
 							  .wait_ms = longest_wait(job)};
-	job->abroad.asked = true;
-	job->abroad.seen = 0;
-	bool asked = !inputs.failed && srv_upstream_find(engine->exchange->upstream, &wish, on_found, job);
+	assert(job->life.asked && hob_sha256_equal(&job->lookup, &job->final_lookup));
+	job->remote.seen = 0;
+	bool asked = !inputs.failed && srv_upstream_find(job->engine->exchange->upstream, &wish, on_found, job);
 	hob_buf_release(&inputs);
-	if (asked)
-		begin_asking(job);
-	return asked;
+	return asked ? SRV_JOB_LATER : SRV_JOB_SAY(MISSED);
 }
 
 void srv_engine_give_upstream(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
-	if (job->ingredients.profile != HOB_PROFILE_FINAL)
+	if (srv_job_wants_preview(&job->life))
 		return;
 	srv_upstream_give(engine->exchange->upstream, &record->key, &record->lookup);
-	job->abroad.given = true;
+	srv_job_give(&job->life);
 }
 
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
@@ -235,7 +191,6 @@ bool srv_engine_start_exchange(srv_engine *engine, hob_error *err)
 
 void srv_engine_close_exchange(srv_engine *engine)
 {
-	srv_engine_close_claims(engine);
 	if (!engine->exchange->upstream)
 		return;
 	srv_engine_count_work(engine);

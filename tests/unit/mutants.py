@@ -382,7 +382,7 @@ MISTAKES = [
     ("trust: a worker's digests of files are believed", "server/engine/engine_finish.c", "\tfind_unlisted(job, f, file);\n",
      "\tfind_unlisted(job, f, file);\n\tif (!f->has_digest) {\n\t\tf->digest = dep->digest;\n\t\tf->has_digest = f->exists;\n\t}\n", "test_rogue.py",
      "test_digests_of_files_are_made_here"),
-    ("trust: an answer is read in one turn", "server/engine/engine_turn.c", "done < AT_LEAST || turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS", "done < AT_LEAST || true",
+    ("trust: an answer is read in one turn", "server/engine/engine_kit.c", "return done < AT_LEAST ||", "return true ||",
      "test_rogue.py", "test_an_answer_that_names_thousands_of_files_takes_many_turns"),
     ("trust: memory of closed connections stays", "server/engine/engine_upkeep.c", "\t\tmalloc_trim(0);\n", "", "test_bounds.py", "test_memory_of_closed_connections_goes_back"),
     ("trust: names are text", "server/http/request.c", 'hob_str_equal(name, HOB_STR("asset"));\n', 'false;\n\t\traw = false;\n', "test_contract.py", "test_6_cooks_and_jobs"),
@@ -395,7 +395,7 @@ MISTAKES = [
     ("trust: the filter and assertions are from outside", "server/worker/process_state.c", "if (deaths[i].number == number) {", "if (false) {", "srv_worker/process_state",
      "faults_assertions_and_the_filter_are_the_models"),
     ("trust: last words are lost", "server/worker/pool_process.c", "\tsrv_pool_hear_last(w);\n", "", "test_rogue.py", "test_what_a_process_said_before_it_died_is_heard"),
-    ("trust: who is gone is counted", "server/engine/engine_order.c", "+= !job->abandoned;", "+= 1;", "test_rogue.py", "test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone"),
+    ("trust: who is gone is counted", "server/cook/job.c", "ON(DROP)           {AT_REST(GO(OVER, END)),", "ON(DROP)           {AT_REST(LEAVES),", "test_rogue.py", "test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone"),
 ]
 
 FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
