@@ -344,7 +344,15 @@ static void alpha_row(const alphas *a, uint32_t y, float *out)
 						   : a->level[at + x][3] - least_weight;
 }
 
-/* Counts bilinear samples into bins; `rows` has room for three rows. */
+/* 0 to 1: the first 24 bits of a fraction of 2^32. */
+static float fraction(uint32_t turns)
+{
+	return (float)(turns >> 8) * (1.0f / 16777216.0f);
+}
+
+/* Counts bilinear samples into bins; `rows` has room for three rows. Each cell of the grid is sampled at
+ * another place (multiples of irrational numbers, as in Roberts' R2 sequence): a regular pattern would reach
+ * the cutoff at all samples of a kind or at none. */
 static uint64_t count_samples(const alphas *a, float *rows, uint32_t bins[BINS + 1])
 {
 	float *upper = rows, *lower = rows + a->width, *between = rows + 2 * (size_t)a->width;
@@ -354,13 +362,15 @@ static uint64_t count_samples(const alphas *a, float *rows, uint32_t bins[BINS +
 		alpha_row(a, y, upper);
 		alpha_row(a, y + 1 < a->height ? y + 1 : y, lower);
 		for (uint32_t i = 0; i < grid; i++) {
-			float down = ((float)i + 0.5f) / (float)grid;
+			uint32_t row = y * grid + i;
+			float down = ((float)i + fraction(row * 2654435769u)) / (float)grid;
 			for (uint32_t x = 0; x < a->width; x++)
 				between[x] = upper[x] + (lower[x] - upper[x]) * down;
 			for (uint32_t x = 0; x < a->width; x++) {
 				float left = between[x], rise = (between[x + 1 < a->width ? x + 1 : x] - left) / (float)grid;
+				float at = fraction(x * 3242174889u + row * 2447445414u);
 				for (uint32_t j = 0; j < grid; j++)
-					bins[bin_of(left + rise * ((float)j + 0.5f))]++;
+					bins[bin_of(left + rise * ((float)j + at))]++;
 			}
 		}
 	}
@@ -423,17 +433,11 @@ static void count_codes(const uint8_t *pixels, size_t count, uint32_t counts[256
 		counts[pixels[4 * i + 3]]++;
 }
 
-/* Where many texels have one alpha no factor gives the right number of them: the opaquest are brought to
- * `reach`, the code of the cutoff, and all others below it, until as many texels show as should. */
-static void share_out(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t reach, double coverage)
+/* Brings the `wanted` opaquest texels to `reach`, the code of the cutoff, and all others below. */
+static void choose_texels(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t reach, uint32_t wanted)
 {
-	uint32_t counts[256], total = width * height, wanted = (uint32_t)(coverage * total + 0.5);
-	count_codes(pixels, total, counts);
-	double miss = fabs((double)count_at_least(counts, reach) - coverage * total),
-		   slack = coverage * total / 12;
-	if (miss <= (slack > 1 ? slack : 1))
-		return;
-	uint32_t edge = 255, above = 0;
+	uint32_t counts[256], edge = 255, above = 0;
+	count_codes(pixels, (size_t)width * height, counts);
 	while (edge > 0 && above + counts[edge] < wanted)
 		above += counts[edge--];
 	uint64_t chosen = wanted - above, equal = counts[edge], sum = 0;
@@ -450,11 +454,79 @@ static void share_out(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t
 			sum -= equal;
 			shown = chosen > 0;
 		}
-		/* Equal ones stand apart, so that a sampler between them sees the edge half way. */
+		/* Equal ones stay apart: between them, the edge is where `spread_alpha` puts it. */
 		if (*alpha == edge)
 			*alpha = shown ? 255 : 0;
 		else if (shown ? *alpha < reach : *alpha >= reach)
 			*alpha = (uint8_t)(shown ? reach : reach - 1);
+	}
+}
+
+/* Moves alphas without moving one across the cutoff: towards transparent for spread -1 to 0, towards opaque
+ * for 0 to 1. */
+static uint8_t spread_alpha(uint8_t alpha, uint32_t reach, float spread)
+{
+	float least = alpha >= reach ? (float)reach : 0, most = alpha >= reach ? 255 : (float)reach - 1;
+	float end = spread < 0 ? least : most;
+	return (uint8_t)((float)alpha + (end - (float)alpha) * fabsf(spread) + 0.5f);
+}
+
+/* The share of level 0 that every level keeps, and room for measuring it. */
+typedef struct cutout {
+	float cutoff;
+	uint32_t reach;	 /* its code; 256: no alpha reaches it */
+	double coverage; /* drawn; below 0: not measured */
+	double shown;	 /* of its texels */
+	uint32_t *bins;	 /* BINS + 1 */
+	float *rows;	 /* three of level 0 */
+	uint8_t *ranked; /* alphas of one level */
+} cutout;
+
+static void measure(cutout *c, const uint8_t *pixels, uint32_t width, uint32_t height)
+{
+	alphas whole = {pixels, NULL, width, height, 2};
+	uint64_t samples = count_samples(&whole, c->rows, c->bins);
+	c->coverage = share_above(c->bins, samples, c->cutoff);
+	uint32_t counts[256];
+	count_codes(pixels, (size_t)width * height, counts);
+	c->shown = (double)count_at_least(counts, c->reach) / ((double)width * height);
+}
+
+static double drawn_share(const cutout *c, const alphas *level)
+{
+	uint64_t samples = count_samples(level, c->rows, c->bins);
+	return share_above(c->bins, samples, c->cutoff);
+}
+
+/* As many texels reach the cutoff as should, and as much of the level when it is drawn. A factor gives the
+ * second alone, and neither where many texels have one alpha. */
+static void fit_texels(const cutout *c, uint8_t *pixels, uint32_t width, uint32_t height)
+{
+	enum { HALVINGS = 8, FINE = 256 * 256 };
+	size_t count = (size_t)width * height;
+	alphas level = {pixels, NULL, width, height, count > FINE ? 4 : 8};
+	uint32_t counts[256];
+	count_codes(pixels, count, counts);
+	double wanted = c->shown * (double)count;
+	if (fabs(count_at_least(counts, c->reach) - wanted) <= fmax(wanted / 12, 1) &&
+		fabs(drawn_share(c, &level) - c->coverage) <= fmax(c->coverage / 12, 1.0 / (double)count))
+		return;
+	choose_texels(pixels, width, height, c->reach, (uint32_t)(wanted + 0.5));
+	for (size_t i = 0; i < count; i++)
+		c->ranked[i] = pixels[4 * i + 3];
+	/* Equal texels cross the edge together: the share jumps, and the nearest one is kept. */
+	float low = -1, high = 1, spread = 0, best = 0;
+	double least = 2;
+	for (int halving = 0; halving <= HALVINGS; halving++) {
+		for (size_t i = 0; i < count; i++)
+			pixels[4 * i + 3] = spread_alpha(c->ranked[i], c->reach, halving < HALVINGS ? spread : best);
+		double over = drawn_share(c, &level) - c->coverage;
+		if (fabs(over) < least) {
+			least = fabs(over);
+			best = spread;
+		}
+		*(over < 0 ? &low : &high) = spread;
+		spread = (low + high) / 2;
 	}
 }
 
@@ -536,12 +608,16 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 		return false;
 	uint32_t in_width = picture->width, in_height = picture->height;
 	bool keeps = o->cutoff > 0.0f && o->alpha_is_opacity && !m->is_float && o->level_count > 1;
-	uint32_t *bins = keeps ? HOB_NEW(arena, uint32_t, BINS + 1) : NULL;
-	float *rows = keeps ? HOB_NEW(arena, float, 3 * (size_t)o->width) : NULL;
-	if (keeps && (!bins || !rows))
-		return hob_fail_memory(err, arena, "a mip chain");
-	double coverage = -1.0, shown = 0;
-	uint32_t reach = keeps && o->cutoff < 1 ? (uint32_t)ceilf(o->cutoff * 255.0f) : 256;
+	cutout c = {.cutoff = o->cutoff,
+				.reach = keeps && o->cutoff < 1 ? (uint32_t)ceilf(o->cutoff * 255.0f) : 256,
+				.coverage = -1};
+	if (keeps) {
+		c.bins = HOB_NEW(arena, uint32_t, BINS + 1);
+		c.rows = HOB_NEW(arena, float, 3 * (size_t)o->width);
+		c.ranked = HOB_NEW(arena, uint8_t, largest);
+		if (!c.bins || !c.rows || !c.ranked)
+			return hob_fail_memory(err, arena, "a mip chain");
+	}
 	for (uint32_t level = first; level < o->level_count; level++) {
 		uint32_t width = hob_level_side(o->width, level), height = hob_level_side(o->height, level);
 		s.to = turns[(level - first) % 2];
@@ -549,27 +625,15 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 			return false;
 		finish f = {s.to, o, width, height, 1.0f, m->is_float, m->levels[level]};
 		if (keeps && level > 0) {
-			alphas whole = {m->levels[0], NULL, o->width, o->height, 2},
-				   here = {NULL, s.to, width, height, 4};
-			if (coverage < 0.0) {
-				uint64_t samples = count_samples(&whole, rows, bins);
-				coverage = share_above(bins, samples, o->cutoff);
-				uint32_t counts[256];
-				count_codes(m->levels[0], (size_t)o->width * o->height, counts);
-				shown = (double)count_at_least(counts, reach) / ((double)o->width * o->height);
-			}
-			uint64_t samples = count_samples(&here, rows, bins);
-			f.alpha_scale = scale_for(bins, samples, o->cutoff, coverage);
+			if (c.coverage < 0)
+				measure(&c, m->levels[0], o->width, o->height);
+			alphas here = {NULL, s.to, width, height, 4};
+			uint64_t samples = count_samples(&here, c.rows, c.bins);
+			f.alpha_scale = scale_for(c.bins, samples, o->cutoff, c.coverage);
 		}
 		finish_level(&f);
-		if (keeps && level > 0 && reach < 256) {
-			alphas made = {m->levels[level], NULL, width, height, 4};
-			uint64_t samples = count_samples(&made, rows, bins);
-			double drawn = share_above(bins, samples, o->cutoff),
-				   slack = fmax(coverage / 12, 1.0 / (width * height));
-			if (fabs(drawn - coverage) > slack)
-				share_out(m->levels[level], width, height, reach, shown);
-		}
+		if (keeps && level > 0 && c.reach < 256)
+			fit_texels(&c, m->levels[level], width, height);
 		s.picture = NULL;
 		s.from = s.to;
 		in_width = width;

@@ -44,7 +44,7 @@
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raised when output
  * changes. */
-#define HOB_TEXTURE_VERSION 14
+#define HOB_TEXTURE_VERSION 15
 
 typedef struct hob_texture_request {
 	const hob_io *io;
