@@ -1,5 +1,9 @@
 #include "importers.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
 /* Blender 3.0 began to compress with zstd; what it and later ones save without has their number:
  * "BLENDER-v304". */
 static bool is_new(hob_str head)
@@ -18,6 +22,46 @@ static bool is_blend(hob_str head)
 {
 	return hob_str_starts(head, HOB_STR("BLENDER")) || hob_str_starts(head, HOB_STR("\x1F\x8B")) ||
 		   is_new(head);
+}
+
+/* Copies the first bytes of what a zstd stream holds; returns how many. */
+static size_t unpack_head(hob_str file, char *head, size_t size)
+{
+	ZSTD_DCtx *decoder = ZSTD_createDCtx();
+	if (!decoder)
+		return 0;
+	ZSTD_inBuffer in = {file.data, file.len, 0};
+	ZSTD_outBuffer out = {head, size, 0};
+	while (out.pos < size && in.pos < in.size && !ZSTD_isError(ZSTD_decompressStream(decoder, &out, &in)))
+		;
+	ZSTD_freeDCtx(decoder);
+	return out.pos;
+}
+
+/* "BLENDER-v405" is 4.5, "BLENDER17-01v0500" is 5.0; 0 if the file does not say. */
+static unsigned saved_by(hob_str file)
+{
+	char head[18] = "";
+	if (hob_str_starts(file, HOB_STR("\x28\xB5\x2F\xFD")))
+		(void)unpack_head(file, head, sizeof head - 1);
+	else
+		memcpy(head, file.data, file.len < sizeof head - 1 ? file.len : sizeof head - 1);
+	unsigned version = 0;
+	if (sscanf(head, "BLENDER%*[-_]%*[vV]%3u", &version) != 1 &&
+		sscanf(head, "BLENDER%*2u-%*2uv%4u", &version) != 1)
+		return 0;
+	return version;
+}
+
+static bool fail_with_version(hob_str file, hob_error *err)
+{
+	unsigned version = saved_by(file);
+	size_t used = strlen(err->context);
+	if (version >= 300)
+		snprintf(err->context + used, sizeof err->context - used,
+				 "; Blender %u.%u saved the file: an older one may not read it", version / 100,
+				 version % 100);
+	return false;
 }
 
 /* Looked for even where there is none: one that appears takes the place of the .blend. */
@@ -76,8 +120,9 @@ static bool import_blend(const hob_import_request *request, hob_model *out, hob_
 						  .scratch = request->scratch,
 						  .notes = request->notes};
 	hob_import_request exported = *request;
-	return request->editor->export_glb(request->editor->user, &ask, &exported.file, err) &&
-		   hob_gltf_importer.import(&exported, out, err);
+	if (!request->editor->export_glb(request->editor->user, &ask, &exported.file, err))
+		return fail_with_version(head, err);
+	return hob_gltf_importer.import(&exported, out, err);
 }
 
 static const char *library_version(void)
@@ -89,7 +134,7 @@ static const char *const extensions[] = {"blend", NULL};
 
 const hob_importer hob_blend_importer = {
 	.name = "blend",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = import_blend,
 	.library_version = library_version,

@@ -15,8 +15,9 @@ SOURCE, ROOT, PRIVATE, MODIFIERS, ACTIONS, COLLECTION = sys.argv[sys.argv.index(
 notes = []
 
 
-def note(code, text):
-    notes.append([code, text])
+def note(code, text, *level):
+    """A warning, or "info"."""
+    notes.append([code, text, *level])
 
 
 def version_of(path):
@@ -76,12 +77,36 @@ def choose_collection():
     bpy.context.view_layer.active_layer_collection = layer
 
 
-def tell_hidden():
+def hidden_objects():
+    """Names of objects that are hidden in the view or in renders."""
     hidden = [thing.name for thing in bpy.context.scene.objects
               if thing.type in {"MESH", "CURVE", "SURFACE", "META", "FONT"} and (thing.hide_render or not thing.visible_get())]
     if hidden:
-        note("blender.hidden", f"{len(hidden)} objects are hidden in the view or in renders ('{hidden[0]}'...); a scene of Hob has no hidden "
-             "nodes, so they show; the setting blender.collection can leave them out")
+        note("blender.hidden", f"{len(hidden)} objects are hidden in the view or in renders ('{hidden[0]}'...) and stay hidden", "info")
+    return hidden
+
+
+def hide(model, names):
+    """The exporter writes hidden objects like others. Their nodes get KHR_node_visibility, which hides children as well: of a node that has some,
+    the mesh moves to a new child, and the clips of its shape keys with it."""
+    size = struct.unpack_from("<I", model, 12)[0]
+    scene = json.loads(model[20:20 + size])
+    nodes, hidden = scene.get("nodes", []), set(names)
+    for index, node in [pair for pair in enumerate(nodes) if pair[1].get("name") in hidden and "mesh" in pair[1]]:
+        if "children" in node:
+            inner = {"name": node["name"], **{key: node.pop(key) for key in ("mesh", "skin", "weights") if key in node}}
+            node["children"].append(len(nodes))
+            for channel in [channel for clip in scene.get("animations", []) for channel in clip["channels"]]:
+                if channel["target"].get("node") == index and channel["target"]["path"] == "weights":
+                    channel["target"]["node"] = len(nodes)
+            nodes.append(inner)
+            node = inner
+        node.setdefault("extensions", {})["KHR_node_visibility"] = {"visible": False}
+    scene["extensionsUsed"] = sorted({*scene.get("extensionsUsed", []), "KHR_node_visibility"})
+    text = json.dumps(scene).encode()
+    text += b" " * (-len(text) % 4)
+    rest = model[20 + size:]
+    return struct.pack("<4sIII4s", b"glTF", 2, 20 + len(text) + len(rest), len(text), b"JSON") + text + rest
 
 
 def export(path):
@@ -121,6 +146,9 @@ def main():
         before = version_of(SOURCE)
         bpy.ops.wm.open_mainfile(filepath=SOURCE, load_ui=False, use_scripts=False)
         facts["files"] = [[os.path.relpath(SOURCE, ROOT), before]] + used_files()
+        if bpy.data.version[:2] > bpy.app.version[:2]:
+            note("blender.newer", f"saved by Blender {bpy.data.version[0]}.{bpy.data.version[1]}, read by {bpy.app.version_string}: "
+                 "what this one does not know is lost")
         if bpy.app.autoexec_fail:
             note("blender.scripts", f"scripts of the file are not run: {bpy.app.autoexec_fail_message}")
         for scene in [scene for scene in bpy.data.scenes if scene != bpy.context.scene and not scene.library]:
@@ -128,10 +156,10 @@ def main():
         if not hasattr(bpy.ops.export_scene, "gltf") or "gltf" not in dir(bpy.ops.export_scene):
             raise ValueError("this Blender has no glTF exporter (add-on io_scene_gltf2)")
         model = os.path.join(PRIVATE, "model.glb")
-        tell_hidden()
+        hidden = hidden_objects()
         export(model)
         with open(model, "rb") as made:
-            answer(facts, made.read())
+            answer(facts, hide(made.read(), hidden) if hidden else made.read())
     except Exception as error:  # pylint: disable=broad-except
         answer(dict(facts, error=last_words(error)))
         traceback.print_exc()

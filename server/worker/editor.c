@@ -28,7 +28,8 @@ static void take_notes(const cJSON *facts, hob_notes *notes)
 		const char *text = cJSON_GetStringValue(cJSON_GetArrayItem(note, 1));
 		bool known = code && strncmp(code, "blender.", 8) == 0 && strlen(code) < 32;
 		if (known && text)
-			hob_note_add(notes, HOB_NOTE_WARNING, code, "%.400s", text);
+			hob_note_add(notes, cJSON_GetArraySize(note) > 2 ? HOB_NOTE_INFO : HOB_NOTE_WARNING, code,
+						 "%.400s", text);
 	}
 }
 

@@ -9,7 +9,7 @@
  *   "HOBX", u32 size of the JSON, the JSON, then the model as binary glTF
  *
  *   {"blender": version, "files": [[path, [size, inode, mtime_ns, ctime_ns] or null], ...],
- *    "notes": [[code, text], ...],
+ *    "notes": [[code, text], ...], warnings; with "info" as third, not
  *    "error": text when there is no model}
  *
  * The worker that asked parses it in its own sandbox and trusts nothing in it. */

@@ -283,7 +283,7 @@ static void explain(int status, int folder, char out[REASON_MAX])
 	char said[REASON_MAX];
 	last_line(folder, said);
 	if (WIFSIGNALED(status))
-		snprintf(out, REASON_MAX, "Blender was ended by signal %d (%s)%s%.180s", WTERMSIG(status),
+		snprintf(out, REASON_MAX, "Blender was ended by signal %d (%s)%s%.120s", WTERMSIG(status),
 				 strsignal(WTERMSIG(status)), said[0] ? "; it said: " : "", said);
 	else
 		snprintf(out, REASON_MAX, "Blender ended with code %d and no model%s%.180s", WEXITSTATUS(status),

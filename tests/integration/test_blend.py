@@ -3,6 +3,7 @@ program that stands for Blender), and real scenes where `blender` is installed."
 import json
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -10,6 +11,14 @@ from hobtest import CORPUS, DEADLINE, HOB, PROJECT, Scenario, main, png, until
 
 MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
 NEW = b"BLENDER-v304RENDH" + bytes(64)
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def packed(data):
+    """A zstd frame of one raw block."""
+    return ZSTD + b"\x20" + bytes([len(data)]) + struct.pack("<I", len(data) << 3 | 1)[:3] + data
+
+
 HAS_BLENDER = shutil.which("blender", path="/usr/bin:/bin") is not None
 
 # Stands for Blender: tries what its sandbox must refuse, says what succeeded, and hands back a model.
@@ -63,7 +72,7 @@ facts = json.dumps({{"blender": "stand-in", "files": files, "notes": [["blender.
 what = open(source, "rb").read()
 if os.path.exists(root + "/killer"):
     os.kill(os.getpid(), signal.SIGKILL)
-if b"CRASH" in what:
+if b"CRASH" in what or what[1:4] == bytes([0xB5, 0x2F, 0xFD]):
     os.kill(os.getpid(), signal.SIGSEGV)
 if b"HANG" in what:
     while True:
@@ -178,7 +187,7 @@ class StandIn(Scenario):
         self.before = leftovers()
 
     def cook(self, text=b"", *options):
-        self.put("thing.blend", NEW + text)
+        self.put("thing.blend", text if text.startswith((b"BLENDER", ZSTD)) else NEW + text)
         done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
                                "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False, timeout=DEADLINE)
         self.assertEqual(set(leftovers()) - set(self.before), set())  # other runs of this scenario may have begun before, and end now
@@ -192,7 +201,8 @@ class StandIn(Scenario):
         self.assertFalse((self.art / "made").exists() or (self.outside / "made").exists())
 
     def test_what_goes_wrong_with_it_is_told(self):
-        for text, said in ((b"CRASH", "Blender was ended by signal 11"), (b"SILENT", "Blender ended with code 1 and no model; it said: no idea"),
+        for text, said in ((b"CRASH", "Blender was ended by signal 11"), (b"BLENDER-v405RENDH CRASH", "Blender 4.5 saved the file"),
+                           (b"BLENDER17-01v0500 CRASH", "Blender 5.0 saved the file"), (packed(b"BLENDER-v405RENDH" + bytes(99)), "Blender 4.5 saved the file"), (b"SILENT", "Blender ended with code 1 and no model; it said: no idea"),
                            (b"PIPE", "Blender ended with code 1 and no model"), (b"LINK", "Blender ended with code 0 and no model"), (b"DAMAGED", "what came from Blender is damaged"),
                            (b"NOTHING", "failed  thing.blend:")):
             done = self.cook(text)
@@ -353,9 +363,10 @@ bpy.context.object.modifiers["Subdivision"].subdivision_type = "SIMPLE"
         self.assertEqual([morph["name"] for morph in meshes["MRPH"]], ["Smile"])
         self.assertEqual([lod["index_count"] // 3 for lod in meshes["LODS"]], [12, 8])
 
-    def test_hidden_objects_are_told_and_materials_are_what_they_were(self):
+    def test_hidden_objects_stay_hidden_and_materials_are_what_they_were(self):
         self.blender(f"""
 bpy.ops.mesh.primitive_cube_add()
+cube = bpy.context.object
 gold = bpy.data.materials.new("Gold")
 gold.use_nodes = True
 surface = gold.node_tree.nodes["Principled BSDF"].inputs
@@ -367,13 +378,34 @@ bpy.ops.mesh.primitive_plane_add()
 bpy.context.object.hide_render = True
 bpy.ops.mesh.primitive_circle_add(fill_type="NGON")
 bpy.context.object.hide_viewport = True
+bpy.ops.mesh.primitive_cube_add()
+hull = bpy.context.object
+hull.name = "Hull"
+hull.hide_render = True
+hull.shape_key_add(name="Basis")
+hull.shape_key_add(name="Wide").data[0].co.x = 3
+wide = hull.data.shape_keys.key_blocks["Wide"]
+for frame in (1, 20):
+    wide.value = frame / 20
+    wide.keyframe_insert("value", frame=frame)
+bpy.ops.mesh.primitive_plane_add()
+bpy.context.object.name = "Shown"
+bpy.context.object.parent = hull
 {self.save("hidden.blend")}""")
         done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--report", str(self.folder / "report.json")],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 objects are hidden in the view or in renders", done.stderr)
         made = json.loads((self.folder / "report.json").read_text())["assets"][0]
-        self.assertEqual((made["meshes"], made["materials"]), (3, 1))
+        self.assertEqual([(note["level"], note["text"][:46]) for note in made["notes"] if note["code"] == "blender.hidden"],
+                         [("info", "3 objects are hidden in the view or in renders")])
+        self.assertEqual((made["meshes"], made["materials"]), (5, 1))
+        glb = self.folder / "hidden.glb"
+        subprocess.run([HOB, "export", str(self.folder / "out/hidden.blend.meshes"), "-o", str(glb)], capture_output=True, check=True)
+        size = struct.unpack_from("<I", glb.read_bytes(), 12)[0]
+        nodes = json.loads(glb.read_bytes()[20:20 + size])["nodes"]
+        # The hull's mesh is a child of its own: what is below it shows.
+        self.assertEqual([(node["name"], "KHR_node_visibility" in node.get("extensions", {}), "mesh" in node) for node in nodes],
+                         [("Cube", False, True), ("Plane", True, True), ("Circle", True, True), ("Hull", False, False), ("Shown", False, True), ("Hull", True, True)])
         done = subprocess.run([HOB, "inspect", str(self.folder / "out/hidden.blend.materials"), "--json"], capture_output=True, text=True, check=False)
         material = json.loads(done.stdout.split("\n")[0])["records"]["MATL"][0]
         self.assertEqual((material["base_color"], material["metallic"], material["roughness"]), ([1, 0.75, 0.25, 1], 1, 0.25))
@@ -394,6 +426,15 @@ export.objects.link(plane)
             self.assertIn(said, done.stderr)
             if collection == "Export":
                 self.assertEqual(json.loads((self.folder / "report.json").read_text())["assets"][0]["triangles"], 2)
+
+    def test_a_file_of_a_newer_blender_says_so(self):
+        self.blender(f"bpy.ops.mesh.primitive_cube_add()\n{self.save('thing.blend')}")
+        whole = (self.art / "thing.blend").read_bytes()
+        self.assertEqual(whole[7:12], b"-v304" if whole[:7] == b"BLENDER" else None)
+        self.put("thing.blend", whole.replace(b"-v304", b"-v305", 1))
+        done = subprocess.run([HOB, "cook", str(self.art), "--check"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "saved by Blender 3.5, read by 3.4")
 
     def test_a_broken_file_fails_in_blenders_words_and_the_next_save_heals_it(self):
         self.blender(f"bpy.ops.mesh.primitive_cube_add()\n{self.save('thing.blend')}")
