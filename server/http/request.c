@@ -266,16 +266,20 @@ static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uin
 
 static const struct {
 	const char *method, *pattern, *parameters;
-	route_handler handler;
 } routes[] = {
-#define ROUTE(method, pattern, handler, parameters, doc) {#method, pattern, parameters, srv_route_##handler},
+#define ROUTE(method, pattern, handler, parameters, doc) {#method, pattern, parameters},
 #include "../../schema/routes.def"
 #undef ROUTE
 };
 
 route_handler srv_route_handler_of(route_id route)
 {
-	return routes[route].handler;
+#define ROUTE(method, pattern, handler, parameters, doc) srv_route_##handler,
+	static const route_handler handlers[] = {
+#include "../../schema/routes.def"
+	};
+#undef ROUTE
+	return handlers[route];
 }
 
 const char *srv_route_pattern(route_id route)

@@ -10,8 +10,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LAYERS, OWNERS, TEXT, DOCS, PROMISES = (["python3", name] for name in (
-    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/text.py", "docs/generate.py",
+LAYERS, OWNERS, JOBS, TEXT, DOCS, PROMISES = (["python3", name] for name in (
+    "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/jobs.py", "tests/lint/text.py", "docs/generate.py",
     "tests/lint/promises.py"))
 DOCS.append("--check")
 FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
@@ -65,8 +65,15 @@ TREE = {
     "a header of 61 functions": (OWNERS, "61 functions", write(("server/queue/many.h", "".join(f"void srv_f{i}(int n);\n" for i in range(61))))),
     "a field that another owner assigns": (OWNERS, "assigns what engine_publish.c owns",
                                            append("server/engine/engine_blame.c", "static void x(asset *a)\n{\n\ta->shown.rev = 1;\n}\n")),
+    "a callback that does a job's work": (JOBS, "on_stored does more than to put an event",
+                                          replace("server/engine/engine_finish.c", "\tsrv_job_put(work->data, SRV_JOB_SAY(STORED));",
+                                                  "\tsrv_job_put(work->data, SRV_JOB_SAY(STORED));\n\tsrv_job_stored(work->data);")),
+    "a step that calls the next one": (JOBS, "which is for the turn",
+                                       replace("server/engine/engine_cook.c", "return SRV_JOB_SAY(RECORDS);", "return srv_job_keep(job);")),
+    "a flag beside the table": (JOBS, "the table of server/cook/job.c has it",
+                                replace("server/engine/engine_jobs.h", "uint64_t place;", "bool abandoned;\n\tuint64_t place;")),
     "the same of the engine's": (OWNERS, "assigns what engine_jobs.c owns",
-                                 append("server/engine/engine_move.c", "static void x(srv_engine *engine)\n{\n\tengine->jobs->alive++;\n}\n")),
+                                 append("server/engine/engine_move.c", "static void x(srv_engine *engine)\n{\n\tengine->jobs->count++;\n}\n")),
     "Markdown of 131 columns": (TEXT, "131 columns", append("README.md", "x" * 131 + "\n")),
     "a script of 121 columns": (TEXT, "121 columns", append("web/app/text.js", "// " + "x" * 118 + "\n")),
     "a line of C of 111 columns": (TEXT, "111 columns", append("core/hash/hash.h", "/* " + "x" * 105 + " */\n")),
@@ -177,6 +184,24 @@ def check_objects(tree, build, findings):
         findings.append(f"a daemon that links importers: tests/lint/symbols.py says {code}: {said.strip()[-300:]}")
 
 
+def check_knots(tree, findings):
+    """Two files: one calls the other, which calls back through a table."""
+    place = tree.parent / "build/CMakeFiles/srv_knot.dir/server"
+    place.mkdir(parents=True)
+
+    def lint(back):
+        for name, text in (("a", "int srv_b(int n);\nint srv_a(int n);\nint srv_a(int n) { static int (*const acts[])(int) = {srv_b}; return acts[n](n); }\n"),
+                           ("b", f"int srv_a(int n);\nint srv_b(int n);\nint srv_b(int n) {{ return {back}; }}\n")):
+            (tree / name).with_suffix(".c").write_text(text)
+            subprocess.run(["cc", "-c", (tree / name).with_suffix(".c"), "-o", place / f"{name}.c.o"], check=True)
+        return run(tree, ["python3", "tests/lint/knots.py", str(tree.parent / "build")])
+
+    for back, expected in (("n", 0), ("srv_a(n - 1)", 1)):
+        code, said = lint(back)
+        if code != expected or ("a.c:srv_a b.c:srv_b" in said) != bool(expected):
+            findings.append(f"tests/lint/knots.py says {code} of srv_b that returns {back}: {said.strip()[-300:]}")
+
+
 def main():
     findings = []
     with tempfile.TemporaryDirectory(prefix="hob-lint-") as folder:
@@ -184,6 +209,7 @@ def main():
         tree.mkdir()
         copy_tree(tree)
         check_tree(tree, findings)
+        check_knots(tree, findings)
         check_objects(tree, pathlib.Path(sys.argv[1]).resolve(), findings)
     print("\n".join(findings) or f"violations: {len(TREE) + len(OBJECTS) + 1}, each seen by its lint")
     return 1 if findings else 0
