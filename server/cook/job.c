@@ -250,7 +250,7 @@ static void miss(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 }
 
 /* The files are newer than what is shown: whoever looks wants another preview. */
-static void expect_news(srv_job *job)
+static void want_preview(srv_job *job)
 {
 	if (job->part == SRV_JOB_FINAL && job->order.priority > SRV_PRIORITY_CHANGED)
 		job->order.priority = SRV_PRIORITY_CHANGED;
@@ -261,7 +261,7 @@ static void looked_up(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 {
 	assert(job->part != SRV_JOB_BESIDE);
 	if (e->newer || job->part == SRV_JOB_PREVIEW)
-		expect_news(job);
+		want_preview(job);
 	if (job->order.force)
 		want_worker(job, e, todo);
 	else
@@ -301,7 +301,7 @@ static void judged(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 		break;
 	case SRV_VERDICT_TRY_AGAIN:
 		if (e->newer)
-			expect_news(job);
+			want_preview(job);
 		go(job, SRV_JOB_HASH_SOURCE, SRV_JOB_DO_HASH_SOURCE, todo);
 		break;
 	case SRV_VERDICT_PASSING:

@@ -131,7 +131,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_asset_forget_last(a);
 	if (todo.touch)
 		srv_publish_view_later(engine, id);
-	if (todo.cut && srv_job_give_way(srv_engine_job(a->life.job), event.quick))
+	if (todo.cut && srv_job_preempt(srv_engine_job(a->life.job), event.quick))
 		srv_engine_apply(engine, id,
 						 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = a->life.job->order.force});
 	srv_asset_note(engine, a);

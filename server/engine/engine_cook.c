@@ -80,7 +80,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 	for (uint32_t i = 0; i < record->dep_count; i++) {
 		uint32_t file = srv_job_dep_file(job, record->deps[i].path);
 		if (file == HOB_NONE) {
-			changed = job->earlier.blind.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
+			changed = job->earlier.unreadable.code != HOB_ERR_OK ? hob_str_of(a->path) : changed;
 			continue;
 		}
 		files[count] = file;
@@ -163,7 +163,7 @@ srv_job_event srv_job_find(engine_job *job)
 	bool preview = srv_job_wants_preview(&job->life);
 	job->ingredients.profile = preview ? HOB_PROFILE_PREVIEW : HOB_PROFILE_FINAL;
 	job->lookup = preview ? hob_cook_lookup(&job->source, &job->ingredients) : job->final_lookup;
-	job->earlier.blind = (hob_error){0};
+	job->earlier.unreadable = (hob_error){0};
 	if (!read_records(job, &error) && !(srv_engine_heal_index(job->engine) && read_records(job, &error))) {
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 		job->earlier.count = 0;
@@ -185,9 +185,9 @@ srv_job_event srv_job_hash_inputs(engine_job *job)
 				files[count++] = file;
 		}
 	assert(count <= total);
-	if (job->earlier.blind.code == HOB_ERR_OK)
+	if (job->earlier.unreadable.code == HOB_ERR_OK)
 		return srv_job_digests(job, files, count);
-	job->cook.error = job->earlier.blind;
+	job->cook.error = job->earlier.unreadable;
 	return SRV_JOB_SAY(FAILED);
 }
 

@@ -221,7 +221,8 @@ uint32_t srv_job_file(engine_job *job, hob_str path)
 	srv_stat stat;
 	bool there = srv_stat_path(engine->roots->fds[a->root], path, &stat);
 	if (!there && srv_is_passing(errno)) {
-		hob_fail(&job->earlier.blind, IO, "'%.*s' cannot be looked at: %s", HOB_FMT(path), strerror(errno));
+		hob_fail(&job->earlier.unreadable, IO, "'%.*s' cannot be looked at: %s", HOB_FMT(path),
+				 strerror(errno));
 		return HOB_NONE;
 	}
 	uint32_t file = srv_graph_file(engine->graph, a->root, path);

@@ -112,7 +112,7 @@ void srv_job_drop(engine_job *job)
 		(void)srv_pool_cancel(job->engine->jobs->pool, &job->client);
 }
 
-bool srv_job_give_way(engine_job *job, bool quick)
+bool srv_job_preempt(engine_job *job, bool quick)
 {
 	enum { LEAVE_MS = 1000 };
 	srv_engine *engine = job->engine;

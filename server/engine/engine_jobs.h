@@ -42,7 +42,7 @@ typedef struct job_earlier {
 	srv_record *items;
 	uint32_t count;
 	const srv_record *taken; /* the one that holds */
-	hob_error blind;		 /* why srv_job_dep_file could not check a file */
+	hob_error unreadable;	 /* why srv_job_dep_file could not check a file */
 } job_earlier;
 
 /* What other machines say. */
@@ -139,7 +139,7 @@ void srv_job_free(engine_job *job);
 void srv_job_drop(engine_job *job); /* its result comes to nothing */
 /* Its asset is saved again while the worker cooks. A quick cook may end, for nobody, and the next job begins
  * at once on another worker; another one is killed. True: the job has given its asset up. */
-bool srv_job_give_way(engine_job *job, bool quick);
+bool srv_job_preempt(engine_job *job, bool quick);
 /* Raise a waiting job, and the duplicate that it waits for; never lower it. */
 void srv_job_raise(engine_job *job, srv_priority priority);
 bool srv_job_is_alone(const engine_job *job); /* no other has work to do */
@@ -172,7 +172,7 @@ void srv_job_show_soon(engine_job *job);
 srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count);
 bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
 /* The graph's number of a file, named relative to the source's folder. HOB_NONE: outside the root, no memory,
- * or job->earlier.blind is set. */
+ * or job->earlier.unreadable is set. */
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
 uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path below the root */
 
