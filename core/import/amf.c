@@ -3,7 +3,7 @@
 #include "../base/limits.h"
 #include "../model/model_scale.h"
 #include "lists.h"
-#include "number.h"
+#include "../base/number.h"
 #include "shape.h"
 #include "text.h"
 #include "xml.h"

@@ -1,6 +1,6 @@
 #include "mtl.h"
 
-#include "number.h"
+#include "../base/number.h"
 #include "shape.h"
 #include "text.h"
 

@@ -1,7 +1,7 @@
 #include "obj_data.h"
 
 #include "../base/limits.h"
-#include "number.h"
+#include "../base/number.h"
 #include "text.h"
 
 typedef struct names {

@@ -2,7 +2,7 @@
 
 #include "../base/limits.h"
 #include "lists.h"
-#include "number.h"
+#include "../base/number.h"
 #include "polygon.h"
 #include "shape.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 #include "ply_data.h"
 
 #include "../base/limits.h"
-#include "number.h"
+#include "../base/number.h"
 #include "ply_type.h"
 #include "ply_unread.h"
 #include "shape.h"

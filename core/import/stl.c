@@ -1,7 +1,7 @@
 #include "importers.h"
 
 #include "../base/limits.h"
-#include "number.h"
+#include "../base/number.h"
 #include "plain_census.h"
 #include "shape.h"
 #include "text.h"

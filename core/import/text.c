@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include "../base/limits.h"
+#include "../base/number.h"
 
 static size_t sequence_length(hob_str s, size_t at)
 {
@@ -92,19 +93,6 @@ uint32_t hob_text_count_words(hob_str text)
 
 /* ---- byte order marks */
 
-size_t hob_text_put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	size_t len = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (size_t i = len - 1; i > 0; i--, c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3F));
-	out[0] = (char)((len == 2 ? 0xC0 : len == 3 ? 0xE0 : 0xF0) | c);
-	return len;
-}
-
 static hob_str from_utf16(hob_arena *arena, hob_bytes file, bool big)
 {
 	size_t units = (file.size - 2) / 2, len = 0;
@@ -124,7 +112,7 @@ static hob_str from_utf16(hob_arena *arena, hob_bytes file, bool big)
 		}
 		if (c >= 0xD800 && c < 0xE000)
 			c = 0xFFFD;
-		len += hob_text_put_utf8(text + len, c);
+		len += hob_utf8_put(text + len, c);
 	}
 	return (hob_str){text, len};
 }

@@ -18,8 +18,6 @@ uint32_t hob_text_count_words(hob_str text);
 hob_str hob_text_last_part(hob_str path);
 /* Without blanks at both ends. */
 hob_str hob_text_trim(hob_str s);
-/* Writes a character as UTF-8, at most 4 bytes. Returns their number. */
-size_t hob_text_put_utf8(char *out, uint32_t character);
 /* Skips a UTF-8 byte order mark. Text in UTF-16 (recognised by its byte order mark) is converted; the result
  * lives in `arena` then, else it borrows. data == NULL only when memory is short. */
 hob_str hob_text_decode(hob_arena *arena, hob_bytes file);

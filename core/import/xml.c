@@ -1,7 +1,7 @@
 #include "xml.h"
 
 #include "../base/limits.h"
-#include "number.h"
+#include "../base/number.h"
 #include "text.h"
 
 #include <expat.h>

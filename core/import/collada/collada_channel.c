@@ -1,6 +1,6 @@
 #include "collada_channel.h"
 
-#include "../number.h"
+#include "../../base/number.h"
 #include "../text.h"
 
 /* ---- targets: "node/sid.X", "node/sid(0)(3)", "controller(2)" */

@@ -1,6 +1,6 @@
 #include "collada_private.h"
 
-#include "../number.h"
+#include "../../base/number.h"
 #include "../shape.h"
 #include "../text.h"
 

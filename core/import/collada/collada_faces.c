@@ -1,7 +1,7 @@
 #include "collada_private.h"
 
 #include "../../base/limits.h"
-#include "../number.h"
+#include "../../base/number.h"
 
 void hob_collada_faces_release(hob_collada_faces *f)
 {

@@ -1,7 +1,7 @@
 #include "collada_track.h"
 
 #include "../../base/limits.h"
-#include "../number.h"
+#include "../../base/number.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 #include "fbx_private.h"
-#include "../number.h"
+#include "../../base/number.h"
 
 #include <math.h>
 

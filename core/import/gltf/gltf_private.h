@@ -12,7 +12,7 @@
 #define HOB_GLTF_PRIVATE_H
 
 #include "../importer.h"
-#include "../json_text.h"
+#include "../../base/json_text.h"
 #include "../../base/limits.h"
 
 typedef struct hob_gltf_list {

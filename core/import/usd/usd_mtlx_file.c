@@ -1,6 +1,6 @@
 #include "usd_private.h"
 
-#include "../number.h"
+#include "../../base/number.h"
 #include "../text.h"
 #include "../xml.h"
 

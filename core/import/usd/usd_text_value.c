@@ -1,6 +1,6 @@
 #include "usd_lex.h"
 
-#include "../number.h"
+#include "../../base/number.h"
 
 #include <math.h>
 

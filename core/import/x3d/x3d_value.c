@@ -1,6 +1,6 @@
 #include "x3d_private.h"
 
-#include "../number.h"
+#include "../../base/number.h"
 #include "../text.h"
 
 hob_x3d_ptr hob_x3d_child(const hob_x3d *x, hob_x3d_ptr e, const char *const *types)

@@ -1,6 +1,6 @@
 #include "tests/unit/support.h"
 
-#include "core/import/number.h"
+#include "core/base/number.h"
 
 #include <locale.h>
 #include <math.h>

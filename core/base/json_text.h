@@ -2,9 +2,9 @@
 #ifndef HOB_JSON_TEXT_H
 #define HOB_JSON_TEXT_H
 
-#include "../base/base.h"
+#include "base.h"
 
-#include <cJSON.h>
+#include <cjson/cJSON.h>
 
 /* Strict RFC 8259 in one pass without recursion: two to four times the speed of cJSON_Parse, which the tests
  * hold it against, because nodes come from `arena` and strings are unescaped in one copy of the text. The

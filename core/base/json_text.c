@@ -1,10 +1,10 @@
 #include "json_text.h"
 
-#include "../base/limits.h"
+#include "limits.h"
 #include "number.h"
-#include "text.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum { ITEM_BLOCK = 64, LEVELS_MAX = 1000 };
 
@@ -13,8 +13,10 @@ typedef struct parser {
 	char *start, *at, *end; /* a copy, in which strings are unescaped and closed in place */
 	hob_arena *arena;
 	cJSON *items; /* a block of fresh ones */
-	uint32_t items_left;
+	uint32_t items_left, depth_max;
 	bool repaired;
+	bool checks; /* no tree is wanted: one item serves for all */
+	cJSON only;
 	hob_error *err;
 } parser_t;
 
@@ -113,7 +115,7 @@ static bool read_escape(parser_t *p, char **write)
 		uint32_t code = 0;
 		if (!read_unicode(p, &code))
 			return false;
-		*write += hob_text_put_utf8(*write, code);
+		*write += hob_utf8_put(*write, code);
 		return true;
 	}
 	const char *known = c ? strchr(from, c) : NULL;
@@ -231,6 +233,8 @@ static bool read_key(parser_t *p, char **key)
 
 static cJSON *new_item(parser_t *p)
 {
+	if (p->checks)
+		return &p->only;
 	if (p->items_left == 0) {
 		p->items = HOB_NEW(p->arena, cJSON, ITEM_BLOCK);
 		p->items_left = p->items ? ITEM_BLOCK : 0;
@@ -245,7 +249,8 @@ static cJSON *new_item(parser_t *p)
 
 /* An open object or array, and where its next child is to be linked. */
 typedef struct level {
-	cJSON *item, **link;
+	cJSON **link;
+	bool object;
 } level_t;
 
 static bool read_document(parser_t *p, const cJSON **out)
@@ -270,16 +275,16 @@ static bool read_document(parser_t *p, const cJSON **out)
 			parent->link = &item->next;
 		bool complete = true;
 		if (*p->at == '{' || *p->at == '[') {
-			if (depth == HOB_LIMIT_JSON_DEPTH)
-				return hob_fail(p->err, LIMIT, "JSON nests deeper than %llu levels at byte %zu",
-								HOB_LIMIT_JSON_DEPTH, (size_t)(p->at - p->start));
+			if (depth == p->depth_max)
+				return hob_fail(p->err, LIMIT, "JSON nests deeper than %u levels at byte %zu", p->depth_max,
+								(size_t)(p->at - p->start));
 			bool object = *p->at++ == '{';
 			item->type = object ? cJSON_Object : cJSON_Array;
 			skip_space(p);
 			complete = p->at < p->end && *p->at == (object ? '}' : ']');
 			p->at += complete;
 			if (!complete) {
-				levels[depth++] = (level_t){item, &item->child};
+				levels[depth++] = (level_t){&item->child, object};
 				if (object && !read_key(p, &key))
 					return false;
 			}
@@ -292,7 +297,7 @@ static bool read_document(parser_t *p, const cJSON **out)
 				*out = root;
 				return p->at == p->end || fail_at(p, p->at, "more text after the document");
 			}
-			bool object = levels[depth - 1].item->type == cJSON_Object;
+			bool object = levels[depth - 1].object;
 			if (p->at >= p->end || (*p->at != ',' && *p->at != (object ? '}' : ']')))
 				return fail_here(p, object ? "',' or '}'" : "',' or ']'");
 			complete = *p->at++ != ',';
@@ -311,8 +316,13 @@ bool hob_json_parse(hob_arena *arena, hob_str text, const cJSON **out, bool *rep
 		return hob_fail_memory(err, arena, "the JSON");
 	if (text.len > 0)
 		memcpy(start, text.data, text.len);
-	parser_t p = {
-		.text = text, .start = start, .at = start, .end = start + text.len, .arena = arena, .err = err};
+	parser_t p = {.text = text,
+				  .start = start,
+				  .at = start,
+				  .end = start + text.len,
+				  .depth_max = HOB_LIMIT_JSON_DEPTH,
+				  .arena = arena,
+				  .err = err};
 	const cJSON *root = NULL;
 	if (!read_document(&p, &root))
 		return false;
@@ -321,10 +331,31 @@ bool hob_json_parse(hob_arena *arena, hob_str text, const cJSON **out, bool *rep
 	return true;
 }
 
+bool hob_json_valid(hob_str text, uint32_t depth)
+{
+	const cJSON *root;
+	hob_error error;
+	assert(depth <= LEVELS_MAX);
+	char *start = text.len > 0 && hob_utf8_valid(text) ? malloc(text.len) : NULL;
+	if (!start)
+		return false;
+	memcpy(start, text.data, text.len);
+	parser_t p = {.text = text,
+				  .start = start,
+				  .at = start,
+				  .end = start + text.len,
+				  .depth_max = depth,
+				  .checks = true,
+				  .err = &error};
+	bool valid = read_document(&p, &root);
+	free(start);
+	return valid;
+}
+
 const cJSON *hob_json_get(const cJSON *object, const char *key)
 {
-	const cJSON *value = cJSON_IsObject(object) ? object->child : NULL;
+	const cJSON *value = object && object->type == cJSON_Object ? object->child : NULL;
 	while (value && (value->string[0] != key[0] || strcmp(value->string, key) != 0))
 		value = value->next;
-	return cJSON_IsNull(value) ? NULL : value;
+	return value && value->type != cJSON_NULL ? value : NULL;
 }

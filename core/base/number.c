@@ -198,3 +198,16 @@ const char *hob_number_int(const char *at, const char *end, int64_t *out)
 	*out = negative ? -value : value;
 	return p;
 }
+
+size_t hob_utf8_put(char *out, uint32_t c)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	size_t len = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = len - 1; i > 0; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3F));
+	out[0] = (char)((len == 2 ? 0xC0 : len == 3 ? 0xE0 : 0xF0) | c);
+	return len;
+}

@@ -1,11 +1,11 @@
-/* number.h - decimal numbers of text formats: no locale, no allocation, the same bits everywhere.
+/* number.h - decimal numbers and characters in text: no locale, no allocation, the same bits everywhere.
  *
  * The readers take a range and return the first byte behind the number, or NULL when there is none at `at`
  * (no leading blanks are skipped). They never read past `end`. */
 #ifndef HOB_NUMBER_H
 #define HOB_NUMBER_H
 
-#include "../base/base.h"
+#include "base.h"
 
 /* [+-] digits [. digits] [e [+-] digits], with at least one digit before or behind the point; also "nan",
  * "inf" and what Microsoft's printf makes of them ("1.#QNAN", "-1.#IND"). The value is that of the decimal
@@ -38,6 +38,9 @@ static inline uint32_t hob_number_digits(const char *at, uint32_t *count)
 	word = (word * 6553601) >> 16 & 0x0000FFFF0000FFFFull;
 	return (uint32_t)((word * 42949672960001ull) >> 32);
 }
+
+/* Writes a character as UTF-8, at most 4 bytes. Returns their number. */
+size_t hob_utf8_put(char *out, uint32_t character);
 
 /* Blanks within a line. */
 static inline bool hob_is_blank(char c)
