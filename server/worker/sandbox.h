@@ -42,9 +42,9 @@ typedef struct srv_sandbox_place {
 } srv_sandbox_place;
 
 /* The same for a program that is executed next and was not written for this. RUN places contain the program
- * and its libraries; WRITE places are its own, also for reading. No sockets, no new processes, no signals,
- * limits or priorities for others, nothing that all programs of a user share, no system calls that affect the
- * machine; refused calls fail with EPERM. An execve as root does not bring capabilities back. */
+ * and its libraries; WRITE places are its own, also for reading. Only the system calls that Blender needs to
+ * export: no sockets, no new processes, no modes, owners or times of files, no locks, nothing for others;
+ * refused calls fail with EPERM. An execve as root does not bring capabilities back. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;
