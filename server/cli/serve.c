@@ -492,6 +492,10 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	if (rebuilt)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"the index was damaged and was rebuilt; nothing has to be cooked again");
+	if (srv_store_set_aside(d->store) > 0)
+		srv_log(SRV_LOG_WARNING, "cache",
+				"%u packs were no files and are called NAME.wrong-1 now; delete them",
+				srv_store_set_aside(d->store));
 	if (!open_live(d, err))
 		return false;
 	engine->root_count = d->root_count;

@@ -21,7 +21,7 @@ static bool open_folders(srv_store *guest, const char *dir, hob_error *err)
 		   open_folder(AT_FDCWD, guest->dir, &guest->dir_fd, err) &&
 		   open_folder(guest->dir_fd, "blobs", &guest->blobs_fd, err) &&
 		   open_folder(guest->dir_fd, "packs", &guest->packs_fd, err) &&
-		   (srv_packs_open(&guest->packs, guest->packs_fd) ||
+		   (srv_packs_open(&guest->packs, guest->packs_fd, false) ||
 			srv_store_fail_errno(err, errno, "open the packs of", guest->dir));
 }
 

@@ -109,23 +109,37 @@ static uint32_t number_of(const char *name)
 	return strcmp(name, again) == 0 ? number : 0;
 }
 
-static bool open_pack(srv_packs *packs, uint32_t number)
+/* A folder, a pipe or a link in the place of a pack gets a name that is free. */
+static void set_aside(srv_packs *packs, const char *name)
+{
+	char aside[NAME + 24];
+	struct stat info;
+	unsigned number = 0;
+	do
+		snprintf(aside, sizeof aside, "%s.wrong-%u", name, ++number);
+	while (fstatat(packs->dir_fd, aside, &info, AT_SYMLINK_NOFOLLOW) == 0);
+	packs->aside += renameat(packs->dir_fd, name, packs->dir_fd, aside) == 0;
+}
+
+static bool open_pack(srv_packs *packs, uint32_t number, bool mend)
 {
 	char name[NAME];
 	struct stat info;
 	name_of(number, name);
 	int fd = openat(packs->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP || errno == EISDIR || errno == ENXIO;
-	bool ok = fstat(fd, &info) == 0;
-	if (ok && S_ISREG(info.st_mode))
-		ok = add_file(packs, number, fd, (uint64_t)info.st_size);
-	else
-		ok = close(fd) == 0 && ok;
-	return ok;
+	bool wrong = fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO);
+	if (fd < 0 && !wrong)
+		return errno == ENOENT;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+		return add_file(packs, number, fd, (uint64_t)info.st_size);
+	if (fd >= 0)
+		close(fd);
+	if (mend)
+		set_aside(packs, name);
+	return true;
 }
 
-static bool list_packs(srv_packs *packs)
+static bool list_packs(srv_packs *packs, bool mend)
 {
 	int fd = openat(packs->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
@@ -134,7 +148,7 @@ static bool list_packs(srv_packs *packs)
 		close(fd);
 	for (struct dirent *entry = ok ? readdir(folder) : NULL; entry && ok; entry = readdir(folder)) {
 		uint32_t number = number_of(entry->d_name);
-		ok = number == 0 || open_pack(packs, number);
+		ok = number == 0 || open_pack(packs, number, mend);
 	}
 	if (folder)
 		closedir(folder);
@@ -143,12 +157,12 @@ static bool list_packs(srv_packs *packs)
 	return ok;
 }
 
-bool srv_packs_open(srv_packs *packs, int dir_fd)
+bool srv_packs_open(srv_packs *packs, int dir_fd, bool mend)
 {
 	pthread_rwlock_wrlock(&packs->lock);
 	close_files(packs);
 	packs->dir_fd = dir_fd;
-	bool ok = list_packs(packs);
+	bool ok = list_packs(packs, mend);
 	pthread_rwlock_unlock(&packs->lock);
 	return ok;
 }
@@ -167,8 +181,14 @@ static srv_pack_file *begin_pack(srv_packs *packs)
 {
 	char name[NAME];
 	uint32_t number = packs->count > 0 ? packs->files[packs->count - 1].number + 1 : 1;
-	name_of(number, name);
-	int fd = openat(packs->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd;
+	/* The next number, where something has the name. */
+	for (uint32_t last = number + 1000;; number++) {
+		name_of(number, name);
+		fd = openat(packs->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (fd >= 0 || errno != EEXIST || number == last)
+			break;
+	}
 	if (fd < 0)
 		return NULL;
 	if (!add_file(packs, number, fd, 0)) {

@@ -43,6 +43,7 @@ typedef struct srv_packs {
 	int dir_fd;			  /* not owned */
 	srv_pack_file *files; /* by number */
 	uint32_t count;
+	uint32_t aside; /* entries that were renamed */
 	uint8_t *scratch;
 	uint32_t scratch_size;
 } srv_packs;
@@ -60,8 +61,9 @@ static inline uint64_t srv_pack_room(uint64_t size, uint32_t frame)
 }
 
 void srv_packs_init(srv_packs *packs);
-/* Opens every pack of the folder, after closing those that were open. False, with errno, on failure. */
-bool srv_packs_open(srv_packs *packs, int dir_fd) HOB_MUST_CHECK;
+/* Opens every pack of the folder, after closing those that were open. mend: what has the name of a pack and
+ * is no file is renamed (NAME.wrong-1) and counted. False, with errno, on failure. */
+bool srv_packs_open(srv_packs *packs, int dir_fd, bool mend) HOB_MUST_CHECK;
 void srv_packs_release(srv_packs *packs);
 
 /* Appends its frame to `out` if that is much smaller, otherwise nothing. */

@@ -222,9 +222,14 @@ static void sweep_temporary(srv_store *store)
 
 bool srv_store_open_packs(srv_store *store, hob_error *err)
 {
-	return (srv_packs_open(&store->packs, store->packs_fd) &&
-			srv_packs_open(&store->records, store->records_fd)) ||
+	return (srv_packs_open(&store->packs, store->packs_fd, true) &&
+			srv_packs_open(&store->records, store->records_fd, true)) ||
 		   srv_store_fail_errno(err, errno, "open the packs of", store->dir);
+}
+
+uint32_t srv_store_set_aside(const srv_store *store)
+{
+	return store->packs.aside + store->records.aside;
 }
 
 static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)

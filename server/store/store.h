@@ -43,6 +43,8 @@ typedef struct srv_store_options {
  * NULL). */
 bool srv_store_open(const char *dir, const srv_store_options *options, srv_store **out, bool *rebuilt,
 					hob_error *err) HOB_MUST_CHECK;
+/* Folders, pipes and links that had the name of a pack and were renamed (NAME.wrong-1) at the start. */
+uint32_t srv_store_set_aside(const srv_store *store);
 /* True from the moment at which SQLite found the index damaged. What was read before may be wrong, and a
  * transaction that was open is lost. */
 bool srv_store_is_damaged(const srv_store *store);

@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_folder();
 	write_pack(data, size);
 	srv_packs_init(&packs);
-	if (!srv_packs_open(&packs, dir_fd))
+	if (!srv_packs_open(&packs, dir_fd, true))
 		abort();
 	scan(&packs, false, &before);
 	read_all(&packs, &before, size);

@@ -334,6 +334,32 @@ class Damage(Scenario):
         while not self.never_wrong(daemon, digest):
             daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))
 
+    def test_what_has_the_name_of_a_pack_and_is_none_goes_aside(self):
+        self.put("a.obj", obj_text(1))
+        makers = {"a folder": os.mkdir, "a pipe": os.mkfifo, "a link": lambda path: os.symlink("elsewhere", path),
+                  "a link to a file": lambda path: os.symlink("../../art/a.obj", path)}
+        for kind, make in makers.items():
+            shutil.rmtree(self.cache, ignore_errors=True)
+            for again in range(2):
+                for part in ("packs", "records"):
+                    pack = self.cache / part / "00000001.pack"
+                    pack.parent.mkdir(parents=True, exist_ok=True)
+                    pack.unlink(missing_ok=True)
+                    make(pack)
+                with self.serve() as daemon:
+                    daemon.wait_log("2 packs were no files and are called NAME.wrong-1 now")
+                    daemon.sync()
+
+                    def whole():
+                        asset = daemon.assets("&fields=root,path,state,outputs")["art/a.obj"]
+                        return asset["state"] == "fresh" and all(daemon.get("/blobs/" + output["hash"]).status == 200
+                                                                 for output in asset["outputs"])
+
+                    until(whole, f"the outputs are there ({kind}, {again})")
+                    self.assertEqual(daemon.get("/readyz").status, 200)
+                self.assertTrue(os.path.lexists(self.cache / f"packs/00000001.pack.wrong-{again + 1}"), (kind, again))
+                self.assertTrue((self.cache / "packs/00000001.pack").is_file())
+
     def test_packed_blobs_with_wrong_bytes(self):
         chance = random.Random(SEED)
         self.models()

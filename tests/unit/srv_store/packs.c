@@ -443,7 +443,7 @@ static void cut_record_swallows_no_later_one(void **state)
 	assert_int_equal(mkdir(folder_at(*state, "packs"), 0700), 0);
 	int dir = open(folder_at(*state, "packs"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	srv_packs_init(&packs);
-	assert_true(srv_packs_open(&packs, dir));
+	assert_true(srv_packs_open(&packs, dir, true));
 	assert_true(srv_packs_append(&packs, 0, &names[CUT], (hob_bytes){data, DATA}, NULL, &place));
 	assert_true(srv_packs_append(&packs, 0, &names[GOOD], (hob_bytes){data, 1}, NULL, &place));
 	int file = openat(dir, "00000001.pack", O_RDWR | O_CLOEXEC);
@@ -451,7 +451,7 @@ static void cut_record_swallows_no_later_one(void **state)
 	assert_int_equal(pwrite(file, bytes + WHOLE, HEAD, HEAD), HEAD);
 	assert_int_equal(ftruncate(file, 2 * HEAD), 0);
 	close(file);
-	assert_true(srv_packs_open(&packs, dir));
+	assert_true(srv_packs_open(&packs, dir, true));
 	assert_true(srv_packs_scan(&packs, 0, true, count_named, found));
 	assert_true(srv_packs_append(&packs, 0, &names[NEW], (hob_bytes){data, DATA}, NULL, &place));
 	assert_true(srv_packs_scan(&packs, 0, false, count_named, found));
