@@ -352,7 +352,8 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 	srv_request_codings(r, &accepted);
 	coding_id best = best_coding(&accepted);
 	bool fits = b->size >= SRV_ENCODE_BYTES_MIN && b->size <= SRV_ENCODE_BYTES_MAX;
-	if (take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
+	if (take_named(r, b, &accepted, r->head.if_match, true, out) ||
+		take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
 		(ranged && take_named(r, b, &accepted, r->head.if_range, false, out)))
 		return true;
 	/* Ranges are of the plain bytes. To resume an encoded download, a client names its tag in If-Range. */
@@ -480,6 +481,9 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 	uint64_t plain_size = b->size;
 	b = form.bytes;
 	hob_str etag = hob_str_of(form.etag);
+	if (r->head.if_match.data && !srv_etag_in_list(r->head.if_match, etag))
+		return srv_reply_problem(r, PROBLEM_PRECONDITION, "GET it without If-Match", "the ETag is %s now",
+								 form.etag);
 	uint64_t first = 0, last = 0;
 	range_result range = RANGE_WHOLE;
 	/* The same object as for 200: an empty one would announce a length of zero. */

@@ -103,6 +103,10 @@ class Contract(Scenario):
                     if "304" in statuses:
                         etag = self.ask(200, method, target).headers["etag"]
                         self.ask(304, method, target, If_None_Match=etag)
+                        if "412" in statuses and method == "GET":
+                            self.ask(200, method, target, If_Match=f'"none", {etag}')
+                            self.ask(206, method, target, If_Match=etag, Range="bytes=0-1")
+                            self.ask(412, method, target, If_Match='"none"')
                     if method == "GET" and path != "/api/v1/events":
                         self.ask(200, "HEAD", target) if "200" in statuses and path != "/api/v1/changes" else None
                     if "404" in statuses:
