@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The reliability suite: kills, saves read while they are under way, storms of file events, damage, hostile models and clients, cook
 processes that misbehave, calls of the system that fail, power cuts, earlier caches, the same bytes, thousands of edits in a
-row, and machines that share a farm whose parts die, with blobs in a folder, a small bucket and Ceph's radosgw.
+row, random ones held against a clean cook, and machines that share a farm whose parts die, with blobs in a folder, a small bucket and Ceph's radosgw.
 
     python3 tests/integration/torture.py [--long] [--hob build/clang/hob] [NAME...]
 
@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "outside", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
-         "soak", "agent", "farm", "farm_down", "farm_ceph")
+         "soak", "edits", "agent", "farm", "farm_down", "farm_ceph")
 
 
 def main():

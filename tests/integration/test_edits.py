@@ -1,0 +1,235 @@
+"""Random edits of a tree, held against a clean cook. Three daemons watch it: by events, by polling, and by events below the first as
+its upstream. At each quiet moment every output of each, every note and every message must be that of `hob cook` without any cache,
+and so must what `hob cook --cache` gives with one cache for all moments. HOB_SEED chooses other edits; a difference is printed with
+the edits that led to it. Not among the edits, because events do not tell of them: a folder that a link leads to is renamed, a save
+through a memory map, a file system that is mounted inside."""
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import time
+
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, main, obj_text, png
+
+SEED = int(os.environ.get("HOB_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
+SECONDS = float(os.environ.get("HOB_EDITS_SECONDS", 3600 if LONG else 20))
+FOLDERS = ("", "", "tex/", "Tex/", "sub/", ".lib/", "current/")
+SPELLINGS = {"mtl": ("m.mtl", "M.mtl", "m.MTL", "café.mtl", "cafe\u0301.mtl"), "png": ("a.png", "A.png", "a.PNG", "b.png"),
+             "bin": ("d.bin", "D.bin", "D.BIN")}
+
+
+class Tree:
+    """The files, and the ways in which programs change them."""
+
+    def __init__(self, root, chance):
+        self.root, self.chance, self.done = root, chance, []
+
+    def note(self, *words):
+        self.done.append(" ".join(map(str, words)))
+
+    def text(self, kind):
+        chance = self.chance
+        folder = chance.choice(FOLDERS)
+        if kind == "obj":
+            return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice(SPELLINGS["mtl"])).encode()
+        if kind == "mtl":
+            image = f"map_Kd {folder}{chance.choice(SPELLINGS['png'])}\n" if chance.random() < 0.6 else ""
+            return f"newmtl m\nKd {chance.randint(0, 3) / 3:.2f} 0 0\n{image}".encode()
+        if kind == "png":
+            return png(chance.randrange(3) * 99, 9, 9)
+        if kind == "bin":
+            return bytes(36) if chance.random() < 0.8 else bytes(20)
+        return json.dumps({
+            "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}],
+            "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}], "textures": [{"source": 0}],
+            "images": [{"uri": folder + chance.choice(SPELLINGS["png"])}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [0, 0, 0]}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}],
+            "buffers": [{"uri": chance.choice(("", folder)) + chance.choice(SPELLINGS["bin"]), "byteLength": 36}]}).encode()
+
+    def any_path(self):
+        kind = self.chance.choice(("obj", "obj", "gltf", "mtl", "mtl", "mtl", "png", "png", "bin"))
+        folder = self.chance.choice(("", "", "sub/")) if kind in ("obj", "gltf") else self.chance.choice(FOLDERS)
+        name = self.chance.choice(("one", "two")) + "." + kind if kind in ("obj", "gltf") else self.chance.choice(SPELLINGS[kind])
+        path = self.root / (folder + name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return kind, path
+
+    def files(self):
+        return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts)
+
+    def save(self):
+        """As different programs do."""
+        kind, path = self.any_path()
+        data, way = self.text(kind), self.chance.choice(("place", "rename", "unlink", "backup", "halves", "link", "times", "longer"))
+        temp = path.with_name("." + path.name + ".tmp")
+        if path.is_symlink():
+            path.unlink()
+        if way in ("rename", "link", "times"):
+            temp.write_bytes(data)
+        if way == "place" or way == "longer":
+            path.write_bytes(data)
+        elif way == "rename":
+            temp.rename(path)
+        elif way == "unlink":
+            path.unlink(missing_ok=True)
+            path.write_bytes(data)
+        elif way == "backup":
+            if path.exists():
+                path.rename(path.with_name(path.name + "~"))
+            path.write_bytes(data)
+        elif way == "halves":
+            with open(path, "wb") as file:
+                file.write(data[:len(data) // 2])
+                file.flush()
+                file.write(data[len(data) // 2:])
+        elif way == "link":
+            path.unlink(missing_ok=True)
+            os.link(temp, path)
+            temp.unlink()
+        elif way == "times":
+            if path.exists():
+                old = path.stat()
+                os.utime(temp, ns=(old.st_atime_ns, old.st_mtime_ns))
+            temp.rename(path)
+        if way == "longer":
+            with open(path, "ab") as file:
+                file.write(b"\n" if kind in ("obj", "mtl", "gltf") else b"")
+        self.note(way, path.relative_to(self.root), hashlib.sha256(data).hexdigest()[:6])
+
+    def remove(self):
+        files = self.files()
+        if files:
+            path = self.chance.choice(files)
+            path.unlink()
+            self.note("remove", path.relative_to(self.root))
+
+    def rename(self):
+        files, (_, to) = self.files(), self.any_path()
+        files = [path for path in files if path.suffix.lower() == to.suffix.lower()]
+        if files:
+            path = self.chance.choice(files)
+            path.rename(to)
+            self.note("rename", path.relative_to(self.root), to.relative_to(self.root))
+
+    def link_file(self):
+        kind, path = self.any_path()
+        files = [file for file in self.files() if file.suffix.lower() == path.suffix.lower() and file != path]
+        if files and kind not in ("obj", "gltf"):
+            target = self.chance.choice(files)
+            temp = path.with_name("." + path.name + ".new")
+            temp.symlink_to(os.path.relpath(target, path.resolve().parent))
+            temp.rename(path)
+            self.note("link", path.relative_to(self.root), target.relative_to(self.root))
+
+    def link_folder(self):
+        to = self.chance.choice(("v1", "v2"))
+        temp = self.root / ".current.new"
+        temp.symlink_to(to)
+        temp.rename(self.root / "current")
+        self.note("current ->", to)
+
+    def rename_folder(self):
+        old, new = self.chance.sample(("tex", "Tex", "sub", ".lib", "away"), 2)
+        if (self.root / old).is_dir() and not (self.root / new).exists():
+            (self.root / old).rename(self.root / new)
+            self.note("rename folder", old, new)
+
+    def remove_folder(self):
+        folder = self.root / self.chance.choice(("tex", "Tex", "sub", ".lib"))
+        if folder.exists():
+            shutil.rmtree(folder)
+            self.note("remove folder", folder.name)
+
+    def checkout(self):
+        """Many files at once, between git's lock and its index."""
+        git = self.root / ".git"
+        git.mkdir(exist_ok=True)
+        (git / "index.lock").write_bytes(b"")
+        for _ in range(self.chance.randint(3, 12)):
+            self.chance.choice((self.save, self.save, self.remove))()
+        (git / "index.lock").rename(git / "index")
+        self.note("checkout")
+
+    def edit(self):
+        kinds = {self.save: 12, self.remove: 4, self.rename: 4, self.link_file: 1, self.link_folder: 1, self.rename_folder: 1,
+                 self.remove_folder: 0.5, self.checkout: 0.5}
+        self.chance.choices(list(kinds), list(kinds.values()))[0]()
+
+
+class Edits(Scenario):
+    def cook(self, *options):
+        """{model: {output: digest}, or its message}"""
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        run = subprocess.run([HOB, "cook", self.art, "--root", self.art, "-o", out, "--report", "-", *options], capture_output=True,
+                             timeout=DEADLINE, check=False)
+        found = {}
+        for item in json.loads(run.stdout)["assets"] if run.stdout else []:
+            path = item["path"]
+            if item["state"] == "failed":
+                found[path] = item["error"]["message"]
+                continue
+            files = {name: pathlib.Path(f"{out}/{path}.{suffix}") for name, suffix in
+                     (("meshes", "meshes"), ("materials", "materials"), ("scene", "scene"))}
+            found[path] = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+            found[path]["notes"] = str(sorted(note["text"] for note in item["notes"]))
+        return found
+
+    def shown(self, daemon):
+        found = {}
+        for name, item in daemon.assets("&fields=root,path,state,error,outputs").items():
+            outputs = {output["name"]: output["hash"] for output in item["outputs"] if not output["name"].startswith("textures/")}
+            if not item["error"]:
+                report = daemon.get("/blobs/" + outputs.pop("report")).json()
+                outputs["notes"] = str(sorted(note["text"] for note in report["notes"]))
+            found[name.removeprefix("art/")] = item["error"]["message"] if item["error"] else outputs
+        return found
+
+    @staticmethod
+    def differences(wanted, found):
+        wrong = []
+        for path in sorted({*wanted, *found}):
+            right, shown = wanted.get(path, "not there"), found.get(path, "not there")
+            if isinstance(right, str) or isinstance(shown, str):
+                wrong += [f"{path}: {shown}, not {right}"] if shown != right else []
+            else:
+                wrong += [f"{path}: {name}: {shown.get(name)}, not {right.get(name)}" for name in sorted({*right, *shown}) if right.get(name) != shown.get(name)]
+        return wrong
+
+    def test_at_each_quiet_moment_all_is_as_cooked_afresh(self):
+        chance = random.Random(SEED)
+        tree = Tree(self.art, chance)
+        for version in ("v1", "v2"):
+            (self.art / version).mkdir()
+        tree.link_folder()
+        for _ in range(20):
+            tree.edit()
+        moments = edits = 0
+        with self.serve() as events, \
+                Daemon([self.art], self.folder / "cache-polling", "--watch", "poll", "--poll-ms", "100") as polling, \
+                Daemon([self.art], self.folder / "cache-below", "--upstream", f"http://127.0.0.1:{events.port}") as below:
+            began = time.monotonic()
+            while moments < 3 or time.monotonic() - began < SECONDS:
+                many = chance.randint(1, 40)
+                for _ in range(many):
+                    tree.edit()
+                moments, edits = moments + 1, edits + many
+                for daemon, scan in ((events, False), (below, False), (polling, True)):
+                    daemon.sync(scan=scan)
+                wanted = self.cook()
+                given = {"events": self.shown(events), "below an upstream": self.shown(below), "polling": self.shown(polling),
+                         "a kept cache": self.cook("--cache", str(self.folder / "kept"))}
+                for name, found in given.items():
+                    wrong = self.differences(wanted, found)
+                    self.assertEqual(wrong, [], f"{name}, moment {moments} of HOB_SEED={SEED}; the last edits:\n" +
+                                     "\n".join(tree.done[-60:]) + f"\n{sorted(str(p.relative_to(self.art)) for p in self.art.rglob('*'))}")
+        print(f"{moments} quiet moments, {edits} edits, {len(wanted)} models, HOB_SEED={SEED}")
+
+
+if __name__ == "__main__":
+    main()
