@@ -43,7 +43,7 @@ export class EventParser {
  * any page, so that an answer to it means that the daemon does not trust this page's origin.
  */
 export async function whyUnreachable(url, cause) {
-	const { host, origin } = new URL(url);
+	const { host, hostname, origin } = new URL(url);
 	const from = globalThis.location?.origin;
 	const blocked = { message: `the daemon at ${host} does not let pages of ${from} read it`,
 		hint: `start it with --cors-origin ${from}` };
@@ -51,7 +51,11 @@ export async function whyUnreachable(url, cause) {
 	if (/CERT/.test(cause?.cause?.code)) return { ...gone,
 		hint: 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' };
 	if (!from || from === origin) return gone;
-	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin)) return { ...gone,
+	const near = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[(::1|f[cde]))|\.local$/;
+	if (near.test(hostname) && !near.test(new URL(from).hostname)) gone.hint = 'is hob serve running? A browser asks before ' +
+		`a page of ${from} reaches this machine or its network: allow it, in a frame with allow="local-network-access"`;
+	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin) &&
+		!/^(localhost|127\.|\[::1)/.test(hostname)) return { ...gone,
 		hint: 'a page of https may not ask a daemon of http: give the daemon a certificate (--tls-cert), ' +
 			'or open the page by http' };
 	const path = new URL('livez', String(url).replace(/(api\/v1|blobs|a)\/.*$/, ''));
