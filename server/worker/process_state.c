@@ -42,7 +42,8 @@ static const struct {
 	{SIGXCPU, HOB_ERR_TIMEOUT, "the cook used more CPU time than its limit", ""},
 	{SIGXFSZ, HOB_ERR_LIMIT, "the cook made more output than its limit", ""},
 	{SIGSYS, HOB_ERR_CRASHED, "the cook process tried a forbidden system call and was ended", ""},
-	{SIGABRT, HOB_ERR_CRASHED, "the reader of this format gave up on a failed assertion", TRY_OTHER},
+	{SIGABRT, HOB_ERR_CRASHED,
+	 "the reader of this format gave up: a check of its own or of its memory failed", TRY_OTHER},
 };
 
 static bool is_fault(int number)

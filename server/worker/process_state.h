@@ -12,7 +12,7 @@
  *   MEMORY       it reached its own limit: `peak_bytes` is near `memory_limit`
  *   TIMEOUT      SIGXCPU, its own limit of CPU time
  *   LIMIT        SIGXFSZ, its own limit of output
- *   CRASHED      a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL), a failed assertion (SIGABRT), a forbidden system
+ *   CRASHED      a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL), abort() (SIGABRT), a forbidden system
  *                call (SIGSYS), or an end of its own accord
  *
  * and INTERRUPTED: any other signal came from outside; `oom`: SIGKILL by the kernel, which had no memory

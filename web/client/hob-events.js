@@ -52,8 +52,9 @@ export async function whyUnreachable(url, cause) {
 		hint: 'its certificate is not trusted here; in Node.js NODE_EXTRA_CA_CERTS names the file of who signed it' };
 	if (!from || from === origin) return gone;
 	const near = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[(::1|f[cde]))|\.local$/;
-	if (near.test(hostname) && !near.test(new URL(from).hostname)) gone.hint = 'is hob serve running? A browser asks before ' +
-		`a page of ${from} reaches this machine or its network: allow it, in a frame with allow="local-network-access"`;
+	if (near.test(hostname) && !near.test(new URL(from).hostname)) gone.hint = 'is hob serve running? A browser asks ' +
+		`before a page of ${from} reaches this machine or its network: allow it, in a frame with ` +
+		'allow="local-network-access"';
 	if (globalThis.isSecureContext && /^https:/.test(from) && /^http:/.test(origin) &&
 		!/^(localhost|127\.|\[::1)/.test(hostname)) return { ...gone,
 		hint: 'a page of https may not ask a daemon of http: give the daemon a certificate (--tls-cert), ' +

@@ -26,7 +26,8 @@ static void faults_assertions_and_the_filter_are_the_models(void **state)
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 	for (size_t i = 0; i < HOB_COUNT_OF(faults); i++)
 		assert_int_equal(death(faults[i], MIB, true, "crashed"), HOB_ERR_CRASHED);
-	assert_int_equal(death(SIGABRT, MIB, true, "assertion"), HOB_ERR_CRASHED);
+	assert_int_equal(death(SIGABRT, MIB, true, "a check of its own or of its memory failed"),
+					 HOB_ERR_CRASHED);
 	assert_int_equal(death(SIGSYS, MIB, true, "forbidden"), HOB_ERR_CRASHED);
 	assert_int_equal(death(7 << 8, MIB, true, "code 7"), HOB_ERR_CRASHED);
 }
