@@ -1,13 +1,7 @@
 /* The AMF reader on any bytes.
  *
  * Links: hob_import
- *
- *   cmake --preset fuzz && ninja -C build/fuzz fuzz_amf
- *   build/fuzz/fuzz_amf -max_len=8192 /tmp/found tests/fuzz/corpus/amf */
+ * Run:   fuzz_amf -max_len=8192 /tmp/found tests/fuzz/corpus/amf */
 #include "tests/fuzz/fuzz_reader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	fuzz_reader(&hob_amf_importer, (hob_bytes){data, size}, (hob_bytes){0});
-	return 0;
-}
+FUZZ_READER(hob_amf_importer)

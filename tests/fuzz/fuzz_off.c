@@ -1,13 +1,7 @@
 /* The OFF reader on any bytes.
  *
  * Links: hob_import
- *
- *   cmake --preset fuzz && ninja -C build/fuzz fuzz_off
- *   build/fuzz/fuzz_off -max_len=8192 /tmp/found tests/fuzz/corpus/off */
+ * Run:   fuzz_off -max_len=8192 /tmp/found tests/fuzz/corpus/off */
 #include "tests/fuzz/fuzz_reader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	fuzz_reader(&hob_off_importer, (hob_bytes){data, size}, (hob_bytes){0});
-	return 0;
-}
+FUZZ_READER(hob_off_importer)

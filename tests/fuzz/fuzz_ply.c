@@ -1,13 +1,7 @@
 /* The PLY reader on any bytes.
  *
  * Links: hob_import
- *
- *   cmake --preset fuzz && ninja -C build/fuzz fuzz_ply
- *   build/fuzz/fuzz_ply -dict=tests/fuzz/fuzz_ply.dict -max_len=4096 /tmp/found tests/fuzz/corpus/ply */
+ * Run:   fuzz_ply -dict=tests/fuzz/fuzz_ply.dict -max_len=4096 /tmp/found tests/fuzz/corpus/ply */
 #include "tests/fuzz/fuzz_reader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	fuzz_reader(&hob_ply_importer, (hob_bytes){data, size}, (hob_bytes){0});
-	return 0;
-}
+FUZZ_READER(hob_ply_importer)

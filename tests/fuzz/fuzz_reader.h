@@ -44,4 +44,12 @@ static void fuzz_reader(const hob_importer *importer, hob_bytes file, hob_bytes 
 	hob_arena_release(&scratch);
 }
 
+/* The whole of a target for an importer that needs no other file. */
+#define FUZZ_READER(importer)                                                                                \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                             \
+	{                                                                                                        \
+		fuzz_reader(&importer, (hob_bytes){data, size}, (hob_bytes){0});                                     \
+		return 0;                                                                                            \
+	}
+
 #endif
