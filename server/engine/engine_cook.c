@@ -25,7 +25,8 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
-bool srv_job_inputs_match(engine_job *job, const srv_record *record)
+/* By the digests that are known now. */
+static bool inputs_match(engine_job *job, const srv_record *record)
 {
 	return srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
 						  job);
@@ -34,7 +35,7 @@ bool srv_job_inputs_match(engine_job *job, const srv_record *record)
 static bool candidate_matches(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
-	if (srv_engine_is_doubtful(engine, record) || !srv_job_inputs_match(job, record))
+	if (srv_engine_is_doubtful(engine, record) || !inputs_match(job, record))
 		return false;
 	for (uint32_t i = 0; i < record->output_count; i++)
 		if (!srv_blob_exists(engine->store, &record->outputs[i].digest))
@@ -193,16 +194,18 @@ srv_job_event srv_job_hash_inputs(engine_job *job)
 
 srv_job_event srv_job_match(engine_job *job)
 {
-	const srv_upstream *upstream = job->engine->exchange->upstream;
-	assert(!job->life.elsewhere || upstream);
+	srv_upstream *upstream = job->engine->exchange->upstream;
+	bool elsewhere = job->life.elsewhere;
+	assert(!elsewhere || upstream);
 	for (uint32_t i = 0; i < job->earlier.count; i++) {
 		const srv_record *record = &job->earlier.items[i];
-		if (job->life.elsewhere ? srv_engine_is_worth(job, record) : candidate_matches(job, record)) {
+		if (elsewhere ? inputs_match(job, record) && srv_upstream_is_worth(upstream, record)
+					  : candidate_matches(job, record)) {
 			job->earlier.taken = record;
 			return SRV_JOB_SAY(MATCHED);
 		}
 	}
-	if (job->life.elsewhere)
+	if (elsewhere)
 		srv_engine_note_unreached(job);
 	return SRV_JOB_SAY(MISSED);
 }

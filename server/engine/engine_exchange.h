@@ -19,8 +19,6 @@ struct engine_exchange {
 bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);
-/* The record holds, and fetching its blobs is worth it. */
-bool srv_engine_is_worth(engine_job *job, const srv_record *record);
 void srv_engine_note_unreached(engine_job *job);
 void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends what was cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
@@ -28,8 +26,8 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for 
 /* engine_farm.c: leases, between the miss and the worker */
 /* A farm shares out this cook: it may wait for its turn, or for another machine. */
 bool srv_engine_shares_out(const engine_job *job);
-void srv_engine_hurry_claim(engine_job *job); /* the job was raised */
-void srv_engine_claim_more(srv_engine *engine);
+void srv_engine_hurry_claim(engine_job *job);		   /* the job was raised */
+engine_job *srv_engine_next_claim(srv_engine *engine); /* whose turn it is to ask; NULL: none */
 /* Jobs that wait and are in the share of another machine. */
 uint32_t srv_engine_left_to_others(const srv_engine *engine);
 

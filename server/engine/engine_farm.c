@@ -135,25 +135,20 @@ static uint32_t count_changed(const srv_engine *engine)
 
 /* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the
  * others. Jobs that another machine cooks do not count. */
-void srv_engine_claim_more(srv_engine *engine)
+engine_job *srv_engine_next_claim(srv_engine *engine)
 {
 	const struct engine_jobs *jobs = engine->jobs;
 	if (count_changed(engine) == 0)
 		engine->exchange->most_changed = 0;
-	while (!engine->closing && jobs->in_stage[SRV_JOB_UNCLAIMED] > 0 && jobs->pool) {
-		srv_upstream_facts facts;
-		srv_upstream_look(engine->exchange->upstream, &facts);
-		uint32_t held = 0, claiming = jobs->in_stage[SRV_JOB_CLAIM];
-		for (uint32_t i = 0; i < jobs->count; i++)
-			held += jobs->active[i]->life.lease >= SRV_JOB_MINE && !jobs->active[i]->cook.outcome;
-		uint32_t asked = claiming > facts.waits ? claiming - (uint32_t)facts.waits : 0;
-		engine_job *job =
-			held + asked < CLAIMS_AHEAD * srv_pool_size(jobs->pool) ? pick(engine, &facts) : NULL;
-		if (!job)
-			return;
-		srv_job_send(job, SRV_JOB_SAY(TURN));
-		assert(job->life.stage == SRV_JOB_CLAIM);
-	}
+	if (engine->closing || jobs->in_stage[SRV_JOB_UNCLAIMED] == 0 || !jobs->pool)
+		return NULL;
+	srv_upstream_facts facts;
+	srv_upstream_look(engine->exchange->upstream, &facts);
+	uint32_t held = 0, claiming = jobs->in_stage[SRV_JOB_CLAIM];
+	for (uint32_t i = 0; i < jobs->count; i++)
+		held += jobs->active[i]->life.lease >= SRV_JOB_MINE && !jobs->active[i]->cook.outcome;
+	uint32_t asked = claiming > facts.waits ? claiming - (uint32_t)facts.waits : 0;
+	return held + asked < CLAIMS_AHEAD * srv_pool_size(jobs->pool) ? pick(engine, &facts) : NULL;
 }
 
 static bool is_urgent(const engine_job *job)

@@ -11,40 +11,6 @@
 
 enum { JOB_ARENA = 256 << 20 };
 
-/* ---- the queue of the turn */
-
-static void put(engine_job *job, srv_job_act act, srv_job_event event)
-{
-	struct engine_jobs *jobs = job->engine->jobs;
-	assert(!job->due.queued && (act == SRV_JOB_DO_NOTHING) == (event.kind < SRV_JOB_EVENTS));
-	assert((jobs->due == NULL) == (jobs->due_last == NULL));
-	job->due.next = NULL;
-	job->due.queued = true;
-	job->due.act = act;
-	job->due.event = event;
-	*(jobs->due ? &jobs->due_last->due.next : &jobs->due) = job;
-	jobs->due_last = job;
-	srv_engine_stir(job->engine);
-}
-
-void srv_job_put(engine_job *job, srv_job_event event)
-{
-	put(job, SRV_JOB_DO_NOTHING, event);
-}
-
-engine_job *srv_engine_take_due(srv_engine *engine)
-{
-	struct engine_jobs *jobs = engine->jobs;
-	engine_job *job = jobs->due;
-	assert(!job || job->due.queued);
-	if (!job)
-		return NULL;
-	jobs->due = job->due.next;
-	jobs->due_last = jobs->due ? jobs->due_last : NULL;
-	job->due.queued = false;
-	return job;
-}
-
 /* ---- events */
 
 /* A job with the same cook, for a copy. */
@@ -102,7 +68,7 @@ void srv_job_send(engine_job *job, srv_job_event event)
 {
 	srv_job_act act = srv_job_step(job, event);
 	if (act != SRV_JOB_DO_NOTHING)
-		put(job, act, SRV_JOB_LATER);
+		srv_job_put_act(job, act);
 }
 
 void srv_job_drop(engine_job *job)
@@ -147,6 +113,30 @@ void srv_job_raise(engine_job *job, srv_priority priority)
 			job->place = ++engine->jobs->last_place;
 	}
 	srv_engine_stir(engine);
+}
+
+void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (srv_asset_raise(&a->life, priority))
+		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
+	if (a->life.job)
+		srv_job_raise(srv_engine_job(a->life.job), priority);
+}
+
+void srv_engine_raise_used(srv_engine *engine)
+{
+	uint64_t changes = srv_uses_changes(srv_events_uses(engine->publish.events));
+	if (changes == engine->jobs->uses_seen)
+		return;
+	engine->jobs->uses_seen = changes;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		bool waits = srv_queue_has(engine->jobs->queue, i) ||
+					 (a->life.job && (srv_job_waits(srv_engine_job(a->life.job)) || a->life.job->of));
+		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
+			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
+	}
 }
 
 /* ---- life */

@@ -126,14 +126,16 @@ static inline engine_job *srv_engine_job(srv_job *life)
 	return (engine_job *)life;
 }
 
-/* engine_job.c: events of jobs, and the queue of the turn */
-/* The turn takes it, in the order of calls. For callbacks. */
-void srv_job_put(engine_job *job, srv_job_event event);
+/* engine_kit.c: the queue of the turn, in the order of calls */
+void srv_job_put(engine_job *job, srv_job_event event); /* for callbacks */
+void srv_job_put_act(engine_job *job, srv_job_act act);
+engine_job *srv_engine_take_due(srv_engine *engine); /* NULL: the queue is empty */
+
+/* engine_job.c: events of jobs */
 /* Applies it, and returns what is to be done for this job; what others have to do is put in the queue. */
 srv_job_act srv_job_step(engine_job *job, srv_job_event event);
 /* Applies it now and puts what is to be done in the queue: for what ends a job at rest at once. */
 void srv_job_send(engine_job *job, srv_job_event event);
-engine_job *srv_engine_take_due(srv_engine *engine); /* NULL: the queue is empty */
 engine_job *srv_job_new(srv_engine *engine, uint32_t id);
 void srv_job_free(engine_job *job);
 void srv_job_drop(engine_job *job); /* its result comes to nothing */
@@ -142,7 +144,9 @@ void srv_job_drop(engine_job *job); /* its result comes to nothing */
 bool srv_job_preempt(engine_job *job, bool quick);
 /* Raise a waiting job, and the duplicate that it waits for; never lower it. */
 void srv_job_raise(engine_job *job, srv_priority priority);
-bool srv_job_is_alone(const engine_job *job); /* no other has work to do */
+void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority); /* in the queue, and its job */
+void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
+bool srv_job_is_alone(const engine_job *job);	/* no other has work to do */
 
 /* engine_jobs.c: which jobs begin, and on which worker */
 struct engine_jobs *srv_engine_jobs_new(void);
@@ -158,7 +162,6 @@ void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* of an 
 
 /* engine_cook.c */
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);
-bool srv_job_inputs_match(engine_job *job, const srv_record *record); /* by the digests that are known now */
 /* A file that no scan listed is watched from now on. True: it has changed since the worker read it. */
 bool srv_job_watch_input(engine_job *job, uint32_t file);
 /* A job beside its final one, whose asset has another job or a newer save by now. */
@@ -180,8 +183,6 @@ uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path bel
 /* The priority of a job for this asset. Assets that a connected client uses come before all but those that
  * somebody waits for. */
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
-void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority); /* in the queue, and its job */
-void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
 /* Of the jobs that wait for a worker, the next behind `before`; NULL: the first. By priority; of equal ones,
  * previews come first. */
 engine_job *srv_engine_next_waiting(const srv_engine *engine, const engine_job *before);

@@ -96,6 +96,45 @@ void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on)
 	srv_engine_add_handle(engine, (uv_handle_t *)&engine->life->turn.more);
 }
 
+/* ---- the queue of the turn */
+
+static void put(engine_job *job, srv_job_act act, srv_job_event event)
+{
+	struct engine_jobs *jobs = job->engine->jobs;
+	assert(!job->due.queued && (act == SRV_JOB_DO_NOTHING) == (event.kind < SRV_JOB_EVENTS));
+	assert((jobs->due == NULL) == (jobs->due_last == NULL));
+	job->due.next = NULL;
+	job->due.queued = true;
+	job->due.act = act;
+	job->due.event = event;
+	*(jobs->due ? &jobs->due_last->due.next : &jobs->due) = job;
+	jobs->due_last = job;
+	srv_engine_stir(job->engine);
+}
+
+void srv_job_put(engine_job *job, srv_job_event event)
+{
+	put(job, SRV_JOB_DO_NOTHING, event);
+}
+
+void srv_job_put_act(engine_job *job, srv_job_act act)
+{
+	put(job, act, SRV_JOB_LATER);
+}
+
+engine_job *srv_engine_take_due(srv_engine *engine)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	engine_job *job = jobs->due;
+	assert(!job || job->due.queued);
+	if (!job)
+		return NULL;
+	jobs->due = job->due.next;
+	jobs->due_last = jobs->due ? jobs->due_last : NULL;
+	job->due.queued = false;
+	return job;
+}
+
 /* ---- handles, work of the pool, and the end */
 
 static void on_handle_closed(uv_handle_t *handle)

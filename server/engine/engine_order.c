@@ -88,30 +88,6 @@ engine_job *srv_engine_find_cut(const srv_engine *engine)
 	return cut;
 }
 
-void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
-{
-	asset *a = srv_asset_at(engine, id);
-	if (srv_asset_raise(&a->life, priority))
-		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
-	if (a->life.job)
-		srv_job_raise(srv_engine_job(a->life.job), priority);
-}
-
-void srv_engine_raise_used(srv_engine *engine)
-{
-	uint64_t changes = srv_uses_changes(srv_events_uses(engine->publish.events));
-	if (changes == engine->jobs->uses_seen)
-		return;
-	engine->jobs->uses_seen = changes;
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		bool waits = srv_queue_has(engine->jobs->queue, i) ||
-					 (a->life.job && (srv_job_waits(srv_engine_job(a->life.job)) || a->life.job->of));
-		if (waits && srv_engine_priority(engine, a, SRV_PRIORITY_BACKGROUND) == SRV_PRIORITY_IN_USE)
-			srv_engine_raise(engine, i, SRV_PRIORITY_IN_USE);
-	}
-}
-
 void srv_engine_count_waiting(srv_engine *engine)
 {
 	uint32_t counts[SRV_PRIORITY_COUNT], all = 0;

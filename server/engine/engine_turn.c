@@ -207,7 +207,8 @@ static void run_jobs(srv_engine *engine)
 		while (jobs->due && (engine->closing || srv_engine_has_time(engine, done++)))
 			take_due(srv_engine_take_due(engine));
 		srv_engine_dispatch(engine);
-		srv_engine_claim_more(engine);
+		for (engine_job *job; (job = srv_engine_next_claim(engine));)
+			srv_job_send(job, SRV_JOB_SAY(TURN));
 		more = srv_engine_start_ready(engine, begun++);
 	} while (more || (jobs->due && srv_engine_has_time(engine, done)));
 	engine->counters.turn.put_off += jobs->due != NULL;

@@ -65,12 +65,6 @@ srv_job_event srv_job_fetched(engine_job *job, bool ok)
 	return ok ? SRV_JOB_SAY(FETCHED) : SRV_JOB_SAY(MISSED);
 }
 
-bool srv_engine_is_worth(engine_job *job, const srv_record *record)
-{
-	return srv_job_inputs_match(job, record) &&
-		   srv_upstream_is_worth(job->engine->exchange->upstream, record);
-}
-
 static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t count, bool reached)
 {
 	(void)reached;

@@ -33,7 +33,7 @@ OWNERS = {
     "->shown.": ["engine_publish.c", "engine_view.c", "engine_load.c"],
     "->last.": ["engine_inputs.c", "engine_cook.c", "engine_load.c", "engine_limits.c"],
     "->remote.": ["engine_upstream.c", "engine_farm.c"],
-    "->due.": ["engine_job.c"],
+    "->due.": ["engine_kit.c"],
 }
 ASSIGNS = r"[\w.\[\]\->]*\s*(?:=(?!=)|[-+|&]=|\+\+|--)"
 
