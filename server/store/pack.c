@@ -130,10 +130,16 @@ static bool open_pack(srv_packs *packs, uint32_t number, bool mend)
 	bool wrong = fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO);
 	if (fd < 0 && !wrong)
 		return errno == ENOENT;
-	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-		return add_file(packs, number, fd, (uint64_t)info.st_size);
-	if (fd >= 0)
+	if (fd >= 0) {
+		bool known = fstat(fd, &info) == 0;
+		if (known && S_ISREG(info.st_mode))
+			return add_file(packs, number, fd, (uint64_t)info.st_size);
+		int why = errno;
 		close(fd);
+		errno = why;
+		if (!known)
+			return false;
+	}
 	if (mend)
 		set_aside(packs, name);
 	return true;
