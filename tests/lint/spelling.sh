@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 command -v codespell >/dev/null || { echo "skipped: there is no codespell (Debian: codespell)"; exit 77; }
-words=lod,lods,mot,froms,paeth,nin,nams,propert,inpu,upto,faild,triangels,parm,fo,crate,inout,te,keep-alives,nd,visibl
+words=lod,materails,lods,mot,froms,paeth,nin,nams,propert,inpu,upto,faild,triangels,parm,fo,crate,inout,te,keep-alives,nd,visibl
 git ls-files '*.md' '*.c' '*.h' '*.cpp' '*.def' '*.js' '*.mjs' '*.py' '*.json' '*.sh' '*.css' '*.yml' ':!tests/data' \
 	':!*package-lock.json' ':!tests/oracle' ':!tests/fuzz/corpus' ':!tests/lint/spelling.sh' | xargs codespell -q 3 -L "$words"
 echo "spelling: no common mistake"

@@ -33,7 +33,7 @@ LIBRARIES = {
     r"ai[A-Z]\w+": ["core/import/assimp/*.c"],
     r"cJSON_\w+": ["core/import/gltf/*.c", "core/base/json_text.c", "core/import/merge.c", "core/settings/settings.c", "core/settings/cook_key.c"],
     r"meshopt_\w+": ["core/mesh/*.c", "core/mesh/meshopt_shim.cpp", "core/formats/*.c", "core/import/gltf/gltf_meshopt.c"],
-    r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c"],
+    r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c", "core/import/blend.c"],
     r"XML_\w+": ["core/import/xml.c"],
     r"libdeflate_\w+": ["core/texture/*.c", "core/import/zip.c", "core/import/fbx/fbx_tree.c"],
     r"WebP\w+": ["core/texture/picture_*.c"],
