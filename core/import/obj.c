@@ -207,6 +207,11 @@ static bool convert(obj_import_state *s, hob_error *err)
 	for (uint32_t i = 0; i < HOB_OBJ_COUNT(s->data.libraries, hob_str); i++)
 		if (!read_statement(s, libraries[i], err))
 			return false;
+	if (!s->data.has_elements)
+		hob_note_add(
+			request->notes, HOB_NOTE_WARNING, "obj.no-faces",
+			"no face, line or point uses the vertices; they are shown as points. If the file should have "
+			"faces, it is incomplete: save or copy it again");
 	uint32_t *ids;
 	return read_materials(s, &ids, err) && hob_obj_smooth(request, &s->data, err) &&
 		   hob_obj_build(request, &s->data, ids, &s->model, err);
@@ -236,7 +241,7 @@ static const char *const extensions[] = {"obj", NULL};
 
 const hob_importer hob_obj_importer = {
 	.name = "obj",
-	.version = 6,
+	.version = 7,
 	.extensions = extensions,
 	.import = obj_import,
 	.copies = true,

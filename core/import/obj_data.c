@@ -566,12 +566,28 @@ static void say_complaints(const parser *p)
 						 (unsigned long long)p->first_line[i]);
 }
 
+/* A file that was cut, or is still being copied, ends in the middle of a statement. */
+static bool check_last_line(const parser *p, const char *line, uint64_t bad_before, hob_error *err)
+{
+	hob_str last = hob_text_trim((hob_str){line, (size_t)(p->end - line)});
+	uint64_t bad = p->complaints[BAD_NUMBER] + p->complaints[SMALL_FACE] + p->complaints[UNKNOWN_LINE];
+	bool cut =
+		last.len > 0 && (bad > bad_before || (*last.data != '#' && strchr("/-", last.data[last.len - 1])));
+	return !cut ||
+		   hob_fail(err, TRUNCATED, "the last line, %llu, ends early: '%.*s'; save or copy the file again",
+					(unsigned long long)p->line, HOB_FMT(hob_str_sub(last, 0, 60)));
+}
+
 static bool read_all(parser *p, hob_error *err)
 {
 	while (p->at < p->end) {
+		const char *line = p->at;
+		uint64_t bad = p->complaints[BAD_NUMBER] + p->complaints[SMALL_FACE] + p->complaints[UNKNOWN_LINE];
 		if (!read_line(p, err))
 			return false;
 		skip_line(p);
+		if (p->at == p->end && !check_last_line(p, line, bad, err))
+			return false;
 		next_line(p);
 		if (p->line % 65536 == 0 && !check_limits(p, err))
 			return false;

@@ -184,6 +184,9 @@ static bool read_face(off_file *o, uint32_t f, hob_error *err)
 	uint32_t first = HOB_LISTS_COUNT(o->corners, uint32_t), good = 0;
 	for (int64_t i = 0; i < count; i++) {
 		word = hob_text_word(&line);
+		if (word.len == 0 && o->rest.len == 0 && (uint8_t)o->rest.data[-1] > ' ')
+			return hob_fail(err, TRUNCATED, "the file ends inside of face %u of %u; copy it again", f,
+							o->face_count);
 		if (word.len == 0 || !hob_number_int(word.data, word.data + word.len, &index)) {
 			o->bad++;
 			o->corners.size = (size_t)first * sizeof(uint32_t);
@@ -233,7 +236,10 @@ static bool read_all(off_file *o, hob_error *err)
 	for (uint32_t f = 0; f < o->face_count; f++)
 		if (!read_face(o, f, err))
 			return false;
-	return true;
+	return !next_line(o, &line) ||
+		   hob_fail(err, CORRUPT,
+					"line %u follows the last of %u faces: the rows do not match the counts; export it again",
+					o->line, o->face_count);
 }
 
 /* ---- the mesh: a vertex for each corner when faces have colours */
@@ -399,7 +405,7 @@ static const char *const extensions[] = {"off", NULL};
 
 const hob_importer hob_off_importer = {
 	.name = "off",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = off_import,
 };

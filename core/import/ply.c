@@ -349,7 +349,7 @@ static const char *const extensions[] = {"ply", NULL};
 
 const hob_importer hob_ply_importer = {
 	.name = "ply",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = ply_import,
 	.copies = true,

@@ -279,6 +279,15 @@ static bool is_comment(const reader *r)
 		   hob_str_starts((hob_str){r->at, (size_t)(r->end - r->at)}, HOB_STR("comment "));
 }
 
+static void skip_comments(reader *r)
+{
+	skip_space(r);
+	while (is_comment(r)) {
+		skip_line(r);
+		skip_space(r);
+	}
+}
+
 static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *err)
 {
 	if (r->coding != TEXT) {
@@ -288,11 +297,7 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 		r->at += hob_ply_sizes[type];
 		return true;
 	}
-	skip_space(r);
-	while (is_comment(r)) {
-		skip_line(r);
-		skip_space(r);
-	}
+	skip_comments(r);
 	if (r->at == r->end)
 		return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
 	const char *behind = hob_number_double(r->at, r->end, out);
@@ -318,16 +323,17 @@ static uint32_t count_tokens(const reader *r, const char **at)
 	return count;
 }
 
-/* Whether the rows of a text element hold more values than its header says, one row a line: then the rest
- * of each line is left out. Looks at the first two rows. */
-static bool has_wide_rows(reader *r, const element *e)
+/* Fails if the rows of a text element hold more values than its header says, one row a line. Looks at the
+ * first two rows. */
+static bool check_rows(reader *r, const element *e, hob_error *err)
 {
 	const char *start = r->at, *line = r->at;
 	bool wide = r->coding == TEXT && e->count > 0;
+	uint32_t wanted = 0, found = 0;
 	for (uint32_t row = 0; row < 2 && row < e->count && wide; row++) {
 		hob_error ignored = {0};
 		const char *begin = line;
-		uint32_t wanted = 0;
+		wanted = 0;
 		r->at = line;
 		for (uint32_t i = 0; i < e->property_count && wide; i++) {
 			const property *p = &r->properties[e->first + i];
@@ -337,15 +343,12 @@ static bool has_wide_rows(reader *r, const element *e)
 			for (uint32_t k = 0; p->is_list && k < count && wanted < 1000 && wide; k++, wanted++)
 				wide = read_scalar(r, p->type, &(double){0}, &ignored);
 		}
-		uint32_t found = count_tokens(r, &line);
+		found = count_tokens(r, &line);
 		wide = wide && r->at <= line && begin < line && found > wanted && found < 2 * wanted;
 	}
 	r->at = start;
-	if (wide)
-		hob_note_add(
-			r->request->notes, HOB_NOTE_WARNING, "ply.row",
-			"the rows of an element hold more values than the header says; the last ones are left out");
-	return wide;
+	return !wide || hob_fail(err, CORRUPT, "a row holds %u values, the header declares %u; export it again",
+							 found, wanted);
 }
 
 static bool read_count(reader *r, const property *p, uint64_t *count, hob_error *err)
@@ -484,7 +487,8 @@ static bool read_vertices(reader *r, const element *e, hob_error *err)
 		r->at += e->row_size * e->count;
 		return true;
 	}
-	bool wide = has_wide_rows(r, e);
+	if (!check_rows(r, e, err))
+		return false;
 	for (uint64_t row = 0; row < e->count; row++) {
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &properties[i];
@@ -496,8 +500,6 @@ static bool read_vertices(reader *r, const element *e, hob_error *err)
 			if (!p->is_list && p->meaning < CORNERS && columns[p->meaning].to)
 				put_value(p, &columns[p->meaning], row, value);
 		}
-		if (wide)
-			skip_line(r);
 	}
 	return true;
 }
@@ -592,13 +594,12 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 	bool uvs = element_has(r, e, CORNER_UVS);
 	if (d->sizes.size > 0)
 		return hob_fail(err, CORRUPT, "two face elements");
-	bool wide = has_wide_rows(r, e);
+	if (!check_rows(r, e, err))
+		return false;
 	for (uint64_t f = 0; f < e->count; f++) {
 		face_row row;
 		if (!read_face_row(r, e, &row, err))
 			return hob_fail_in(err, "face %llu", (unsigned long long)f);
-		if (wide)
-			skip_line(r);
 		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
 			/* Faces may leave their texture coordinates out. */
@@ -717,6 +718,10 @@ static bool read_all(reader *r, hob_error *err)
 	for (uint32_t i = 0; i < r->element_count; i++)
 		if (!read_element(r, &r->elements[i], err))
 			return false;
+	skip_comments(r);
+	if (r->coding == TEXT && r->at < r->end && *r->at)
+		return hob_fail(err, CORRUPT,
+						"values follow the last row: the rows do not match the header; export it again");
 	if (d->corners.failed || d->sizes.failed || d->corner_uvs.failed || d->face_colors.failed ||
 		d->face_texture.failed || d->edges.failed)
 		return hob_fail(err, MEMORY, "no memory left for faces");

@@ -293,8 +293,8 @@ static bool read_lines(text_reader *r, hob_str text, hob_error *err)
 	if (r->in_facet)
 		return hob_fail(err, TRUNCATED, "the file ends inside of a facet at line %u; copy it again", r->line);
 	if (r->in_solid)
-		hob_note_add(r->request->notes, HOB_NOTE_WARNING, "stl.no-end",
-					 "the file ends without 'endsolid'; it may have been cut off");
+		return hob_fail(err, TRUNCATED, "the file ends without 'endsolid' at line %u; copy it again",
+						r->line);
 	if (r->facet_count == 0)
 		return hob_fail(err, EMPTY, "the STL file holds no facet");
 	if (r->position.failed || r->normal.failed || r->solids.failed)
@@ -373,7 +373,7 @@ static const char *const extensions[] = {"stl", NULL};
 
 const hob_importer hob_stl_importer = {
 	.name = "stl",
-	.version = 2,
+	.version = 3,
 	.extensions = extensions,
 	.import = stl_import,
 	.copies = true,

@@ -91,6 +91,8 @@ static void what_cannot_be_read_is_refused_in_words(void **state)
 		{"OFF\n2000000000 1 0\n", "more than the file holds", HOB_ERR_TRUNCATED},
 		{"OFF\n3 1 0\n0 0 0\n1 0 0\n", "ends at vertex 2", HOB_ERR_TRUNCATED},
 		{"OFF\n3 1 0\n0 0 0\n1 0 0\n1 1 0\n99 0 1\n", "no usable face", HOB_ERR_EMPTY},
+		{"OFF\n3 1 0\n0 0 0\n1 0 0\n1 1 0\n3 0 1", "inside of face 0 of 1", HOB_ERR_TRUNCATED},
+		{"OFF\n3 1 0\n0 0 0\n1 0 0\n1 1 0\n3 0 1 2\n3 0 1 2\n", "do not match the counts", HOB_ERR_CORRUPT},
 		{"OFF\n3 1 0\n0 0 0\n1 0 0\n1 1 0\n3 0 1 7\n", "no usable face", HOB_ERR_EMPTY},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
