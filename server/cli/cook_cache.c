@@ -171,6 +171,17 @@ bool srv_cook_cache_tell(cook_cache *cache, const char *path, const hob_sha256 *
 	return kept != NULL;
 }
 
+void srv_cook_cache_forget(cook_cache *cache, const srv_result *result)
+{
+	pthread_mutex_lock(&cache->lock);
+	for (uint32_t i = 0; i < result->dep_count; i++) {
+		hob_str path = result->deps[i].path;
+		hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)path.data, path.len});
+		srv_digest_map_remove(&cache->digests, &name);
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
 /* ---- looking up */
 
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings)

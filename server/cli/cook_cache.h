@@ -46,6 +46,8 @@ typedef struct cook_look {
 
 /* The digest of a file below the root that need not be read for it. False without memory. */
 bool srv_cook_cache_tell(cook_cache *cache, const char *path, const hob_sha256 *digest);
+/* The inputs of this cook are hashed once more. */
+void srv_cook_cache_forget(cook_cache *cache, const srv_result *result);
 
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
 void srv_cook_look_release(cook_look *look);

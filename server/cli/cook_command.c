@@ -30,6 +30,7 @@ static int run_cook(int argc, char **argv)
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
 		 prune = false, offer = false;
+	uint32_t wait_s = COOK_WAIT_WRITER_S;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "the folder for the results (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
@@ -50,6 +51,8 @@ static int run_cook(int argc, char **argv)
 		{"--force", 0, CLI_FLAG, &force, NULL, "cook again, even if the cache has the result"},
 		{"--prune", 0, CLI_FLAG, &prune, NULL, "remove outputs in --out of models that no longer exist"},
 		{"--farm", 0, CLI_FLAG, &offer, NULL, "let the workers of the farm cook, too: 'hob farm work'"},
+		{"--wait-writer", 0, CLI_NUMBER, &wait_s, "SECONDS",
+		 "time for a program that is writing a file of a model (30)"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "print failures only"},
 		{0},
 		{0},
@@ -146,6 +149,7 @@ static int run_cook(int argc, char **argv)
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast,
+							.wait_s = wait_s,
 							.prune = prune};
 	int code = srv_cook_run(&made, &how);
 	srv_config_release(&config);
@@ -169,6 +173,9 @@ const cli_command srv_cli_cook = {
 	"With --cache DIR (or the cache of hob.json or HOB_CACHE), results are kept and reused; a cache that a "
 	"daemon uses is only read. With --upstream "
 	"URL, results come from another Hob and are pushed to it, so build machines need no cache of their own.\n"
+	"\n"
+	"A model whose file is being written is cooked when the file rests; if that takes longer than "
+	"--wait-writer, it fails, and the message names the program that writes.\n"
 	"\n"
 	"--prune removes the outputs of models that no longer exist, and textures that nothing uses. Use it "
 	"only if the folder of -o holds nothing else.\n"

@@ -6,7 +6,9 @@
 #include "../../core/hash/hash.h"
 #include "../../core/settings/settings.h"
 #include "../config/config.h"
+#include "../cook/judge.h"
 #include "../worker/pool.h"
+#include "cook_wait.h"
 
 typedef struct cook_entry {
 	char *path;		  /* below the root */
@@ -19,9 +21,10 @@ typedef struct cook_entry {
 	hob_error settings_error;
 	hob_sha256 offered; /* a worker's: the lookup that the model's owner expects */
 	uint32_t rounds;	/* a worker's: cooks that lacked files */
-	uint32_t tries;
-	bool stalled;			/* the previous attempt did */
-	bool named, again;		/* named: on the command line; again: killed its worker once */
+	srv_tries tries;
+	cook_wait wait;			/* for a program that writes its files */
+	bool named, again;		/* named: on the command line; again: it is tried once more at the end */
+	bool queued;			/* once, for a worker */
 	bool cached;			/* found in the cache */
 	bool fetched;			/* the same, after the upstream answered */
 	struct cook_look *look; /* of the run, while it is in progress; NULL without a cache */

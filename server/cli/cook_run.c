@@ -7,6 +7,7 @@
 #include "../log/log.h"
 #include "../worker/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ typedef struct write_job {
 	uv_work_t work;
 	cook_entry *entry;
 	srv_outcome *outcome;
+	bool changed;			 /* a file is not what the cook read */
 	srv_record_output *kept; /* in the cache, to be named there; NULL: none */
 	hob_error error, keep_error;
 	hob_notes notes; /* what the classic layout or glTF could not express */
@@ -124,6 +126,7 @@ static void on_closed(void *user)
 {
 	run *r = user;
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
+	uv_close((uv_handle_t *)&r->look, NULL);
 }
 
 static void on_shared(void *user)
@@ -168,11 +171,84 @@ static void drop_look(cook_entry *entry)
 	entry->look = NULL;
 }
 
+/* ---- files that are being written */
+
+static void cook_again(run *r, cook_entry *entry);
+
+enum { LOOK_MS = 100 };
+
+static void fail_waiting(run *r, cook_entry *entry)
+{
+	srv_outcome *outcome = entry->wait.outcome;
+	hob_error error;
+	char by[100] = "";
+	if (entry->wait.writer[0])
+		snprintf(by, sizeof by, " by %s", entry->wait.writer);
+	hob_str file = entry->wait.file.len > 0 ? entry->wait.file : hob_str_of(entry->path);
+	hob_fail(&error, CHANGED, "'%.*s' is still being written%s after %u s (--wait-writer)", HOB_FMT(file), by,
+			 r->options->wait_s);
+	leave(r, entry);
+	report_entry(r, entry, outcome, &error, &(cook_bytes){0});
+}
+
+static void tell_waiting(run *r, cook_entry *entry)
+{
+	shown path, file;
+	entry->wait.told = true;
+	clear_line(r);
+	fprintf(stderr, "waiting  %s: %s writes '%s'\n", show(hob_str_of(entry->path), &path),
+			entry->wait.writer[0] ? entry->wait.writer : "a program", show(entry->wait.file, &file));
+}
+
+/* False: it waits on. */
+static bool look_at_waiting(run *r, cook_entry *entry)
+{
+	cook_wait *wait = &entry->wait;
+	uint64_t spent = uv_hrtime() - wait->began_ns;
+	if (srv_cook_wait_rests(wait, r->plan.root_fd))
+		cook_again(r, entry);
+	else if (spent >= (uint64_t)r->options->wait_s * 1000000000)
+		fail_waiting(r, entry);
+	else {
+		if (!wait->told && !r->quiet && spent > 5 * LOOK_MS * 1000000ull)
+			tell_waiting(r, entry);
+		return false;
+	}
+	srv_cook_wait_end(wait);
+	return true;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	run *r = timer->data;
+	for (uint32_t i = 0; r->waiting > 0 && i < r->plan.count && srv_cook_run_goes_on(r); i++)
+		if (r->plan.entries[i].wait.outcome)
+			r->waiting -= look_at_waiting(r, &r->plan.entries[i]);
+	if (r->waiting == 0)
+		uv_timer_stop(timer);
+	srv_cook_run_feed(r);
+}
+
+static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
+{
+	if (!srv_cook_wait_begin(&entry->wait, outcome)) {
+		leave(r, entry);
+		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
+		srv_outcome_free(outcome);
+	} else if (r->waiting++ == 0) {
+		uv_timer_start(&r->look, on_look, LOOK_MS, LOOK_MS);
+	}
+	srv_cook_run_finish_if_over(r);
+}
+
 static void write_run(uv_work_t *work)
 {
 	write_job *job = work->data;
 	const srv_result *result = &job->outcome->result;
-	if (!job->entry->cached && !srv_check_outputs(result, &job->error))
+	const char *source = job->entry->text ? job->entry->path : NULL;
+	job->changed = !job->entry->cached && !job->r->offered &&
+				   srv_cook_wait_changed(job->r->plan.root_fd, source, job->outcome);
+	if (job->changed || (!job->entry->cached && !srv_check_outputs(result, &job->error)))
 		return;
 	if (!job->entry->cached && job->entry->look)
 		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
@@ -215,6 +291,11 @@ static void write_done(uv_work_t *work, int status)
 	run *r = job->r;
 	shown text;
 	r->writes_pending--;
+	if (job->changed) {
+		wait_for_writer(r, job->entry, job->outcome);
+		free(job);
+		return;
+	}
 	r->bytes += job->bytes.written;
 	r->reused += job->bytes.reused;
 	r->cook_ns += job->entry->cached ? 0 : job->outcome->cook_ns;
@@ -243,6 +324,36 @@ static void write_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
 	uv_queue_work(&r->loop, &job->work, write_run, write_done);
 }
 
+static void take_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
+{
+	srv_cook_facts facts = {.ok = outcome->ok,
+							.has_result = outcome->has_result,
+							.stalled = outcome->stalled,
+							.writer = outcome->error.code == HOB_ERR_CHANGED,
+							.touched = outcome->touched_count > 0,
+							.code = outcome->error.code};
+	if (outcome->stalled && entry->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
+		srv_outcome_stalled_again(outcome);
+	switch (srv_judge(&facts, &entry->tries)) {
+	case SRV_VERDICT_GOOD:
+		write_outcome(r, entry, outcome);
+		return;
+	case SRV_VERDICT_WRITER:
+		wait_for_writer(r, entry, outcome);
+		return;
+	case SRV_VERDICT_TRY_AGAIN:
+		entry->again = r->plan.again = true;
+		break;
+	case SRV_VERDICT_KEEP_FAILURE:
+	case SRV_VERDICT_KEEP_CRASH:
+	case SRV_VERDICT_PASSING:
+		leave(r, entry);
+		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
+		break;
+	}
+	srv_outcome_free(outcome);
+}
+
 static void on_done(void *user, void *entry_, srv_outcome *outcome)
 {
 	run *r = user;
@@ -251,21 +362,8 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 		srv_outcome_free(outcome);
 	} else if (r->offered && srv_cook_run_bring_lacking(r, entry, outcome)) {
 		return;
-	} else if (!outcome->ok) {
-		bool unlucky = outcome->died && (outcome->stalled || outcome->error.code != HOB_ERR_TIMEOUT);
-		if (unlucky && entry->tries++ == 0) {
-			entry->again = true;
-			entry->stalled = outcome->stalled;
-			r->plan.again = true;
-		} else {
-			if (outcome->stalled && entry->stalled && outcome->error.code == HOB_ERR_TIMEOUT)
-				srv_outcome_stalled_again(outcome);
-			leave(r, entry);
-			report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
-		}
-		srv_outcome_free(outcome);
 	} else {
-		write_outcome(r, entry, outcome);
+		take_outcome(r, entry, outcome);
 	}
 	srv_cook_run_feed(r);
 	srv_cook_run_finish_if_over(r);
@@ -325,6 +423,17 @@ static void look_ended(uv_work_t *work, int status)
 	srv_cook_run_look_ended(work->data);
 }
 
+/* One that was in the queue before takes the place of one that has left it since. */
+static void enqueue(run *r, cook_entry *entry)
+{
+	assert(!entry->queued || r->next > 0);
+	if (entry->queued)
+		r->queue[--r->next] = entry;
+	else
+		r->queue[r->queued++] = entry;
+	entry->queued = true;
+}
+
 void srv_cook_run_look_ended(look_job *job)
 {
 	run *r = job->r;
@@ -351,7 +460,7 @@ void srv_cook_run_look_ended(look_job *job)
 		write_outcome(r, entry, hit);
 	} else {
 		srv_outcome_free(hit);
-		r->queue[r->queued++] = entry;
+		enqueue(r, entry);
 		srv_pool_fill(r->pool);
 	}
 	srv_cook_run_feed(r);
@@ -392,6 +501,14 @@ static bool begin_look(run *r, cook_entry *entry)
 
 /* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a
  * scene list is not a file. */
+static void look_first(run *r, cook_entry *entry)
+{
+	bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
+				 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
+	if (!looks || !begin_look(r, entry))
+		enqueue(r, entry);
+}
+
 static void look_ahead(run *r)
 {
 	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list.
@@ -406,11 +523,17 @@ static void look_ahead(run *r)
 		if (asking >= most || (farm ? asking : 0) + r->queued - r->next >= ahead)
 			break;
 		cook_entry *entry = r->plan.order[(r->looked++ + offset % r->plan.count) % r->plan.count];
-		bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
-					 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
-		if (!looks || !begin_look(r, entry))
-			r->queue[r->queued++] = entry;
+		look_first(r, entry);
 	}
+}
+
+static void cook_again(run *r, cook_entry *entry)
+{
+	leave(r, entry);
+	drop_look(entry);
+	if (r->cache)
+		srv_cook_cache_forget(r->cache, &entry->wait.outcome->result);
+	look_first(r, entry);
 }
 
 static cook_entry *next_entry(run *r)
@@ -527,6 +650,8 @@ static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 	uv_signal_init(&r->loop, &r->interrupt);
 	r->interrupt.data = r;
 	uv_signal_start(&r->interrupt, on_interrupt, SIGINT);
+	uv_timer_init(&r->loop, &r->look);
+	r->look.data = r;
 	return true;
 }
 
@@ -690,6 +815,8 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	hob_buf_release(&r.report_skipped);
 	for (uint32_t i = 0; i < r.plan.count; i++)
 		drop_look(&r.plan.entries[i]);
+	for (uint32_t i = 0; i < r.plan.count; i++)
+		srv_cook_wait_end(&r.plan.entries[i].wait);
 	free(r.queue);
 	srv_cook_cache_close(r.cache, srv_cook_share_holds, &r.share);
 	srv_cook_share_release(&r.share);

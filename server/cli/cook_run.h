@@ -19,7 +19,8 @@ typedef struct cook_run_options {
 	struct offer *offered;			/* to this worker; the plan is its, and nothing is written. NULL: none */
 	bool force;						/* cook even if the cache has a result */
 	bool quiet;
-	bool fail_fast; /* stop at the first failure */
+	bool fail_fast;	 /* stop at the first failure */
+	uint32_t wait_s; /* for a program that writes a file of a model */
 	/* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
 	bool prune;
 } cook_run_options;

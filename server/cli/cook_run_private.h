@@ -30,6 +30,8 @@ typedef struct run {
 	uv_work_t *writing;
 	uint32_t writes_pending;
 	uv_signal_t interrupt;
+	uv_timer_t look;  /* at the files of models that wait for a writer */
+	uint32_t waiting; /* of the plan */
 	bool interrupted, closing, live, quiet, started, fail_fast, force, keep_failed;
 	const char *who;
 	const cook_run_options *options;

@@ -242,7 +242,7 @@ static bool is_folder(const char *path)
 static int run_export(int argc, char **argv)
 {
 	const char *out = NULL, *root = NULL, *url = NULL, *file = NULL;
-	cook_run_options how = {.who = "hob export"};
+	cook_run_options how = {.who = "hob export", .wait_s = COOK_WAIT_WRITER_S};
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "FILE.glb, or a folder for one SOURCE.glb each"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",

@@ -56,7 +56,8 @@ static int work_on(farm_tools *t, const hob_sha256 *list)
 										 ? NULL
 										 : srv_config_text(&t->config, SRV_CONFIG_cache),
 							.upstream = &t->upstream,
-							.offered = offered};
+							.offered = offered,
+							.wait_s = COOK_WAIT_WRITER_S};
 	int code = srv_cook_run(&plan, &how);
 	hear_signals();
 	srv_offer_close(offered);

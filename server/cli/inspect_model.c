@@ -67,8 +67,11 @@ int srv_inspect_model(const char *path, bool json,
 		entry = strdup(plan.entries[0].name);
 		if (!json)
 			print_settings(&plan.entries[0]);
-		cook_run_options run = {
-			.who = "hob inspect", .write = {.out = folder}, .config = &config, .quiet = true};
+		cook_run_options run = {.who = "hob inspect",
+								.write = {.out = folder},
+								.config = &config,
+								.quiet = true,
+								.wait_s = COOK_WAIT_WRITER_S};
 		code = srv_cook_run(&plan, &run);
 		if (entry && (code == EXIT_GOOD || code == EXIT_OVER_BUDGET)) {
 			look_at(folder, entry, path, look, user);

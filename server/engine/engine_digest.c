@@ -64,21 +64,6 @@ static void hash_work(uv_work_t *work)
 		hash_file(&job->hashing.items[i], &job->engine->closing);
 }
 
-bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path)
-{
-	struct stat info;
-	char name[PATH_MAX];
-	if (path.len >= sizeof name)
-		return false;
-	memcpy(name, path.data, path.len);
-	name[path.len] = 0;
-	int fd = srv_open_beneath(engine->roots->fds[root], name, O_RDONLY, true);
-	bool open = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
-	if (fd >= 0)
-		close(fd);
-	return open;
-}
-
 static void take_digest(engine_job *job, hash_item *item)
 {
 	srv_engine *engine = job->engine;

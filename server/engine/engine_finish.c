@@ -258,11 +258,10 @@ static bool compare_input(engine_job *job, const srv_dep *dep)
 static bool met_a_writer(const engine_job *job)
 {
 	const srv_result *result = &job->cook.outcome->result;
-	uint32_t root = srv_asset_at(job->engine, job->asset)->root;
+	int root_fd = job->engine->roots->fds[srv_asset_at(job->engine, job->asset)->root];
 	bool met = false;
 	for (uint32_t i = 0; job->cook.outcome->has_result && i < result->dep_count && !met; i++)
-		met = result->deps[i].missing &&
-			  srv_engine_is_open_for_writing(job->engine, root, result->deps[i].path);
+		met = result->deps[i].missing && srv_is_saved_now(root_fd, result->deps[i].path);
 	return met;
 }
 

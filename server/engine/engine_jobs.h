@@ -173,7 +173,6 @@ void srv_job_show_soon(engine_job *job);
 /* engine_digest.c */
 /* HASHED once all existing files of the list have a digest. */
 srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t count);
-bool srv_engine_is_open_for_writing(srv_engine *engine, uint32_t root, hob_str path);
 /* The graph's number of a file, named relative to the source's folder. HOB_NONE: outside the root, no memory,
  * or job->earlier.unreadable is set. */
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);

@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,5 +106,19 @@ bool srv_is_being_written(int fd, const struct stat *info)
 	time_t changed =
 		info->st_mtim.tv_sec > info->st_ctim.tv_sec ? info->st_mtim.tv_sec : info->st_ctim.tv_sec;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec - changed <= SAVE_S && srv_find_writers(fd) == SRV_WRITERS_SOME;
+	return now.tv_sec - changed < SAVE_S && srv_find_writers(fd) == SRV_WRITERS_SOME;
+}
+
+bool srv_is_saved_now(int root_fd, hob_str path)
+{
+	struct stat info;
+	char name[PATH_MAX];
+	if (path.len >= sizeof name)
+		return false;
+	snprintf(name, sizeof name, "%.*s", HOB_FMT(path));
+	int fd = srv_open_beneath(root_fd, name, O_RDONLY, true);
+	bool saved = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
+	if (fd >= 0)
+		close(fd);
+	return saved;
 }

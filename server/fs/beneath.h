@@ -36,5 +36,7 @@ srv_writers srv_find_writers(int fd);
 /* Whether the file behind `fd` is being saved: somebody has it open for writing, and it changed in the last
  * half minute, or will. A program that keeps a file open for writing without changing it does not count. */
 bool srv_is_being_written(int fd, const struct stat *info);
+/* The same of the file at `path` below root_fd. */
+bool srv_is_saved_now(int root_fd, hob_str path);
 
 #endif

@@ -1,0 +1,136 @@
+#include "cook_wait.h"
+
+#include "../fs/spelling.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_file(const srv_dep *dep, const char *source)
+{
+	return !dep->missing && !srv_spelling_is(dep->path) &&
+		   (!source || !hob_str_equal(dep->path, hob_str_of(source)));
+}
+
+bool srv_cook_wait_changed(int root_fd, const char *source, const srv_outcome *outcome)
+{
+	const srv_result *result = &outcome->result;
+	for (uint32_t i = 0; i < result->dep_count; i++) {
+		const srv_dep *dep = &result->deps[i];
+		srv_stat now, then = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
+		if (is_file(dep, source) &&
+			(!srv_stat_path(root_fd, dep->path, &now) || !srv_stat_equal(&now, &then)))
+			return true;
+	}
+	return false;
+}
+
+bool srv_cook_wait_begin(cook_wait *wait, srv_outcome *outcome)
+{
+	assert(!wait->outcome);
+	srv_stat *seen = HOB_NEW(&outcome->arena, srv_stat, outcome->result.dep_count + 1);
+	if (!seen)
+		return false;
+	memset(seen, 0, outcome->result.dep_count * sizeof *seen);
+	wait->outcome = outcome;
+	wait->seen = seen;
+	wait->file = (hob_str){0};
+	wait->began_ns = wait->began_ns ? wait->began_ns : uv_hrtime();
+	return true;
+}
+
+/* ---- the process that writes */
+
+static bool writes_to(int folder, const char *name, const struct stat *file)
+{
+	struct stat link, target;
+	return isdigit((unsigned char)name[0]) && fstatat(folder, name, &target, 0) == 0 &&
+		   target.st_dev == file->st_dev && target.st_ino == file->st_ino &&
+		   fstatat(folder, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && (link.st_mode & S_IWUSR);
+}
+
+static bool process_writes(int proc, const char *pid, const struct stat *file)
+{
+	char path[NAME_MAX + 8];
+	snprintf(path, sizeof path, "%s/fd", pid);
+	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	bool found = false;
+	if (!list && fd >= 0)
+		close(fd);
+	for (struct dirent *entry; list && !found && (entry = readdir(list));)
+		found = writes_to(fd, entry->d_name, file);
+	if (list)
+		closedir(list);
+	return found;
+}
+
+static void read_name(int proc, const char *pid, char out[32])
+{
+	char path[NAME_MAX + 8];
+	snprintf(path, sizeof path, "%s/comm", pid);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, out, 31) : 0;
+	out[got > 0 ? got : 0] = 0;
+	out[strcspn(out, "\n")] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The processes of other users cannot be seen, nor one that opens the file for a moment only. */
+static void find_writer(cook_wait *wait, int root_fd)
+{
+	struct stat file;
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%.*s", HOB_FMT(wait->file));
+	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
+	bool known = fd >= 0 && fstat(fd, &file) == 0;
+	DIR *list = known ? opendir("/proc") : NULL;
+	for (struct dirent *entry; list && !wait->writer[0] && (entry = readdir(list));) {
+		char name[32];
+		if (!isdigit((unsigned char)entry->d_name[0]) || !process_writes(dirfd(list), entry->d_name, &file))
+			continue;
+		read_name(dirfd(list), entry->d_name, name);
+		snprintf(wait->writer, sizeof wait->writer, "%s (process %.20s)", name, entry->d_name);
+	}
+	if (list)
+		closedir(list);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- looking */
+
+bool srv_cook_wait_rests(cook_wait *wait, int root_fd)
+{
+	assert(wait->outcome && wait->began_ns != 0);
+	const srv_result *result = &wait->outcome->result;
+	bool rests = true;
+	for (uint32_t i = 0; i < result->dep_count; i++) {
+		srv_stat now = {0};
+		hob_str path = result->deps[i].path;
+		bool there = srv_stat_path(root_fd, path, &now),
+			 same = srv_stat_equal(&now, &wait->seen[i]) && !(there && srv_is_saved_now(root_fd, path));
+		if (!same)
+			wait->file = path;
+		rests = rests && same;
+		wait->seen[i] = now;
+	}
+	if (!rests && !wait->writer[0])
+		find_writer(wait, root_fd);
+	return rests;
+}
+
+void srv_cook_wait_end(cook_wait *wait)
+{
+	srv_outcome_free(wait->outcome);
+	wait->outcome = NULL;
+	wait->seen = NULL;
+	wait->file = (hob_str){0};
+}
