@@ -191,3 +191,8 @@ ALTER TABLE recipe RENAME TO record;
 ALTER TABLE audit RENAME COLUMN recipe TO record;
 CREATE INDEX record_lookup ON record (substr(lookup, 1, 8));
 ALTER TABLE job RENAME COLUMN recipe TO record;
+
+-- @step 9
+
+-- The stages of a job that cooked or took long, as server/cook/job_steps.h prints them.
+ALTER TABLE job ADD COLUMN stages TEXT NOT NULL DEFAULT '';

@@ -331,18 +331,63 @@ static int what_if(const char *url, const char *file, bool json)
 	return code;
 }
 
+/* ---- a job */
+
+static void print_stages(const cJSON *job)
+{
+	const cJSON *stage;
+	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
+	cJSON_ArrayForEach(stage, srv_cli_member(job, "stages"))
+	{
+		printf("  stage     %-12s %12.3f ms%s\n", srv_cli_text(stage, "stage"), srv_cli_number(stage, "ms"),
+			   over || stage->next ? "" : "  until now");
+	}
+	if (cJSON_GetArraySize(srv_cli_member(job, "stages")) == 0)
+		print_line("stage", over ? "not kept: it was answered by an earlier cook"
+								 : "none: it waits for its turn, or for a program that writes a file");
+}
+
+static int why_job(const char *url, const char *id, bool json)
+{
+	char target[64];
+	int code = EXIT_GOOD;
+	if (id[0] == 0 || strlen(id) > 20 || strspn(id, "0123456789") != strlen(id))
+		return srv_cli_usage_error(&srv_cli_why, "'%.40s' is not the number of a job, as in 'hob log ASSET'",
+								   id);
+	snprintf(target, sizeof target, "/api/v1/jobs/%.20s", id);
+	cJSON *job = srv_cli_ask_json("hob why", url, target, json, &code);
+	if (!job)
+		return code;
+	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
+	printf("job %s  %s: %s\n", id, asset[0] ? asset : srv_cli_text(job, "kind"),
+		   result[0] ? result : srv_cli_text(job, "state"));
+	print_reasons(srv_cli_member(job, "reason"));
+	if (asset[0])
+		print_stages(job);
+	if (cJSON_IsObject(srv_cli_member(job, "error")))
+		print_error(srv_cli_member(job, "error"));
+	cJSON_Delete(job);
+	return code;
+}
+
 static int run_why(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *against = NULL, *file = NULL;
+	const char *job = NULL;
 	bool json = false;
 	cli_option options[] = {
 		{"--against", 0, CLI_TEXT, &against, "REV", "compare with the version served at this revision"},
 		{"--if", 0, CLI_TEXT, &file, "FILE", "list what a change of this file would rebuild"},
+		{"--job", 0, CLI_TEXT, &job, "JOB", "show the stages of this job and how long each took"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_why, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
+	if (job && (operands > 0 || against || file))
+		return srv_cli_usage_error(&srv_cli_why, "--job JOB asks about a job: leave all others out");
+	if (job)
+		return why_job(url, job, json);
 	if (file && (operands > 0 || against))
 		return srv_cli_usage_error(&srv_cli_why, "--if FILE asks about a file: leave the asset out");
 	if (file)
@@ -370,7 +415,8 @@ static int run_why(int argc, char **argv)
 	return code;
 }
 
-const cli_command srv_cli_why = {"why", "ASSET | --if FILE", "show why an asset was (or was not) cooked",
+const cli_command srv_cli_why = {"why", "ASSET | --if FILE | --job JOB",
+								 "show why an asset was (or was not) cooked",
 								 "Shows what triggered the newest job, which inputs and settings differ from "
 								 "the previous cook (or from the version served at revision REV), what the "
 								 "cook reported, and a command that repeats it without the daemon.\n"
@@ -378,7 +424,8 @@ const cli_command srv_cli_why = {"why", "ASSET | --if FILE", "show why an asset 
 								 "Examples:\n"
 								 "  hob why art/props/duck.glb\n"
 								 "  hob why art/props/duck.glb --against 4100\n"
-								 "  hob why --if art/textures/wood.png\n",
+								 "  hob why --if art/textures/wood.png\n"
+								 "  hob why --job 4711\n",
 								 run_why};
 
 /* ---- log */

@@ -3,6 +3,8 @@
 #include "../cook/error_json.h"
 #include "../log/log.h"
 
+enum { LONG_MS = 1000 }; /* the stages of such a job are kept, whatever it did */
+
 void srv_publish_job(engine_job *job, const char *state)
 {
 	srv_engine *engine = job->engine;
@@ -88,12 +90,17 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 					   job->remote.author[0] ? SRV_STORE_COOKED_BY : "", job->remote.author);
 		row.log = hob_buf_str(&origin);
 	}
+	hob_buf stages = {0};
+	if (job->cook.outcome || row.finished_at_ms - row.started_at_ms > LONG_MS)
+		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);
+	row.stages = hob_buf_str(&stages);
 	hob_error failed;
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &failed), &failed);
 	engine->counters.jobs++;
 	note_activity(engine, &row);
 	srv_publish_job(job, result);
 	hob_buf_release(&reasons);
+	hob_buf_release(&stages);
 	hob_buf_release(&text);
 	hob_buf_release(&origin);
 }

@@ -2,6 +2,7 @@
 #include "engine_publish.h"
 
 #include "../../core/base/array.h"
+#include "../log/log.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -46,6 +47,8 @@ srv_job_act srv_job_step(engine_job *job, srv_job_event event)
 	assert(jobs->in_stage[from] > 0 && jobs->in_stage[life->stage] <= jobs->count);
 	jobs->in_stage[from]--;
 	jobs->in_stage[life->stage]++;
+	if (life->stage != from)
+		srv_job_steps_add(&job->steps, life->stage, uv_hrtime());
 	job->engine->counters.misses += todo.missed;
 	if (life->stage == SRV_JOB_WAIT && from != SRV_JOB_WAIT)
 		job->place = ++jobs->last_place;
@@ -214,4 +217,18 @@ bool srv_job_is_alone(const engine_job *job)
 			return false;
 	}
 	return true;
+}
+
+void srv_engine_tell_stuck(const srv_engine *engine)
+{
+	const struct engine_jobs *jobs = engine->jobs;
+	uint64_t now = uv_hrtime();
+	for (uint32_t i = 0; i < jobs->count; i++) {
+		engine_job *job = jobs->active[i];
+		if (srv_job_is_stuck(&job->steps, now, engine->options.timeout_ms))
+			srv_log(SRV_LOG_WARNING, "stuck",
+					"%s: job %llu is still in the stage '%s'; see hob why --job %llu",
+					srv_asset_at(engine, job->asset)->full, (unsigned long long)job->life.order.id,
+					srv_job_stage_name(job->life.stage), (unsigned long long)job->life.order.id);
+	}
 }

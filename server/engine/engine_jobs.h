@@ -8,7 +8,7 @@
 
 #include "engine_assets.h"
 
-#include "../cook/job.h"
+#include "../cook/job_steps.h"
 #include "../queue/queue.h"
 
 typedef struct engine_job engine_job;
@@ -77,6 +77,7 @@ typedef struct pool_client {
 
 struct engine_job {
 	srv_job life; /* first: srv_asset.job points at it */
+	srv_job_steps steps;
 	pool_client client;
 	srv_engine *engine;
 	uint32_t asset;
@@ -147,6 +148,8 @@ void srv_job_raise(engine_job *job, srv_priority priority);
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority); /* in the queue, and its job */
 void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
 bool srv_job_is_alone(const engine_job *job);	/* no other has work to do */
+void srv_engine_tell_stuck(
+	const srv_engine *engine); /* once a second: logs each job whose stage takes long */
 
 /* engine_jobs.c: which jobs begin, and on which worker */
 struct engine_jobs *srv_engine_jobs_new(void);

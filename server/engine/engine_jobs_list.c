@@ -57,6 +57,11 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	srv_priority priority = job ? job->life.order.priority : next;
 	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
 	put_reasons(out, hob_buf_str(job ? &job->life.order.why : &a->life.next.why));
+	hob_buf stages = {0};
+	if (job)
+		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);
+	srv_past_put_stages(hob_buf_str(&stages), out);
+	hob_buf_release(&stages);
 	hob_json_close(out, '}');
 }
 

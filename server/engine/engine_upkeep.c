@@ -259,6 +259,7 @@ void srv_engine_keep_store(srv_engine *engine)
 	srv_engine_look_for_index(engine);
 	retry_passing(engine);
 	srv_engine_doubt(engine);
+	srv_engine_tell_stuck(engine);
 	srv_engine_keep_young(engine);
 	note_oldest(engine);
 	srv_engine_note_expected(engine);

@@ -15,6 +15,26 @@ bool srv_past_was_known(const srv_job_row *row)
 		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->record, &none));
 }
 
+static hob_str take_word(hob_str *text)
+{
+	size_t end = hob_str_find(*text, HOB_STR(" "), 0);
+	hob_str word = hob_str_sub(*text, 0, end < text->len ? end : text->len);
+	*text = hob_str_sub(*text, end < text->len ? end + 1 : text->len, text->len);
+	return word;
+}
+
+void srv_past_put_stages(hob_str text, hob_buf *out)
+{
+	hob_json_key(out, "stages");
+	hob_json_open(out, '[');
+	while (text.len > 0) {
+		hob_str stage = take_word(&text), ms = take_word(&text);
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("stage", stage),
+					 HOB_JSON_RAW("ms", ms.len > 0 ? ms : HOB_STR("0")), HOB_JSON_CLOSE('}'));
+	}
+	hob_json_close(out, ']');
+}
+
 void srv_past_put_job(const srv_job_row *row, hob_buf *out)
 {
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", row->id), HOB_JSON("kind", "cook"),
@@ -27,7 +47,9 @@ void srv_past_put_job(const srv_job_row *row, hob_buf *out)
 	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
 	hob_json_put(out, HOB_JSON("peak_bytes", row->peak_bytes),
 				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
-				 HOB_JSON_RAW("error", row->error), HOB_JSON_CLOSE('}'));
+				 HOB_JSON_RAW("error", row->error));
+	srv_past_put_stages(row->stages, out);
+	hob_json_close(out, '}');
 }
 
 /* Ids increase and newest rows come first, so one job is a page of one row that begins above it. */

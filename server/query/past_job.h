@@ -4,6 +4,8 @@
 
 #include "../store/store.h"
 
+/* The member "stages" of a job: an array of {"stage", "ms"}, from the text of a row. */
+void srv_past_put_stages(hob_str text, hob_buf *out);
 /* Appends the job as a JSON object. */
 void srv_past_put_job(const srv_job_row *row, hob_buf *out);
 /* True if its result, good or bad, is that of an earlier cook with the same inputs. */

@@ -262,6 +262,7 @@ typedef struct srv_job_row {
 	/* what the worker printed, capped by the caller; of a fetched result the address of the other cache,
 	 * SRV_STORE_COOKED_BY and the machine's name, as far as known */
 	hob_str log;
+	hob_str stages; /* as srv_job_steps_print has them; empty: not kept */
 } srv_job_row;
 
 /* An id again replaces the row. Rows older than the newest 20,000 ids are trimmed. */

@@ -300,7 +300,8 @@ bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err)
 	if (!srv_store_put_row(store, SQL_PUT_JOB, err, BIND(row->id), BIND(row->asset), BIND(row->reason),
 						   BIND_TEXT(row->result), BIND(&row->record), BIND((uint64_t)row->queued_at_ms),
 						   BIND((uint64_t)row->started_at_ms), BIND((uint64_t)row->finished_at_ms),
-						   BIND(row->cook_ns), BIND(row->peak_bytes), BIND(row->error), BIND(row->log)))
+						   BIND(row->cook_ns), BIND(row->peak_bytes), BIND(row->error), BIND(row->log),
+						   BIND_TEXT(row->stages)))
 		return false;
 	uint64_t before = store->last_job;
 	if (row->id > store->last_job)
@@ -328,8 +329,10 @@ static bool copy_job(hob_arena *arena, sqlite3_stmt *rows, srv_job_row *out)
 		.peak_bytes = srv_store_column_u64(rows, 9),
 		.error = hob_arena_str(arena, srv_store_column_str(rows, 10)),
 		.log = hob_arena_str(arena, srv_store_column_str(rows, 11)),
+		.stages = hob_arena_str(arena, srv_store_column_str(rows, 12)),
 	};
-	return out->asset.data && out->reason.data && out->result.data && out->error.data && out->log.data;
+	return out->asset.data && out->reason.data && out->result.data && out->error.data && out->log.data &&
+		   out->stages.data;
 }
 
 bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena,

@@ -335,7 +335,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		const { duration } = await import('../../web/app/format.js');
 		await says(duration(Math.max(1, failed.dur / 1000)), page.locator('table.jobs tbody tr').first().locator('td.num:not(.spare)'));
 		await page.getByRole('button', { name: 'Log' }).first().click();
-		await page.locator('table.jobs td[colspan]').waitFor();
+		await page.locator('table.jobs td[colspan] .stages', { hasText: /Hash source .*Cook .*Record / }).waitFor();
 		/* The broken file is not there any more: nothing could repeat that job, and the page says so. */
 		studio.mayComplain = true;
 		await page.getByRole('button', { name: 'Repro bundle' }).first().click();

@@ -183,6 +183,14 @@ class Queries(CommandLine):
         self.assertRegex(text, r"changed   duck\.mtl +[0-9a-f]{12} -> [0-9a-f]{12}\n")
         self.assertIn("there is no rev 999999 yet", self.hob("why", "art/props/duck.obj", "--against", 999999, code=2)[1])
         self.assertIn("not a revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
+        job = self.daemon.get("/api/v1/jobs?limit=1&state=cooked&asset=art/props/duck.obj").json()["items"][0]
+        stages = [stage["stage"] for stage in job["stages"]]
+        self.assertEqual(stages, ["hash-source", "find", "hash-inputs", "match", "wait", "cook", "hash-read", "judge", "store", "check", "record"])
+        told = self.hob("why", "--job", job["id"])[0]
+        self.assertIn(f"job {job['id']}  art/props/duck.obj: cooked", told)
+        self.assertEqual(re.findall(r"^  stage     (\S+) +[0-9.]+ ms$", told, re.M), stages)
+        self.assertIn("not the number of a job", self.hob("why", "--job", "x", code=2)[1])
+        self.assertIn("leave all others out", self.hob("why", "art/props/duck.obj", "--job", job["id"], code=2)[1])
         # The cook before had the same inputs: that is said before what differs from an older one.
         self.assertFalse(self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()["previous"]["same"])
         self.daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})

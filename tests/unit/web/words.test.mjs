@@ -30,6 +30,13 @@ test('every group of the daemon\'s own settings has a name', () => {
 	for (const group of groups) assert.ok(text.config.groups[group], group);
 });
 
+test('every stage of a job has words', () => {
+	const [[list]] = every(readFileSync(join(project, 'server/cook/job.c'), 'utf8'), /names\[SRV_JOB_STAGES\] = \{([^}]+)\}/g);
+	const stages = every(list, /"([^"]+)"/g).flat().filter((name) => name !== 'new');
+	assert.ok(stages.length > 15);
+	assert.deepEqual(Object.keys(text.jobs.stageNames).sort(), stages.sort());
+});
+
 test('every state, error and format has words', () => {
 	for (const [state] of every(table('job_states.def'), /^JOB_STATE\(\w+, "([^"]+)"/gm)) assert.ok(text.states[state] && text.stateMeaning[state], state);
 	const shown = every(table('errors.def'), /^HOB_ERR\(\w+, "((?:import|cook|io)\.[^"]+)"/gm).flat();

@@ -47,7 +47,8 @@ function Running({ jobs }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneRunning}</div>`;
 	return html`<ul class="lines">${jobs.map((job) =>
 			html`<li key=${job.id}><span class="name"><${Name} job=${job} /></span>
-		<span class="quiet">${text.jobStates[job.stage] ?? text.jobStates[job.state] ?? job.stage ?? job.state}</span>
+		<span class="quiet">${text.jobStates[job.stage] ?? job.stage ?? stageOf(job) ?? text.jobStates[job.state]
+				?? job.state}</span>
 		${job.progress > 0 ? html`<progress max="1" value=${job.progress} aria-label=${words.progress} />`
 				: html`<span class="spinner" aria-hidden="true" />`}
 		<span class="num quiet">${job.started_at ? duration(now - time(job.started_at)) : ''}</span>
@@ -65,6 +66,17 @@ function Waiting({ jobs, count }) {
 		<${Time} at=${job.queued_at ?? job.queued_at_ms} /><${Cancel} job=${job} /></li>`)}</ol>
 		${count > Math.min(SHOWN, jobs.length) && html`
 		<div class="body quiet">${words.more(number(count - Math.min(SHOWN, jobs.length)))}</div>`}`;
+}
+
+/* Where it is now, if its worker does not say. */
+function stageOf(job) {
+	return words.stageNames[job.stages?.at(-1)?.stage];
+}
+
+function Stages({ stages }) {
+	if (!stages?.length) return null;
+	return html`<p class="quiet stages">${words.stages}: ${stages.map(({ stage, ms }) =>
+		`${words.stageNames[stage] ?? stage} ${duration(ms)}`).join(', ')}</p>`;
 }
 
 function Log({ id }) {
@@ -113,7 +125,7 @@ function Done({ jobs }) {
 					<${ActionButton} className="small" icon="again" run=${() => retry(job)}>
 						${words.retry}</${ActionButton}>`}</span></td></tr>
 				${open === job.id && html`<tr key=${`${job.id}-log`}>
-						<td colspan="8"><${Log} id=${job.id} /></td></tr>`}`;
+						<td colspan="8"><${Stages} stages=${job.stages} /><${Log} id=${job.id} /></td></tr>`}`;
 		})}</tbody></table></div>
 		${!all && jobs.length > SHOWN && html`<div class="body"><button type="button" class="small"
 			onClick=${() => setAll(true)}>${words.showMore(number(Math.min(jobs.length, MOST) - SHOWN))}</button>
