@@ -119,6 +119,7 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		srv_engine_show_skipped(engine, f->root);
 	}
 	f->listed = false;
+	f->mark = 0;
 	srv_publish_note_view(&engine->publish);
 	f->stat = (srv_stat){0};
 	f->changed = srv_graph_tick(engine->graph);
@@ -401,9 +402,11 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 			continue;
 		if (!srv_engine_has_time(engine, (*done)++))
 			return false;
-		if (srv_stat_path(engine->roots->fds[root], f->path, &stat))
+		f->mark = 0;
+		bool there = srv_stat_path(engine->roots->fds[root], f->path, &stat);
+		if (there && (f->asset == HOB_NONE || is_listed(engine, f)))
 			file_there(engine, file, &stat);
-		else if (srv_is_passing(errno))
+		else if (!there && srv_is_passing(errno))
 			look_again(engine, root, f->path);
 		else
 			file_gone(engine, file, SRV_PRIORITY_CHANGED);

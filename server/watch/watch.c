@@ -155,8 +155,6 @@ static void free_root(watch_root *root)
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
 	srv_file_list_drop(root->known);
-	hob_arena_release(&root->link_arena);
-	free(root->links);
 	pthread_cond_destroy(&root->wake);
 	pthread_mutex_destroy(&root->lock);
 	free(root->path);

@@ -26,8 +26,9 @@
  * Paths: relative to the root, '/'-separated, raw bytes as the kernel has them. Symbolic links to files are
  * listed when their target lies inside the root; links to folders are not followed: see srv_watch_add_file.
  * Hidden entries (leading dot) and what `ignore` says are skipped and not watched. Only regular files are
- * listed. A link is reported as changed together with its target. Files that come with a folder (moved in, or
- * made and filled before it was watched) are reported one by one, besides the folder.
+ * listed. A link is reported as changed with its target, and with each link and folder on the way to it.
+ * Files that come with a folder (moved in, or made and filled before it was watched) are reported one by one,
+ * besides the folder.
  *
  * Polling (network and FUSE mounts, a probe without an event, watch limit, force_polling): a changed file is
  * reported when it looked the same twice and nobody has it open for writing. Each root has an inotify

@@ -9,10 +9,12 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Files in use that no scan lists: in hidden or ignored folders, and below links to folders. `real` is where
- * the links of `path` lead. Folders on either way that are not in the tree get their own watches. */
+/* Files in use that no scan lists, and links. `ways` of a file: each link that leads to it, by its own place,
+ * folders that it leaves by "..", and at last the place of the file itself, or as far as it can be followed.
+ * No part of a way but the last one is a link. Folders of ways that are not in the tree get their own
+ * watches. */
 
-enum { BUFFER_ROOM = PATH_MAX };
+enum { LINKS_MAX = 40 };
 
 static bool in_tree(const watch_root *root, hob_str path)
 {
@@ -20,27 +22,70 @@ static bool in_tree(const watch_root *root, hob_str path)
 	return !(name.len > 0 && name.data[0] == '.') && srv_dir_tree_find(&root->tree, hob_path_dir(path));
 }
 
-static void resolve(const watch_root *root, const char *path, char out[BUFFER_ROOM])
+static hob_str path_of(const watch_extras *x, size_t file)
 {
-	char part[BUFFER_ROOM];
-	size_t len = strlen(path), rest;
-	memcpy(part, path, len + 1);
-	for (size_t end = len; end > 0; part[end] = 0) {
-		if (srv_watch_link_target(root->dir_fd, part, out, BUFFER_ROOM) &&
-			(rest = strlen(out)) + len - end < BUFFER_ROOM) {
-			memcpy(out + rest, path + end, len - end + 1);
-			return;
+	return x->names.items[file].path;
+}
+
+static void put_way(hob_buf *ways, const char *place)
+{
+	hob_buf_put(ways, place, strlen(place) + 1);
+}
+
+/* Each way ends with a NUL. */
+static hob_buf find_ways(const watch_root *root, hob_str path)
+{
+	char place[PATH_MAX] = "", left[PATH_MAX], target[2 * PATH_MAX];
+	size_t len = 0, links = 0;
+	hob_buf ways = {0};
+	memcpy(left, path.data, path.len + 1);
+	for (const char *at = left, *next; *at; at = next) {
+		size_t part = strcspn(at, "/"), before = len;
+		next = at + part + (at[part] == '/');
+		if (part == 0 || (part == 1 && at[0] == '.'))
+			continue;
+		if (part == 2 && memcmp(at, "..", 2) == 0) {
+			if (len == 0)
+				return ways; /* it leaves the root */
+			put_way(&ways, place);
+			len = hob_path_dir((hob_str){place, len}).len;
+			place[len] = 0;
+			continue;
 		}
-		while (end > 0 && part[end - 1] != '/')
-			end--;
-		end -= end > 0;
+		if (len + part + 2 > sizeof place)
+			return ways;
+		if (len > 0)
+			place[len++] = '/';
+		memcpy(place + len, at, part);
+		len += part;
+		place[len] = 0;
+		if (srv_dir_tree_find(&root->tree, (hob_str){place, len}))
+			continue;
+		ssize_t size = readlinkat(root->dir_fd, place, target, PATH_MAX);
+		if (size < 0 && errno != EINVAL) { /* there is nothing more to follow */
+			if (*next && !strstr(next, "..") && len + strlen(next) + 2 <= sizeof place)
+				strcpy(stpcpy(place + len, "/"), next);
+			break;
+		}
+		if (size < 0)
+			continue;
+		put_way(&ways, place);
+		len = before;
+		place[len] = 0;
+		if (++links > LINKS_MAX || target[0] == '/' || (size_t)size + strlen(next) + 2 > sizeof left)
+			return ways;
+		target[size] = 0;
+		strcpy(stpcpy(target + size, "/"), next);
+		memcpy(left, target, strlen(target) + 1);
+		next = left;
 	}
-	memcpy(out, path, len + 1);
+	put_way(&ways, place);
+	return ways;
 }
 
 /* ---- their folders */
 
-static const extra_folder *folder_by_wd(const watch_extras *x, int wd)
+static extra_folder *folder_by_wd(const watch_extras *x, int wd)
 {
 	for (size_t i = 0; i < x->folder_count; i++)
 		if (x->folders[i].wd == wd)
@@ -56,6 +101,22 @@ static bool has_folder(const watch_extras *x, hob_str path)
 	return false;
 }
 
+/* A folder that was just moved out of the tree loses its watch there soon. */
+static bool is_in_tree(watch_root *root, int wd)
+{
+	char path[PATH_MAX];
+	size_t len;
+	dir_node *node = srv_dir_tree_find_wd(&root->tree, wd);
+	if (!node || srv_dir_tree_path(&root->tree, node, path, sizeof path, &len))
+		return node;
+	while (node->parent)
+		node = node->parent;
+	if (node->wd == root->moving_wd)
+		root->moving_wd = 0;
+	srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
+	return false;
+}
+
 static bool watch_folder(watch_root *root, const char *path)
 {
 	watch_extras *x = &root->extras;
@@ -63,19 +124,30 @@ static bool watch_folder(watch_root *root, const char *path)
 	if (fd < 0)
 		return false;
 	int wd = srv_watch_add_raw(root, fd, false, hob_str_of(path));
+	bool moved = wd >= 0 && srv_dir_tree_find_wd(&root->tree, wd) && !is_in_tree(root, wd);
+	if (moved)
+		wd = srv_watch_add_raw(root, fd, false, hob_str_of(path));
 	close(fd);
 	if (wd < 0 && root->limit[0])
 		srv_watch_root_doubt(root, 0, root->limit);
-	if (wd < 0 || srv_dir_tree_find_wd(&root->tree, wd) || folder_by_wd(x, wd))
+	if (wd < 0 || srv_dir_tree_find_wd(&root->tree, wd))
 		return wd >= 0;
+	extra_folder *known = folder_by_wd(x, wd);
+	if (known) { /* it was renamed */
+		free(known->path);
+		known->path = hob_must(strdup(path));
+		return true;
+	}
 	x->folders = hob_must(realloc(x->folders, (x->folder_count + 1) * sizeof *x->folders));
 	x->folders[x->folder_count++] = (extra_folder){wd, hob_must(strdup(path))};
 	return true;
 }
 
-static void watch_way(watch_root *root, const char *path)
+/* True: a folder is watched from now on. */
+static bool watch_way(watch_root *root, const char *path)
 {
-	char part[BUFFER_ROOM];
+	char part[PATH_MAX];
+	bool added = false;
 	for (size_t i = 0; path[i] && root->inotify_fd >= 0; i++) {
 		hob_str folder = {path, i};
 		if (path[i] != '/' || srv_dir_tree_find(&root->tree, folder) || has_folder(&root->extras, folder))
@@ -83,243 +155,232 @@ static void watch_way(watch_root *root, const char *path)
 		memcpy(part, path, i);
 		part[i] = 0;
 		if (!watch_folder(root, part))
-			return; /* a link, whose target is the real way, or does not exist yet */
+			break; /* a link whose target is another way, or not there yet */
+		added = true;
 	}
+	return added;
 }
 
-static void drop_folders(watch_root *root)
+/* Of `path` and below it; all for "". */
+static void drop_folders(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;
-	for (size_t i = 0; i < x->folder_count; i++) {
-		if (root->inotify_fd >= 0)
-			inotify_rm_watch(root->inotify_fd, x->folders[i].wd);
-		free(x->folders[i].path);
+	for (size_t i = x->folder_count; i-- > 0;) {
+		extra_folder *folder = &x->folders[i];
+		if (path.len > 0 && !(hob_str_starts(hob_str_of(folder->path), path) &&
+							  (folder->path[path.len] == 0 || folder->path[path.len] == '/')))
+			continue;
+		if (root->inotify_fd >= 0 && !srv_dir_tree_find_wd(&root->tree, folder->wd))
+			inotify_rm_watch(root->inotify_fd, folder->wd);
+		free(folder->path);
+		*folder = x->folders[--x->folder_count];
 	}
-	x->folder_count = 0;
 }
 
-static void follow(watch_root *root, extra_file *file)
+/* Again if a folder was not watched before: what came in between gave no event. */
+static void follow(watch_root *root, size_t file)
 {
-	char real[BUFFER_ROOM];
-	resolve(root, file->path, real);
-	if (strcmp(real, file->real) != 0) {
-		free(file->real);
-		file->real = hob_must(strdup(real));
-		root->extras.sorted = false;
+	watch_extras *x = &root->extras;
+	hob_buf *known = &x->files[file].ways;
+	bool added = true;
+	for (int i = 0; added && i < 8; i++) {
+		hob_buf ways = find_ways(root, path_of(x, file));
+		if (ways.failed)
+			abort();
+		bool same = ways.size == known->size && memcmp(ways.data, known->data, ways.size) == 0;
+		if (!same) {
+			hob_buf old = *known;
+			*known = ways;
+			ways = old;
+			x->sorted = false;
+		}
+		hob_buf_release(&ways);
+		added = false;
+		for (size_t at = 0; at < known->size; at += strlen((char *)known->data + at) + 1)
+			added |= watch_way(root, (char *)known->data + at);
 	}
-	watch_way(root, file->path);
-	watch_way(root, real);
 }
 
 void srv_watch_extra_forget(watch_root *root)
 {
-	drop_folders(root);
+	drop_folders(root, (hob_str){0});
 }
 
 void srv_watch_extra_renew(watch_root *root)
 {
-	watch_extras *x = &root->extras;
-	drop_folders(root);
-	for (size_t i = 0; i < x->count && root->dir_fd >= 0; i++)
-		follow(root, &x->files[i]);
+	drop_folders(root, (hob_str){0});
+	for (size_t i = 0; i < root->extras.names.used && root->dir_fd >= 0; i++)
+		follow(root, i);
 }
 
 /* ---- finding them */
 
-static int by_real(const void *a, const void *b, void *files)
+static int by_place(const void *a, const void *b)
 {
-	const extra_file *all = files;
-	return strcmp(all[*(const uint32_t *)a].real, all[*(const uint32_t *)b].real);
-}
-
-static int by_path(const void *a, const void *b, void *files)
-{
-	const extra_file *all = files;
-	return strcmp(all[*(const uint32_t *)a].path, all[*(const uint32_t *)b].path);
+	return strcmp(((const extra_way *)a)->place, ((const extra_way *)b)->place);
 }
 
 static void sort(watch_extras *x)
 {
 	if (x->sorted)
 		return;
-	x->by_real = hob_must(realloc(x->by_real, (x->count + 1) * sizeof *x->by_real));
-	x->by_path = hob_must(realloc(x->by_path, (x->count + 1) * sizeof *x->by_path));
-	for (uint32_t i = 0; i < x->count; i++)
-		x->by_real[i] = x->by_path[i] = i;
-	qsort_r(x->by_real, x->count, sizeof *x->by_real, by_real, x->files);
-	qsort_r(x->by_path, x->count, sizeof *x->by_path, by_path, x->files);
+	x->way_count = 0;
+	for (uint32_t i = 0; i < x->names.used; i++) {
+		const hob_buf *ways = &x->files[i].ways;
+		for (size_t at = 0; at < ways->size; at += strlen((char *)ways->data + at) + 1) {
+			if (!HOB_ROOM(x->ways, x->way_room, x->way_count))
+				abort();
+			x->ways[x->way_count++] = (extra_way){(char *)ways->data + at, i};
+		}
+	}
+	if (x->way_count > 1)
+		qsort(x->ways, x->way_count, sizeof *x->ways, by_place);
 	x->sorted = true;
 }
 
-typedef void found_extra(void *user, extra_file *file, bool below);
-
-/* Every file whose name (real or not) is `path` or is below it. */
-static size_t find_in(const watch_extras *x, bool real, hob_str path, found_extra *each, void *user)
+/* Every file with a way that is `path` or is below it. */
+static void find_in(watch_extras *x, hob_str path)
 {
-	const uint32_t *order = real ? x->by_real : x->by_path;
-	size_t low = 0, high = x->count, found = 0;
+	size_t low = 0, high = x->way_count;
 	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const extra_file *file = &x->files[order[middle]];
-		if (srv_watch_compare_paths(hob_str_of(real ? file->real : file->path), path) < 0)
+		size_t middle = low + (high - low) / 2;
+		if (srv_watch_compare_paths(hob_str_of(x->ways[middle].place), path) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < x->count; low++) {
-		extra_file *file = &x->files[order[low]];
-		hob_str name = hob_str_of(real ? file->real : file->path);
-		if (!hob_str_starts(name, path))
-			break;
+	for (; low < x->way_count && hob_str_starts(hob_str_of(x->ways[low].place), path); low++) {
 		/* "a-b" is between "a" and "a/b". */
-		if (name.len > path.len && name.data[path.len] != '/')
+		char end = x->ways[low].place[path.len];
+		if (end && end != '/')
 			continue;
-		found++;
-		each(user, file, name.len > path.len);
+		if (!HOB_ROOM(x->found, x->found_room, x->found_count))
+			abort();
+		x->found[x->found_count++] = (extra_found){x->ways[low].file, end == '/'};
 	}
-	return found;
 }
 
-static size_t find_all(watch_extras *x, hob_str path, found_extra *each, void *user)
+static void find(watch_extras *x, hob_str path)
 {
-	if (x->count == 0 || path.len == 0)
-		return 0;
-	sort(x);
 	char room[PATH_MAX];
+	x->found_count = 0;
+	if (x->names.used == 0 || path.len == 0)
+		return;
+	sort(x);
 	hob_str asked = srv_spelling_of(path, room);
-	size_t found =
-		asked.len > 0 ? find_in(x, true, asked, each, user) + find_in(x, false, asked, each, user) : 0;
-	return found + find_in(x, true, path, each, user) + find_in(x, false, path, each, user);
+	if (asked.len > 0)
+		find_in(x, asked);
+	find_in(x, path);
 }
 
 /* ---- events */
 
-typedef struct extra_event {
-	watch_root *root;
-	path_set *batch; /* NULL: settle */
-	uint32_t mask;
-	int64_t now;
-	bool below;
-} extra_event;
-
-static void on_found(void *user, extra_file *file, bool below)
-{
-	extra_event *e = user;
-	if (!below)
-		follow(e->root, file); /* it may be a link that now leads elsewhere */
-	hob_str path = hob_str_of(file->path);
-	e->below = e->below || below;
-	if (e->batch)
-		srv_path_set_put(e->batch, path);
-	else if (below || e->mask & (IN_MOVED_FROM | IN_DELETE))
-		srv_settle_gone(e->root, path, 0, e->now);
-	else if (e->mask & IN_CREATE && !srv_spelling_is(path))
-		srv_settle_created(e->root, path, e->now);
-	else
-		srv_settle_complete(e->root, path, 0, e->now);
-}
-
-/* Add watches first, then let the caller check: a change in between is reported twice instead of never. */
-static void renew_when_below(const extra_event *e)
-{
-	if (e->below)
-		srv_watch_extra_renew(e->root);
-}
-
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len)
 {
-	const extra_folder *folder = folder_by_wd(&root->extras, wd);
+	extra_folder *folder = folder_by_wd(&root->extras, wd);
 	if (!folder || (*len = strlen(folder->path)) >= room)
 		return false;
 	memcpy(out, folder->path, *len + 1);
 	if (!ignored)
 		return true;
 	/* The kernel has dropped the watch. */
-	extra_folder *mine = &root->extras.folders[folder - root->extras.folders];
-	free(mine->path);
-	*mine = root->extras.folders[--root->extras.folder_count];
+	free(folder->path);
+	*folder = root->extras.folders[--root->extras.folder_count];
 	return false;
 }
 
+/* The watches come first, then the caller looks: a change in between is reported twice instead of never. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now)
 {
-	extra_event e = {.root = root, .mask = mask, .now = now};
-	find_all(&root->extras, path, on_found, &e);
-	renew_when_below(&e);
+	watch_extras *x = &root->extras;
+	bool gone = mask & (IN_MOVED_FROM | IN_DELETE);
+	if (mask & IN_ISDIR && (gone || mask & IN_MOVED_TO))
+		drop_folders(root, path);
+	find(x, path);
+	for (uint32_t i = 0; i < x->found_count; i++) {
+		hob_str file = path_of(x, x->found[i].file);
+		follow(root, x->found[i].file);
+		if (x->found[i].below || gone)
+			srv_settle_gone(root, file, 0, now);
+		else if (mask & IN_CREATE && !srv_spelling_is(file))
+			srv_settle_created(root, file, now);
+		else
+			srv_settle_complete(root, file, 0, now);
+	}
 }
 
 void srv_watch_extra_expand(watch_root *root, path_set *batch)
 {
-	extra_event e = {.root = root, .batch = batch};
-	size_t named = root->extras.count > 0 ? batch->used : 0;
+	watch_extras *x = &root->extras;
+	size_t named = x->names.used > 0 ? batch->used : 0;
 	for (size_t i = 0; i < named; i++) {
-		char copy[BUFFER_ROOM];
+		char copy[PATH_MAX];
 		hob_str path = batch->items[i].path;
-		if (!path.data || path.len >= sizeof copy)
+		if (!path.data || path.len == 0 || path.len >= sizeof copy)
 			continue;
 		memcpy(copy, path.data, path.len);
-		bool folder = path.len > 0 && copy[path.len - 1] == '/';
-		find_all(&root->extras, (hob_str){copy, path.len - folder}, on_found, &e);
+		bool folder = copy[path.len - 1] == '/';
+		path = (hob_str){copy, path.len - folder};
+		if (folder)
+			drop_folders(root, path);
+		find(x, path);
+		for (uint32_t k = 0; k < x->found_count; k++) {
+			follow(root, x->found[k].file);
+			srv_path_set_put(batch, path_of(x, x->found[k].file));
+		}
 	}
-	renew_when_below(&e);
 }
 
 /* ---- the list */
 
-/* Polling compares with the state that its caller knows, who may have seen the file in another state than the
- * last round. */
-static bool look_again(watch_root *root, hob_str path)
-{
-	watch_extras *x = &root->extras;
-	for (size_t i = 0; i < x->count; i++)
-		if (hob_str_equal(hob_str_of(x->files[i].path), path)) {
-			x->files[i].seen = (srv_stat){0};
-			srv_stat_path(root->dir_fd, path, &x->files[i].seen);
-			return true;
-		}
-	return false;
-}
-
 bool srv_watch_extra_add(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;
-	char name[BUFFER_ROOM], real[BUFFER_ROOM], own[1];
+	char name[PATH_MAX], own[1];
 	if (root->dir_fd < 0 || path.len == 0 || path.len >= sizeof name || memchr(path.data, 0, path.len))
 		return false;
 	memcpy(name, path.data, path.len);
 	name[path.len] = 0;
-	bool listed = in_tree(root, path), link = listed && readlinkat(root->dir_fd, name, own, sizeof own) >= 0;
-	if (listed && !link && root->inotify_fd >= 0)
+	bool polls = root->inotify_fd < 0;
+	if (!polls && in_tree(root, path) && readlinkat(root->dir_fd, name, own, sizeof own) < 0 &&
+		errno == EINVAL)
 		return false;
-	if (srv_path_set_find(&x->names, path))
-		return root->inotify_fd < 0 && look_again(root, path);
-	resolve(root, name, real);
-	/* A link to a listed file is known as a link. */
-	if (link && in_tree(root, hob_str_of(real)))
+	const path_item *item = srv_path_set_find(&x->names, path);
+	uint32_t file = (uint32_t)(item ? item - x->names.items : (ptrdiff_t)x->names.used);
+	if (item && !polls)
 		return false;
-	srv_path_set_put(&x->names, path);
-	x->files = hob_must(realloc(x->files, (x->count + 1) * sizeof *x->files));
-	x->files[x->count] = (extra_file){.path = hob_must(strdup(name)), .real = hob_must(strdup(real))};
-	srv_stat_path(root->dir_fd, path, &x->files[x->count++].seen);
-	x->sorted = false;
-	watch_way(root, name);
-	watch_way(root, real);
+	if (!item) {
+		if (!HOB_ROOM(x->files, x->room, file))
+			abort();
+		srv_path_set_put(&x->names, path);
+		x->files[file] = (extra_file){0};
+		follow(root, file);
+	}
+	/* Polling compares with the state that its caller knows, who may have seen the file in another state than
+	 * the last round. */
+	x->files[file].seen = (srv_stat){0};
+	srv_stat_path(root->dir_fd, path, &x->files[file].seen);
 	return true;
+}
+
+void srv_watch_extra_learn(watch_root *root, hob_str path)
+{
+	char own[1];
+	if (readlinkat(root->dir_fd, path.data, own, sizeof own) >= 0)
+		srv_watch_extra_add(root, path);
 }
 
 void srv_watch_extra_release(watch_root *root)
 {
 	watch_extras *x = &root->extras;
-	drop_folders(root);
-	for (size_t i = 0; i < x->count; i++) {
-		free(x->files[i].path);
-		free(x->files[i].real);
-	}
+	drop_folders(root, (hob_str){0});
+	for (size_t i = 0; i < x->names.used; i++)
+		hob_buf_release(&x->files[i].ways);
 	srv_path_set_release(&x->names);
 	free(x->files);
 	free(x->folders);
-	free(x->by_real);
-	free(x->by_path);
+	free(x->ways);
+	free(x->found);
 	*x = (watch_extras){0};
 }
 

@@ -2,7 +2,7 @@
  *
  *   watch.c         the loop's side: queue of messages, start, close
  *   watch_root.c    one thread per root: when to scan, polling, roots that come and go
- *   watch_extra.c   files that are used and not listed: behind links to folders, in ignored folders
+ *   watch_extra.c   links, and files that are used and not listed: behind links, in ignored folders
  *   watch_probe.c   do events arrive in a folder at all?
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
@@ -36,11 +36,6 @@ struct srv_file_list {
 srv_file_list *srv_file_list_keep(srv_file_list *list);
 bool srv_file_list_is_unread(const srv_file_list *list, hob_str path);
 
-/* A symbolic link to a file in the root: it changes when its target does. */
-typedef struct link_entry {
-	hob_str target, path;
-} link_entry;
-
 typedef struct settle_state {
 	path_set batch;	  /* will be delivered */
 	path_set created; /* created, not closed yet */
@@ -53,9 +48,19 @@ typedef struct settle_state {
 } settle_state;
 
 typedef struct extra_file {
-	char *path, *real;
+	hob_buf ways;  /* see watch_extra.c */
 	srv_stat seen; /* polling */
 } extra_file;
+
+typedef struct extra_way {
+	const char *place;
+	uint32_t file;
+} extra_way;
+
+typedef struct extra_found {
+	uint32_t file;
+	bool below; /* it lies below the path, or a link on the way to it does */
+} extra_found;
 
 typedef struct extra_folder {
 	int wd;
@@ -63,10 +68,11 @@ typedef struct extra_folder {
 } extra_folder;
 
 typedef struct watch_extras {
-	extra_file *files;
-	size_t count;
-	path_set names;
-	uint32_t *by_real, *by_path; /* orders of `files`, when `sorted` */
+	path_set names;	   /* nothing is removed */
+	extra_file *files; /* of the same numbers */
+	extra_way *ways;   /* of all files, in order if `sorted` */
+	extra_found *found;
+	uint32_t room, way_count, way_room, found_count, found_room;
 	bool sorted;
 	extra_folder *folders; /* watched for them, not in the tree */
 	size_t folder_count;
@@ -96,9 +102,6 @@ typedef struct watch_root {
 	uint64_t marks_set, marks_passed;
 	atomic_size_t collected; /* settle.batch.live, for the loop's thread */
 	watch_extras extras;
-	link_entry *links; /* sorted by target */
-	size_t link_count;
-	hob_arena link_arena;
 	char limit[256]; /* why inotify is not available for this root; empty if it is */
 
 	/* its own thread only */
@@ -191,7 +194,9 @@ watch_probed srv_watch_probe(int dir_fd, int *inotify_fd);
 
 /* watch_extra.c; with root->lock held. */
 bool srv_watch_extra_add(watch_root *root,
-						 hob_str path);		   /* false: events report it already, or it is known */
+						 hob_str path); /* false: it is no link, and events report it; or known */
+void srv_watch_extra_learn(watch_root *root,
+						   hob_str path);	   /* `path`, NUL-terminated, may have become a link */
 void srv_watch_extra_renew(watch_root *root);  /* link targets and existing folders may have changed */
 void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
 void srv_watch_extra_release(watch_root *root);
@@ -199,7 +204,7 @@ void srv_watch_extra_release(watch_root *root);
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
 /* Something happened to `path`, which no list contains. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
-/* Adds the files for which the real place, or a folder or link on the way to it, is in the batch. */
+/* Adds the files with a way that is in the batch, or below a folder of the batch. */
 void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
 /* Adds an inotify watch. -1: none; root->limit says so if a limit is reached. `here`: fd is also the calling
@@ -214,9 +219,7 @@ folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, ho
 
 typedef struct scan_result {
 	srv_file_list *files;
-	link_entry *links;
-	size_t link_count;
-	hob_arena link_arena;
+	path_set links;
 	bool limit;			/* a watch could not be added: root->limit says why */
 	const char *silent; /* kind of a mount inside that gives no events */
 	char unread[200];	/* the first reason why something could not be read; empty: everything could */
@@ -224,8 +227,6 @@ typedef struct scan_result {
 	int failed; /* errno: the root itself could not be read; 0 = it could */
 } scan_result;
 void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out);
-/* Target of a link as a path below the root, if it is there. */
-bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room);
 
 /* An entry of a folder; kind is a DT_ constant, never DT_UNKNOWN. False ends the walk. */
 typedef bool folder_entry(void *user, int folder_fd, const char *name, unsigned char kind);
@@ -239,8 +240,6 @@ void *srv_watch_reader_main(void *watch);
 void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_created(watch_root *root, hob_str path, int64_t now);
-void srv_settle_learn_link(watch_root *root,
-						   hob_str path); /* set if it is a link: it changes when its target does */
 void srv_settle_clear(watch_root *root);
 /* Everything that is complete becomes due. */
 void srv_settle_hurry(watch_root *root, int64_t now);

@@ -119,11 +119,6 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 {
 	watch_root *root = r->root;
 	hob_str name = hob_path_name(path);
-	char marked[PATH_MAX + 2];
-	memcpy(marked, path.data, path.len);
-	memcpy(marked + path.len, "/", 2);
-	if (srv_watch_ignores(root, (hob_str){marked, path.len + 1}))
-		return;
 	dir_node *node = srv_dir_tree_child(&root->tree, parent, name);
 	if (event->mask & (IN_MOVED_FROM | IN_DELETE)) {
 		if (node && event->mask & IN_MOVED_FROM) {
@@ -138,6 +133,8 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		report_folder(r, path);
 		return;
 	}
+	if (event->mask & IN_CREATE)
+		srv_watch_extra_event(root, path, event->mask, r->now);
 	if (event->mask & IN_CREATE && node)
 		return; /* the crawl of its parent already found it */
 	if (event->mask & IN_MOVED_TO) {
@@ -155,12 +152,10 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 
 static void on_file(reader *r, const struct inotify_event *event, hob_str path)
 {
-	if (srv_watch_ignores(r->root, path))
-		return;
 	if (event->mask & IN_CLOSE_WRITE)
 		srv_settle_complete(r->root, path, 0, r->now);
 	else if (event->mask & IN_MOVED_TO) {
-		srv_settle_learn_link(r->root, path);
+		srv_watch_extra_learn(r->root, path);
 		srv_settle_complete(r->root, path, event->cookie, r->now);
 	} else if (event->mask & IN_MOVED_FROM)
 		srv_settle_gone(r->root, path, event->cookie, r->now);
@@ -223,7 +218,7 @@ static void on_record(reader *r, const struct inotify_event *event)
 	}
 	char path[PATH_MAX];
 	size_t len;
-	if (event->len == 0 || (event->name[0] == '.' && root->extras.count == 0) ||
+	if (event->len == 0 || (event->name[0] == '.' && root->extras.names.used == 0) ||
 		!srv_dir_tree_path(&root->tree, node, path, sizeof path, &len))
 		return;
 	size_t name_len = strlen(event->name);
@@ -231,9 +226,12 @@ static void on_record(reader *r, const struct inotify_event *event)
 		return;
 	if (len > 0)
 		path[len++] = '/';
-	memcpy(path + len, event->name, name_len + 1);
-	hob_str whole = {path, len + name_len};
-	if (event->name[0] == '.') {
+	memcpy(path + len, event->name, name_len);
+	memcpy(path + len + name_len, "/", 2);
+	hob_str whole = {path, len + name_len}, marked = {path, whole.len + (event->mask & IN_ISDIR ? 1 : 0)};
+	bool ignored = event->name[0] == '.' || srv_watch_ignores(root, marked);
+	path[whole.len] = 0;
+	if (ignored) {
 		srv_watch_extra_event(root, whole, event->mask, r->now);
 		return;
 	}

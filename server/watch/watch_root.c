@@ -346,8 +346,7 @@ static void describe_mode(watch_root *root, const char *why, const char *nested)
 /* With an incomplete list, missing files would count as deleted. */
 static void drop_scan(watch_root *root, scan_result *result)
 {
-	free(result->links);
-	hob_arena_release(&result->link_arena);
+	srv_path_set_release(&result->links);
 	srv_file_list_drop(result->files);
 	root->unreadable = true;
 	lose_root(root, result->failed);
@@ -382,15 +381,10 @@ static void scan(watch_root *root)
 	if (root->inotify_fd >= 0)
 		srv_dir_tree_sweep(&root->tree, root->scan_number, srv_watch_drop_folder, root);
 	srv_watch_recount(root);
-	free(root->links);
-	hob_arena_release(&root->link_arena);
-	root->links = result.links;
-	root->link_count = result.link_count;
-	root->link_arena = result.link_arena;
 	srv_watch_extra_renew(root);
-	if (root->inotify_fd >= 0)
-		for (size_t i = 0; i < root->link_count; i++)
-			srv_watch_extra_add(root, root->links[i].path);
+	for (size_t i = 0; i < result.links.used && root->inotify_fd >= 0; i++)
+		srv_watch_extra_add(root, result.links.items[i].path);
+	srv_path_set_release(&result.links);
 	if (!result.stopped)
 		post_scanned(root, result.files);
 	/* Records from the time of the crawl go out after the list, unless the next scan is already due. */
@@ -491,9 +485,9 @@ static void post_changed(watch_root *root, path_set *paths)
 static void poll_extras(watch_root *root, path_set *ready)
 {
 	pthread_mutex_lock(&root->lock);
-	for (size_t i = 0; i < root->extras.count; i++) {
+	for (size_t i = 0; i < root->extras.names.used; i++) {
 		extra_file *file = &root->extras.files[i];
-		srv_file_entry entry = {.path = hob_str_of(file->path)};
+		srv_file_entry entry = {.path = root->extras.names.items[i].path};
 		bool there = srv_stat_path(root->dir_fd, entry.path, &entry.stat);
 		if (!there && srv_is_passing(errno))
 			continue;
@@ -514,8 +508,7 @@ static void poll_once(watch_root *root)
 		drop_scan(root, &result);
 		return;
 	}
-	free(result.links);
-	hob_arena_release(&result.link_arena);
+	srv_path_set_release(&result.links);
 	if (result.stopped) {
 		srv_file_list_drop(result.files);
 		return;

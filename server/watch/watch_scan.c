@@ -52,27 +52,6 @@ int srv_watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *use
 	}
 }
 
-bool srv_watch_link_target(int root_fd, const char *path, char *out, size_t room)
-{
-	char self[32], base[PATH_MAX], full[PATH_MAX];
-	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
-	if (fd < 0)
-		return false;
-	snprintf(self, sizeof self, "/proc/self/fd/%d", root_fd);
-	ssize_t base_len = readlink(self, base, sizeof base);
-	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-	ssize_t full_len = readlink(self, full, sizeof full - 1);
-	close(fd);
-	if (base_len == 1)
-		base_len = 0; /* the root is "/" */
-	if (base_len < 0 || full_len <= base_len + 1 || memcmp(base, full, (size_t)base_len) != 0 ||
-		full[base_len] != '/' || (size_t)(full_len - base_len) > room)
-		return false;
-	full[full_len] = 0;
-	memcpy(out, full + base_len + 1, (size_t)(full_len - base_len));
-	return true;
-}
-
 /* ---- the crawl */
 
 typedef struct folder {
@@ -99,18 +78,13 @@ typedef struct crawl_state {
 	pthread_cond_t more;
 	folder_stack shared; /* for crawlers that have none left */
 	unsigned busy;
-	path_set unread, outside;
+	path_set unread, outside, links;
 	char why[200]; /* the first of them was not read */
 	atomic_uint waiting;
 	atomic_bool limit, stopped;
 	atomic_int failed;
 	_Atomic(const char *) silent;
 } crawl_state;
-
-typedef struct found_link {
-	struct found_link *next;
-	link_entry entry;
-} found_link;
 
 typedef struct crawler {
 	crawl_state *crawl;
@@ -119,12 +93,10 @@ typedef struct crawler {
 	bool working, own_place;
 	bool here;					/* the folder is the thread's current folder */
 	bool has_file, has_foreign; /* the folder; foreign: of another device than the root */
-	hob_arena arena, link_arena;
+	hob_arena arena;
 	folder_stack todo;
 	item *items;
 	uint32_t count, room;
-	found_link *links;
-	size_t link_count;
 	uint8_t *buffer;
 	char path[PATH_MAX]; /* of the folder, with a trailing '/' unless it is the root */
 	size_t path_len;
@@ -227,15 +199,17 @@ static void add_folder(crawler *c, hob_str path)
 
 static void add_link(crawler *c, hob_str path)
 {
-	char target[PATH_MAX];
-	if (!srv_watch_link_target(c->crawl->root->dir_fd, path.data, target, sizeof target))
+	pthread_mutex_lock(&c->crawl->lock);
+	srv_path_set_put(&c->crawl->links, path);
+	pthread_mutex_unlock(&c->crawl->lock);
+	srv_stat stat;
+	if (srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
+		add_file(c, path, &stat);
 		return;
-	found_link *found = hob_must(HOB_NEW(&c->link_arena, found_link, 1));
-	found->entry =
-		(link_entry){hob_arena_str(&c->link_arena, hob_str_of(target)), hob_arena_str(&c->link_arena, path)};
-	found->next = c->links;
-	c->links = found;
-	c->link_count++;
+	}
+	int code = errno;
+	add_unread(c->crawl, path, code);
+	add_outside(c->crawl, path, code);
 }
 
 static bool on_entry(void *user, int folder_fd, const char *name, unsigned char kind)
@@ -262,12 +236,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 		c->has_foreign |= info.st_dev != c->crawl->device;
 		stat = srv_stat_of(&info);
 		add_file(c, path, &stat);
-	} else if (kind == DT_LNK && !srv_stat_path(c->crawl->root->dir_fd, path, &stat)) {
-		int code = errno;
-		add_unread(c->crawl, path, code);
-		add_outside(c->crawl, path, code);
 	} else if (kind == DT_LNK) {
-		add_file(c, path, &stat);
 		add_link(c, path);
 	}
 	return !atomic_load_explicit(&c->crawl->stopped, memory_order_relaxed);
@@ -378,26 +347,6 @@ static void merge_files(const crawler *crawlers, uint32_t count, const folder *t
 	put_in_order(crawlers, top, list);
 }
 
-static int by_target(const void *a, const void *b)
-{
-	return srv_watch_compare_paths(((const link_entry *)a)->target, ((const link_entry *)b)->target);
-}
-
-static void merge_links(crawler *crawlers, uint32_t count, scan_result *out)
-{
-	size_t total = 0;
-	for (uint32_t i = 0; i < count; i++)
-		total += crawlers[i].link_count;
-	hob_arena_init(&out->link_arena, SIZE_MAX);
-	out->links = total > 0 ? hob_must(calloc(total, sizeof *out->links)) : NULL;
-	for (uint32_t i = 0; i < count; i++)
-		for (found_link *found = crawlers[i].links; found; found = found->next)
-			out->links[out->link_count++] = (link_entry){hob_arena_str(&out->link_arena, found->entry.target),
-														 hob_arena_str(&out->link_arena, found->entry.path)};
-	if (total > 0)
-		qsort(out->links, total, sizeof *out->links, by_target);
-}
-
 void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 {
 	crawl_state crawl = {.root = root, .add_watches = add_watches, .device = root->device};
@@ -412,7 +361,6 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		crawler *c = &crawlers[count];
 		*c = (crawler){.crawl = &crawl, .number = count, .buffer = hob_must(malloc(WATCH_LIST_BUFFER))};
 		hob_arena_init(&c->arena, SIZE_MAX);
-		hob_arena_init(&c->link_arena, SIZE_MAX);
 		/* The first one is this thread itself. */
 		if (count > 0 && pthread_create(&c->thread, NULL, crawler_main, c) != 0) {
 			free(c->buffer);
@@ -434,16 +382,15 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 						 .limit = crawl.limit,
 						 .silent = crawl.silent,
 						 .stopped = crawl.stopped,
-						 .failed = crawl.failed};
+						 .failed = crawl.failed,
+						 .links = crawl.links};
 	list->unread = crawl.unread;
 	list->outside = crawl.outside;
 	memcpy(out->unread, crawl.why, sizeof out->unread);
 	merge_files(crawlers, count, &top, list);
-	merge_links(crawlers, count, out);
 	for (uint32_t i = 0; i < count; i++) {
 		free(crawlers[i].items);
 		free(crawlers[i].todo.items);
-		hob_arena_release(&crawlers[i].link_arena);
 	}
 	free(crawl.shared.items);
 	/* Without the right to search it, what is listed in the root cannot be looked at. */

@@ -132,31 +132,6 @@ static creation look_at(watch_root *root, path_item *item)
 	return writers == SRV_WRITERS_NONE ? CREATION_DONE : CREATION_OPEN;
 }
 
-/* A link to a file is as new as its target. */
-void srv_settle_learn_link(watch_root *root, hob_str path)
-{
-	char target[PATH_MAX], own[PATH_MAX];
-	if (readlinkat(root->dir_fd, path.data, own, sizeof own) < 0 ||
-		!srv_watch_link_target(root->dir_fd, path.data, target, sizeof target))
-		return;
-	for (size_t i = 0; i < root->link_count; i++)
-		if (hob_str_equal(root->links[i].path, path) &&
-			hob_str_equal(root->links[i].target, hob_str_of(target)))
-			return;
-	if (root->link_arena.limit == 0)
-		hob_arena_init(&root->link_arena, SIZE_MAX);
-	link_entry entry = {hob_arena_str(&root->link_arena, hob_str_of(target)),
-						hob_arena_str(&root->link_arena, path)};
-	root->links = realloc(root->links, (root->link_count + 1) * sizeof *root->links);
-	if (!root->links || !entry.target.data || !entry.path.data)
-		abort();
-	size_t at = root->link_count++;
-	for (; at > 0 && strcmp(root->links[at - 1].target.data, entry.target.data) > 0; at--)
-		root->links[at] = root->links[at - 1];
-	root->links[at] = entry;
-	srv_watch_extra_add(root, path);
-}
-
 static void look_at_created(watch_root *root, int64_t now)
 {
 	settle_state *s = &root->settle;
@@ -178,7 +153,7 @@ static void look_at_created(watch_root *root, int64_t now)
 				hob_str copy = {path, item->path.len};
 				memcpy(path, item->path.data, item->path.len + 1);
 				if (found == CREATION_DONE) {
-					srv_settle_learn_link(root, copy);
+					srv_watch_extra_learn(root, copy);
 					srv_settle_complete(root, copy, 0, now);
 				} else {
 					srv_path_set_remove(&s->created, item);
@@ -193,28 +168,6 @@ static void look_at_created(watch_root *root, int64_t now)
 }
 
 /* ---- delivery */
-
-static void add_links(watch_root *root, path_set *batch)
-{
-	size_t named = batch->used;
-	for (size_t i = 0; i < named && root->link_count > 0; i++) {
-		hob_str path = batch->items[i].path;
-		if (!path.data)
-			continue;
-		size_t low = 0, high = root->link_count;
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-			if (strcmp(root->links[middle].target.data, path.data) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		for (; low < root->link_count && hob_str_equal(root->links[low].target, path); low++) {
-			srv_path_set_put(batch, root->links[low].path);
-			path = batch->items[i].path;
-		}
-	}
-}
 
 static bool is_alone(const settle_state *s)
 {
@@ -242,7 +195,6 @@ static void send_batch(watch_root *root, bool alone, int64_t now)
 	uint32_t window = root->watch->options.window_us / 1000;
 	s->hot_until_ns = now + watch_ms(window > HOT_MS ? window : HOT_MS);
 	s->gone = 0;
-	add_links(root, &s->batch);
 	srv_watch_extra_expand(root, &s->batch);
 	watch_message *changed = srv_watch_message_new(root, MESSAGE_CHANGED);
 	changed->paths = s->batch;

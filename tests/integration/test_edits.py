@@ -1,8 +1,8 @@
 """Random edits of a tree, held against a clean cook. Three daemons watch it: by events, by polling, and by events below the first as
 its upstream. At each quiet moment every output of each, every note and every message must be that of `hob cook` without any cache,
 and so must what `hob cook --cache` gives with one cache for all moments. HOB_SEED chooses other edits; a difference is printed with
-the edits that led to it. Not among the edits, because events do not tell of them: a folder that a link leads to is renamed, a save
-through a memory map, a file system that is mounted inside."""
+the edits that led to it. Not among the edits, because events do not tell of them: a save through a memory map, a file system that is
+mounted inside."""
 import hashlib
 import json
 import os
@@ -57,7 +57,7 @@ class Tree:
         folder = self.chance.choice(("", "", "sub/")) if kind in ("obj", "gltf") else self.chance.choice(FOLDERS)
         name = self.chance.choice(("one", "two")) + "." + kind if kind in ("obj", "gltf") else self.chance.choice(SPELLINGS[kind])
         path = self.root / (folder + name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a link that led nowhere leads somewhere again
         return kind, path
 
     def files(self):
@@ -135,7 +135,7 @@ class Tree:
         self.note("current ->", to)
 
     def rename_folder(self):
-        old, new = self.chance.sample(("tex", "Tex", "sub", ".lib", "away"), 2)
+        old, new = self.chance.sample(("tex", "Tex", "sub", ".lib", "away", "v1", "v2"), 2)
         if (self.root / old).is_dir() and not (self.root / new).exists():
             (self.root / old).rename(self.root / new)
             self.note("rename folder", old, new)

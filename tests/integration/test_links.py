@@ -1,9 +1,11 @@
 """Files that no scan lists and that models use all the same: in hidden folders, behind links to folders, in stores that links lead
 to. Their changes are told by events, without any scan in between, or by polling where events do not come."""
+import hashlib
 import os
 import shutil
+import subprocess
 
-from hobtest import Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text
 
 
 def material(red):
@@ -174,6 +176,150 @@ class Links(Scenario):
         self.put("mark.obj", obj_text(1))
         daemon.wait_event("asset", lambda data: data["asset"] == "art/mark.obj" and data["quality"] == "final")
         self.assertEqual((daemon.cooked(), self.materials(daemon, "art/a.obj")), (before + 1, self.shown["art/a.obj"]))
+
+    def clean(self, name):
+        """Digest of the materials of a cook that knows nothing."""
+        out = self.folder / "clean"
+        shutil.rmtree(out, ignore_errors=True)
+        subprocess.run([HOB, "cook", "--root", self.art, self.art / name, "-o", out], check=True, capture_output=True, timeout=DEADLINE)
+        (made,) = out.rglob("*.materials")
+        return hashlib.sha256(made.read_bytes()).hexdigest()
+
+    def links_and_what_they_lead_through(self, *options, scan):
+        """Each step changes the answer for one model, by something on the way to its file: a link, a folder that a link leads
+        through, one that is not there yet. After each step the file is edited where it is."""
+        art, names, serial = self.art, {}, iter(range(1, 1000))
+
+        def write(path):
+            target = art / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "r+" if target.exists() else "w", encoding="ascii") as file:
+                file.write(material(f"{next(serial) / 1000:.3f}"))
+
+        def rename(old, new):
+            (art / old).rename(art / new)
+
+        steps = []
+
+        def step(name, act, edited=None):
+            steps.append((name, act, edited))
+
+        def model(name, mtl):
+            names[name] = None
+            self.put(name, obj_text(1, mtl=mtl))
+
+        # A link to a folder, and folders that take its place in turn.
+        for folder in ("v1", "v2", "v3", ".hidden/w1", ".hidden/w2"):
+            write(folder + "/m.mtl")
+        self.link("current", "v1")
+        model("a.obj", "current/m.mtl")
+        step("a.obj", lambda: rename("v1", "old"))
+        step("a.obj", lambda: rename("v2", "v1"), "v1/m.mtl")
+        step("a.obj", lambda: (rename("v1", "v2"), rename("v3", "v1")), "v1/m.mtl")
+        step("a.obj", lambda: shutil.rmtree(art / "v1"))
+        step("a.obj", lambda: write("v1/m.mtl"), "v1/m.mtl")
+        # The same where nothing is listed.
+        self.link("inner", ".hidden/w1")
+        model("b.obj", "inner/m.mtl")
+        step("b.obj", lambda: rename(".hidden/w1", ".hidden/w3"))
+        step("b.obj", lambda: rename(".hidden/w2", ".hidden/w1"), ".hidden/w1/m.mtl")
+        step("b.obj", lambda: rename(".hidden", ".away"))
+        step("b.obj", lambda: (art / ".hidden").mkdir())
+        step("b.obj", lambda: write(".hidden/w1/m.mtl"), ".hidden/w1/m.mtl")
+        # A link that leads through a link.
+        write("store/x/lib/m.mtl")
+        write("store2/x/lib/m.mtl")
+        self.link("via", "store")
+        self.link("chain", "via/x")
+        model("c.obj", "chain/lib/m.mtl")
+        step("c.obj", lambda: self.link("via", "store2"), "store2/x/lib/m.mtl")
+        step("c.obj", lambda: (art / "via").unlink())
+        step("c.obj", lambda: rename("store", "via"), "via/x/lib/m.mtl")
+        step("c.obj", lambda: rename("via/x", "via/y"))
+        step("c.obj", lambda: rename("store2/x", "via/x"), "via/x/lib/m.mtl")
+        step("c.obj", lambda: (rename("chain", "chained"), rename("via", "vias")))
+        step("c.obj", lambda: (rename("vias", "via"), self.link("chain", "via/y")), "via/y/lib/m.mtl")
+        # Dangling from the start, twice, and out of a folder.
+        self.link("first", "second")
+        self.link("second", "sub/../third")
+        model("d.obj", "first/m.mtl")
+        step("d.obj", lambda: write("third/m.mtl"))
+        step("d.obj", lambda: (art / "sub").mkdir(), "third/m.mtl")
+        step("d.obj", lambda: rename("sub", "sup"))
+        step("d.obj", lambda: self.link("second", "./third/."), "third/m.mtl")
+        # A link to a file, in a folder that a link leads to.
+        write("mats/red")
+        write("mats2/red")
+        (art / "palette").mkdir()
+        self.link("palette/m.mtl", "../mats/red")
+        self.link("colours", "palette")
+        model("sub2/e.obj", "../colours/m.mtl")
+        step("sub2/e.obj", lambda: rename("mats", "mats1"))
+        step("sub2/e.obj", lambda: rename("mats2", "mats"), "mats/red")
+        step("sub2/e.obj", lambda: rename("mats/red", "mats/blue"))
+        step("sub2/e.obj", lambda: write("mats/red"), "mats/red")
+        step("sub2/e.obj", lambda: rename("palette", "palettes"))
+        step("sub2/e.obj", lambda: (art / "palette").symlink_to("palettes"), "mats/red")
+        # A listed folder becomes a link, and a link a folder.
+        write("tex/m.mtl")
+        model("f.obj", "tex/m.mtl")
+        step("f.obj", lambda: (rename("tex", "tex1"), (art / "tex").symlink_to("tex1")), "tex1/m.mtl")
+        step("f.obj", lambda: (rename("tex1", "tex2"), write("tex1/m.mtl")), "tex1/m.mtl")
+        step("f.obj", lambda: ((art / "tex").unlink(), rename("tex1", "tex")), "tex/m.mtl")
+        # A listed folder moves to where nothing is listed, and back.
+        write("seen/h.mtl")
+        (art / ".unseen").mkdir()
+        self.link("either", "seen")
+        model("h.obj", "either/h.mtl")
+        step("h.obj", lambda: (rename("seen", ".unseen/seen"), self.link("either", ".unseen/seen")), ".unseen/seen/h.mtl")
+        step("h.obj", lambda: rename(".unseen/seen", "seen"))
+        step("h.obj", lambda: self.link("either", "seen"), "seen/h.mtl")
+        # A link that leaves the root, and one that comes back.
+        (self.folder / "outside").mkdir()
+        write("../outside/m.mtl")
+        write("inside/m.mtl")
+        self.link("out", "inside")
+        model("g.obj", "out/m.mtl")
+        step("g.obj", lambda: self.link("out", "../outside"))
+        step("g.obj", lambda: self.link("out", "inside"), "inside/m.mtl")
+        step("g.obj", lambda: self.link("out", str(art / "inside")))
+        step("g.obj", lambda: self.link("out", "out"))
+        step("g.obj", lambda: self.link("out", "inside"), "inside/m.mtl")
+
+        # Models that are links themselves, and one whose folder becomes a link.
+        self.put("sources/i.obj", obj_text(1))
+        self.link("i.obj", "sources/i.obj")
+        self.link("j.obj", "sources2/i.obj")
+        step(None, lambda: rename("sources", "sources2"))
+        step(None, lambda: rename("sources2", "sources"))
+        step(None, lambda: (rename("sources", "sources3"), self.link("sources", "sources3")))
+        step(None, lambda: ((art / "sources").unlink(), rename("sources3", "sources")))
+
+        daemon = self.begin(*options)
+        wrong = []
+
+        def check(number, name, what):
+            daemon.sync(scan=scan)
+            listed = {str(path.relative_to(self.folder)) for path in art.rglob("*.obj") if path.exists()} ^ set(daemon.assets())
+            if listed:
+                wrong.append(f"step {number}{what}: {listed}")
+            if name and hashlib.sha256(daemon.get(f"/a/art/{name}?output=materials").body).hexdigest() != self.clean(name):
+                wrong.append(f"{name}, step {number}{what}")
+
+        for number, (name, act, edited) in enumerate(steps):
+            act()
+            check(number, name, "")
+            if edited:
+                write(edited)
+                check(number, name, ", edited")
+        self.assertEqual(wrong, [])
+        return daemon
+
+    def test_each_link_on_the_way_and_each_folder_that_it_leads_through(self):
+        self.no_scan(self.links_and_what_they_lead_through(scan=False))
+
+    def test_the_same_by_polling(self):
+        self.links_and_what_they_lead_through("--watch", "poll", "--poll-ms", "50", scan=True)
 
 
 if __name__ == "__main__":

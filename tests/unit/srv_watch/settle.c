@@ -39,8 +39,6 @@ static void a_tick_looks_at_256_files_and_the_next_one_at_more(void **state)
 	assert_int_equal(root.settle.batch.live, LINKS);
 	assert_int_equal(root.settle.created.live, 0);
 	srv_settle_clear(&root);
-	hob_arena_release(&root.link_arena);
-	free(root.links);
 	close(root.dir_fd);
 	folder_remove(&folder);
 }
