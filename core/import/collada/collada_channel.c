@@ -11,10 +11,10 @@ typedef struct target {
 	uint32_t index[2], index_count;
 } target;
 
-static bool split_target(hob_collada *c, hob_str text, target *out)
+static bool split_target(hob_collada *c, hob_xml_ptr channel, target *out)
 {
 	*out = (target){0};
-	text = hob_text_trim(text);
+	hob_str text = hob_text_trim(hob_xml_attr(channel, HOB_STR("target")));
 	size_t end = text.len, point = SIZE_MAX, slash = 0;
 	for (size_t i = 0; i < text.len; i++)
 		if (text.data[i] == '/')
@@ -40,7 +40,7 @@ static bool split_target(hob_collada *c, hob_str text, target *out)
 		size_t next = hob_str_find(path, HOB_STR("/"), from);
 		next = next < path.len ? next : path.len;
 		hob_str part = hob_str_sub(path, from, next);
-		hob_xml_ptr found = from == 0 ? hob_collada_by_id(c, part) : NULL;
+		hob_xml_ptr found = from == 0 ? hob_collada_by_id(c, channel, "node", part) : NULL;
 		if (from > 0)
 			for (hob_xml_ptr e = at->first; e && !found; e = e->next)
 				found = hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), part) ? e : NULL;
@@ -48,7 +48,7 @@ static bool split_target(hob_collada *c, hob_str text, target *out)
 			found = hob_collada_by_sid(at, part);
 		/* Some exporters write ids where sids belong. */
 		if (from > 0 && !found)
-			found = hob_collada_by_id(c, part);
+			found = hob_collada_by_id(c, channel, "node", part);
 		if (!found)
 			return false;
 		at = found;
@@ -89,12 +89,12 @@ static hob_xml_ptr morph_of(hob_xml_ptr e)
 bool hob_collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings, hob_error *err)
 {
 	hob_str text = hob_xml_attr(channel, HOB_STR("target"));
-	hob_xml_ptr sampler = hob_collada_target(c, hob_xml_attr(channel, HOB_STR("source")));
+	hob_xml_ptr sampler = hob_collada_target(c, channel, "sampler", hob_xml_attr(channel, HOB_STR("source")));
 	target t;
 	hob_collada_binding made = {.order = channel->number};
 	if (!sampler || !hob_xml_is(sampler, HOB_STR("sampler")))
 		return true;
-	if (!split_target(c, text, &t)) {
+	if (!split_target(c, channel, &t)) {
 		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "animation.missing-node",
 					 "line %u: a channel moves '%.*s', which does not exist; it is left out", channel->line,
 					 HOB_FMT(text));

@@ -375,14 +375,15 @@ static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, ho
 static bool deforms_with(hob_collada *c, hob_xml_ptr instance, hob_xml_ptr controller)
 {
 	hob_xml_ptr at =
-		hob_collada_by_id(c, hob_str_sub(hob_text_trim(hob_xml_attr(instance, HOB_STR("url"))), 1, SIZE_MAX));
+		hob_collada_by_id(c, instance, "controller",
+						  hob_str_sub(hob_text_trim(hob_xml_attr(instance, HOB_STR("url"))), 1, SIZE_MAX));
 	for (int depth = 0; at && depth < 8; depth++) {
 		if (at == controller)
 			return true;
 		hob_xml_ptr deformer = hob_xml_child(at, HOB_STR("skin"));
 		deformer = deformer ? deformer : hob_xml_child(at, HOB_STR("morph"));
 		hob_str source = hob_text_trim(hob_xml_attr(deformer, HOB_STR("source")));
-		at = source.len > 1 ? hob_collada_by_id(c, hob_str_sub(source, 1, source.len)) : NULL;
+		at = source.len > 1 ? hob_collada_by_id(c, at, "geometry", hob_str_sub(source, 1, source.len)) : NULL;
 	}
 	return false;
 }
@@ -540,7 +541,8 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 				b->end = INFINITY;
 			for (hob_xml_ptr i = hob_xml_child(e, HOB_STR("instance_animation")); i;
 				 i = hob_xml_next(i, HOB_STR("instance_animation"))) {
-				hob_xml_ptr animation = hob_collada_target(c, hob_xml_attr(i, HOB_STR("url")));
+				hob_xml_ptr animation =
+					hob_collada_target(c, i, "animation", hob_xml_attr(i, HOB_STR("url")));
 				if (animation && !bind_animation(b, animation, used, err))
 					return false;
 			}

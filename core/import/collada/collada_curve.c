@@ -18,7 +18,7 @@ static bool read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s, hob_err
 	bool are_ids;
 	for (hob_xml_ptr e = hob_xml_child(element, HOB_STR("input")); e; e = hob_xml_next(e, HOB_STR("input"))) {
 		hob_str semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic")));
-		hob_xml_ptr source = hob_collada_target(c, hob_xml_attr(e, HOB_STR("source")));
+		hob_xml_ptr source = hob_collada_target(c, e, "source", hob_xml_attr(e, HOB_STR("source")));
 		if (hob_str_equal(semantic, HOB_STR("INTERPOLATION")))
 			s->modes = hob_collada_names(source, &are_ids);
 		for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {

@@ -8,9 +8,20 @@
 
 /* ---- ids */
 
+enum { TWINS_MAX = 64 }; /* elements with one id that are looked at in a scope */
+
+static int compare_ids(const void *a, const void *b)
+{
+	const hob_collada_id *x = a, *y = b;
+	uint32_t m = x->id != y->id ? x->id : x->element->number, n = x->id != y->id ? y->id : y->element->number;
+	return m < n ? -1 : m > n;
+}
+
 bool hob_collada_index(hob_collada *c, hob_error *err)
 {
 	hob_arena *scratch = c->request->scratch;
+	hob_xml_ptr first = NULL;
+	uint32_t twins = 0;
 	c->slot = HOB_NEW(scratch, uint32_t, c->xml.element_count);
 	if (!c->slot)
 		return hob_fail_memory(err, scratch, "XML elements");
@@ -20,38 +31,83 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		c->has_controllers = c->has_controllers || hob_xml_is(e, HOB_STR("controller"));
 		if (id.len > 0) {
-			if (!hob_name_map_add(&c->ids, id, HOB_LISTS_COUNT(c->elements, hob_xml_ptr), NULL))
+			hob_collada_id known = {.element = e};
+			uint32_t count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+			if (!hob_name_map_add(&c->ids, id, count, &known.id))
 				return hob_fail_memory(err, scratch, "ids");
-			hob_buf_put(&c->elements, &e, sizeof e);
+			if (known.id != count && ++twins == 1)
+				first = e;
+			hob_buf_put(&c->elements, &known, sizeof known);
 		}
 	}
-	return !c->elements.failed || hob_fail(err, MEMORY, "no memory left for ids");
+	if (c->elements.failed)
+		return hob_fail(err, MEMORY, "no memory left for ids");
+	if (twins > 0) {
+		qsort(c->elements.data, c->elements.size / sizeof(hob_collada_id), sizeof(hob_collada_id),
+			  compare_ids);
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.same-id",
+					 "line %u: '%.*s' is not the first element with this id%s; a reference takes the nearest "
+					 "element of its kind",
+					 first->line, HOB_FMT(hob_xml_attr(first, HOB_STR("id"))),
+					 twins > 1 ? ", nor are others of the file" : "");
+	}
+	return true;
 }
 
-hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id)
+/* The first entry of an id at or behind an element. */
+static uint32_t find_entry(const hob_collada *c, uint32_t id, uint32_t number)
 {
-	uint32_t index = hob_name_map_get(&c->ids, id);
-	return index == HOB_NONE ? NULL : *HOB_LISTS_AT(c->elements, hob_xml_ptr, index);
+	uint32_t low = 0, high = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const hob_collada_id *e = HOB_LISTS_AT(c->elements, hob_collada_id, middle);
+		if (e->id < id || (e->id == id && e->element->number < number))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url)
+hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str name)
+{
+	uint32_t id = hob_name_map_get(&c->ids, name), count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+	if (id == HOB_NONE)
+		return NULL;
+	const hob_collada_id *all = HOB_LISTS_AT(c->elements, hob_collada_id, 0);
+	uint32_t first = find_entry(c, id, 0);
+	if (first + 1 == count || all[first + 1].id != id)
+		return all[first].element;
+	for (hob_xml_ptr scope = from; scope; scope = scope->parent) {
+		uint32_t i = find_entry(c, id, scope->number), most = count - i < TWINS_MAX ? count : i + TWINS_MAX;
+		hob_xml_ptr end = scope;
+		while (end && !end->next)
+			end = end->parent;
+		for (; i < most && all[i].id == id && (!end || all[i].element->number < end->next->number); i++)
+			if (hob_xml_is(all[i].element, hob_str_of(kind)))
+				return all[i].element;
+	}
+	return all[first].element;
+}
+
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url)
 {
 	url = hob_text_trim(url);
 	if (url.len == 0)
 		return NULL;
 	if (url.data[0] != '#') {
 		/* Some exporters leave the # out. */
-		hob_xml_ptr found = hob_collada_by_id(c, url);
+		hob_xml_ptr found = hob_collada_by_id(c, from, kind, url);
 		if (!found)
 			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.other-file",
 						 "'%.*s' lies in another file, which is not read; export one file", HOB_FMT(url));
 		return found;
 	}
 	hob_str id = hob_str_sub(url, 1, url.len), decoded;
-	hob_xml_ptr found = hob_collada_by_id(c, id);
+	hob_xml_ptr found = hob_collada_by_id(c, from, kind, id);
 	hob_error unheard = {0};
 	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, &unheard))
-		found = hob_collada_by_id(c, decoded);
+		found = hob_collada_by_id(c, from, kind, decoded);
 	if (!found)
 		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",
 					 "nothing bears the id '%.*s' that the file refers to", HOB_FMT(id));
@@ -119,7 +175,8 @@ static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 	}
 	hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
 	hob_str url = accessor ? hob_text_trim(hob_xml_attr(accessor, HOB_STR("source"))) : (hob_str){0};
-	hob_xml_ptr other = url.len > 1 ? hob_collada_by_id(c, hob_str_sub(url, 1, url.len)) : NULL;
+	hob_xml_ptr other =
+		url.len > 1 ? hob_collada_by_id(c, accessor, "float_array", hob_str_sub(url, 1, url.len)) : NULL;
 	for (size_t i = 0; other && i < HOB_COUNT_OF(kinds); i++)
 		if (hob_xml_is(other, hob_str_of(kinds[i])))
 			return other;

@@ -191,13 +191,13 @@ static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *s
 		*sampler = hob_xml_child(declared, HOB_STR("samplerCUBE"));
 	hob_xml_ptr direct = hob_xml_child(*sampler, HOB_STR("instance_image"));
 	if (direct)
-		return hob_collada_target(c, hob_xml_attr(direct, HOB_STR("url")));
+		return hob_collada_target(c, direct, "image", hob_xml_attr(direct, HOB_STR("url")));
 	hob_str source = hob_xml_text(hob_xml_child(*sampler, HOB_STR("source")));
 	hob_xml_ptr surface = source.len > 0 ? param(r, source) : declared;
 	hob_str id = hob_xml_text(hob_xml_find(surface, "surface/init_from"));
 	if (id.len == 0)
 		id = source.len > 0 && !surface ? source : name;
-	hob_xml_ptr found = hob_collada_by_id(c, id);
+	hob_xml_ptr found = hob_collada_by_id(c, r->effect, "image", id);
 	if (found && hob_xml_is(found, HOB_STR("image")))
 		return found;
 	/* Names instead of ids, in files of careless exporters. */
@@ -454,8 +454,9 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 		return false;
 	hob_shape_plain_material(&out->material, name);
 	r.material_instance = hob_xml_child(material, HOB_STR("instance_effect"));
-	r.effect =
-		r.material_instance ? hob_collada_target(c, hob_xml_attr(r.material_instance, HOB_STR("url"))) : NULL;
+	r.effect = r.material_instance ? hob_collada_target(c, r.material_instance, "effect",
+														hob_xml_attr(r.material_instance, HOB_STR("url")))
+								   : NULL;
 	r.profile = hob_xml_child(r.effect, HOB_STR("profile_COMMON"));
 	if (!r.profile) {
 		if (r.effect && r.effect->first)

@@ -32,14 +32,17 @@ static uint32_t add_inputs(hob_collada *c, hob_xml_ptr element, const hob_collad
 {
 	for (hob_xml_ptr e = hob_xml_child(element, HOB_STR("input")); e && count < most;
 		 e = hob_xml_next(e, HOB_STR("input"))) {
+		hob_str semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic")));
+		bool is_vertex = hob_str_equal(semantic, HOB_STR("VERTEX"));
 		hob_collada_input input = {
-			.semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic"))),
-			.source = hob_collada_target(c, hob_xml_attr(e, HOB_STR("source"))),
+			.semantic = semantic,
+			.source = hob_collada_target(c, e, is_vertex ? "vertices" : "source",
+										 hob_xml_attr(e, HOB_STR("source"))),
 			.offset = vertex ? vertex->offset : hob_xml_attr_u32(e, HOB_STR("offset"), 0),
 			.set = hob_xml_attr_u32(e, HOB_STR("set"), 0),
 			.of_vertex = vertex != NULL,
 		};
-		if (!vertex && hob_str_equal(input.semantic, HOB_STR("VERTEX"))) {
+		if (!vertex && is_vertex) {
 			if (input.source)
 				count = add_inputs(c, input.source, &input, out, count, most);
 			continue;
@@ -483,7 +486,9 @@ static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_coll
 	hob_xml_ptr skin = hob_xml_child(controller, HOB_STR("skin"));
 	hob_xml_ptr morph = hob_xml_child(controller, HOB_STR("morph"));
 	hob_xml_ptr deformer = skin ? skin : morph;
-	hob_xml_ptr source = deformer ? hob_collada_target(c, hob_xml_attr(deformer, HOB_STR("source"))) : NULL;
+	hob_xml_ptr source =
+		deformer ? hob_collada_target(c, deformer, "geometry", hob_xml_attr(deformer, HOB_STR("source")))
+				 : NULL;
 	uint32_t base = HOB_NONE;
 	if (source && !hob_collada_shape_of(c, source, &base, err))
 		return false;

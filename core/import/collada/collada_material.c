@@ -93,11 +93,11 @@ static bool effect_of(hob_collada *c, hob_xml_ptr material, known_effect **out, 
 static hob_xml_ptr material_element(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part)
 {
 	if (instance)
-		return hob_collada_target(c, hob_xml_attr(instance, HOB_STR("target")));
+		return hob_collada_target(c, instance, "material", hob_xml_attr(instance, HOB_STR("target")));
 	if (part->symbol.len == 0)
 		return NULL;
 	/* Without a binding, the symbol itself is often the id. */
-	hob_xml_ptr found = hob_collada_by_id(c, part->symbol);
+	hob_xml_ptr found = hob_collada_by_id(c, part->primitive, "material", part->symbol);
 	if (!found)
 		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-binding",
 					 "line %u: no material is bound to the symbol '%.*s'; the default material is used",

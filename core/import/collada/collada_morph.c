@@ -119,7 +119,7 @@ bool hob_collada_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, u
 		if (!out)
 			return hob_fail_memory(err, c->request->result, "morph targets");
 		for (uint32_t t = 0; (word = hob_text_word(&rest)).len > 0; t++) {
-			hob_xml_ptr geometry = hob_collada_by_id(c, word);
+			hob_xml_ptr geometry = hob_collada_by_id(c, morph, "geometry", word);
 			hob_collada_item(&held, t, &out[t].weight, 1);
 			if (!geometry || !hob_xml_is(geometry, HOB_STR("geometry"))) {
 				hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",

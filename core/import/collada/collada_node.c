@@ -59,7 +59,9 @@ static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, ho
 
 static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, hob_error *err)
 {
-	hob_xml_ptr target = hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url")));
+	hob_xml_ptr target = hob_collada_target(
+		c, instance, hob_xml_is(instance, HOB_STR("instance_controller")) ? "controller" : "geometry",
+		hob_xml_attr(instance, HOB_STR("url")));
 	uint32_t shape;
 	hob_collada_placed placed;
 	if (!target || !hob_collada_shape_of(c, target, &shape, err))
@@ -200,7 +202,8 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 
 static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera, hob_error *err)
 {
-	hob_xml_ptr target = hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url")));
+	hob_xml_ptr target =
+		hob_collada_target(c, instance, camera ? "camera" : "light", hob_xml_attr(instance, HOB_STR("url")));
 	uint32_t id;
 	if (!target || !hob_xml_is(target, camera ? HOB_STR("camera") : HOB_STR("light")))
 		return true;
@@ -329,7 +332,7 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 	for (hob_xml_ptr e = element->first; e; e = e->next) {
 		hob_xml_ptr child = hob_xml_is(e, HOB_STR("node")) ? e : NULL;
 		if (hob_xml_is(e, HOB_STR("instance_node")))
-			child = hob_collada_target(c, hob_xml_attr(e, HOB_STR("url")));
+			child = hob_collada_target(c, e, "node", hob_xml_attr(e, HOB_STR("url")));
 		if (child && hob_xml_is(child, HOB_STR("node")) && !emit(c, child, id, depth + 1, err))
 			return false;
 	}
@@ -341,7 +344,9 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 static hob_xml_ptr scene_of(hob_collada *c)
 {
 	hob_xml_ptr instance = hob_xml_find(c->xml.root, "scene/instance_visual_scene");
-	hob_xml_ptr scene = instance ? hob_collada_target(c, hob_xml_attr(instance, HOB_STR("url"))) : NULL;
+	hob_xml_ptr scene =
+		instance ? hob_collada_target(c, instance, "visual_scene", hob_xml_attr(instance, HOB_STR("url")))
+				 : NULL;
 	if (scene && hob_xml_is(scene, HOB_STR("visual_scene")))
 		return scene;
 	return hob_xml_find(c->xml.root, "library_visual_scenes/visual_scene");

@@ -89,6 +89,12 @@ typedef struct hob_collada_place {
 	uint32_t node, next;
 } hob_collada_place;
 
+/* An element that bears an id. */
+typedef struct hob_collada_id {
+	uint32_t id;
+	hob_xml_ptr element;
+} hob_collada_id;
+
 /* An instance of a controller. Its skin waits until all nodes are known. */
 typedef struct hob_collada_pending {
 	uint32_t node;
@@ -102,8 +108,8 @@ typedef struct hob_collada {
 	hob_zip archive; /* the .zae */
 	hob_model *model;
 	float unit;		  /* metres per unit */
-	hob_name_map ids; /* -> index in elements */
-	hob_buf elements; /* hob_xml_ptr */
+	hob_name_map ids; /* -> id of the entries in elements */
+	hob_buf elements; /* hob_collada_id, by id, then in the order of the file */
 	uint32_t *slot;	  /* [element_count] HOB_NONE at first */
 	hob_lists lists;
 	hob_buf sources, shapes, parts, placed, places, pending, effects, variants, clips;
@@ -133,9 +139,10 @@ bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out) HOB_MUST_C
 /* Learns all ids. */
 bool hob_collada_index(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 /* The element that "#id" names. NULL when there is none or it is in another file; noted. */
-hob_xml_ptr hob_collada_target(hob_collada *c, hob_str url);
-/* The element with this id; NULL when there is none. */
-hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_str id);
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url);
+/* The element with this id; NULL when there is none. Of several, the first element `kind` in the smallest
+ * element around `from` that holds one; without any of that kind, the first of the file. */
+hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str id);
 /* First element below `root` (or itself) with this sid, nearest first by depth. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
 /* The numbers of <source>, read once; those that a shape is made of, which few others ask for, at most twice.

@@ -221,10 +221,10 @@ static uint32_t place_within(const skin_builder *b, hob_xml_ptr element)
 
 static uint32_t find_joint(const skin_builder *b, hob_str name, bool is_id)
 {
-	uint32_t found =
-		is_id ? place_within(b, hob_collada_by_id(b->c, name)) : hob_name_map_get(&b->sids, name);
+	hob_xml_ptr by_id = hob_collada_by_id(b->c, b->pending->instance, "node", name);
+	uint32_t found = is_id ? place_within(b, by_id) : hob_name_map_get(&b->sids, name);
 	if (found == HOB_NONE)
-		found = is_id ? hob_name_map_get(&b->sids, name) : place_within(b, hob_collada_by_id(b->c, name));
+		found = is_id ? hob_name_map_get(&b->sids, name) : place_within(b, by_id);
 	return found != HOB_NONE ? found : hob_name_map_get(&b->names, name);
 }
 
@@ -260,7 +260,7 @@ static bool index_skeleton(skin_builder *b, hob_xml_ptr *element_of, hob_error *
 {
 	hob_xml_ptr skeleton = hob_xml_child(b->pending->instance, HOB_STR("skeleton"));
 	bool several = skeleton && hob_xml_next(skeleton, HOB_STR("skeleton"));
-	hob_xml_ptr root = skeleton ? hob_collada_target(b->c, hob_xml_text(skeleton)) : NULL;
+	hob_xml_ptr root = skeleton ? hob_collada_target(b->c, skeleton, "node", hob_xml_text(skeleton)) : NULL;
 	uint32_t node = root ? hob_collada_place_of(b->c, root) : HOB_NONE;
 	if (node == HOB_NONE || several)
 		return index_range(b, element_of, 0, b->end, err);

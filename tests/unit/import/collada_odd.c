@@ -210,6 +210,70 @@ static void hidden_nodes_stay_hidden(void **state)
 	}
 }
 
+/* clang-format off */
+#define MESH_OF(id, height) \
+	"<geometry id='" id "'><mesh>" \
+	NUMBERS("p", "9", "3", "0 0 " height " 1 0 " height " 1 1 " height) VERTICES TRIANGLE "</mesh></geometry>"
+#define MOVES(node, far) \
+	"<animation>" NUMBERS("t", "2", "1", "0 1") NUMBERS("o", "6", "3", "0 0 0 " far " 0 0") \
+	NAMES("i", "LINEAR LINEAR") "<sampler id='s'><input semantic='INPUT' source='#t'/>" \
+	"<input semantic='OUTPUT' source='#o'/><input semantic='INTERPOLATION' source='#i'/></sampler>" \
+	"<channel source='#s' target='" node "/move'/></animation>"
+#define MOVED(id) \
+	"<node id='" id "'><translate sid='move'>0 0 0</translate><instance_geometry url='#" id "'/></node>"
+#define TWO_MESHES "<library_geometries>" MESH_OF("a", "0") MESH_OF("b", "7") "</library_geometries>"
+
+static const char equal_sources[] =
+	TWO_MESHES SCENE("<node><instance_geometry url='#a'/><instance_geometry url='#b'/></node>");
+/* The camera comes first. */
+static const char one_name_for_all[] =
+	"<library_cameras><camera id='x'><optics><technique_common><perspective><yfov>40</yfov></perspective>"
+	"</technique_common></optics></camera></library_cameras>"
+	"<library_effects><effect id='x'><profile_COMMON><technique><lambert><diffuse><color>1 0 0 1</color>"
+	"</diffuse></lambert></technique></profile_COMMON></effect></library_effects>"
+	"<library_materials><material id='x'><instance_effect url='#x'/></material></library_materials>"
+	"<library_geometries>" MESH_OF("x", "3") "</library_geometries>" SCENE(
+		"<node id='x'><instance_geometry url='#x'><bind_material><technique_common><instance_material "
+		"symbol='' target='#x'/></technique_common></bind_material></instance_geometry>"
+		"<instance_camera url='#x'/></node>");
+/* The nodes are named as their meshes are. */
+static const char equal_samplers[] =
+	TWO_MESHES "<library_animations>" MOVES("a", "5") MOVES("b", "9") "</library_animations>"
+	SCENE(MOVED("a") MOVED("b"));
+/* clang-format on */
+
+static void an_id_given_twice_means_the_nearest_of_its_kind(void **state)
+{
+	(void)state;
+	reader *r = collada("", equal_sources);
+	assert_int_equal(reader_model(r)->mesh_count, 2);
+	assert_vector(r->model.meshes[0].position + 6, 1, 1, 0);
+	assert_vector(r->model.meshes[1].position + 6, 1, 1, 7);
+	assert_true(reader_noted(r, "collada.same-id"));
+	reader_free(r);
+	r = collada("", one_name_for_all);
+	assert_int_equal(reader_model(r)->mesh_count, 1);
+	assert_int_equal(r->model.camera_count, 1);
+	assert_vector(r->model.meshes[0].position + 6, 1, 1, 3);
+	assert_int_not_equal(r->model.meshes[0].material, HOB_NONE);
+	assert_vector(r->model.materials[r->model.meshes[0].material].base_color, 1, 0, 0);
+	reader_free(r);
+	r = collada("", equal_samplers);
+	assert_int_equal(reader_model(r)->clip_count, 1);
+	assert_int_equal(r->model.clips[0].track_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const hob_channel *moved = &r->model.clips[0].channels[i];
+		bool is_a = hob_str_equal(r->model.nodes[moved->node].name, HOB_STR("a"));
+		assert_near(r->model.clips[0].tracks[moved->track].values[3], is_a ? 5 : 9);
+	}
+	reader_free(r);
+	/* A file without twins says nothing. */
+	r = collada("", PLAIN SCENE(SHOWN));
+	reader_model(r);
+	assert_false(reader_noted(r, "collada.same-id"));
+	reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +281,7 @@ int main(void)
 		cmocka_unit_test(an_accessor_knows_better_than_the_count_of_an_array),
 		cmocka_unit_test(what_is_not_made_is_said),
 		cmocka_unit_test(hidden_nodes_stay_hidden),
+		cmocka_unit_test(an_id_given_twice_means_the_nearest_of_its_kind),
 		cmocka_unit_test(constants_have_the_colour_that_they_emit),
 		cmocka_unit_test(channels_may_use_ids_for_sids),
 		cmocka_unit_test(lists_may_be_interrupted),
