@@ -6,7 +6,7 @@
 #include "../../core/base/base.h"
 
 typedef struct srv_model_format {
-	hob_str ending; /* lower case */
+	hob_str ending; /* lower case; may hold a point: "mesh.xml" */
 	const char *what, *remedy;
 } srv_model_format;
 

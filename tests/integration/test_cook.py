@@ -184,6 +184,17 @@ class Cook(Scenario):
         done = self.cook(self.art / "a/scene.max", "-o", self.folder / "out")
         self.assertIn("0 cooked, 0 failed, 1 skipped in", done.stderr)
 
+    def test_formats_that_share_an_ending_are_named_too(self):
+        told = {"t.raw": "Hob does not read a RAW file (triangles, height field or picture); export glTF or STL",
+                "robot.mesh.XML": "Hob does not read a mesh of Ogre as XML; export glTF, or convert it to .mesh with OgreXMLConverter",
+                "s.babylon": "Hob does not read a Babylon.js scene; export glTF from Babylon.js or its sandbox"}
+        for name in [*told, "notes.xml", ".raw", "mesh.xml"]:
+            self.put(name, "?")
+        done = self.cook(self.art, "-o", self.folder / "out")
+        self.assertIn("0 cooked, 0 failed, 3 skipped in", done.stderr)
+        for name, text in told.items():
+            self.assertIn(f"skipped  {name}: {text}", done.stderr)
+
     def test_wrong_settings_fail_what_they_cover(self):
         self.put("a/one.obj", obj_text(2))
         self.put("b/two.obj", obj_text(2))
