@@ -349,6 +349,52 @@ static void percents_of_records_win_over_templates(void **state)
 	reader_free(r);
 }
 
+/* 7.1: the shape lies inside the mesh; its weight is connected by name to the mesh or to its node. */
+static void shapes_inside_a_mesh_are_moved_by_name(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *of_mesh, *of_node, *connection;
+		float rest;
+	} cases[] = {
+		{"", "", " C: \"OP\",12,1, \"TopH\"\n", 0},
+		{"", "", " C: \"OP\",12,2, \"TopH\"\n", 0},
+		{"  Properties70: {\n   P: \"TopH\", \"Number\", \"\", \"A\",25\n  }\n", "",
+		 " C: \"OP\",12,1, \"TopH\"\n", 0.25f},
+		{"", "   P: \"TopH\", \"Number\", \"\", \"A\",50\n", " C: \"OP\",12,2, \"TopH\"\n", 0.5f},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
+		char objects[4096], connections[512];
+		snprintf(objects, sizeof objects,
+				 " Geometry: 1, \"Geometry::g\", \"Mesh\" {\n%s"
+				 "  Vertices: *9 {\n   a: 0,0,0,100,0,0,0,100,0\n  }\n"
+				 "  PolygonVertexIndex: *3 {\n   a: 0,1,-3\n  }\n"
+				 "  Shape: \"TopH\" {\n   Indexes: *1 {\n    a: 1\n   }\n"
+				 "   Vertices: *3 {\n    a: 10,0,0\n   }\n  }\n }\n"
+				 " Model: 2, \"Model::m\", \"Mesh\" {\n  Properties70: {\n%s  }\n }\n"
+				 " AnimationStack: 10, \"AnimStack::t\", \"\" {\n }\n"
+				 " AnimationLayer: 11, \"AnimLayer::l\", \"\" {\n }\n"
+				 " AnimationCurveNode: 12, \"AnimCurveNode::TopH\", \"\" {\n }\n"
+				 " AnimationCurve: 13, \"AnimCurve::\", \"\" {\n  KeyTime: *2 {\n   a: 0,46186158000\n  }\n"
+				 "  KeyValueFloat: *2 {\n   a: 0,75\n  }\n  KeyAttrFlags: *1 {\n   a: 4\n  }\n"
+				 "  KeyAttrDataFloat: *4 {\n   a: 0,0,0,0\n  }\n  KeyAttrRefCount: *1 {\n   a: 2\n  }\n }\n",
+				 cases[i].of_mesh, cases[i].of_node);
+		snprintf(connections, sizeof connections,
+				 " C: \"OO\",1,2\n C: \"OO\",2,0\n C: \"OO\",11,10\n C: \"OO\",12,11\n%s"
+				 " C: \"OP\",13,12, \"TopH\"\n",
+				 cases[i].connection);
+		reader *r = read_text("", objects, connections);
+		assert_true(r->ok);
+		assert_int_equal(r->model.meshes[0].target_count, 1);
+		near(r->model.meshes[0].targets[0].position[3], 0.1);
+		near(r->model.meshes[0].targets[0].weight, (double)cases[i].rest);
+		assert_int_equal(r->model.clip_count, 1);
+		assert_int_equal(r->model.clips[0].channels[0].path, HOB_PATH_WEIGHTS);
+		near(r->model.clips[0].tracks[0].values[1], 0.75);
+		reader_free(r);
+	}
+}
+
 /* The only template of attributes is that of bones, whose colour is grey. */
 static void templates_count_for_their_kind(void **state)
 {
@@ -376,6 +422,7 @@ int main(void)
 		cmocka_unit_test(connections_that_mean_nothing_are_passed_over),
 		cmocka_unit_test(curves_may_be_named_by_a_letter),
 		cmocka_unit_test(percents_of_records_win_over_templates),
+		cmocka_unit_test(shapes_inside_a_mesh_are_moved_by_name),
 		cmocka_unit_test(templates_count_for_their_kind),
 		cmocka_unit_test(of_two_properties_the_last_counts),
 		cmocka_unit_test(cameras_and_lights_of_files_before_6000),

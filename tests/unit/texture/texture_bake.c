@@ -556,6 +556,36 @@ static void a_bump_map_becomes_a_normal_map(void **state)
 	close_bench(b);
 }
 
+/* A cooked normal map has X and Y alone. */
+static void normals_that_point_inward_are_noted(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t pixel[4];
+		int rows; /* of 32 that hold it; the others point straight out */
+		bool below;
+	} cases[] = {
+		{{128, 128, 0, 255}, 16, true},	   /* straight in */
+		{{218, 128, 38, 255}, 1, true},	   /* 45 degrees in, one row */
+		{{218, 128, 218, 255}, 32, false}, /* 45 degrees out */
+		{{0, 0, 0, 255}, 16, false},	   /* black between the charts of an atlas */
+		{{0, 128, 128, 255}, 32, false},   /* along the surface */
+	};
+	for (size_t c = 0; c < HOB_COUNT_OF(cases); c++) {
+		bench *b = open_bench();
+		uint8_t pixels[32 * 32 * 4];
+		for (int i = 0; i < 32 * 32; i++)
+			memcpy(pixels + 4 * i, i / 32 < cases[c].rows ? cases[c].pixel : (uint8_t[4]){128, 128, 255, 255},
+				   4);
+		add_file(b, "props/n.png", pixels, 32, 32, true);
+		b->materials[0].slots[HOB_SLOT_NORMAL].image = add_image(b, "props/n.png");
+		assert_true(bake(b));
+		if (noted(b, "texture.normals-below", "props/n.png") != cases[c].below)
+			fail_msg("case %zu", c);
+		close_bench(b);
+	}
+}
+
 static void hdr_keeps_what_is_brighter_than_white(void **state)
 {
 	(void)state;
@@ -640,6 +670,7 @@ int main(void)
 		cmocka_unit_test(the_bytes_are_those_of_every_build),
 		cmocka_unit_test(order_and_threads_do_not_show),
 		cmocka_unit_test(a_bump_map_becomes_a_normal_map),
+		cmocka_unit_test(normals_that_point_inward_are_noted),
 		cmocka_unit_test(hdr_keeps_what_is_brighter_than_white),
 		cmocka_unit_test(different_placement_is_not_packed),
 		cmocka_unit_test(every_failing_allocation_is_an_error),
