@@ -201,9 +201,9 @@ typedef struct hob_io {
 	 * until the io is closed) and returns true, or returns false. Reads nothing. The question is recorded,
 	 * found or not. */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
-	/* Notes that the model refers to a place above the root: the result of the cook is valid only if that
-	 * place is above the root, too. May be NULL. */
-	void (*left_root)(void *user);
+	/* Notes a reference that hob_io_join refuses: absolute, or to a place above the root. In the second case
+	 * the result of the cook is valid only if that place is above the root, too. May be NULL. */
+	void (*refused)(void *user, hob_str reference, bool absolute);
 	/* The bytes that were read of `path` are not looked at again, nor is it read again. May be NULL: they
 	 * stay. */
 	void (*done)(void *user, hob_str path);

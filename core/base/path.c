@@ -94,8 +94,8 @@ bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relati
 	why->code = HOB_ERR_OK;
 	if (hob_path_join(arena, dir, relative, out, why))
 		return true;
-	if (why->code == HOB_ERR_OUTSIDE && !is_absolute(relative) && io->left_root)
-		io->left_root(io->user);
+	if (why->code == HOB_ERR_OUTSIDE && io->refused)
+		io->refused(io->user, relative, is_absolute(relative));
 	return false;
 }
 

@@ -1,22 +1,10 @@
 #include "budget.h"
 
-#include <stdio.h>
-
-typedef struct check {
-	hob_notes *notes;
-	char text[200];
-	size_t len;
-} check;
-
-static void compare(check *c, const char *code, uint64_t used, uint32_t budget, const char *what)
+static void compare(hob_notes *notes, const char *code, uint64_t used, uint32_t budget, const char *what)
 {
-	char text[96];
-	if (budget == 0 || used <= budget)
-		return;
-	snprintf(text, sizeof text, "%llu %s over the budget of %u", (unsigned long long)used, what, budget);
-	hob_note_add(c->notes, HOB_NOTE_WARNING, code, "%s", text);
-	int wrote = snprintf(c->text + c->len, sizeof c->text - c->len, "%s%s", c->len > 0 ? "; " : "", text);
-	c->len = (size_t)wrote < sizeof c->text - c->len ? c->len + (size_t)wrote : sizeof c->text - 1;
+	if (budget > 0 && used > budget)
+		hob_note_add(notes, HOB_NOTE_WARNING, code, "%llu %s over the budget of %u", (unsigned long long)used,
+					 what, budget);
 }
 
 static uint32_t big_endian(const uint8_t *at)
@@ -39,20 +27,17 @@ static uint32_t longest_side(hob_bytes bytes)
 	return width > height ? width : height;
 }
 
-bool hob_budget_check(const hob_settings *settings, hob_profile profile, const hob_cook_stats *stats,
-					  const hob_cook_output *outputs, uint32_t output_count, hob_notes *notes, hob_error *err)
+void hob_budget_check(const hob_settings *settings, hob_profile profile, const hob_cook_stats *stats,
+					  const hob_cook_output *outputs, uint32_t output_count, hob_notes *notes)
 {
-	check c = {.notes = notes};
 	uint32_t side = 0;
 	for (uint32_t i = 0; i < output_count; i++)
 		if (hob_str_starts(outputs[i].name, HOB_STR("textures/")) && longest_side(outputs[i].bytes) > side)
 			side = longest_side(outputs[i].bytes);
-	compare(&c, "budget.triangles", stats->triangles, settings->budget_triangles, "triangles are");
-	compare(&c, "budget.draws", stats->meshes, settings->budget_draws, "draws are");
-	compare(&c, "budget.texture_size", side, settings->budget_texture_size, "pixels of a texture's side are");
+	compare(notes, "budget.triangles", stats->triangles, settings->budget_triangles, "triangles are");
+	compare(notes, "budget.draws", stats->meshes, settings->budget_draws, "draws are");
+	compare(notes, "budget.texture_size", side, settings->budget_texture_size,
+			"pixels of a texture's side are");
 	if (profile == HOB_PROFILE_FINAL)
-		compare(&c, "budget.bytes", stats->bytes, settings->budget_bytes, "cooked bytes are");
-	if (c.len > 0 && settings->budget_fail)
-		return hob_fail(err, BUDGET, "%s", c.text);
-	return true;
+		compare(notes, "budget.bytes", stats->bytes, settings->budget_bytes, "cooked bytes are");
 }

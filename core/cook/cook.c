@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "cook_memory.h"
 #include "report.h"
+#include "rules.h"
 
 #include "../animation/animation.h"
 #include "../animation/skin_poses.h"
@@ -30,7 +31,6 @@ typedef struct cook {
 	hob_io io; /* request->io, and records which names are asked for */
 	hob_str stem;
 	bool asked_by_name;
-	hob_str healed, healed_to; /* the first name that exists only with different upper or lower case */
 	hob_model model;
 	uint64_t source_triangles; /* of the model before any edit */
 	hob_baked_mesh *meshes;
@@ -63,6 +63,19 @@ static bool is_lfs_pointer(hob_bytes file)
 			hob_str_starts(text, HOB_STR("version https://hawser.github.com/spec/")));
 }
 
+/* On a file system that ignores case, only one of both can exist. Reading the other makes it a dependency, so
+ * that the model is cooked again when it goes. */
+static void note_twin(cook *c, hob_str path)
+{
+	const hob_io *io = c->request->io;
+	hob_str twin;
+	hob_bytes bytes;
+	if (c->request->settings.portability == HOB_PORTABILITY_FAIL && io->find_nocase &&
+		io->find_nocase(io->user, path, &twin) && io->read(io->user, twin, &bytes, NULL))
+		hob_note_add(c->notes, HOB_NOTE_INFO, "file.twin",
+					 "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path), HOB_FMT(twin));
+}
+
 static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	cook *c = user;
@@ -71,6 +84,7 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 		c->asked_by_name = true;
 	if (!c->request->io->read(c->request->io->user, path, out, err))
 		return false;
+	note_twin(c, path);
 	return !is_lfs_pointer(*out) ||
 		   hob_fail(err, CORRUPT, "'%.*s' is a Git LFS pointer, not the file itself; run 'git lfs pull'",
 					HOB_FMT(path));
@@ -78,36 +92,21 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 
 static bool listening_find(void *user, hob_str path, hob_str *found)
 {
+	const cook *c = user;
+	return c->request->io->find_nocase(c->request->io->user, path, found);
+}
+
+static void listening_refused(void *user, hob_str reference, bool absolute)
+{
 	cook *c = user;
-	bool ok = c->request->io->find_nocase(c->request->io->user, path, found);
-	if (ok && c->healed.len == 0 && !hob_str_equal(path, *found)) {
-		c->healed = hob_arena_str(&c->memory->result, path);
-		c->healed_to = hob_arena_str(&c->memory->result, *found);
-	}
-	return ok;
-}
-
-/* Names that are found here and may be missing on another machine. */
-static bool check_portability(const cook *c, hob_error *err)
-{
-	static const char *const codes[] = {"texture.case",		 "texture.elsewhere",  "texture.path-guessed",
-										"texture.backslash", "obj.mtllib-guessed", "gltf.backslash"};
-	if (c->request->settings.portability != HOB_PORTABILITY_FAIL)
-		return true;
-	for (uint32_t i = 0; i < c->notes->count; i++)
-		for (size_t k = 0; k < HOB_COUNT_OF(codes); k++)
-			if (hob_str_equal(c->notes->items[i].code, hob_str_of(codes[k])))
-				return hob_fail(err, CORRUPT, "%.*s (portability: fail)", HOB_FMT(c->notes->items[i].text));
-	return c->healed.len == 0 ||
-		   hob_fail(err, CORRUPT, "'%.*s' is spelt '%.*s' on disk; correct the spelling (portability: fail)",
-					HOB_FMT(c->healed), HOB_FMT(c->healed_to));
-}
-
-static void listening_left(void *user)
-{
-	const hob_io *io = ((cook *)user)->request->io;
-	if (io->left_root)
-		io->left_root(io->user);
+	const hob_io *io = c->request->io;
+	if (io->refused)
+		io->refused(io->user, reference, absolute);
+	if (c->request->settings.portability == HOB_PORTABILITY_FAIL)
+		hob_note_add(c->notes, HOB_NOTE_INFO, absolute ? "file.absolute" : "file.outside",
+					 absolute ? "'%.*s' is not relative to the model"
+							  : "'%.*s' is outside the watched folder",
+					 HOB_FMT(reference));
 }
 
 static bool names_hold_stem(const cook *c)
@@ -657,8 +656,8 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	count_stats(c, &out->stats);
 	if (!keeps_faces(c, &out->stats, err))
 		return false;
-	if (!hob_budget_check(&c->request->settings, c->request->profile, &out->stats, outputs, count, c->notes,
-						  err))
+	hob_budget_check(&c->request->settings, c->request->profile, &out->stats, outputs, count, c->notes);
+	if (!hob_rules_check(&c->request->settings, c->notes, err))
 		return false;
 	for (uint32_t i = 0; i < c->notes->count; i++)
 		out->stats.warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
@@ -721,9 +720,6 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	if (!bake_textures(c, err))
 		return false;
 
-	if (!check_portability(c, err))
-		return false;
-
 	if (!make_room(c, err))
 		return false;
 	stage(c, "write", 0.95f);
@@ -746,7 +742,7 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	cook c = {
 		.request = request, .memory = memory, .notes = &result.notes, .lod_max = request->settings.lod_max};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
-	c.io = (hob_io){&c, listening_read, listening_find, listening_left, NULL};
+	c.io = (hob_io){&c, listening_read, listening_find, listening_refused, NULL};
 	if (!run(&c, &result, err)) {
 		hob_cook_memory_free(memory);
 		return false;

@@ -29,7 +29,7 @@ static int run_cook(int argc, char **argv)
 		SRV_CONFIG_push,  SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file};
 	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
-		 prune = false, offer = false;
+		 prune = false, offer = false, strict = false;
 	uint32_t wait_s = COOK_WAIT_WRITER_S;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "the folder for the results (cooked)"},
@@ -45,6 +45,7 @@ static int run_cook(int argc, char **argv)
 		{"--budget", 0, CLI_TEXT, &budget, "JSON|FILE",
 		 "budgets for all models, overriding cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit "
 		 "code 4 if one is exceeded"},
+		{"--strict", 0, CLI_FLAG, &strict, NULL, "a model with a warning fails; exit code 4"},
 		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
 		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL, "continue after a failure; this is the default"},
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
@@ -105,7 +106,7 @@ static int run_cook(int argc, char **argv)
 		return srv_cli_usage_error(
 			&srv_cli_cook, "--farm needs a farm: name it with farm.metadata and farm.blobs in hob.json");
 	}
-	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults};
+	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults, .strict = strict};
 	cook_plan made;
 	char *budget_text = NULL, *over = NULL;
 	if ((settings && !srv_cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
@@ -181,8 +182,8 @@ const cli_command srv_cli_cook = {
 	"only if the folder of -o holds nothing else.\n"
 	"\n"
 	"Exit codes: 0 everything is cooked; 1 an asset failed; 2 usage, configuration, or a PATH that does not "
-	"exist; 4 an asset is over its budget and nothing else failed; 5 the machine ran out of memory, disk or "
-	"processes; 130 interrupted.\n"
+	"exist; 4 an asset is over its budget or breaks a rule (strict, portability), and nothing else failed; 5 "
+	"the machine ran out of memory, disk or processes; 130 interrupted.\n"
 	"\n"
 	"Examples:\n"
 	"  hob cook art/ -o build/ --report build/report.json\n"

@@ -91,6 +91,8 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 		return false;
 	if (options->budget)
 		srv_setting_origins_layer(origins, &entry->settings, options->budget_origin);
+	entry->settings.strict |= options->strict;
+	srv_setting_origins_layer(origins, &entry->settings, "--strict");
 	return true;
 }
 
@@ -501,7 +503,7 @@ void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 		cook_entry *entry = &plan->entries[i];
 		hob_str path = hob_str_of(entry->path);
 		bool skipped = plan->skipped && srv_model_format_of(path) && !srv_pool_importer_for(pool, path);
-		if (skipped && !entry->output_mesh) {
+		if (skipped && !entry->output_mesh && !entry->named) {
 			plan->skipped[plan->skipped_count++] = entry->path;
 			entry->path = NULL;
 			free_entry(entry);

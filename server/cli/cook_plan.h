@@ -68,6 +68,7 @@ typedef struct cook_plan_options {
 	 * NULL. */
 	const char *over, *over_origin;
 	const char *budget, *budget_origin; /* the same, and it also overrides `over` */
+	bool strict;
 } cook_plan_options;
 
 /* Outputs are named relative to the given root or the source's; otherwise to the named folder, whatever else

@@ -74,6 +74,15 @@ static void report_skipped(run *r, const char *file, const char *why)
 	srv_cook_report_skipped(&r->report_skipped, file, why);
 }
 
+/* False if it is no file of another program. */
+static bool say_unread(hob_str path, char why[160])
+{
+	const srv_model_format *format = srv_model_format_of(path);
+	if (format)
+		snprintf(why, 160, "Hob does not read a %s; %s", format->what, format->remedy);
+	return format != NULL;
+}
+
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
 						 const cook_bytes *bytes)
 {
@@ -83,16 +92,20 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	show(hob_str_of(entry->path), &path);
 	r->finished++;
 	clear_line(r);
-	if (error && error->code == HOB_ERR_SKIPPED) {
+	if (error && error->code == HOB_ERR_SKIPPED && !entry->named) {
 		report_skipped(r, entry->path, error->context);
 		show_progress(r);
 		return;
 	}
+	char why[160];
+	bool unread = error && error->code == HOB_ERR_UNSUPPORTED &&
+				  !srv_pool_importer_for(r->pool, hob_str_of(entry->path)) &&
+				  say_unread(hob_str_of(entry->path), why);
 	if (error) {
 		r->failed++;
-		r->failed_budget += error->code == HOB_ERR_BUDGET;
+		r->failed_rule += error->code == HOB_ERR_BUDGET || error->code == HOB_ERR_RULE;
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
-				show(hob_str_of(error->context), &text));
+				show(hob_str_of(unread ? why : error->context), &text));
 	} else if (!r->quiet) {
 		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "",
 				entry->fetched	? "fetched"
@@ -599,9 +612,8 @@ static void on_ready(void *user)
 	r->began_ns = uv_hrtime();
 	srv_cook_run_offer(r, r->options);
 	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
-		const srv_model_format *format = srv_model_format_of(hob_str_of(r->plan.skipped[i]));
 		char why[160];
-		snprintf(why, sizeof why, "Hob does not read a %s; %s", format->what, format->remedy);
+		say_unread(hob_str_of(r->plan.skipped[i]), why);
 		report_skipped(r, r->plan.skipped[i], why);
 	}
 	if (r->plan.count + r->skipped == 0)
@@ -691,8 +703,8 @@ static bool write_report(run *r, const cook_run_options *options, hob_error *err
 static int finish(run *r, const cook_run_options *options)
 {
 	char time[32], size[32];
-	bool over_budget = r->over_budget > 0 || r->failed_budget > 0;
-	int code = r->failed > r->failed_budget ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
+	bool over_budget = r->over_budget > 0 || r->failed_rule > 0;
+	int code = r->failed > r->failed_rule ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	if (r->interrupted) {
 		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n", done_count(r),
 				r->plan.count);
@@ -770,6 +782,16 @@ static void nothing_to_do(void *user)
 	(void)user;
 }
 
+/* A scene list names its own files, and so does an export. */
+static bool has_out(const run *r, hob_error *err)
+{
+	bool needed = false;
+	for (uint32_t i = 0; i < r->plan.count; i++)
+		needed = needed || !r->plan.entries[i].output_mesh;
+	return !needed || r->write.nothing || !r->write.out || r->write.glb ||
+		   srv_cook_make_out(r->write.out, err);
+}
+
 int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
@@ -798,12 +820,12 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	int code;
 	bool looping = srv_cli_loop_init(&r.loop, &error);
-	if (looping && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
+	if (looping && has_out(&r, &error) && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r, options);
 	} else {
 		srv_cli_print_error(r.who, &error);
-		code = EXIT_INTERNAL;
+		code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 		if (r.share.upstream) {
 			srv_upstream_close(r.share.upstream, nothing_to_do, NULL);
 			uv_run(&r.loop, UV_RUN_DEFAULT);

@@ -25,7 +25,7 @@ typedef struct run {
 	uint32_t queued, next, looked, looks_pending, cached, fetched;
 	uint32_t left;							/* a worker: to others */
 	uint32_t finished, failed, over_budget; /* failed: for reasons other than a budget, too */
-	uint32_t failed_budget, assets_over;
+	uint32_t failed_rule, assets_over;
 	uint64_t cook_ns, bytes, reused, triangles, began_ns;
 	uv_work_t *writing;
 	uint32_t writes_pending;

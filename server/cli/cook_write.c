@@ -41,6 +41,17 @@ static bool make_folders(char *path, hob_error *err)
 	return true;
 }
 
+bool srv_cook_make_out(const char *out, hob_error *err)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof path, "%s/", out) >= (int)sizeof path)
+		return hob_fail(err, USAGE, "the path '%.80s...' is too long", out);
+	hob_error why;
+	if (make_folders(path, &why) && access(path, W_OK | X_OK) == 0)
+		return true;
+	return hob_fail(err, USAGE, "the folder '%s' cannot be written: %s", out, strerror(errno));
+}
+
 static bool fail_write(const char *path, hob_error *err)
 {
 	if (errno == ENOSPC || errno == EDQUOT)
@@ -60,6 +71,46 @@ static int make_new(const char *path)
 {
 	unlink(path);
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* Whether a file begins with these bytes, and ends there unless `more` may follow. */
+static bool has_bytes(const char *path, hob_bytes bytes, bool more)
+{
+	uint8_t piece[16384];
+	struct stat info;
+	size_t at = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool same = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+				(more ? (size_t)info.st_size >= bytes.size : (size_t)info.st_size == bytes.size);
+	while (same && at < bytes.size) {
+		size_t want = bytes.size - at < sizeof piece ? bytes.size - at : sizeof piece;
+		ssize_t got = read(fd, piece, want);
+		same = got > 0 && memcmp(piece, bytes.data + at, (size_t)got) == 0;
+		at += same ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/* Leaves a file that holds these bytes as it is, so that builds and copies behind it see no change. */
+static bool put_file(const char *path, hob_bytes bytes, cook_bytes *total, hob_error *err)
+{
+	if (!has_bytes(path, bytes, false))
+		return srv_cook_write_file(path, bytes, &total->written, err);
+	total->reused += bytes.size;
+	return true;
+}
+
+/* Its end says how long each stage of the cook took. */
+static bool put_report(const char *path, hob_bytes report, cook_bytes *total, hob_error *err)
+{
+	size_t end =
+		hob_str_find((hob_str){(const char *)report.data, report.size}, HOB_STR(",\"timings_us\":{"), 0);
+	bool same =
+		total->written == 0 && end != SIZE_MAX && has_bytes(path, (hob_bytes){report.data, end + 1}, true);
+	total->reused += same ? report.size : 0;
+	return same || put_file(path, report, total, err);
 }
 
 bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err)
@@ -239,10 +290,9 @@ static bool write_scene(const cook_entry *entry, const srv_result *result, hob_n
 	folder_of(entry->output_materials, folder);
 	snprintf(textures, sizeof textures, "%sout_textures/", folder);
 	bool ok = make_classic(result, notes, &classic, err) &&
-			  srv_cook_write_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), &bytes->written, err) &&
-			  srv_cook_write_file(entry->output_materials, hob_buf_bytes(&classic.materials), &bytes->written,
-								  err) &&
-			  srv_cook_write_file(entry->output_scene, hob_buf_bytes(&classic.scene), &bytes->written, err) &&
+			  put_file(entry->output_mesh, hob_buf_bytes(&classic.meshes), bytes, err) &&
+			  put_file(entry->output_materials, hob_buf_bytes(&classic.materials), bytes, err) &&
+			  put_file(entry->output_scene, hob_buf_bytes(&classic.scene), bytes, err) &&
 			  write_named_textures(folder, "", &classic.materials, result, bytes, err) &&
 			  write_named_textures("", textures, &classic.materials, result, bytes, err);
 	hob_classic_files_release(&classic);
@@ -283,12 +333,12 @@ bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *e
 		hob_bytes output = srv_find_output(result, names[i]);
 		snprintf(ending, sizeof ending, ".%s", names[i]);
 		ok = output.size == 0 || (srv_cook_name_output(options->out, entry->name, ending, path, err) &&
-								  srv_cook_write_file(path, output, &bytes->written, err));
+								  put_file(path, output, bytes, err));
 	}
-	ok = ok && srv_cook_name_output(options->out, entry->name, ".report.json", path, err) &&
-		 srv_cook_write_file(path, srv_find_output(result, "report"), &bytes->written, err);
 	snprintf(path, sizeof path, "%s/textures", options->out);
-	ok = ok && write_textures(path, result, bytes, err);
+	ok = ok && write_textures(path, result, bytes, err) &&
+		 srv_cook_name_output(options->out, entry->name, ".report.json", path, err) &&
+		 put_report(path, srv_find_output(result, "report"), bytes, err);
 	if (!ok || !options->classic)
 		return ok;
 	hob_classic_files classic = {0};
@@ -297,7 +347,7 @@ bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *e
 	for (size_t i = 0; ok && i < 3; i++) {
 		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
 		ok = srv_cook_name_output(options->out, entry->name, ending, path, err) &&
-			 srv_cook_write_file(path, hob_buf_bytes(made[i]), &bytes->written, err);
+			 put_file(path, hob_buf_bytes(made[i]), bytes, err);
 	}
 	char folder[PATH_MAX], textures[PATH_MAX];
 	if (ok) {

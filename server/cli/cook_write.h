@@ -19,7 +19,7 @@ extern const char *const srv_cook_endings[SRV_COOK_ENDINGS];
 bool srv_cook_name_output(const char *out, const char *entry, const char *ending, char *path,
 						  hob_error *err) HOB_MUST_CHECK;
 
-/* The size of an entry's outputs: files that were written, and textures that already existed. */
+/* The size of an entry's outputs: files that were written, and those that held the same bytes already. */
 typedef struct cook_bytes {
 	uint64_t written, reused;
 } cook_bytes;
@@ -29,6 +29,8 @@ typedef struct cook_bytes {
 bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *entry,
 						  const srv_result *result, hob_notes *notes, cook_bytes *bytes, hob_error *err);
 
+/* Makes the folder for the results. Errors: USAGE. */
+bool srv_cook_make_out(const char *out, hob_error *err) HOB_MUST_CHECK;
 /* Writes a temp file beside it and renames it; makes the folders; adds to *total. Errors: IO, DISK_FULL. */
 bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob_error *err) HOB_MUST_CHECK;
 

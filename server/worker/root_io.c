@@ -296,10 +296,11 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	return name[0] && found->data;
 }
 
-static void io_left_root(void *user)
+static void io_refused(void *user, hob_str reference, bool absolute)
 {
 	srv_root_io *io = user;
-	io->left_root = true;
+	(void)reference;
+	io->left_root = io->left_root || !absolute;
 }
 
 static void io_done(void *user, hob_str path)
@@ -317,7 +318,7 @@ static void io_done(void *user, hob_str path)
 
 hob_io srv_root_io_table(srv_root_io *io)
 {
-	return (hob_io){io, io_read, io_find_nocase, io_left_root, io_done};
+	return (hob_io){io, io_read, io_find_nocase, io_refused, io_done};
 }
 
 const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)

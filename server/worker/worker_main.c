@@ -252,10 +252,10 @@ static bool sent_find(void *user, hob_str path, hob_str *found)
 	return source->below.find_nocase(source->below.user, path, found);
 }
 
-static void sent_left_root(void *user)
+static void sent_refused(void *user, hob_str reference, bool absolute)
 {
 	sent_source *source = user;
-	source->below.left_root(source->below.user);
+	source->below.refused(source->below.user, reference, absolute);
 }
 
 static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path, hob_bytes text)
@@ -270,8 +270,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	srv_result result = {0};
 	if (io) {
 		sent_source sent = {srv_root_io_table(io), path, text};
-		hob_io table =
-			text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_left_root, NULL} : sent.below;
+		hob_io table = text.size > 0 ? (hob_io){&sent, sent_read, sent_find, sent_refused, NULL} : sent.below;
 		srv_editor blender = {w, ask_export, io};
 		hob_editor editor = srv_editor_table(&blender);
 		hob_cook_request request = {.io = &table,

@@ -1,6 +1,6 @@
 """Gates that hold: growth rules, strict cooks, shrunken sources, outputs as inputs of a build."""
 from command_line import CommandLine
-from hobtest import main
+from hobtest import CORPUS, MODELS, main, obj_text, png
 
 
 class Gates(CommandLine):
@@ -15,6 +15,174 @@ class Gates(CommandLine):
                 self.assertIn(said, self.hob("diff", "--from", "1", "--url", "127.0.0.1:1", "--max-growth", rule, code=2)[1])
         for budget, near in (('{"budget":{"triangels":5}}', "budget.triangles"), ('{"budgets":{"triangles":5}}', "budget")):
             self.assertIn(f"did you mean '{near}'?", self.hob("cook", self.art, "--settings", budget, code=2)[1])
+
+    def textured(self, name, reference):
+        self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\nmap_Kd {reference}\n")
+        self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+
+    def test_strict_makes_a_warning_a_failure(self):
+        self.put("tex.png", png(1, 2, 3))
+        self.textured("good", "tex.png")
+        self.textured("bad", "lost.png")
+        out = self.folder / "out"
+        self.assertIn("2 cooked, 0 failed", self.hob("cook", self.art, "-o", out)[1])
+        for options in (["--strict"], ["--settings", '{"strict": true}']):
+            said = self.hob("cook", self.art, "-o", self.folder / "strict", *options, code=4)[1]
+            self.assertRegex(said, r"failed  bad.obj: picture 'lost.png' does not exist.*\(strict: true\)")
+            self.assertIn("1 cooked, 1 failed", said)
+        self.assertFalse((self.folder / "strict/bad.obj.meshes").exists())
+        self.put("worse.obj", "f 1 2 3\n")
+        self.hob("cook", self.art, "--check", "--strict", code=1)
+        self.start()
+        kept = self.daemon.blob("art/bad.obj")
+        self.put("cook.json", '{"strict": true}')
+        self.daemon.sync()
+        items = self.daemon.assets()
+        self.assertEqual((items["art/good.obj"]["state"], items["art/bad.obj"]["error"]["code"]), ("fresh", "cook.rule"))
+        self.assertEqual(self.daemon.blob("art/bad.obj"), kept)
+        self.put("lost.png", png(3, 2, 1))
+        self.daemon.sync()
+        self.assertEqual(self.daemon.assets()["art/bad.obj"]["state"], "fresh")
+
+    def test_portability_covers_absolute_outside_and_twins(self):
+        (self.folder / "above.png").write_bytes(png(1, 2, 3))
+        self.put("DUP.png", png(1, 2, 3))
+        self.put("dup.png", png(3, 2, 1))
+        self.put("plain.png", png(3, 2, 3))
+        cases = {"plain": ("plain.png", None), "absolute": (self.folder / "above.png", "is not relative to the model"),
+                 "drive": ("C:/art/gone.png", "is not relative to the model"), "outside": ("../above.png", "is outside the watched folder"),
+                 "twin": ("dup.png", "'dup.png' is beside 'DUP.png'"), "case": ("PLAIN.png", "was not found as written")}
+        for name, (reference, _) in cases.items():
+            self.textured(name, reference)
+        root = ["--root", self.art]
+        self.hob("cook", self.art, "--check", *root)
+        said = self.hob("cook", self.art, "--check", *root, "--settings", '{"portability": "fail"}', code=4)[1].splitlines()
+        failed = {line.split()[1].removesuffix(".obj:"): line for line in said if line.startswith("failed")}
+        self.assertEqual(set(failed), set(cases) - {"plain"})
+        for name, line in failed.items():
+            self.assertIn(cases[name][1], line)
+            self.assertIn("(portability: fail)", line)
+        self.start("--log-level", "warning")
+        self.put("cook.json", '{"portability": "fail"}')
+        self.daemon.sync()
+        self.assertEqual(self.daemon.assets()["art/twin.obj"]["error"]["code"], "cook.rule")
+        (self.art / "DUP.png").unlink()
+        self.daemon.sync()
+        self.assertEqual(self.daemon.assets()["art/twin.obj"]["state"], "fresh", "it was cooked again when its twin went")
+
+    def test_what_a_save_loses_is_told_and_may_fail(self):
+        whole = "o a\n" + obj_text(100)
+        points = "".join(line + "\n" for line in whole.splitlines() if line.startswith("v "))
+        self.put("m.obj", whole)
+        self.start()
+        item = lambda: self.daemon.assets("&fields=id,root,path,state,warnings,stats,error")["art/m.obj"]
+        good = self.daemon.blob("art/m.obj")
+        self.assertNotIn("shrunk", item()["stats"])
+        self.put("m.obj", points)
+        self.daemon.sync()
+        self.assertEqual((item()["state"], item()["warnings"]), ("fresh", 2))
+        self.assertIn("triangles 100 -> 0", item()["stats"]["shrunk"])
+        self.daemon.wait_log("the last good version had more: triangles 100 -> 0")
+        self.put("m.obj", whole)
+        self.daemon.sync()
+        self.assertNotIn("shrunk", item()["stats"])
+        self.put("cook.json", '{"shrunk": "fail"}')
+        self.put("m.obj", points)
+        self.daemon.sync()
+        self.assertEqual((item()["state"], item()["error"]["code"]), ("stale", "cook.rule"))
+        self.assertIn("triangles 100 -> 0", item()["error"]["message"])
+        self.assertEqual(self.daemon.blob("art/m.obj"), good)
+        self.assertEqual(self.daemon.post("/api/v1/assets/%s/cook" % item()["id"]).status, 202)
+        self.daemon.sync()
+        self.assertEqual((item()["state"], self.daemon.blob("art/m.obj")), ("stale", good), "cooked again, it is still refused")
+        self.put("cook.json", "{}")
+        self.daemon.sync()
+        self.assertEqual(item()["state"], "fresh", "accepted by changing the rule")
+
+    def test_a_text_that_was_cut_or_does_not_match_its_header_is_refused(self):
+        ply = ("ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+               "element face 2\nproperty list uchar int vertex_indices\nend_header\n%s")
+        wide = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2%s\n3 0 2 3%s\n"
+        stl = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+        off = "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3"
+        bad = {"face.obj": obj_text(3)[:-6], "slash.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/", "word.obj": obj_text(3) + "use",
+               "vertex.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nv 1 2", "wide.ply": ply % (wide % (" 7", " 7")),
+               "later.ply": ply % (wide % ("", " 7")), "more.ply": ply % (wide % ("", "") + "3 0 1 2\n"), "open.stl": stl,
+               "cut.off": off[:-2], "more.off": off + "\n3 0 1 2\n"}
+        good = {"whole.obj": obj_text(3).rstrip(), "note.obj": obj_text(3) + "# the end", "whole.ply": (ply % (wide % ("", ""))).rstrip(),
+                "whole.stl": stl + "endsolid", "whole.off": off}
+        for name, text in (bad | good).items():
+            self.put(name, text)
+        said = self.hob("cook", self.art, "--check", code=1)[1]
+        self.assertEqual({line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("failed")}, set(bad))
+
+    def test_what_is_no_asset_is_skipped_whatever_came_first(self):
+        picture = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X %d\n" + bytes((128, 128, 128, 129)) * 8
+        self.put("cook.json", '{"environment": {"cook": true}}')
+        self.put("sky.hdr", picture % 4)
+        self.put("odd.hdr", picture[:-16] % 2)
+        self.put("m.obj", obj_text(2))
+        self.start()
+        self.assertEqual(self.daemon.assets()["art/sky.hdr"]["state"], "fresh")
+        self.assertEqual(self.daemon.sync()["failed"], [], "a picture that is not twice as wide as high")
+        self.put("sky.hdr", "broken")
+        self.assertEqual(self.daemon.sync()["failed"], ["art/sky.hdr"])
+        self.put("cook.json", "{}")
+        self.assertEqual(self.daemon.sync()["failed"], [])
+        self.assertEqual(set(self.daemon.assets()), {"art/m.obj"})
+        self.assertEqual(self.daemon.get("/api/v1/errors").json()["items"], [])
+        self.assertEqual(self.daemon.get("/a/art/sky.hdr").status, 404)
+        jobs = self.daemon.get("/api/v1/jobs?state=skipped").json()["items"]
+        self.assertIn("art/sky.hdr", {job["asset"] for job in jobs})
+        self.assertIn("sky.hdr", self.hob("ls", "--skipped")[0])
+        self.assertEqual(self.daemon.stop(), 0)
+        self.start()
+        self.assertEqual((self.daemon.sync()["failed"], set(self.daemon.assets())), ([], {"art/m.obj"}))
+
+    def test_a_scene_gives_its_place_to_an_export_that_comes_later(self):
+        old = CORPUS / "blend/assimp/CubeHierarchy_248.blend"
+        if not old.exists():
+            self.skipTest("no corpus")
+        self.put("thing.blend", old.read_bytes())
+        self.start("--blender", "none")
+        self.assertEqual(self.daemon.assets()["art/thing.blend"]["state"], "fresh")
+        self.put("thing.glb", next(MODELS.rglob("*.glb")).read_bytes())
+        self.assertEqual(self.daemon.sync()["failed"], [])
+        self.assertEqual(set(self.daemon.assets()), {"art/thing.glb"})
+        self.assertIn("thing.blend", self.hob("ls", "--skipped")[0])
+        self.hob("get", "--all", "-o", self.folder / "got")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.start("--blender", "none")
+        self.assertEqual(set(self.daemon.assets()), {"art/thing.glb"})
+
+    def test_a_model_without_a_reader_fails_by_name_and_outputs_need_a_folder(self):
+        self.put("a.max", "x")
+        self.put("m.obj", obj_text(2))
+        self.assertIn("1 skipped", self.hob("cook", self.art, "-o", self.folder / "out")[1])
+        said = self.hob("cook", self.art / "a.max", self.art / "m.obj", "--root", self.art, "-o", self.folder / "out", code=1)[1]
+        self.assertRegex(said, r"failed  .*a\.max: Hob does not read a 3ds Max scene; ")
+        for out in (self.art / "m.obj", self.art / "m.obj/deeper", "/proc/none/out"):
+            said = self.hob("cook", self.art, "-o", out, code=2)[1]
+            self.assertRegex(said, rf"^hob cook: .*'{out}' cannot be written: .*\n$")
+
+    def test_outputs_are_touched_only_when_their_bytes_change(self):
+        self.put("tex.png", png(1, 2, 3))
+        self.textured("a", "tex.png")
+        self.textured("b", "tex.png")
+        out = self.folder / "out"
+        marks = lambda: {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in out.rglob("*") if path.is_file()}
+        for options in ([], ["--cache", self.folder / "kept"]):
+            self.hob("cook", self.art, "-o", out, "--classic", *options)
+            before = marks()
+            self.assertIn("(0 B written)", self.hob("cook", self.art, "-o", out, "--classic", *options)[1])
+            self.assertEqual(marks(), before)
+        self.put("a.obj", (self.art / "a.obj").read_text().replace("v 1 0 0", "v 2 0 0"))
+        self.hob("cook", self.art, "-o", out, "--classic")
+        changed = {path.name.split(".obj")[0] for path, mark in marks().items() if before.get(path) != mark}
+        self.assertEqual(changed, {"a"})
+        (out / "b.obj.meshes").write_bytes(b"x" * (out / "b.obj.meshes").stat().st_size)
+        self.hob("cook", self.art, "-o", out, "--classic")
+        self.hob("inspect", "--validate", out / "b.obj.meshes")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ TYPED = [
     ("hob cook art -o build --budget gone.json", 2, ["--budget takes a JSON object or a file", "'gone.json'"]),
     ("hob cook art -o build --budget '{\"triangels\":1}'", 2, ["did you mean 'budget.triangles'"]),
     ("hob cook art -o build --budget '{\"triangles\":1}'", 4, ["duck.obj", "over the budget of 1"]),
-    ("hob cook art -o art/duck.obj/x", 1, ["duck.obj", "Not a directory"]),
+    ("hob cook art -o art/duck.obj/x", 2, ["duck.obj/x' cannot be written", "Not a directory"]),
     ("hob cook art -o build --keep-going --fail-fast", 2, ["contradict each other"]),
     ("hob cook art -o build --jobs many", 2, ["--jobs", "whole number", "'many'"]),
     ("hob cook art -o build --report art/duck.obj", 2, ["not a report of hob cook", "choose another name"]),

@@ -256,7 +256,7 @@ class Reference(Scenario):
         self.assertEqual({name for name, codes in assets.items() if codes},
                          {f"{name}.obj" for name in ("case", "back", "absolute", "form", "letter")})
         self.assertEqual((assets["form.obj"], assets["letter.obj"]), (["texture.path-guessed"],) * 2)
-        said = self.cook("art", "--check", "--settings", '{"portability": "fail"}', code=1)
+        said = self.cook("art", "--check", "--settings", '{"portability": "fail"}', code=4)
         self.assertIn("2 cooked, 5 failed", said)
         self.assertIn("(portability: fail)", said)
         self.assertIn("pictures/grey_30.png", said)

@@ -59,7 +59,7 @@ def unnamed_settings():
     """Cook settings that the dashboard would show by their key, or under "Other"."""
     words = (ROOT / "web/app/text.js").read_text()
     groups, names = (words[words.index(mark):] for mark in ("\t\tgroups: {", "\tsettingNames: {"))
-    for key in re.findall(r'^SETTING\(.*?"([^"]+)"', (ROOT / "schema/settings.def").read_text(), re.M):
+    for key in re.findall(r'^SETTING\(.*?"([^"]+)"', "".join((ROOT / f"schema/{name}.def").read_text() for name in ("settings", "rules")), re.M):
         if not re.search(rf"[\s{{]'?{re.escape(key)}'?: \[", names):
             yield f"web/app/text.js: the setting {key} has no name in settingNames"
         if f"'{key}'" not in groups[:groups.index("},")]:

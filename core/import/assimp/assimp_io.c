@@ -86,8 +86,13 @@ static bool load(hob_assimp_io *io, hob_str path, hob_bytes *bytes)
 	if (source->read(source->user, joined, bytes, &why))
 		return true;
 	if (why.code == HOB_ERR_MISSING_FILE && source->find_nocase &&
-		source->find_nocase(source->user, joined, &other) && source->read(source->user, other, bytes, &why))
+		source->find_nocase(source->user, joined, &other) && source->read(source->user, other, bytes, &why)) {
+		hob_note_add(
+			request->notes, HOB_NOTE_WARNING, "file.case",
+			"'%.*s' does not exist; '%.*s' is used. Correct the spelling: other tools will not find it",
+			HOB_FMT(joined), HOB_FMT(other));
 		return true;
+	}
 	if (why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE && io->failure.code == HOB_ERR_OK)
 		io->failure = why;
 	return false;
