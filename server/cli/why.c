@@ -537,7 +537,7 @@ static bool on_event(void *user, hob_str line)
 	if (!hob_str_starts(line, HOB_STR("data: ")))
 		return true;
 	cJSON *event = cJSON_ParseWithLength(line.data + 6, line.len - 6);
-	static const char *const ends[] = {"cooked", "hit", "fetched", "failed", "cancelled", "done"};
+	static const char *const ends[] = {"cooked", "hit", "fetched", "failed", "skipped", "cancelled", "done"};
 	bool over = false, going = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
 		over = over || strcmp(srv_cli_text(event, "state"), ends[i]) == 0;

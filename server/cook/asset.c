@@ -175,6 +175,8 @@ static void note_result(srv_asset *a, const srv_asset_event *e)
 	case SRV_ASSET_PASSING:
 		assert(e->error != SRV_ASSET_FINE);
 		a->error = e->error;
+		a->has_good = a->has_good && !e->displaced;
+		a->good_is_preview = a->has_good && a->good_is_preview;
 		break;
 	case SRV_ASSET_STOPPED:
 		a->error = a->state == OUTDATED ? a->error : SRV_ASSET_FAILED;

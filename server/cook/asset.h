@@ -47,7 +47,8 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_PREVIEW,		/* the job has a preview, and goes on to the final cook unless it is outdated */
 	SRV_ASSET_GOOD,			/* the job's result is good */
 	SRV_ASSET_SAME,			/* the newest result is right still */
-	SRV_ASSET_BAD,			/* error, kept: the cook failed, and would again */
+	/* error, kept: the cook failed, and would again; displaced: the source is no asset any longer */
+	SRV_ASSET_BAD,
 	SRV_ASSET_PASSING,		/* error: the cook failed for a reason that goes away */
 	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished and no event told */
 	SRV_ASSET_STOPPED,		/* taken (from the queue): a person cancelled it */
@@ -114,7 +115,7 @@ typedef struct srv_asset_event {
 	const char *reason;
 	hob_str path; /* may be empty */
 	srv_priority priority;
-	bool force, kept, has_good, good_is_preview;
+	bool force, kept, has_good, good_is_preview, displaced;
 	bool quick;		  /* DIRTY: its cooks are so short that they may be cut several times in a row */
 	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
 	srv_asset_error error;

@@ -19,6 +19,7 @@ void srv_engine_assets_free(struct engine_assets *assets)
 		hob_buf_release(&a->why);
 		srv_asset_release(&a->life);
 		hob_buf_release(&a->check.found);
+		hob_buf_release(&a->shown.lost);
 	}
 	if (assets) {
 		hob_buf_release(&assets->printed.text);

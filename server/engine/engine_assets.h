@@ -37,6 +37,7 @@ typedef struct asset_shown {
 	hob_sha256 good;   /* the newest record that succeeded */
 	hob_sha256 served; /* the same, as clients know it */
 	int64_t cooked_at_ms;
+	hob_buf lost;	/* what the version before `good` had more, as "triangles 100 -> 0" */
 	srv_state told; /* what the newest event or an earlier run published */
 	bool any;		/* clients saw it with outputs */
 	bool view_due;	/* listed in `due`: its view is out of date */

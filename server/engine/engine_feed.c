@@ -1,4 +1,5 @@
 #include "engine_publish.h"
+#include "engine_sources.h"
 
 #include "../cook/error_json.h"
 #include "../log/log.h"
@@ -55,6 +56,8 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	hob_buf reasons = {0}, text = {0};
+	bool skipped = strcmp(result, "failed") == 0 && srv_asset_is_skipped(a);
+	result = skipped ? "skipped" : result;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(&job->life.order.why));
 	hob_buf_put(&reasons, "]", 1);
@@ -63,7 +66,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 		srv_error_json(error, "cook", &plain);
 		srv_error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
 		hob_buf_release(&plain);
-	} else if (strcmp(result, "failed") == 0) {
+	} else if (skipped || strcmp(result, "failed") == 0) {
 		hob_buf_put_str(&text, hob_buf_str(&a->error));
 	}
 	srv_job_row row = {.id = job->life.order.id,
@@ -97,7 +100,8 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	hob_error failed;
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &failed), &failed);
 	engine->counters.jobs++;
-	note_activity(engine, &row);
+	if (!skipped)
+		note_activity(engine, &row);
 	srv_publish_job(job, result);
 	hob_buf_release(&reasons);
 	hob_buf_release(&stages);

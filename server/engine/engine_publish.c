@@ -1,6 +1,7 @@
 #include "engine_publish.h"
 
 #include "../cook/error_json.h"
+#include "../cook/shrunk.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_health.h"
@@ -219,7 +220,55 @@ static void told_clients(const srv_engine *engine, char out[32])
 		snprintf(out, 32, "  -> %u client%s", count, HOB_PLURAL(count));
 }
 
+static uint64_t bytes_of(const srv_record *record)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < record->output_count; i++)
+		bytes += record->outputs[i].size;
+	return bytes;
+}
+
+/* The losses of a new source against the last good version. What a preview lost, the final cook of its source
+ * has lost too. */
+static void find_losses(const engine_job *job, const srv_record *record)
+{
+	srv_engine *engine = job->engine;
+	asset *a = srv_asset_at(engine, job->asset);
+	srv_record good;
+	hob_error error;
+	bool preview = a->life.good_is_preview || job->ingredients.profile == HOB_PROFILE_PREVIEW;
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	if (a->life.has_good && !hob_sha256_equal(&a->shown.good, &record->key) &&
+		srv_store_record(engine->store, &a->shown.good, &engine->scratch, &good, &error) &&
+		!hob_sha256_equal(&good.source, &job->source)) {
+		if (!a->life.good_is_preview)
+			hob_buf_clear(&a->shown.lost);
+		if (a->shown.lost.size == 0)
+			srv_shrunk(&(srv_version_facts){good.stats, preview ? 0 : bytes_of(&good)},
+					   &(srv_version_facts){record->stats, bytes_of(record)}, &a->shown.lost);
+	}
+	hob_arena_restore(&engine->scratch, mark);
+}
+
+static void publish_good(engine_job *job, const srv_record *record, bool hit);
+
 void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
+{
+	const hob_settings *settings = &job->ingredients.settings;
+	asset *a = srv_asset_at(job->engine, job->asset);
+	hob_error error;
+	find_losses(job, record);
+	if (a->shown.lost.size == 0 || !(settings->shrunk || settings->strict)) {
+		publish_good(job, record, hit);
+		return;
+	}
+	(void)hob_fail(&error, RULE, "the last good version had more: %.*s (%s); change this rule to accept it",
+				   HOB_FMT(hob_buf_str(&a->shown.lost)), settings->shrunk ? "shrunk: fail" : "strict: true");
+	hob_buf_clear(&a->shown.lost);
+	srv_publish_bad(job, NULL, &error);
+}
+
+static void publish_good(engine_job *job, const srv_record *record, bool hit)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -246,9 +295,7 @@ void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", record, hit,
 				  hob_buf_str(&job->life.order.why));
 	char time[32], size[32], told[32];
-	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < record->output_count; i++)
-		bytes += record->outputs[i].size;
+	uint64_t bytes = bytes_of(record);
 	told_clients(engine, told);
 	if (hit)
 		srv_log(SRV_LOG_INFO, job->life.elsewhere ? "fetched" : "reused", "%s  from the %s  %s%s", a->full,
@@ -256,6 +303,9 @@ void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
 	else
 		srv_log(SRV_LOG_INFO, a->life.good_is_preview ? "preview" : "cooked", "%s  %s  %s%s", a->full,
 				srv_text_duration(record->cook_ns, time), srv_text_bytes(bytes, size), told);
+	if (!a->life.good_is_preview && a->shown.lost.size > 0)
+		srv_log(SRV_LOG_WARNING, "warning", "%s  the last good version had more: %.*s", a->full,
+				HOB_FMT(hob_buf_str(&a->shown.lost)));
 	if (!a->life.good_is_preview)
 		log_warnings(job, a, record->warnings);
 }
@@ -283,6 +333,16 @@ static srv_asset_error classify(const srv_record *record, const hob_error *error
 	return is_crash(record, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
+/* A picture that only models use, or a scene whose export is the asset: an earlier version of it goes. A
+ * scene that only this machine cannot read keeps it. */
+static bool is_displaced(const asset *a, const srv_record *record)
+{
+	bool other = a->importer && !hob_str_equal(a->importer->name, HOB_STR("blend"));
+	for (uint32_t i = 0; record && i < record->dep_count; i++)
+		other = other || !record->deps[i].missing;
+	return other && srv_asset_error_is_skip(a);
+}
+
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error)
 {
 	srv_engine *engine = job->engine;
@@ -295,14 +355,15 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 	srv_error_of_asset(error ? hob_buf_str(&text) : record->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
 	srv_asset_error class = classify(record, error, record && srv_engine_blame(engine, a));
-	bool passing = class >= SRV_ASSET_TRANSIENT;
+	bool passing = class >= SRV_ASSET_TRANSIENT, displaced = is_displaced(a, record);
 	if (class == SRV_ASSET_NO_ROOM)
 		srv_engine_set_health(engine, ENGINE_HEALTH_DISK, error);
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
 									   .error = class,
 									   .lost_ms = job->cook.outcome ? job->cook.outcome->lost_ms : 0,
-									   .kept = record != NULL});
+									   .kept = record != NULL,
+									   .displaced = displaced});
 	bool skipped = srv_asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", record, false,
 				  hob_buf_str(&job->life.order.why));

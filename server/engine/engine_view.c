@@ -103,10 +103,19 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
 	if (view.stats.len == 0)
 		view.stats = HOB_STR("{}");
+	hob_buf stats = {0};
+	if (a->shown.lost.size > 0 && view.stats.len > 2 &&
+		hob_str_find(view.stats, HOB_STR(",\"shrunk\":"), 0) == SIZE_MAX) {
+		hob_buf_printf(&stats, "%.*s,\"shrunk\":\"%.*s\"}", (int)view.stats.len - 1, view.stats.data,
+					   HOB_FMT(hob_buf_str(&a->shown.lost)));
+		view.stats = hob_buf_str(&stats);
+		view.warnings++;
+	}
 	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
 	hob_buf_release(&reasons);
 	hob_buf_release(&audit);
+	hob_buf_release(&stats);
 }
 
 /* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced

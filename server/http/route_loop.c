@@ -43,7 +43,7 @@ static bool parse_time(hob_str text, int64_t *out)
 static bool known_words(hob_str list)
 {
 	static const char *const words[] = {"queued", "checking", "cooking", "storing",	  "running", "done",
-										"cooked", "hit",	  "failed",	 "cancelled", "fetched"};
+										"cooked", "hit",	  "failed",	 "cancelled", "fetched", "skipped"};
 	for (size_t i = 0, end; list.len > 0 && i <= list.len; i = end + 1) {
 		bool known = false;
 		end = hob_str_find(list, HOB_STR(","), i);

@@ -12,7 +12,8 @@ const words = text.history;
 
 const Result = ({ result }) => {
 	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'],
-		failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
+		failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'],
+		skipped: ['missing', 'quiet'] }[result] ?? ['queued', 'quiet'];
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[result] ?? result}</span>`;
 };
 

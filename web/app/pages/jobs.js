@@ -30,7 +30,8 @@ function Result({ job }) {
 	const result = resultOf(job);
 	const known = result === 'failed' && (job.cached || job.result === 'hit');
 	const [icon, tone] = { cooked: ['fresh', 'good'], done: ['fresh', 'good'], hit: ['again', 'good'],
-		fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'] }[result]
+		fetched: ['again', 'good'], failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'],
+		skipped: ['missing', 'quiet'] }[result]
 		?? ['queued', 'work'];
 	return html`<span class="state tone-${tone}">
 			<${Icon} name=${icon} />${known ? words.known : text.results[result] ?? text.jobStates[job.state]

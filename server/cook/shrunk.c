@@ -1,0 +1,33 @@
+#include "shrunk.h"
+
+static uint64_t number_in(hob_str stats, const char *key)
+{
+	size_t at = hob_str_find(stats, hob_str_of(key), 0);
+	uint64_t value = 0;
+	for (at = at == SIZE_MAX ? stats.len : at + strlen(key);
+		 at < stats.len && stats.data[at] >= '0' && stats.data[at] <= '9'; at++)
+		value = value * 10 + (uint64_t)(stats.data[at] - '0');
+	return value;
+}
+
+bool srv_shrunk(const srv_version_facts *before, const srv_version_facts *now, hob_buf *out)
+{
+	/* Percent that must stay; 0: something must. */
+	static const struct {
+		const char *name, *key;
+		uint32_t keep;
+	} rows[] = {{"triangles", "\"triangles\":", 50},
+				{"clips", "\"animations\":", 0},
+				{"materials", "\"materials\":", 100},
+				{"bytes", NULL, 50}};
+	size_t begin = out->size;
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
+		uint64_t from = rows[i].key ? number_in(before->stats, rows[i].key) : before->bytes;
+		uint64_t to = rows[i].key ? number_in(now->stats, rows[i].key) : now->bytes;
+		bool compared = rows[i].key || (from > 0 && to > 0);
+		if (compared && from > 0 && (to == 0 || to * 100 < from * rows[i].keep))
+			hob_buf_printf(out, "%s%s %llu -> %llu", out->size > begin ? ", " : "", rows[i].name,
+						   (unsigned long long)from, (unsigned long long)to);
+	}
+	return out->size > begin;
+}
