@@ -22,7 +22,7 @@ static bool is_of_folders(const cook_plan *plan)
 static int run_cook(int argc, char **argv)
 {
 	const char *out = "cooked", *report = NULL, *format = NULL, *root = NULL, *settings = NULL, *file = NULL,
-			   *budget = NULL;
+			   *budget = NULL, *depfile = NULL, *depform = "make";
 	static const srv_config_key keys[] = {
 		SRV_CONFIG_jobs,  SRV_CONFIG_timeout,		SRV_CONFIG_memory,	   SRV_CONFIG_sandbox,
 		SRV_CONFIG_cache, SRV_CONFIG_blender,		SRV_CONFIG_upstream,   SRV_CONFIG_upstream_token_file,
@@ -46,6 +46,10 @@ static int run_cook(int argc, char **argv)
 		 "budgets for all models, overriding cook.json: '{\"triangles\": 20000, \"bytes\": 4000000}'; exit "
 		 "code 4 if one is exceeded"},
 		{"--strict", 0, CLI_FLAG, &strict, NULL, "a model with a warning fails; exit code 4"},
+		{"--depfile", 0, CLI_TEXT, &depfile, "FILE",
+		 "write which files the outputs are made of, for make and ninja"},
+		{"--depfile-format", 0, CLI_TEXT, &depform, "FORM",
+		 "make (default), or json, which has missing files too"},
 		{"--check", 0, CLI_FLAG, &check, NULL, "cook everything and write nothing"},
 		{"--keep-going", 'k', CLI_FLAG, &keep_going, NULL, "continue after a failure; this is the default"},
 		{"--fail-fast", 0, CLI_FLAG, &fail_fast, NULL, "stop at the first failure"},
@@ -80,6 +84,8 @@ static int run_cook(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)
 		return srv_cli_usage_error(&srv_cli_cook, "--keep-going and --fail-fast contradict each other");
+	if (strcmp(depform, "make") != 0 && strcmp(depform, "json") != 0)
+		return srv_cli_usage_error(&srv_cli_cook, "--depfile-format is make or json, not '%s'", depform);
 	if (prune && check)
 		return srv_cli_usage_error(&srv_cli_cook, "--check writes nothing, so --prune has nothing to remove");
 	static const char *const formats[] = {"json", "junit", "github"};
@@ -147,6 +153,8 @@ static int run_cook(int argc, char **argv)
 							.cache = cook_cache_folder(&config),
 							.upstream = &upstream,
 							.offer = offer,
+							.depfile = depfile,
+							.depfile_json = strcmp(depform, "json") == 0,
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast,

@@ -1,4 +1,5 @@
 #include "cook_run_private.h"
+#include "cook_depfile.h"
 #include "cook_prune.h"
 #include "preflight.h"
 #include "serve_config.h"
@@ -317,6 +318,9 @@ static void write_done(uv_work_t *work, int status)
 	r->fetched += job->entry->fetched && job->error.code == HOB_ERR_OK;
 	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
 				 &job->bytes);
+	if (r->options->depfile && job->error.code == HOB_ERR_OK)
+		srv_cook_depfile_add(&r->depfile, r->options->depfile_json, &r->write, &r->plan, job->entry,
+							 &job->outcome->result);
 	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
 		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
 	srv_outcome_free(job->outcome);
@@ -734,6 +738,8 @@ static int finish(run *r, const cook_run_options *options)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
 	if ((options->prune && !srv_cook_prune(r->write.out, &r->plan, r->quiet, &error)) ||
+		(options->depfile &&
+		 !srv_cook_depfile_write(options->depfile, options->depfile_json, &r->depfile, &error)) ||
 		!write_report(r, options, &error)) {
 		srv_cli_print_error(r->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
@@ -835,6 +841,7 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 		uv_loop_close(&r.loop);
 	hob_buf_release(&r.report);
 	hob_buf_release(&r.report_skipped);
+	hob_buf_release(&r.depfile);
 	for (uint32_t i = 0; i < r.plan.count; i++)
 		drop_look(&r.plan.entries[i]);
 	for (uint32_t i = 0; i < r.plan.count; i++)

@@ -17,7 +17,9 @@ typedef struct cook_run_options {
 	const serve_upstream *upstream; /* NULL or without an address: none */
 	bool offer;						/* to the workers of the farm */
 	struct offer *offered;			/* to this worker; the plan is its, and nothing is written. NULL: none */
-	bool force;						/* cook even if the cache has a result */
+	const char *depfile;			/* file that lists the inputs, or NULL */
+	bool depfile_json;
+	bool force; /* cook even if the cache has a result */
 	bool quiet;
 	bool fail_fast;	 /* stop at the first failure */
 	uint32_t wait_s; /* for a program that writes a file of a model */

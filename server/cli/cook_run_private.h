@@ -37,7 +37,7 @@ typedef struct run {
 	const cook_run_options *options;
 	cook_write_options write;
 	hob_error error; /* of the whole run */
-	hob_buf report, report_skipped;
+	hob_buf report, report_skipped, depfile;
 	uint32_t skipped;
 } run;
 

@@ -1,6 +1,14 @@
 """Gates that hold: growth rules, strict cooks, shrunken sources, outputs as inputs of a build."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
 from command_line import CommandLine
-from hobtest import CORPUS, MODELS, main, obj_text, png
+from hobtest import CORPUS, DEADLINE, HOB, MODELS, PROJECT, main, obj_text, png
 
 
 class Gates(CommandLine):
@@ -183,6 +191,56 @@ class Gates(CommandLine):
         (out / "b.obj.meshes").write_bytes(b"x" * (out / "b.obj.meshes").stat().st_size)
         self.hob("cook", self.art, "-o", out, "--classic")
         self.hob("inspect", "--validate", out / "b.obj.meshes")
+
+    def recipe(self, language):
+        page = (PROJECT / "docs/start-ci.md").read_text()
+        return page.split(f"```{language}\n")[1].split("```")[0]
+
+    def build(self, *command, cwd):
+        path = f"{pathlib.Path(HOB).parent}:{os.environ['PATH']}"
+        done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=DEADLINE, env={**os.environ, "PATH": path})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def check_build(self, run):
+        """run() -> the models that a build cooked."""
+        for i in range(6):
+            self.put(f"tex{i % 2}.png", png(i % 2, 2, 3))
+            self.textured(f"m{i}", f"tex{i % 2}.png")
+        names = {f"m{i}.obj" for i in range(6)}
+        self.assertEqual(run(names), names)
+        self.assertEqual(run(names), set())
+        self.put("tex1.png", png(200, 2, 3))
+        self.assertEqual(run(names), {"m1.obj", "m3.obj", "m5.obj"})
+        self.assertEqual(run(names), set())
+        self.put("m2.mtl", (self.art / "m2.mtl").read_text() + "# saved\n")
+        self.assertEqual(run(names), {"m2.obj"})
+        self.assertEqual(run(names), set())
+
+    @unittest.skipUnless(shutil.which("ninja"), "there is no ninja")
+    def test_ninja_cooks_exactly_what_changed(self):
+        rule, one = self.recipe("ninja").split("\n\n")
+
+        def run(names):
+            (self.folder / "build.ninja").write_text(rule + "\n\n" + "".join(one.replace("spot.obj", name) for name in sorted(names)))
+            return set(re.findall(r"hob cook art/(\S+)", self.build("ninja", "-v", cwd=self.folder)))
+
+        self.check_build(run)
+        listed = json.loads(self.hob("cook", self.art, "--root", self.art, "-o", self.folder / "out", "--depfile", "/dev/stdout",
+                                     "--depfile-format", "json")[0])
+        (m1,) = [item for item in listed if item["outputs"][0]["path"].endswith("m1.obj.meshes")]
+        inputs = {pathlib.Path(item["path"]).name: item.get("missing", False) for item in m1["inputs"]}
+        self.assertEqual(inputs, {"m1.obj": False, "m1.mtl": False, "tex1.png": False, "cook.json": True, "m1.obj.cook.json": True})
+
+    @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "there is no CMake or no ninja")
+    def test_cmake_cooks_exactly_what_changed(self):
+        (self.folder / "CMakeLists.txt").write_text(self.recipe("cmake"))
+
+        def run(names):
+            self.build("cmake", "-G", "Ninja", "-S", self.folder, "-B", self.folder / "made", cwd=self.folder)
+            return set(re.findall(r"hob cook \S*/art/(\S+)", self.build("ninja", "-v", "-C", self.folder / "made", cwd=self.folder)))
+
+        self.check_build(run)
 
 
 if __name__ == "__main__":
