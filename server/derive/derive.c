@@ -218,14 +218,16 @@ static bool find_outputs(srv_derive *derive, srv_control *control, derivation *w
 	if (!srv_derive_find(derive, control, true, &a))
 		return false;
 	hob_arena arena;
-	hob_error error;
+	hob_error error = {0};
 	srv_record record;
 	hob_arena_init(&arena, 16 << 20);
 	bool has = a.good && srv_store_record(derive->host.store, a.good, &arena, &record, &error) &&
 			   srv_derive_take_parts(&record, wanted->outputs[0]);
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs[0]);
-	if (!has)
+	if (!has && error.code == HOB_ERR_IO)
+		srv_control_refuse(control, 0, &error);
+	else if (!has)
 		srv_control_answer(control, 404, "http.not-found",
 						   "this asset has no cooked outputs to make a GLB from");
 	return has;

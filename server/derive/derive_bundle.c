@@ -249,7 +249,13 @@ void srv_derive_bundle(srv_derive *derive, srv_control *control)
 	srv_job_row row;
 	srv_record record;
 	srv_derive_asset a;
+	hob_error error;
 	bool found = find_job(host->store, control, &b->arena, &row, &record);
+	if (!found && !srv_store_is_whole(host->store, &error)) {
+		srv_control_refuse(control, 0, &error);
+		bundle_free(b);
+		return;
+	}
 	if (!found || !host->find(host->user, row.asset, false, &a)) {
 		srv_control_answer(control, 404, "http.not-found",
 						   found ? "the asset of this job no longer exists"

@@ -81,7 +81,7 @@ void srv_derive_classic(srv_derive *derive, srv_control *control)
 	hob_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_record record;
-	hob_error error;
+	hob_error error = {0};
 	classic_work *job = calloc(1, sizeof *job);
 	uint32_t found = 0, made = 0;
 	bool has = job && a.good && srv_store_record(host->store, a.good, &arena, &record, &error);
@@ -98,6 +98,9 @@ void srv_derive_classic(srv_derive *derive, srv_control *control)
 	hob_arena_release(&arena);
 	if (made == 3) {
 		control->answer(control, 200, HOB_STR("{}"));
+		free(job);
+	} else if (job && error.code == HOB_ERR_IO) {
+		srv_control_refuse(control, 0, &error);
 		free(job);
 	} else if (found != 3) {
 		srv_control_answer(control, 404, "http.not-found",

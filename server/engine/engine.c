@@ -128,6 +128,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	if (engine->options.source_limit == 0)
 		engine->options.source_limit = HOB_LIMIT_SOURCE_BYTES;
 	engine->store = engine->publish.store = store;
+	srv_store_owe(store);
 	engine->publish.events = events;
 	engine->views = views;
 	bool memory = make_owners(engine) || hob_fail(err, MEMORY, "no memory left for the engine");

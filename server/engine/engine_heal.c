@@ -29,10 +29,11 @@ static void store_assets(srv_engine *engine)
 /* The record `good` is readable; whole: all of its blobs exist as well. */
 static bool has_record(srv_engine *engine, const asset *a, bool whole)
 {
-	srv_record record;
+	srv_record record = {0};
 	hob_error error;
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error);
+	bool found = srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error) ||
+				 error.code == HOB_ERR_IO; /* it could not be read */
 	for (uint32_t i = 0; found && whole && i < record.output_count; i++)
 		found = srv_blob_exists(engine->store, &record.outputs[i].digest);
 	hob_arena_restore(&engine->scratch, mark);
@@ -98,6 +99,16 @@ void srv_engine_look_for_index(srv_engine *engine)
 		return;
 	srv_log(SRV_LOG_ERROR, "cache", "index.db was removed or replaced while this daemon uses it");
 	srv_engine_heal_index(engine);
+}
+
+void srv_engine_tell_rows(srv_engine *engine)
+{
+	hob_error why;
+	bool owes = srv_store_owes(engine->store, &why);
+	if (!owes && srv_engine_ill(engine, ENGINE_HEALTH_ROWS))
+		srv_log(SRV_LOG_INFO, "store", "the index has every row again");
+	srv_engine_set_health(engine, ENGINE_HEALTH_ROWS, owes ? &why : NULL);
+	srv_publish_note_rows(&engine->publish);
 }
 
 bool srv_engine_heal_index(srv_engine *engine)

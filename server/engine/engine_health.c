@@ -73,6 +73,8 @@ void srv_engine_index_error(void *user, hob_buf *out)
 	hob_error why = look(user, ENGINE_HEALTH_INDEX);
 	if (why.code != HOB_ERR_OK)
 		hob_buf_printf(out, "it is damaged or missing and cannot be rebuilt: %s", why.context);
+	else if ((why = look(user, ENGINE_HEALTH_ROWS)).code != HOB_ERR_OK)
+		hob_buf_printf(out, "%s", why.context);
 }
 
 void srv_engine_set_sandbox(srv_engine *engine, const char *sandbox)

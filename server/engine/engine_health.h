@@ -8,6 +8,7 @@
 typedef enum engine_part_of {
 	ENGINE_HEALTH_WORKERS, /* none can be started */
 	ENGINE_HEALTH_INDEX,   /* it cannot be rebuilt */
+	ENGINE_HEALTH_ROWS,	   /* the index could not be written for more than two seconds */
 	ENGINE_HEALTH_DISK,	   /* it was full for the newest result */
 	ENGINE_HEALTH_PARTS
 } engine_health_part;

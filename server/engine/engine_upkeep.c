@@ -257,6 +257,7 @@ static void give_memory_back(srv_engine *engine)
 void srv_engine_keep_store(srv_engine *engine)
 {
 	srv_engine_look_for_index(engine);
+	srv_engine_tell_rows(engine);
 	retry_passing(engine);
 	srv_engine_doubt(engine);
 	srv_engine_tell_stuck(engine);

@@ -37,6 +37,7 @@ void srv_engine_fold_log(srv_engine *engine);			/* in libuv's pool if it is long
 /* Rebuilds the index if it is damaged, and writes the engine's state again. True: a failed write may be
  * repeated. */
 bool srv_engine_heal_index(srv_engine *engine);
+void srv_engine_tell_rows(srv_engine *engine);		/* once a second: rows that wait for the index */
 void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that nobody deleted it */
 /* Once a second: cooks assets again whose blobs are damaged or gone. */
 void srv_engine_heal_blobs(srv_engine *engine);

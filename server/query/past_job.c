@@ -61,7 +61,10 @@ bool srv_past_find_job(srv_store *store, uint64_t id, hob_str asset, hob_arena *
 	if (!srv_store_jobs(store, id > 0 ? (hob_str){0} : asset, id > 0 ? id + 1 : 0, 1, arena, &rows, &count,
 						err))
 		return false;
-	if (count == 0 || (id > 0 && rows[0].id != id))
+	bool found = count > 0 && (id == 0 || rows[0].id == id);
+	if (!found && !srv_store_is_whole(store, err))
+		return false;
+	if (!found)
 		return hob_fail(err, NOT_FOUND, "%s",
 						id > 0 ? "no such job has finished" : "no job of this asset has finished yet");
 	*out = rows[0];

@@ -38,6 +38,8 @@ int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev
 	}
 	if (!srv_store_each_change(store, 0, rev, true, take_change, &s, err))
 		return 503;
+	if (!s.found && !srv_store_is_whole(store, err))
+		return 503;
 	if (!s.found) {
 		bool trimmed = !s.over && srv_store_first_rev(store) > 1;
 		(void)hob_fail(err, NOT_FOUND,
@@ -48,6 +50,8 @@ int srv_version_at(srv_store *store, uint64_t newest, hob_str full, uint64_t rev
 	}
 	if (srv_store_record(store, &s.key, arena, out, err))
 		return 0;
+	if (err->code == HOB_ERR_IO)
+		return 503;
 	(void)hob_fail(err, NOT_FOUND, "the record of the cook served at rev %llu is no longer kept",
 				   (unsigned long long)rev);
 	return 410;
@@ -105,6 +109,8 @@ int srv_version_find(const srv_version_of *of, hob_str which, hob_arena *arena, 
 	if (which.len == HOB_SHA256_TEXT && hob_sha256_parse(which, &key)) {
 		if (srv_store_record(of->store, &key, arena, out, err))
 			return 0;
+		if (err->code == HOB_ERR_IO)
+			return 503;
 		(void)hob_fail(err, NOT_FOUND, "no cook with the key %.12s is kept", which.data);
 		return 410;
 	}

@@ -305,6 +305,7 @@ void srv_store_free(srv_store *store)
 	srv_digest_map_release(&store->parts);
 	srv_digest_map_release(&store->used_records);
 	free(store->damaged);
+	hob_arena_release(&store->debt.arena);
 	srv_row_packer_free(store->change_parts);
 	srv_packs_release(&store->packs);
 	srv_packs_release(&store->records);
@@ -352,6 +353,10 @@ void srv_store_close(srv_store *store)
 	if (!store)
 		return;
 	hob_error err;
+	if (store->db)
+		sqlite3_busy_timeout(store->db,
+							 5000); /* rows that wait are lost after this, and made again at the next start */
+	store->debt.again_ms = 0;
 	bool clean =
 		srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !srv_store_is_damaged(store);
 	bool marked = atomic_load(&store->marked);

@@ -61,7 +61,17 @@ void srv_store_close(
 int srv_store_schema_version(void);
 /* Random at the database's birth: 16 hex digits. */
 const char *srv_store_epoch(const srv_store *store);
-/* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted. */
+/* From now on, a row that cannot be written (another program locks the index, the disk is full) waits in
+ * memory, in order with all later ones: row functions succeed, and each commit tries again. Memory is bounded
+ * by 256 MiB; what is beyond it fails. Meanwhile srv_store_record reads a record's copy, and fails with IO
+ * instead of NOT_FOUND. */
+void srv_store_owe(srv_store *store);
+/* True: rows have waited for more than two seconds; *why for people. The thread that writes. */
+bool srv_store_owes(srv_store *store, hob_error *why);
+/* False with IO: a row that was not found may be one that waits. Any thread, also of a reader. */
+bool srv_store_is_whole(const srv_store *store, hob_error *err);
+/* On failure (DISK_FULL, IO) everything since the last commit is lost, blobs excepted; or it waits, and this
+ * says so once. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 /* Many reads in a row cost less between these two; nothing may be written there. After a clean stop
  * srv_store_each_file and _asset read a copy of the rows that the stop made, until something is written or

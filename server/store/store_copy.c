@@ -273,7 +273,8 @@ static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, s
 
 void srv_store_copies_shrink(srv_store *store)
 {
-	if (store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
+	bool waits = atomic_load(&store->debt.waiting) > 0;
+	if (waits || store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
 		return;
 	pthread_mutex_lock(&store->record_lock);
 	bool ok = read_places(store);

@@ -401,21 +401,30 @@ static bool run_plain(srv_store *store, store_statement which, hob_error *err)
 	return statement && srv_store_run(store, statement, err);
 }
 
+static bool begin(srv_store *store, hob_error *err)
+{
+	if (srv_store_debt_rests(store, err))
+		return false;
+	bool ok = run_plain(store, SQL_BEGIN, err);
+	store->writing = ok;
+	ok = ok && srv_store_debt_pay(store, err);
+	if (!ok)
+		srv_store_debt_begin(store, err);
+	return ok;
+}
+
 sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err)
 {
-	if (!srv_store_mark(store, err))
-		return NULL;
-	if (!store->writing) {
-		if (!run_plain(store, SQL_BEGIN, err))
-			return NULL;
-		store->writing = true;
-	}
-	return srv_store_read(store, which, err);
+	hob_error why;
+	bool ok = srv_store_mark(store, &why) && (store->writing || begin(store, &why));
+	if (!ok && err)
+		*err = why;
+	return ok ? srv_store_read(store, which, err) : NULL;
 }
 
 bool srv_store_commit(srv_store *store, hob_error *err)
 {
-	if (store->rows_lost) {
+	if (store->rows_lost && !store->debt.kept) {
 		store->rows_lost = false;
 		srv_store_texts_forget(store);
 		return hob_fail(err, DISK_FULL,
@@ -423,20 +432,29 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 						"failed; they are made again at the next start");
 	}
 	digest_map taken;
-	bool ok = srv_store_blobs_save(store, &taken, err);
+	hob_error why = {0};
+	bool ok = srv_store_blobs_save(store, &taken, &why);
+	if (ok && !store->writing && atomic_load(&store->debt.waiting) > 0)
+		ok = begin(store, &why);
 	if (ok && store->writing)
-		ok = run_plain(store, SQL_COMMIT, err);
+		ok = run_plain(store, SQL_COMMIT, &why);
 	if (ok) {
-		store->writing = false;
+		store->writing = store->rows_lost = false;
 		srv_digest_map_release(&taken);
+		srv_store_debt_clear(store);
 		return true;
 	}
 	srv_store_blobs_unsave(store, &taken);
 	srv_store_texts_forget(store);
-	if (store->writing && !sqlite3_get_autocommit(store->db))
+	bool wrote = store->writing;
+	if ((wrote || atomic_load(&store->debt.waiting) == 0) && !srv_store_debt_begin(store, &why) && wrote &&
+		!sqlite3_get_autocommit(store->db))
 		run_plain(store, SQL_ROLLBACK, NULL);
-	store->writing = false;
-	store->rows_lost = false;
+	store->writing = store->rows_lost = false;
+	if (!wrote && atomic_load(&store->debt.waiting) > 0)
+		return srv_store_debt_is_quiet(store, err);
+	if (err)
+		*err = why;
 	return false;
 }
 
@@ -463,7 +481,7 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
+bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_write(store, which, err);
 	for (int i = 0; statement && values[i].kind; i++)
@@ -476,6 +494,20 @@ bool srv_store_run_with(srv_store *store, store_statement which, const sql_value
 		else
 			srv_store_bind_digest(statement, i + 1, values[i].digest);
 	return statement && srv_store_run(store, statement, err);
+}
+
+/* A row that has to wait is as good as written: the caller goes on, and readers ask srv_store_record. */
+bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
+{
+	hob_error why;
+	bool ok = srv_store_run_now(store, which, values, &why), waits = atomic_load(&store->debt.waiting) > 0;
+	if (!ok && (store->writing || store->rows_lost || !waits))
+		waits = srv_store_debt_begin(store, &why);
+	if ((ok || waits) && srv_store_debt_note(store, which, values))
+		return true;
+	if (!ok && err)
+		*err = why;
+	return ok;
 }
 
 hob_str srv_store_column_str(sqlite3_stmt *statement, int index)

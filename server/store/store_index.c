@@ -187,6 +187,7 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 		atomic_fetch_add(&store->generation, 1);
 	srv_store_db_close(store);
 	store->writing = store->rows_lost = false;
+	srv_store_debt_clear(store); /* the caller puts them again */
 	if (!make_room(store, err))
 		return false;
 	store->rebuilding = true;
@@ -205,6 +206,7 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 		return false;
 	}
 	store->rebuilding = store->index_wrong = false;
+	srv_store_debt_clear(store);
 	atomic_store(&store->seen_damage, false);
 	atomic_fetch_add(&store->generation, 1);
 	atomic_store(&store->marked, false);

@@ -1,6 +1,7 @@
 /* store_internal.h - what the files of the store share.
  *
  *   store.c         folder, lock, marker of an unclean stop, open, close
+ *   store_debt.c    rows that wait while the index cannot be written
  *   store_folder.c  folders that are removed under a daemon
  *   store_index.c   what the index holds at open; rebuilding it from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
@@ -73,6 +74,18 @@ typedef struct store_start {
 	int64_t base_ms;
 } store_start;
 
+/* Rows written since the last commit, and those that could not be written. See srv_store_owe. */
+typedef struct store_debt {
+	bool kept, told;
+	struct owed_row *first, *last;
+	hob_arena arena;
+	hob_arena_mark empty;
+	uint32_t count;
+	atomic_uint waiting; /* rows; 0: the index takes them at once */
+	int64_t since_ms, again_ms;
+	hob_error why;
+} store_debt;
+
 struct srv_store {
 	char *dir;
 	char epoch[17];
@@ -87,7 +100,8 @@ struct srv_store {
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
 	bool index_wrong; /* SQLite found damage: see srv_store_mark_damaged */
-	bool rebuilding;  /* srv_store_rebuild started and did not finish; db may be NULL */
+	store_debt debt;
+	bool rebuilding; /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
 	srv_row_packer *change_parts; /* of srv_store_put_change_part */
 	digest_map used_records;	  /* uint32_t: when; flushed by trim and close */
@@ -227,6 +241,18 @@ static inline sql_value srv_store_u64(uint64_t value)
 }
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values,
 						hob_error *err) HOB_MUST_CHECK;
+/* The same, and the row is forgotten if it cannot be written. */
+bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values,
+					   hob_error *err) HOB_MUST_CHECK;
+/* store_debt.c. note: the row is written or will be; false without memory. rests: it is too early to try
+ * again. begin: rolls back; false: the index is damaged, or nothing is kept. pay: writes all rows in the open
+ * transaction. is_quiet: true unless people are to hear of it now, once. */
+bool srv_store_debt_note(srv_store *store, store_statement which, const sql_value *values);
+bool srv_store_debt_rests(const srv_store *store, hob_error *err);
+bool srv_store_debt_begin(srv_store *store, const hob_error *why);
+bool srv_store_debt_pay(srv_store *store, hob_error *err);
+bool srv_store_debt_is_quiet(srv_store *store, hob_error *err);
+void srv_store_debt_clear(srv_store *store);
 hob_str srv_store_column_str(sqlite3_stmt *statement, int index); /* until the next step */
 uint64_t srv_store_column_u64(sqlite3_stmt *statement, int index);
 hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);

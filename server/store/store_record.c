@@ -1,3 +1,4 @@
+#include "record.h"
 #include "row.h"
 #include "store_internal.h"
 
@@ -49,9 +50,9 @@ bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_e
 bool srv_store_put_record(srv_store *store, const srv_record *record, hob_error *err)
 {
 	const hob_sha256 *digests = record->output_count > 0 ? &record->outputs[0].digest : NULL;
+	/* Without its copy it is only lost with the index. */
 	return srv_store_blobs_name(store, digests, sizeof *record->outputs, record->output_count, err) &&
-		   srv_store_mark(store, err) && srv_store_copy_put(store, record, err) &&
-		   srv_store_record_put_rows(store, record, err);
+		   srv_store_record_put_rows(store, record, err) && srv_store_copy_put(store, record, err);
 }
 
 bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_record_output *outputs,
@@ -198,12 +199,27 @@ bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *ar
 	return select_records(store, SQL_RECORDS, lookup, arena, out, count, err);
 }
 
+static bool read_copy(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out)
+{
+	hob_buf text = {0};
+	hob_error ignored;
+	srv_store_read_record(store, key, &text);
+	hob_str kept = text.size > 0 ? hob_arena_str(arena, hob_buf_str(&text)) : (hob_str){0};
+	hob_buf_release(&text);
+	return kept.len > 0 && srv_record_parse(kept, arena, out, &ignored);
+}
+
 bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out,
 					  hob_error *err)
 {
 	srv_record *found;
 	uint32_t count;
-	if (!select_records(store, SQL_RECORD, key, arena, &found, &count, err))
+	srv_store *written = store->writer ? store->writer : store;
+	bool waits = atomic_load(&written->debt.waiting) > 0;
+	if (waits && read_copy(written, key, arena, out)) /* newer than the row */
+		return true;
+	if (!select_records(store, SQL_RECORD, key, arena, &found, &count, err) ||
+		(count == 0 && !srv_store_is_whole(store, err)))
 		return false;
 	if (count == 0) {
 		char text[HOB_SHA256_TEXT + 1];

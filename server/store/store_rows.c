@@ -396,14 +396,9 @@ bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error
 {
 	hob_buf data = {0};
 	bool packed = pack_change(store, row->data, &data);
-	sqlite3_stmt *put = packed ? srv_store_write(store, SQL_PUT_CHANGE, err) : NULL;
-	bool ok = put || packed || hob_fail(err, MEMORY, "no memory left for a change");
-	if (put) {
-		srv_store_bind_u64(put, 1, row->rev);
-		srv_store_bind_text(put, 2, row->event);
-		srv_store_bind_str(put, 3, hob_buf_str(&data));
-	}
-	ok = ok && put && srv_store_run(store, put, err);
+	bool ok = packed ? srv_store_put_row(store, SQL_PUT_CHANGE, err, BIND(row->rev), BIND_TEXT(row->event),
+										 BIND(hob_buf_str(&data)))
+					 : hob_fail(err, MEMORY, "no memory left for a change");
 	hob_buf_release(&data);
 	if (!ok)
 		return false;
