@@ -12,14 +12,16 @@
 static const struct {
 	const char *heading; /* of the commands from here on; NULL = as before */
 	const cli_command *command;
-} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	   {NULL, &srv_cli_status},
-			 {NULL, &srv_cli_ls},			{NULL, &srv_cli_why},	   {NULL, &srv_cli_log},
-			 {NULL, &srv_cli_get},			{NULL, &srv_cli_set},	   {NULL, &srv_cli_watch},
-			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	   {NULL, &srv_cli_formats},
-			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_replay},
-			 {NULL, &srv_cli_refs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
-			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
-			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
+} table[] = {{"Everyday", &srv_cli_serve}, {NULL, &srv_cli_cook},		  {NULL, &srv_cli_status},
+			 {NULL, &srv_cli_ls},		   {NULL, &srv_cli_why},		  {NULL, &srv_cli_log},
+			 {NULL, &srv_cli_get},		   {NULL, &srv_cli_set},		  {NULL, &srv_cli_watch},
+			 {NULL, &srv_cli_sync},		   {NULL, &srv_cli_recook},		  {NULL, &srv_cli_open},
+			 {NULL, &srv_cli_stop},		   {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},
+			 {NULL, &srv_cli_formats},	   {NULL, &srv_cli_export},		  {NULL, &srv_cli_bundle},
+			 {NULL, &srv_cli_replay},	   {NULL, &srv_cli_refs},		  {"Maintain", &srv_cli_gc},
+			 {NULL, &srv_cli_verify},	   {NULL, &srv_cli_farm},		  {NULL, &srv_cli_doctor},
+			 {"Set up", &srv_cli_init},	   {NULL, &srv_cli_config},		  {NULL, &srv_cli_token},
+			 {NULL, &srv_cli_completion}};
 
 static void print_overview(FILE *out)
 {
@@ -101,7 +103,8 @@ static int run(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	if (strcmp(name, "__complete") == 0)
 		return complete(argc - 2, argv + 2);
-	bool asks_version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0;
+	bool asks_version = strcmp(name, "--version") == 0 || strcmp(name, "version") == 0 ||
+						strcmp(name, "-V") == 0 || strcmp(name, "-v") == 0;
 	bool asks_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 	bool wants_json = asks_version && argc > 2 && strcmp(argv[2], "--json") == 0;
 	if (argc > 3 ? asks_version || asks_help : asks_version && argc > 2 && !wants_json) {

@@ -54,7 +54,8 @@ bool hob_import(const hob_import_request *request, const hob_importer **used, ho
 {
 	const hob_importer *importer = hob_importer_for(request->path);
 	if (!importer)
-		return hob_fail(err, UNSUPPORTED, "no importer reads '.%.*s' files",
+		return hob_fail(err, UNSUPPORTED,
+						"no importer reads '.%.*s' files; 'hob formats' lists those that are read",
 						HOB_FMT(hob_path_extension(request->path)));
 	hob_model model;
 	hob_census seen = {{0}}, held;

@@ -84,8 +84,26 @@ static hob_str nearest_key(const char *path)
 	return best;
 }
 
+/* Appends "lods.max, lods.ratio" for "lods". */
+static void put_group(const char *name, hob_buf *out)
+{
+	size_t length = strlen(name);
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		if (strncmp(table[i].path, name, length) == 0 && table[i].path[length] == '.')
+			hob_buf_printf(out, "%s%s", out->size > 0 ? ", " : "", table[i].path);
+}
+
 static bool fail_unknown(const char *path, hob_str origin, hob_error *err)
 {
+	hob_buf group = {0};
+	put_group(path, &group);
+	if (group.size > 0)
+		hob_fail(err, CONFIG, "%.*s: '%s' is a group of settings: %.*s", HOB_FMT(origin), path,
+				 HOB_FMT(hob_buf_str(&group)));
+	bool told = group.size > 0;
+	hob_buf_release(&group);
+	if (told)
+		return false;
 	hob_str near = nearest_key(path);
 	if (near.len > 0)
 		return hob_fail(err, CONFIG, "%.*s: unknown setting '%s'; did you mean '%.*s'?", HOB_FMT(origin),

@@ -27,7 +27,8 @@ typedef struct cli_command {
 extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls, srv_cli_get, srv_cli_watch,
 	srv_cli_why, srv_cli_log, srv_cli_inspect, srv_cli_diff, srv_cli_formats, srv_cli_export, srv_cli_token,
 	srv_cli_config, srv_cli_init, srv_cli_completion, srv_cli_set, srv_cli_bundle, srv_cli_replay,
-	srv_cli_refs, srv_cli_gc, srv_cli_verify, srv_cli_doctor, srv_cli_farm;
+	srv_cli_refs, srv_cli_gc, srv_cli_verify, srv_cli_doctor, srv_cli_farm, srv_cli_stop, srv_cli_open,
+	srv_cli_sync, srv_cli_recook;
 
 /* ---- options: one table a command ---- */
 
@@ -68,8 +69,10 @@ void srv_cli_print_error(const char *who, const hob_error *error);
 
 /* `hob --version`; json: with the numbers of everything else that has a version. */
 int srv_cli_print_version(bool json);
-/* Address of the daemon: --url, otherwise HOB_URL, otherwise http://127.0.0.1:7780. */
+/* Address of the daemon without --url: HOB_URL, otherwise that of the daemon of this folder (owner.h),
+ * otherwise srv_cli_fallback_url. */
 const char *srv_cli_default_url(void);
-void srv_cli_print_environment(void); /* `hob help environment` */
+extern const char srv_cli_fallback_url[]; /* http://127.0.0.1:7780 */
+void srv_cli_print_environment(void);	  /* `hob help environment` */
 
 #endif

@@ -78,6 +78,38 @@ static void offer_choices(const char *prefix, const char *option)
 				offer(prefix, choices[i].value, NULL);
 }
 
+/* "lods.max=", then its values. */
+static void offer_settings(const char *prefix)
+{
+	static const struct {
+		const char *path, *doc;
+	} keys[] = {
+#define SETTING(field, type, path, value, min, max, doc) {path "=", doc},
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+	};
+	static const char *const values[][2] = {
+#define SETTING(field, type, path, value, min, max, doc) {#field, path "="},
+#define SETTING_CHOICE(field, index, name)				 {NULL, name},
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+	};
+	bool chosen = strchr(prefix, '=') != NULL;
+	for (size_t i = 0; i < HOB_COUNT_OF(keys) && !chosen; i++)
+		offer(prefix, keys[i].path, keys[i].doc);
+	const char *key = "";
+	for (size_t i = 0; i < HOB_COUNT_OF(values) && chosen; i++) {
+		char word[WORD_MAX];
+		key = values[i][0] ? values[i][1] : key;
+		snprintf(word, sizeof word, "%s%s", key, values[i][1]);
+		if (!values[i][0])
+			offer(prefix, word, NULL);
+	}
+}
+
 static void offer_kind(const char *prefix, const char *kind)
 {
 	static const char *const files[] = {"SOURCE", "A", "B", "PATH", "BUNDLE", "LIST"};
@@ -85,6 +117,8 @@ static void offer_kind(const char *prefix, const char *kind)
 		offer_words(prefix, kind);
 	else if (strcmp(kind, "STATES") == 0)
 		offer_states(prefix);
+	else if (strcmp(kind, "KEY=VALUE") == 0)
+		offer_settings(prefix);
 	else if (strcmp(kind, "DIR") == 0)
 		puts(":folders");
 	else if (strstr(kind, "FILE"))

@@ -12,7 +12,7 @@ typedef struct variable {
 } variable;
 
 static const variable of_commands[] = {
-	{"HOB_URL", "address of the daemon for status, ls, why, get, watch and so on; --url overrides it"},
+	{"HOB_URL", "address of the daemon, instead of this folder's; --url overrides it"},
 	{"HOB_TOKEN", "access token for that daemon"},
 	{"HOB_CACERT", "certificates to trust for https://, like --cacert"},
 	{"HOB_CONFIG", "configuration file to use instead of hob.json, like --config"},

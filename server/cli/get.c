@@ -1,4 +1,5 @@
 #include "cook_write.h"
+#include "owner.h"
 #include "query.h"
 
 #include "../../core/hash/hash.h"
@@ -218,6 +219,8 @@ static int run_get(int argc, char **argv)
 	cli_response response = {0};
 	hob_error error = {0};
 	int code = EXIT_GOOD;
+	if (srv_owner_is_wrong("hob get", url, argv[1], &code))
+		return code;
 	bool ok = ask_output(url, hob_str_of(argv[1]), output, wait, &response, &error), named = true;
 	if (ok && response.status == 404) {
 		hob_buf full = {0};

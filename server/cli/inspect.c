@@ -95,7 +95,8 @@ static void look(void *user, const char *path, const char *name)
 	hob_error error = {0};
 	if (!inspect_one(how, path, name, &error)) {
 		srv_cli_print_error("hob inspect", &error);
-		how->code = access(path, F_OK) != 0 ? EXIT_USAGE : EXIT_ASSETS_FAILED;
+		how->code =
+			access(path, F_OK) != 0 || error.code == HOB_ERR_NOT_FOUND ? EXIT_USAGE : EXIT_ASSETS_FAILED;
 	}
 }
 

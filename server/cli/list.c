@@ -104,12 +104,14 @@ static int list_skipped(const char *url, const char *text, bool json)
 static int run_ls(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *state = NULL, *sort = NULL;
-	bool json = false, detailed = false, skipped = false;
+	bool json = false, detailed = false, skipped = false, warned = false, over = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES",
 		 "only assets in these states, comma-separated: fresh, failed ..."},
 		{"--sort", 0, CLI_TEXT, &sort, "KEY",
 		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' in front, largest first"},
+		{"--warnings", 0, CLI_FLAG, &warned, NULL, "only assets with warnings"},
+		{"--over-budget", 0, CLI_FLAG, &over, NULL, "only assets over one of their budgets"},
 		{"--skipped", 0, CLI_FLAG, &skipped, NULL,
 		 "model files that Hob recognises but cannot read, with the remedy"},
 		{"--long", 'l', CLI_FLAG, &detailed, NULL, "show sizes, triangles and warnings"},
@@ -151,7 +153,9 @@ static int run_ls(int argc, char **argv)
 		const cJSON *item;
 		cJSON_ArrayForEach(item, srv_cli_member(root, "items"))
 		{
-			if (glob && !matches(glob, item))
+			if ((glob && !matches(glob, item)) || (warned && srv_cli_number(item, "warnings") == 0) ||
+				(over &&
+				 cJSON_GetArraySize(srv_cli_member(srv_cli_member(item, "stats"), "over_budget")) == 0))
 				continue;
 			if (json)
 				print_json(item);

@@ -20,6 +20,8 @@ bool srv_map_file(const char *path, hob_bytes *out, hob_error *err)
 				   ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
 				   : MAP_FAILED;
 	close(fd);
+	if (S_ISDIR(info.st_mode))
+		return hob_fail(err, NOT_FOUND, "'%s' is a folder; name a file in it", path);
 	if (at == MAP_FAILED)
 		return hob_fail(err, CORRUPT, "'%s' is empty or not a file", path);
 	*out = (hob_bytes){at, (size_t)info.st_size};

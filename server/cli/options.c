@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "owner.h"
 #include "wrap.h"
 
 #include "../../core/settings/cook_key.h"
@@ -10,10 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char srv_cli_fallback_url[] = "http://127.0.0.1:7780";
+
 const char *srv_cli_default_url(void)
 {
+	static cli_owner owner;
 	const char *url = getenv("HOB_URL");
-	return url && url[0] ? url : "http://127.0.0.1:7780";
+	if (url && url[0])
+		return url;
+	return owner.url[0] || srv_owner_of_folder(".", &owner) ? owner.url : srv_cli_fallback_url;
 }
 
 void srv_cli_print_error(const char *who, const hob_error *error)
@@ -184,6 +190,12 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 			if (strcmp(options[o].name, name) == 0 ||
 				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
 				option = &options[o];
+		if (joined && option && option->kind == CLI_FLAG && arg[2] != '-') { /* "-lq": the rest follows */
+			(void)store(option, "");
+			arg[1] = '-';
+			argv[i--] = arg + 1;
+			continue;
+		}
 		if (joined && (!option || option->kind == CLI_FLAG)) {
 			srv_cli_usage_error(command, "unknown option '%s'", arg);
 			return -2;

@@ -1,3 +1,4 @@
+#include "owner.h"
 #include "query.h"
 
 #include "../log/log.h"
@@ -128,6 +129,7 @@ static cJSON *ask(const char *who, const char *url, const char *method, const ch
 		return NULL;
 	}
 	cJSON *root = NULL;
+	(void)srv_owner_is_here(who, url);
 	if (response.status >= 400)
 		*code = srv_cli_print_problem(who, &response);
 	else if (raw)
@@ -269,6 +271,8 @@ static bool tell_skipped(const char *who, const char *url, hob_str name)
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
 {
 	hob_buf target = {0};
+	if (srv_owner_is_wrong(who, url, name, code))
+		return false;
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?path="));
 	srv_cli_encode(&target, hob_str_of(name));
 	hob_buf_put(&target, "", 1);

@@ -11,10 +11,8 @@
 /* The options that every such command has; `url` is a const char * with the initial value
  * srv_cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
-	{                                                                                                        \
-		"--url",  0,                                                                                         \
-		CLI_TEXT, &(url),                                                                                    \
-		"URL",	  "the daemon: HOST:PORT, https://HOST:PORT or unix:/path (127.0.0.1:7780, or $HOB_URL)"},   \
+	{"--url", 0,	 CLI_TEXT,                                                                               \
+	 &(url),  "URL", "the daemon: HOST:PORT, https://HOST:PORT or unix:/path (this folder's, or $HOB_URL)"}, \
 		CLI_CA_OPTION
 
 /* A member's text, or "" without one; a member's number, or 0. */

@@ -1,3 +1,5 @@
+#include "owner.h"
+#include "query.h"
 #include "serve_child.h"
 #include "serve_config.h"
 #include "serve_notify.h"
@@ -479,6 +481,40 @@ static void use_passed_sockets(daemon_state *d, srv_http_options *http)
 	http->socket_count = d->service.socket_count;
 }
 
+/* False. */
+static bool name_owner(const daemon_state *d, hob_error *err)
+{
+	cli_owner owner;
+	const char *cache = srv_config_text(&d->config, SRV_CONFIG_cache);
+	return srv_owner_of_cache(cache, &owner) &&
+		   hob_fail(
+			   err, LOCKED,
+			   "another Hob (process %ld) serves the cache %.200s at %.200s: 'hob open' shows its page, 'hob "
+			   "stop' ends it; or choose another folder with --cache",
+			   owner.pid, cache, owner.url);
+}
+
+/* If nobody chose an address: 7780 is often that of another folder's daemon. */
+static bool start_http(daemon_state *d, srv_http_options *http, const srv_http_sources *sources,
+					   hob_error *err)
+{
+	enum { FIRST = 7780, MOST = 20 };
+	bool chosen = d->config.origin[SRV_CONFIG_listen] != SRV_CONFIG_DEFAULT || http->socket_count > 0;
+	bool ok = srv_http_start(http, sources, &d->http, err);
+	char address[32];
+	for (int i = 1; !ok && !chosen && err->code == HOB_ERR_LOCKED && i < MOST; i++) {
+		snprintf(address, sizeof address, "127.0.0.1:%d", FIRST + i);
+		http->listen = address;
+		ok = srv_http_start(http, sources, &d->http, err);
+		if (ok)
+			srv_log(SRV_LOG_INFO, "listening", "on port %d; %d is in use by another program", FIRST + i,
+					FIRST);
+	}
+	if (ok)
+		srv_owner_note(srv_config_text(&d->config, SRV_CONFIG_cache), srv_http_url(d->http));
+	return ok;
+}
+
 static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 {
 	bool rebuilt = false;
@@ -488,7 +524,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	srv_store_options store = {.max_bytes = srv_config_number(&d->config, SRV_CONFIG_max_size),
 							   .pack_max = srv_config_number(&d->config, SRV_CONFIG_pack_below)};
 	if (!srv_store_open(srv_config_text(&d->config, SRV_CONFIG_cache), &store, &d->store, &rebuilt, err))
-		return false;
+		return err->code == HOB_ERR_LOCKED && name_owner(d, err);
 	if (rebuilt)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"the index was damaged and was rebuilt; nothing has to be cooked again");
@@ -537,7 +573,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_signal_start(&d->signals[i], on_signal, numbers[i]);
-	return srv_http_start(&http, &sources, &d->http, err);
+	return start_http(d, &http, &sources, err);
 }
 
 /* Every listener and every watched connection is a descriptor; most systems allow 1024 by default and far
@@ -553,6 +589,8 @@ static void raise_file_limit(void)
 
 static void release(daemon_state *d)
 {
+	if (d->http)
+		srv_owner_forget(srv_config_text(&d->config, SRV_CONFIG_cache));
 	srv_http_stop(d->http);
 	srv_log_listen(NULL, NULL);
 	srv_query_close(d->query);

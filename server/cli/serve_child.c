@@ -1,3 +1,4 @@
+#include "owner.h"
 #include "serve_child.h"
 
 #include "../log/log.h"
@@ -22,20 +23,11 @@ static bool is_set(const char *variable)
 	return value && value[0];
 }
 
-/* The address of the page: loopback, if the daemon listens on all addresses ("0.0.0.0", "[::]"). */
 static void page_address(const char *url, char out[300])
 {
-	static const char *const everywhere[] = {"0.0.0.0", "[::]"};
-	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
-	for (size_t i = 0; i < HOB_COUNT_OF(everywhere); i++) {
-		size_t length = strlen(everywhere[i]);
-		if (strncmp(host, everywhere[i], length) == 0 && host[length] == ':') {
-			snprintf(out, 300, "%.*s%s%s/", (int)(host - url), url, i == 0 ? "127.0.0.1" : "[::1]",
-					 host + length);
-			return;
-		}
-	}
-	snprintf(out, 300, "%.290s%s", url, strncmp(url, "unix:", 5) == 0 ? "" : "/");
+	char local[300];
+	srv_owner_local_url(url, local);
+	snprintf(out, 300, "%.290s%s", local, strncmp(url, "unix:", 5) == 0 ? "" : "/");
 }
 
 static void on_closed(uv_handle_t *handle)

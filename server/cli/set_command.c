@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* hob set: asks the daemon to change the sidecar of one asset. */
+/* hob set: asks the daemon to change the settings of one asset or folder. */
 
 /* Sets the value at "lods.max" of the patch. A value that is not JSON is a text; no value removes the key. */
 static bool put(cJSON *patch, const char *word)
@@ -41,15 +41,55 @@ static void print_settings(const cJSON *patch, const char *prefix)
 	}
 }
 
+/* The id of a model below "root/folder/". */
+static bool find_below(const char *url, const char *folder, char id[32], int *code)
+{
+	hob_buf target = {0};
+	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=id,root,path&q="));
+	srv_cli_encode(&target, hob_str_of(folder));
+	hob_buf_put(&target, "", 1);
+	cJSON *page = srv_cli_ask_json("hob set", url, (const char *)target.data, false, code);
+	const cJSON *item;
+	hob_buf_release(&target);
+	id[0] = 0;
+	cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
+	{
+		size_t root = strlen(srv_cli_text(item, "root"));
+		if (!id[0] && strncmp(folder, srv_cli_text(item, "root"), root) == 0 && folder[root] == '/' &&
+			strncmp(srv_cli_text(item, "path"), folder + root + 1, strlen(folder + root + 1)) == 0)
+			snprintf(id, 32, "%s", srv_cli_text(item, "id"));
+	}
+	if (page && !id[0])
+		*code = srv_cli_usage_error(&srv_cli_set, "no model of the daemon is below '%s'; write ROOT/FOLDER/",
+									folder);
+	cJSON_Delete(page);
+	return id[0] != 0;
+}
+
+static bool is_folder(const char *name)
+{
+	size_t length = strlen(name);
+	return length > 0 && name[length - 1] == '/';
+}
+
 static int change(const char *url, const char *asset, const cJSON *patch)
 {
-	char id[32], target[96], match[112];
+	char id[32], match[112];
 	int code = EXIT_GOOD;
-	if (!srv_cli_find_id("hob set", url, asset, id, &code))
+	if (!(is_folder(asset) ? find_below(url, asset, id, &code)
+						   : srv_cli_find_id("hob set", url, asset, id, &code)))
 		return code;
 	cli_response now = {0}, answer = {0};
 	hob_error error = {0};
-	snprintf(target, sizeof target, "/api/v1/assets/%s/settings", id);
+	hob_buf where = {0};
+	hob_buf_printf(&where, "/api/v1/assets/%s/settings", id);
+	if (is_folder(asset)) {
+		hob_buf_put_str(&where, HOB_STR("?file="));
+		srv_cli_encode(&where, hob_str_of(strchr(asset, '/') + 1));
+		hob_buf_put_str(&where, HOB_STR("cook.json"));
+	}
+	hob_buf_put(&where, "", 1);
+	const char *target = (const char *)where.data;
 	char *body = cJSON_PrintUnformatted(patch);
 	bool asked = srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
 	bool good = asked && now.status == 200;
@@ -67,6 +107,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 	srv_cli_response_release(&now);
 	srv_cli_response_release(&answer);
 	cJSON_free(body);
+	hob_buf_release(&where);
 	return code;
 }
 
@@ -87,7 +128,7 @@ static int run_set(int argc, char **argv)
 	if (code == EXIT_GOOD)
 		code = change(url, argv[1], patch);
 	if (code == EXIT_GOOD) {
-		printf("%s.cook.json\n", argv[1]);
+		printf("%s%scook.json\n", argv[1], is_folder(argv[1]) ? "" : ".");
 		print_settings(patch, "");
 	}
 	cJSON_Delete(patch);
@@ -95,12 +136,13 @@ static int run_set(int argc, char **argv)
 }
 
 const cli_command srv_cli_set = {
-	"set", "ASSET KEY=VALUE...", "change how one asset is cooked",
-	"The daemon writes MODEL.cook.json beside the model and cooks it again. 'man hob.json' lists the keys. "
-	"An empty VALUE removes the key, so that the folder's cook.json applies again. Exit code 2 if a key or a "
-	"value is invalid.\n"
+	"set", "ASSET|FOLDER/ KEY=VALUE...", "change how an asset, or a folder, is cooked",
+	"The daemon writes MODEL.cook.json beside the model, or the cook.json of ROOT/FOLDER/, and cooks again "
+	"what it applies to. 'man hob.json' lists the keys. An empty VALUE removes the key, so that the folder's "
+	"cook.json applies again. Exit code 2 if a key or a value is invalid.\n"
 	"\n"
 	"Examples:\n"
 	"  hob set art/duck.glb lods.max=3 texture.encoding=bc\n"
-	"  hob set art/duck.glb lods.max=\n",
+	"  hob set art/duck.glb lods.max=\n"
+	"  hob set art/props/ vertices=quantized\n",
 	run_set};

@@ -22,7 +22,7 @@ static bool bind_and_listen(srv_http *http, int fd, const struct sockaddr *addre
 	int failure = errno;
 	close(fd);
 	if (failure == EADDRINUSE)
-		return hob_fail(err, IO, "'%.*s' is in use by another program; use --listen with another port",
+		return hob_fail(err, LOCKED, "'%.*s' is in use by another program; use --listen with another port",
 						HOB_FMT(text));
 	if (failure == EACCES)
 		return hob_fail(err, IO, "'%.*s' may not be bound by this user; use a port above 1023",
@@ -129,7 +129,11 @@ static bool read_address(hob_str text, written *out, hob_error *err)
 		colon--;
 	uint64_t port = 0;
 	hob_str host = hob_str_sub(text, 0, colon > 0 ? colon - 1 : 0);
-	if (colon == 0 || !srv_parse_decimal(hob_str_sub(text, colon, text.len), &port) || port > 65535)
+	bool number = colon > 0 && srv_parse_decimal(hob_str_sub(text, colon, text.len), &port);
+	if (number && port > 65535)
+		return hob_fail(err, CONFIG, "'%.*s': ports go up to 65535; write 127.0.0.1:7780 or [::1]:7780",
+						HOB_FMT(text));
+	if (!number)
 		return hob_fail(err, CONFIG, "'%.*s' is not HOST:PORT; write 127.0.0.1:7780 or [::1]:7780",
 						HOB_FMT(text));
 	out->port = (uint16_t)port;

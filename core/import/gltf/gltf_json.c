@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 static const char *type_name(const cJSON *value)
 {
@@ -76,6 +77,14 @@ static bool is_index(const cJSON *value)
 		   value->valuedouble == floor(value->valuedouble);
 }
 
+static const char *last_of(uint32_t count, char text[32])
+{
+	if (count == 0)
+		return "there are none";
+	snprintf(text, 32, "the last is %u", count - 1);
+	return text;
+}
+
 bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count, uint32_t **out,
 				  uint32_t *out_count, hob_error *err)
 {
@@ -91,8 +100,8 @@ bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32
 		if (!is_index(item))
 			return hob_fail(err, CORRUPT, "%s[%u] is not a non-negative integer", key, at);
 		if (item->valuedouble >= count)
-			return hob_fail(err, CORRUPT, "%s[%u] is %.0f, but there are only %u", key, at, item->valuedouble,
-							count);
+			return hob_fail(err, CORRUPT, "%s[%u] is %.0f, but %s", key, at, item->valuedouble,
+							last_of(count, (char[32]){0}));
 		ids[at++] = (uint32_t)item->valuedouble;
 	}
 	*out = ids;
@@ -114,7 +123,8 @@ bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_
 	if (!is_index(value))
 		return wrong_type(value, key, "a non-negative integer", err);
 	if (value->valuedouble >= count)
-		return hob_fail(err, CORRUPT, "'%s' is %.0f, but there are only %u", key, value->valuedouble, count);
+		return hob_fail(err, CORRUPT, "'%s' is %.0f, but %s", key, value->valuedouble,
+						last_of(count, (char[32]){0}));
 	*out = (uint32_t)value->valuedouble;
 	return true;
 }

@@ -416,7 +416,7 @@ static void broken_references_are_refused(void **state)
 		{"'materials':[{'doubleSided':1}]", "'doubleSided' is a number, not a boolean"},
 		{"'materials':[{'extensions':{'KHR_materials_sheen':'no'}}]",
 		 "'KHR_materials_sheen' is a string, not an object"},
-		{"'images':[{'bufferView':3}]", "'bufferView' is 3, but there are only 0; images[0] ''"},
+		{"'images':[{'bufferView':3}]", "'bufferView' is 3, but there are none; images[0] ''"},
 		{"'images':[{'uri':7}]", "'uri' is a number"},
 		{"'images':[7]", "images[0] is a number"},
 	};

@@ -373,7 +373,7 @@ static void broken_primitives_are_refused(void **state)
 		{"{'primitives':[{'attributes':{}}]}", "no attributes"},
 		{"{'primitives':[{'attributes':{'POSITION':0},'mode':7}]}", "mode is 7"},
 		{"{'primitives':[{'attributes':{'POSITION':0},'material':0}]}",
-		 "'material' is 0, but there are only 0"},
+		 "'material' is 0, but there are none"},
 		{"{'primitives':[{'attributes':{'POSITION':0},'indices':0}]}", "1 are needed"},
 		{"{'primitives':[{'attributes':{'POSITION':0},'indices':3}]}", "indices have componentType 5126"},
 		{"{'primitives':[{'attributes':{'POSITION':0,'JOINTS_0':2}}]}",
@@ -454,7 +454,7 @@ static void variants_map_to_materials(void **state)
 		"'extensions':{'KHR_materials_variants':{'variants':[{'name':'red'}]}},'materials':[{}],'meshes':[{"
 		"'primitives':[{'attributes':{'POSITION':0},'extensions':{'KHR_materials_variants':{'mappings':["
 		"{'material':0,'variants':[1]}]}}}]}]");
-	assert_refused(f, CORRUPT, "variants[0] is 1, but there are only 1");
+	assert_refused(f, CORRUPT, "variants[0] is 1, but the last is 0");
 	fixture_free(f);
 }
 

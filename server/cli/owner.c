@@ -1,0 +1,189 @@
+#include "owner.h"
+
+#include "query.h"
+
+#include "../../core/base/json_write.h"
+#include "../config/config.h"
+#include "../fs/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char file_name[] = "daemon.json";
+
+void srv_owner_local_url(const char *url, char out[300])
+{
+	static const char *const everywhere[] = {"0.0.0.0", "[::]"};
+	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+	for (size_t i = 0; i < HOB_COUNT_OF(everywhere); i++) {
+		size_t length = strlen(everywhere[i]);
+		if (strncmp(host, everywhere[i], length) == 0 && host[length] == ':') {
+			snprintf(out, 300, "%.*s%s%.200s", (int)(host - url), url, i == 0 ? "127.0.0.1" : "[::1]",
+					 host + length);
+			return;
+		}
+	}
+	snprintf(out, 300, "%.299s", url);
+}
+
+static ssize_t read_file(const char *path, char *out, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got = fd >= 0 ? read(fd, out, room - 1) : -1;
+	out[got > 0 ? got : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+/* ---- the daemon's side */
+
+/* "hob.service", if a service manager started this very process. */
+static void find_unit(char out[100])
+{
+	char text[2048];
+	const char *started = getenv("SYSTEMD_EXEC_PID");
+	out[0] = 0;
+	if (!started || atol(started) != (long)getpid() || read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+		return;
+	text[strcspn(text, "\n")] = 0;
+	const char *slash = strrchr(text, '/');
+	if (slash && strstr(slash, ".service"))
+		snprintf(out, 100, "%.99s", slash + 1);
+}
+
+void srv_owner_note(const char *cache, const char *url)
+{
+	char path[PATH_MAX], part[PATH_MAX], unit[100], local[300];
+	hob_buf text = {0};
+	find_unit(unit);
+	srv_owner_local_url(url, local);
+	hob_json_object(&text, HOB_JSON("pid", (uint64_t)getpid()), HOB_JSON("url", local),
+					HOB_JSON("unit", unit));
+	bool fits = snprintf(path, sizeof path, "%s/%s", cache, file_name) < (int)sizeof path &&
+				snprintf(part, sizeof part, "%s/tmp/%s", cache, file_name) < (int)sizeof part;
+	int fd = fits && !text.failed ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+	bool ok = fd >= 0 && srv_write_all(fd, text.data, text.size);
+	if (fd >= 0)
+		close(fd);
+	if (!ok || rename(part, path) != 0)
+		(void)unlink(part);
+	hob_buf_release(&text);
+}
+
+void srv_owner_forget(const char *cache)
+{
+	char path[PATH_MAX];
+	cli_owner owner;
+	if (srv_owner_of_cache(cache, &owner) && owner.pid == (long)getpid() &&
+		snprintf(path, sizeof path, "%s/%s", cache, file_name) < (int)sizeof path)
+		(void)unlink(path);
+}
+
+/* ---- the side of commands */
+
+/* A daemon that was killed leaves its file behind. */
+static bool is_running(const char *cache, long pid)
+{
+	char path[PATH_MAX], text[64];
+	snprintf(path, sizeof path, "%.4000s/lock", cache);
+	if (read_file(path, text, sizeof text) <= 0 || atol(text) != pid)
+		return false;
+	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}
+
+bool srv_owner_of_cache(const char *cache, cli_owner *out)
+{
+	char text[2048];
+	if (snprintf(out->cache, sizeof out->cache, "%s/%s", cache, file_name) >= (int)sizeof out->cache ||
+		read_file(out->cache, text, sizeof text) <= 0)
+		return false;
+	snprintf(out->cache, sizeof out->cache, "%.4000s", cache);
+	cJSON *json = cJSON_Parse(text);
+	double pid = srv_cli_number(json, "pid");
+	out->pid = pid > 1 && pid < INT_MAX ? (long)pid : 0;
+	snprintf(out->url, sizeof out->url, "%s", srv_cli_text(json, "url"));
+	snprintf(out->unit, sizeof out->unit, "%s", srv_cli_text(json, "unit"));
+	cJSON_Delete(json);
+	return out->pid > 0 && out->url[0] && is_running(cache, out->pid);
+}
+
+static bool has_configured_cache(cli_owner *out)
+{
+	srv_config config;
+	hob_error ignored;
+	bool found = srv_config_load(&config, NULL, &ignored) &&
+				 srv_owner_of_cache(srv_config_text(&config, SRV_CONFIG_cache), out);
+	srv_config_release(&config);
+	return found;
+}
+
+bool srv_owner_of_folder(const char *folder, cli_owner *out)
+{
+	char path[PATH_MAX], cache[PATH_MAX + 8];
+	if (!realpath(folder, path))
+		return false;
+	for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {
+		*end = 0;
+		snprintf(cache, sizeof cache, "%s/.hob", path);
+		if (srv_owner_of_cache(cache, out))
+			return true;
+	}
+	return strcmp(folder, ".") == 0 && has_configured_cache(out);
+}
+
+static bool holds(const char *folder, const char *path)
+{
+	size_t length = strlen(folder);
+	return strncmp(folder, path, length) == 0 &&
+		   (path[length] == '/' || path[length] == 0 || (length > 0 && folder[length - 1] == '/'));
+}
+
+bool srv_owner_is_here(const char *who, const char *url)
+{
+	static enum { UNKNOWN, HERE, ELSEWHERE } known = UNKNOWN;
+	char here[PATH_MAX];
+	cli_response response = {0};
+	hob_error ignored;
+	if (known != UNKNOWN || url != srv_cli_fallback_url || !getcwd(here, sizeof here))
+		return known != ELSEWHERE;
+	known = HERE;
+	bool asked = srv_cli_request(url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &ignored);
+	cJSON *roots = asked && response.status == 200
+					   ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
+					   : NULL;
+	const cJSON *root, *items = srv_cli_member(roots, "items");
+	bool found = cJSON_GetArraySize(items) == 0;
+	hob_buf folders = {0};
+	srv_cli_plain_json(roots);
+	cJSON_ArrayForEach(root, items)
+	{
+		const char *path = srv_cli_text(root, "path");
+		found = found || holds(path, here) || holds(here, path);
+		hob_buf_printf(&folders, "%s%s", folders.size > 0 ? ", " : "", path);
+	}
+	if (!found) {
+		known = ELSEWHERE;
+		fprintf(stderr, "%s: no daemon watches this folder; the one at %s answers, which watches %.*s\n", who,
+				url, HOB_FMT(hob_buf_str(&folders)));
+	}
+	hob_buf_release(&folders);
+	cJSON_Delete(roots);
+	srv_cli_response_release(&response);
+	return found;
+}
+
+bool srv_owner_is_wrong(const char *who, const char *url, const char *name, int *code)
+{
+	if (srv_owner_is_here(who, url) || access(name, F_OK) != 0)
+		return false;
+	fprintf(stderr,
+			"%s: '%s' is a file that no daemon watches; 'hob serve' starts one here, --url names another\n",
+			who, name);
+	*code = EXIT_USAGE;
+	return true;
+}
