@@ -7,7 +7,8 @@
  * name of a clip, or * for the last, followed by times in seconds; a clip that the model lacks is the rest
  * pose.
  * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner
- * by corner. */
+ * by corner; and which nodes are hidden at rest; boxes are without them. Else
+ * hidden ones count, as in ufbx and Hydra. */
 #include "core/animation/curve.h"
 #include "core/base/limits.h"
 #include "core/import/importers.h"
@@ -173,13 +174,20 @@ static void add_mesh(const hob_model *model, const pose *p, uint32_t n, const ho
 	free(joints);
 }
 
+static bool is_hidden(const hob_model *model, uint32_t node)
+{
+	while (node != HOB_NONE && !model->nodes[node].hidden)
+		node = model->nodes[node].parent;
+	return node != HOB_NONE;
+}
+
 static void print_box(const hob_model *model, const pose *p, bool deformed)
 {
 	double box[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
 	for (uint32_t n = 0; n < model->node_count; n++)
 		for (uint32_t i = 0; i < model->nodes[n].mesh_count; i++) {
 			const hob_mesh *mesh = &model->meshes[model->mesh_refs[model->nodes[n].mesh_first + i]];
-			if (mesh->topology == HOB_TRIANGLES)
+			if (mesh->topology == HOB_TRIANGLES && !(with_draws && is_hidden(model, n)))
 				add_mesh(model, p, n, mesh, deformed, box);
 		}
 	if (!(box[0] <= box[3])) {
@@ -292,7 +300,7 @@ static void print_draws(const hob_model *model, const pose *p)
 	bool first = true;
 	printf(",\"draws\":[");
 	for (uint32_t n = 0; n < model->node_count; n++)
-		for (uint32_t i = 0; i < model->nodes[n].mesh_count; i++, first = false) {
+		for (uint32_t i = 0; i < model->nodes[n].mesh_count && !is_hidden(model, n); i++, first = false) {
 			const hob_mesh *mesh = &model->meshes[model->mesh_refs[model->nodes[n].mesh_first + i]];
 			printf("%s{\"node\":%u,\"material\":%d,\"topology\":%d", first ? "" : ",", n,
 				   mesh->material == HOB_NONE ? -1 : (int)mesh->material, (int)mesh->topology);
@@ -305,6 +313,9 @@ static void print_draws(const hob_model *model, const pose *p)
 			print_corners(mesh, "color", mesh->color[0], 4, 4, NULL);
 			printf("}");
 		}
+	printf("],\"hidden\":[");
+	for (uint32_t n = 0; n < model->node_count; n++)
+		printf("%s%s", n ? "," : "", is_hidden(model, n) ? "true" : "false");
 	printf("]");
 }
 

@@ -133,8 +133,9 @@ function dumped(name, content) {
 	if (!still.ok) return { fact: still.code === 'import.empty' || still.code === 'import.skipped' ? 'nothing' : `${still.code} ${still.error}`, drawn: 0 };
 	for (const key of ['notes', 'importer', 'time']) delete still[key];
 	const facts = [...still.draws.map((draw) => JSON.stringify([still.nodes[draw.node]?.[0], draw.at, draw.color, still.materials[draw.material]?.base, still.materials[draw.material]?.name]))];
-	const moving = still.clips?.length ? JSON.parse(read(null, still.clips[0], '0,0.1,0.25')).samples[0]?.times.map(({ bounds }) => bounds.map((v) => Math.fround(v))) : null;
-	return { fact: `${JSON.stringify(still.nodes)}\n${facts.join('\n')}\n${JSON.stringify(moving)}`, drawn: still.draws.length };
+	const moving = still.clips?.length ? JSON.parse(read('--draws', still.clips[0], '0,0.1,0.25')).samples[0]?.times.map(({ bounds }) => bounds.map((v) => Math.fround(v))) : null;
+	const nodes = still.nodes.map(([name, parent]) => [name, still.nodes[parent]?.[0]]).filter((_, node) => !still.hidden[node]);
+	return { fact: `${JSON.stringify(nodes)}\n${facts.join('\n')}\n${JSON.stringify(moving)}`, drawn: still.draws.length };
 }
 
 const unlike = (ours, theirs) => {

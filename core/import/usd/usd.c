@@ -87,9 +87,6 @@ static bool fail_empty(const hob_usd *u, hob_error *err)
 
 static void note_unseen(const hob_usd_build_t *b)
 {
-	if (b->hidden > 0)
-		hob_usd_info(b->u, "hidden", "%u invisible prim%s left out, with all that is below", b->hidden,
-					 b->hidden == 1 ? " is" : "s are");
 	if (b->unseen > 0)
 		hob_usd_info(b->u, "purpose", "%u prim%s for guides or as proxies and not drawn", b->unseen,
 					 b->unseen == 1 ? " is" : "s are");
@@ -145,7 +142,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 18,
+	.version = 19,
 	.extensions = extensions,
 	.import = usd_import,
 };

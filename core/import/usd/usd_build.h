@@ -31,6 +31,7 @@ typedef struct hob_usd_context {
 	uint32_t node;		 /* parent in the model, HOB_NONE */
 	uint32_t instancers; /* how many stand around */
 	bool unseen;		 /* the purpose is proxy or guide, until a prim below says otherwise */
+	bool hidden;		 /* an ancestor is invisible at all times */
 } hob_usd_context;
 
 /* A prim that is built when the rest is. */
@@ -62,10 +63,10 @@ typedef struct hob_usd_build {
 	hob_usd_follower *sized, *cached, *blinking;
 	uint32_t sized_count, sized_room, cached_count, cached_room, blinking_count, blinking_room;
 	hob_clip clip; /* grows in scratch */
-	uint32_t channel_room, track_room;
+	uint32_t channel_room, property_room, track_room;
 	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: those around the walk, outermost first */
 	uint32_t subdivided;							/* meshes that are drawn as their cage */
-	uint32_t hidden, unseen; /* prims left out with what is below them; prims that are not for drawing */
+	uint32_t unseen;								/* prims that are not for drawing */
 } hob_usd_build_t;
 
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */

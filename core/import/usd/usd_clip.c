@@ -1,5 +1,6 @@
 #include "usd_skel.h"
 
+#include "../../model/properties.h"
 #include "../text.h"
 
 #include <math.h>
@@ -264,8 +265,10 @@ static bool move_node(hob_usd_build_t *b, const hob_usd_moving *moving, hob_erro
 
 static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *err)
 {
-	static const float shown[3] = {1, 1, 1};
 	hob_usd *u = b->u;
+	hob_clip *clip = &b->clip;
+	const float rest = b->model.nodes[f->node].hidden ? 0 : 1;
+	const uint32_t channels = clip->channel_count;
 	hob_usd_attribute a;
 	hob_track *track;
 	if (!hob_usd_get(u, &u->prims[f->prim], HOB_STR("visibility"), &a) || !a.samples)
@@ -278,7 +281,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 		times[i] = a.offset + a.scale * a.samples->times[i];
 	hob_usd_sort_times(times, &count);
 	hob_usd_cut_range(u, times, &count);
-	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 3, count, &track, err))
+	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track, err))
 		return false;
 	track->interpolation = HOB_STEP;
 	for (size_t i = 0; i < count; i++) {
@@ -286,10 +289,18 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 			hob_usd_time_before(a.samples->times, 1, a.samples->count, (times[i] - a.offset) / a.scale);
 		bool hidden = hob_str_equal(hob_usd_text(&a.samples->values[at]), HOB_STR("invisible"));
 		track->times[i] = hob_usd_seconds(u, times[i]);
-		for (size_t k = 0; k < 3; k++)
-			track->values[i * 3 + k] = hidden ? 0 : 1;
+		track->values[i] = hidden ? 0 : 1;
 	}
-	hob_usd_drop_still(b, shown);
+	hob_usd_drop_still(b, &rest);
+	if (clip->channel_count == channels)
+		return true;
+	clip->channel_count--;
+	clip->properties = (hob_property_channel *)hob_usd_more(
+		u->scratch, clip->properties, clip->property_count, &b->property_room, sizeof *clip->properties);
+	if (!clip->properties)
+		return hob_fail_memory(err, u->scratch, "animation");
+	clip->properties[clip->property_count++] =
+		(hob_property_channel){HOB_PROPERTY_NODE_VISIBLE, f->node, 0, clip->track_count - 1};
 	return true;
 }
 
@@ -321,18 +332,23 @@ bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
 			return false;
 	if (!hob_usd_skeleton_clips(b, err) || !hob_usd_size_clips(b, err) || !hob_usd_cache_clips(b, err))
 		return false;
-	if (b->clip.channel_count == 0)
+	if (b->clip.channel_count + b->clip.property_count == 0)
 		return true;
 	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_defaultPrim));
 	b->clip.name = hob_text_name(u->result, name.len > 0 ? name : HOB_STR("animation"));
 	b->model.clips = HOB_NEW(u->result, hob_clip, 1);
 	hob_channel *channels = HOB_NEW(u->result, hob_channel, b->clip.channel_count);
+	hob_property_channel *properties = HOB_NEW(u->result, hob_property_channel, b->clip.property_count);
 	hob_track *tracks = HOB_NEW(u->result, hob_track, b->clip.track_count);
-	if (!b->clip.name.data || !b->model.clips || !channels || !tracks)
+	if (!b->clip.name.data || !b->model.clips || !channels || !properties || !tracks)
 		return hob_fail_memory(err, u->result, "animation");
-	memcpy(channels, b->clip.channels, b->clip.channel_count * sizeof *channels);
+	if (b->clip.channel_count > 0)
+		memcpy(channels, b->clip.channels, b->clip.channel_count * sizeof *channels);
+	if (b->clip.property_count > 0)
+		memcpy(properties, b->clip.properties, b->clip.property_count * sizeof *properties);
 	memcpy(tracks, b->clip.tracks, b->clip.track_count * sizeof *tracks);
 	b->clip.channels = channels;
+	b->clip.properties = properties;
 	b->clip.tracks = tracks;
 	b->model.clips[b->model.clip_count++] = b->clip;
 	return true;

@@ -162,10 +162,8 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	/* What bones bend is seen even if they are not. */
 	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
 	bool blinks = !bones && comes_and_goes(b->u, prim);
-	if (!bones && !blinks && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible"))) {
-		b->hidden++;
-		return true;
-	}
+	bool hidden =
+		context.hidden || (!bones && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible")));
 	hob_str purpose = seen_as(b->u, prim, "purpose");
 	if (purpose.len > 0)
 		context.unseen =
@@ -176,14 +174,13 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
 	if (resets && context.instancers == 0 && context.node != root)
 		return build_later(b, id, context, err);
-	/* A node around it, which a track of steps scales to nothing while the prim is hidden. */
-	if (blinks && (!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &context.node, err) ||
-				   !hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, id,
-										 context.node, err)))
-		return false;
-	if (!place(b, prim, context, local, moves, &node, err))
+	if (!place(b, prim, context, local, moves, &node, err) ||
+		(blinks &&
+		 !hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, id, node, err)))
 		return false;
 	prim->node = node;
+	b->model.nodes[node].hidden = hidden;
+	context.hidden = hidden && !blinks;
 	b->unseen += context.unseen && !bones;
 	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));

@@ -238,7 +238,6 @@ static void what_is_not_drawn(void **state)
 	(void)state;
 	static const char *const stages[] = {
 		"def Cube \"C\" (active = false) {}",
-		"def Cube \"C\" { token visibility = \"invisible\" }",
 		"def Cube \"C\" { uniform token purpose = \"proxy\" }",
 		"def Scope \"S\" {}",
 		"def Xform \"X\" (references = @none.usda@) { def Material \"M\" {} }",

@@ -1,6 +1,8 @@
 /* USD: shear, sizes and points that change in time. */
 #include "tests/unit/import/reader_fixture.h"
 
+#include "core/model/properties.h"
+
 static reader *stage(const char *text)
 {
 	static char all[8192];
@@ -243,15 +245,61 @@ static void prims_come_and_go(void **state)
 			  "\"inherited\" } }");
 	const hob_model *m = reader_model(r);
 	static const struct {
-		float time, size;
+		float time, shown;
 	} seen[] = {{0, 0}, {0.4f, 0}, {0.5f, 1}, {0.7f, 1}, {0.8f, 0}, {1, 0}};
+	assert_int_equal(m->mesh_ref_count, 3);
+	assert_true(m->nodes[0].hidden && m->nodes[1].hidden && !m->nodes[2].hidden);
+	assert_int_equal(m->clips[0].channel_count, 0);
+	assert_int_equal(m->clips[0].property_count, 1);
+	assert_int_equal(m->clips[0].properties[0].property, HOB_PROPERTY_NODE_VISIBLE);
+	assert_int_equal(m->clips[0].properties[0].index, 0);
 	for (size_t i = 0; i < HOB_COUNT_OF(seen); i++) {
-		float world[16];
-		world_at(m, node_with_mesh(m), seen[i].time, world);
-		assert_near(world[0], seen[i].size);
+		float shown;
+		sample(&m->clips[0].tracks[m->clips[0].properties[0].track], false, seen[i].time, &shown);
+		assert_near(shown, seen[i].shown);
 	}
-	assert_int_equal(m->mesh_ref_count, 2);
+	reader_free(r);
+}
+
+/* A prim shows or hides beside its motion, and what is below goes with it. */
+static void what_moves_may_blink(void **state)
+{
+	(void)state;
+	reader *r =
+		stage("def Xform \"A\" { token visibility.timeSamples = { 1: \"inherited\", 13: \"invisible\" }\n"
+			  "double3 xformOp:translate.timeSamples = { 1: (0,0,0), 25: (4,0,0) }\n"
+			  "uniform token[] xformOpOrder = [\"xformOp:translate\"]\n def Cube \"C\" {} }");
+	const hob_model *m = reader_model(r);
+	assert_int_equal(m->node_count, 2);
+	assert_false(m->nodes[0].hidden || m->nodes[1].hidden);
 	assert_int_equal(m->clips[0].channel_count, 1);
+	assert_int_equal(m->clips[0].property_count, 1);
+	assert_int_equal(m->clips[0].properties[0].index, 0);
+	assert_int_not_equal(m->clips[0].properties[0].track, m->clips[0].channels[0].track);
+	reader_free(r);
+}
+
+/* Below an invisible prim nothing is drawn, whatever it says; a prim that resets the stack of transforms is
+ * built elsewhere. */
+static void invisible_prims_are_hidden_nodes(void **state)
+{
+	(void)state;
+	reader *r = stage("def Xform \"A\" { token visibility = \"invisible\"\n"
+					  "def Cube \"C\" { token visibility = \"inherited\" }\n"
+					  "def Cube \"D\" { uniform token[] xformOpOrder = [\"!resetXformStack!\"] } }\n"
+					  "def \"B\" { token visibility = \"invisible\"\n def Cube \"E\" {} }");
+	const hob_model *m = reader_model(r);
+	static const char *const unseen[] = {"A", "C", "D"}, *const seen[] = {"B", "E"};
+	bool marks[8];
+	assert_in_range(m->node_count, 5, 8);
+	hob_model_unseen_nodes(m, marks);
+	for (uint32_t n = 0; n < m->node_count; n++) {
+		for (size_t i = 0; i < HOB_COUNT_OF(unseen); i++)
+			assert_true(marks[n] || !hob_str_equal(m->nodes[n].name, hob_str_of(unseen[i])));
+		for (size_t i = 0; i < HOB_COUNT_OF(seen); i++)
+			assert_false(marks[n] && hob_str_equal(m->nodes[n].name, hob_str_of(seen[i])));
+	}
+	assert_int_equal(m->mesh_ref_count, 3);
 	reader_free(r);
 }
 
@@ -275,6 +323,8 @@ int main(void)
 		cmocka_unit_test(many_samples_of_points_are_thinned_with_a_bound),
 		cmocka_unit_test(points_of_changing_faces_stay),
 		cmocka_unit_test(prims_come_and_go),
+		cmocka_unit_test(what_moves_may_blink),
+		cmocka_unit_test(invisible_prims_are_hidden_nodes),
 		cmocka_unit_test(surfaces_of_tetrahedra_are_drawn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
