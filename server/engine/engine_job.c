@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What an event changes for its job and for others. Nothing here carries out an act: the turn does. */
+/* Events of jobs: applied here, for the job and for others that wait for it. The turn carries out the acts. */
 
 enum { JOB_ARENA = 256 << 20 };
 

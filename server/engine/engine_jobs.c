@@ -267,7 +267,7 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 	free(jobs);
 }
 
-/* Those at rest end at once, the others when what is under way for them answers. */
+/* Jobs at rest end at once; a job with work under way ends when that answers. */
 void srv_engine_close_jobs(srv_engine *engine)
 {
 	assert(engine->closing);

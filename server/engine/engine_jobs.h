@@ -45,7 +45,7 @@ typedef struct job_earlier {
 	hob_error unreadable;	 /* why srv_job_dep_file could not check a file */
 } job_earlier;
 
-/* What other machines say. */
+/* Answers of other machines. */
 typedef struct job_remote {
 	uint32_t seen;				/* number of records in the newest answer */
 	hob_arena found;			/* their memory */
@@ -185,8 +185,8 @@ uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path bel
 /* The priority of a job for this asset. Assets that a connected client uses come before all but those that
  * somebody waits for. */
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
-/* Of the jobs that wait for a worker, the next behind `before`; NULL: the first. By priority; of equal ones,
- * previews come first. */
+/* Next job behind `before` in the order in which jobs get a worker: by priority, previews first among equals.
+ * before NULL: the first. */
 engine_job *srv_engine_next_waiting(const srv_engine *engine, const engine_job *before);
 bool srv_job_waits(const engine_job *job); /* for another cache, for the farm, or for a worker */
 /* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a

@@ -391,7 +391,7 @@ static const int program_calls[] = {SCMP_SYS(read),
 									SCMP_SYS(exit),
 									SCMP_SYS(exit_group)};
 
-/* Those of which one argument is decisive. */
+/* Calls that one argument decides. */
 static const struct {
 	int call;
 	struct scmp_arg_cmp arg;

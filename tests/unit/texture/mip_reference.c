@@ -149,7 +149,7 @@ static uint8_t alpha_of(int pattern, uint32_t x, uint32_t y)
 	}
 }
 
-/* Of a level that is drawn twelve times as large. */
+/* Share of a level's pixels that pass, drawn twelve times as large. */
 static double drawn_share(const uint8_t *pixels, uint32_t width, uint32_t height, float cutoff)
 {
 	enum { GRID = 12 };
