@@ -80,7 +80,7 @@ try {
 		const viewer = document.querySelector('.viewer-root')?.parentElement.viewer;
 		return viewer?.levels && !viewer.message;
 	});
-	/* What the view says of a save goes away again, so it is listened to from before. */
+	/* The view's message about a save goes away again, so it is listened to from before. */
 	const saved = async (path, text) => {
 		await page.evaluate(() => {
 			const { viewer } = document.querySelector('.viewer-root').parentElement;

@@ -35,7 +35,7 @@ inside env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkg
 	-DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=/src/arm64.cmake >/dev/null
 inside ninja -C /src/build/arm64 --quiet
 
-# What a shell in there types; the emulator is registered for this namespace alone.
+# Commands that a shell in there runs; the emulator is registered for this namespace alone.
 cat >"$root/src/arm64.run" <<'RUN'
 set -euo pipefail
 export PATH=/src/build/arm64:$PATH HOB_URL=127.0.0.1:7797

@@ -24,7 +24,7 @@ typedef struct hob_mesh_options {
 	bool meshlets;
 	/* a hierarchy of them, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
 	bool clusters;
-	/* Of meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these
+	/* For meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these
 	 * says otherwise, or their morph targets change normals; others get smooth ones. */
 	bool bake_flat_normals; /* flat faces get vertices of their own */
 	/* all get smooth normals, with hard edges where faces meet at more than smooth_angle */

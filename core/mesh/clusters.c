@@ -82,7 +82,7 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 	}
 }
 
-/* What suits the vertex cache says nothing of place where no vertex is shared. */
+/* The order of the vertex cache says nothing of place where no vertex is shared. */
 static bool order_by_place(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions)
 {
 	uint32_t *sorted = HOB_NEW(b->scratch, uint32_t, index_count);

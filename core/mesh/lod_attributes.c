@@ -333,7 +333,7 @@ bool hob_lod_has_attributes(const hob_mesh *mesh)
 	return has;
 }
 
-/* What rounding makes is no difference. */
+/* Rounding alone makes no difference. */
 static float stated(float before, double met)
 {
 	if (met < 1e-6)

@@ -15,7 +15,7 @@
 
 #include "../model/baked.h"
 
-/* What is stated is that times what is met, for what lies between the points. */
+/* Stated errors are measured ones times this, for places between the points. */
 #define HOB_LOD_ATTRIBUTE_MARGIN 1.1
 
 /* Whether there is anything to compare. */

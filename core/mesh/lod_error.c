@@ -379,8 +379,8 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* Of what an earlier level lost, so many points suffice as the level has triangles twice: a limb was met by
- * the level that lost it. */
+/* Points lost by an earlier level: twice as many as the level has triangles suffice, because the level that
+ * lost a limb found it. */
 static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level)
 {
 	uint32_t points = 2 * level->triangle_count;
@@ -624,7 +624,7 @@ bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, ui
 	return true;
 }
 
-/* What was found so far: places and how many, the list ending at `room`. */
+/* Places found so far; the list ends at `room`. */
 typedef struct found {
 	uint8_t *taken;			/* by place */
 	const uint32_t *vertex; /* by place: the first there */

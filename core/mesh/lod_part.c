@@ -33,7 +33,7 @@ static bool number(const uint32_t *indices, uint32_t index_count, uint32_t *loca
 	return crowded;
 }
 
-/* What decides which sector a corner's triangle is in: the smaller number of its other vertices. */
+/* Sector of a corner's triangle: decided by the smaller number of its other vertices. */
 static uint32_t key_of(const hob_lod_part *part, const uint32_t *triangle, uint32_t corner)
 {
 	uint32_t a = part->vertex[triangle[corner == 2 ? 0 : corner + 1]],

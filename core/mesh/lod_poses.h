@@ -19,7 +19,7 @@ typedef struct hob_lod_posed {
 	uint8_t *lost;	   /* [place_count] not 0: not in all levels measured so far */
 } hob_lod_posed;
 
-/* What is met in a pose is taken that many times, for what lies between the poses and between the points. */
+/* Errors found in a pose count this many times, for what lies between the poses and between the points. */
 #define HOB_LOD_POSE_MARGIN 1.25
 
 /* The positions to simplify: those of the first pose, which bends the mesh most. What is flat in the bind

@@ -11,9 +11,9 @@
 
 #include <assert.h>
 
-/* Of what the simplifier thinks its error is, this much is stated in any case; the truth is seldom less. */
+/* This share of the simplifier's own estimate is stated in any case; the truth is seldom less. */
 static const double estimate_share = 0.7;
-/* What is farther off than this share of the farthest is to blame for it. */
+/* Vertices farther off than this share of the farthest are to blame for it. */
 static const double limb_share = 0.4;
 
 enum { PART = 1 << 16, MAX_PARTS = 32, SHARED = 255 }; /* triangles */
@@ -50,7 +50,7 @@ typedef struct chain {
 	hob_error *err;
 } chain_t;
 
-/* What one simplification gave. */
+/* Result of one simplification. */
 typedef struct attempt {
 	uint32_t *indices, index_count;
 	double error;					  /* absolute, of this step alone */
@@ -269,7 +269,7 @@ static bool try_united(chain_t *c, uint32_t target, attempt_t *best)
 	attempt_t attempt = {.indices = united, .index_count = count};
 	if (count == 0)
 		return true;
-	/* What uniting drops has no area: where it reaches the target, the shape is still the same. */
+	/* Triangles dropped by uniting have no area: where it reaches the target, the shape is still the same. */
 	if (count / 3 > target && !simplify(c, united, count, target, &attempt))
 		return false;
 	if (is_better(&attempt, best, target)) {

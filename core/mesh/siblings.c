@@ -3,8 +3,7 @@
 #include "vertex_arrays.h"
 #include "weld.h"
 
-/* Of larger families so many are tried, evenly: the tip of a cone with hard edges has one for each of its
- * triangles. */
+/* Larger families are sampled evenly: the tip of a cone with hard edges has one member for each triangle. */
 enum { MOST_TRIED = 256 };
 
 static bool without_directions(const hob_mesh *mesh, hob_arena *arena, hob_mesh *out)

@@ -24,7 +24,7 @@ enum {
 
 static const float uv_span_limit = 16;
 
-/* Of the 65,536 steps of a range 65,520 are used: that many divide by 2 to 10, 12 to 16 and more, so that
+/* 65,520 of the 65,536 steps of a range are used: that number divides by 2 to 10, 12 to 16 and more, so that
  * corners on simple fractions of a box, as people model them, keep their places. */
 static float scale_of(double extent)
 {

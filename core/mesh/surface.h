@@ -63,8 +63,8 @@ static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)
 	return s->fan_first[vertex] < s->fan_first[vertex + 1];
 }
 
-/* Who asks, for one point after another: where the next search begins, and what searches may cost. A step in
- * the tree is a node or a triangle. */
+/* A client that asks for one point after another: where the next search begins, and what searches may cost. A
+ * step in the tree is a node or a triangle. */
 typedef struct hob_surface_seeker {
 	uint32_t hint;	/* an index into `corners`; 0 to begin with */
 	uint64_t room;	/* steps that are left */
@@ -78,9 +78,8 @@ static inline bool hob_surface_is_crowded(const hob_surface *s, uint32_t vertex)
 	return s->fan_first[vertex + 1] - s->fan_first[vertex] > HOB_SURFACE_CROWD;
 }
 
-/* What measuring one surface against another may cost: many times what it takes, but where no tree helps (a
- * ball around all points).
- */
+/* Budget for measuring one surface against another: many times what it takes, but where no tree helps (a ball
+ * around all points). */
 hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b);
 
 /* Whether a search may end before the nearest triangle is found. */

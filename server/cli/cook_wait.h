@@ -10,7 +10,7 @@
 
 enum { COOK_WAIT_WRITER_S = 30 }; /* unless the command line says otherwise */
 
-/* Of one model. {0}: it has not waited. */
+/* The wait of one model. {0}: it has not waited. */
 typedef struct cook_wait {
 	srv_outcome *outcome; /* the cook that read a changing file; NULL: it does not wait now */
 	srv_stat *seen;		  /* of its inputs, at the last look */

@@ -393,7 +393,7 @@ static void stop(void *user, const char *why)
 	srv_engine_close(d->engine, on_engine_closed, d);
 }
 
-/* What the daemon is doing: folders, queue, running cooks. */
+/* State of the daemon: folders, queue, running cooks. */
 static void log_state(const daemon_state *d)
 {
 	const srv_view *view = srv_views_take(d->views);

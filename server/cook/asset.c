@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* What a cell asks for besides the new state. */
+/* Work that a cell asks for besides the new state. */
 enum {
 	P = 1,		/* publish */
 	T = 2,		/* touch */

@@ -58,7 +58,7 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_EVENTS
 } srv_asset_event_kind;
 
-/* What the newest finished job said. */
+/* Result of the newest finished job. */
 typedef enum srv_asset_error {
 	SRV_ASSET_FINE,
 	SRV_ASSET_FAILED,
@@ -125,7 +125,7 @@ typedef struct srv_asset_event {
 	srv_asset_next *taken;
 } srv_asset_event;
 
-/* What the caller has to do, in this order. */
+/* Work for the caller, in this order. */
 typedef struct srv_asset_todo {
 	struct srv_job *detach; /* its result comes to nothing; the asset may begin another at once */
 	bool cut;				/* stop the job's worker; CUT follows */

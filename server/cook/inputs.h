@@ -4,7 +4,7 @@
 
 #include "../../core/hash/hash.h"
 
-/* What a cook met under a name, and what is known of that name now. */
+/* A file or name that a cook asked for, and what is known of it now. */
 typedef struct srv_input_then {
 	bool missing; /* it looked for it, and there was none */
 	const hob_sha256 *digest;

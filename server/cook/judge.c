@@ -6,7 +6,7 @@ static bool is_transient(const srv_cook_facts *f)
 {
 	bool code = f->code == HOB_ERR_CHANGED || f->code == HOB_ERR_IO || f->code == HOB_ERR_DISK_FULL ||
 				f->code == HOB_ERR_INTERNAL;
-	/* What the daemon itself could not take says nothing about the model either. */
+	/* A failure of the daemon itself says nothing about the model either. */
 	return code && (f->has_result || f->code == HOB_ERR_IO);
 }
 

@@ -15,7 +15,7 @@ typedef enum srv_verdict {
 
 enum { SRV_TRIES_MAX = 3 };
 
-/* Of one job: a new version begins at none. */
+/* Tries of one job: a new version begins at none. */
 typedef struct srv_tries {
 	uint32_t again;	  /* cooks that were begun once more, for whatever reason */
 	uint32_t crashes; /* of workers that had looked at the inputs */

@@ -24,14 +24,14 @@ typedef struct asset_last {
 	int64_t doubt_at_ms; /* when its kept failure is tried again without a change; 0: never */
 } asset_last;
 
-/* What its newest final cook needed; 0: not known. */
+/* Cost of its newest final cook; 0: not known. */
 typedef struct asset_cost {
 	uint64_t final_ns, peak_bytes;
 } asset_cost;
 
 enum { ASSET_NS_PER_BYTE = 100 }; /* a cook of a large source, about */
 
-/* What clients see. */
+/* The asset as clients see it. */
 typedef struct asset_shown {
 	uint64_t rev;
 	hob_sha256 good;   /* the newest record that succeeded */

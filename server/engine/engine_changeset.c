@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What belongs together becomes visible together. A delivery of the watch is part of its root's changeset
- * while version control works on the folder, or when it brings many files at once; what it makes dirty or
- * removes is a member. A member's outcome is held: rows, view and event are as before. When all members have
- * theirs, and nothing more comes, they are published as one rev. */
+/* Changes that belong together become visible together. A delivery of the watch is part of its root's
+ * changeset while version control works on the folder, or when it brings many files at once; what it makes
+ * dirty or removes is a member. A member's outcome is held: rows, view and event are as before. When all
+ * members have theirs, and nothing more comes, they are published as one rev. */
 
 enum {
 	MANY = 16,		 /* files in one delivery */

@@ -4,7 +4,7 @@
 #include "engine_root.h"
 #include "engine_upkeep.h"
 
-/* What server/derive asks the engine for. */
+/* Answers questions of server/derive. */
 
 static void describe(const srv_engine *engine, const asset *a, srv_derive_asset *out)
 {

@@ -277,7 +277,7 @@ static void count_death(srv_engine *engine, hob_err_code code, bool again)
 	engine->counters.failed += !(timeout && again);
 }
 
-/* What the worker's answer means for the job. */
+/* Meaning of the worker's answer for the job. */
 static srv_verdict find_verdict(engine_job *job)
 {
 	srv_engine *engine = job->engine;

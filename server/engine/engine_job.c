@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Events of jobs: applied here, for the job and for others that wait for it. The turn carries out the acts. */
+/* Events of jobs are applied here, for the job and for those that wait for it; the turn carries out acts. */
 
 enum { JOB_ARENA = 256 << 20 };
 

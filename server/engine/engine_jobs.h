@@ -199,8 +199,8 @@ bool srv_job_may_preview(const engine_job *job);
  * twice, nor for a quick cook's sake. */
 engine_job *srv_engine_find_cut(const srv_engine *engine);
 void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
-/* Of its next cook: the last one's time, otherwise an estimate from the size of its source and earlier cooks;
- * 0: unknown. */
+/* Expected time of its next cook: the last one's, otherwise an estimate from the size of its source and
+ * earlier cooks; 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */

@@ -168,7 +168,7 @@ static void carry_out(engine_job *job, srv_job_act act)
 		srv_job_free(job);
 }
 
-/* What a callback left to the turn. */
+/* Finishes the work that a callback left to the turn. */
 static srv_job_event complete(engine_job *job, srv_job_event event)
 {
 	if (event.kind == SRV_JOB_COOKED)

@@ -155,7 +155,7 @@ typedef enum coding { CODING_ZSTD, CODING_GZIP, CODING_COUNT } coding_id;
 typedef struct codings {
 	uint16_t weight[CODING_COUNT], plain;
 } codings;
-/* Of the field Accept-Encoding; without one only the plain form is wanted. */
+/* Codings of the field Accept-Encoding; without one only the plain form is wanted. */
 void srv_request_codings(const request *r, codings *out);
 const char *srv_coding_name(coding_id which);
 /* gzip is at least as welcome as the plain form. */
@@ -209,7 +209,8 @@ enum MHD_Result srv_reply_guesses(request *r);
 enum MHD_Result srv_reply_wrong_token(request *r);
 /* The folder below the request's mirror root ({root}) that the token is for; "" = all of it. */
 hob_str srv_access_mirror_folder(const request *r);
-/* Of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked for. */
+/* Scope of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked
+ * for. */
 srv_scope srv_session_scope(request *r, hob_str token);
 srv_scope srv_session_now(request *r);
 /* Adds the cookie of a session with this token; an empty one ends it. */
@@ -363,7 +364,7 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
 /* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone
  * again. */
 enum MHD_Result srv_reply_made(request *r, const char *type, const char *what);
-/* What GET /blobs/{sha256} answers; type: Content-Type, NULL: just bytes. */
+/* Answers GET /blobs/{sha256}; type: Content-Type, NULL: just bytes. */
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 
 /* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was
@@ -437,7 +438,8 @@ bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile);
 /* 404 with the profiles that there are, and how to have this one. */
 enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile);
 
-/* Of live models. False with a 400 in `result`: nobody can be called `user`, see server/live/live.h. */
+/* Checks the user of live models. False with a 400 in `result`: nobody can be called `user`, see
+ * server/live/live.h. */
 bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
 
 /* ---- the library ---- */

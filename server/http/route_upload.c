@@ -20,7 +20,7 @@
 static const uint64_t upload_max = (uint64_t)4 << 30;
 enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000 };
 
-/* Of an encoded upload:  IDLE -- a piece of the body arrives --> WAITING -- its turn --> DECODING
+/* Turns of an upload:     IDLE -- a piece of the body arrives --> WAITING -- its turn --> DECODING
  *                         ^------- the connection goes on ------- DONE <-- written --------'       */
 typedef enum turn { IDLE, WAITS, DECODING, DONE } turn;
 

@@ -32,7 +32,7 @@ uint32_t srv_queue_count(const srv_queue *queue);
 uint32_t srv_queue_count_of(const srv_queue *queue, srv_priority priority);
 /* Priority of the next pop, without ageing; SRV_PRIORITY_COUNT if empty. */
 srv_priority srv_queue_most_urgent(const srv_queue *queue);
-/* Of what is queued. */
+/* Priority of a queued asset. */
 srv_priority srv_queue_priority(const srv_queue *queue, uint32_t asset);
 bool srv_queue_has(const srv_queue *queue, uint32_t asset);
 /* Writes at most `room` assets in the order in which they would run (O(n log n)); returns their number. */

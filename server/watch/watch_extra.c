@@ -161,7 +161,7 @@ static bool watch_way(watch_root *root, const char *path)
 	return added;
 }
 
-/* Of `path` and below it; all for "". */
+/* Drops `path` and all below it; all for "". */
 static void drop_folders(watch_root *root, hob_str path)
 {
 	watch_extras *x = &root->extras;

@@ -2,7 +2,7 @@
 # Hierarchies of clusters: the time to build one, its size, and the time in which the runtime makes a cut of it.
 #   cmake --preset release && ninja -C build/release libhob_mesh.a libhob_runtime.a
 #   tests/bench/clusters.sh build/release [MILLIONS...]
-# Of closed wavy rings of so many million triangles; without numbers: 0.1 1 10.
+# Measures closed wavy rings of so many million triangles; without numbers: 0.1 1 10.
 set -e
 build=$1
 shift

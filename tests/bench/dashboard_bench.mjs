@@ -127,7 +127,7 @@ async function whileCooking(at) {
 		const before = (await stats()).assets;
 		await board.waitForTimeout(Math.random() * 1000);
 		const shown = await board.evaluate(() => [...document.querySelectorAll('.count b')].map((b) => Number(b.textContent.replace(/\D/g, ''))));
-		/* What is on the page was read at most a refresh ago: the total lies between, and its parts are all of it. */
+		/* The page was read at most a refresh ago: the total lies between, and its parts are all of it. */
 		const after = (await stats()).assets;
 		const [all, ...parts] = shown;
 		if (all >= before.total - 2000 && all <= after.total && parts.reduce((sum, part) => sum + part, 0) === all) right++;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a job costs beside its cook (sent to a waiting worker, cooked, answered, taken), and what storing a blob of 1 MiB costs
-# beside a bare write of the same durability: a file without a name, linked when it is complete, not synced.
+# Cost of a job beside its cook (sent to a waiting worker, cooked, answered, taken), and of storing a blob of 1 MiB beside a
+# bare write of the same durability: a file without a name, linked when it is complete, not synced.
 #   ./dev bench jobs [FOLDER]     FOLDER: on the file system to measure (default: a folder in /tmp)
 set -e
 build=$1

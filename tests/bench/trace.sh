@@ -1,5 +1,5 @@
 #!/bin/sh
-# What one save and one GET run through: see trace.py. Builds an instrumented daemon into build/trace.
+# Functions that one save and one GET run through: see trace.py. Builds an instrumented daemon into build/trace.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)

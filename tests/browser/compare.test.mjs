@@ -30,8 +30,8 @@ async function coloursOf() {
 	return found;
 }
 
-/* What is saved, what is told of it in words, which number changes and whether for the better, and in which colour its picture
- * shows it. beside: another file; settings: those of the model. */
+/* Planted changes: the words about each, the number that changes and whether for the better, and the colour in its picture.
+ * beside: another file; settings: those of the model. */
 const planted = {
 	'a lost clip': { change: "del made['clips']['Wave']", told: "clip 'Wave' is gone", number: 'animations', tone: 'warn' },
 	'a longer clip': { change: "made['clips']['Walk'] = (1, 'translation', [0, 0, 0, 0, 0.5, 0, 0, 0, 0], [0, 0.5, 3])", told: "clip 'Walk' lasts 3 s, was 1 s", number: 'animation_seconds' },

@@ -11,8 +11,8 @@ import { hob, missing, setUp } from './bench.mjs';
 const draw = join(dirname(hob), 'draw');
 const keep = process.env.HOB_PICTURES;
 const roughness = [0.05, 0.25, 0.5, 0.75, 1];
-/* Of 255, root mean square over a sphere. Two ways to sum the same light differ a little; a face turned, mirrored or swapped, or a
- * level taken for another roughness differs by 25 and more. */
+/* Root mean square of 255 over a sphere. Two ways to sum the same light differ a little; a face turned, mirrored or swapped, or
+ * a level taken for another roughness differs by 25 and more. */
 const limits = { rgba8: 1.5, bc: 3, draw: 4 };
 
 /* A blue sky, a brown ground with a red wall to one side, a lamp and a green window: no two faces of the cube are alike. */

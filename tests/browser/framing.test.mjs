@@ -78,7 +78,7 @@ describe('framing', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 				const diagonal = Math.hypot(...box[0].map((low, axis) => box[1][axis] - low));
 				const off = Math.max(...box.flatMap((corner, end) => corner.map((value, axis) => Math.abs(value - poses[i].box[end][axis]))));
 				assert.ok(off <= 0.01 * diagonal, `${where}: the box is off by ${(100 * off / diagonal).toFixed(1)} % of its diagonal`);
-				/* Of the height, or of the width where that is what the model fills. */
+				/* Share of the height, or of the width where the model fills that. */
 				const fills = Math.max(view[1][0] - view[0][0], view[1][1] - view[0][1]) / 2;
 				const outermost = Math.max(...view.flatMap(([x, y]) => [Math.abs(x), Math.abs(y)]));
 				assert.ok(fills >= least && fills <= most && outermost <= 1, `${where}: fills ${(100 * fills).toFixed(0)} % of the view, to ${(100 * outermost).toFixed(0)} % of its edge`);

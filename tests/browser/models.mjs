@@ -1,4 +1,4 @@
-/* What is drawn. `from` is below tests/data/models, or below the corpus. clip and time pose an animation. */
+/* Models to draw. `from` is below tests/data/models, or below the corpus. clip and time pose an animation. */
 const k = (name, file = `glTF-Binary/${name}.glb`) => `gltf/khronos/${name}/${file}`;
 const g = (group, number) => `gltf/asset-generator-0.6/${group}/${group}_${number}.gltf`;
 

@@ -12,9 +12,9 @@ const profiles = {
 	quantized: { ...plain, vertices: 'quantized', encode: 'meshopt' },
 	passed: { ...plain, vertices: 'float32', texture: { encoding: 'source' } },
 };
-/* Of 262,144 pixels, in 1/255. off: a vertex that moves by a millionth may move an edge across the centre of a pixel, and
- * skin weights are whole numbers of 1/65535. rest, the root mean square without those: tangent-space normals are stored
- * in two channels. rmse counts all pixels. */
+/* Pixels of 262,144, in 1/255. off: a vertex that moves by a millionth may move an edge across the centre of a pixel, and skin
+ * weights are whole numbers of 1/65535. rest, the root mean square without those: tangent-space normals are stored in two
+ * channels. rmse counts all pixels. */
 const limits = {
 	float32: { off: 8, rest: 0.25, rmse: 1 },
 	quantized: { off: 50, rest: 1, rmse: 1 },

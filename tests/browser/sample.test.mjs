@@ -1,4 +1,4 @@
-/* What core/runtime/examples/draw shows of cooked models is what three.js shows of their sources, under the same light. */
+/* core/runtime/examples/draw shows of cooked models what three.js shows of their sources, under the same light. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';

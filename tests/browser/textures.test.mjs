@@ -159,7 +159,7 @@ function shrink({ width, height, values }) {
 	return { width: wide, height: high, values: next };
 }
 
-/* What the GPU read as codes 0..255; colours come out of it as light. */
+/* Codes 0..255 that the GPU read; colours come out of it as light. */
 const codesOf = (pixels, srgb) => pixels.map((v, i) => 255 * (srgb && i % 4 < 3 ? toCode(v) : v));
 
 function differences(codes, expected, channels) {

@@ -1,4 +1,4 @@
-/* What the pages of a daemon with an upstream or a farm say: of one that answers, then of one that does not. */
+/* The pages of a daemon with an upstream or a farm: of one that answers, then of one that does not. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -11,7 +11,7 @@ import { corpus, missing, project, saveFile, scaledGlb, setUp } from './bench.mj
 import { always, fromCorpus } from './models.mjs';
 
 const side = 256;
-/* Of 65,536 pixels with antialiased edges, in 1/255: the same reasons as in pictures.test.mjs. */
+/* Pixels of 65,536 with antialiased edges, in 1/255: the same reasons as in pictures.test.mjs. */
 const limits = { off: 8, rest: 0.35 };
 const keep = process.env.HOB_PICTURES;
 const wanted = process.env.HOB_MODELS?.split(',');
@@ -110,7 +110,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	};
 	const viewer = (run, argument) => evaluate(`(${run})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(argument ?? null)})`);
 	const picture = () => viewer((v) => v.capture('cooked', 128));
-	/* What the view says goes away again, so it is listened to from before a save until it tells of it. */
+	/* The view's words go away again, so they are listened to from before a save until they name it. */
 	const updated = async (save) => {
 		await viewer((v) => {
 			v.told = [];

@@ -1,5 +1,5 @@
-/* What a glTF scene holds, computed the straightforward way from an exported GLB (floats in one buffer, no compression)
- * and from a source's JSON. Shares nothing with the importer and the writers. */
+/* Facts of a glTF scene, computed the straightforward way from an exported GLB (floats in one buffer, no compression) and from
+ * a source's JSON. Shares nothing with the importer and the writers. */
 import { readFileSync } from 'node:fs';
 
 /** {json, bin} of a .glb or .gltf file. */

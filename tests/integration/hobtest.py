@@ -48,9 +48,9 @@ def fresh_folder(kind="test"):
         return folder
 
 
-# What a test begins with is no matter of who began it. hob names files below the current folder by their path from there, and has its
-# cache there if nobody names one. Crowds of clients need more descriptors than a shell has at first. A shell has what runs in the
-# background ignore signals, and so does nohup; programs that this one starts do not inherit a handler.
+# A test's surroundings do not depend on who began it. hob names files below the current folder by their path from there, and
+# has its cache there if nobody names one. Crowds of clients need more descriptors than a shell has at first. A shell has what
+# runs in the background ignore signals, and so does nohup; programs that this one starts do not inherit a handler.
 os.chdir(_folder := fresh_folder())
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ.pop("COLUMNS", None)

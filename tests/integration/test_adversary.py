@@ -141,7 +141,7 @@ class Adversary(Scenario):
         own = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
         for fields in ({"Origin": f"http://127.0.0.1:{port}"}, {"Origin": f"https://127.0.0.1:{port}", "X-Forwarded-Proto": "https"}):
             self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(own, **fields)).status, 200, fields)
-        # What a form of another site can send without asking first.
+        # Content types that a form of another site can send without asking first.
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
             answer = daemon.request("POST", "/api/v1/sync", b'{"timeout_ms":1}', {"Content-Type": kind})
             self.assertEqual(answer.status, 415, kind)

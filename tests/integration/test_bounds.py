@@ -241,7 +241,7 @@ class Bounds(Scenario):
             for peer in crowd:
                 peer.close()
             resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
-            # What failed for want of one says so, is no fault of the model, and is tried again by the clock.
+            # A model that failed for want of one says so, is not to blame, and is tried again by the clock.
             while {(item["path"], item["state"]) for item in daemon.assets().values()} != {("a.obj", "fresh"), ("b.obj", "fresh")}:
                 self.assertNotIn("quarantined", {item["state"] for item in daemon.assets().values()}, daemon.log[-20:])
                 daemon.events.get(timeout=DEADLINE)

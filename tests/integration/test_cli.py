@@ -285,7 +285,7 @@ class Queries(CommandLine):
         self.assertIn("neither has an output 'x'", self.hob("diff", f"art/duck.obj@{rev}", "--output", "x", code=2)[1])
         self.assertIn("did you mean\n  art/duck.obj", self.hob("diff", "art/duk.obj", code=2)[1])
         self.hob("diff", old, code=2)
-        # What people read comes first; digests of ranges, which large files have, do not come at all.
+        # Facts for people come first; digests of ranges, which large files have, do not come at all.
         for height in (0.1, 0.2):
             (self.folder / "grid.obj").write_text(bumpy_grid(70, height))
             self.hob("cook", self.folder / "grid.obj", "-q", "--settings", '{"lods": {"max": 1}}', "-o", self.folder / f"out{height}")
@@ -354,7 +354,7 @@ class Housekeeping(CommandLine):
             self.put("a.obj", obj_text(300 + i))
             self.daemon.sync()
         before = self.daemon.blob("art/a.obj")
-        # What was used in the last minute stays, and so does what is live: nothing may break.
+        # Results used in the last minute stay, and so do live ones: nothing may break.
         self.hob("gc", "--max-size", "1")
         self.assertEqual(self.daemon.blob("art/a.obj"), before)
         self.assertEqual(self.daemon.get("/api/v1/stats").json()["cache"]["limit_bytes"], 0)

@@ -67,7 +67,7 @@ def dae(image):
 <scene><instance_visual_scene url="#S"/></scene></COLLADA>'''
 
 
-# What names another file: {kind: (suffix of the model, the other file's, its text)}
+# Formats that name another file: {kind: (suffix of the model, the other file's, its text)}
 KINDS = {
     "gltf-buffer": (".gltf", "secret.bin", lambda uri: json.dumps(gltf(buffer=uri))),
     "gltf-image": (".gltf", "secret.png", lambda uri: json.dumps(gltf(image=uri))),

@@ -305,7 +305,7 @@ class Damage(Scenario):
             daemon.sync()
             self.assertEqual(self.facts(daemon), truth)
             self.assertEqual(daemon.cooked(), 0)
-            # What was saved at the very end may be read once more.
+            # A file saved at the very end may be read once more.
             self.assertLessEqual(daemon.counters()["hob_cook_results_total{result=\"hit\"}"], 1)
             self.assertGreaterEqual(daemon.get("/api/v1").json()["rev"], now["rev"])
 
@@ -470,7 +470,7 @@ class Damage(Scenario):
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
             self.assertEqual(self.facts(daemon), truth)
-            # Who was connected before goes on from where he was, or is told to begin again.
+            # A client that was connected before goes on from where it was, or is told to begin again.
             connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
             connection.request("GET", "/api/v1/events", headers={"Last-Event-ID": str(last + 50)})
             stream = connection.getresponse()

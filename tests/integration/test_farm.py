@@ -256,7 +256,7 @@ class Farm(FarmScenario):
             self.assertEqual((two.cooked(), self.outputs(two), bucket.objects.get(shared)), (1, fine, right))
         bucket.fault = lambda method, name: None
         self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
-        # Of all blobs; then of one that is here already.
+        # A lie about all blobs; then about one that is here already.
         for liar, there in ((records[0], ()), (records[1], ("d0", "d1"))):
             for output in liar["outputs"]:
                 output["size"] += not there or output["sha256"] in shared

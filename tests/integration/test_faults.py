@@ -130,7 +130,7 @@ class Life:
             for output, digest in outputs:
                 answer = self.daemon.get("/blobs/" + digest)
                 while answer.status != 200:
-                    # What could not be read may have been dropped, and is cooked again then.
+                    # A blob that could not be read may have been dropped, and is cooked again then.
                     assert answer.status in (404, 503) and point.below == CACHE, (what, name, output, answer.status, answer.body)
                     if answer.status == 404:
                         self.daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))

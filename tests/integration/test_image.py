@@ -19,7 +19,7 @@ except ImportError:
 DOCKERFILE = re.sub(r"\\\n", "", (PROJECT / "docker/Dockerfile").read_text())
 COMPOSE = ("compose.yml", "compose.farm.yml")
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
-# What the Compose specification calls the keys of a service that the files use; a misspelt key is an error there, too.
+# Keys of a service in the Compose specification that the files use; a misspelt key is an error there, too.
 KEYS = {"image", "build", "command", "environment", "volumes", "ports", "depends_on", "restart", "stop_grace_period", "healthcheck", "hostname",
         "read_only", "tmpfs"}
 
@@ -85,7 +85,7 @@ class Compose(Scenario):
                     self.assertTrue(source.startswith("${HOB_ART:-") or source in whole["volumes"], f"{where}: {volume}")
                     places[place] = volume
                 if ours:
-                    # What a command reads and writes is mounted, or a volume or folder of the image.
+                    # Files that a command reads and writes are mounted, or a volume or folder of the image.
                     for word in what["command"]:
                         self.assertTrue(not word.startswith("/") or word in made | set(places), f"{where}: {word}")
                 for other, how in what.get("depends_on", {}).items():

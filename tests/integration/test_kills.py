@@ -105,7 +105,7 @@ class Kills(Scenario):
                     daemon.wait_banner()
                     daemon.listen()
                     daemon.sync()
-                    # What an earlier life published is not cooked again; what it had under way may be.
+                    # Results published by an earlier life are not cooked again; those that were under way may be.
                     truth = oracle.digests(load.truth)
                     unfinished = sum(digest is None or digest not in everything for digest in truth.values())
                     cooked = daemon.cooked()

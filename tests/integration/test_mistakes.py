@@ -14,7 +14,7 @@ from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, obj_text
 
 TRANSCRIPT = pathlib.Path(__file__).with_name("mistakes.txt")
 
-# What is typed in a folder with art/duck.obj, its exit code, and the words that the answer must have.
+# Lines typed in a folder with art/duck.obj, the exit code, and the words that the answer must have.
 TYPED = [
     ("hob cok art", 2, ["no command 'cok'", "did you mean 'cook'"]),
     ("hob", 2, ["hob serve art/", "hob help COMMAND"]),

@@ -228,7 +228,7 @@ class WhoComesLater(Scenario):
             self.save(daemon, "grid.obj", "other.obj")  # all workers but one cook something final
             answer = self.ask(daemon, "grid.obj")
             until(lambda: self.running(daemon) == 3, "the preview that begins")
-            # What nobody waits for runs at nice 19; so does grid's final cook, until its preview is there.
+            # Jobs that nobody waits for run at nice 19; so does grid's final cook, until its preview is there.
             workers = children(daemon.process.pid)
             own = os.getpriority(os.PRIO_PROCESS, daemon.process.pid)
             (other,) = [worker for worker in workers if os.getpriority(os.PRIO_PROCESS, worker) == own]

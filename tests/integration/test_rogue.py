@@ -74,7 +74,7 @@ class Rogue(Scenario):
                     for i in some:
                         self.put(rogues[i], rogues[i])
                         self.put(f"good-{i}.rogue", str(i))
-                    # Those that were ended from outside are tried again and again: a sync might wait for them for long.
+                    # Cooks that were ended from outside are tried again and again: a sync might wait for them for long.
                     until(lambda some=some: self.are_over(daemon.assets(), [rogues[i] for i in some], some), f"an end of rogues {some}")
                 items = daemon.assets()
             finally:
@@ -84,7 +84,7 @@ class Rogue(Scenario):
             for i, name in enumerate(rogues):
                 good = items[f"art/good-{i}.rogue"]
                 self.assertEqual((good["state"], good["error"]["message"]), ("failed", "as it says"), (name, good["error"]))
-            # What the poisoner said of the picture is nobody's truth.
+            # The poisoner's word about the picture is nobody's truth.
             self.assertEqual(daemon.get("/a/art/shared.png").status, 404)
             until(lambda: daemon.counters()["process_resident_memory_bytes"] < 600 << 20, "memory that goes back when all parts are hashed")
             counters = daemon.counters()

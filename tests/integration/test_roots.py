@@ -150,7 +150,7 @@ class Roots(Scenario):
         daemon.post("/api/v1/sync", {"timeout_ms": 1})  # where nobody looks soon: a scan
         daemon.wait_event("job", lambda data: data["state"] == "cooking")
         self.art.rename(self.away)
-        # What it would find now is a model without its material.
+        # It would find a model without its material now.
         (self.away / "wood.mtl").rename(self.folder / "wood.mtl")
         with contextlib.suppress(ProcessLookupError):  # it may have been ended by now
             os.kill(worker, signal.SIGCONT)

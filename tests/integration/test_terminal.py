@@ -15,8 +15,8 @@ import urllib.request
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
-# What a shell with job control does for one job: its group has the terminal until it stops or ends. Says so on fd 3, is told
-# on fd 4 what to do next.
+# A shell with job control, for one job: the job's group has the terminal until it stops or ends. Says so on fd 3, is told on
+# fd 4 what to do next.
 SHELL = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -133,7 +133,7 @@ class Together(Scenario):
             (other / "o.obj").write_text(obj_text(2))  # version control is not at work here
             self.assertEqual(daemon.wait_asset("other/o.obj", "fresh")["rev"], rev + 1)
             until(lambda: daemon.assets()["art/d0/m0.obj"]["state"] == "stale", "the stale state of a held asset")
-            # Who wants everything of another root does not wait for version control here.
+            # A sync of everything in another root does not wait for version control here.
             self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 2500, "roots": ["other"]}).status, 200)
             answer = daemon.get("/a/art/d0/m0.obj", Prefer="wait=60")  # somebody wants it now
             self.assertEqual((answer.status, answer.headers["cook-state"]), (200, "fresh"))

@@ -201,7 +201,7 @@ class Torn(Scenario):
                     raise error
             self.judge(truth, looks)
             counters = daemon.counters()
-            # What was half written was not cooked either, which would have been told as a failure or as another version.
+            # The half-written file was not cooked either: that would be a failure or another version.
             self.assertEqual(counters['hob_cook_results_total{result="failed"}'], 0, daemon.log[-20:])
             daemon.sync()
             self.assertLessEqual(daemon.cooked(), len(truth) * SAVES)

@@ -55,7 +55,7 @@ class Upsets(Scenario):
                 self.assertEqual({item["state"] for item in items.values()}, {"fresh"})
                 self.assertEqual(items["art/m0.obj"]["stats"]["triangles"], 20 + turn)
                 self.assertEqual(daemon.get("/readyz").status, 200)
-                # Those who wait are answered after their time, not after a year.
+                # Waiting clients are answered after their time, not after a year.
                 began = time.monotonic()
                 self.assertEqual(daemon.get(f"/api/v1/changes?since={daemon.get('/api/v1').json()['rev']}", Prefer="wait=1").status, 200)
                 self.assertLess(time.monotonic() - began, 60)

@@ -108,7 +108,7 @@ class WatchModes(Scenario):
             self.follows_changes(daemon)
             (self.art / "late.obj").unlink()
             daemon.wait_asset("art/late.obj", "removed")
-        # Who says that events arrive is believed; a scan tells what they did not.
+        # A watch mode that says that events arrive is believed; a scan finds the missing ones.
         with Daemon([self.art], self.cache, "--watch", "inotify", program=[sys.executable, "-c", DEAF, HOB]) as daemon:
             self.assertEqual(self.root(daemon)["mode"], "inotify")
             self.put("b.obj", obj_text(2))

@@ -42,7 +42,7 @@ class WhatIf(Scenario):
             self.assertEqual(self.found(daemon, "art/m/a.obj"), {
                 "art/m/a.obj": ("source", ["art/m/a.obj"]),
                 "art/both.merge": ("input", ["art/m/a.obj", "art/both.merge"])})
-            # What is not there counts as well where a cook looked for it; settings reach what lies below.
+            # A missing file counts as well where a cook looked for it; settings reach all models below.
             lost = self.ask(daemon, "art/none.mtl")
             self.assertEqual((lost["exists"], sorted(item["asset"] for item in lost["assets"])), (False, ["art/alone.obj", "art/both.merge"]))
             self.assertIn("when it appears", lost["explanation"])

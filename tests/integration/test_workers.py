@@ -408,7 +408,7 @@ class Workers(Scenario):
             self.assertIn(f"'{self.worker}' could not be started: No such file", item["error"]["message"])
             self.assertIn("hob-worker", item["error"]["hint"])
             self.assertEqual(blocked["art/good.obj"]["error"]["code"], "cook.no-worker")
-            # What asks is answered, not kept waiting; the last good version is served.
+            # A request is answered, not kept waiting; the last good version is served.
             self.assertEqual(len(daemon.sync()["failed"]), 2)
             self.assertEqual(daemon.blob("art/good.obj"), good)
             self.assertEqual(daemon.get("/a/art/new.obj").status, 503)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, those
 of the web folder's scripts, styles and pages 120 and those of C 110 with tabs of four, no field of a struct stands on another
-line than its type, no string is broken into pieces of a few characters, every cook setting has a name and a group on the pages,
+line than its type, no string is broken into pieces of a few characters, no comment begins with a word that names nothing (What,
+Who, Whose, Those, Of), every cook setting has a name and a group on the pages,
 and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
 import ast
 import pathlib
@@ -17,6 +18,8 @@ C_PIECE = 12  # characters of a string literal, at least, beside one on another 
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|unsigned|static) )*[A-Za-z_]\w*(?: \*+)?\n"
                     r"[ \t]+\*{0,3}[A-Za-z_]\w*(?:\[[^\]]*\])*;", re.M)
+
+VAGUE = re.compile(r"(?:^|[^:\"'\w])(?:/\*|//|#) ?(What|Who|Whose|Those|Of) ")
 
 
 def tracked(ending):
@@ -37,6 +40,12 @@ def wide_web_lines(path):
         width = len(line.expandtabs(4))
         if width > WEB_COLUMNS:
             yield f"{path.relative_to(ROOT)}:{number}: {width} columns, more than {WEB_COLUMNS}"
+
+
+def vague_comments(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := VAGUE.search(line):
+            yield f"{path.relative_to(ROOT)}:{number}: a comment that begins with '{found[1]}'; name the thing first"
 
 
 def c_findings(path):
@@ -92,6 +101,8 @@ def main():
            if path.is_relative_to(ROOT / "web")]
     findings += [finding for path in web for finding in wide_web_lines(path)]
     findings += [finding for ending in (".c", ".h", ".cpp") for path in tracked(ending) for finding in c_findings(path)]
+    findings += [finding for ending in (".c", ".h", ".cpp", ".def", ".js", ".mjs", ".py", ".sh") for path in tracked(ending)
+                 for finding in vague_comments(path)]
     findings += unnamed_settings()
     findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
     print("\n".join(findings) or "text: every line of Markdown and of web fits, every scenario has its deadlines")

@@ -44,7 +44,7 @@ def remove(name):
     return [name], lambda tree: (tree / name).unlink()
 
 
-# What is violated -> the lint, a word of what it prints, the violation.
+# Violation by name -> the lint, a word of what it prints, the change.
 TREE = {
     "an arrow up in server": (LAYERS, "server/store must not include server/http",
                               append("server/store/pack.h", '#include "../http/http.h"\n')),
@@ -79,6 +79,7 @@ TREE = {
     "a line of C of 111 columns": (TEXT, "111 columns", append("core/hash/hash.h", "/* " + "x" * 105 + " */\n")),
     "a field torn from its type": (TEXT, "another line than its type", append("core/hash/hash.h", "struct x {\n\tuint32_t\n\t\ty;\n};\n")),
     "a string in small pieces": (TEXT, "a string broken into a piece", append("core/hash/hash.c", "const char *x = \"a long beginning \"\n\t\"end\";\n")),
+    "a comment that names nothing": (TEXT, "begins with 'What'", append("core/hash/hash.h", "/* What it is. */\n")),
     "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Maximum", "'lods.most': ['Maximum")),
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),

@@ -69,7 +69,7 @@ function cook(name, texture) {
 	return readKtx(new Uint8Array(readFileSync(join(out, 'textures', file))));
 }
 
-/* Of each 4 x 4 pixels the sum of squares. */
+/* Sums of squares of each 4 x 4 pixels. */
 function squares(pixels, wanted, width, height) {
 	const across = Math.ceil(width / 4);
 	const sums = new Float64Array(across * Math.ceil(height / 4));

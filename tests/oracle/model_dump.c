@@ -259,7 +259,8 @@ static void print_materials(const hob_model *model)
 	}
 }
 
-/* Of each skinned mesh: which of the file's meshes it is, and how many joints its vertices follow at most. */
+/* Prints, of each skinned mesh, which of the file's meshes it is, and how many joints its vertices follow at
+ * most. */
 static void print_influences(const hob_model *model)
 {
 	bool first = true;

@@ -50,7 +50,7 @@ export async function load(log = () => {}) {
 					stage.Export(name, false);
 					return usd.FS.readFile(name);
 				},
-				/* What is drawn at each time: {id, type, points, indices, matrix (rows are bases), material, primvars}. */
+				/* Draws each time: {id, type, points, indices, matrix (rows are bases), material, primvars}. */
 				draw(times) {
 					const found = new Scene();
 					const driver = new usd.HdWebSyncDriver(found, `${at}/${root}`);

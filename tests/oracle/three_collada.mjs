@@ -64,7 +64,7 @@ function corners(scene) {
 	return { list, triangles, materials, box };
 }
 
-// Of each of our corners: is there one of theirs at the same place with the same first UV?
+// Counts our corners that have one of theirs at the same place with the same first UV.
 function sharedCorners(ours, theirs, size, flipped) {
 	const step = Math.max(size * 1e-3, 1e-9), table = new Map();
 	const key = (x, y, z) => `${x},${y},${z}`;

@@ -34,7 +34,7 @@ const { loadThree, readDocument } = await import('./three_loading.mjs');
 
 const corpus = process.env.HOB_CORPUS ?? fileURLToPath(new URL('../../../shared/corpus', import.meta.url));
 
-// What brings their corners to metres, Y up. three's MD2 loader swaps Y and Z, which mirrors.
+// Turns that bring their corners to metres, Y up. three's MD2 loader swaps Y and Z, which mirrors.
 const readers = {
 	'.wrl': { load: (path) => new VRMLLoader().parse(readFileSync(path, 'utf8'), dirname(path) + '/'), place: (p) => p },
 	'.md2': { load: (path) => new THREE.Mesh(new MD2Loader().parse(buffer(path))), place: (p) => new THREE.Vector3(p.x, p.y, -p.z) },

@@ -53,7 +53,7 @@ def compare(ours, theirs):
     found = {}
     drawn = theirs.get("drawn")
     if drawn and theirs.get("samples"):
-        # What is drawn lies at the time that was drawn last; Hob's rest is the first sample.
+        # Bounds are those of the time that was drawn last; Hob's rest is the first sample.
         drawn = dict(drawn, bounds_m_y_up=theirs["samples"][0][1])
     if drawn is not None and theirs.get("drawn_exact"):
         if drawn["triangles"] == 0:

@@ -181,7 +181,7 @@ function check(stage, folder, files, theirs) {
 	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : checkFlat(folder, ours, files, theirs)) ?? stage.expect?.(imported(ours).model ?? {}) ?? (stage.boxes ? checkBoxes(stage, ours) : null);
 }
 
-/* What OpenUSD complains about; this build has no plug-in for volumes and says so. */
+/* Complaints of OpenUSD; this build has no plug-in for volumes and says so. */
 let complaints = [];
 const usd = await load((text) => text.trim() && !text.includes('UsdVol') && complaints.push(text));
 const folder = mkdtempSync(join(tmpdir(), 'hob-usd-'));

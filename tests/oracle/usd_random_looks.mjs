@@ -39,7 +39,7 @@ function material(at) {
 	const own = [], shaders = [];
 	let names = 0;
 	const name = (what) => `${what}${names++}`;
-	/* What stands behind "= " or ".connect = " of an input of this type: a value, or a way to one through interfaces and graphs. */
+	/* Text behind "= " or ".connect = " of an input of this type: a value, or a way to one through interfaces and graphs. */
 	function input(property, type, value, depth = 0) {
 		const way = depth > 2 ? 0 : below(6);
 		if (way === 1 || way === 2) {
@@ -149,7 +149,7 @@ function theirLook(network) {
 	const look = {};
 	const get = (name, fallback) => {
 		const link = links.find((one_) => one_.outputName === name), picture = link && texture(network, link.inputId);
-		/* What a picture without a file says instead. */
+		/* Fallback of a picture without a file. */
 		const instead = link && !picture && numbers(network.nodes[link.inputId]?.fallback, null), at = 'rgba'.indexOf(link?.inputName);
 		return { value: instead ? (link.inputName === 'rgb' ? instead.slice(0, 3) : instead[at]) : numbers(values[name], fallback), picture, channel: link?.inputName };
 	};
@@ -245,7 +245,7 @@ try {
 		drawn += found.drawn;
 		if (!found.why) continue;
 		bad++;
-		/* What differs first, as in "lacks diffuseColor set". */
+		/* First difference, as in "lacks diffuseColor set". */
 		const key = found.why.split('\n')[0].match(/ (has|lacks|is) \w+( [a-z]+)?/)?.[0] ?? '';
 		const small = rest.includes('--whole') ? files : reduce(files, (less) => differs(less).why?.includes(key));
 		console.log(`not ok - seed ${seed}`);

@@ -124,7 +124,7 @@ function group(path, depth) {
 	const above = [], name = path.split('/').pop(), place = transform();
 	const inside = chance(0.8) || depth === 2 ? mesh(`M${path.replaceAll('/', '')}`, above) : { odd: '', even: '' };
 	const children = depth < 2 ? some(['P', 'Q'], 0.5).map((child) => group(`${path}/${child}`, depth + 1)) : [];
-	/* What is said above a mesh would reach the meshes of its neighbours. */
+	/* A value set above a mesh would reach the meshes of its neighbours. */
 	const wrap = (which) => `def Xform "${name}"\n{\n${place.join('\n')}\ndef Xform "In"\n{\n${which === 'odd' ? above.join('\n') : ''}\n${inside[which]}\n}\n${children.map((child) => child[which]).join('\n')}\n}`;
 	return { odd: wrap('odd'), even: wrap('even') };
 }

@@ -37,7 +37,7 @@ function members(bytes) {
 	return found;
 }
 
-/* What Hydra draws of a package, for the page: meshes, their materials, the pictures as data URLs. */
+/* Hydra's drawing of a package, for the page: meshes, their materials, the pictures as data URLs. */
 function hydra(usd, bytes) {
 	const zip = members(bytes);
 	const stage = usd.open({ 'a.usdz': bytes }, 'a.usdz');

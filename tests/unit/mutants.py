@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What goes wrong, core/FILE, server/FILE or web/FILE, what stands there, what the mistake is, and tests/unit/PROGRAM.c: TEST.
+# Mistakes: what goes wrong, core/FILE, server/FILE or web/FILE, the text there, the mistake, and tests/unit/PROGRAM.c: TEST.
 MISTAKES = [
     # glTF, where other readers lose it
     ("u8 fractions are taken as numbers", "import/gltf/gltf_accessor.c", "CONVERTER(u8_unit, float, uint8_t, (float)v / 255.0f)",

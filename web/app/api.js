@@ -31,7 +31,7 @@ async function send(path, options) {
 	}
 }
 
-/* What the HTML asked for beside the script: whoever gets it first has its answer. */
+/* Answers that the HTML asked for beside the script: the first to want one takes it. */
 const early = new Map();
 const PATIENCE = 300;
 

@@ -1,4 +1,4 @@
-/* What a list has told of assets, so that opening one needs no search for its name. */
+/* Assets that a list has named, so that opening one needs no search for its name. */
 const MOST = 5000;
 const known = new Map();
 

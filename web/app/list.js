@@ -80,7 +80,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		measure();
 		setActive(index);
 	};
-	/* What is loaded between the last one that was selected and this one. */
+	/* Rows loaded between the last one that was selected and this one. */
 	const extend = (to) => {
 		const items = [];
 		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to);

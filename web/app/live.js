@@ -1,5 +1,5 @@
-/* What happens in the daemon, as it happens. One stream for all tabs through a shared worker; where a browser has none,
- * a stream of this tab's own, which is closed while the tab is hidden. */
+/* Events of the daemon, as they happen. One stream for all tabs through a shared worker; where a browser has none, a
+ * stream of this tab's own, which is closed while the tab is hidden. */
 let state = { connected: false, hello: null, known: false };
 const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const listeners = new Set();

@@ -72,7 +72,7 @@ export class Rows {
 	async pump() {
 		this.running ??= this.run().finally(() => {
 			this.running = null;
-			/* What came into view while the last answer was passed on. */
+			/* Pages that came into view while the last answer was passed on. */
 			if (!this.error && !this.stop.signal.aborted && this.wanted() !== null) this.pump();
 		});
 		return this.running;
@@ -103,7 +103,7 @@ export class Rows {
 		const { items, next, total } = await this.read(page, 1, this.fields);
 		this.pages.set(page, items);
 		know(items);
-		/* What was under way when something changed may be from before. */
+		/* An answer under way when something changed may be from before. */
 		if (turn === this.turn) this.outdated.delete(page);
 		else this.outdated.add(page);
 		if (next) this.cursors.set(page + 1, next);

@@ -1,4 +1,4 @@
-/* Who is signed in, where the daemon asks for tokens. The token itself is in a cookie that no script sees. */
+/* The session, where the daemon asks for tokens. The token itself is in a cookie that no script sees. */
 import { useEffect, useState } from 'preact/hooks';
 import { get, onRefused, post, write } from './api.js';
 import { connect, listen } from './live.js';

@@ -1,7 +1,7 @@
 // Lines to copy: how to fetch an asset from each language. A file's name is foreign text, and whoever pastes a line
 // runs it, so every name goes through the quoting of its language.
 
-// What an editor does not show, or shows in another order than a compiler reads it.
+// Characters that an editor does not show, or shows in another order than a compiler reads them.
 const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const hex = (char, digits) => char.codePointAt(0).toString(16).padStart(digits, '0');
 const octal = (char) => [...new TextEncoder().encode(char)].map((byte) =>

@@ -19,7 +19,7 @@ function askAgain(id) {
 listen(({ kind, data }) => {
 	if (kind === 'thumbnail') askAgain(data.id);
 	if (kind !== 'hello') return;
-	/* What was told before this tab listened, and what only a daemon knew that has ended. */
+	/* Events from before this tab listened, and those that only a daemon knew that has ended. */
 	for (const [id, row] of rows) if (row.asked && !row.there) askAgain(id);
 });
 

@@ -27,7 +27,7 @@ export function workOf(stats) {
 	/* By what was learned of each asset, and by the pace so far: the slower one. */
 	const paced = run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0;
 	const eta = Math.max(stats.queue?.eta_ms ?? 0, paced);
-	/* What failed and was repaired since is no problem any more. */
+	/* A failure that was repaired since is no problem any more. */
 	const failed = Math.min(run.failed, stats.errors ?? 0);
 	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute, failed, eta };
 }

@@ -12,7 +12,7 @@
  */
 import * as THREE from 'three';
 
-/* What each band of the harmonics of light is multiplied by to become irradiance. */
+/* Factor of each band of the harmonics of light on its way to irradiance. */
 const bands = [Math.PI, 2 * Math.PI / 3, Math.PI / 4];
 
 /** Light of nine coefficients of irradiance (KTX2's key HobIrradiance) for materials that no environment lights. */

@@ -141,7 +141,7 @@ export class HobLoader extends Loader {
 		return /^[a-z]+:/i.test(url) ? new URL(url) : new URL(path, new URL(this.path || '/a/', page));
 	}
 
-	/* Whose asset, and under which name. */
+	/* Owner of the asset, and its name there. */
 	#place(where) {
 		const at = where.pathname.indexOf('/a/');
 		const key = `${where.origin}${where.pathname.slice(0,
@@ -192,7 +192,7 @@ export class HobLoader extends Loader {
 			: client.get(name, 'animations', options);
 	}
 
-	/* What an event names belongs together. */
+	/* Outputs that an event names belong together. */
 	async #fetchOutputs(where, held, { outputs: named, rev }, signal) {
 		const { client, name } = this.#place(where);
 		const wanted = named.filter((output) => output.name in outputs
@@ -306,7 +306,7 @@ export class HobLoader extends Loader {
 			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event);
 			/* else only the state differs */
 		};
-		/* What was saved between loading and listening, or while the daemon was away. */
+		/* Saves between loading and listening, or while the daemon was away. */
 		const lookAgain = async () => {
 			const before = heard;
 			const asset = await client.asset(name).catch(() => null);

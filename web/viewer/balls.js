@@ -1,4 +1,4 @@
-/* What an environment map is seen on: a mirror, a rough metal and a matte white ball. */
+/* Balls that show an environment map: a mirror, a rough metal and a matte white one. */
 import * as THREE from 'three';
 import { text } from './text.js';
 

@@ -163,7 +163,7 @@ export class Stage {
 		setBuffer(this.surface, this.renderer.getSize(new THREE.Vector2()), on ? FINE : 1);
 	}
 
-	/* What has not changed for a while is drawn without jagged edges where that takes long. */
+	/* A view that has not changed for a while is drawn without jagged edges where that takes long. */
 	settle() {
 		if (!this.surface.slow || this.running) return;
 		this.settling = setTimeout(() => {

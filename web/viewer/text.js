@@ -1,4 +1,4 @@
-/* What the viewer says. */
+/* Words of the viewer. */
 export const text = {
 	view: (name) => `3D view of ${name}`,
 	viewRole: '3D view',

@@ -30,7 +30,7 @@ function visitTriangles(model, name, visit) {
 	return left > 0;
 }
 
-/* Of side * side cells: adds one to each whose middle lies in the triangle; what lies outside comes in at the other
+/* Adds one to each of side * side cells whose middle lies in the triangle; what lies outside comes in at the other
  * side. */
 function count(cells, side, u0, v0, u1, v1, u2, v2) {
 	const area = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0);

@@ -1,4 +1,4 @@
-/* What stands round the picture: tools above it, words on it, the player below it, sections beside it. */
+/* Surroundings of the picture: tools above it, words on it, the player below it, sections beside it. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
 import { sentence } from '../app/format.js';

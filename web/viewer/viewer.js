@@ -71,7 +71,7 @@ class Viewer {
 	gridOff = false;
 	levels = null;
 	changes = new Changes();
-	/* Of the view: what takes dropped files, and what the canvas fills. */
+	/* Parts of the view: the one that takes dropped files, and the one that the canvas fills. */
 	stageHost = createRef();
 	surfaceHost = createRef();
 	ends = new AbortController();
@@ -191,7 +191,7 @@ class Viewer {
 
 	/* ---- the model */
 
-	/* What is not there is not asked for: a browser reports every 404. */
+	/* Outputs that are not there are not asked for: a browser reports every 404. */
 	noteOutputs(outputs) {
 		if (outputs) this.loader.withAnimations = outputs.some(({ name }) => name === 'animations');
 	}
@@ -205,7 +205,7 @@ class Viewer {
 		return coming;
 	}
 
-	/* What takes longer than a moment is told of in bytes. */
+	/* A load that takes longer than a moment shows its bytes. */
 	countBytes() {
 		const all = this.asset.bytes?.cooked;
 		const began = performance.now();
@@ -278,7 +278,7 @@ class Viewer {
 		this.stage.setSurroundings(environment, this.light);
 	}
 
-	/* What hangs on the model's objects, made anew for a new model. */
+	/* Helpers of the model's objects, made again for a new model. */
 	adopt() {
 		const { model } = this;
 		seePoints(model);

@@ -32,7 +32,7 @@ typedef struct hob_fbx_curve {
 	hob_fbx_beyond before, behind;
 } hob_fbx_curve;
 
-/* What a curve does at a time, seen from one side of it. */
+/* State of a curve at a time, as seen from one side of it. */
 typedef struct hob_fbx_reading {
 	double value, slope;
 	hob_fbx_segment kind; /* FLAT outside of the keys */

@@ -103,7 +103,7 @@ static const struct {
 	[UNREAD] = {HOB_SLOT_COUNT, 0},
 };
 
-/* What the file says, before it becomes a material. */
+/* Values of the file before they become a material. */
 typedef struct reading {
 	hob_fbx *f;
 	uint32_t object;

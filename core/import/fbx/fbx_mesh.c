@@ -573,7 +573,7 @@ static void release(builder *b)
 	hob_polygon_release(&b->polygon);
 }
 
-/* Who uses a geometry, and whether they agree on the transform that stands between node and geometry. */
+/* Users of a geometry: whether they agree on the transform between node and geometry. */
 static void mark_users(hob_fbx *f)
 {
 	for (uint32_t id = 0; id < f->node_count; id++) {

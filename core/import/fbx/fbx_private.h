@@ -103,7 +103,7 @@ typedef struct hob_fbx_trs {
 	double t[3], q[4], s[3];
 } hob_fbx_trs;
 
-/* What of a node's transform never moves, in the file's unit. */
+/* Parts of a node's transform that never move, in the file's unit. */
 typedef struct hob_fbx_rig {
 	double pre[4], post_inverse[4];
 	double rotation_offset[3], rotation_pivot[3], scaling_offset[3], scaling_pivot[3];

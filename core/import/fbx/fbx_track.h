@@ -33,7 +33,7 @@ typedef struct hob_fbx_tracker {
 	double *ends;
 } hob_fbx_tracker;
 
-/* What the curves at hand do inside of the clip. */
+/* Movements of a clip's curves, found by looking at them all. */
 typedef struct hob_fbx_survey {
 	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
 	bool beyond;					   /* some curve goes on outside of its keys */

@@ -6,7 +6,7 @@
 
 /* ---- extensions */
 
-/* What the files of this importer read. */
+/* Features that this importer reads. */
 static const char *const supported[] = {
 	"EXT_mesh_gpu_instancing",
 	"EXT_meshopt_compression",

@@ -235,7 +235,8 @@ typedef struct hob_gltf_pointed {
 	uint32_t weight;		 /* of HOB_PATH_WEIGHTS the one that is meant, HOB_NONE for all */
 } hob_gltf_pointed;
 
-/* What a pointer names, after materials, cameras and lights are imported. NULL, or why nothing follows it. */
+/* Resolves a pointer after materials, cameras and lights are imported. NULL, or the reason why nothing
+ * follows it. */
 const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
 
 /* ---- gltf_weights.c: morph weights that have channels of their own ---- */

@@ -39,7 +39,7 @@ static uint32_t merge_times(const hob_gltf_weight *of, uint32_t count, uint32_t 
 	}
 }
 
-/* Of a track that steps or is linear; `*from` is the key before `time`, and only ever grows. */
+/* Value of a stepped or linear track at `time`; `*from` is the key before it, and only ever grows. */
 static float sample(const hob_track *t, uint32_t *from, float time)
 {
 	while (*from + 1 < t->key_count && t->times[*from + 1] <= time)

@@ -35,7 +35,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	m->scene_count = 1;
 	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
-	/* What was within reach in the stage's unit may not be in metres. */
+	/* Coordinates within reach in the stage's unit may be out of reach in metres. */
 	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
 		hob_shape_fix_positions(&m->meshes[i], b->u->notes);
 	m->unit = (float)b->u->meters;
@@ -44,7 +44,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	return true;
 }
 
-/* What the first layer or prim that cannot be had is; NULL: all are there. */
+/* The first layer or prim that is missing; NULL: all are there. */
 static const hob_note *find_missing(const hob_usd *u)
 {
 	for (uint32_t i = 0; i < u->notes->count; i++)

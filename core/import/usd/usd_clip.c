@@ -304,7 +304,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	return true;
 }
 
-/* What moves otherwise than by transforms and skeletons. */
+/* Notes motion that is neither a transform nor a skeleton's. */
 static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 {
 	static const char *const names[] = {"points", "focalLength", "primvars:displayColor"};

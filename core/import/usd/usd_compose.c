@@ -82,7 +82,8 @@ static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, 
 	return false;
 }
 
-/* What counts: all, or what arcs of the prim bring; when a prim is moved, also where it is moved from. */
+/* Opinions that count: all, or those that arcs of the prim bring; of a moved prim, also those where it
+ * was. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
 /* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites
@@ -388,7 +389,7 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 	return true;
 }
 
-/* What the stack moves to this place. */
+/* Adds the prims that the stack moves to this place. */
 static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
 {
 	const hob_usd_site *at = &tree->sites[id];
@@ -421,7 +422,7 @@ static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 	return false;
 }
 
-/* What the setting usd.variants says of the set: "shading=red, lod=high". */
+/* The choice of the setting usd.variants for the set: "shading=red, lod=high". */
 static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 {
 	while (asked.len > 0) {
@@ -460,7 +461,7 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 	return !found || hob_usd_expression(u, variables, *out, out, err);
 }
 
-/* What there is to choose, for people; each set once. */
+/* Lists the choices of a set for people, each set once. */
 static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
 {
 	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));

@@ -209,7 +209,7 @@ static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 	return done;
 }
 
-/* What fits into 48 bits: smaller numbers of the same meaning. */
+/* A value of 48 bits: smaller numbers of the same meaning. */
 static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 {
 	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);

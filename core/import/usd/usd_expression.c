@@ -63,7 +63,7 @@ static bool is_expression(hob_str text)
 
 /* ---- variables */
 
-/* Those of the outer stack are stronger. */
+/* Variables of the outer stack are stronger. */
 static const hob_usd_value *find_variable(const hob_usd *u, uint32_t set, hob_str name)
 {
 	const hob_usd_value *found = NULL;
@@ -148,7 +148,7 @@ static bool put_text(reader_t *r, hob_buf *to, hob_str text)
 	return true;
 }
 
-/* What a variable stands for in a text; one that nobody says stays as it is written. */
+/* Puts the value of a variable into a text; an unknown one stays as it is written. */
 static bool put_variable(reader_t *r, hob_buf *to)
 {
 	const char *from = r->at - 2;

@@ -59,7 +59,7 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	return hob_usd_build_prim(b, prototype, context, err);
 }
 
-/* What holds an instancer that is being drawn. */
+/* Whether an instancer that is being drawn holds the prototype. */
 static bool is_open(const hob_usd_build_t *b, hob_str prototype, hob_usd_context context)
 {
 	for (uint32_t i = 0; i < context.instancers; i++)

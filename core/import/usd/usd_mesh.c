@@ -418,7 +418,7 @@ static bool int_array(const hob_usd_value *value, const int32_t **out, size_t *c
 	return good;
 }
 
-/* What a mesh is made of, so that instances share it: the specs that say something about it and all that it
+/* Key of a mesh, so that instances share it: the specs that say something about it and all that it
  * inherits. */
 static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *err)
 {

@@ -178,8 +178,8 @@ static bool add_value(document_t *d, const hob_xml_element *input, uint32_t prim
 
 static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path);
 
-/* What an input or an output says: a value, or another node, the output of a graph or an input of the graph
- * around it. `outer`: the material, where graphs are. */
+/* Reads an input or output: a value, or another node, the output of a graph or an input of the graph around
+ * it. `outer`: the material, where graphs are. */
 static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope, const scope_t *outer,
 					  uint32_t prim, hob_str property)
 {

@@ -30,7 +30,7 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 	return true;
 }
 
-/* What holds other things' data, and is no place in the scene. */
+/* Types that hold data of other prims and have no place in the scene. */
 static bool is_data(hob_str type)
 {
 	static const char *const types[] = {"Material",		 "Shader",	   "NodeGraph",		 "GeomSubset",
@@ -159,7 +159,7 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_prim *prim = &b->u->prims[id];
 	if (is_data(prim->type))
 		return true;
-	/* What bones bend is seen even if they are not. */
+	/* Meshes that bones bend are seen even if the bones are not. */
 	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
 	bool blinks = !bones && comes_and_goes(b->u, prim);
 	bool hidden =

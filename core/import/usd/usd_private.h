@@ -286,8 +286,8 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 
 /* ---- usd_expression.c ---- */
 
-/* What `text` says: itself, or the value of an expression between backticks: `"car_${LOD}.usda"`,
- * `if(eq(${SHOT}, "a"), "x", "y")`. Empty, after a note, for one that cannot be worked out. Source:
+/* Value of `text`: itself, or that of an expression between backticks: `"car_${LOD}.usda"`, `if(eq(${SHOT},
+ * "a"), "x", "y")`. Empty, after a note, for one that cannot be worked out. Source:
  * pxr/usd/sdf/variableExpressionImpl.cpp. */
 bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out,
 						hob_error *err) HOB_MUST_CHECK;

@@ -29,7 +29,7 @@ bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_sou
 		if (!hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count, err))
 			return false;
 		if (count == 0) {
-			/* What a graph writes on its own output counts for nothing. */
+			/* Values that a graph writes on its own outputs do not count. */
 			out->has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
 							 hob_usd_get(u, &u->prims[prim], name, &out->value);
 			return true;

@@ -51,7 +51,7 @@ typedef struct hob_usd_knot {
 	double weight;
 } hob_usd_knot;
 
-/* What a BlendShape prim says, in scratch memory. */
+/* Shapes between rest and full of a BlendShape prim, in scratch memory. */
 bool hob_usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight,

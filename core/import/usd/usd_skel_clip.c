@@ -98,7 +98,7 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 	return SIZE_MAX;
 }
 
-/* What the mesh shows at rest: the only value, or the first in time. */
+/* Weights of the mesh at rest: the only value, or the first in time. */
 static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
 {
 	hob_usd_build_t *b = a->b;

@@ -235,7 +235,7 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 	return true;
 }
 
-/* Of each place that says so, once. */
+/* Notes each such place once. */
 static bool note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path, hob_error *err)
 {
 	hob_str key = hob_arena_printf(u->scratch, "outside %.*s.%.*s %.*s", HOB_FMT(prim->path),

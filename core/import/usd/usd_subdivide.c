@@ -132,7 +132,7 @@ static void edge_points(const hob_usd_level *l, const float *from, const float *
 		}
 }
 
-/* What is around a point; [1] counts those creases only that are creases of the next level as well. */
+/* Neighbourhood of a point; [1] counts only creases that are creases of the next level as well. */
 typedef struct around {
 	uint32_t edges, faces, creases[2], ending;
 	float ends; /* sum of the sharpness that ends with this level */

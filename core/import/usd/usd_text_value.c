@@ -318,7 +318,7 @@ static bool skip_value(hob_usd_lex *l)
 	return true;
 }
 
-/* What begins as `c` does, of a value without a type. */
+/* Kind of a value without a type, by its first character. */
 static hob_usd_kind kind_by(char c)
 {
 	if (c == '"' || c == '\'' || c == '@' || c == '<')

@@ -339,9 +339,9 @@ static void a_texture_is_repeated_turned_and_moved(void **state)
 	}
 }
 
-/* What the exporter of Blender means by names that others use otherwise: roughness behind shininess, the
- * strength of a normal map, a mapping whose order is its own and whose turn is in radians, an orthographic
- * view in metres. */
+/* Blender's exporter uses names otherwise than others do: roughness behind shininess, the strength of a
+ * normal map, a mapping whose order is its own and whose turn is in radians, an orthographic view in
+ * metres. */
 static void blender_files_mean_what_blender_shows(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What FBX files of the world hold that a well-made one does not: each as a small file. */
+/* Oddities that FBX files of the world hold and a well-made one does not: each as a small file. */
 #include "tests/unit/import/fbx_fixture.h"
 
 static const char links[] = " C: \"OO\",1,2\n C: \"OO\",2,0\n";

@@ -349,7 +349,7 @@ static const char document[] =
 	"nodename=\"S\"/></surfacematerial>\n"
 	"<material name=\"Old\"><shaderref name=\"R\" node=\"standard_surface\"><bindinput name=\"base_color\" "
 	"type=\"color3\" value=\"0.25, 0.5, 1\"/></shaderref></material>\n"
-	/* What is connected to itself ends. */
+	/* A connection to itself ends. */
 	"<convert name=\"loop\" type=\"color3\"><input name=\"in\" type=\"color3\" "
 	"nodename=\"loop\"/></convert>\n"
 	"<gltf_pbr name=\"L\" type=\"surfaceshader\"><input name=\"base_color\" type=\"color3\" "

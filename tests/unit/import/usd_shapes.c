@@ -76,7 +76,7 @@ static void in_betweens_bend_the_way_of_a_shape(void **state)
 	reader_free(r);
 }
 
-/* What a collection holds takes its material; a nearer or an excluded path does not. */
+/* Members of a collection take its material; a nearer or an excluded path does not. */
 static void collections_bind_materials(void **state)
 {
 	(void)state;

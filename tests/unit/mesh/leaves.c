@@ -357,7 +357,7 @@ static void pieces_hang_together_by_position(void **state)
 
 /* ---- levels */
 
-/* What one step costs is told by a chain that begins where it begins. */
+/* The cost of one step is measured by a chain that begins where it begins. */
 static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 {
 	(void)state;

@@ -169,7 +169,7 @@ static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 	}
 }
 
-/* Of many lost vertices only some are asked again: hardly less is found. */
+/* Only some of many lost vertices are asked again: hardly less is found. */
 static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 	assert_true(some >= 0.97 * all && some <= 1.03 * all);
 }
 
-/* What measuring met to be near is not asked again: the same is found to be lost as without that. */
+/* Vertices measured to be near are not asked again: the same is found to be lost as without that. */
 static void what_was_met_to_be_near_is_not_lost(void **state)
 {
 	(void)state;

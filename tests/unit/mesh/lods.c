@@ -128,7 +128,7 @@ static void no_level_draws_triangles_between_vertices_of_one_place(void **state)
 		assert_true(area(&b.mesh, b.indices + i) > 0);
 }
 
-/* What has no width at rest may have some when it moves. */
+/* Triangles without width at rest may have some when they move. */
 static void triangles_that_open_in_motion_stay(void **state)
 {
 	(void)state;
@@ -254,7 +254,7 @@ static void parts_and_threads_do_not_show(void **state)
 	}
 }
 
-/* What operator new does where memory ends. */
+/* Stands for operator new where memory ends. */
 _Noreturn void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
 
 static uint32_t allocations_left;

@@ -53,7 +53,7 @@ static bool noted(const fixture_t *f, const char *code)
 	return false;
 }
 
-/* What every baked mesh must satisfy, whatever went in. */
+/* Invariants of every baked mesh, whatever went in. */
 static void check_invariants(const hob_baked_mesh *b)
 {
 	const hob_mesh *m = &b->mesh;

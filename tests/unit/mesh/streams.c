@@ -4,8 +4,7 @@
 
 #include "../arenas.h" /* last: its names are short */
 
-/* What the Vulkan specification says the vertex fetch of a format gives, written without looking at the
- * encoder. */
+/* Vertex fetch of a format as the Vulkan specification has it, written without looking at the encoder. */
 static void fetch(uint16_t format, const uint8_t *at, double out[4])
 {
 	static const struct {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { HobLoader } from '../../../web/client/hob-three.js';
 
-/* What is asked for of a daemon whose asset has these outputs; null: it does not say. The bytes are no model. */
+/* Requests to a daemon whose asset has these outputs; null: it does not say. The bytes are no model. */
 async function asked(outputs) {
 	const bytes = new TextEncoder().encode('no pack');
 	const hash = createHash('sha256').update(bytes).digest('hex');

@@ -43,7 +43,7 @@ function Viewer({ asset, shown }) {
 				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
-/* What was cooked once and is served again: since when, and whether that repaired the asset. */
+/* An earlier cook that is served again: since when, and whether that repaired the asset. */
 function useReturn(asset) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=2`, { on: concerns(asset) });
 	const [now, before] = history.data?.items ?? [];
@@ -111,7 +111,7 @@ function Head({ asset }) {
 			</div></div>`;
 }
 
-/* What another tab shows begins in the upper half of the window, below what is left of the view. */
+/* Content of another tab begins in the upper half of the window, below what is left of the view. */
 function Tabs({ now, address }) {
 	const nav = useRef(null);
 	const before = useRef(now);
@@ -127,7 +127,7 @@ function Tabs({ now, address }) {
 
 const PICTURE_FIRST = 150; /* ms */
 
-/* What stands below the view waits a moment for its first picture: [whether it is time, what says so]. */
+/* Content below the view waits a moment for its first picture: [whether it is time, what says so]. */
 function usePictureFirst(asset) {
 	const [due, set] = useState(!asset.outputs.length);
 	useEffect(() => {

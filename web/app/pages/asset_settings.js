@@ -104,7 +104,7 @@ const matches = (setting, search) => {
 	return search.toLowerCase().split(/\s+/).every((word) => said.includes(word));
 };
 
-/* What stands in the file that is changed, else what is in force. */
+/* Value in the file that is changed, else the one in force. */
 const valueOf = (data, path) => at(data.sidecar.value ?? {}, path) ?? at(data.settings, path);
 
 function Row({ setting, data, files, drafts, draft }) {
@@ -167,7 +167,7 @@ function GroupNote({ name, asset }) {
 	return name === 'Levels of detail' ? words.meshShare(size(meshes), percent(meshes / asset.bytes.cooked)) : null;
 }
 
-/* What a saved change brought: told when the asset has been cooked again. */
+/* Outcome of a saved change: told when the asset has been cooked again. */
 function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
 	/* A preview is larger than what follows it: it tells nothing about the saving. */
@@ -241,7 +241,7 @@ function Editor({ asset, schema }) {
 	const address = `/api/v1/assets/${asset.id}/settings${query({ file: folder && file })}`;
 	const dirty = useRef(false);
 	dirty.current = Object.keys(drafts).length > 0;
-	/* What is shown of another file is not what a change would be made to. */
+	/* A change must not be made to another file than the one that is shown. */
 	const wanted = useRef(address);
 	wanted.current = address;
 	const load = () => getTagged(address)
@@ -284,7 +284,7 @@ function Editor({ asset, schema }) {
 	};
 	const every = settingsOf(schema);
 	const found = search.trim() === '' ? every : every.filter((key) => matches(key, search.trim()));
-	/* What is not saved yet stays in sight. */
+	/* Unsaved values stay in sight. */
 	const keys = every.filter((key) => found.includes(key) || key.path in drafts);
 	const grouped = Object.entries(words.groups)
 		.map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);

@@ -76,7 +76,7 @@ export function Why({ asset }) {
 	</${Panel}>`}</${Resource}></div>`;
 }
 
-/* What the cook wrote while it ran, and what it noted: only when there is neither it had nothing to say. */
+/* Output of the cook while it ran, and its notes: only when there is neither it had nothing to say. */
 export function LogText({ asset }) {
 	const log = useResource(`/api/v1/assets/${asset.id}/log`,
 		{ as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });

@@ -1,4 +1,4 @@
-/* What can be done with several assets at once: cook again, set, download, copy names. */
+/* Actions on several assets at once: cook again, set, download, copy names. */
 import { html } from 'htm/preact';
 import { useReducer, useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';

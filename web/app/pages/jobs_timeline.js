@@ -1,4 +1,4 @@
-/* What the newest build did when: each finished job as a bar, in as many lanes as jobs ran at a time. */
+/* Timeline of the newest build: each finished job as a bar, in as many lanes as jobs ran at a time. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { clock, duration, number, partsOf } from '../format.js';

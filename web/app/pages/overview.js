@@ -128,7 +128,7 @@ function Space({ stats }) {
 			<dd>${duration(stats.uptime_ms)}</dd></dl>`;
 }
 
-/* What cooks and shares is away: nothing is wrong with any asset, and yet all is not well. */
+/* Cooks or shares are away: nothing is wrong with any asset, and yet all is not well. */
 function Degraded({ stats: { degraded, upstream } }) {
 	const away = upstream && upstream.state !== 'up';
 	return html`${degraded && html`<p class="banner bad" role="alert"><${Icon} name="failed" />
