@@ -1,4 +1,5 @@
 #include "engine_assets.h"
+#include "engine_move.h"
 #include "engine_root.h"
 
 #include "../cook/inputs.h"
@@ -14,19 +15,16 @@
 
 /* ---- settings of one asset */
 
-static bool asset_settings(srv_engine *engine, const asset *a, hob_settings *out, hob_error *err)
+static bool asset_settings(srv_engine *engine, asset *a, hob_settings *out, hob_error *err)
 {
-	char name[PATH_MAX];
 	*out = engine->roots->settings[a->root];
 	if (srv_graph_settings(engine->graph) == 0)
 		return true;
-	int length = snprintf(name, sizeof name, "%s.cook.json", a->path);
-	uint32_t sidecar =
-		length < (int)sizeof name ? srv_graph_find(engine->graph, a->root, hob_str_of(name)) : HOB_NONE;
-	bool has_sidecar = sidecar != HOB_NONE && srv_graph_at(engine->graph, sidecar)->exists;
+	uint32_t root;
+	hob_str model = srv_engine_settings_owner(engine, a, &root);
 	return srv_settings_resolve(engine->roots->caches[a->root], engine->roots->fds[a->root],
-								&engine->roots->settings[a->root], hob_str_of(a->path), has_sidecar, out,
-								err);
+								&engine->roots->settings[a->root], hob_str_of(a->path),
+								engine->roots->fds[root], model, out, err);
 }
 
 bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,

@@ -9,6 +9,7 @@
 #include "engine_sources.h"
 #include "engine_turn.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,12 @@ typedef struct moved {
 	uint64_t number;
 	char id[SRV_ASSET_ID + 1];
 	char *earlier, *name; /* owned */
+	uint32_t before;	  /* 1 + the row that moved a model to `earlier`; 0: none */
 } moved;
 
 typedef struct left_settings {
-	uint32_t from, to; /* assets */
-	uint64_t at_ms;	   /* not before this time of the loop's clock */
+	uint32_t asset;
+	uint64_t at_ms; /* not before this time of the loop's clock */
 } left_settings;
 
 struct engine_moves {
@@ -70,7 +72,10 @@ static bool add_row(struct engine_moves *moves, uint64_t number, hob_str id, hob
 {
 	if (!HOB_ROOM(moves->rows, moves->room, moves->count))
 		return false;
-	moved row = {number, "", strndup(earlier.data, earlier.len), strndup(name.data, name.len)};
+	hob_sha256 from = key_of(earlier);
+	const uint32_t *before = srv_digest_map_find(&moves->newest, &from);
+	moved row = {number, "", strndup(earlier.data, earlier.len), strndup(name.data, name.len),
+				 before && hob_str_equal(hob_str_of(moves->rows[*before - 1].name), earlier) ? *before : 0};
 	snprintf(row.id, sizeof row.id, "%.*s", HOB_FMT(id));
 	if (!row.earlier || !row.name) {
 		free(row.earlier);
@@ -170,6 +175,93 @@ void srv_engine_show_former(srv_engine *engine)
 	free(names);
 }
 
+/* ---- settings files */
+
+/* Asks the disk: the watch may not have reported the file yet. */
+static bool is_there(const srv_engine *engine, uint32_t root, hob_str model, const char *ending)
+{
+	char path[PATH_MAX];
+	srv_stat stat;
+	return snprintf(path, sizeof path, "%.*s%s", HOB_FMT(model), ending) < (int)sizeof path &&
+		   srv_stat_path(engine->roots->fds[root], hob_str_of(path), &stat);
+}
+
+/* As the graph knows it. */
+static bool has_settings(const srv_engine *engine, const asset *a)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof path, "%s.cook.json", a->path) >= (int)sizeof path)
+		return false;
+	uint32_t file = srv_graph_find(engine->graph, a->root, hob_str_of(path));
+	return file != HOB_NONE && srv_graph_at(engine->graph, file)->exists;
+}
+
+/* A model that was moved has the settings file at its newest former place that has one, unless another model
+ * is there. */
+static hob_str find_settings(const srv_engine *engine, const asset *a, uint32_t *root)
+{
+	enum { PLACES_MAX = 64 };
+	const moved *row = row_of(engine, a);
+	*root = a->root;
+	if (!has_arrived(row, a))
+		return has_settings(engine, a) ? hob_str_of(a->path) : (hob_str){0};
+	if (is_there(engine, a->root, hob_str_of(a->path), ".cook.json"))
+		return hob_str_of(a->path);
+	for (uint32_t i = 0; row && i < PLACES_MAX; i++) {
+		hob_str full = hob_str_of(row->earlier);
+		size_t slash = hob_str_find(full, HOB_STR("/"), 0);
+		hob_str model = hob_str_sub(full, slash + 1, full.len);
+		*root = srv_engine_root_by_name(engine, hob_str_sub(full, 0, slash));
+		if (*root != HOB_NONE && !is_there(engine, *root, model, "") &&
+			is_there(engine, *root, model, ".cook.json"))
+			return model;
+		row = row->before > 0 ? &engine->moves->rows[row->before - 1] : NULL;
+	}
+	*root = a->root;
+	return (hob_str){0};
+}
+
+hob_str srv_engine_settings_owner(srv_engine *engine, asset *a, uint32_t *root)
+{
+	struct engine_moves *moves = engine->moves;
+	hob_str model = find_settings(engine, a, root);
+	bool elsewhere = model.len > 0 && model.data != a->path;
+	if (elsewhere && !a->move.settling &&
+		HOB_ROOM(moves->settings, moves->settings_room, moves->settings_count)) {
+		moves->settings[moves->settings_count++] = (left_settings){a->id, uv_now(engine->loop) + SETTINGS_MS};
+		a->move.settling = true;
+	}
+	return model;
+}
+
+uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model)
+{
+	hob_buf full = {0};
+	hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(engine->roots->shown[root].name), HOB_FMT(model));
+	uint32_t number = srv_engine_move_of(engine, hob_buf_str(&full)), last = 0;
+	for (hob_str name = hob_buf_str(&full); number > last;) {
+		const moved *row = &engine->moves->rows[number - 1];
+		if (!hob_str_equal(hob_str_of(row->earlier), name))
+			break;
+		name = hob_str_of(row->name);
+		last = number;
+		number = srv_engine_move_of(engine, name);
+	}
+	hob_buf_release(&full);
+	return last > 0 ? srv_engine_asset_by_name(engine, hob_str_of(engine->moves->rows[last - 1].name))
+					: HOB_NONE;
+}
+
+/* A cook that began before the move was known had other settings. */
+static void cook_with_settings(srv_engine *engine, uint32_t id)
+{
+	uint32_t root;
+	asset *a = srv_asset_at(engine, id);
+	hob_str model = srv_engine_settings_owner(engine, a, &root);
+	if (model.len > 0 && model.data != a->path && a->life.state != SRV_ASSET_QUEUED)
+		srv_asset_dirty(engine, id, SRV_PRIORITY_CHANGED, "settings", model);
+}
+
 static void put_reason(hob_buf *reasons, hob_str earlier)
 {
 	hob_buf_put_str(reasons, reasons->size > 0 ? HOB_STR(",{\"kind\":\"moved\",\"path\":")
@@ -193,15 +285,6 @@ static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 	if (a->life.job)
 		put_reason(&a->life.job->order.why, earlier);
 	put_reason(&a->why, earlier);
-}
-
-static void keep_settings_for(srv_engine *engine, uint32_t from, uint32_t to)
-{
-	struct engine_moves *moves = engine->moves;
-	if (srv_asset_at(engine, from)->root == srv_asset_at(engine, to)->root &&
-		HOB_ROOM(moves->settings, moves->settings_room, moves->settings_count))
-		moves->settings[moves->settings_count++] =
-			(left_settings){from, to, uv_now(engine->loop) + SETTINGS_MS};
 }
 
 /* Clients know it already, so it is a copy, and its original may be deleted alone. */
@@ -230,7 +313,7 @@ static void move(srv_engine *engine, uint32_t from, uint32_t to)
 	srv_engine_stored(engine, srv_store_put_move(engine->store, &row, &error), &error);
 	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
 	add_reason(engine, to, row.earlier);
-	keep_settings_for(engine, from, to);
+	cook_with_settings(engine, to);
 	srv_publish_view_later(engine, to);
 	if (late)
 		srv_publish_states(engine, &to, 1, "moved");
@@ -407,22 +490,25 @@ void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *byt
 	match(engine, t);
 }
 
-/* ---- settings files */
+/* ---- settings files follow later: a person may have moved the model, and not yet its settings */
 
-/* Later: a person may have moved the model, and not yet its settings. */
-static void move_settings(srv_engine *engine, const left_settings *left)
+static void move_settings(srv_engine *engine, uint32_t id)
 {
-	const asset *old = srv_asset_at(engine, left->from), *now = srv_asset_at(engine, left->to);
-	if (srv_asset_is_alive(&old->life) || !srv_asset_is_alive(&now->life))
-		return;
+	asset *a = srv_asset_at(engine, id);
+	uint32_t root;
 	hob_error error;
 	bool done;
-	if (!srv_sidecar_move(engine->roots->fds[now->root], hob_str_of(old->path), hob_str_of(now->path), &done,
-						  &error))
-		srv_log(SRV_LOG_WARNING, "settings", "of %s are not those of %s yet: %s", old->full, now->full,
-				error.context);
-	else if (done)
-		srv_log(SRV_LOG_INFO, "settings", "of %s went with it to %s.cook.json", old->full, now->full);
+	a->move.settling = false;
+	hob_str model = find_settings(engine, a, &root);
+	if (!srv_asset_is_alive(&a->life) || model.len == 0 || model.data == a->path)
+		return;
+	if (!srv_sidecar_move(engine->roots->fds[root], model, engine->roots->fds[a->root], hob_str_of(a->path),
+						  &done, &error)) {
+		a->move.settling = true; /* it stays there, and is used; this is logged once */
+		srv_log(SRV_LOG_WARNING, "settings", "of %s stay where it was: %s", a->full, error.context);
+	} else if (done) {
+		srv_log(SRV_LOG_INFO, "settings", "of %.*s went with it to %s.cook.json", HOB_FMT(model), a->full);
+	}
 }
 
 void srv_engine_step_settings(srv_engine *engine)
@@ -432,7 +518,7 @@ void srv_engine_step_settings(srv_engine *engine)
 	uint32_t done = 0;
 	while (done < moves->settings_count && moves->settings[done].at_ms <= now &&
 		   srv_engine_has_time(engine, done))
-		move_settings(engine, &moves->settings[done++]);
+		move_settings(engine, moves->settings[done++].asset);
 	if (done > 0)
 		memmove(moves->settings, moves->settings + done,
 				(moves->settings_count -= done) * sizeof *moves->settings);

@@ -15,6 +15,11 @@ uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.mo
 void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat);
 void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes);
+/* The model whose settings file `a` has, in *root: its own name, or, until the file follows it, a former one.
+ * Empty: none. */
+hob_str srv_engine_settings_owner(srv_engine *engine, asset *a, uint32_t *root);
+/* The asset that has the settings file of this former name; HOB_NONE: none. */
+uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model);
 void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1]);
 hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its earlier name; empty: none */
 /* Prints members of its event: the id and, once, the place it moved from or to. */

@@ -45,6 +45,8 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	if (model.len > 0) {
 		uint32_t source = srv_graph_find(engine->graph, f->root, model);
 		uint32_t id = source != HOB_NONE ? srv_graph_at(engine->graph, source)->asset : HOB_NONE;
+		if (id == HOB_NONE || !srv_asset_is_alive(&srv_asset_at(engine, id)->life))
+			id = srv_engine_settings_heir(engine, f->root, model);
 		srv_engine_dirty_all(engine, &id, id != HOB_NONE, priority, "settings", file);
 		return;
 	}

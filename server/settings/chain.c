@@ -273,7 +273,7 @@ static size_t nearest_known(const srv_settings_cache *cache, hob_str asset, fold
 }
 
 bool srv_settings_resolve(srv_settings_cache *cache, int root_fd, const hob_settings *own, hob_str asset,
-						  bool has_sidecar, hob_settings *out, hob_error *err)
+						  int sidecar_fd, hob_str sidecar_of, hob_settings *out, hob_error *err)
 {
 	resolving r = {.cache = cache, .at.settings = own};
 	if (!is_walkable(asset, err))
@@ -288,7 +288,7 @@ bool srv_settings_resolve(srv_settings_cache *cache, int root_fd, const hob_sett
 		return false;
 	}
 	hob_settings settings = *r.at.settings;
-	if (has_sidecar && !walk_sidecar(root_fd, asset, overlay_sidecar, &settings, err))
+	if (sidecar_of.len > 0 && !walk_sidecar(sidecar_fd, sidecar_of, overlay_sidecar, &settings, err))
 		return false;
 	*out = settings;
 	return true;

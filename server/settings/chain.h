@@ -48,11 +48,13 @@ void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is allowed */
 /* Call it when a cook.json or the root's own settings changed, or when the root is another folder. */
 void srv_settings_forget(srv_settings_cache *cache);
 /* own           the root's own settings, the same in every call until srv_settings_forget
- * has_sidecar   false: the caller knows that there is none, and it is not looked for
+ * sidecar_fd    the root of `sidecar_of`
+ * sidecar_of    the model whose sidecar is used: `asset`, or its former name; empty: none is looked for
  * Errors        those of the walk, and CONFIG for a file with wrong settings. IO and MEMORY are not
  *               remembered.
  * Cost          one look-up for a known folder, plus the sidecar */
 bool srv_settings_resolve(srv_settings_cache *cache, int root_fd, const hob_settings *own, hob_str asset,
-						  bool has_sidecar, hob_settings *out, hob_error *err) HOB_MUST_CHECK;
+						  int sidecar_fd, hob_str sidecar_of, hob_settings *out,
+						  hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -166,7 +166,7 @@ srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str file, hob_str if_matc
 	return result;
 }
 
-bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_error *err)
+bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *moved, hob_error *err)
 {
 	char old[PATH_MAX], new[PATH_MAX];
 	const char *old_name, *new_name;
@@ -175,7 +175,7 @@ bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_er
 					 snprintf(new, sizeof new, "%.*s.cook.json", HOB_FMT(to))};
 	if (lengths[0] >= PATH_MAX || lengths[1] >= PATH_MAX)
 		return true;
-	int old_folder = open_folder(root_fd, old, &old_name), new_folder = open_folder(root_fd, new, &new_name);
+	int old_folder = open_folder(from_fd, old, &old_name), new_folder = open_folder(to_fd, new, &new_name);
 	bool both = old_folder >= 0 && new_folder >= 0;
 	*moved = both && renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0;
 	int code = errno;

@@ -28,9 +28,10 @@ srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str file, hob_str if_match
 srv_sidecar_result srv_sidecar_delete(int root_fd, hob_str file, hob_str if_match,
 									  hob_error *err) HOB_MUST_CHECK;
 
-/* Renames the sidecar of `from` to that of `to`, both below the root. *moved: there was one, and `to` had
+/* Renames the sidecar of `from` to that of `to`, each below its root. *moved: there was one, and `to` had
  * none; otherwise nothing was done. Errors: IO. */
-bool srv_sidecar_move(int root_fd, hob_str from, hob_str to, bool *moved, hob_error *err) HOB_MUST_CHECK;
+bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *moved,
+					  hob_error *err) HOB_MUST_CHECK;
 
 /* Whether `name` in `folder` is named like a sidecar but belongs to no model: "Fox.cook.json" beside Fox.glb.
  * model: the most similar model, "Fox.glb"; NAME_MAX + 1 bytes. */

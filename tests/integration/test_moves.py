@@ -109,6 +109,88 @@ class Moves(Scenario):
             self.assertEqual(sorted(p.name for p in self.art.iterdir()),
                              ["bowl.obj", "bowl.obj.cook.json", "pot.obj", "pot.obj.cook.json"])
 
+    def budgeted(self, name, triangles=9):
+        self.put(name, obj_text(triangles))
+        self.put(f"{name}.cook.json", '{"budget": {"triangles": 5, "fail": true}}')
+
+    def check_refused(self, daemon, name):
+        """A model over its budget, which no gate has let pass under this name."""
+        self.assertIn(name, daemon.sync()["failed"])
+        item = daemon.assets()[name]
+        self.assertEqual((item["state"], item["error"]["code"], daemon.get(f"/a/{name}").status), ("failed", "cook.over-budget", 422))
+        history = daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"]
+        self.assertEqual({job["result"] for job in history}, {"failed"}, "no cook came without its settings")
+
+    def test_a_move_opens_no_gate(self):
+        for options in ([], ["--watch", "poll", "--poll-ms", "100"]):
+            with self.subTest(options):
+                self.budgeted("d.obj")
+                self.budgeted("p.obj", 8)
+                self.budgeted("deep/in/m.obj", 7)
+                self.budgeted("git.obj", 10)
+                self.put("plain.obj", obj_text(3))
+                with self.serve(*options) as daemon:
+                    daemon.sync()
+                    self.move("d.obj", "e.obj")
+                    self.check_refused(daemon, "art/e.obj")
+                    self.move("p.obj", "q.obj")
+                    daemon.sync()
+                    self.move("q.obj", "far/r.obj")
+                    self.check_refused(daemon, "art/far/r.obj")
+                    self.move("deep", "high")
+                    self.check_refused(daemon, "art/high/in/m.obj")
+                    self.move("git.obj.cook.json", "hub.obj.cook.json")
+                    self.move("git.obj", "hub.obj")
+                    self.check_refused(daemon, "art/hub.obj")
+                    for name in ("e.obj", "far/r.obj"):
+                        daemon.wait_log(f"to art/{name}.cook.json")
+                    refused = {"art/e.obj", "art/far/r.obj", "art/high/in/m.obj", "art/hub.obj"}
+                    self.assertEqual(set(daemon.sync()["failed"]), refused)
+                    self.assertTrue((self.art / "far/r.obj.cook.json").exists())
+                    self.put("far/r.obj.cook.json", "{}")
+                    daemon.sync()
+                    self.assertEqual(daemon.assets()["art/far/r.obj"]["state"], "fresh")
+                with self.serve(*options) as daemon:
+                    self.assertEqual(set(daemon.sync()["failed"]), refused - {"art/far/r.obj"})
+                shutil.rmtree(self.art)
+                shutil.rmtree(self.cache)
+                self.art.mkdir()
+
+    def test_a_move_between_roots_and_one_before_a_kill_open_no_gate(self):
+        self.budgeted("d.obj")
+        self.budgeted("k.obj", 8)
+        other = self.folder / "other"
+        other.mkdir()
+        with Daemon([self.art, other], self.cache) as daemon:
+            daemon.sync()
+            os.rename(self.art / "d.obj", other / "d.obj")
+            self.check_refused(daemon, "other/d.obj")
+            daemon.wait_log("to other/d.obj.cook.json")
+            self.check_refused(daemon, "other/d.obj")
+            self.move("k.obj", "l.obj")
+            self.check_refused(daemon, "art/l.obj")
+            daemon.kill()
+        self.assertTrue((self.art / "k.obj.cook.json").exists())
+        with Daemon([self.art, other], self.cache) as daemon:
+            self.check_refused(daemon, "art/l.obj")
+            daemon.wait_log("to art/l.obj.cook.json")
+            self.assertEqual(set(daemon.sync()["failed"]), {"art/l.obj", "other/d.obj"})
+
+    def test_settings_that_stay_behind_are_still_those_of_the_model(self):
+        self.put("tea.obj", obj_text(2))
+        self.put("tea.obj.cook.json", '{"scale": 2}')
+        with self.serve() as daemon:
+            ids = self.ids(daemon)
+            scale = lambda: daemon.get(f"/api/v1/assets/{ids['tea.obj']}").json()["settings"]["scale"]
+            self.move("tea.obj", "pot.obj")
+            daemon.sync()
+            self.put("tea.obj.cook.json", '{"scale": 3}')
+            daemon.sync()
+            self.assertEqual(scale(), 3, "changed where it was")
+            daemon.wait_log("pot.obj.cook.json")
+            daemon.sync()
+            self.assertEqual(scale(), 3)
+
     def test_copies_and_strangers_are_no_moves(self):
         self.put("a.obj", obj_text(2))
         self.put("same1.obj", obj_text(5))

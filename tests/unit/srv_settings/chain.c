@@ -107,7 +107,8 @@ static uint32_t lods_of(srv_settings_cache *cache, const char *asset, bool has_s
 	hob_settings own, out;
 	hob_settings_init(&own);
 	own.lod_max = 7;
-	if (!srv_settings_resolve(cache, root_fd, &own, hob_str_of(asset), has_sidecar, &out, &error))
+	if (!srv_settings_resolve(cache, root_fd, &own, hob_str_of(asset), root_fd,
+							  has_sidecar ? hob_str_of(asset) : (hob_str){0}, &out, &error))
 		return error.code == HOB_ERR_CONFIG ? 100 : 200;
 	return out.lod_max;
 }
