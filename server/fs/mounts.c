@@ -1,7 +1,12 @@
 #include "mounts.h"
 
-#include <stddef.h>
+#include "../../core/base/base.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 enum { COUNT = 14 };
 
@@ -69,4 +74,50 @@ const char *srv_file_system(int fd)
 		if (local[i].magic == (unsigned)info.f_type)
 			return local[i].name;
 	return "unknown";
+}
+
+/* Octal escapes of /proc/self/mountinfo, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at; to++) {
+		bool escaped = at[0] == '\\' && at[1] && at[2] && at[3];
+		*to = (char)(escaped ? (at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0') : *at);
+		at += escaped ? 4 : 1;
+	}
+	*to = 0;
+}
+
+uint64_t srv_mounts_below(int fd)
+{
+	char self[32], folder[PATH_MAX], *line = NULL;
+	size_t room = 0;
+	uint64_t sum = 1;
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(self, folder, sizeof folder - 1);
+	FILE *file = len > 0 ? fopen("/proc/self/mountinfo", "re") : NULL;
+	if (!file)
+		return 0;
+	len -= len == 1; /* "/" */
+	while (getline(&line, &room, file) > 0) {
+		char *words[5], *rest = line;
+		int count = 0;
+		while (count < 5 && (words[count] = strsep(&rest, " ")))
+			count++;
+		if (count < 5)
+			continue;
+		unescape(words[4]);
+		char end = strncmp(words[4], folder, (size_t)len) == 0 ? words[4][len] : 'x';
+		if (end && end != '/')
+			continue;
+		/* In any order: number, parent, device and place. */
+		uint64_t hash = 1469598103934665603u;
+		for (int i = 0; i < 5; i++)
+			for (size_t c = 0; c <= strlen(words[i]); c++)
+				hash = (hash ^ (uint8_t)words[i][c]) * 1099511628211u;
+		sum += hash;
+	}
+	free(line);
+	fclose(file);
+	return sum;
 }

@@ -93,6 +93,8 @@ typedef struct watch_root {
 	int64_t unread_wait_ns;
 	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
+	uint64_t mounts,
+		mounts_seen; /* srv_mounts_below; reader's number of the last change that was looked at */
 	dir_tree tree;
 	size_t counted; /* folders of this root in watch->watches */
 	int moving_wd;	/* folder that was renamed and whose new place is not known yet; 0: none */

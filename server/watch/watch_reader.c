@@ -1,5 +1,6 @@
 #include "watch_internal.h"
 #include "../fs/beneath.h"
+#include "../fs/mounts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +27,8 @@ typedef struct reader {
 	char path[PATH_MAX]; /* of the crawled folder with a trailing '/' */
 	size_t path_len;
 	path_set todo; /* folders to crawl */
+	int mounts_fd; /* /proc/self/mountinfo, or -1 */
+	uint64_t mounts_changed;
 } reader;
 
 /* ---- new folders */
@@ -264,6 +267,30 @@ static void read_records(reader *r)
 			break;
 }
 
+/* ---- mounts */
+
+/* True once after each change of the mounts of this namespace. */
+static bool mounts_change(reader *r)
+{
+	struct pollfd mounts = {.fd = r->mounts_fd, .events = POLLPRI};
+	bool changed = r->mounts_fd >= 0 && poll(&mounts, 1, 0) > 0;
+	r->mounts_changed += changed;
+	return changed;
+}
+
+static void look_at_mounts(reader *r)
+{
+	watch_root *root = r->root;
+	if (root->mounts_seen == r->mounts_changed)
+		return;
+	root->mounts_seen = r->mounts_changed;
+	uint64_t now = root->inotify_fd >= 0 && !root->want_scan ? srv_mounts_below(root->dir_fd) : root->mounts;
+	if (now == root->mounts || now == 0)
+		return;
+	root->mounts = now;
+	srv_watch_root_doubt(root, 0, "a file system below the watched folder was mounted or unmounted");
+}
+
 /* ---- marks */
 
 /* A folder can be mounted over, or unmounted, without a record. */
@@ -291,6 +318,11 @@ static void pass_marks(reader *r)
 	uint64_t number = root->marks_set;
 	if (number == root->marks_passed || root->held)
 		return;
+	if (mounts_change(r)) /* other roots are looked at in the next turn */
+		srv_watch_wake_reader(r->watch);
+	look_at_mounts(r);
+	if (root->held)
+		return;
 	bool seen = root->inotify_fd >= 0 && !root->want_scan && root->unread_wait_ns == 0 && is_in_place(root);
 	if (seen) {
 		read_to_mark(r);
@@ -314,6 +346,7 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 	if (!hold)
 		read_records(r);
 	r->now = srv_watch_now_ns();
+	look_at_mounts(r);
 	if (!hold)
 		pass_marks(r);
 	int64_t due = INT64_MAX;
@@ -332,10 +365,11 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 
 static void wait_for_records(reader *r, bool hold, int64_t due)
 {
-	struct pollfd fds[WATCH_ROOTS_MAX + 1] = {{.fd = r->watch->reader_wake, .events = POLLIN}};
-	nfds_t count = 1;
+	struct pollfd fds[WATCH_ROOTS_MAX + 2] = {{.fd = r->watch->reader_wake, .events = POLLIN},
+											  {.fd = r->mounts_fd, .events = POLLPRI}};
+	nfds_t count = 2;
 	pthread_mutex_lock(&r->watch->roots_lock);
-	for (uint32_t i = 0; i < r->watch->root_count && count <= WATCH_ROOTS_MAX && !hold; i++) {
+	for (uint32_t i = 0; i < r->watch->root_count && count < HOB_COUNT_OF(fds) && !hold; i++) {
 		watch_root *root = r->watch->roots[i];
 		pthread_mutex_lock(&root->lock);
 		if (root->inotify_fd >= 0)
@@ -345,7 +379,9 @@ static void wait_for_records(reader *r, bool hold, int64_t due)
 	pthread_mutex_unlock(&r->watch->roots_lock);
 	int64_t left = due == INT64_MAX ? 0 : due - srv_watch_now_ns();
 	struct timespec timeout = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
-	if (ppoll(fds, count, due == INT64_MAX ? NULL : &timeout, NULL) > 0 && fds[0].revents) {
+	int ready = ppoll(fds, count, due == INT64_MAX ? NULL : &timeout, NULL);
+	r->mounts_changed += ready > 0 && fds[1].revents;
+	if (ready > 0 && fds[0].revents) {
 		uint64_t wakes;
 		(void)!read(r->watch->reader_wake, &wakes, sizeof wakes);
 	}
@@ -365,6 +401,7 @@ void *srv_watch_reader_main(void *argument)
 	reader r = {.watch = watch, .records = malloc(BUFFER), .entries = malloc(WATCH_LIST_BUFFER)};
 	if (!r.records || !r.entries)
 		abort();
+	r.mounts_fd = watch->options.once ? -1 : open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	while (!atomic_load(&watch->stop)) {
 		bool hold = atomic_load(&watch->reader_held);
 		int64_t due = INT64_MAX;
@@ -377,6 +414,8 @@ void *srv_watch_reader_main(void *argument)
 		}
 		wait_for_records(&r, hold, due);
 	}
+	if (r.mounts_fd >= 0)
+		close(r.mounts_fd);
 	free(r.records);
 	free(r.entries);
 	srv_watch_thread_ends(watch);

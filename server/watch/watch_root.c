@@ -290,6 +290,7 @@ static bool prepare(watch_root *root, const char **why)
 	if (root->dir_fd >= 0)
 		close(root->dir_fd);
 	root->dir_fd = fd;
+	root->mounts = srv_mounts_below(fd);
 	root->device = info.st_dev;
 	root->inode = info.st_ino;
 	if (root->retry_inotify)
