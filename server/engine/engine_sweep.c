@@ -9,24 +9,33 @@
 /* Some changes give no event: writes through a hard link in another place, or through a mapping whose
  * descriptor is closed. So all known files are checked in turn, a few at a time. */
 
-enum { AT_LEAST = 32, AROUND_S = 300 };
+enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
 
-/* For a file that just changed or is being written an event follows. */
+/* For a file that just changed or is being written an event follows. Nobody knows when a map is complete. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
 		return true;
+	struct stat info;
 	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
-	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
+	bool written = fd >= 0 && fstat(fd, &info) == 0 && srv_is_being_written(fd, &info);
 	if (fd >= 0)
 		close(fd);
-	return writers == SRV_WRITERS_SOME;
+	return written;
+}
+
+/* A turn looks at few of many files, so that it stays short. */
+static uint32_t due_of(uint32_t count, uint32_t period_ms)
+{
+	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000));
+	uint32_t slow = (uint32_t)((uint64_t)count * period_ms / (AROUND_MANY_S * 1000));
+	return AT_LEAST + (due < MANY ? due : slow > MANY ? slow : MANY);
 }
 
 void srv_engine_sweep(srv_engine *engine, uint32_t period_ms)
 {
 	uint32_t count = engine->sources->ready ? srv_graph_count(engine->graph) : 0;
-	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000)) + AT_LEAST;
+	uint32_t due = due_of(count, period_ms);
 	uint32_t found = HOB_NONE;
 	for (uint32_t i = 0; i < due && i < count; i++) {
 		engine->sources->swept = (engine->sources->swept + 1) % count;
