@@ -134,7 +134,7 @@ static const char *const extensions[] = {"blend", NULL};
 
 const hob_importer hob_blend_importer = {
 	.name = "blend",
-	.version = 3,
+	.version = 4,
 	.extensions = extensions,
 	.import = import_blend,
 	.library_version = library_version,

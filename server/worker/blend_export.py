@@ -12,6 +12,8 @@ import traceback
 import bpy
 
 SOURCE, ROOT, PRIVATE, MODIFIERS, ACTIONS, COLLECTION = sys.argv[sys.argv.index("--") + 1:]
+INSTANCES_MOST, POSES_MOST = 20000, 200000
+PLACE_PATHS = {"location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"}
 notes = []
 
 
@@ -109,6 +111,137 @@ def hide(model, names):
     return struct.pack("<4sIII4s", b"glTF", 2, 20 + len(text) + len(rest), len(text), b"JSON") + text + rest
 
 
+def first_tiles():
+    """The exporter fails on UDIM pictures; their first tile takes their place."""
+    for image in [image for image in bpy.data.images if image.source == "TILED"]:
+        tiles = [tile.number for tile in image.tiles]
+        path = image.filepath_raw.replace("<UDIM>", str(tiles[0]))
+        note("blender.udim", f"picture '{image.name}' has {len(tiles)} UDIM tiles; {tiles[0]} is used for all texture coordinates")
+        image.source = "FILE"
+        image.filepath = path
+
+
+def left_out():
+    """Notes what the exporter leaves out in silence."""
+    def said(code, things, text):
+        if things:
+            more = f" and {len(things) - 1} more" if len(things) > 1 else ""
+            note(code, f"'{things[0]}'{more}: {text}")
+
+    objects = [thing for thing in bpy.context.scene.objects if thing.visible_get()]
+    said("blender.hair", [thing.name for thing in objects if thing.type == "CURVES" or any(
+        system.settings.type == "HAIR" and system.settings.render_type == "PATH" for system in thing.particle_systems)],
+        "hair is left out; convert it to a mesh")
+    said("blender.light", [thing.name for thing in objects if thing.type == "LIGHT" and thing.data.type == "AREA"],
+         "glTF has no area lights; they are left out")
+    said("blender.kind", [thing.name for thing in objects if thing.type in {"GPENCIL", "VOLUME", "POINTCLOUD"}],
+         "strokes, volumes and clouds of points are left out")
+    said("blender.drivers", [thing.name for thing in objects if thing.type != "ARMATURE" and any(
+        driver.data_path not in PLACE_PATHS for driver in drivers_of(thing))] +
+        [data.name for kind in (bpy.data.materials, bpy.data.lights, bpy.data.cameras) for data in kind
+         if drivers_of(data) or drivers_of(getattr(data, "node_tree", None))],
+        "a driver moves more than a place, a turn, a size or a shape key; that keeps its first value")
+    resting = [thing for thing in objects if thing.type == "ARMATURE" and not (thing.animation_data and thing.animation_data.action)]
+    said("blender.bones", [thing.name for thing in resting if any(not one.mute for bone in thing.pose.bones for one in bone.constraints)],
+         "constraints of bones are not baked without an action of the armature")
+    used = {slot.material for thing in objects for slot in thing.material_slots if slot.material and slot.material.use_nodes}
+    said("blender.procedural", sorted(material.name for material in used if is_procedural(material)),
+         "colours that nodes compute are lost; bake them into a picture")
+
+
+def is_procedural(material):
+    """Whether a computed texture reaches the surface."""
+    output = material.node_tree.get_output_node("ALL")
+    seen, queue = set(), [output.inputs["Surface"]] if output else []
+    while queue:
+        for link in queue.pop().links:
+            node = link.from_node
+            if node.type.startswith("TEX_") and node.type not in {"TEX_IMAGE", "TEX_COORD", "TEX_ENVIRONMENT"}:
+                return True
+            if node not in seen:
+                seen.add(node)
+                queue += list(node.inputs)
+    return False
+
+
+def realise_instances():
+    """The exporter knows instances of collections, vertices, faces and particles. Those of geometry nodes become objects."""
+    graph = bpy.context.evaluated_depsgraph_get()
+    found = [(one.object.original, one.matrix_world.copy(), one.parent.original.users_collection) for one in graph.object_instances
+             if one.is_instance and one.object.type == "MESH" and one.parent and not one.parent.original.is_instancer]
+    if len(found) > INSTANCES_MOST:
+        note("blender.instances", f"{len(found)} instances are left out, more than {INSTANCES_MOST}; realise them, or export fewer")
+        return
+    for source, place, collections in found:
+        made = bpy.data.objects.new(source.name, source.data)
+        for collection in collections:
+            collection.objects.link(made)
+        for slot, given in zip(made.material_slots, source.material_slots):
+            if given.link == "OBJECT":
+                slot.link, slot.material = "OBJECT", given.material
+        made.matrix_world = place
+
+
+def drivers_of(data):
+    return list(data.animation_data.drivers) if data and data.animation_data else []
+
+
+def bake_motion():
+    """The exporter reads actions only. What constraints and drivers do to objects and shape keys becomes keys of an action each; only what moves."""
+    objects = [thing for thing in bpy.context.scene.objects if not thing.library and (
+        any(not one.mute for one in thing.constraints) or any(driver.data_path in PLACE_PATHS for driver in drivers_of(thing)))]
+    keys = {thing.data.shape_keys for thing in bpy.context.scene.objects
+            if thing.type == "MESH" and drivers_of(thing.data.shape_keys) and not thing.library}
+    scene = bpy.context.scene
+    frames, kept = range(scene.frame_start, scene.frame_end + 1), scene.frame_current
+    if not objects and not keys:
+        return
+    if len(frames) * (len(objects) + len(keys)) > POSES_MOST:
+        note("blender.motion", f"what constraints and drivers move over {len(frames)} frames is too much to bake; it keeps its first pose")
+        return
+    poses, values = {}, {}
+    for frame in frames:
+        scene.frame_set(frame)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for thing in objects:
+            world = thing.evaluated_get(graph).matrix_world
+            above = thing.parent.evaluated_get(graph).matrix_world @ thing.matrix_parent_inverse if thing.parent else None
+            poses.setdefault(thing, []).append(above.inverted_safe() @ world if above else world.copy())
+        for key in keys:
+            values.setdefault(key, []).append([block.value for block in key.evaluated_get(graph).key_blocks])
+    scene.frame_set(kept)
+    moving = [thing for thing in objects if thing.parent_type == "OBJECT" and any(pose != poses[thing][0] for pose in poses[thing])]
+    for thing in moving:
+        for driver in [driver for driver in drivers_of(thing) if driver.data_path in PLACE_PATHS]:
+            thing.animation_data.drivers.remove(driver)
+        for one in thing.constraints:
+            one.mute = True
+        fresh_action(thing)
+        thing.rotation_mode = "QUATERNION"
+        for frame, pose in zip(frames, poses[thing]):
+            before = thing.rotation_quaternion.copy()
+            thing.matrix_basis = pose
+            if before.dot(thing.rotation_quaternion) < 0:
+                thing.rotation_quaternion.negate()
+            for path in ("location", "rotation_quaternion", "scale"):
+                thing.keyframe_insert(path, frame=frame)
+    for key in [key for key in keys if any(value != values[key][0] for value in values[key])]:
+        for driver in drivers_of(key):
+            key.animation_data.drivers.remove(driver)
+        fresh_action(key)
+        for frame, value in zip(frames, values[key]):
+            for block, at in zip(key.key_blocks, value):
+                block.value = at
+                block.keyframe_insert("value", frame=frame)
+
+
+def fresh_action(data):
+    data.animation_data_create()
+    for track in list(data.animation_data.nla_tracks):
+        data.animation_data.nla_tracks.remove(track)
+    data.animation_data.action = bpy.data.actions.new(f"{data.name} baked")
+
+
 def export(path):
     apply = MODIFIERS == "1"
     if apply and any(thing.type == "MESH" and thing.data.shape_keys for thing in bpy.context.scene.objects):
@@ -145,6 +278,7 @@ def main():
     try:
         before = version_of(SOURCE)
         bpy.ops.wm.open_mainfile(filepath=SOURCE, load_ui=False, use_scripts=False)
+        first_tiles()
         facts["files"] = [[os.path.relpath(SOURCE, ROOT), before]] + used_files()
         if bpy.data.version[:2] > bpy.app.version[:2]:
             note("blender.newer", f"saved by Blender {bpy.data.version[0]}.{bpy.data.version[1]}, read by {bpy.app.version_string}: "
@@ -157,6 +291,11 @@ def main():
             raise ValueError("this Blender has no glTF exporter (add-on io_scene_gltf2)")
         model = os.path.join(PRIVATE, "model.glb")
         hidden = hidden_objects()
+        left_out()
+        if ACTIONS != "none":
+            bake_motion()
+        if MODIFIERS == "1":
+            realise_instances()
         export(model)
         with open(model, "rb") as made:
             answer(facts, hide(made.read(), hidden) if hidden else made.read())

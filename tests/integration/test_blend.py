@@ -452,6 +452,144 @@ bpy.context.object.parent = hull
         material = json.loads(done.stdout.split("\n")[0])["records"]["MATL"][0]
         self.assertEqual((material["base_color"], material["metallic"], material["roughness"]), ([1, 0.75, 0.25, 1], 1, 0.25))
 
+    def cooked(self, name):
+        """The notes of a cook, and what `hob export` makes of it."""
+        done = subprocess.run([HOB, "cook", str(self.art / name), "-o", str(self.folder / "out"), "--root", str(self.art), "--force",
+                               "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = json.loads((self.folder / "report.json").read_text())["assets"][0]
+        glb = self.folder / "made.glb"
+        subprocess.run([HOB, "export", str(self.folder / f"out/{name}.meshes"), "-o", str(glb)], capture_output=True, check=True)
+        size = struct.unpack_from("<I", glb.read_bytes(), 12)[0]
+        return [(note["code"], note["text"]) for note in made["notes"] if note["code"].startswith("blender.")], json.loads(glb.read_bytes()[20:20 + size])
+
+    def test_constraints_and_drivers_move_what_they_moved(self):
+        self.blender(f"""
+bpy.context.scene.frame_end = 20
+bpy.ops.mesh.primitive_cube_add()
+lead = bpy.context.object
+lead.name = "Lead"
+for frame, x in ((1, 0), (20, 4)):
+    lead.location.x = x
+    lead.keyframe_insert("location", frame=frame)
+def follow(thing, path, index):
+    driver = (thing.driver_add(path, index) if index >= 0 else thing.driver_add(path)).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id = lead
+    variable.targets[0].transform_type = "LOC_X"
+names = ["Follower", "Driven", "Child", "Still", "Muted"]
+for name in names:
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.context.object.name = name
+follower, driven, child, still, muted = (bpy.data.objects[name] for name in names)
+for thing in (follower, child, muted):
+    thing.constraints.new("COPY_LOCATION").target = lead
+muted.constraints[0].mute = True
+still.constraints.new("COPY_LOCATION").target = driven
+still.constraints[0].use_z = False
+child.parent = driven
+follow(driven, "location", 2)
+driven.shape_key_add(name="Basis")
+wide = driven.shape_key_add(name="Wide")
+wide.data[0].co.x = 3
+wide.slider_max = 10
+follow(wide, "value", -1)
+{self.save("moved.blend")}""")
+        notes, scene = self.cooked("moved.blend")
+        self.assertEqual(notes, [])
+        moved = {}
+        for clip in scene["animations"]:
+            for channel in clip["channels"]:
+                name, path = scene["nodes"][channel["target"]["node"]]["name"], channel["target"]["path"]
+                moved[name, path] = scene["accessors"][clip["samplers"][channel["sampler"]]["input"]]["count"]
+        # The child's own place is what is left when its parent's is taken away; what stands still has no keys.
+        self.assertEqual(sorted(moved), [("Child", "translation"), ("Driven", "translation"), ("Driven", "weights"),
+                                         ("Follower", "translation"), ("Lead", "translation")])
+        self.assertEqual(moved["Follower", "translation"], moved["Lead", "translation"])
+
+    def test_instances_and_first_tiles_are_there_and_the_rest_is_told(self):
+        self.blender(f"""
+def field(name):
+    bpy.ops.mesh.primitive_cube_add(size=.1)
+    seed = bpy.context.object
+    seed.name = name
+    bpy.ops.mesh.primitive_plane_add(size=4)
+    bpy.context.object.name = "On" + name
+    return seed, bpy.context.object
+seed, plane = field("Vertex")
+seed.parent = plane
+plane.instance_type = "VERTS"
+seed, plane = field("Particle")
+plane.modifiers.new("P", "PARTICLE_SYSTEM")
+settings = plane.particle_systems[0].settings
+settings.type, settings.count, settings.render_type, settings.instance_object = "HAIR", 3, "OBJECT", seed
+seed, plane = field("Node")
+tree = bpy.data.node_groups.new("G", "GeometryNodeTree")
+plane.modifiers.new("G", "NODES").node_group = tree
+for way in ("INPUT", "OUTPUT"):
+    if hasattr(tree, "interface"):
+        tree.interface.new_socket("Geometry", in_out=way, socket_type="NodeSocketGeometry")
+    else:
+        (tree.inputs if way == "INPUT" else tree.outputs).new("NodeSocketGeometry", "Geometry")
+kinds = ("NodeGroupInput", "NodeGroupOutput", "GeometryNodeInstanceOnPoints", "GeometryNodeObjectInfo")
+into, out, put, info = (tree.nodes.new(kind) for kind in kinds)
+info.inputs["Object"].default_value = seed
+info.inputs["As Instance"].default_value = True
+tree.links.new(into.outputs[0], put.inputs["Points"])
+tree.links.new(info.outputs["Geometry"], put.inputs["Instance"])
+tree.links.new(put.outputs[0], out.inputs[0])
+{self.save("fields.blend")}
+bpy.ops.wm.read_homefile(use_empty=True)
+for tile, color in ((1001, (1, 0, 0, 1)), (1002, (0, 1, 0, 1))):
+    picture = bpy.data.images.new("tile", 8, 8)
+    picture.generated_color = color
+    picture.filepath_raw = {str(self.art)!r} + f"/tile.{{tile}}.png"
+    picture.file_format = "PNG"
+    picture.save()
+    bpy.data.images.remove(picture)
+picture = bpy.data.images.load({str(self.art / "tile.1001.png")!r})
+picture.source = "TILED"
+picture.filepath = "//tile.<UDIM>.png"
+if len(picture.tiles) < 2:
+    picture.tiles.new(1002)
+bpy.ops.mesh.primitive_cube_add()
+thing = bpy.context.object
+thing.modifiers.new("Hair", "PARTICLE_SYSTEM")
+thing.particle_systems[0].settings.type = "HAIR"
+for name, kind in (("Tiles", "ShaderNodeTexImage"), ("Noise", "ShaderNodeTexNoise")):
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    tree = material.node_tree
+    made = tree.nodes.new(kind)
+    tree.links.new(made.outputs["Color"], tree.nodes["Principled BSDF"].inputs["Base Color"])
+    if name == "Tiles":
+        made.image = picture
+        tree.nodes.new("ShaderNodeTexNoise")
+    thing.data.materials.append(material)
+for kind in ("AREA", "POINT"):
+    bpy.ops.object.light_add(type=kind)
+bpy.context.object.data.driver_add("energy").driver.expression = "frame"
+bpy.ops.object.armature_add()
+bpy.context.object.pose.bones[0].constraints.new("COPY_LOCATION").target = thing
+{self.save("lost.blend")}""")
+        notes, scene = self.cooked("fields.blend")
+        self.assertEqual(notes, [])
+        made = {name: [node for node in scene["nodes"] if re.match(name, node["name"])] for name in ("Vertex", "Particle", "Node")}
+        self.assertEqual({name: (len(nodes), len({node["mesh"] for node in nodes})) for name, nodes in made.items()},
+                         {"Vertex": (4, 1), "Particle": (4, 1), "Node": (5, 1)})
+        self.assertEqual(sorted([round(abs(v)) for v in node.get("translation", [0, 0, 0])] for node in made["Node"]), [[0, 0, 0]] + [[2, 0, 2]] * 4)
+        notes, scene = self.cooked("lost.blend")
+        self.assertEqual(sorted(notes), [
+            ("blender.bones", "'Armature': constraints of bones are not baked without an action of the armature"),
+            ("blender.drivers", "'Point': a driver moves more than a place, a turn, a size or a shape key; that keeps its first value"),
+            ("blender.hair", "'Cube': hair is left out; convert it to a mesh"),
+            ("blender.light", "'Area': glTF has no area lights; they are left out"),
+            ("blender.procedural", "'Noise': colours that nodes compute are lost; bake them into a picture"),
+            ("blender.udim", "picture 'tile.1001.png' has 2 UDIM tiles; 1001 is used for all texture coordinates")])
+        self.assertEqual(len(scene["images"]), 1)
+
     def test_a_collection_is_chosen_and_a_wrong_one_told(self):
         self.blender(f"""
 bpy.ops.mesh.primitive_cube_add()
