@@ -342,7 +342,7 @@ bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err)
 		}
 		hob_usd_drop_still(b, b->model.nodes[b->sized[i].node].scale);
 		if (hob_str_equal(prim->type, HOB_STR("Capsule")))
-			hob_usd_info(u, "samples", "capsule '%.*s' changes its size; its ends are scaled with it",
+			hob_usd_note(u, "samples", "capsule '%.*s' changes its size; its ends are scaled with it",
 						 HOB_FMT(prim->path));
 	}
 	return true;
