@@ -76,6 +76,30 @@ static srv_farm_end missing(const folder *f, srv_farm_why *why)
 	return SRV_FARM_DOWN;
 }
 
+/* A folder, pipe or link in the place of a blob, or anything but a folder in that of a folder of blobs, is
+ * nobody's result and never read: renamed, it is no longer in the way of one. */
+static void set_aside(const char *path, mode_t kind)
+{
+	char aside[2300];
+	struct stat info;
+	uint64_t chance = 0;
+	if (lstat(path, &info) != 0 || (info.st_mode & S_IFMT) == kind)
+		return;
+	ssize_t ignored = getrandom(&chance, sizeof chance, 0);
+	(void)ignored;
+	snprintf(aside, sizeof aside, "%s.wrong-%016llx", path, (unsigned long long)chance);
+	(void)!rename(path, aside);
+}
+
+static void set_blob_aside(char *path)
+{
+	char *slash = strrchr(path, '/');
+	*slash = 0;
+	set_aside(path, S_IFDIR);
+	*slash = '/';
+	set_aside(path, S_IFREG);
+}
+
 static srv_farm_end folder_init(void *handle, srv_farm_why *why)
 {
 	char blobs[2200], trial[2300];
@@ -96,10 +120,13 @@ static srv_farm_end folder_head(void *handle, const char *name, uint64_t *size, 
 	char path[2200];
 	struct stat info;
 	path_of(handle, name, path);
-	if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+	bool there = lstat(path, &info) == 0;
+	if (there && S_ISREG(info.st_mode)) {
 		*size = (uint64_t)info.st_size;
 		return SRV_FARM_OK;
 	}
+	if (there)
+		return SRV_FARM_NONE;
 	srv_farm_end end = failed(why, name);
 	return end == SRV_FARM_NONE ? missing(handle, why) : end;
 }
@@ -112,7 +139,9 @@ static srv_farm_end folder_get(void *handle, const char *name,
 	char path[2200];
 	path_of(f, name, path);
 	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 && errno == ELOOP)
+		return SRV_FARM_NONE;
 	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
 		close(fd);
 		say(why, name, EINVAL); /* reading a pipe might never end */
@@ -184,6 +213,8 @@ static srv_farm_end folder_put(void *handle, const char *name, int fd, uint64_t 
 	bool ok = copy(f, fd, to, size) && fdatasync(to) == 0;
 	int code = ok ? 0 : errno;
 	ok = close(to) == 0 && ok;
+	if (ok)
+		set_blob_aside(path);
 	ok = ok && make_parent(path) && rename(temp, path) == 0;
 	if (ok)
 		return SRV_FARM_OK;

@@ -107,6 +107,25 @@ class FarmHostile(FarmScenario):
             self.assertEqual((meshes(two), two.cooked()), (fine, 3))
         self.assertIsNotNone(self.hob("farm", "gc", *self.options))
 
+    def test_blobs_of_the_wrong_kind(self):
+        """What is cooked once more takes their place: no outbox waits for good, and nothing behind a link is written."""
+        self.models(6)
+        with self.machine("a") as a:
+            self.assert_whole(6, a)
+        before = {path.relative_to(self.blobs) for path in self.blobs.glob("blobs/??/*")}
+        (self.folder / "elsewhere").write_bytes(b"x")
+        makers = [os.mkfifo, os.mkdir, lambda path: os.symlink("nowhere", path), lambda path: os.symlink(self.folder / "elsewhere", path)]
+        for number, path in enumerate(sorted(before)):
+            (self.blobs / path).unlink()
+            makers[number % len(makers)](self.blobs / path)
+        (parent,) = {path.parent for path in sorted(before)[:1]}
+        shutil.rmtree(self.blobs / parent)
+        os.mkfifo(self.blobs / parent)
+        with self.machine("b") as b:
+            self.assert_whole(6, b)
+            self.assertEqual(b.get("/readyz").status, 200)
+        self.assertEqual((self.folder / "elsewhere").read_bytes(), b"x")
+
     def test_rows_that_are_huge(self):
         """Under a real lookup and newer than the real record; each begins as a record does."""
         fine = self.cooked_by_one()
