@@ -76,7 +76,8 @@ function stageOf(job) {
 
 function Stages({ stages }) {
 	if (!stages?.length) return null;
-	return html`<p class="quiet stages">${words.stages}: ${stages.map(({ stage, ms }) =>
+	const shown = stages.filter(({ ms }) => ms >= 0.05);
+	return html`<p class="quiet stages">${words.stages}: ${shown.map(({ stage, ms }) =>
 		`${words.stageNames[stage] ?? stage} ${duration(ms)}`).join(', ')}</p>`;
 }
 
