@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""knots.py BUILD: no loop of functions over several files in server: who calls whom, and whose address is passed on, from the
+"""knots.py BUILD: no loop of functions over several files in core and server: who calls whom, and whose address is passed on, from the
 objects (objdump). A table of functions counts as calls of all its entries. Prints one line per loop; exits 1 when there is any."""
 import pathlib
 import re
@@ -99,7 +99,7 @@ def loops(graph):
 def main():
     objects = {}
     for path in pathlib.Path(sys.argv[1], "CMakeFiles").rglob("*.o"):
-        if match := re.search(r"\.dir/(server/.*)\.o$", str(path)):
+        if match := re.search(r"\.dir/((?:core|server)/.*)\.o$", str(path)):
             objects.setdefault(match[1], path)
     known, parts, graph = {}, {}, {}
     for name, path in objects.items():

@@ -9,7 +9,6 @@
  *   collada_node.c       visual scenes -> nodes, cameras, lights, meshes
  *   collada_transform.c  transform elements -> matrices
  *   collada_skin.c       controllers -> joints and weights
- *   collada_morph.c      controllers -> morph targets
  *   collada_curve.c      animation curves of one number
  *   collada_channel.c    channels: which curve moves which transform or weight
  *   collada_track.c      functions of time -> tracks
@@ -219,9 +218,6 @@ uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node);
 /* Joints and weights for the parts of a shape. */
 bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
 					   uint32_t point_count, hob_error *err) HOB_MUST_CHECK;
-/* Morph targets for them. */
-bool hob_collada_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, uint32_t part_count,
-					   hob_error *err) HOB_MUST_CHECK;
 bool hob_collada_skins(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- collada_clip.c */

@@ -138,13 +138,11 @@ bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *m
 bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_external.c: files within files ---- */
+/* ---- gltf.c ---- */
 
-/* Reads the external assets that nodes show, and joins them to the model, which is complete but for them. */
-bool hob_gltf_import_external(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 /* Whether the file above gives another file for this URI: *bytes, or *path when they are empty. */
 bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes);
-/* gltf.c: container, JSON and document of g->request into g->model. */
+/* Container, JSON and document of g->request into g->model, with the external assets that its nodes show. */
 bool hob_gltf_import_file(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */

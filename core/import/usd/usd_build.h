@@ -173,11 +173,6 @@ bool hob_usd_cache_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
 						  uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_instancer.c ---- */
-
-bool hob_usd_build_instancer(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_usd_context context,
-							 hob_error *err) HOB_MUST_CHECK;
-
 /* ---- usd_material.c ---- */
 
 /* The path of the material that is bound to a prim; empty without. */
