@@ -46,7 +46,7 @@ static int refused_by(const hob_settings *settings, const hob_note *note)
 bool hob_rules_check(const hob_settings *settings, const hob_notes *notes, hob_error *err)
 {
 	enum { ROOM = 190 };
-	char text[ROOM + 1] = "", more[16] = "";
+	char text[ROOM + 1] = "", more[24] = "";
 	size_t len = 0;
 	uint32_t refused = 0, shown = 0;
 	int rule = -1;

@@ -401,13 +401,24 @@ static bool run_plain(srv_store *store, store_statement which, hob_error *err)
 	return statement && srv_store_run(store, statement, err);
 }
 
+static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err);
+
+/* Writes all rows that wait, in the open transaction. */
+static bool pay_debt(srv_store *store, hob_error *err)
+{
+	bool ok = true;
+	for (const struct owed_row *row = store->debt.first; ok && row; row = row->next)
+		ok = run_now(store, row->which, row->values, err);
+	return ok;
+}
+
 static bool begin(srv_store *store, hob_error *err)
 {
 	if (srv_store_debt_rests(store, err))
 		return false;
 	bool ok = run_plain(store, SQL_BEGIN, err);
 	store->writing = ok;
-	ok = ok && srv_store_debt_pay(store, err);
+	ok = ok && pay_debt(store, err);
 	if (!ok)
 		srv_store_debt_begin(store, err);
 	return ok;
@@ -481,7 +492,8 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
+/* The row is forgotten if it cannot be written. */
+static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_write(store, which, err);
 	for (int i = 0; statement && values[i].kind; i++)
@@ -500,7 +512,7 @@ bool srv_store_run_now(srv_store *store, store_statement which, const sql_value 
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;
-	bool ok = srv_store_run_now(store, which, values, &why), waits = atomic_load(&store->debt.waiting) > 0;
+	bool ok = run_now(store, which, values, &why), waits = atomic_load(&store->debt.waiting) > 0;
 	if (!ok && (store->writing || store->rows_lost || !waits))
 		waits = srv_store_debt_begin(store, &why);
 	if ((ok || waits) && srv_store_debt_note(store, which, values))

@@ -6,12 +6,6 @@
 
 enum { BUSY_MS = 250, AGAIN_MS = 200, TELL_MS = 2000, ROWS_BYTES = 256 << 20 };
 
-struct owed_row {
-	struct owed_row *next;
-	store_statement which;
-	sql_value *values;
-};
-
 static int64_t now_ms(void)
 {
 	struct timespec now;
@@ -117,14 +111,6 @@ bool srv_store_debt_begin(srv_store *store, const hob_error *why)
 	debt->again_ms = now_ms() + AGAIN_MS;
 	atomic_store(&debt->waiting, debt->count > 0 ? debt->count : 1);
 	return true;
-}
-
-bool srv_store_debt_pay(srv_store *store, hob_error *err)
-{
-	bool ok = true;
-	for (const struct owed_row *row = store->debt.first; ok && row; row = row->next)
-		ok = srv_store_run_now(store, row->which, row->values, err);
-	return ok;
 }
 
 bool srv_store_debt_is_quiet(srv_store *store, hob_error *err)

@@ -241,16 +241,17 @@ static inline sql_value srv_store_u64(uint64_t value)
 }
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same, and the row is forgotten if it cannot be written. */
-bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values,
-					   hob_error *err) HOB_MUST_CHECK;
 /* store_debt.c. note: the row is written or will be; false without memory. rests: it is too early to try
- * again. begin: rolls back; false: the index is damaged, or nothing is kept. pay: writes all rows in the open
- * transaction. is_quiet: true unless people are to hear of it now, once. */
+ * again. begin: rolls back; false: the index is damaged, or nothing is kept. is_quiet: true unless people are
+ * to hear of it now, once. */
+struct owed_row {
+	struct owed_row *next;
+	store_statement which;
+	sql_value *values;
+};
 bool srv_store_debt_note(srv_store *store, store_statement which, const sql_value *values);
 bool srv_store_debt_rests(const srv_store *store, hob_error *err);
 bool srv_store_debt_begin(srv_store *store, const hob_error *why);
-bool srv_store_debt_pay(srv_store *store, hob_error *err);
 bool srv_store_debt_is_quiet(srv_store *store, hob_error *err);
 void srv_store_debt_clear(srv_store *store);
 hob_str srv_store_column_str(sqlite3_stmt *statement, int index); /* until the next step */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""knots.py BUILD: no loop of functions over several files in core and server: who calls whom, and whose address is passed on, from the
+"""knots.py BUILD: no loop of functions over several files: who calls whom in core and server, and whose address is passed on, from the
 objects (objdump). A table of functions counts as calls of all its entries. Prints one line per loop; exits 1 when there is any."""
 import pathlib
 import re
