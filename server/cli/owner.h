@@ -17,7 +17,7 @@ typedef struct cli_owner {
 /* This process serves the cache at `url`. A failure costs only that commands need --url. */
 void srv_owner_note(const char *cache, const char *url);
 void srv_owner_forget(const char *cache);
-/* The daemon that uses the cache now. */
+/* The daemon that uses the cache now, if this user or root runs it. */
 bool srv_owner_of_cache(const char *cache, cli_owner *out);
 /* The same of a folder: the configured cache, or `.hob` in it or in a parent. */
 bool srv_owner_of_folder(const char *folder, cli_owner *out);

@@ -481,7 +481,7 @@ static void use_passed_sockets(daemon_state *d, srv_http_options *http)
 	http->socket_count = d->service.socket_count;
 }
 
-/* False. */
+/* Says who serves the cache. Always false. */
 static bool name_owner(const daemon_state *d, hob_error *err)
 {
 	cli_owner owner;

@@ -125,6 +125,14 @@ class Owner(Scenario):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("is another user's", done.stderr)
 
+    def test_an_address_that_another_user_wrote_is_not_taken(self):
+        if os.getuid() != 0:
+            self.skipTest("takes two users")
+        self.serve("one")
+        self.assertNotIn("no daemon", self.hob("one", "ls"))
+        os.chown(self.folder / "one/.hob/daemon.json", 65534, 65534)
+        self.assertIn("no daemon of '.' runs", self.hob("one", "stop", code=3))
+
     def test_sync_and_recook_say_what_failed(self):
         self.serve("one")
         self.assertRegex(self.hob("one", "sync"), r"^rev \d+, 0 failed\n$")
