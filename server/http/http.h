@@ -75,9 +75,9 @@ typedef struct srv_http_sources {
 typedef struct srv_http srv_http;
 
 /* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server.
- * The process must ignore SIGPIPE. Fails with IO ("'127.0.0.1:7780' is in use by another program; use
- * --listen with another port") or CONFIG (an invalid address, an address that other machines can reach
- * without tokens, an invalid token file or certificate). */
+ * The process must ignore SIGPIPE. Fails with LOCKED ("'127.0.0.1:7780' is in use by another program; use
+ * --listen with another port"), IO (it cannot be bound) or CONFIG (an invalid address, an address that other
+ * machines can reach without tokens, an invalid token file or certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
 /* Whether srv_http_start would accept one address of `listen`, without binding it. *exposed: other machines

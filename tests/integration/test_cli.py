@@ -185,7 +185,8 @@ class Queries(CommandLine):
         self.assertIn("not a revision", self.hob("why", "art/props/duck.obj", "--against", "x", code=2)[1])
         job = self.daemon.get("/api/v1/jobs?limit=1&state=cooked&asset=art/props/duck.obj").json()["items"][0]
         stages = [stage["stage"] for stage in job["stages"]]
-        self.assertEqual(stages, ["hash-source", "find", "hash-inputs", "match", "wait", "cook", "hash-read", "judge", "store", "check", "record"])
+        self.assertEqual(stages[0], "hash-source")  # a preview may come first
+        self.assertEqual(stages[-8:], ["match", "wait", "cook", "hash-read", "judge", "store", "check", "record"])
         told = self.hob("why", "--job", job["id"])[0]
         self.assertIn(f"job {job['id']}  art/props/duck.obj: cooked", told)
         self.assertEqual(re.findall(r"^  stage     (\S+) +[0-9.]+ ms$", told, re.M), stages)

@@ -113,7 +113,7 @@ static void a_taken_or_impossible_address_is_refused_with_a_remedy(void **state)
 	srv_http *second = NULL;
 	hob_error err = {0};
 	assert_false(srv_http_start(&(srv_http_options){.listen = f->host}, &sources, &second, &err));
-	assert_int_equal(err.code, HOB_ERR_IO);
+	assert_int_equal(err.code, HOB_ERR_LOCKED);
 	assert_non_null(strstr(err.context, "in use by another program; use --listen"));
 	static const char *const bad[] = {"",		"7780",	 "localhost",	   "127.0.0.1:", "127.0.0.1:99999",
 									  "::1:80", "[::1]", "example.com:80", "unix:",		 "127.0.0.1:80x"};
