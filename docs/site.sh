@@ -40,6 +40,7 @@ nav:
       - Metrics: metrics.md
       - Cooked file formats: FORMATS.md
       - Runtime: runtime.md
+      - Ninja and CMake: build-rules.md
       - Comparison: comparison.md
   - Operations: operations.md
   - One cache for many machines: farm.md

@@ -15,8 +15,8 @@ from hobtest import DEADLINE, HOB, MODELS, PROJECT, fresh_folder, main, obj_text
 DOCS = PROJECT / "docs"
 BUILD = pathlib.Path(HOB).resolve().parent
 # Blocks in these languages are run or read here; those without one are pictures, messages and what only an administrator may type.
-# test_bundlers runs the pages of HTML.
-LANGUAGES = {"sh", "c", "python", "js", "html", "json", "yaml", "groovy", "nginx", ""}
+# test_bundlers runs the pages of HTML, test_gates the rules of ninja and CMake.
+LANGUAGES = {"sh", "c", "python", "js", "html", "json", "yaml", "groovy", "nginx", "ninja", "cmake", ""}
 
 
 def blocks(page):

@@ -193,7 +193,7 @@ class Gates(CommandLine):
         self.hob("inspect", "--validate", out / "b.obj.meshes")
 
     def recipe(self, language):
-        page = (PROJECT / "docs/start-ci.md").read_text()
+        page = (PROJECT / "docs/build-rules.md").read_text()
         return page.split(f"```{language}\n")[1].split("```")[0]
 
     def build(self, *command, cwd):
