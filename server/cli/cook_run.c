@@ -207,11 +207,12 @@ static void fail_waiting(run *r, cook_entry *entry)
 
 static void tell_waiting(run *r, cook_entry *entry)
 {
-	shown path, file;
+	shown path, file, writer;
 	entry->wait.told = true;
 	clear_line(r);
 	fprintf(stderr, "waiting  %s: %s writes '%s'\n", show(hob_str_of(entry->path), &path),
-			entry->wait.writer[0] ? entry->wait.writer : "a program", show(entry->wait.file, &file));
+			show(hob_str_of(entry->wait.writer[0] ? entry->wait.writer : "a program"), &writer),
+			show(entry->wait.file, &file));
 }
 
 /* False: it waits on. */

@@ -504,7 +504,7 @@ follow(wide, "value", -1)
             for channel in clip["channels"]:
                 name, path = scene["nodes"][channel["target"]["node"]]["name"], channel["target"]["path"]
                 moved[name, path] = scene["accessors"][clip["samplers"][channel["sampler"]]["input"]]["count"]
-        # The child's own place is what is left when its parent's is taken away; what stands still has no keys.
+        # Keys of a child leave its parent's motion out; an object at rest has none.
         self.assertEqual(sorted(moved), [("Child", "translation"), ("Driven", "translation"), ("Driven", "weights"),
                                          ("Follower", "translation"), ("Lead", "translation")])
         self.assertEqual(moved["Follower", "translation"], moved["Lead", "translation"])
