@@ -40,6 +40,8 @@ static const cell table[SRV_ASSET_EVENTS][SRV_ASSET_STATES] = {
 	                   NEVER,                  NEVER,                  NEVER},
 	ON(DIRTY)         {{QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T},
 	                   {QUEUED, N},            {OUTDATED, N|T},        {OUTDATED, N}},
+	ON(MOVED)         {SKIP,          SKIP,          {QUEUED, N|T}, {QUEUED, N|T}, {QUEUED, N|T},
+	                   {QUEUED, N|T},          {QUEUED, N|T|DETACH},   {QUEUED, N|T|DETACH}},
 	ON(GONE)          {SKIP,          {ABSENT, P|L}, {ABSENT, P|L}, {ABSENT, P|L}, {ABSENT, P|L},
 	                   {ABSENT, P|L},          {ABSENT, P|L|DETACH},   {ABSENT, P|L|DETACH}},
 	ON(LOST)          {SKIP,          SKIP,          {AWAY, P},     {AWAY, P},     {AWAY, P},
@@ -185,6 +187,7 @@ static void note_result(srv_asset *a, const srv_asset_event *e)
 		a->error = SRV_ASSET_BY_OTHER;
 		break;
 	case SRV_ASSET_FORGOTTEN:
+	case SRV_ASSET_MOVED:
 	case SRV_ASSET_GONE:
 		a->has_good = a->good_is_preview = false;
 		a->error = SRV_ASSET_FINE;
@@ -193,7 +196,7 @@ static void note_result(srv_asset *a, const srv_asset_event *e)
 		break;
 	}
 	if (e->kind == SRV_ASSET_GOOD || e->kind == SRV_ASSET_SAME || e->kind == SRV_ASSET_BAD ||
-		e->kind == SRV_ASSET_STOPPED || e->kind == SRV_ASSET_GONE)
+		e->kind == SRV_ASSET_STOPPED || e->kind == SRV_ASSET_MOVED || e->kind == SRV_ASSET_GONE)
 		a->retry.wait_ms = 0;
 }
 

@@ -38,6 +38,7 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_FORGOTTEN, /* what was restored proved wrong */
 	/* reason, path, priority, force: what it is cooked from may have changed, or somebody asks */
 	SRV_ASSET_DIRTY,
+	SRV_ASSET_MOVED,		/* reason, path, priority: what it was cooked with, or is, are not its settings */
 	SRV_ASSET_GONE,			/* its source was deleted or excluded */
 	SRV_ASSET_LOST,			/* its root is missing */
 	SRV_ASSET_BACK,			/* the root is there again, and nothing changed */

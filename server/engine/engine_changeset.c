@@ -166,10 +166,12 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	return hold(engine, a, id, state, tail);
 }
 
-/* The held change of a file that has come or gone since is out of date; a newer one follows. */
+/* The held change of a file that has come, gone or moved since is out of date; a newer one follows. */
 static bool is_true(const engine_change *change)
 {
-	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life);
+	const srv_asset *life = &change->a->life;
+	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(life) &&
+		   (change->state != SRV_FRESH || life->has_good);
 }
 
 /* If the index could not be written, there is no record. The asset is then cooked again and published

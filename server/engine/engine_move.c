@@ -252,14 +252,18 @@ uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str mod
 					: HOB_NONE;
 }
 
-/* A cook that began before the move was known had other settings. */
+/* A cook that began before the move was known had other settings: they could have let anything pass. */
 static void cook_with_settings(srv_engine *engine, uint32_t id)
 {
 	uint32_t root;
 	asset *a = srv_asset_at(engine, id);
 	hob_str model = srv_engine_settings_owner(engine, a, &root);
-	if (model.len > 0 && model.data != a->path && a->life.state != SRV_ASSET_QUEUED)
-		srv_asset_dirty(engine, id, SRV_PRIORITY_CHANGED, "settings", model);
+	if (model.len > 0 && model.data != a->path && !srv_engine_root_is_away(engine, a->root))
+		srv_engine_apply(engine, id,
+						 (srv_asset_event){.kind = SRV_ASSET_MOVED,
+										   .reason = "settings",
+										   .path = model,
+										   .priority = SRV_PRIORITY_CHANGED});
 }
 
 static void put_reason(hob_buf *reasons, hob_str earlier)
@@ -312,8 +316,8 @@ static void move(srv_engine *engine, uint32_t from, uint32_t to)
 	old->move.untold = now->move.untold = true;
 	srv_engine_stored(engine, srv_store_put_move(engine->store, &row, &error), &error);
 	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
-	add_reason(engine, to, row.earlier);
 	cook_with_settings(engine, to);
+	add_reason(engine, to, row.earlier);
 	srv_publish_view_later(engine, to);
 	if (late)
 		srv_publish_states(engine, &to, 1, "moved");

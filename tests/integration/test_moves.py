@@ -113,13 +113,15 @@ class Moves(Scenario):
         self.put(name, obj_text(triangles))
         self.put(f"{name}.cook.json", '{"budget": {"triangles": 5, "fail": true}}')
 
-    def check_refused(self, daemon, name):
-        """A model over its budget, which no gate has let pass under this name."""
+    def check_refused(self, daemon, name, roots=1):
+        """A model over its budget, which no gate has let pass under this name. Two roots are watched apart: the new file may be
+        cooked before the old one is known to be gone, and that cook counts for nothing."""
         self.assertIn(name, daemon.sync()["failed"])
         item = daemon.assets()[name]
         self.assertEqual((item["state"], item["error"]["code"], daemon.get(f"/a/{name}").status), ("failed", "cook.over-budget", 422))
         history = daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"]
-        self.assertEqual({job["result"] for job in history}, {"failed"}, "no cook came without its settings")
+        if roots == 1:
+            self.assertEqual({job["result"] for job in history}, {"failed"}, "no cook came without its settings")
 
     def test_a_move_opens_no_gate(self):
         for options in ([], ["--watch", "poll", "--poll-ms", "100"]):
@@ -164,9 +166,9 @@ class Moves(Scenario):
         with Daemon([self.art, other], self.cache) as daemon:
             daemon.sync()
             os.rename(self.art / "d.obj", other / "d.obj")
-            self.check_refused(daemon, "other/d.obj")
+            self.check_refused(daemon, "other/d.obj", roots=2)
             daemon.wait_log("to other/d.obj.cook.json")
-            self.check_refused(daemon, "other/d.obj")
+            self.check_refused(daemon, "other/d.obj", roots=2)
             self.move("k.obj", "l.obj")
             self.check_refused(daemon, "art/l.obj")
             daemon.kill()
@@ -175,6 +177,18 @@ class Moves(Scenario):
             self.check_refused(daemon, "art/l.obj")
             daemon.wait_log("to art/l.obj.cook.json")
             self.assertEqual(set(daemon.sync()["failed"]), {"art/l.obj", "other/d.obj"})
+
+    def test_what_was_cooked_before_the_move_was_known_counts_for_nothing(self):
+        self.budgeted("d.obj")
+        with self.serve() as daemon:
+            daemon.sync()
+            os.link(self.art / "d.obj", self.art / "e.obj")
+            daemon.sync()
+            self.assertEqual(daemon.get("/a/art/e.obj").status, 200, "a model of its own, with no settings")
+            os.unlink(self.art / "d.obj")
+            self.check_refused(daemon, "art/e.obj", roots=2)
+        with self.serve() as daemon:
+            self.check_refused(daemon, "art/e.obj", roots=2)
 
     def test_settings_that_stay_behind_are_still_those_of_the_model(self):
         self.put("tea.obj", obj_text(2))

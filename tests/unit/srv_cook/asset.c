@@ -19,6 +19,7 @@ static const struct {
 	{SRV_ASSET_RESTORED, {"ID", "-", "-", "-", "-", "-", "-", "-"}},
 	{SRV_ASSET_FORGOTTEN, {".", "-", "ID", "-", "-", "-", "-", "-"}},
 	{SRV_ASSET_DIRTY, {"QU", "QU", "QU", "QU", "QU", "QU", "OU", "OU"}},
+	{SRV_ASSET_MOVED, {".", ".", "QU", "QU", "QU", "QU", "QU", "QU"}},
 	{SRV_ASSET_GONE, {".", "ABp", "ABp", "ABp", "ABp", "ABp", "ABp", "ABp"}},
 	{SRV_ASSET_LOST, {".", ".", "AWp", "AWp", "AWp", "AWp", "AWp", "AWp"}},
 	{SRV_ASSET_BACK, {"-", "IDp", "-", "-", "-", "-", "-", "-"}},
@@ -422,6 +423,20 @@ static void what_is_deleted_is_forgotten(void **unused)
 	srv_asset_release(&a);
 }
 
+static void what_had_other_settings_is_forgotten(void **unused)
+{
+	(void)unused;
+	srv_asset a = at_state(SRV_ASSET_WORKING);
+	send(&a, SRV_ASSET_GOOD);
+	assert_true(send(&a, SRV_ASSET_MOVED).queue && !a.has_good);
+	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
+	send(&a, SRV_ASSET_BEGIN);
+	srv_asset_todo todo = send(&a, SRV_ASSET_MOVED);
+	assert_ptr_equal(todo.detach, &a_job);
+	assert_true(todo.queue && !todo.cut && !a.job && a.next.why_count == 1);
+	srv_asset_release(&a);
+}
+
 static void what_waits_is_not_blocked_by_another(void **unused)
 {
 	(void)unused;
@@ -479,6 +494,7 @@ int main(void)
 		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
 		cmocka_unit_test(who_asks_by_force_gets_it_whatever_others_ask),
 		cmocka_unit_test(what_is_deleted_is_forgotten),
+		cmocka_unit_test(what_had_other_settings_is_forgotten),
 		cmocka_unit_test(what_waits_is_not_blocked_by_another),
 		cmocka_unit_test(a_raise_never_lowers),
 		cmocka_unit_test(the_error_makes_the_settled_state),
