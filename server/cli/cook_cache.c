@@ -334,28 +334,21 @@ static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record)
 void srv_cook_look_match(cook_cache *cache, cook_look *look)
 {
 	asking ask = {cache, look};
-	for (uint32_t i = 0; i < look->kept_count && !look->hit; i++) {
-		const srv_record *record = &look->kept[i];
-		if (record->error.len == 0 && srv_kept_short_mib(record) == 0 &&
-			srv_kept_holds(record, hob_str_of(look->path), look_at_input, &ask))
-			look->hit = outcome_of(cache, record);
-	}
-}
-
-void srv_cook_look_compare(cook_cache *cache, cook_look *look)
-{
-	asking ask = {cache, look};
 	look->match = NULL;
-	for (uint32_t i = 0; i < look->kept_count && !look->match; i++)
-		if (look->kept[i].error.len == 0 &&
-			srv_kept_holds(&look->kept[i], hob_str_of(look->path), look_at_input, &ask))
-			look->match = &look->kept[i];
+	for (uint32_t i = 0; i < look->kept_count && !look->match; i++) {
+		srv_record *record = &look->kept[i];
+		if (record->error.len == 0 && srv_kept_short_mib(record) == 0 &&
+			srv_kept_holds(record, hob_str_of(look->path), look_at_input, &ask) &&
+			(look->foreign || (look->hit = outcome_of(cache, record))))
+			look->match = record;
+	}
 }
 
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err)
 {
 	look->kept = look->match;
 	look->kept_count = 1;
+	look->foreign = false;
 	return srv_store_put_record(cache->store, look->match, err) && srv_store_commit(cache->store, err);
 }
 

@@ -30,18 +30,13 @@ typedef struct cook_look {
 	const char *path; /* below the root; owned by the caller */
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup;
-	bool force;			 /* do not look for anything */
-	bool asked;			 /* another cache was asked */
-	uint32_t seen;		 /* records that it had */
-	uint32_t claims;	 /* how often the lease was asked for */
-	uint32_t claim_seen; /* `seen`, when it was last asked for */
-	bool elsewhere;		 /* it is not to be cooked here */
-	bool claimed;		 /* on a farm, and not given yet */
-	hob_arena found;	 /* of records that came from there */
-	srv_record *match;	 /* the kept result whose inputs are unchanged; NULL: none */
-	srv_record *kept;
+	bool force;		  /* do not look for anything */
+	srv_record *kept; /* with this lookup */
 	uint32_t kept_count;
-	srv_outcome *hit; /* owned until taken: the same as the result of a cook */
+	bool foreign;	   /* they come from another cache, and their outputs are there */
+	hob_arena found;   /* their memory then */
+	srv_record *match; /* the one whose inputs are unchanged; NULL: none */
+	srv_outcome *hit;  /* owned until taken: the same as the result of a cook */
 } cook_look;
 
 /* The digest of a file below the root that need not be read for it. False without memory. */
@@ -57,13 +52,11 @@ bool srv_cook_look_source(cook_cache *cache, cook_look *look);
 void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer);
 /* Finds kept results for these bytes, settings and importer. Finding none is not an error. */
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
-/* Sets `hit` if every input of a kept result is unchanged and all its outputs exist. */
+/* Sets `match` if every input of a kept result is unchanged; and `hit` if all its outputs exist, which a foreign
+ * one is not asked for. */
 void srv_cook_look_match(cook_cache *cache, cook_look *look);
-
-/* The same without checking its outputs, which may be elsewhere: sets `match`. */
-void srv_cook_look_compare(cook_cache *cache, cook_look *look);
-/* Loop: keeps `match`, whose outputs are now in the store, as the only result that srv_cook_look_match
- * considers. */
+/* Loop: keeps `match`, which was foreign and whose outputs are now in the store, as the only result that
+ * srv_cook_look_match considers. */
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
 /* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with

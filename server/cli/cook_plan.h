@@ -22,12 +22,12 @@ typedef struct cook_entry {
 	hob_sha256 offered; /* a worker's: the lookup that the model's owner expects */
 	uint32_t rounds;	/* a worker's: cooks that lacked files */
 	srv_tries tries;
-	cook_wait wait;			/* for a program that writes its files */
-	bool named, again;		/* named: on the command line; again: it is tried once more at the end */
-	bool queued;			/* once, for a worker */
-	bool cached;			/* found in the cache */
-	bool fetched;			/* the same, after the upstream answered */
-	struct cook_look *look; /* of the run, while it is in progress; NULL without a cache */
+	cook_wait wait;		   /* for a program that writes its files */
+	bool named, again;	   /* named: on the command line; again: it is tried once more at the end */
+	bool queued;		   /* once, for a worker */
+	bool cached;		   /* found in the cache */
+	bool fetched;		   /* the same, after the upstream answered */
+	struct look_job *look; /* of the run, while it is in progress; NULL without a cache */
 } cook_entry;
 
 /* A folder of the configuration's `sources` that exists. */

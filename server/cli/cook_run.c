@@ -2,9 +2,9 @@
 #include "cook_depfile.h"
 #include "cook_prune.h"
 #include "preflight.h"
-#include "serve_config.h"
 
 #include "../fs/model_format.h"
+#include "../fs/remove_tree.h"
 #include "../log/log.h"
 #include "../worker/check.h"
 
@@ -70,7 +70,7 @@ static void report_skipped(run *r, const char *file, const char *why)
 	enum { SHOWN = 20 };
 	shown path, text;
 	clear_line(r);
-	if (r->skipped++ < SHOWN && !r->quiet)
+	if (r->skipped++ < SHOWN && !r->options->quiet)
 		fprintf(stderr, "skipped  %s: %s\n", show(hob_str_of(file), &path), show(hob_str_of(why), &text));
 	srv_cook_report_skipped(&r->report_skipped, file, why);
 }
@@ -107,7 +107,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		r->failed_rule += error->code == HOB_ERR_BUDGET || error->code == HOB_ERR_RULE;
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
 				show(hob_str_of(unread ? why : error->context), &text));
-	} else if (!r->quiet) {
+	} else if (!r->options->quiet) {
 		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "",
 				entry->fetched	? "fetched"
 				: entry->cached ? "cached"
@@ -125,7 +125,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 			bool budget = hob_str_starts(note->code, HOB_STR("budget."));
 			if (budget)
 				r->over_budget++;
-			if (note->level == HOB_NOTE_WARNING && (budget || !r->quiet))
+			if (note->level == HOB_NOTE_WARNING && (budget || !r->options->quiet))
 				fprintf(stderr, "        %s: %s\n", path.text, show(note->text, &text));
 		}
 	r->assets_over += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
@@ -143,7 +143,7 @@ static void on_closed(void *user)
 	uv_close((uv_handle_t *)&r->look, NULL);
 }
 
-static void on_shared(void *user)
+static void on_upstream_closed(void *user)
 {
 	run *r = user;
 	srv_pool_close(r->pool, on_closed, r);
@@ -151,38 +151,30 @@ static void on_shared(void *user)
 
 static bool enough(const run *r)
 {
-	return r->fail_fast && r->failed > 0;
+	return r->options->fail_fast && r->failed > 0;
 }
 
 void srv_cook_run_finish_if_over(run *r)
 {
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->error.code != HOB_ERR_OK;
 	if (over && !r->closing && r->looks_pending > 0 && r->finished < r->plan.count)
-		srv_cook_share_unclaim(&r->share);
+		srv_cook_look_give_up(r);
 	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
 		return;
-	if (!srv_cook_run_end_offer(r) || (!r->interrupted && srv_cook_share_is_giving(&r->share)))
+	if (!srv_cook_run_end_offer(r) || (!r->interrupted && srv_cook_look_is_giving(r)))
 		return;
 	r->closing = true;
 	clear_line(r);
-	if (r->share.upstream)
-		srv_upstream_close(r->share.upstream, on_shared, r);
+	if (r->upstream)
+		srv_upstream_close(r->upstream, on_upstream_closed, r);
 	else
-		on_shared(r);
+		on_upstream_closed(r);
 }
 
-static void leave(run *r, cook_entry *entry)
+static void fail(run *r, cook_entry *entry, const srv_outcome *outcome, const hob_error *error)
 {
-	if (entry->look)
-		srv_cook_share_leave(&r->share, entry->look);
-}
-
-static void drop_look(cook_entry *entry)
-{
-	if (entry->look)
-		srv_cook_look_release(entry->look);
-	free(entry->look);
-	entry->look = NULL;
+	srv_cook_look_end(entry);
+	report_entry(r, entry, outcome, error, &(cook_bytes){0});
 }
 
 /* ---- files that are being written */
@@ -193,7 +185,6 @@ enum { LOOK_MS = 100 };
 
 static void fail_waiting(run *r, cook_entry *entry)
 {
-	srv_outcome *outcome = entry->wait.outcome;
 	hob_error error;
 	char by[100] = "";
 	if (entry->wait.writer[0])
@@ -201,8 +192,7 @@ static void fail_waiting(run *r, cook_entry *entry)
 	hob_str file = entry->wait.file.len > 0 ? entry->wait.file : hob_str_of(entry->path);
 	hob_fail(&error, CHANGED, "'%.*s' is still being written%s after %u s (--wait-writer)", HOB_FMT(file), by,
 			 r->options->wait_s);
-	leave(r, entry);
-	report_entry(r, entry, outcome, &error, &(cook_bytes){0});
+	fail(r, entry, entry->wait.outcome, &error);
 }
 
 static void tell_waiting(run *r, cook_entry *entry)
@@ -225,7 +215,7 @@ static bool look_at_waiting(run *r, cook_entry *entry)
 	else if (spent >= (uint64_t)r->options->wait_s * 1000000000)
 		fail_waiting(r, entry);
 	else {
-		if (!wait->told && !r->quiet && spent > 5 * LOOK_MS * 1000000ull)
+		if (!wait->told && !r->options->quiet && spent > 5 * LOOK_MS * 1000000ull)
 			tell_waiting(r, entry);
 		return false;
 	}
@@ -247,8 +237,7 @@ static void on_look(uv_timer_t *timer)
 static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
 {
 	if (!srv_cook_wait_begin(&entry->wait, outcome)) {
-		leave(r, entry);
-		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
+		fail(r, entry, outcome, &outcome->error);
 		srv_outcome_free(outcome);
 	} else if (r->waiting++ == 0) {
 		uv_timer_start(&r->look, on_look, LOOK_MS, LOOK_MS);
@@ -267,12 +256,12 @@ static void write_run(uv_work_t *work)
 		return;
 	if (!job->entry->cached && job->entry->look)
 		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
-	for (uint32_t i = 0; i < result->output_count && job->r->write.nothing; i++)
+	for (uint32_t i = 0; i < result->output_count && job->r->options->write.nothing; i++)
 		job->bytes.written += result->outputs[i].bytes.size;
-	if (job->r->write.nothing)
+	if (job->r->options->write.nothing)
 		return;
 	job->notes.arena = &job->outcome->arena;
-	srv_cook_write_entry(&job->r->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
+	srv_cook_write_entry(&job->r->options->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
 						 &job->error);
 }
 
@@ -283,19 +272,17 @@ static void keep(write_job *job)
 	shown text;
 	hob_sha256 key;
 	bool kept;
-	if (job->kept && srv_cook_cache_keep(r->cache, job->entry->look, job->outcome, job->kept, &key, &kept,
-										 &job->keep_error)) {
-		if (kept) {
-			srv_cook_share_give(&r->share, &key, job->entry->look);
-			job->entry->look->claimed = false;
-		}
+	if (job->kept && srv_cook_cache_keep(r->cache, &job->entry->look->look, job->outcome, job->kept, &key,
+										 &kept, &job->keep_error)) {
+		if (kept)
+			srv_cook_look_give(job->entry->look, &key);
 		return;
 	}
 	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
 		return;
 	r->keep_failed = true;
 	clear_line(r);
-	fprintf(stderr, "%s: results are not kept: %s\n", r->who,
+	fprintf(stderr, "%s: results are not kept: %s\n", r->options->who,
 			show(hob_str_of(job->keep_error.context), &text));
 }
 
@@ -320,13 +307,12 @@ static void write_done(uv_work_t *work, int status)
 	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
 				 &job->bytes);
 	if (r->options->depfile && job->error.code == HOB_ERR_OK)
-		srv_cook_depfile_add(&r->depfile, r->options->depfile_json, &r->write, &r->plan, job->entry,
+		srv_cook_depfile_add(&r->depfile, r->options->depfile_json, &r->options->write, &r->plan, job->entry,
 							 &job->outcome->result);
-	for (uint32_t i = 0; !r->quiet && i < job->notes.count; i++)
+	for (uint32_t i = 0; !r->options->quiet && i < job->notes.count; i++)
 		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
 	srv_outcome_free(job->outcome);
-	leave(r, job->entry);
-	drop_look(job->entry);
+	srv_cook_look_end(job->entry);
 	free(job);
 	srv_cook_run_finish_if_over(r);
 }
@@ -365,8 +351,7 @@ static void take_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
 	case SRV_VERDICT_KEEP_FAILURE:
 	case SRV_VERDICT_KEEP_CRASH:
 	case SRV_VERDICT_PASSING:
-		leave(r, entry);
-		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
+		fail(r, entry, outcome, &outcome->error);
 		break;
 	}
 	srv_outcome_free(outcome);
@@ -378,7 +363,7 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	cook_entry *entry = entry_;
 	if (outcome->cancelled || r->interrupted || enough(r)) {
 		srv_outcome_free(outcome);
-	} else if (r->offered && srv_cook_run_bring_lacking(r, entry, outcome)) {
+	} else if (r->offered && srv_cook_look_lacks(r, entry, outcome)) {
 		return;
 	} else {
 		take_outcome(r, entry, outcome);
@@ -387,58 +372,11 @@ static void on_done(void *user, void *entry_, srv_outcome *outcome)
 	srv_cook_run_finish_if_over(r);
 }
 
-/* ---- the cache */
+/* ---- the queue */
 
 bool srv_cook_run_goes_on(const run *r)
 {
 	return r->started && !r->closing && !r->interrupted && !enough(r);
-}
-
-static void hash_source(uv_work_t *work)
-{
-	look_job *job = work->data;
-	job->readable = srv_cook_look_source(job->r->cache, job->entry->look);
-}
-
-static void match_kept(uv_work_t *work)
-{
-	look_job *job = work->data;
-	srv_cook_look_match(job->r->cache, job->entry->look);
-}
-
-static void look_ended(uv_work_t *work, int status);
-
-static void asked(void *user, bool there)
-{
-	look_job *job = user;
-	if (there && srv_cook_run_goes_on(job->r)) {
-		job->entry->fetched = true;
-		uv_queue_work(&job->r->loop, &job->work, match_kept, look_ended);
-	} else {
-		look_ended(&job->work, 0);
-	}
-}
-
-static void claimed(void *user, bool again)
-{
-	look_job *job = user;
-	(void)again; /* then it is asked for once more */
-	look_ended(&job->work, 0);
-}
-
-void srv_cook_run_leave(run *r, cook_entry *entry)
-{
-	leave(r, entry);
-	drop_look(entry);
-	r->finished++;
-	r->left++;
-	srv_cook_run_feed(r);
-}
-
-static void look_ended(uv_work_t *work, int status)
-{
-	(void)status;
-	srv_cook_run_look_ended(work->data);
 }
 
 /* One that was in the queue before takes the place of one that has left it since. */
@@ -452,27 +390,18 @@ static void enqueue(run *r, cook_entry *entry)
 	entry->queued = true;
 }
 
-void srv_cook_run_look_ended(look_job *job)
+void srv_cook_run_leave(run *r, cook_entry *entry)
 {
-	run *r = job->r;
-	cook_entry *entry = job->entry;
-	if (entry->look->elsewhere) {
-		r->looks_pending--;
-		free(job);
-		srv_cook_run_leave(r, entry);
-		return;
-	}
-	if (!entry->look->hit && job->readable && srv_cook_run_goes_on(r) &&
-		(srv_cook_share_ask(&r->share, entry->look, asked, job) ||
-		 srv_cook_share_claim(&r->share, entry->look, claimed, job)))
-		return;
-	if (r->offered && !entry->look->hit && srv_cook_run_goes_on(r) && srv_cook_run_bring(job))
-		return;
-	entry->fetched = entry->fetched && entry->look->hit;
-	srv_outcome *hit = entry->look->hit;
-	entry->look->hit = NULL;
+	srv_cook_look_end(entry);
 	r->looks_pending--;
-	free(job);
+	r->finished++;
+	r->left++;
+	srv_cook_run_feed(r);
+}
+
+void srv_cook_run_looked(run *r, cook_entry *entry, srv_outcome *hit)
+{
+	r->looks_pending--;
 	if (hit && srv_cook_run_goes_on(r)) {
 		entry->cached = true;
 		write_outcome(r, entry, hit);
@@ -484,46 +413,13 @@ void srv_cook_run_look_ended(look_job *job)
 	srv_cook_run_feed(r);
 }
 
-static void source_hashed(uv_work_t *work, int status)
-{
-	look_job *job = work->data;
-	run *r = job->r;
-	if (job->readable && srv_cook_run_goes_on(r))
-		srv_cook_look_find(r->cache, job->entry->look,
-						   srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
-	/* Made by another version of Hob. */
-	job->entry->look->elsewhere =
-		r->offered && !hob_sha256_equal(&job->entry->look->lookup, &job->entry->offered);
-	if (job->entry->look->kept_count > 0)
-		uv_queue_work(&r->loop, &job->work, match_kept, look_ended);
-	else
-		look_ended(work, status);
-}
-
-static bool begin_look(run *r, cook_entry *entry)
-{
-	look_job *job = calloc(1, sizeof *job);
-	entry->look = job ? calloc(1, sizeof *entry->look) : NULL;
-	if (!entry->look) {
-		free(job);
-		return false;
-	}
-	srv_cook_look_init(entry->look, r->plan.root_fd, entry->path, &entry->settings);
-	entry->look->force = r->force;
-	*job = (look_job){.r = r, .entry = entry};
-	job->work.data = job;
-	r->looks_pending++;
-	uv_queue_work(&r->loop, &job->work, hash_source, source_hashed);
-	return true;
-}
-
 /* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a
  * scene list is not a file. */
 static void look_first(run *r, cook_entry *entry)
 {
 	bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
 				 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
-	if (!looks || !begin_look(r, entry))
+	if (!looks || !srv_cook_look_begin(r, entry))
 		enqueue(r, entry);
 }
 
@@ -531,14 +427,13 @@ static void look_ahead(run *r)
 {
 	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list.
 	 * What others cook is waited for beside it. */
-	bool farm = srv_cook_share_is_farm(&r->share);
-	uint32_t most = r->share.upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
-			 ahead = farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
-			 offset = farm ? (uint32_t)getpid() * 2654435761u : 0;
+	uint32_t most = r->upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
+			 ahead = r->farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
+			 offset = r->farm ? (uint32_t)getpid() * 2654435761u : 0;
 	while (srv_cook_run_goes_on(r) && r->looked < r->plan.count) {
-		uint32_t waits = srv_cook_share_waits(&r->share),
+		uint32_t waits = srv_cook_look_waits(r),
 				 asking = r->looks_pending > waits ? r->looks_pending - waits : 0;
-		if (asking >= most || (farm ? asking : 0) + r->queued - r->next >= ahead)
+		if (asking >= most || (r->farm ? asking : 0) + r->queued - r->next >= ahead)
 			break;
 		cook_entry *entry = r->plan.order[(r->looked++ + offset % r->plan.count) % r->plan.count];
 		look_first(r, entry);
@@ -547,8 +442,7 @@ static void look_ahead(run *r)
 
 static void cook_again(run *r, cook_entry *entry)
 {
-	leave(r, entry);
-	drop_look(entry);
+	srv_cook_look_end(entry);
 	if (r->cache)
 		srv_cook_cache_forget(r->cache, &entry->wait.outcome->result);
 	look_first(r, entry);
@@ -615,7 +509,7 @@ static void on_ready(void *user)
 	}
 	r->started = true;
 	r->began_ns = uv_hrtime();
-	srv_cook_run_offer(r, r->options);
+	srv_cook_run_offer(r);
 	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
 		char why[160];
 		say_unread(hob_str_of(r->plan.skipped[i]), why);
@@ -677,14 +571,24 @@ static uint32_t done_count(const run *r)
 	return r->finished - r->failed - r->left - (r->skipped - r->plan.skipped_count);
 }
 
-static void tell_of_upstream(run *r)
+static void tell_of_upstream(const run *r)
 {
 	shown text;
-	hob_buf told = {0};
-	srv_cook_share_tell(&r->share, &told);
-	if (told.size > 0)
-		fprintf(stderr, "%s: %s\n", r->who, show(hob_buf_str(&told), &text));
-	hob_buf_release(&told);
+	srv_upstream_facts facts;
+	if (!r->upstream)
+		return;
+	srv_upstream_look(r->upstream, &facts);
+	bool gives = facts.outbox > 0 && facts.gives, up = facts.state == SRV_UPSTREAM_UP;
+	if (!up || gives)
+		fprintf(stderr, "%s: ", r->options->who);
+	if (!up)
+		fprintf(stderr, "the upstream was of no use: %s", show(hob_str_of(facts.reason), &text));
+	if (gives)
+		fprintf(stderr, "%s%llu result%s could not be given to it%s", up ? "" : "; ",
+				(unsigned long long)facts.outbox, HOB_PLURAL(facts.outbox),
+				r->folder[0] ? "" : ", the next run tries again");
+	if (!up || gives)
+		fputc('\n', stderr);
 }
 
 static bool write_report(run *r, const cook_run_options *options, hob_error *err)
@@ -696,7 +600,7 @@ static bool write_report(run *r, const cook_run_options *options, hob_error *err
 						  .over_budget = r->assets_over,
 						  .triangles = r->triangles,
 						  .bytes = r->bytes + r->reused,
-						  .written_bytes = r->write.nothing ? 0 : r->bytes,
+						  .written_bytes = r->options->write.nothing ? 0 : r->bytes,
 						  .reused_bytes = r->reused,
 						  .cook_ns = r->cook_ns,
 						  .wall_ns = uv_hrtime() - r->began_ns};
@@ -705,8 +609,9 @@ static bool write_report(run *r, const cook_run_options *options, hob_error *err
 								 &r->report_skipped, &totals, err);
 }
 
-static int finish(run *r, const cook_run_options *options)
+static int finish(run *r)
 {
+	const cook_run_options *options = r->options;
 	char time[32], size[32];
 	bool over_budget = r->over_budget > 0 || r->failed_rule > 0;
 	int code = r->failed > r->failed_rule ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
@@ -716,7 +621,7 @@ static int finish(run *r, const cook_run_options *options)
 		return EXIT_INTERRUPTED;
 	}
 	if (r->error.code != HOB_ERR_OK) {
-		srv_cli_print_error(r->who, &r->error);
+		srv_cli_print_error(r->options->who, &r->error);
 		return r->error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	char budget[48] = "", skipped[48] = "";
@@ -731,29 +636,42 @@ static int finish(run *r, const cook_run_options *options)
 	if (r->fetched > 0)
 		snprintf(cached + used, sizeof cached - (size_t)used, "%u from the upstream, ", r->fetched);
 	tell_of_upstream(r);
-	if (!r->quiet || code != EXIT_GOOD)
+	if (!r->options->quiet || code != EXIT_GOOD)
 		fprintf(stderr, "%u cooked, %s%u failed%s%s in %s  (%s written)\n", done_count(r) - r->cached, cached,
 				r->failed, skipped, budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
-				r->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
+				r->options->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
 	if (r->finished < r->plan.count)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};
-	if ((options->prune && !srv_cook_prune(r->write.out, &r->plan, r->quiet, &error)) ||
+	if ((options->prune && !srv_cook_prune(r->options->write.out, &r->plan, r->options->quiet, &error)) ||
 		(options->depfile &&
 		 !srv_cook_depfile_write(options->depfile, options->depfile_json, &r->depfile, &error)) ||
 		!write_report(r, options, &error)) {
-		srv_cli_print_error(r->who, &error);
+		srv_cli_print_error(r->options->who, &error);
 		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	return code;
 }
 
-static void on_share(void *user)
+static void on_given(void *user)
 {
 	srv_cook_run_finish_if_over(user);
 }
 
-/* A cache that a daemon uses is opened for reading. */
+static bool open_upstream(run *r, const serve_upstream *options, const char *folder, hob_error *err)
+{
+	srv_upstream_options upstream = {.url = options->url,
+									 .token = options->token,
+									 .farm = options->has_farm ? &options->farm : NULL,
+									 .cache = folder,
+									 .give = options->push,
+									 .changed = on_given,
+									 .user = r};
+	r->farm = options->has_farm;
+	return srv_upstream_new(&r->loop, &upstream, srv_cook_cache_store_of(r->cache), &r->upstream, err);
+}
+
+/* A cache that a daemon uses is opened for reading; an upstream without a cache gets a temporary one. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
@@ -767,7 +685,7 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 			return false;
 		hob_error why = *err;
 		bool read = !shares && srv_cook_cache_open_guest(folder, &r->cache, &why);
-		fprintf(stderr, "%s: %s the cache: %s\n", r->who,
+		fprintf(stderr, "%s: %s the cache: %s\n", options->who,
 				read ? "nothing new is kept in" : "nothing is taken from",
 				show(hob_str_of(why.context), &text));
 		*err = (hob_error){0};
@@ -775,13 +693,19 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 	if (!shares)
 		return true;
 	if (!opened) {
-		folder = r->share.folder;
+		folder = r->folder;
 		store.max_bytes = 0;
-		if (!srv_cook_share_folder(&r->share, err) || !srv_cook_cache_open(folder, &store, &r->cache, err))
+		if (!srv_make_temporary("hob-cook", r->folder, err) ||
+			!srv_cook_cache_open(folder, &store, &r->cache, err))
 			return false;
 	}
-	r->share.elsewhere = options->offered != NULL;
-	return srv_cook_share_open(&r->share, &r->loop, options->upstream, folder, r->cache, on_share, r, err);
+	return open_upstream(r, options->upstream, folder, err);
+}
+
+static bool is_held(void *user, const hob_sha256 *key)
+{
+	const run *r = user;
+	return r->upstream && srv_upstream_holds(r->upstream, key);
 }
 
 static void nothing_to_do(void *user)
@@ -795,19 +719,14 @@ static bool has_out(const run *r, hob_error *err)
 	bool needed = false;
 	for (uint32_t i = 0; i < r->plan.count; i++)
 		needed = needed || !r->plan.entries[i].output_mesh;
-	return !needed || r->write.nothing || !r->write.out || r->write.glb ||
-		   srv_cook_make_out(r->write.out, err);
+	return !needed || r->options->write.nothing || !r->options->write.out || r->options->write.glb ||
+		   srv_cook_make_out(r->options->write.out, err);
 }
 
 int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
-	r = (run){.who = options->who,
-			  .plan = *plan,
-			  .write = options->write,
-			  .quiet = options->quiet,
-			  .fail_fast = options->fail_fast,
-			  .force = options->force,
+	r = (run){.plan = *plan,
 			  .options = options,
 			  .offered = options->offered,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
@@ -829,12 +748,12 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	bool looping = srv_cli_loop_init(&r.loop, &error);
 	if (looping && has_out(&r, &error) && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
-		code = finish(&r, options);
+		code = finish(&r);
 	} else {
-		srv_cli_print_error(r.who, &error);
+		srv_cli_print_error(options->who, &error);
 		code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
-		if (r.share.upstream) {
-			srv_upstream_close(r.share.upstream, nothing_to_do, NULL);
+		if (r.upstream) {
+			srv_upstream_close(r.upstream, nothing_to_do, NULL);
 			uv_run(&r.loop, UV_RUN_DEFAULT);
 		}
 	}
@@ -843,13 +762,15 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	hob_buf_release(&r.report);
 	hob_buf_release(&r.report_skipped);
 	hob_buf_release(&r.depfile);
-	for (uint32_t i = 0; i < r.plan.count; i++)
-		drop_look(&r.plan.entries[i]);
-	for (uint32_t i = 0; i < r.plan.count; i++)
+	for (uint32_t i = 0; i < r.plan.count; i++) {
+		srv_cook_look_end(&r.plan.entries[i]);
 		srv_cook_wait_end(&r.plan.entries[i].wait);
+	}
 	free(r.queue);
-	srv_cook_cache_close(r.cache, srv_cook_share_holds, &r.share);
-	srv_cook_share_release(&r.share);
+	srv_cook_cache_close(r.cache, is_held, &r);
+	srv_upstream_free(r.upstream);
+	if (r.folder[0])
+		srv_remove_tree(r.folder);
 	srv_cook_plan_release(&r.plan);
 	srv_cook_parts_release(&r.parts);
 	return code;

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the owner of the models */
-
 typedef struct offering {
 	run *r;
 	uv_work_t work;
@@ -37,7 +35,7 @@ static void make(uv_work_t *work)
 		}
 		srv_cook_look_release(&look);
 	}
-	srv_farm *farm = srv_upstream_farm(o->r->share.upstream);
+	srv_farm *farm = srv_upstream_farm(o->r->upstream);
 	srv_farm_why why = {""};
 	if (!srv_offer_make(plan, o->lookups, o->without, o->most, farm, &o->stop, &list, &o->error))
 		return;
@@ -53,15 +51,16 @@ static void made(uv_work_t *work, int status)
 	run *r = o->r;
 	o->done = true;
 	if (!o->made && o->error.code != HOB_ERR_CANCELLED)
-		fprintf(stderr, "%s: nothing is offered to workers: %s\n", r->who, o->error.context);
-	else if (o->made && !r->quiet)
-		fprintf(stderr, "%s: offered to the workers of the farm\n", r->who);
+		fprintf(stderr, "%s: nothing is offered to workers: %s\n", r->options->who, o->error.context);
+	else if (o->made && !r->options->quiet)
+		fprintf(stderr, "%s: offered to the workers of the farm\n", r->options->who);
 	srv_cook_run_finish_if_over(r);
 }
 
-void srv_cook_run_offer(run *r, const cook_run_options *options)
+void srv_cook_run_offer(run *r)
 {
-	if (!options->offer || !srv_cook_share_is_farm(&r->share) || r->plan.count == 0)
+	const cook_run_options *options = r->options;
+	if (!options->offer || !r->farm || r->plan.count == 0)
 		return;
 	offering *o = calloc(1, sizeof *o);
 	hob_sha256 *lookups = calloc(r->plan.count, sizeof *lookups);
@@ -73,7 +72,7 @@ void srv_cook_run_offer(run *r, const cook_run_options *options)
 	o->r = r;
 	o->work.data = o;
 	o->lookups = lookups;
-	o->without = realpath(r->write.out, NULL);
+	o->without = realpath(r->options->write.out, NULL);
 	o->most = srv_config_number(options->config, SRV_CONFIG_source_limit);
 	r->offering = o;
 	uv_queue_work(&r->loop, &o->work, make, made);
@@ -89,83 +88,10 @@ bool srv_cook_run_end_offer(run *r)
 		return false;
 	srv_farm_why why = {""};
 	if (o->made)
-		(void)srv_farm_withdraw(srv_upstream_farm(r->share.upstream),
-								&why); /* or it ends with our heartbeats */
+		(void)srv_farm_withdraw(srv_upstream_farm(r->upstream), &why); /* or it ends with our heartbeats */
 	free(o->lookups);
 	free(o->without);
 	free(o);
 	r->offering = NULL;
-	return true;
-}
-
-/* ---- a worker */
-
-enum { ROUNDS_MAX = 12 };
-
-typedef struct bringing {
-	run *r;
-	uv_work_t work;
-	cook_entry *entry;
-	look_job *job;		  /* before the first cook, or: */
-	srv_outcome *outcome; /* of a cook that lacked files */
-	bool ok;
-} bringing;
-
-static void bring(uv_work_t *work)
-{
-	bringing *b = work->data;
-	b->ok = srv_offer_bring(b->r->offered, b->entry->path, b->outcome);
-}
-
-static void brought(uv_work_t *work, int status)
-{
-	(void)status;
-	bringing *b = work->data;
-	run *r = b->r;
-	bool goes_on = b->ok && srv_cook_run_goes_on(r);
-	r->looks_pending--;
-	srv_outcome_free(b->outcome);
-	if (b->job) {
-		b->entry->look->elsewhere = !b->ok;
-		srv_cook_run_look_ended(b->job);
-	} else if (goes_on) {
-		r->queue[--r->next] = b->entry; /* the place that it came from, or that of one which began earlier */
-		srv_cook_run_feed(r);
-	} else {
-		srv_cook_run_leave(r, b->entry);
-	}
-	free(b);
-}
-
-static bool begin(run *r, cook_entry *entry, look_job *job, srv_outcome *outcome)
-{
-	bringing *b = calloc(1, sizeof *b);
-	if (!b)
-		return false;
-	*b = (bringing){.r = r, .entry = entry, .job = job, .outcome = outcome};
-	b->work.data = b;
-	r->looks_pending++;
-	uv_queue_work(&r->loop, &b->work, bring, brought);
-	return true;
-}
-
-bool srv_cook_run_bring(look_job *job)
-{
-	if (job->brought || !begin(job->r, job->entry, job, NULL))
-		return false;
-	job->brought = true;
-	return true;
-}
-
-bool srv_cook_run_bring_lacking(run *r, cook_entry *entry, srv_outcome *outcome)
-{
-	if (!entry->look || !srv_offer_lacks(r->offered, outcome))
-		return false;
-	if (entry->rounds++ < ROUNDS_MAX && begin(r, entry, NULL, outcome)) {
-		srv_cook_run_feed(r);
-		return true;
-	}
-	srv_outcome_free(outcome);
-	srv_cook_run_leave(r, entry);
 	return true;
 }

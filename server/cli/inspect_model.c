@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool make_folder(char folder[64], hob_error *err)
-{
-	const char *temp = getenv("TMPDIR");
-	snprintf(folder, 64, "%.40s/hob-inspect-XXXXXX", temp && temp[0] && strlen(temp) <= 40 ? temp : "/tmp");
-	return mkdtemp(folder) ||
-		   hob_fail(err, USAGE, "no folder can be made in '%s': %s", folder, strerror(errno));
-}
-
 static void look_at(const char *folder, const char *entry, const char *path,
 					void (*look)(void *user, const char *file, const char *name), void *user)
 {
@@ -52,7 +44,7 @@ static void print_settings(const cook_entry *entry)
 int srv_inspect_model(const char *path, bool json,
 					  void (*look)(void *user, const char *file, const char *name), void *user)
 {
-	char folder[64], *paths[] = {strdup(path)}, *entry = NULL;
+	char folder[300], *paths[] = {strdup(path)}, *entry = NULL;
 	hob_error error = {0};
 	srv_config config = {0};
 	cook_plan plan;
@@ -63,7 +55,8 @@ int srv_inspect_model(const char *path, bool json,
 		return EXIT_USAGE;
 	}
 	cook_plan_options how = {.config = &config, .settings = config.defaults};
-	if (srv_cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 && make_folder(folder, &error)) {
+	if (srv_cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 &&
+		srv_make_temporary("hob-inspect", folder, &error)) {
 		entry = strdup(plan.entries[0].name);
 		if (!json)
 			print_settings(&plan.entries[0]);

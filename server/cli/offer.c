@@ -140,12 +140,8 @@ static bool take_file(offer *o, const cJSON *item)
 static bool make_folder(offer *o, hob_error *err)
 {
 	const cJSON *files = cJSON_GetObjectItemCaseSensitive(o->json, "files"), *item;
-	const char *base = getenv("TMPDIR");
-	snprintf(o->folder, sizeof o->folder, "%.200s/hob-offer-XXXXXX", base && base[0] ? base : "/tmp");
-	if (!mkdtemp(o->folder)) {
-		o->folder[0] = 0;
-		return hob_fail(err, IO, "no folder for the files of an offer: %s", strerror(errno));
-	}
+	if (!srv_make_temporary("hob-offer", o->folder, err))
+		return false;
 	o->root_fd = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	o->files = calloc((size_t)cJSON_GetArraySize(files) + 1, sizeof *o->files);
 	if (o->root_fd < 0 || !o->files)

@@ -25,7 +25,7 @@ enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
 static const uint64_t bytes_max = 8ull << 30;
 
 typedef struct bundle {
-	char folder[256];
+	char folder[300];
 	int fd; /* of its files */
 	hob_buf json;
 	uint64_t bytes;
@@ -128,12 +128,8 @@ static bool unpack(bundle *b, const char *path, hob_error *err)
 
 static bool make_folder(bundle *b, hob_error *err)
 {
-	const char *base = getenv("TMPDIR");
-	snprintf(b->folder, sizeof b->folder, "%.200s/hob-replay-XXXXXX", base && base[0] ? base : "/tmp");
-	if (!mkdtemp(b->folder)) {
-		b->folder[0] = 0;
-		return hob_fail(err, IO, "no folder to unpack into: %s", strerror(errno));
-	}
+	if (!srv_make_temporary("hob-replay", b->folder, err))
+		return false;
 	b->fd = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return b->fd >= 0 || hob_fail(err, IO, "'%s' cannot be opened: %s", b->folder, strerror(errno));
 }

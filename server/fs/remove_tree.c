@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,4 +87,16 @@ void srv_remove_tree(const char *folder)
 	}
 	close(r.top);
 	(void)rmdir(folder);
+}
+
+bool srv_make_temporary(const char *name, char out[300], hob_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	snprintf(out, 300, "%.200s/%s-XXXXXX", base && base[0] ? base : "/tmp", name);
+	if (mkdtemp(out))
+		return true;
+	hob_fail(err, IO, "no folder can be made in '%.200s': %s", base && base[0] ? base : "/tmp",
+			 strerror(errno));
+	out[0] = 0;
+	return false;
 }
