@@ -178,22 +178,23 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 
 /* ---- entries */
 
+cook_entry *srv_cook_plan_add(cook_plan *plan, const char *path, hob_error *err)
+{
+	char *copy = strdup(path);
+	if (!copy || !HOB_ROOM(plan->entries, plan->capacity, plan->count)) {
+		free(copy);
+		hob_fail(err, MEMORY, "no memory left for the list of models");
+		return NULL;
+	}
+	plan->entries[plan->count] = (cook_entry){.path = copy, .name = copy};
+	return &plan->entries[plan->count++];
+}
+
 static cook_entry *add_entry(cook_plan *plan, const cook_plan_options *options, const char *path,
 							 const scene_entry *scene, const char *list, hob_error *err)
 {
-	if (!HOB_ROOM(plan->entries, plan->capacity, plan->count)) {
-		hob_fail(err, MEMORY, "no memory left for the list of models");
-		return NULL;
-	}
-	cook_entry *entry = &plan->entries[plan->count];
-	*entry = (cook_entry){.path = strdup(path)};
-	entry->name = entry->path;
-	if (!entry->path) {
-		hob_fail(err, MEMORY, "no memory left for the list of models");
-		return NULL;
-	}
-	plan->count++;
-	return settle(plan, options, scene, list, entry, err) ? entry : NULL;
+	cook_entry *entry = srv_cook_plan_add(plan, path, err);
+	return entry && settle(plan, options, scene, list, entry, err) ? entry : NULL;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)

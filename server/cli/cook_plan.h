@@ -91,6 +91,8 @@ void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 /* Makes plan->order. False: no memory. */
 bool srv_cook_plan_order(cook_plan *plan);
 void srv_cook_plan_release(cook_plan *plan);
+/* For a plan that is made by hand. NULL without memory. */
+cook_entry *srv_cook_plan_add(cook_plan *plan, const char *path, hob_error *err);
 
 /* No model was found below root: lists the extensions that the pool's workers read. */
 void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err);

@@ -92,6 +92,10 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	shown path, text;
 	show(hob_str_of(entry->path), &path);
 	r->finished++;
+	if (r->options->see) {
+		r->options->see(r->options->user, r->pool, outcome, error);
+		return;
+	}
 	clear_line(r);
 	if (error && error->code == HOB_ERR_SKIPPED && !entry->named) {
 		report_skipped(r, entry->path, error->context);
@@ -477,7 +481,7 @@ void srv_cook_run_feed(run *r)
 		srv_pool_job job = {.path = hob_str_of(entry->path),
 							.text = hob_str_of(entry->text),
 							.settings = entry->settings,
-							.profile = HOB_PROFILE_FINAL,
+							.profile = r->options->profile,
 							.threads = left >= srv_pool_size(r->pool) ? 1 : 0,
 							.waited = true};
 		if (!srv_pool_start(r->pool, entry, &job)) {
@@ -624,6 +628,8 @@ static int finish(run *r)
 		srv_cli_print_error(r->options->who, &r->error);
 		return r->error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 	}
+	if (options->see)
+		return EXIT_GOOD;
 	char budget[48] = "", skipped[48] = "";
 	if (r->skipped > 0)
 		snprintf(skipped, sizeof skipped, ", %u skipped", r->skipped);
@@ -675,9 +681,11 @@ static bool open_upstream(run *r, const serve_upstream *options, const char *fol
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
+	bool shares = options->upstream && options->upstream->url;
+	if (!options->cache && !shares)
+		return true;
 	srv_store_options store = {.max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size),
 							   .pack_max = srv_config_number(options->config, SRV_CONFIG_pack_below)};
-	bool shares = options->upstream && options->upstream->url;
 	const char *folder = options->cache;
 	bool opened = folder && srv_cook_cache_open(folder, &store, &r->cache, err);
 	if (folder && !opened) {
@@ -731,17 +739,13 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 			  .offered = options->offered,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
 	*plan = (cook_plan){.root_fd = -1};
-	srv_engine_options limits;
-	srv_serve_engine_options(options->config, &limits);
-	srv_pool_options pool = {.workers = limits.workers,
-							 .timeout_ms = limits.timeout_ms,
-							 .memory_limit = limits.memory_limit,
-							 .source_limit = limits.source_limit,
-							 .sandbox = limits.sandbox,
-							 .blender = limits.blender,
-							 .root_fds = &r.plan.root_fd,
-							 .root_count = 1,
-							 .one_first = options->cache || (options->upstream && options->upstream->url)};
+	srv_engine_options limits = {.pool = options->limits};
+	if (options->config)
+		srv_serve_engine_options(options->config, &limits);
+	srv_pool_options pool = limits.pool;
+	pool.root_fds = &r.plan.root_fd;
+	pool.root_count = 1;
+	pool.one_first = options->cache || (options->upstream && options->upstream->url);
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
 	int code;

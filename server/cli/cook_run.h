@@ -10,7 +10,9 @@
 typedef struct cook_run_options {
 	const char *who; /* "hob cook", for messages */
 	cook_write_options write;
-	const srv_config *config;		/* jobs, timeout, memory, sandbox */
+	const srv_config *config; /* jobs, timeout, memory, sandbox; or else: */
+	srv_pool_options limits;
+	hob_profile profile;
 	const char *report;				/* file of the report, or NULL */
 	cook_format format;				/* of the report */
 	const char *cache;				/* folder of kept results, or NULL */
@@ -25,6 +27,10 @@ typedef struct cook_run_options {
 	uint32_t wait_s; /* for a program that writes a file of a model */
 	/* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
 	bool prune;
+	/* Gets each result in place of a person and of the report. outcome: NULL if no worker took it; error: NULL
+	 * if it is good. */
+	void (*see)(void *user, srv_pool *pool, const srv_outcome *outcome, const hob_error *error);
+	void *user;
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

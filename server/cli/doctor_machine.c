@@ -133,10 +133,10 @@ void srv_doctor_look_at_limits(doctor *d)
 	srv_serve_engine_options(&d->config, &engine);
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t workers = engine.workers ? engine.workers : cores > 0 ? (uint64_t)cores : 1;
-	srv_text_bytes(engine.memory_limit, each);
+	uint64_t workers = engine.pool.workers ? engine.pool.workers : cores > 0 ? (uint64_t)cores : 1;
+	srv_text_bytes(engine.pool.memory_limit, each);
 	srv_text_bytes(memory, all);
-	if (engine.memory_limit > memory)
+	if (engine.pool.memory_limit > memory)
 		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "memory",
 										 "one cook may take %s, and the machine has %s", each, all),
 						  "a large model could stop it: lower cook.memory_limit");
@@ -368,10 +368,11 @@ void srv_doctor_look_at_worker(doctor *d)
 	static trial t;
 	hob_error error = {0};
 	t = (trial){.d = d};
-	srv_engine_options engine = {.sandbox = SRV_SANDBOX_BEST_EFFORT};
+	srv_engine_options engine = {0};
 	if (d->has_config)
 		srv_serve_engine_options(&d->config, &engine);
-	srv_pool_options options = {.workers = 1, .memory_limit = engine.memory_limit, .sandbox = engine.sandbox};
+	srv_pool_options options = {
+		.workers = 1, .memory_limit = engine.pool.memory_limit, .sandbox = engine.pool.sandbox};
 	srv_pool_callbacks callbacks = {
 		.user = &t, .ready = on_ready, .idle = on_idle, .done = on_done, .degraded = on_degraded};
 	if (!srv_cli_loop_init(&t.loop, &error)) {

@@ -1,6 +1,5 @@
 #include "offer.h"
 
-#include "../../core/base/array.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
 #include "../store/digest_map.h"
@@ -210,21 +209,22 @@ static bool read_settings(const cJSON *json, hob_settings *out, hob_error *err)
 }
 
 /* A model that is not listed, or whose settings another version of Hob has made, is left to others. */
-static bool add_model(cook_plan *plan, const cJSON *model, const cJSON *settings)
+static bool add_model(cook_plan *plan, const cJSON *model, const cJSON *settings, hob_error *err)
 {
 	hob_error ignored;
-	cook_entry entry = {0};
+	cook_entry read;
 	const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(model, "path")),
 			   *lookup = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(model, "lookup"));
 	const cJSON *place = cJSON_GetObjectItemCaseSensitive(model, "settings");
-	if (!is_plain_path(path) || !lookup || !hob_sha256_parse(hob_str_of(lookup), &entry.offered) ||
+	if (!is_plain_path(path) || !lookup || !hob_sha256_parse(hob_str_of(lookup), &read.offered) ||
 		!cJSON_IsNumber(place) ||
-		!read_settings(cJSON_GetArrayItem(settings, place->valueint), &entry.settings, &ignored))
+		!read_settings(cJSON_GetArrayItem(settings, place->valueint), &read.settings, &ignored))
 		return true;
-	if (!HOB_ROOM(plan->entries, plan->capacity, plan->count) || !(entry.path = strdup(path)))
+	cook_entry *entry = srv_cook_plan_add(plan, path, err);
+	if (!entry)
 		return false;
-	entry.name = entry.path;
-	plan->entries[plan->count++] = entry;
+	entry->offered = read.offered;
+	entry->settings = read.settings;
 	return true;
 }
 
@@ -233,11 +233,11 @@ bool srv_offer_plan(offer *o, cook_plan *out, hob_error *err)
 	const cJSON *models = cJSON_GetObjectItemCaseSensitive(o->json, "models"), *model;
 	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(o->json, "settings");
 	*out = (cook_plan){.root = strdup(o->folder), .root_fd = fcntl(o->root_fd, F_DUPFD_CLOEXEC, 0)};
-	bool ok = out->root && out->root_fd >= 0;
-	cJSON_ArrayForEach(model, models) ok = ok && add_model(out, model, settings);
+	bool ok = (out->root && out->root_fd >= 0) || hob_fail(err, MEMORY, "no memory left for an offer");
+	cJSON_ArrayForEach(model, models) ok = ok && add_model(out, model, settings, err);
 	if (!ok)
 		srv_cook_plan_release(out);
-	return ok || hob_fail(err, MEMORY, "no memory left for the models of an offer");
+	return ok;
 }
 
 bool srv_offer_tell(const offer *o, cook_cache *cache)

@@ -1,10 +1,11 @@
-#include "cook_replay.h"
+#include "cook_run.h"
 #include "query.h"
 
 #include "../fs/remove_tree.h"
 #include "../fs/tar.h"
 #include "../fs/transfer.h"
 #include "../log/log.h"
+#include "../worker/check.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -142,7 +143,8 @@ static const char *text_of(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
-static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
+/* What was cooked, and under which limits. */
+static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how, hob_error *err)
 {
 	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
 	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(record, "inputs");
@@ -155,16 +157,20 @@ static bool read_task(const cJSON *root, cook_replay *task, hob_error *err)
 		return hob_fail(err, CORRUPT, "this is not a bundle of a cook: bundle.json is missing or incomplete");
 	if (version->valueint != 1)
 		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", text_of(root, "hob"));
-	task->path = text_of(root, "path");
-	task->preview = strcmp(text_of(inputs, "profile"), "preview") == 0;
+	if (strcmp(text_of(inputs, "profile"), "preview") == 0)
+		how->profile = HOB_PROFILE_PREVIEW;
 	if (cJSON_IsNumber(timeout) && timeout->valuedouble >= 1 && timeout->valuedouble < 1e9)
-		task->timeout_ms = (uint32_t)timeout->valuedouble;
+		how->limits.timeout_ms = (uint32_t)timeout->valuedouble;
 	if (cJSON_IsNumber(memory) && memory->valuedouble >= 1 << 20 && memory->valuedouble < 9e15)
-		task->memory_limit = (uint64_t)memory->valuedouble;
+		how->limits.memory_limit = (uint64_t)memory->valuedouble;
+	cook_entry *entry = srv_cook_plan_add(plan, text_of(root, "path"), err);
+	if (!entry)
+		return false;
 	char *settings = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(inputs, "settings"));
-	hob_settings_init(&task->settings);
-	bool ok =
-		!settings || hob_settings_overlay(&task->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
+	hob_settings_init(&entry->settings);
+	entry->named = true;
+	bool ok = !settings ||
+			  hob_settings_overlay(&entry->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
 	cJSON_free(settings);
 	return ok;
 }
@@ -187,32 +193,30 @@ static const cJSON *find_output(const cJSON *outputs, const char *name)
 }
 
 /* Prints a line for each output that differs; returns their number. */
-static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result *now, uint32_t *same)
+static uint32_t compare_outputs(const cJSON *recorded, const srv_result *now, uint32_t *same)
 {
 	uint32_t differ = 0;
 	const cJSON *output;
 	*same = 0;
-	for (uint32_t i = 0; i < now->count; i++) {
-		char digest[HOB_SHA256_TEXT + 1];
-		const cook_replay_output *made = &now->outputs[i];
-		const cJSON *was = find_output(recorded, made->name);
-		hob_sha256_text(&made->digest, digest);
-		if (!is_compared(made->name))
+	for (uint32_t i = 0; i < now->output_count; i++) {
+		char name[64], digest[HOB_SHA256_TEXT + 1];
+		snprintf(name, sizeof name, "%.*s", HOB_FMT(now->outputs[i].name));
+		if (!is_compared(name))
 			continue;
+		const cJSON *was = find_output(recorded, name);
+		hob_sha256 made = hob_sha256_of(now->outputs[i].bytes);
+		hob_sha256_text(&made, digest);
 		if (was && strcmp(text_of(was, "sha256"), digest) == 0) {
 			(*same)++;
 			continue;
 		}
-		printf("  differs   %s  %.12s -> %.12s\n", made->name, was ? text_of(was, "sha256") : "(none)",
-			   digest);
+		printf("  differs   %s  %.12s -> %.12s\n", name, was ? text_of(was, "sha256") : "(none)", digest);
 		differ++;
 	}
 	cJSON_ArrayForEach(output, recorded)
 	{
 		const char *name = text_of(output, "name");
-		bool found = !is_compared(name);
-		for (uint32_t i = 0; i < now->count && !found; i++)
-			found = strcmp(now->outputs[i].name, name) == 0;
+		bool found = !is_compared(name) || srv_find_output(now, name).data;
 		if (!found)
 			printf("  differs   %s is no longer made\n", name);
 		differ += !found;
@@ -220,30 +224,31 @@ static uint32_t compare_outputs(const cJSON *recorded, const cook_replay_result 
 	return differ;
 }
 
-static void print_versions(const cJSON *root, const cook_replay_result *now)
+static void print_versions(const cJSON *root, hob_str library, const char *sandbox)
 {
 	const cJSON *inputs =
 		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "record"), "inputs");
 	if (strcmp(text_of(root, "hob"), HOB_VERSION) != 0)
 		printf("  version   cooked by hob %s, repeated by hob %s\n", text_of(root, "hob"), HOB_VERSION);
-	if (now->library[0] && strcmp(text_of(inputs, "library"), now->library) != 0)
-		printf("  library   cooked with %s, repeated with %s\n", text_of(inputs, "library"), now->library);
-	printf("  sandbox   %s; it was %s\n", now->sandbox, text_of(root, "sandbox"));
+	if (library.len > 0 && !hob_str_equal(library, hob_str_of(text_of(inputs, "library"))))
+		printf("  library   cooked with %s, repeated with %.*s\n", text_of(inputs, "library"),
+			   HOB_FMT(library));
+	printf("  sandbox   %s; it was %s\n", sandbox, text_of(root, "sandbox"));
 }
 
 /* EXIT_GOOD if the result is the same. */
-static int compare(const cJSON *root, const cook_replay_result *now)
+static int compare(const cJSON *root, const srv_result *now, const hob_error *failed)
 {
 	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(record, "error");
 	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(record, "outputs");
-	bool failed = now->error.code != HOB_ERR_OK, had_failed = cJSON_IsObject(error);
+	bool had_failed = cJSON_IsObject(error);
 	uint32_t same = 0;
 	if (failed && had_failed) {
-		bool equal = strcmp(text_of(error, "code"), hob_err_name(now->error.code)) == 0 &&
-					 strcmp(text_of(error, "message"), now->error.context) == 0;
-		printf("  %s   %s (%s)\n", equal ? "failed " : "differs", now->error.context,
-			   hob_err_name(now->error.code));
+		bool equal = strcmp(text_of(error, "code"), hob_err_name(failed->code)) == 0 &&
+					 strcmp(text_of(error, "message"), failed->context) == 0;
+		printf("  %s   %s (%s)\n", equal ? "failed " : "differs", failed->context,
+			   hob_err_name(failed->code));
 		if (!equal)
 			printf("  before    %s (%s)\n", text_of(error, "message"), text_of(error, "code"));
 		printf("%s\n", equal ? "the same: it fails with the same error" : "not the same: it fails otherwise");
@@ -251,7 +256,7 @@ static int compare(const cJSON *root, const cook_replay_result *now)
 	}
 	if (failed || had_failed) {
 		printf("  %s    %s\n", failed ? "failed" : "before",
-			   failed ? now->error.context : text_of(error, "message"));
+			   failed ? failed->context : text_of(error, "message"));
 		printf("not the same: %s\n",
 			   failed ? "it was cooked well, and fails here" : "it failed, and is cooked well here");
 		return EXIT_ASSETS_FAILED;
@@ -265,23 +270,52 @@ static int compare(const cJSON *root, const cook_replay_result *now)
 	return differ == 0 ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
 
+typedef struct replaying {
+	const cJSON *root;
+	int code;
+	hob_error error;
+} replaying;
+
+static void see(void *user, srv_pool *pool, const srv_outcome *outcome, const hob_error *error)
+{
+	replaying *r = user;
+	char time[32];
+	const char *path = text_of(r->root, "path");
+	const srv_pool_importer *importer = srv_pool_importer_for(pool, hob_str_of(path));
+	if (!importer) {
+		(void)hob_fail(&r->error, UNSUPPORTED, "this hob reads no files named like '%.200s'", path);
+	} else if (!outcome) {
+		r->error = *error;
+	} else {
+		printf("%s: cooked again in %s\n", text_of(r->root, "asset"),
+			   srv_text_duration(outcome->cook_ns, time));
+		print_versions(r->root, importer->library, srv_pool_sandbox(pool));
+		r->code = compare(r->root, &outcome->result, error);
+	}
+}
+
 static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 {
 	cJSON *root = cJSON_ParseWithLength((const char *)b->json.data,
 										b->json.data ? strlen((const char *)b->json.data) : 0);
 	srv_cli_plain_json(root);
-	cook_replay task = {.root_fd = b->fd, .sandbox = sandbox};
-	cook_replay_result result = {0};
+	replaying r = {.root = root, .code = EXIT_USAGE};
+	cook_plan plan = {.root = strdup(b->folder), .root_fd = dup(b->fd)};
+	cook_run_options how = {.who = "hob replay",
+							.write = {.nothing = true},
+							.limits = {.workers = 1, .sandbox = sandbox},
+							.quiet = true,
+							.wait_s = COOK_WAIT_WRITER_S,
+							.see = see,
+							.user = &r};
 	int code = EXIT_USAGE;
-	char time[32];
-	if (read_task(root, &task, err) && srv_cook_replay_run(&task, &result, err)) {
-		printf("%s: cooked again in %s\n", text_of(root, "asset"), srv_text_duration(result.cook_ns, time));
-		print_versions(root, &result);
-		code = compare(root, &result);
-	}
-	srv_cook_replay_release(&result);
+	if (read_task(root, &plan, &how, err))
+		code = srv_cook_run(&plan, &how);
+	else
+		srv_cook_plan_release(&plan);
 	cJSON_Delete(root);
-	return code;
+	*err = r.error.code != HOB_ERR_OK ? r.error : *err;
+	return code == EXIT_GOOD ? r.code : code;
 }
 
 /* A child does everything that a signal could interrupt, so that the folder is always removed. */
@@ -350,11 +384,7 @@ static int run_replay(int argc, char **argv)
 	if (operands != 1)
 		return srv_cli_usage_error(&srv_cli_replay, "name one bundle, as 'hob bundle' writes it");
 	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;
-	if (policy && strcmp(policy, "require") == 0)
-		sandbox = SRV_SANDBOX_REQUIRE;
-	else if (policy && strcmp(policy, "off") == 0)
-		sandbox = SRV_SANDBOX_OFF;
-	else if (policy && strcmp(policy, "best-effort") != 0)
+	if (policy && !srv_serve_sandbox(policy, &sandbox))
 		return srv_cli_usage_error(&srv_cli_replay, "'%s' is not a policy: best-effort, require or off",
 								   policy);
 	bundle b = {.fd = -1};

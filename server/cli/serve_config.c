@@ -62,26 +62,36 @@ bool srv_serve_options_load(const serve_options *options, srv_config *config, ho
 	return ok;
 }
 
+bool srv_serve_sandbox(const char *word, srv_sandbox_policy *out)
+{
+	static const char *const words[] = {[SRV_SANDBOX_BEST_EFFORT] = "best-effort",
+										[SRV_SANDBOX_REQUIRE] = "require",
+										[SRV_SANDBOX_OFF] = "off"};
+	for (size_t i = 0; i < HOB_COUNT_OF(words); i++)
+		if (strcmp(words[i], word) == 0) {
+			*out = (srv_sandbox_policy)i;
+			return true;
+		}
+	return false;
+}
+
 void srv_serve_engine_options(const srv_config *config, srv_engine_options *out)
 {
-	const char *sandbox = srv_config_text(config, SRV_CONFIG_sandbox);
 	const char *mode = srv_config_text(config, SRV_CONFIG_watch_mode);
-	*out = (srv_engine_options){.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
-								.timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
-								.memory_limit = srv_config_number(config, SRV_CONFIG_memory),
-								.source_limit = srv_config_number(config, SRV_CONFIG_source_limit),
-								.derived_limit = srv_config_number(config, SRV_CONFIG_derived_limit),
-								.blender = srv_config_text(config, SRV_CONFIG_blender),
-								.sandbox = strcmp(sandbox, "require") == 0 ? SRV_SANDBOX_REQUIRE
-										   : strcmp(sandbox, "off") == 0   ? SRV_SANDBOX_OFF
-																		   : SRV_SANDBOX_BEST_EFFORT,
-								.poll_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_poll_ms),
-								.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
-											  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
-																			 : SRV_ENGINE_AUTO,
-								.audit_s =
-									(uint32_t)srv_config_number(config, SRV_CONFIG_reproducibility_interval),
-								.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
+	*out = (srv_engine_options){
+		.pool = {.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
+				 .timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
+				 .memory_limit = srv_config_number(config, SRV_CONFIG_memory),
+				 .source_limit = srv_config_number(config, SRV_CONFIG_source_limit),
+				 .blender = srv_config_text(config, SRV_CONFIG_blender)},
+		.derived_limit = srv_config_number(config, SRV_CONFIG_derived_limit),
+		.poll_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_poll_ms),
+		.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
+					  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
+													 : SRV_ENGINE_AUTO,
+		.audit_s = (uint32_t)srv_config_number(config, SRV_CONFIG_reproducibility_interval),
+		.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
+	(void)srv_serve_sandbox(srv_config_text(config, SRV_CONFIG_sandbox), &out->pool.sandbox);
 }
 
 static bool read_token(const char *path, serve_upstream *out, hob_error *err)

@@ -125,8 +125,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		return hob_fail(err, MEMORY, "no memory left for the engine");
 	engine->loop = loop;
 	engine->options = *options;
-	if (engine->options.source_limit == 0)
-		engine->options.source_limit = HOB_LIMIT_SOURCE_BYTES;
+	if (engine->options.pool.source_limit == 0)
+		engine->options.pool.source_limit = HOB_LIMIT_SOURCE_BYTES;
 	engine->store = engine->publish.store = store;
 	srv_store_owe(store);
 	engine->publish.events = events;

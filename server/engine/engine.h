@@ -41,13 +41,8 @@ typedef enum srv_engine_watch_mode {
 typedef struct srv_engine_options {
 	const srv_engine_root *roots;
 	uint32_t root_count;
-	uint32_t workers, timeout_ms;
-	uint64_t memory_limit;
-	uint64_t source_limit;	/* bytes of one file that a cook reads; 0 = HOB_LIMIT_SOURCE_BYTES */
+	srv_pool_options pool;	/* roots and one_first are set here; the caller keeps `blender` alive */
 	uint64_t derived_limit; /* largest input of one derived output */
-	srv_sandbox_policy sandbox;
-	const char *blender; /* see srv_pool_options; the caller keeps it alive */
-	const char *worker_path;
 	srv_engine_watch_mode watch_mode;
 	uint32_t poll_ms;					   /* 0 = 2000 */
 	bool no_probe;						   /* never write into a root */

@@ -117,10 +117,10 @@ static srv_job_event miss_source(engine_job *job, srv_file *source)
 	const asset *a = srv_asset_at(engine, job->asset);
 	hob_error *error = &job->cook.error;
 	srv_stat stat;
-	if (source->exists && !source->has_digest && source->stat.size > engine->options.source_limit) {
+	if (source->exists && !source->has_digest && source->stat.size > engine->options.pool.source_limit) {
 		hob_fail(error, LIMIT, "'%s' has %llu bytes; a file of a model may have %llu (cook.source_limit)",
 				 a->path, (unsigned long long)source->stat.size,
-				 (unsigned long long)engine->options.source_limit);
+				 (unsigned long long)engine->options.pool.source_limit);
 	} else if (srv_stat_path(engine->roots->fds[a->root], hob_str_of(a->path), &stat)) {
 		source->exists = true;
 		hob_fail(error, IO, "'%s' cannot be read: check its permissions", a->path);

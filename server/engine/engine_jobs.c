@@ -208,16 +208,10 @@ static void on_pool_closed(void *user)
 bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
 {
 	const srv_engine_options *options = &engine->options;
-	srv_pool_options pool = {.worker_path = options->worker_path,
-							 .workers = options->workers,
-							 .timeout_ms = options->timeout_ms,
-							 .memory_limit = options->memory_limit,
-							 .source_limit = options->source_limit,
-							 .sandbox = options->sandbox,
-							 .blender = options->blender,
-							 .root_fds = engine->roots->fds,
-							 .root_count = options->root_count,
-							 .one_first = true};
+	srv_pool_options pool = options->pool;
+	pool.root_fds = engine->roots->fds;
+	pool.root_count = options->root_count;
+	pool.one_first = true;
 	srv_pool_callbacks callbacks = {
 		engine,			  on_pool_ready,	   on_pool_idle,		on_pool_done,
 		on_pool_progress, srv_engine_part_get, srv_engine_part_put, on_pool_degraded};

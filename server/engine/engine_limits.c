@@ -13,12 +13,12 @@ enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
 
 static uint32_t memory_mib(const srv_engine *engine)
 {
-	return (uint32_t)(engine->options.memory_limit >> 20);
+	return (uint32_t)(engine->options.pool.memory_limit >> 20);
 }
 
 static uint32_t source_mib(const srv_engine *engine)
 {
-	return (uint32_t)(engine->options.source_limit >> 20);
+	return (uint32_t)(engine->options.pool.source_limit >> 20);
 }
 
 void srv_engine_put_limits(engine_job *job, srv_record *record)
@@ -27,11 +27,12 @@ void srv_engine_put_limits(engine_job *job, srv_record *record)
 	bool died = !job->cook.outcome->has_result;
 	if (died || job->cook.error.code == HOB_ERR_TIMEOUT || job->cook.error.code == HOB_ERR_MEMORY ||
 		job->cook.error.code == HOB_ERR_LIMIT)
-		record->stats = hob_arena_printf(&job->arena,
-										 "{\"timeout_ms\":%u,\"memory_mib\":%u,\"source_mib\":%u,\"sandbox\":"
-										 "%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
-										 engine->options.timeout_ms, memory_mib(engine), source_mib(engine),
-										 (int)engine->options.sandbox, engine->jobs->machine, HOB_VERSION);
+		record->stats =
+			hob_arena_printf(&job->arena,
+							 "{\"timeout_ms\":%u,\"memory_mib\":%u,\"source_mib\":%u,\"sandbox\":"
+							 "%d,\"machine\":\"%s\",\"hob\":\"%s\"}",
+							 engine->options.pool.timeout_ms, memory_mib(engine), source_mib(engine),
+							 (int)engine->options.pool.sandbox, engine->jobs->machine, HOB_VERSION);
 }
 
 static bool says(const cJSON *then, const char *name, const char *now)
@@ -54,12 +55,13 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record)
 		return false;
 	int64_t age = srv_engine_now_ms() - record->cooked_at_ms;
 	cJSON *then = cJSON_ParseWithLength(record->stats.data, record->stats.len);
-	bool other = age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.timeout_ms) ||
+	bool other = age >= DAY_MS || age < -DAY_MS ||
+				 has_more(then, "timeout_ms", engine->options.pool.timeout_ms) ||
 				 has_more(then, "memory_mib", memory_mib(engine)) ||
 				 has_more(then, "source_mib", source_mib(engine)) ||
 				 !says(then, "machine", engine->jobs->machine) || !says(then, "hob", HOB_VERSION) ||
 				 cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
-					 (double)engine->options.sandbox;
+					 (double)engine->options.pool.sandbox;
 	cJSON_Delete(then);
 	return other;
 }
