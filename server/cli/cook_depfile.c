@@ -1,5 +1,6 @@
 #include "cook_depfile.h"
 
+#include "../../core/base/json_write.h"
 #include "../fs/spelling.h"
 #include "../settings/chain.h"
 #include "../worker/check.h"
@@ -20,8 +21,7 @@ static void put(list *l, hob_str path, bool missing)
 	hob_str here = hob_str_of(l->here);
 	path = hob_str_starts(path, here) ? hob_str_sub(path, here.len, path.len) : path;
 	if (l->json) {
-		hob_buf_put_str(l->out, l->any ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
-		hob_buf_put_json(l->out, path);
+		hob_json_put(l->out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", path));
 		hob_buf_put_str(l->out, missing ? HOB_STR(",\"missing\":true}") : HOB_STR("}"));
 	} else if (!missing) {
 		hob_buf_put(l->out, " ", l->any);

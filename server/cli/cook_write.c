@@ -3,6 +3,7 @@
 
 #include "export_glb.h"
 
+#include "../../core/base/json_write.h"
 #include "../../core/formats/classic.h"
 #include "../../core/hash/hash.h"
 #include "../fs/transfer.h"
@@ -363,50 +364,42 @@ bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *e
 
 void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why)
 {
-	hob_buf_put_str(skipped, skipped->size > 0 ? HOB_STR(",\n{\"path\":") : HOB_STR("\n{\"path\":"));
-	hob_buf_put_json(skipped, hob_str_of(file));
-	hob_buf_put_str(skipped, HOB_STR(",\"why\":"));
-	hob_buf_put_json(skipped, hob_str_of(why));
-	hob_buf_put(skipped, "}", 1);
+	hob_buf_put_str(skipped, skipped->size > 0 ? HOB_STR(",\n") : HOB_STR("\n"));
+	hob_json_object(skipped, HOB_JSON("path", file), HOB_JSON("why", why));
+}
+
+static void put_cooked(hob_buf *report, const srv_result *result)
+{
+	const hob_cook_stats *s = &result->stats;
+	hob_json_put(report, HOB_JSON("triangles", s->triangles), HOB_JSON("meshes", s->meshes),
+				 HOB_JSON("materials", s->materials), HOB_JSON("textures", s->textures),
+				 HOB_JSON_OPEN("notes", '['));
+	for (uint32_t i = 0; i < result->note_count; i++) {
+		const hob_note *note = &result->notes[i];
+		hob_json_object(report, HOB_JSON("level", note->level == HOB_NOTE_WARNING ? "warning" : "info"),
+						HOB_JSON("code", note->code), HOB_JSON("text", note->text));
+	}
+	hob_json_close(report, ']');
 }
 
 void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_outcome *outcome,
 						   const hob_error *error, const cook_bytes *bytes)
 {
-	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  {\"path\":") : HOB_STR("\n  {\"path\":"));
-	hob_buf_put_json(report, hob_str_of(entry->path));
-	hob_buf_printf(report, ",\"state\":\"%s\",\"bytes\":%llu,\"reused_bytes\":%llu",
-				   error		   ? "failed"
-				   : entry->cached ? "cached"
-								   : "cooked",
-				   (unsigned long long)(bytes->written + bytes->reused), (unsigned long long)bytes->reused);
+	const char *state = error ? "failed" : entry->cached ? "cached" : "cooked";
+	hob_buf_put_str(report, report->size > 0 ? HOB_STR(",\n  ") : HOB_STR("\n  "));
+	hob_json_put(report, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", entry->path), HOB_JSON("state", state),
+				 HOB_JSON("bytes", bytes->written + bytes->reused), HOB_JSON("reused_bytes", bytes->reused));
 	if (outcome)
 		hob_buf_printf(report, ",\"cook_ms\":%.3f,\"peak_bytes\":%llu", (double)outcome->cook_ns / 1e6,
 					   (unsigned long long)outcome->peak_bytes);
-	if (error) {
-		hob_buf_printf(report, ",\"error\":{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
-		hob_buf_put_json(report, hob_str_of(error->context));
-		hob_buf_put(report, "}", 1);
-	}
-	if (outcome && outcome->has_result) {
-		const hob_cook_stats *s = &outcome->result.stats;
-		hob_buf_printf(report,
-					   ",\"triangles\":%llu,\"meshes\":%u,\"materials\":%u,\"textures\":%u,\"notes\":[",
-					   (unsigned long long)s->triangles, s->meshes, s->materials, s->textures);
-		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
-			const hob_note *note = &outcome->result.notes[i];
-			hob_buf_printf(report, "%s{\"level\":\"%s\",\"code\":", i > 0 ? "," : "",
-						   note->level == HOB_NOTE_WARNING ? "warning" : "info");
-			hob_buf_put_json(report, note->code);
-			hob_buf_put_str(report, HOB_STR(",\"text\":"));
-			hob_buf_put_json(report, note->text);
-			hob_buf_put(report, "}", 1);
-		}
-		hob_buf_put(report, "]", 1);
-	}
+	if (error)
+		hob_json_put(report, HOB_JSON_OPEN("error", '{'), HOB_JSON("code", hob_err_name(error->code)),
+					 HOB_JSON("message", error->context), HOB_JSON_CLOSE('}'));
+	if (outcome && outcome->has_result)
+		put_cooked(report, &outcome->result);
 	if (entry->origins)
-		hob_buf_printf(report, ",\"settings\":%s", entry->origins);
-	hob_buf_put(report, "}", 1);
+		hob_json_put(report, HOB_JSON_RAW("settings", hob_str_of(entry->origins)));
+	hob_json_close(report, '}');
 }
 
 static const char report_begin[] = "{\"hob\":\"";
@@ -470,16 +463,15 @@ bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_w
 
 static void print_report(const hob_buf *entries, const hob_buf *skipped, const cook_totals *t, hob_buf *out)
 {
-	hob_buf_printf(out, "%s%s\",\"cooked\":%u,\"cached\":%u,\"failed\":%u,\"totals\":{", report_begin,
-				   HOB_VERSION, t->cooked, t->cached, t->failed);
-	hob_buf_printf(out, "\"assets\":%u,\"skipped\":%u,\"over_budget\":%u,\"triangles\":%llu,",
-				   t->cooked + t->cached + t->failed, t->skipped, t->over_budget,
-				   (unsigned long long)t->triangles);
-	hob_buf_printf(
-		out, "\"bytes\":%llu,\"written_bytes\":%llu,\"reused_bytes\":%llu,\"cook_ms\":%.3f,\"wall_ms\":%.3f}",
-		(unsigned long long)t->bytes, (unsigned long long)t->written_bytes,
-		(unsigned long long)t->reused_bytes, (double)t->cook_ns / 1e6, (double)t->wall_ns / 1e6);
-	hob_buf_put_str(out, HOB_STR(",\"assets\":["));
+	hob_buf_printf(out, "%s%s\"", report_begin, HOB_VERSION);
+	hob_json_put(out, HOB_JSON("cooked", t->cooked), HOB_JSON("cached", t->cached),
+				 HOB_JSON("failed", t->failed), HOB_JSON_OPEN("totals", '{'),
+				 HOB_JSON("assets", t->cooked + t->cached + t->failed), HOB_JSON("skipped", t->skipped),
+				 HOB_JSON("over_budget", t->over_budget), HOB_JSON("triangles", t->triangles),
+				 HOB_JSON("bytes", t->bytes), HOB_JSON("written_bytes", t->written_bytes),
+				 HOB_JSON("reused_bytes", t->reused_bytes));
+	hob_buf_printf(out, ",\"cook_ms\":%.3f,\"wall_ms\":%.3f},\"assets\":[", (double)t->cook_ns / 1e6,
+				   (double)t->wall_ns / 1e6);
 	hob_buf_put_str(out, hob_buf_str(entries));
 	hob_buf_put_str(out, HOB_STR("\n],\"skipped\":["));
 	hob_buf_put_str(out, hob_buf_str(skipped));

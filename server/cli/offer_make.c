@@ -3,6 +3,7 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../fs/beneath.h"
+#include "../fs/transfer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 64, CHUNK = 256 << 10 };
+enum { DEPTH_MAX = 64 };
 
 typedef struct making {
 	const cook_plan *plan;
@@ -23,7 +24,6 @@ typedef struct making {
 	void *blobs;
 	const _Atomic bool *stop;
 	hob_buf list;
-	uint8_t *chunk;
 	hob_error *err;
 } making;
 
@@ -45,20 +45,12 @@ static bool upload(making *m, int fd, uint64_t size, const hob_sha256 *digest)
 static bool offer_file(making *m, const char *path)
 {
 	struct stat info;
-	hob_hasher hasher;
-	ssize_t got = -1;
+	hob_sha256 digest;
 	uint64_t size = 0;
-	int fd = srv_open_beneath(m->plan->root_fd, path, O_RDONLY, true);
-	bool known =
-		fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= m->most;
-	hob_hasher_init(&hasher);
-	while (known && (got = read(fd, m->chunk, CHUNK)) > 0) {
-		hob_hasher_put(&hasher, m->chunk, (size_t)got);
-		size += (uint64_t)got;
-	}
 	bool ok = true;
-	if (known && got == 0) {
-		hob_sha256 digest = hob_hasher_finish(&hasher);
+	int fd = srv_open_beneath(m->plan->root_fd, path, O_RDONLY, true);
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= m->most &&
+		srv_hash_rest(fd, NULL, &digest, &size)) {
 		ok = upload(m, fd, size, &digest);
 		hob_json_put(&m->list, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, path), HOB_JSON(NULL, size),
 					 HOB_JSON_DIGEST(NULL, &digest), HOB_JSON_CLOSE(']'));
@@ -146,9 +138,8 @@ bool srv_offer_make(const cook_plan *plan, const hob_sha256 *lookups, const char
 				.farm = farm,
 				.blobs = srv_farm_blobs_open(farm, &why),
 				.stop = stop,
-				.chunk = malloc(CHUNK),
 				.err = err};
-	bool ok = m.blobs && m.chunk;
+	bool ok = m.blobs != NULL;
 	if (!ok)
 		(void)hob_fail(err, MEMORY, "no memory left for an offer");
 	hob_json_put(&m.list, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("hob_offer", 1), HOB_JSON_OPEN("files", '['));
@@ -160,6 +151,5 @@ bool srv_offer_make(const cook_plan *plan, const hob_sha256 *lookups, const char
 	if (m.blobs)
 		srv_farm_blobs_of(farm)->close(m.blobs);
 	hob_buf_release(&m.list);
-	free(m.chunk);
 	return ok;
 }

@@ -3,6 +3,7 @@
 #include "engine_sources.h"
 
 #include "../fs/spelling.h"
+#include "../fs/transfer.h"
 #include "../log/log.h"
 
 #include <assert.h>
@@ -16,21 +17,6 @@
 /* Digests of the files that a job reads, made in the pool. */
 
 enum { HASH_HERE_BYTES = 64 << 10, HASH_HERE_FILES = 4 };
-
-static void hash_open_file(hash_item *item, int fd, const atomic_bool *stop)
-{
-	enum { CHUNK = 256 << 10 };
-	uint8_t *bytes = malloc(CHUNK);
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	ssize_t got = -1;
-	while (bytes && !atomic_load(stop) && (got = read(fd, bytes, CHUNK)) > 0)
-		hob_hasher_put(&hasher, bytes, (size_t)got);
-	item->why = !bytes ? ENOMEM : got < 0 ? errno : got > 0 ? ECANCELED : 0;
-	item->digest = hob_hasher_finish(&hasher);
-	item->found = item->why == 0;
-	free(bytes);
-}
 
 static void hash_file(hash_item *item, const atomic_bool *stop)
 {
@@ -51,7 +37,8 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 		item->unfinished = !item->too_large && srv_is_being_written(fd, &info);
 		item->stat = srv_stat_of(&info);
 		if (!item->unfinished && !item->too_large)
-			hash_open_file(item, fd, stop);
+			item->found = srv_hash_rest(fd, stop, &item->digest, NULL);
+		item->why = item->found || item->unfinished || item->too_large ? 0 : errno;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -152,14 +139,14 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 	*hashing = (job_hashing){.items = HOB_NEW(&job->arena, hash_item, count)};
 	for (uint32_t i = 0; hashing->items && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
-		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.source_limit;
+		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.pool.source_limit;
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (!path.data)
 			continue;
 		hashing->items[hashing->count++] = (hash_item){.file = files[i],
 													   .path = (char *)(uintptr_t)path.data,
 													   .root_fd = engine->roots->fds[f->root],
-													   .most = engine->options.source_limit,
+													   .most = engine->options.pool.source_limit,
 													   .changed = f->changed};
 		bytes += f->stat.size;
 	}

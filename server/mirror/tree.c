@@ -2,6 +2,7 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/text_order.h"
+#include "../fs/transfer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 128 << 10, DEPTH_MAX = 128 };
+enum { DEPTH_MAX = 128 };
 
 /* ---- entries */
 
@@ -243,17 +244,10 @@ void srv_tree_release(srv_tree *tree)
 static bool hash_file(int folder, const char *name, hob_sha256 *out)
 {
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	uint8_t *room = fd >= 0 ? malloc(READ_BYTES) : NULL;
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	ssize_t got = -1;
-	while (room && (got = read(fd, room, READ_BYTES)) > 0)
-		hob_hasher_put(&hasher, room, (size_t)got);
-	*out = hob_hasher_finish(&hasher);
-	free(room);
+	bool read = fd >= 0 && srv_hash_rest(fd, NULL, out, NULL);
 	if (fd >= 0)
 		close(fd);
-	return got == 0;
+	return read;
 }
 
 static void check_file(srv_tree *tree, int folder, const char *name, hob_str path, const struct stat *info)

@@ -1,6 +1,7 @@
 #include "store_internal.h"
 
 #include "../../core/base/array.h"
+#include "../fs/transfer.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -331,21 +332,10 @@ typedef enum hash_verdict { HASH_RIGHT, HASH_WRONG, HASH_UNKNOWN } hash_verdict;
 
 static hash_verdict hash_file(int fd, const hob_sha256 *digest)
 {
-	uint8_t *buffer = malloc(READ_SIZE);
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	hash_verdict verdict = buffer ? HASH_WRONG : HASH_UNKNOWN;
-	ssize_t size = verdict == HASH_UNKNOWN ? 0 : read(fd, buffer, READ_SIZE);
-	while (size > 0 || (size < 0 && errno == EINTR)) {
-		if (size > 0)
-			hob_hasher_put(&hasher, buffer, (size_t)size);
-		size = read(fd, buffer, READ_SIZE);
-	}
-	hob_sha256 found = hob_hasher_finish(&hasher);
-	if (verdict == HASH_WRONG && size == 0 && hob_sha256_equal(&found, digest))
-		verdict = HASH_RIGHT;
-	free(buffer);
-	return verdict;
+	hob_sha256 found;
+	if (!srv_hash_rest(fd, NULL, &found, NULL))
+		return errno == ENOMEM ? HASH_UNKNOWN : HASH_WRONG;
+	return hob_sha256_equal(&found, digest) ? HASH_RIGHT : HASH_WRONG;
 }
 
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
