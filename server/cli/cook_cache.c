@@ -1,6 +1,7 @@
 #include "cook_cache.h"
 
 #include "../fs/spelling.h"
+#include "../fs/transfer.h"
 #include "../reuse/kept.h"
 #include "../store/digest_map.h"
 #include "../store/guest.h"
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_ARENA = 256 << 20, HASH_CHUNK = 256 << 10 };
+enum { LOOK_ARENA = 256 << 20 };
 
 struct cook_cache {
 	srv_store *store;
@@ -121,21 +122,12 @@ static file_digest hash_now(int root_fd, const char *path)
 		out.state = srv_is_passing(errno) ? SRV_INPUT_UNKNOWN : SRV_INPUT_MISSING;
 		return out;
 	}
-	uint8_t *bytes = malloc(HASH_CHUNK);
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	ssize_t got = -1;
-	bool known = bytes && fstat(fd, &info) == 0;
+	bool known = fstat(fd, &info) == 0;
 	/* A cook does not read folders or devices: they count as missing. */
 	if (known && !S_ISREG(info.st_mode))
 		out.state = SRV_INPUT_MISSING;
-	if (known && S_ISREG(info.st_mode))
-		while ((got = read(fd, bytes, HASH_CHUNK)) > 0)
-			hob_hasher_put(&hasher, bytes, (size_t)got);
-	out.digest = hob_hasher_finish(&hasher);
-	if (got == 0)
+	else if (known && srv_hash_rest(fd, NULL, &out.digest, NULL))
 		out.state = SRV_INPUT_PRESENT;
-	free(bytes);
 	close(fd);
 	return out;
 }
@@ -362,20 +354,8 @@ srv_record_output *srv_cook_cache_store(cook_cache *cache, const srv_result *res
 	srv_record_output *outputs = HOB_NEW(arena, srv_record_output, result->output_count);
 	if (!outputs)
 		(void)hob_fail_memory(err, arena, "outputs");
-	for (uint32_t i = 0; outputs && i < result->output_count; i++) {
-		const hob_cook_output *output = &result->outputs[i];
-		outputs[i] = (srv_record_output){.name = output->name, .size = output->bytes.size};
-		if (!srv_blob_put(cache->store, output->bytes, &outputs[i].digest, err))
-			return NULL;
-	}
-	return outputs;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	uint32_t count;
+	return outputs && srv_kept_store(cache->store, result, NULL, outputs, &count, err) ? outputs : NULL;
 }
 
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
@@ -389,30 +369,24 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
 		!hob_sha256_equal(&result->deps[0].digest, &look->source) || result->stats.short_mib > 0)
 		return true;
-	srv_record record = {.source = look->source,
-						 .warnings = result->stats.warnings,
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	srv_record record = {.lookup = look->lookup,
+						 .source = look->source,
 						 .cook_ns = outcome->cook_ns,
 						 .peak_bytes = outcome->peak_bytes,
-						 .cooked_at_ms = now_ms(),
+						 .cooked_at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
 						 .outputs = outputs,
 						 .output_count = result->output_count};
-	hob_buf ingredients = {0}, stats = {0};
+	hob_buf ingredients = {0};
 	hob_ingredients_print(&look->ingredients, &ingredients);
-	srv_kept_stats(result, &stats);
-	record.lookup = hob_cook_lookup(&record.source, &look->ingredients);
 	record.ingredients = hob_buf_str(&ingredients);
-	record.stats = hob_buf_str(&stats);
-	if (result->uses_name)
-		record.file_name = hob_path_name(model);
-	record.deps = srv_kept_deps(&outcome->arena, model, result, &record.dep_count);
-	bool ok = (record.deps && !ingredients.failed && !stats.failed) ||
-			  hob_fail(err, MEMORY, "no memory left to keep a result");
-	ok = ok && srv_kept_key(&outcome->arena, &record, &record.key, err) &&
+	bool ok = !ingredients.failed || hob_fail(err, MEMORY, "no memory left to keep a result");
+	ok = ok && srv_kept_record(&outcome->arena, model, result, &record, err) &&
 		 srv_store_put_record(cache->store, &record, err) && srv_store_commit(cache->store, err);
 	*key = record.key;
 	*kept = ok;
 	hob_buf_release(&ingredients);
-	hob_buf_release(&stats);
 	return ok;
 }
 

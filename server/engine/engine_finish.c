@@ -27,15 +27,8 @@ static void store_work(uv_work_t *work)
 		hob_fail_memory(&job->cook.error, &job->arena, "outputs");
 		return;
 	}
-	for (uint32_t i = 0; i < result->output_count && !atomic_load(&job->engine->closing); i++) {
-		const hob_cook_output *output = &result->outputs[i];
-		srv_record_output *kept = &job->cook.outputs[i];
-		kept->name = output->name;
-		kept->size = output->bytes.size;
-		if (!srv_blob_put(job->engine->store, output->bytes, &kept->digest, &job->cook.error))
-			return;
-		job->cook.output_count++;
-	}
+	srv_kept_store(job->engine->store, result, &job->engine->closing, job->cook.outputs,
+				   &job->cook.output_count, &job->cook.error);
 }
 
 static void make_key(engine_job *job, srv_record *record)
@@ -69,16 +62,13 @@ srv_job_event srv_job_keep(engine_job *job)
 	bool preview = srv_job_wants_preview(&job->life);
 	assert(preview == (job->ingredients.profile == HOB_PROFILE_PREVIEW));
 	assert(job->cook.output_count == result->output_count || engine->closing);
-	srv_record record = {.warnings = result->stats.warnings,
+	srv_record record = {.lookup = job->lookup,
+						 .source = job->source,
 						 .outputs = job->cook.outputs,
 						 .output_count = job->cook.output_count};
-	if (result->uses_name)
-		record.file_name = hob_path_name(hob_str_of(a->path));
-	record.deps = srv_kept_deps(&job->arena, hob_str_of(a->path), result, &record.dep_count);
-	make_key(job, &record);
-	hob_buf stats = {0};
-	srv_kept_stats(result, &stats);
-	record.stats = hob_buf_str(&stats);
+	hob_error error;
+	if (!srv_kept_record(&job->arena, hob_str_of(a->path), result, &record, &error))
+		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
 	keep_record(job, &record);
 	if (preview) {
 		engine->counters.previewed++;
@@ -92,7 +82,6 @@ srv_job_event srv_job_keep(engine_job *job)
 	srv_job_remember_inputs(job, &record);
 	if (!srv_job_is_late(job))
 		srv_publish_good(job, &record, false);
-	hob_buf_release(&stats);
 	if (!preview)
 		srv_record_job(job, "cooked", &record.key, NULL);
 	return (srv_job_event){.kind = SRV_JOB_RECORDED, .more = a->life.job == &job->life};

@@ -2,6 +2,8 @@
 
 #include "../cook/inputs.h"
 
+#include <stdatomic.h>
+
 srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count)
 {
 	hob_str dir = hob_path_dir(model);
@@ -61,6 +63,33 @@ bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, h
 	for (uint32_t i = 0; i < record->dep_count; i++)
 		deps[i] = (hob_dependency){record->deps[i].path, record->deps[i].missing, record->deps[i].digest};
 	*key = hob_cook_key(&record->lookup, record->file_name, deps, record->dep_count);
+	return true;
+}
+
+bool srv_kept_record(hob_arena *arena, hob_str model, const srv_result *result, srv_record *record,
+					 hob_error *err)
+{
+	hob_buf stats = {0};
+	srv_kept_stats(result, &stats);
+	record->stats = hob_arena_str(arena, hob_buf_str(&stats));
+	hob_buf_release(&stats);
+	record->warnings = result->stats.warnings;
+	record->file_name = result->uses_name ? hob_path_name(model) : (hob_str){0};
+	record->deps = srv_kept_deps(arena, model, result, &record->dep_count);
+	if (!record->deps || !record->stats.data)
+		return hob_fail_memory(err, arena, "the record of a cook");
+	return srv_kept_key(arena, record, &record->key, err);
+}
+
+bool srv_kept_store(srv_store *store, const srv_result *result, const _Atomic bool *stop,
+					srv_record_output *outputs, uint32_t *count, hob_error *err)
+{
+	for (*count = 0; *count < result->output_count && !(stop && atomic_load(stop)); ++*count) {
+		const hob_cook_output *output = &result->outputs[*count];
+		outputs[*count] = (srv_record_output){.name = output->name, .size = output->bytes.size};
+		if (!srv_blob_put(store, output->bytes, &outputs[*count].digest, err))
+			return false;
+	}
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* kept.h - what is kept of a cook, and whether a kept result is valid for the current model.
  *
- * Pure functions on memory that the caller owns: no file, no store, no clock. A result has the paths of
+ * Pure functions on memory that the caller owns, but for srv_kept_store. A result has the paths of
  * dependencies below the root. A kept record has them relative to the model's folder, so that a model that is
  * moved with its files finds its result again. */
 #ifndef SRV_REUSE_KEPT_H
@@ -15,6 +15,14 @@
 srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
 /* Appends the JSON object of counts and exceeded budgets. */
 void srv_kept_stats(const srv_result *result, hob_buf *out);
+/* All of a cook's record but its ingredients, outputs and times; lookup and source are the caller's. The memory
+ * is the arena's. False without memory. */
+bool srv_kept_record(hob_arena *arena, hob_str model, const srv_result *result, srv_record *record,
+					 hob_error *err) HOB_MUST_CHECK;
+/* Any thread: stores the outputs of a cook, until `stop` (NULL: never). outputs: has room for all; *count: those
+ * that are stored. */
+bool srv_kept_store(srv_store *store, const srv_result *result, const _Atomic bool *stop,
+					srv_record_output *outputs, uint32_t *count, hob_error *err);
 /* The memory limit in MiB under which a kept result was made without levels of detail, because they did not
  * fit; 0: nothing was left out. Such a result counts for no larger limit, and on no other machine. */
 uint32_t srv_kept_short_mib(const srv_record *record);
