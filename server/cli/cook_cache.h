@@ -52,8 +52,8 @@ bool srv_cook_look_source(cook_cache *cache, cook_look *look);
 void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer);
 /* Finds kept results for these bytes, settings and importer. Finding none is not an error. */
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
-/* Sets `match` if every input of a kept result is unchanged; and `hit` if all its outputs exist, which a foreign
- * one is not asked for. */
+/* Sets `match` if every input of a kept result is unchanged; and `hit` if all its outputs exist, which a
+ * foreign one is not asked for. */
 void srv_cook_look_match(cook_cache *cache, cook_look *look);
 /* Loop: keeps `match`, which was foreign and whose outputs are now in the store, as the only result that
  * srv_cook_look_match considers. */

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Before a model is cooked, its result is looked for: in the cache, then in the upstream. Then a farm is asked
- * for the lease, and a worker fetches the model's files.
+/* Before a model is cooked, its result is looked for: in the cache, then in the upstream. Then a farm is
+ * asked for the lease, and a worker fetches the model's files.
  *
  *   hash -> find -> match -> ask -> match -> fetch -> match -> claim -> bring -> the run goes on with it
  *                             ^------------------------------- again */

@@ -27,8 +27,8 @@ typedef struct cook_run_options {
 	uint32_t wait_s; /* for a program that writes a file of a model */
 	/* remove outputs whose source no longer exists, see cook_prune.h; the whole plan must be of folders */
 	bool prune;
-	/* Gets each result in place of a person and of the report. outcome: NULL if no worker took it; error: NULL
-	 * if it is good. */
+	/* Gets each result in place of a person and of the report. outcome: NULL if no worker took it; error:
+	 * NULL if it is good. */
 	void (*see)(void *user, srv_pool *pool, const srv_outcome *outcome, const hob_error *error);
 	void *user;
 } cook_run_options;

@@ -1,5 +1,5 @@
-/* cook_run_private.h - what the files of a run of `hob cook` share. cook_run.c has the run; cook_look.c looks for
- * a model's result before its cook; cook_run_offer.c offers the run's cooks to the workers of a farm. Loop
+/* cook_run_private.h - the files of a run of `hob cook` share it. cook_run.c has the run; cook_look.c looks
+ * for a model's result before its cook; cook_run_offer.c offers the cooks to the workers of a farm. Loop
  * thread. */
 #ifndef CLI_COOK_RUN_PRIVATE_H
 #define CLI_COOK_RUN_PRIVATE_H

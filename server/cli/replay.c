@@ -143,7 +143,7 @@ static const char *text_of(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
-/* What was cooked, and under which limits. */
+/* Its model becomes the plan, and its limits those of the run. */
 static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how, hob_error *err)
 {
 	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");

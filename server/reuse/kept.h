@@ -15,12 +15,12 @@
 srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count);
 /* Appends the JSON object of counts and exceeded budgets. */
 void srv_kept_stats(const srv_result *result, hob_buf *out);
-/* All of a cook's record but its ingredients, outputs and times; lookup and source are the caller's. The memory
- * is the arena's. False without memory. */
+/* All of a cook's record but its ingredients, outputs and times; lookup and source are the caller's. The
+ * memory is the arena's. False without memory. */
 bool srv_kept_record(hob_arena *arena, hob_str model, const srv_result *result, srv_record *record,
 					 hob_error *err) HOB_MUST_CHECK;
-/* Any thread: stores the outputs of a cook, until `stop` (NULL: never). outputs: has room for all; *count: those
- * that are stored. */
+/* Any thread: stores the outputs of a cook, until `stop` (NULL: never). outputs: has room for all; *count:
+ * those that are stored. */
 bool srv_kept_store(srv_store *store, const srv_result *result, const _Atomic bool *stop,
 					srv_record_output *outputs, uint32_t *count, hob_error *err);
 /* The memory limit in MiB under which a kept result was made without levels of detail, because they did not
