@@ -35,6 +35,7 @@ nav:
   - Reference:
       - Commands: commands.md
       - Settings: settings.md
+      - Rules: rules.md
       - Source formats: formats.md
       - HTTP API: http.md
       - Metrics: metrics.md

@@ -1,12 +1,11 @@
 #include "cook.h"
 
-#include "budget.h"
 #include "cook_memory.h"
 #include "report.h"
-#include "rules.h"
 
 #include "../animation/animation.h"
 #include "../animation/skin_poses.h"
+#include "../check/model_check.h"
 #include "../formats/pack_write.h"
 #include "../import/importer.h"
 #include "../material/material_bake.h"
@@ -18,6 +17,7 @@
 #include "../scene/merge_instances.h"
 #include "../scene/merge_material.h"
 #include "../scene/model_edit.h"
+#include "../settings/rules.h"
 #include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
@@ -40,6 +40,7 @@ typedef struct cook {
 	hob_baked_texture *textures;
 	uint32_t texture_count;
 	hob_report report;
+	hob_findings findings;
 	uint32_t lod_max;		/* of the settings, or less where memory ends */
 	hob_notes **mesh_notes; /* by mesh, of the last bake; NULL: it has none */
 } cook;
@@ -63,6 +64,11 @@ static bool is_lfs_pointer(hob_bytes file)
 			hob_str_starts(text, HOB_STR("version https://hawser.github.com/spec/")));
 }
 
+static bool looks_for_more(const cook *c)
+{
+	return hob_rules_level(&c->request->settings, HOB_RULE_file_portability) == HOB_LEVEL_ERROR;
+}
+
 /* On a file system that ignores case, only one of both can exist. Reading the other makes it a dependency, so
  * that the model is cooked again when it goes. */
 static void note_twin(cook *c, hob_str path)
@@ -70,8 +76,8 @@ static void note_twin(cook *c, hob_str path)
 	const hob_io *io = c->request->io;
 	hob_str twin;
 	hob_bytes bytes;
-	if (c->request->settings.portability == HOB_PORTABILITY_FAIL && io->find_nocase &&
-		io->find_nocase(io->user, path, &twin) && io->read(io->user, twin, &bytes, NULL))
+	if (looks_for_more(c) && io->find_nocase && io->find_nocase(io->user, path, &twin) &&
+		io->read(io->user, twin, &bytes, NULL))
 		hob_note_add(c->notes, HOB_NOTE_INFO, "file.twin",
 					 "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path), HOB_FMT(twin));
 }
@@ -102,7 +108,7 @@ static void listening_refused(void *user, hob_str reference, bool absolute)
 	const hob_io *io = c->request->io;
 	if (io->refused)
 		io->refused(io->user, reference, absolute);
-	if (c->request->settings.portability == HOB_PORTABILITY_FAIL)
+	if (looks_for_more(c))
 		hob_note_add(c->notes, HOB_NOTE_INFO, absolute ? "file.absolute" : "file.outside",
 					 absolute ? "'%.*s' is not relative to the model"
 							  : "'%.*s' is outside the watched folder",
@@ -634,6 +640,55 @@ static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *e
 			   (unsigned long long)c->source_triangles, HOB_PLURAL(c->source_triangles));
 }
 
+static hob_check_subject check_subject(const cook *c)
+{
+	return (hob_check_subject){
+		&c->request->settings, hob_path_extension(c->request->path), &c->model, &c->scene, &c->animations,
+		&c->materials};
+}
+
+static void check_model(cook *c)
+{
+	hob_check_subject subject = check_subject(c);
+	c->findings.arena = &c->memory->result;
+	if (hob_check_wanted(&c->request->settings))
+		hob_check_model(&subject, &c->memory->scratch, &c->findings);
+}
+
+/* Budgets are older than rules. The bytes of a preview differ from the final ones. */
+static void check_cost(cook *c, const hob_cook_stats *stats)
+{
+	const hob_settings *s = &c->request->settings;
+	uint64_t bytes = c->request->profile == HOB_PROFILE_FINAL ? stats->bytes : 0;
+	uint32_t side = 0;
+	for (uint32_t i = 0; i < c->materials.image_count; i++) {
+		const hob_baked_image *image = &c->materials.images[i];
+		side = image->width > side ? image->width : side;
+		side = image->height > side ? image->height : side;
+	}
+	const struct {
+		const char *code, *what;
+		uint64_t used, budget;
+	} budgets[] = {
+		{"budget.triangles", "triangles are", stats->triangles, s->budget_triangles},
+		{"budget.draws", "draws are", stats->meshes, s->budget_draws},
+		{"budget.texture_size", "pixels of a texture's side are", side, s->budget_texture_size},
+		{"budget.bytes", "cooked bytes are", bytes, s->budget_bytes},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(budgets); i++)
+		if (budgets[i].budget > 0 && budgets[i].used > budgets[i].budget)
+			hob_note_add(c->notes, HOB_NOTE_WARNING, budgets[i].code, "%llu %s over the budget of %llu",
+						 (unsigned long long)budgets[i].used, budgets[i].what,
+						 (unsigned long long)budgets[i].budget);
+	if (hob_check_wanted(s)) {
+		hob_check_subject subject = check_subject(c);
+		hob_check_limits(&subject, stats->triangles, stats->meshes, bytes, &c->findings);
+		hob_check_notes(s, &c->findings, c->notes);
+		c->report.findings = &c->findings;
+	}
+	hob_rules_apply(s, c->notes);
+}
+
 static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 {
 	static const char *const names[4] = {"meshes", "materials", "scene", "animations"};
@@ -656,9 +711,7 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	count_stats(c, &out->stats);
 	if (!keeps_faces(c, &out->stats, err))
 		return false;
-	hob_budget_check(&c->request->settings, c->request->profile, &out->stats, outputs, count, c->notes);
-	if (!hob_rules_check(&c->request->settings, c->notes, err))
-		return false;
+	check_cost(c, &out->stats);
 	for (uint32_t i = 0; i < c->notes->count; i++)
 		out->stats.warnings += c->notes->items[i].level == HOB_NOTE_WARNING;
 	out->outputs = outputs;
@@ -720,6 +773,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	if (!bake_textures(c, err))
 		return false;
 
+	check_model(c);
 	if (!make_room(c, err))
 		return false;
 	stage(c, "write", 0.95f);

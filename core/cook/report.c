@@ -108,6 +108,8 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 		hob_buf_printf(out, ",\"count\":%u}", note->count);
 	}
 	hob_buf_printf(out, "],\"notes_dropped\":%u", result->notes.dropped);
+	if (report->findings)
+		hob_check_print(report->findings, out);
 	if (report->scene && report->scene->extra_count > 0)
 		put_extras(report->scene, out);
 	if (report->stage_count > 1 && report->stages[0].began_ns > 0) {

@@ -4,6 +4,7 @@
 #define HOB_REPORT_H
 
 #include "cook.h"
+#include "../check/model_check.h"
 #include "../model/baked.h"
 
 /* EXTRAS: the report repeats at most this many bytes of custom properties; the scene has all of them. */
@@ -19,6 +20,7 @@ typedef struct hob_report {
 	uint32_t importer_version;
 	hob_str generator;
 	const hob_baked_scene *scene; /* whose extras are repeated; NULL = none */
+	const hob_findings *findings; /* NULL: no rule was on */
 } hob_report;
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);

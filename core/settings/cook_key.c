@@ -8,11 +8,12 @@ static hob_sha256 settings_digest(const hob_settings *settings)
 	hob_keyer_init(&keyer, "hob settings");
 #define SETTING(field, type, path, value, min, max, doc) put_##type(&keyer, path, settings->field);
 #define SETTING_CHOICE(field, index, name)
-#define put_f32(keyer, label, value)  hob_key_f32(keyer, label, value)
-#define put_u32(keyer, label, value)  hob_key_u64(keyer, label, value)
-#define put_text(keyer, label, value) hob_key_str(keyer, label, hob_str_of(value))
-#define put_flag					  put_u32
-#define put_choice					  put_u32
+#define put_f32(keyer, label, value)   hob_key_f32(keyer, label, value)
+#define put_u32(keyer, label, value)   hob_key_u64(keyer, label, value)
+#define put_text(keyer, label, value)  hob_key_str(keyer, label, hob_str_of(value))
+#define put_rules(keyer, label, value) hob_rules_hash(&(value), keyer)
+#define put_flag					   put_u32
+#define put_choice					   put_u32
 #include "../../schema/settings.def"
 #undef SETTING
 #undef SETTING_CHOICE

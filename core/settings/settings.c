@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice, TYPE_text } setting_type;
+typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice, TYPE_text, TYPE_rules } setting_type;
 
 typedef struct setting {
 	const char *field, *path, *doc;
@@ -62,8 +62,9 @@ void hob_settings_init(hob_settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
-		if (table[i].type != TYPE_text)
+		if (table[i].type < TYPE_text)
 			set_value(settings, &table[i], table[i].initial);
+	hob_rules_init(&settings->rules);
 }
 
 /* ---- reading */
@@ -220,6 +221,8 @@ static bool read_value(hob_settings *settings, const setting *s, const cJSON *it
 {
 	double value = 0;
 	bool good = false;
+	if (s->type == TYPE_rules)
+		return hob_rules_overlay(&settings->rules, item, origin, err);
 	if (s->type == TYPE_text)
 		return read_text(settings, s, item) || fail_value(s, item, origin, err);
 	if (s->type == TYPE_flag) {
@@ -309,6 +312,10 @@ static void print_value(const hob_settings *settings, const setting *s, hob_buf 
 		hob_buf_put_json(out, hob_str_of((const char *)settings + s->offset));
 		return;
 	}
+	if (s->type == TYPE_rules) {
+		hob_rules_print(&settings->rules, out);
+		return;
+	}
 	double value = get_value(settings, s);
 	if (s->type == TYPE_flag) {
 		hob_buf_put_str(out, hob_str_of(value != 0 ? "true" : "false"));
@@ -326,6 +333,10 @@ static void print_value(const hob_settings *settings, const setting *s, hob_buf 
 static void print_schema(const hob_settings *settings, const setting *s, hob_buf *out)
 {
 	static const char *const types[] = {"number", "integer", "boolean", "string", "string"};
+	if (s->type == TYPE_rules) {
+		hob_rules_schema(out);
+		return;
+	}
 	hob_buf_printf(out, "{\"type\":\"%s\"", types[s->type]);
 	if (s->type == TYPE_f32 || s->type == TYPE_u32)
 		hob_buf_printf(out, ",\"minimum\":%.10g,\"maximum\":%.10g", s->min, s->max);
@@ -349,7 +360,8 @@ static void print_schema(const hob_settings *settings, const setting *s, hob_buf
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-/* Prints the members. Groups are at most one level deep and adjacent in the table. */
+/* Prints the members; rules without any that differs from the default are left out of values. Groups are at
+ * most one level deep and adjacent in the table. */
 static void print_nested(const hob_settings *settings, hob_buf *out, const char *begin, const char *end,
 						 void (*print)(const hob_settings *settings, const setting *s, hob_buf *out))
 {
@@ -357,6 +369,8 @@ static void print_nested(const hob_settings *settings, hob_buf *out, const char 
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
 		hob_str path = hob_str_of(table[i].path);
 		size_t dot = hob_str_find(path, HOB_STR("."), 0);
+		if (table[i].type == TYPE_rules && print == print_value && hob_rules_are_default(&settings->rules))
+			continue;
 		hob_str group = dot == SIZE_MAX ? (hob_str){0} : hob_str_sub(path, 0, dot);
 		hob_str name = dot == SIZE_MAX ? path : hob_str_sub(path, dot + 1, path.len);
 		if (open.len > 0 && !hob_str_equal(open, group))

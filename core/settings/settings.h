@@ -3,6 +3,7 @@
 #define HOB_SETTINGS_H
 
 #include "../base/base.h"
+#include "rule_settings.h"
 
 /* Preview: the same outputs, soonest: one level of detail, triangles in a quick order, textures that are not
  * compressed. For clients that look while the final cook runs. */
@@ -25,7 +26,6 @@ enum {
 };
 enum { HOB_VERTICES_FLOAT32, HOB_VERTICES_QUANTIZED };
 enum { HOB_UNITS_METRES, HOB_UNITS_SOURCE };
-enum { HOB_PORTABILITY_WARN, HOB_PORTABILITY_FAIL };
 enum { HOB_NORMALS_FLAT, HOB_NORMALS_SMOOTH, HOB_NORMALS_KEEP };
 enum { HOB_BESIDE_EXPORT, HOB_BESIDE_BLEND };
 enum { HOB_ENCODE_RAW, HOB_ENCODE_MESHOPT };

@@ -265,30 +265,6 @@ static void read_stats(const srv_record *record, hob_cook_stats *out)
 	cJSON_Delete(json);
 }
 
-static hob_str text_of(const cJSON *object, const char *name, hob_arena *arena)
-{
-	return hob_arena_str(arena,
-						 hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name))));
-}
-
-/* The cook's messages are in its report. */
-static bool read_notes(hob_bytes report, hob_arena *arena, srv_result *out)
-{
-	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "notes"), *item;
-	out->notes = HOB_NEW(arena, hob_note, (size_t)cJSON_GetArraySize(list) + 1);
-	bool ok = cJSON_IsArray(list) && out->notes;
-	for (item = ok ? list->child : NULL; item; item = item->next) {
-		hob_note *note = &out->notes[out->note_count++];
-		*note = (hob_note){.code = text_of(item, "code", arena), .text = text_of(item, "text", arena)};
-		if (hob_str_equal(text_of(item, "level", arena), HOB_STR("warning")))
-			note->level = HOB_NOTE_WARNING;
-		ok = ok && note->code.data && note->text.data;
-	}
-	cJSON_Delete(json);
-	return ok;
-}
-
 static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 {
 	srv_result *result = &out->result;
@@ -306,7 +282,7 @@ static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 		if (hob_str_equal(output->name, HOB_STR("report")))
 			report = output->bytes;
 	}
-	return ok && read_notes(report, &out->arena, result);
+	return ok && srv_kept_notes(report, &out->arena, &result->notes, &result->note_count);
 }
 
 static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record)

@@ -160,7 +160,7 @@ void srv_cook_format_github(const cJSON *report, const char *folder, hob_buf *ou
 		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes"))
 		{
 			bool budget = is_budget(note);
-			if (budget || strcmp(srv_cli_text(note, "level"), "warning") == 0)
+			if (!error && (budget || strcmp(srv_cli_text(note, "level"), "warning") == 0))
 				put_command(out, budget ? "error" : "warning", folder, path,
 							budget ? "over budget" : "cooked", srv_cli_text(note, "text"));
 		}

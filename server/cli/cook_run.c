@@ -3,6 +3,7 @@
 #include "cook_prune.h"
 #include "preflight.h"
 
+#include "../../core/settings/rules.h"
 #include "../fs/model_format.h"
 #include "../fs/remove_tree.h"
 #include "../log/log.h"
@@ -103,12 +104,13 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		return;
 	}
 	char why[160];
+	bool refused = error && (error->code == HOB_ERR_BUDGET || error->code == HOB_ERR_RULE);
 	bool unread = error && error->code == HOB_ERR_UNSUPPORTED &&
 				  !srv_pool_importer_for(r->pool, hob_str_of(entry->path)) &&
 				  say_unread(hob_str_of(entry->path), why);
 	if (error) {
 		r->failed++;
-		r->failed_rule += error->code == HOB_ERR_BUDGET || error->code == HOB_ERR_RULE;
+		r->failed_rule += refused;
 		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
 				show(hob_str_of(unread ? why : error->context), &text));
 	} else if (!r->options->quiet) {
@@ -123,7 +125,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 		fputc('\n', stderr);
 	}
 	uint32_t over_before = r->over_budget;
-	if (outcome && outcome->has_result)
+	if (outcome && outcome->has_result && !refused)
 		for (uint32_t i = 0; i < outcome->result.note_count; i++) {
 			const hob_note *note = &outcome->result.notes[i];
 			bool budget = hob_str_starts(note->code, HOB_STR("budget."));
@@ -260,6 +262,9 @@ static void write_run(uv_work_t *work)
 		return;
 	if (!job->entry->cached && job->entry->look)
 		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
+	if (!job->r->offered &&
+		!hob_rules_check(&job->entry->settings, result->notes, result->note_count, &job->error))
+		return;
 	for (uint32_t i = 0; i < result->output_count && job->r->options->write.nothing; i++)
 		job->bytes.written += result->outputs[i].bytes.size;
 	if (job->r->options->write.nothing)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # man.sh HOB OUT: writes the manual pages (hob.1, hob.8, hob.json.5, one for each helper) and the completions from what the
-# program says of itself, and the settings from schema/config.def, settings.def and rules.def.
+# program says of itself, and the settings from schema/config.def and settings.def.
 set -eu
 hob=$1 out=$2
 mkdir -p "$out"
@@ -8,7 +8,6 @@ version=$("$hob" --version | cut -d' ' -f2)
 date=$(sed -n 's/^## [0-9.]* (\([0-9-]*\))$/\1/p' "$(dirname "$0")/../../CHANGELOG.md" | head -n 1)
 
 table=$(dirname "$0")/../../schema/config.def cook=$(dirname "$0")/../../schema/settings.def
-rules=$(dirname "$0")/../../schema/rules.def
 
 # Text as it stands: a dot or quote at the begin of a line is no request, a backslash and a hyphen are themselves.
 verbatim() {
@@ -32,16 +31,17 @@ keys() {
 		done
 }
 
-# Cook settings, from schema/settings.def and rules.def.
+# Cook settings, from schema/settings.def.
 settings() {
-	sed -n -e 's/^SETTING(\([a-z_]*\), \([a-z0-9]*\), "\([^"]*\)", \([^,]*\), \([^,]*\), \([^,]*\), "\(.*\)")$/\3|\2|\4|\5|\6|\7|\1/p' "$cook" "$rules" |
+	sed -n -e 's/^SETTING(\([a-z_]*\), \([a-z0-9]*\), "\([^"]*\)", \([^,]*\), \([^,]*\), \([^,]*\), "\(.*\)")$/\3|\2|\4|\5|\6|\7|\1/p' "$cook" |
 		while IFS='|' read -r key type default least most doc field; do
 			case $type in
 			flag) [ "$default" = 0 ] && range='false or true, default false' || range='false or true, default true' ;;
 			choice)
-				range=$(sed -n "s/^SETTING_CHOICE($field, [0-9]*, \"\([^\"]*\)\")$/\1/p" "$cook" "$rules" | paste -s -d ' ' -)
-				range="one of $range; default $(sed -n "s/^SETTING_CHOICE($field, $default, \"\([^\"]*\)\")$/\1/p" "$cook" "$rules")"
+				range=$(sed -n "s/^SETTING_CHOICE($field, [0-9]*, \"\([^\"]*\)\")$/\1/p" "$cook" | paste -s -d ' ' -)
+				range="one of $range; default $(sed -n "s/^SETTING_CHOICE($field, $default, \"\([^\"]*\)\")$/\1/p" "$cook")"
 				;;
+			rules) range='an object of rules' ;;
 			text) range="text of at most ${most%.0} bytes, default empty" ;;
 			u32) range="whole number from $least to ${most%.0}, default $default" ;;
 			*) range="number from $least to $most, default $default" ;;

@@ -228,15 +228,24 @@ srv_job_event srv_job_take(engine_job *job)
 	srv_job_remember_inputs(job, record);
 	if (srv_job_is_late(job))
 		return SRV_JOB_SAY(RECORDED);
-	if (same)
+	hob_error refused = {0};
+	bool failed = record->error.len > 0;
+	if (same && !failed && !srv_publish_allows(job, record, &refused))
+		srv_publish_bad(job, NULL, &refused);
+	else if (same)
 		srv_publish_same(job, record);
-	else if (record->error.len > 0)
+	else if (failed)
 		srv_publish_bad(job, record, NULL);
 	else
-		srv_publish_good(job, record, true);
+		(void)srv_publish_good(job, record, true, &refused);
 	if (srv_job_wants_preview(&job->life))
 		return (srv_job_event){.kind = SRV_JOB_RECORDED, .more = a->life.job == &job->life};
-	srv_record_job(job, record->error.len > 0 ? "failed" : fetched ? "fetched" : "hit", &record->key, NULL);
+	bool bad = refused.code != HOB_ERR_OK;
+	srv_record_job(job,
+				   failed || bad ? "failed"
+				   : fetched	 ? "fetched"
+								 : "hit",
+				   &record->key, bad ? &refused : NULL);
 	return SRV_JOB_SAY(RECORDED);
 }
 

@@ -80,10 +80,12 @@ srv_job_event srv_job_keep(engine_job *job)
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &record);
 	srv_job_remember_inputs(job, &record);
+	hob_error refused = {0};
 	if (!srv_job_is_late(job))
-		srv_publish_good(job, &record, false);
+		(void)srv_publish_good(job, &record, false, &refused);
+	bool good = refused.code == HOB_ERR_OK;
 	if (!preview)
-		srv_record_job(job, "cooked", &record.key, NULL);
+		srv_record_job(job, good ? "cooked" : "failed", &record.key, good ? NULL : &refused);
 	return (srv_job_event){.kind = SRV_JOB_RECORDED, .more = a->life.job == &job->life};
 }
 

@@ -1,8 +1,10 @@
 #include "engine_publish.h"
 
+#include "../../core/settings/rules.h"
 #include "../cook/error_json.h"
 #include "../cook/shrunk.h"
 #include "../log/log.h"
+#include "../reuse/kept.h"
 #include "engine_changeset.h"
 #include "engine_health.h"
 #include "engine_move.h"
@@ -250,22 +252,53 @@ static void find_losses(const engine_job *job, const srv_record *record)
 	hob_arena_restore(&engine->scratch, mark);
 }
 
+bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *err)
+{
+	const hob_settings *settings = &job->ingredients.settings;
+	const srv_outcome *outcome = job->cook.outcome;
+	if (!hob_rules_may_refuse(settings))
+		return true;
+	if (outcome && outcome->has_result)
+		return hob_rules_check(settings, outcome->result.notes, outcome->result.note_count, err);
+	hob_bytes report = {0};
+	hob_note *notes;
+	uint32_t count;
+	for (uint32_t i = 0; i < record->output_count; i++) {
+		const srv_record_output *output = &record->outputs[i];
+		uint8_t *data = hob_str_equal(output->name, HOB_STR("report"))
+							? hob_arena_alloc(&job->arena, output->size + 1, 1)
+							: NULL;
+		if (data && srv_blob_read(job->engine->store, &output->digest, data, output->size))
+			report = (hob_bytes){data, output->size};
+	}
+	return srv_kept_notes(report, &job->arena, &notes, &count)
+			   ? hob_rules_check(settings, notes, count, err)
+			   : hob_fail(err, IO, "the kept report cannot be read");
+}
+
 static void publish_good(engine_job *job, const srv_record *record, bool hit);
 
-void srv_publish_good(engine_job *job, const srv_record *record, bool hit)
+bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err)
 {
 	const hob_settings *settings = &job->ingredients.settings;
 	asset *a = srv_asset_at(job->engine, job->asset);
-	hob_error error;
 	find_losses(job, record);
-	if (a->shown.lost.size == 0 || !(settings->shrunk || settings->strict)) {
+	bool lost = a->shown.lost.size > 0 &&
+				(settings->strict || hob_rules_level(settings, HOB_RULE_source_shrunk) == HOB_LEVEL_ERROR);
+	if (!lost && srv_publish_allows(job, record, err)) {
 		publish_good(job, record, hit);
-		return;
+		return true;
 	}
-	(void)hob_fail(&error, RULE, "the last good version had more: %.*s (%s); change this rule to accept it",
-				   HOB_FMT(hob_buf_str(&a->shown.lost)), settings->shrunk ? "shrunk: fail" : "strict: true");
+	if (lost)
+		(void)hob_fail(err, RULE, "the last good version had more: %.*s (%s); change this rule to accept it",
+					   HOB_FMT(hob_buf_str(&a->shown.lost)),
+					   settings->shrunk	  ? "shrunk: fail"
+					   : settings->strict ? "strict: true"
+										  : "source.shrunk: error");
 	hob_buf_clear(&a->shown.lost);
-	srv_publish_bad(job, NULL, &error);
+	if (lost || job->ingredients.profile != HOB_PROFILE_PREVIEW)
+		srv_publish_bad(job, NULL, err);
+	return false;
 }
 
 static void publish_good(engine_job *job, const srv_record *record, bool hit)

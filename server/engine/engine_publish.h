@@ -31,7 +31,11 @@ void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint3
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
-void srv_publish_good(engine_job *job, const srv_record *record, bool hit);
+/* Whether the rules in the job's settings allow this version: its notes are those of the cook that has just
+ * ended, or of the kept report. RULE, BUDGET; IO if that cannot be read. */
+bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *err);
+/* Publishes a version, or the reason why it is refused; false with *err then. A refused preview is silent. */
+bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err);
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
 /* Cancelled by a person. job: NULL for a queued asset; its `next` is then passed on. */
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);

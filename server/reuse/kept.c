@@ -2,6 +2,7 @@
 
 #include "../cook/inputs.h"
 
+#include <cjson/cJSON.h>
 #include <stdatomic.h>
 
 srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result *result, uint32_t *count)
@@ -91,6 +92,30 @@ bool srv_kept_store(srv_store *store, const srv_result *result, const _Atomic bo
 			return false;
 	}
 	return true;
+}
+
+static hob_str text_of(const cJSON *object, const char *name, hob_arena *arena)
+{
+	return hob_arena_str(arena,
+						 hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name))));
+}
+
+bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32_t *count)
+{
+	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "notes"), *item;
+	*notes = HOB_NEW(arena, hob_note, (size_t)cJSON_GetArraySize(list) + 1);
+	*count = 0;
+	bool ok = cJSON_IsArray(list) && *notes;
+	for (item = ok ? list->child : NULL; item; item = item->next) {
+		hob_note *note = &(*notes)[(*count)++];
+		*note = (hob_note){.code = text_of(item, "code", arena), .text = text_of(item, "text", arena)};
+		if (hob_str_equal(text_of(item, "level", arena), HOB_STR("warning")))
+			note->level = HOB_NOTE_WARNING;
+		ok = ok && note->code.data && note->text.data;
+	}
+	cJSON_Delete(json);
+	return ok;
 }
 
 /* The leading ".." parts of a kept path. *only: there are no other parts, so it covers everything above the

@@ -29,6 +29,9 @@ uint32_t srv_kept_short_mib(const srv_record *record);
 /* The key for this lookup, file_name and deps. False without memory. */
 bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
+/* The notes in a cook's report, in `arena`. False: it is no report, or memory ran out. */
+bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32_t *count) HOB_MUST_CHECK;
+
 typedef enum srv_input_state {
 	SRV_INPUT_UNKNOWN, /* unknown: nothing is valid */
 	SRV_INPUT_MISSING,

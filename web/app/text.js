@@ -262,7 +262,7 @@ export const text = {
 				'meshlets', 'clusters', 'encode', 'influences', 'animation.error', 'animation.short_names'],
 			Environment: ['environment.cook', 'environment.size'],
 			Budget: ['budget.triangles', 'budget.bytes', 'budget.draws', 'budget.texture_size', 'budget.fail'],
-			Rules: ['strict', 'shrunk', 'portability'],
+			Rules: ['strict', 'shrunk', 'portability', 'rules'],
 			'Blender files': ['blender.apply_modifiers', 'blender.actions', 'blender.collection', 'blender.beside'],
 		},
 		steps: { 'environment.size': [16, 32, 64, 128, 256, 512, 1024],
@@ -367,6 +367,7 @@ export const text = {
 		'budget.draws': ['Draw budget', 'Warns above this many meshes; 0 means none.'],
 		'budget.texture_size': ['Texture size budget', 'Warns above it; 0 means none.'],
 		'budget.fail': ['Fail over budget', 'The cook fails and the last good version stays.'],
+		rules: ['Rules', 'Written in cook.json, for a folder or a model.'],
 	},
 	fault: {
 		copyPath: 'Copy path', openEditor: 'Open in editor', because: 'Caused by',

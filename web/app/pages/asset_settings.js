@@ -39,7 +39,7 @@ const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce
 
 /* The schema's keys with dots: [{path, type, description, ...}]. */
 const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {})
-	.filter(([name]) => !['$schema', 'calculate_LODs'].includes(name))
+	.filter(([name]) => !['$schema', 'calculate_LODs', 'rules'].includes(name)) /* rules are written in files */
 	.flatMap(([name, one]) => (one.type === 'object' ? keysOf(one, `${prefix}${name}.`)
 			: [{ path: prefix + name, ...one }]));
 

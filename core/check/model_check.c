@@ -1,0 +1,471 @@
+#include "model_check.h"
+#include "mesh_faults.h"
+
+#include "../base/array.h"
+#include "../settings/pattern.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct check {
+	const hob_check_subject *of;
+	const hob_model *model;
+	const hob_setting_rules *rules;
+	hob_arena *scratch;
+	hob_findings *out;
+} check;
+
+/* Rules of notes are judged elsewhere. */
+static bool is_measured(hob_rule rule)
+{
+	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
+		   rule != HOB_RULE_source_shrunk && rule != HOB_RULE_import_lost;
+}
+
+static bool is_on(const check *c, hob_rule rule)
+{
+	return c->rules->level[rule] != HOB_LEVEL_OFF && !hob_rule_is_blind(rule, c->of->extension);
+}
+
+bool hob_check_wanted(const hob_settings *settings)
+{
+	bool wanted = false;
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		wanted = wanted || (is_measured((hob_rule)i) && settings->rules.level[i] != HOB_LEVEL_OFF);
+	return wanted;
+}
+
+/* ---- findings */
+
+static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str name, double value)
+{
+	hob_findings *out = c->out;
+	out->sum[rule] += value;
+	hob_finding *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
+	if (last && last->rule == rule && last->name.len > 0 && hob_str_equal(last->name, name)) {
+		last->value += value; /* another part of the same mesh */
+		return last;
+	}
+	if (out->found[rule]++ >= HOB_FINDINGS_OF_RULE)
+		return NULL;
+	if (out->count == out->capacity) {
+		uint32_t capacity = out->capacity * 2 + 16;
+		hob_finding *items = HOB_NEW(out->arena, hob_finding, capacity);
+		if (!items)
+			return NULL;
+		if (out->count > 0)
+			memcpy(items, out->items, out->count * sizeof *items);
+		out->items = items;
+		out->capacity = capacity;
+	}
+	out->items[out->count] = (hob_finding){rule, kind, name, value, 0, NULL};
+	return &out->items[out->count++];
+}
+
+static void add_fault(const check *c, hob_rule rule, hob_str name, const hob_fault *fault)
+{
+	if (!is_on(c, rule) || fault->count == 0)
+		return;
+	hob_finding *finding = add(c, rule, "mesh", name, fault->count);
+	if (finding && !finding->places &&
+		(finding->places = hob_arena_array(c->out->arena, fault->place_count, sizeof *finding->places, 4))) {
+		memcpy(finding->places, fault->places, fault->place_count * sizeof *finding->places);
+		finding->place_count = fault->place_count;
+	}
+}
+
+/* A rule with the parameter max, or min and max. */
+static void limit(const check *c, hob_rule rule, const char *kind, hob_str name, double value)
+{
+	bool has_least = strcmp(hob_rule_table[rule].parameters[0], "min") == 0;
+	const float *given = c->rules->value[rule];
+	if (is_on(c, rule) && (value > (double)given[has_least] || (has_least && value < (double)given[0])))
+		add(c, rule, kind, name, value);
+}
+
+static void forbid(const check *c, bool broken, hob_rule rule, const char *kind, hob_str name)
+{
+	if (broken && is_on(c, rule))
+		add(c, rule, kind, name, 1);
+}
+
+/* ---- names */
+
+static hob_str path_of(const check *c, uint32_t node)
+{
+	const hob_node *nodes = c->model->nodes;
+	hob_str path = nodes[node].name;
+	for (uint32_t up = nodes[node].parent; up != HOB_NONE && path.len < 1024; up = nodes[up].parent) {
+		hob_str longer = hob_arena_printf(c->out->arena, "%.*s/%.*s", HOB_FMT(nodes[up].name), HOB_FMT(path));
+		path = longer.data ? longer : path;
+	}
+	return path;
+}
+
+/* Such a node is the importer's, as for an axis. */
+static bool is_unnamed(const hob_node *node)
+{
+	return node->source == HOB_NONE && node->name.len == 0;
+}
+
+static void match(const check *c, hob_rule rule, const char *kind, hob_str name, uint32_t node)
+{
+	if (is_on(c, rule) && !hob_pattern_match(hob_str_of(c->rules->match[rule]), name))
+		add(c, rule, kind, node == HOB_NONE ? name : path_of(c, node), 1);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const hob_str *x = a, *y = b;
+	int order =
+		memcmp(x->len > 0 ? x->data : "", y->len > 0 ? y->data : "", x->len < y->len ? x->len : y->len);
+	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static void find_twice(const check *c, hob_str *names, uint32_t count, const char *kind)
+{
+	if (count > 1)
+		qsort(names, count, sizeof *names, by_name);
+	for (uint32_t i = 1; i < count; i++)
+		if (names[i].len > 0 && hob_str_equal(names[i], names[i - 1]))
+			add(c, HOB_RULE_name_duplicate, kind, names[i], 1);
+}
+
+static void check_names(const check *c)
+{
+	const hob_model *m = c->model;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < m->node_count; i++)
+		if (!is_unnamed(&m->nodes[i]))
+			match(c, HOB_RULE_name_node, "node", m->nodes[i].name, i);
+	for (uint32_t i = 0; i < m->material_count; i++)
+		match(c, HOB_RULE_name_material, "material", m->materials[i].name, HOB_NONE);
+	for (uint32_t i = 0; i < m->clip_count; i++)
+		match(c, HOB_RULE_name_clip, "clip", m->clips[i].name, HOB_NONE);
+	hob_str *names = is_on(c, HOB_RULE_name_duplicate)
+						 ? HOB_NEW(c->scratch, hob_str, m->node_count + m->material_count)
+						 : NULL;
+	if (!names)
+		return;
+	for (uint32_t i = 0; i < m->node_count; i++)
+		if (!is_unnamed(&m->nodes[i]))
+			names[count++] = m->nodes[i].name;
+	find_twice(c, names, count, "node");
+	for (uint32_t i = 0; i < m->material_count; i++)
+		names[i] = m->materials[i].name;
+	find_twice(c, names, m->material_count, "material");
+}
+
+/* ---- meshes */
+
+static void check_surfaces(const check *c)
+{
+	static const hob_rule rules[] = {HOB_RULE_mesh_degenerate, HOB_RULE_mesh_duplicate_faces,
+									 HOB_RULE_mesh_open, HOB_RULE_mesh_non_manifold};
+	const hob_mesh *meshes = c->model->meshes;
+	hob_surface *found = HOB_NEW(c->scratch, hob_surface, 1);
+	bool wanted = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
+		wanted = wanted || is_on(c, rules[i]);
+	for (uint32_t i = 0, end; wanted && found && i < c->model->mesh_count; i = end) {
+		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
+			end++;
+		hob_arena_mark mark = hob_arena_save(c->scratch);
+		bool looked = hob_surface_check(meshes + i, end - i, c->scratch, found);
+		hob_arena_restore(c->scratch, mark);
+		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++)
+			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
+		add_fault(c, rules[0], meshes[i].name, &found->degenerate);
+		add_fault(c, rules[1], meshes[i].name, &found->duplicate);
+		add_fault(c, rules[2], meshes[i].name, &found->open);
+		add_fault(c, rules[3], meshes[i].name, &found->non_manifold);
+	}
+}
+
+static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
+{
+	static const float slack = 1e-4f;
+	const float *uv = mesh->uv[0];
+	forbid(c, !uv, HOB_RULE_uv_missing, "mesh", mesh->name);
+	*fault = (hob_fault){0};
+	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_outside) && i < mesh->vertex_count; i++)
+		if (!(uv[2 * i] >= -slack && uv[2 * i] <= 1 + slack && uv[2 * i + 1] >= -slack &&
+			  uv[2 * i + 1] <= 1 + slack))
+			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
+	add_fault(c, HOB_RULE_uv_outside, mesh->name, fault);
+	*fault = (hob_fault){0};
+	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_flipped) && i + 2 < mesh->index_count; i += 3) {
+		const uint32_t *at = mesh->indices + i;
+		const float *p = uv + 2 * (size_t)at[0], *q = uv + 2 * (size_t)at[1], *r = uv + 2 * (size_t)at[2];
+		double area = ((double)q[0] - (double)p[0]) * ((double)r[1] - (double)p[1]) -
+					  ((double)r[0] - (double)p[0]) * ((double)q[1] - (double)p[1]);
+		if (area > 1e-12) /* v points down */
+			hob_fault_add(fault, mesh->position + 3 * (size_t)at[0]);
+	}
+	add_fault(c, HOB_RULE_uv_flipped, mesh->name, fault);
+}
+
+static void check_loose(const check *c, const hob_mesh *mesh, hob_fault *fault)
+{
+	hob_arena_mark mark = hob_arena_save(c->scratch);
+	uint8_t *used = HOB_NEW(c->scratch, uint8_t, mesh->vertex_count);
+	*fault = (hob_fault){0};
+	for (uint32_t i = 0; used && i < mesh->index_count; i++)
+		used[mesh->indices[i]] = 1;
+	for (uint32_t i = 0; used && i < mesh->vertex_count; i++)
+		if (!used[i])
+			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
+	c->out->unchecked[HOB_RULE_mesh_loose] |= !used;
+	hob_arena_restore(c->scratch, mark);
+	add_fault(c, HOB_RULE_mesh_loose, mesh->name, fault);
+}
+
+static void check_weights(const check *c, const hob_mesh *mesh, hob_fault *fault)
+{
+	uint32_t per = mesh->influence_count, most = 0;
+	*fault = (hob_fault){0};
+	for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+		uint32_t joints = 0;
+		for (uint32_t k = 0; k < per; k++)
+			joints += mesh->weights[(size_t)i * per + k] > 0;
+		most = joints > most ? joints : most;
+		if (joints == 0)
+			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
+	}
+	limit(c, HOB_RULE_skin_influences, "mesh", mesh->name, most);
+	add_fault(c, HOB_RULE_skin_unweighted, mesh->name, fault);
+}
+
+static void check_meshes(const check *c)
+{
+	hob_fault *fault = HOB_NEW(c->scratch, hob_fault, 1);
+	uint64_t drawn = 0;
+	for (uint32_t i = 0; fault && i < c->model->mesh_count; i++) {
+		const hob_mesh *mesh = &c->model->meshes[i];
+		drawn += mesh->index_count;
+		limit(c, HOB_RULE_morph_count, "mesh", mesh->name, mesh->target_count);
+		if (is_on(c, HOB_RULE_mesh_loose))
+			check_loose(c, mesh, fault);
+		if (mesh->influence_count > 0 &&
+			(is_on(c, HOB_RULE_skin_influences) || is_on(c, HOB_RULE_skin_unweighted)))
+			check_weights(c, mesh, fault);
+		if (mesh->topology != HOB_TRIANGLES)
+			continue;
+		forbid(c, !mesh->normal, HOB_RULE_mesh_no_normals, "mesh", mesh->name);
+		check_uvs(c, mesh, fault);
+	}
+	forbid(c, drawn == 0, HOB_RULE_scene_empty, "model", (hob_str){0});
+}
+
+/* ---- scene, materials, skins, clips */
+
+static void check_bounds(const check *c)
+{
+	const hob_baked_scene *scene = c->of->scene;
+	double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY};
+	double side = 0, away = 0;
+	for (uint32_t i = 0; i < scene->node_count; i++)
+		for (int k = 0; scene->hierarchy[i].parent < 0 && k < 3; k++) {
+			least[k] = fmin(least[k], (double)scene->aabb[6 * (size_t)i + (size_t)k]);
+			most[k] = fmax(most[k], (double)scene->aabb[6 * (size_t)i + 3 + (size_t)k]);
+		}
+	if (!(least[0] <= most[0]))
+		return;
+	for (int k = 0; k < 3; k++) {
+		double off = fmax(0, fmax(least[k], -most[k]));
+		side = fmax(side, most[k] - least[k]);
+		away += off * off;
+	}
+	limit(c, HOB_RULE_scene_size, "model", (hob_str){0}, side);
+	limit(c, HOB_RULE_scene_origin, "model", (hob_str){0}, sqrt(away));
+}
+
+static void check_nodes(const check *c)
+{
+	const hob_model *m = c->model;
+	uint32_t *depth = HOB_NEW(c->scratch, uint32_t, m->node_count), deepest = 0;
+	for (uint32_t i = 0; depth && i < m->node_count; i++) {
+		const hob_node *node = &m->nodes[i];
+		const float *s = node->scale;
+		depth[i] = node->parent == HOB_NONE ? 1 : depth[node->parent] + 1;
+		deepest = depth[i] > deepest ? depth[i] : deepest;
+		bool scaled = false;
+		for (int k = 0; k < 3; k++)
+			scaled = scaled || !(fabsf(fabsf(s[k]) - 1) <= 1e-4f);
+		if (is_unnamed(node))
+			continue;
+		if (scaled && is_on(c, HOB_RULE_scene_scale))
+			add(c, HOB_RULE_scene_scale, "node", path_of(c, i), 1);
+		if (s[0] * s[1] * s[2] < 0 && is_on(c, HOB_RULE_scene_negative_scale))
+			add(c, HOB_RULE_scene_negative_scale, "node", path_of(c, i), 1);
+	}
+	limit(c, HOB_RULE_scene_depth, "model", (hob_str){0}, deepest);
+}
+
+static bool same_material(const hob_material *a, const hob_material *b)
+{
+	size_t from = offsetof(hob_material, alpha_mode), to = offsetof(hob_material, extras);
+	return memcmp((const uint8_t *)a + from, (const uint8_t *)b + from, to - from) == 0;
+}
+
+static void check_materials(const check *c)
+{
+	enum { COMPARED = 2048 };
+	const hob_model *m = c->model;
+	uint8_t *used = HOB_NEW(c->scratch, uint8_t, m->material_count);
+	uint32_t blended = 0;
+	for (uint32_t i = 0; used && i < m->mesh_count; i++) {
+		if (m->meshes[i].material != HOB_NONE)
+			used[m->meshes[i].material] = 1;
+		for (uint32_t k = 0; k < m->meshes[i].mapping_count; k++)
+			used[m->meshes[i].mappings[k].material] = 1;
+	}
+	bool compares = is_on(c, HOB_RULE_material_duplicate) && m->material_count <= COMPARED;
+	c->out->unchecked[HOB_RULE_material_duplicate] |= m->material_count > COMPARED && !compares;
+	for (uint32_t i = 0; used && i < m->material_count; i++) {
+		const hob_material *material = &m->materials[i];
+		uint32_t twin = 0;
+		blended += material->alpha_mode == HOB_ALPHA_BLEND;
+		forbid(c, !used[i], HOB_RULE_material_unused, "material", material->name);
+		while (compares && twin < i && !same_material(&m->materials[twin], material))
+			twin++;
+		forbid(c, compares && twin < i, HOB_RULE_material_duplicate, "material", material->name);
+	}
+	limit(c, HOB_RULE_material_count, "model", (hob_str){0}, m->material_count);
+	limit(c, HOB_RULE_material_blend_count, "model", (hob_str){0}, blended);
+}
+
+static bool is_still(const hob_track *track)
+{
+	uint32_t parts = track->interpolation == HOB_CUBICSPLINE ? 3 : 1, wide = track->components;
+	for (uint32_t k = 0; k < track->key_count; k++)
+		for (uint32_t p = 0; p < parts; p++)
+			for (uint32_t i = 0; i < wide; i++) {
+				float value = track->values[((size_t)k * parts + p) * wide + i];
+				float still = parts == 3 && p != 1 ? 0 : track->values[(size_t)p * wide + i];
+				if (value < still || value > still)
+					return false;
+			}
+	return true;
+}
+
+static void check_motion(const check *c)
+{
+	const hob_model *m = c->model;
+	const hob_baked_animations *baked = c->of->animations;
+	for (uint32_t i = 0; i < m->skin_count; i++)
+		limit(c, HOB_RULE_skin_joints, "skin", m->skins[i].name, m->skins[i].joint_count);
+	for (uint32_t i = 0; i < m->clip_count; i++) {
+		const hob_clip *clip = &m->clips[i];
+		bool still = true;
+		for (uint32_t t = 0; is_on(c, HOB_RULE_clip_constant) && still && t < clip->track_count; t++)
+			still = is_still(&clip->tracks[t]);
+		forbid(c, still, HOB_RULE_clip_constant, "clip", clip->name);
+	}
+	for (uint32_t i = 0; i < baked->clip_count; i++)
+		limit(c, HOB_RULE_clip_length, "clip", baked->clips[i].name,
+			  (double)baked->ranges[2 * (size_t)i + 1] - (double)baked->ranges[2 * (size_t)i]);
+	limit(c, HOB_RULE_clip_count, "model", (hob_str){0}, m->clip_count);
+}
+
+void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_findings *out)
+{
+	check c = {subject, subject->model, &subject->settings->rules, scratch, out};
+	hob_arena_mark mark = hob_arena_save(scratch);
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		out->unchecked[i] |= c.rules->level[i] != hob_rule_table[i].level &&
+							 c.rules->level[i] != HOB_LEVEL_OFF &&
+							 hob_rule_is_blind((hob_rule)i, subject->extension);
+	check_names(&c);
+	check_surfaces(&c);
+	check_meshes(&c);
+	check_bounds(&c);
+	check_nodes(&c);
+	check_materials(&c);
+	check_motion(&c);
+	hob_arena_restore(scratch, mark);
+}
+
+void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint32_t draws, uint64_t bytes,
+					  hob_findings *out)
+{
+	check c = {subject, subject->model, &subject->settings->rules, NULL, out};
+	limit(&c, HOB_RULE_mesh_triangles, "model", (hob_str){0}, (double)triangles);
+	limit(&c, HOB_RULE_mesh_draws, "model", (hob_str){0}, draws);
+	limit(&c, HOB_RULE_model_bytes, "model", (hob_str){0}, (double)bytes);
+	out->unchecked[HOB_RULE_model_bytes] |= bytes == 0 && is_on(&c, HOB_RULE_model_bytes);
+	for (uint32_t i = 0; i < subject->materials->image_count; i++) {
+		const hob_baked_image *image = &subject->materials->images[i];
+		uint32_t w = image->width, h = image->height;
+		double side = w > h ? w : h;
+		bool power = (w & (w - 1)) == 0 && (h & (h - 1)) == 0;
+		if (c.rules->value[HOB_RULE_texture_size][1] > 0 && !power && is_on(&c, HOB_RULE_texture_size))
+			add(&c, HOB_RULE_texture_size, "texture", image->name, side);
+		else
+			limit(&c, HOB_RULE_texture_size, "texture", image->name, side);
+	}
+}
+
+/* ---- what people read */
+
+/* "open edges: 12 in mesh 'hull', 'deck' and 2 more; fill the holes" */
+static void put_summary(const hob_setting_rules *rules, const hob_findings *f, uint32_t rule, hob_buf *out)
+{
+	enum { SHOWN = 3 };
+	const hob_rule_info *info = &hob_rule_table[rule];
+	bool most = strcmp(info->parameters[0], "max") == 0, least = strcmp(info->parameters[0], "min") == 0;
+	uint32_t shown = 0;
+	for (uint32_t i = 0; i < f->count && shown < SHOWN; i++) {
+		const hob_finding *finding = &f->items[i];
+		if ((uint32_t)finding->rule != rule)
+			continue;
+		if (shown++ == 0)
+			hob_buf_printf(out, "%s: %.9g", info->fault, most || least ? finding->value : f->sum[rule]);
+		if (shown == 1 && least)
+			hob_buf_printf(out, ", not from %.9g to %.9g", (double)rules->value[rule][0],
+						   (double)rules->value[rule][1]);
+		if (shown == 1 && most)
+			hob_buf_printf(out, ", more than %.9g", (double)rules->value[rule][0]);
+		if (finding->name.len > 0)
+			hob_buf_printf(out, "%s%s '%.*s'", shown == 1 ? " in " : ",", shown == 1 ? finding->kind : "",
+						   HOB_FMT(finding->name));
+	}
+	if (f->found[rule] > shown)
+		hob_buf_printf(out, " and %u more", f->found[rule] - shown);
+	hob_buf_printf(out, "; %s", info->mend);
+}
+
+void hob_check_notes(const hob_settings *settings, const hob_findings *findings, hob_notes *notes)
+{
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++) {
+		hob_buf text = {0};
+		if (findings->found[i] == 0)
+			continue;
+		put_summary(&settings->rules, findings, i, &text);
+		hob_note_add(notes, settings->rules.level[i] >= HOB_LEVEL_WARNING ? HOB_NOTE_WARNING : HOB_NOTE_INFO,
+					 hob_rule_table[i].id, "%.*s", HOB_FMT(hob_buf_str(&text)));
+		hob_buf_release(&text);
+	}
+}
+
+void hob_check_print(const hob_findings *findings, hob_buf *out)
+{
+	uint32_t listed = 0;
+	for (uint32_t i = 0; i < findings->count; i++) {
+		const hob_finding *f = &findings->items[i];
+		hob_buf_printf(out, "%s{\"rule\":\"%s\",\"kind\":\"%s\",\"name\":", i > 0 ? "," : ",\"findings\":[",
+					   hob_rule_table[f->rule].id, f->kind);
+		hob_buf_put_json(out, f->name);
+		hob_buf_put_str(out, HOB_STR(",\"value\":"));
+		hob_buf_put_double(out, f->value);
+		for (uint32_t p = 0; p < f->place_count; p++)
+			hob_buf_printf(out, "%s[%.7g,%.7g,%.7g]", p > 0 ? "," : ",\"places\":[", (double)f->places[p][0],
+						   (double)f->places[p][1], (double)f->places[p][2]);
+		hob_buf_put_str(out, f->place_count > 0 ? HOB_STR("]}") : HOB_STR("}"));
+	}
+	hob_buf_put_str(out, findings->count > 0 ? HOB_STR("]") : (hob_str){0});
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		if (findings->unchecked[i])
+			hob_buf_printf(out, "%s\"%s\"", listed++ > 0 ? "," : ",\"unchecked\":[", hob_rule_table[i].id);
+	hob_buf_put_str(out, listed > 0 ? HOB_STR("]") : (hob_str){0});
+}

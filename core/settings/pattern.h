@@ -1,0 +1,15 @@
+/* pattern.h - patterns for names: a regular expression without groups, alternatives and counts.
+ *
+ * An atom is a character, ".", "[a-z_]", "[^a-z]", "\d" (a digit), "\w" (a letter, digit or "_") or "\" and a
+ * character that is meant itself; "*", "+" or "?" may follow it. "^" and "$" are allowed at the ends; without
+ * them the pattern may match anywhere. Bytes, not letters, are compared. */
+#ifndef HOB_PATTERN_H
+#define HOB_PATTERN_H
+
+#include "../base/base.h"
+
+bool hob_pattern_valid(hob_str pattern);
+/* pattern: valid, at most 63 bytes; an empty one matches everything. O(bytes of text). */
+bool hob_pattern_match(hob_str pattern, hob_str text);
+
+#endif

@@ -1,0 +1,69 @@
+/* rule_settings.h - the rules of schema/rules.def: their table, and the setting `rules` as a struct with
+ * parser, printer and hash.
+ *
+ *   { "mesh.open": "error", "mesh.triangles": { "max": 20000, "level": "warning" }, "profile": "game" }
+ *
+ * A profile resets all rules to its values, whatever its place in the object; the other members change
+ * single rules. An object without "level" turns a rule on that is off. */
+#ifndef HOB_RULE_SETTINGS_H
+#define HOB_RULE_SETTINGS_H
+
+#include "../base/base.h"
+#include "../hash/hash.h"
+
+typedef enum hob_rule {
+#define RULE(name, id, level, first, a, second, b, blind, fault, meaning, mend) HOB_RULE_##name,
+#include "../../schema/rules.def"
+	HOB_RULE_COUNT
+} hob_rule;
+
+typedef enum hob_rule_level {
+	HOB_LEVEL_OFF,
+	HOB_LEVEL_INFO,
+	HOB_LEVEL_WARNING,
+	HOB_LEVEL_ERROR
+} hob_rule_level;
+extern const char *const hob_rule_levels[4];
+
+enum { HOB_RULE_PATTERNS = HOB_RULE_name_clip + 1, HOB_RULE_PATTERN_BYTES = 64 };
+
+typedef struct hob_rule_info {
+	const char *id;
+	hob_rule_level level;	   /* by default */
+	const char *parameters[2]; /* "": none */
+	float values[2];		   /* by default */
+	const char *blind, *fault, *meaning, *mend;
+} hob_rule_info;
+extern const hob_rule_info hob_rule_table[HOB_RULE_COUNT];
+
+typedef struct hob_setting_rules {
+	uint32_t level[HOB_RULE_COUNT];
+	float value[HOB_RULE_COUNT][2];
+	char match[HOB_RULE_PATTERNS]
+			  [HOB_RULE_PATTERN_BYTES]; /* of the first rules; bytes behind the end are 0 */
+} hob_setting_rules;
+
+void hob_rules_init(hob_setting_rules *rules);
+/* item: the value of "rules". CONFIG names the rule or parameter, `origin` and the nearest known name; *rules
+ * may then be changed in part. */
+struct cJSON;
+bool hob_rules_overlay(hob_setting_rules *rules, const struct cJSON *item, hob_str origin,
+					   hob_error *err) HOB_MUST_CHECK;
+bool hob_rules_are_default(const hob_setting_rules *rules);
+/* Appends the rules that differ from the default as an object. */
+void hob_rules_print(const hob_setting_rules *rules, hob_buf *out);
+/* Appends the JSON Schema of the object. */
+void hob_rules_schema(hob_buf *out);
+/* Hashes the rules that differ from the default: a cook without `rules` keeps its key. ERROR counts as
+ * WARNING, because a result of either is the same and is judged after it was found; but file.portability
+ * looks for more when it is an error. */
+void hob_rules_hash(const hob_setting_rules *rules, hob_keyer *keyer);
+
+/* The rule called so, HOB_RULE_COUNT: none. */
+hob_rule hob_rule_find(hob_str id);
+/* The id closest to `id`, empty if none is close. */
+hob_str hob_rule_near(hob_str id);
+/* Whether a format of this ending cannot know. */
+bool hob_rule_is_blind(hob_rule rule, hob_str extension);
+
+#endif
