@@ -84,7 +84,7 @@ static bool fail_near(hob_str origin, const char *what, const char *name, hob_st
 	if (near.len > 0)
 		return hob_fail(err, CONFIG, "%.*s: unknown %s '%.60s'; did you mean '%.*s'?", HOB_FMT(origin), what,
 						name, HOB_FMT(near));
-	return hob_fail(err, CONFIG, "%.*s: unknown %s '%.60s'; 'hob check --explain' lists the rules",
+	return hob_fail(err, CONFIG, "%.*s: unknown %s '%.60s'; 'hob check --explain all' lists the rules",
 					HOB_FMT(origin), what, name);
 }
 

@@ -265,7 +265,7 @@ static void read_stats(const srv_record *record, hob_cook_stats *out)
 	cJSON_Delete(json);
 }
 
-static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
+static bool fill(cook_cache *cache, const srv_record *record, bool only_report, srv_outcome *out)
 {
 	srv_result *result = &out->result;
 	result->ok = true;
@@ -276,6 +276,8 @@ static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them
 	 * again. */
 	for (uint32_t i = 0; result->outputs && i < record->output_count; i++) {
+		if (only_report && !hob_str_equal(record->outputs[i].name, HOB_STR("report")))
+			continue;
 		hob_cook_output *output = &result->outputs[result->output_count++];
 		output->name = hob_arena_str(&out->arena, record->outputs[i].name);
 		ok = output->name.data && read_blob(cache, &record->outputs[i], &out->arena, &output->bytes) && ok;
@@ -285,7 +287,7 @@ static bool fill(cook_cache *cache, const srv_record *record, srv_outcome *out)
 	return ok && srv_kept_notes(report, &out->arena, &result->notes, &result->note_count);
 }
 
-static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record)
+static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record, bool only_report)
 {
 	srv_outcome *out = calloc(1, sizeof *out);
 	if (!out)
@@ -293,7 +295,7 @@ static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record)
 	*out = (srv_outcome){
 		.ok = true, .has_result = true, .cook_ns = record->cook_ns, .peak_bytes = record->peak_bytes};
 	hob_arena_init(&out->arena, SIZE_MAX);
-	if (fill(cache, record, out))
+	if (fill(cache, record, only_report, out))
 		return out;
 	srv_outcome_free(out);
 	return NULL;
@@ -307,7 +309,7 @@ void srv_cook_look_match(cook_cache *cache, cook_look *look)
 		srv_record *record = &look->kept[i];
 		if (record->error.len == 0 && srv_kept_short_mib(record) == 0 &&
 			srv_kept_holds(record, hob_str_of(look->path), look_at_input, &ask) &&
-			(look->foreign || (look->hit = outcome_of(cache, record))))
+			(look->foreign || (look->hit = outcome_of(cache, record, look->only_report))))
 			look->match = record;
 	}
 }

@@ -33,6 +33,7 @@ typedef struct cook_look {
 	bool force;		  /* do not look for anything */
 	srv_record *kept; /* with this lookup */
 	uint32_t kept_count;
+	bool only_report;  /* `hit` has no other output */
 	bool foreign;	   /* they come from another cache, and their outputs are there */
 	hob_arena found;   /* their memory then */
 	srv_record *match; /* the one whose inputs are unchanged; NULL: none */

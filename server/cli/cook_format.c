@@ -24,9 +24,11 @@ static void put_each(hob_buf *out, const char *text, const char *(*escape)(char 
 	}
 }
 
-static bool is_budget(const cJSON *note)
+/* An exceeded budget, or a finding of `hob check` that fails. */
+static bool is_fault(const cJSON *note)
 {
-	return strncmp(srv_cli_text(note, "code"), "budget.", 7) == 0;
+	return strncmp(srv_cli_text(note, "code"), "budget.", 7) == 0 ||
+		   strcmp(srv_cli_text(note, "level"), "error") == 0;
 }
 
 /* ---- JUnit */
@@ -76,7 +78,7 @@ static uint32_t faults(const cJSON *report)
 	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))
 	{
 		bool bad = strcmp(srv_cli_text(asset, "state"), "failed") == 0;
-		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes")) bad |= is_budget(note);
+		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes")) bad |= is_fault(note);
 		count += bad;
 	}
 	return count;
@@ -105,7 +107,7 @@ void srv_cook_format_junit(const cJSON *report, hob_buf *out)
 			put_fault(out, "failure", srv_cli_text(error, "code"), srv_cli_text(error, "message"));
 		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes"))
 		{
-			if (is_budget(note) && !error)
+			if (is_fault(note) && !error)
 				put_fault(out, "failure", srv_cli_text(note, "code"), srv_cli_text(note, "text"));
 		}
 		hob_buf_put_str(out, HOB_STR("</testcase>\n"));
@@ -159,10 +161,13 @@ void srv_cook_format_github(const cJSON *report, const char *folder, hob_buf *ou
 			put_command(out, "error", folder, path, "not cooked", srv_cli_text(error, "message"));
 		cJSON_ArrayForEach(note, srv_cli_member(asset, "notes"))
 		{
-			bool budget = is_budget(note);
-			if (!error && (budget || strcmp(srv_cli_text(note, "level"), "warning") == 0))
-				put_command(out, budget ? "error" : "warning", folder, path,
-							budget ? "over budget" : "cooked", srv_cli_text(note, "text"));
+			const char *level = srv_cli_text(note, "level"), *code = srv_cli_text(note, "code");
+			if (!error && (is_fault(note) || strcmp(level, "warning") == 0))
+				put_command(out, is_fault(note) ? "error" : "warning", folder, path,
+							strncmp(code, "budget.", 7) == 0 ? "over budget"
+							: is_fault(note)				 ? code
+															 : "cooked",
+							srv_cli_text(note, "text"));
 		}
 	}
 	cJSON_ArrayForEach(asset, srv_cli_member(report, "skipped")) put_command(

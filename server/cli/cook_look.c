@@ -82,6 +82,7 @@ bool srv_cook_look_begin(run *r, cook_entry *entry)
 		return false;
 	*job = (look_job){.r = r, .entry = entry, .work.data = job};
 	srv_cook_look_init(&job->look, r->plan.root_fd, entry->path, &entry->settings);
+	job->look.only_report = r->options->only_report;
 	job->look.force = r->options->force;
 	r->looks_pending++;
 	uv_queue_work(&r->loop, &job->work, hash_source, source_hashed);

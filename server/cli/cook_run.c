@@ -94,7 +94,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	show(hob_str_of(entry->path), &path);
 	r->finished++;
 	if (r->options->see) {
-		r->options->see(r->options->user, r->pool, outcome, error);
+		r->options->see(r->options->user, r->pool, entry, outcome, error);
 		return;
 	}
 	clear_line(r);
@@ -262,7 +262,7 @@ static void write_run(uv_work_t *work)
 		return;
 	if (!job->entry->cached && job->entry->look)
 		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
-	if (!job->r->offered &&
+	if (!job->r->offered && !job->r->options->only_report &&
 		!hob_rules_check(&job->entry->settings, result->notes, result->note_count, &job->error))
 		return;
 	for (uint32_t i = 0; i < result->output_count && job->r->options->write.nothing; i++)

@@ -29,8 +29,10 @@ typedef struct cook_run_options {
 	bool prune;
 	/* Gets each result in place of a person and of the report. outcome: NULL if no worker took it; error:
 	 * NULL if it is good. */
-	void (*see)(void *user, srv_pool *pool, const srv_outcome *outcome, const hob_error *error);
+	void (*see)(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
+				const hob_error *error);
 	void *user;
+	bool only_report; /* `see` judges by rules itself, and needs no other output of a kept result */
 } cook_run_options;
 
 /* Cooks the plan and releases it; returns the exit code. */

@@ -478,8 +478,7 @@ static void print_report(const hob_buf *entries, const hob_buf *skipped, const c
 	hob_buf_put_str(out, HOB_STR("\n]}\n"));
 }
 
-/* Prefix that makes the plan's paths relative to the current folder. */
-static void folder_from_here(const char *root, char out[PATH_MAX])
+void srv_cook_folder_from_here(const char *root, char *out)
 {
 	char here[PATH_MAX];
 	size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
@@ -499,7 +498,7 @@ static void apply_format(cook_format format, const char *root, hob_buf *text)
 		hob_buf_release(text);
 		*text = out;
 	} else {
-		folder_from_here(root, folder);
+		srv_cook_folder_from_here(root, folder);
 		srv_cook_format_github(report, folder, &out);
 		if (out.size > 0)
 			fwrite(out.data, 1, out.size, stdout);

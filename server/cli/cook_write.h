@@ -44,6 +44,9 @@ void srv_cook_report_skipped(hob_buf *skipped, const char *file, const char *why
 bool srv_cook_report_place(const char *path, const cook_plan *plan, const cook_write_options *options,
 						   hob_error *err) HOB_MUST_CHECK;
 
+/* Prefix that makes paths below the plan's root relative to the current folder; out: PATH_MAX bytes. */
+void srv_cook_folder_from_here(const char *root, char *out);
+
 typedef enum cook_format { COOK_FORMAT_JSON, COOK_FORMAT_JUNIT, COOK_FORMAT_GITHUB } cook_format;
 
 /* For the whole run; bytes are those of all outputs, newly written or not. */

@@ -276,8 +276,10 @@ typedef struct replaying {
 	hob_error error;
 } replaying;
 
-static void see(void *user, srv_pool *pool, const srv_outcome *outcome, const hob_error *error)
+static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
+				const hob_error *error)
 {
+	(void)entry;
 	replaying *r = user;
 	char time[32];
 	const char *path = text_of(r->root, "path");

@@ -112,6 +112,8 @@ bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32
 		*note = (hob_note){.code = text_of(item, "code", arena), .text = text_of(item, "text", arena)};
 		if (hob_str_equal(text_of(item, "level", arena), HOB_STR("warning")))
 			note->level = HOB_NOTE_WARNING;
+		const cJSON *times = cJSON_GetObjectItemCaseSensitive(item, "count");
+		note->count = cJSON_IsNumber(times) && times->valuedouble > 0 ? (uint32_t)times->valueint : 1;
 		ok = ok && note->code.data && note->text.data;
 	}
 	cJSON_Delete(json);

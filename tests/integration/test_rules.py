@@ -5,6 +5,7 @@ import pathlib
 import re
 import struct
 import unittest
+import xml.etree.ElementTree
 
 from command_line import CommandLine
 from hobtest import PROJECT, main, obj_text, png
@@ -291,6 +292,68 @@ class Rules(CommandLine):
         self.put("cook.json", '{"rules": {"mesh.opan": "error"}}')
         self.daemon.sync()
         self.assertIn("did you mean 'mesh.open'?", state()["error"]["message"])
+
+    def check(self, *args, code=0):
+        return self.hob("check", self.art, "--cache", self.folder / "cache", *args, code=code)[0]
+
+    def test_check_prints_what_build_servers_read(self):
+        self.put("in dir/open.obj", obj(model(shape(faces=FACES[:3]))).replace(b"{stem}", b"open"))
+        self.put("in dir/open.mtl", mtl(model(materials=[("paint", (1, 0, 0), 1, "gone.png")])))
+        self.put("closed.off", off(model()))
+        self.put("cook.json", '{"rules": {"mesh.open": "error", "clip.count": "warning"}}')
+        text = self.check(code=4)
+        self.assertRegex(text, r"(?m)^error    in dir/open.obj: mesh 'body': open edges: 3; fill the holes \(mesh.open\)$")
+        self.assertRegex(text, r"(?m)^warning  in dir/open.obj: picture 'gone.png' does not exist.*\(texture.missing\)$")
+        self.assertIn("not checked, by models: clip.count (2)\n2 models (0 from the cache): 1 error, 1 warning, 0 info\n", text)
+        report = json.loads(self.check("--format", "json", code=4))
+        self.assertEqual((report["cached"], [asset["path"] for asset in report["assets"]]), (2, ["closed.off", "in dir/open.obj"]))
+        self.assertEqual([(note["code"], note["level"], note["kind"], note["name"], note["value"]) for note in report["assets"][1]["notes"]],
+                         [("mesh.open", "error", "mesh", "body", 3), ("texture.missing", "warning", "model", "", 1)])
+        run = json.loads(self.check("--format", "sarif", code=4))["runs"][0]
+        self.assertEqual({rule["id"] for rule in run["tool"]["driver"]["rules"]}, set(ROWS))
+        place = run["results"][0]["locations"][0]
+        self.assertTrue(place["physicalLocation"]["artifactLocation"]["uri"].endswith("art/in%20dir/open.obj"))
+        self.assertEqual((run["results"][0]["level"], place["logicalLocations"]), ("error", [{"name": "body", "kind": "mesh"}]))
+        suite = xml.etree.ElementTree.fromstring(self.check("--format", "junit", code=4))
+        self.assertEqual([fault.get("type") for fault in suite.iter("failure")], ["mesh.open"])
+        self.assertRegex(self.check("--format", "github", code=4), r"(?m)^::error file=.*art/in dir/open.obj,title=mesh.open::mesh 'body': open edges: 3")
+        self.put("cook.json", '{"rules": {"mesh.open": "warning"}}')
+        self.assertIn("2 warnings", self.check())
+        self.check("--strict", code=4)
+        self.put("bad.obj", "f 1 2 3\n")
+        self.check(code=1)
+        self.assertIn("did you mean 'mesh.open'?", self.hob("check", "--explain", "mesh.opan", code=2)[1])
+        self.assertIn("fill the holes", self.hob("check", "--explain", "mesh.open")[0])
+
+    def test_a_baseline_sets_old_findings_aside(self):
+        known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.open": "error", "mesh.degenerate": "warning"}}')
+        for i in range(30):
+            self.put(f"m{i}.off", off(model(shape(points=apart(POINTS, i), faces=FACES[:3]))))
+        self.check("--baseline", known, code=2)
+        self.check("--baseline", known, "--update-baseline")
+        lines = known.read_text().splitlines()
+        self.assertEqual((len(lines), lines), (30, sorted(lines)))
+        self.assertIn("30 known", self.check("--baseline", known))
+        (self.art / "m7.off").rename(self.art / "renamed.off")
+        self.assertIn("30 known\n", self.check("--baseline", known))
+        self.put("m3.off", off(model(shape(points=apart(POINTS, 3), faces=[*FACES[:2], FACES[2][::-1]]))))
+        self.assertIn("30 known\n", self.check("--baseline", known), "the same number of open edges")
+        self.put("m3.off", off(model(shape(points=[*apart(POINTS, 3), *apart(POINTS, 9)], faces=[(0, 1, 2), (4, 5, 6)]))))
+        new = self.check("--baseline", known, code=4)
+        self.assertEqual(re.findall(r"^error +(\S+):", new, re.M), ["m3.off"])
+        self.put("m9.off", off(model()))
+        self.assertIn("1 of the baseline mended, well done", self.check("--baseline", known, code=4))
+        self.check("--baseline", known, "--update-baseline")
+        after = known.read_text().splitlines()
+        self.assertEqual((len(after), len(set(after) - set(lines)), len(set(lines) - set(after))), (29, 2, 3))
+        grown = [json.dumps([*json.loads(line)[:5], 1, "a bridge, says Ann"]) if "m3.off" in line else line for line in after]
+        known.write_text("\n".join(grown) + "\n")
+        self.check("--baseline", known)
+        self.check("--baseline", known, "--update-baseline")
+        self.assertIn("says Ann", known.read_text())
+        known.write_text("nonsense\n")
+        self.assertIn("line 1 is no finding", self.hob("check", self.art, "--baseline", known, code=2)[1])
 
 
 if __name__ == "__main__":

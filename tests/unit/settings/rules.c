@@ -72,7 +72,7 @@ static void wrong_rules_are_named(void **state)
 	(void)state;
 	static const char *const cases[][2] = {
 		{"{\"mesh.opan\":\"error\"}", "here: unknown rule 'mesh.opan'; did you mean 'mesh.open'?"},
-		{"{\"zzzzzzzz\":\"error\"}", "'hob check --explain' lists the rules"},
+		{"{\"zzzzzzzz\":\"error\"}", "'hob check --explain all' lists the rules"},
 		{"{\"profile\":\"gme\"}", "did you mean 'game'?"},
 		{"{\"profile\":5}", "unknown profile of rules"},
 		{"{\"mesh.open\":\"fatal\"}", "must be off, info, warning, error, or an object with level"},

@@ -1,0 +1,46 @@
+/* check_report.h - findings of `hob check`: held against a baseline, and printed. */
+#ifndef CLI_CHECK_REPORT_H
+#define CLI_CHECK_REPORT_H
+
+#include "../../core/hash/hash.h"
+#include "../../core/settings/rule_settings.h"
+
+typedef struct check_row {
+	hob_str asset, rule, kind, name, text;
+	hob_sha256 source; /* bytes of the model */
+	double value;
+	hob_rule_level level;
+	bool fails, is_note;
+	bool known;	 /* in the baseline, and not grown */
+	hob_str why; /* reason in the baseline; empty: none */
+} check_row;
+
+typedef struct check_report {
+	hob_arena memory;
+	hob_str *assets;
+	check_row *rows, *old; /* old: the baseline; its `known`: there is such a finding */
+	uint32_t asset_count, asset_capacity, count, capacity, old_count, old_capacity;
+	uint32_t unchecked[HOB_RULE_COUNT]; /* models in which the rule could not be looked at */
+	uint32_t uncooked, cached, fresh;	/* fresh: findings that fail */
+	hob_str folder;						/* makes paths relative to the current folder */
+	const char *baseline;
+	bool strict, failed; /* failed: memory ran out */
+} check_report;
+
+typedef enum check_format {
+	CHECK_TEXT,
+	CHECK_JSON,
+	CHECK_SARIF,
+	CHECK_JUNIT,
+	CHECK_GITHUB,
+	CHECK_FORMATS
+} check_format;
+check_format srv_check_format_of(const char *name); /* CHECK_FORMATS: none */
+
+/* Reads c->baseline; with `may_lack` it need not exist. Errors: USAGE. */
+bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err) HOB_MUST_CHECK;
+/* Sorts, compares with the baseline, prints to stdout and, with `update`, writes the baseline. */
+bool srv_check_tell(check_report *c, check_format format, bool update, hob_error *err) HOB_MUST_CHECK;
+void srv_check_release(check_report *c);
+
+#endif
