@@ -9,7 +9,7 @@ build=$1
 shift
 here=$(dirname "$0")
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -Wall -Wextra -I"$here/../.." "$here/import_bench.c" \
-	-Wl,--start-group "$build"/libhob_import.a "$build"/libhob_model.a "$build"/libhob_base.a -Wl,--end-group -lassimp -lmeshoptimizer -lcjson -ldeflate -lexpat \
+	-Wl,--start-group "$build"/libhob_import.a "$build"/libhob_model.a "$build"/libhob_base.a -Wl,--end-group -lassimp -lmeshoptimizer -lcjson -ldeflate -lexpat -lzstd \
 	$(pkg-config --libs draco 2>/dev/null) -lstdc++ -lm -lpthread -o "$build/import_bench"
 if [ $# -eq 0 ]; then
 	corpus=${HOB_CORPUS:-$here/../../../shared/corpus}

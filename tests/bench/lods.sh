@@ -12,7 +12,7 @@ shift
 here=$(dirname "$0")
 ${CC:-cc} -O3 -ffp-contract=off -std=gnu11 -Wall -Wextra -I"$here/../.." "$here/lods_bench.c" "$here/lods_draw.c" \
 	-Wl,--start-group "$build"/libhob_import.a "$build"/libhob_mesh.a "$build"/libhob_model.a "$build"/libhob_base.a -Wl,--end-group \
-	-lassimp -lmeshoptimizer -lcjson -ldeflate -lexpat $(pkg-config --libs draco 2>/dev/null) -lstdc++ -lm -lpthread -o "$build/lods_bench"
+	-lassimp -lmeshoptimizer -lcjson -ldeflate -lexpat -lzstd $(pkg-config --libs draco 2>/dev/null) -lstdc++ -lm -lpthread -o "$build/lods_bench"
 models=
 for option; do
 	case $option in -*) ;; *) models=1 ;; esac
