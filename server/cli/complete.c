@@ -57,9 +57,9 @@ static void offer_states(const char *prefix)
 	static const struct {
 		const char *name, *meaning;
 	} states[] = {
-#define JOB_STATE(id, name, meaning) {name, meaning},
-#include "../../schema/job_states.def"
-#undef JOB_STATE
+#define STANDING(id, text, tone, old, meaning) {text, meaning},
+#include "../../schema/standings.def"
+#undef STANDING
 	};
 	const char *comma = strrchr(prefix, ',');
 	int before = comma ? (int)(comma - prefix) + 1 : 0;

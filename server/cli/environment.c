@@ -26,7 +26,8 @@ static const variable of_children[] = {
 	{"HOB_URL", "address of the daemon, for the command of serve --once-ready"},
 	{"HOB_PID", "its process id, for the same command"},
 	{"HOB_ASSET", "the changed asset, for the command of watch --exec"},
-	{"HOB_STATE, HOB_KIND", "its new state, and the kind of change"},
+	{"HOB_STANDING, HOB_KIND",
+	 "its new state, and the kind of change; HOB_STATE: the state in the words of 0.2"},
 	{"HOB_ID, HOB_REV", "the asset's id, and the revision of the change"}};
 
 static void print_heading(const char *text)

@@ -162,9 +162,8 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	if (!asset)
 		return code;
 	if (!hash_of(asset, part_names[0])) {
-		const char *state = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(asset, "state"));
 		fprintf(stderr, "hob export: %s is %s and was never cooked; 'hob why %s' tells more\n", name,
-				state ? state : "unknown", name);
+				srv_cli_text(asset, "standing"), name);
 		cJSON_Delete(asset);
 		return EXIT_ASSETS_FAILED;
 	}

@@ -144,9 +144,9 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 		cJSON_ArrayForEach(asset, srv_cli_member(page, "items"))
 		{
 			const cJSON *outputs = srv_cli_member(asset, "outputs");
-			bool fresh = strcmp(srv_cli_text(asset, "state"), "fresh") == 0;
+			bool fresh = srv_cli_is_fresh(srv_cli_text(asset, "standing"));
 			if (!fresh)
-				fprintf(stderr, "%-11s %s%s\n", srv_cli_text(asset, "state"), srv_cli_text(asset, "name"),
+				fprintf(stderr, "%-11s %s%s\n", srv_cli_text(asset, "standing"), srv_cli_text(asset, "name"),
 						cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
 			g.lacking += !fresh;
 			cJSON_ArrayForEach(output, outputs)
@@ -256,8 +256,9 @@ static int run_get(int argc, char **argv)
 			code = EXIT_USAGE;
 		}
 	}
-	if (code == EXIT_GOOD && strcmp(response.state, "stale") == 0)
-		fprintf(stderr, "hob get: this is the last good version; a newer one failed or is under way\n");
+	if (code == EXIT_GOOD && response.standing[0] && !srv_cli_is_fresh(response.standing))
+		fprintf(stderr, "hob get: this is the last good version; the asset is %s: 'hob why %s' tells more\n",
+				response.standing, argv[1]);
 	srv_cli_response_release(&response);
 	return code;
 }

@@ -57,7 +57,7 @@ bool srv_cli_request(const char *url, const char *method, const char *target, co
 	out->status = answer.status;
 	memcpy(out->type, answer.type, sizeof out->type);
 	memcpy(out->hash, answer.hash, sizeof out->hash);
-	memcpy(out->state, answer.state, sizeof out->state);
+	memcpy(out->standing, answer.standing, sizeof out->standing);
 	char bytes[PIECE];
 	if (ok && answer.has_length && answer.length > BODY_MAX)
 		ok = fail_large(url, target, err);

@@ -15,9 +15,9 @@
 typedef struct cli_response {
 	int status;
 	hob_buf body;
-	char type[96];	/* Content-Type */
-	char hash[80];	/* ETag without quotes */
-	char state[16]; /* Cook-State */
+	char type[96];	   /* Content-Type */
+	char hash[80];	   /* ETag without quotes */
+	char standing[16]; /* Cook-Standing */
 } cli_response;
 
 /* method "GET" or "POST" (body: JSON or empty); target begins with '/'. header: one more header line without

@@ -9,11 +9,11 @@
 static void print_asset(const cJSON *item, bool detailed)
 {
 	char size[32], warnings[48];
-	const char *state = srv_cli_text(item, "state");
+	const char *standing = srv_cli_text(item, "standing");
 	const cJSON *bytes = srv_cli_member(item, "bytes");
 	const cJSON *stats = srv_cli_member(item, "stats");
 	const cJSON *error = srv_cli_member(item, "error");
-	printf("%s%-11s%s ", srv_cli_state_color(state), state, srv_cli_color_off());
+	printf("%s%-11s%s ", srv_cli_standing_color(standing), standing, srv_cli_color_off());
 	if (detailed)
 		printf("%9s %10.0f tris  %-12s  ", srv_text_bytes((uint64_t)srv_cli_number(bytes, "cooked"), size),
 			   srv_cli_number(stats, "triangles"),
@@ -42,29 +42,64 @@ static bool matches(const char *glob, const cJSON *item)
 	return match;
 }
 
-static bool states_known(const char *list)
+static const struct {
+	const char *name, *old;
+} standings[] = {
+#define STANDING(id, text, tone, old, meaning) {text, old},
+#include "../../schema/standings.def"
+#undef STANDING
+};
+
+static bool is_among(hob_str word, const char *list)
 {
-	static const char *const states[] = {
-#define JOB_STATE(id, name, meaning) name,
-#include "../../schema/job_states.def"
-#undef JOB_STATE
-	};
 	hob_str all = hob_str_of(list);
 	for (size_t at = 0, end; at <= all.len; at = end + 1) {
 		end = hob_str_find(all, HOB_STR(","), at);
 		end = end == SIZE_MAX ? all.len : end;
-		hob_str word = hob_str_sub(all, at, end);
-		const char *near = srv_cli_nearest(word, states, HOB_COUNT_OF(states));
-		if (near && hob_str_equal(word, hob_str_of(near)))
-			continue;
-		if (near)
-			srv_cli_usage_error(&srv_cli_ls, "there is no state '%.*s'; did you mean '%s'?", HOB_FMT(word),
-								near);
-		else
-			srv_cli_usage_error(&srv_cli_ls, "there is no state '%.*s'", HOB_FMT(word));
-		return false;
+		if (hob_str_equal(word, hob_str_sub(all, at, end)))
+			return true;
 	}
-	return true;
+	return false;
+}
+
+/* A standing, or all that 0.2 called by this word. */
+static bool put_standings(hob_str word, hob_buf *out)
+{
+	static const char *const words[] = {
+#define STANDING(id, text, tone, old, meaning) text,
+#include "../../schema/standings.def"
+#undef STANDING
+#define JOB_STATE(id, text, meaning) text,
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+	};
+	size_t before = out->size;
+	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++) {
+		if (hob_str_equal(word, hob_str_of(standings[i].name)))
+			hob_buf_printf(out, ",%s", standings[i].name);
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(standings) && out->size == before; i++)
+		if (is_among(word, standings[i].old))
+			hob_buf_printf(out, ",%s", standings[i].name);
+	if (out->size > before)
+		return true;
+	const char *near = srv_cli_nearest(word, words, HOB_COUNT_OF(words));
+	srv_cli_usage_error(&srv_cli_ls,
+						near ? "there is no state '%.*s'; did you mean '%s'?" : "there is no state '%.*s'",
+						HOB_FMT(word), near);
+	return false;
+}
+
+static bool read_standings(const char *list, hob_buf *out)
+{
+	hob_str all = hob_str_of(list);
+	bool known = true;
+	for (size_t at = 0, end; known && at <= all.len; at = end + 1) {
+		end = hob_str_find(all, HOB_STR(","), at);
+		end = end == SIZE_MAX ? all.len : end;
+		known = put_standings(hob_str_sub(all, at, end), out);
+	}
+	return known;
 }
 
 /* Files that no reader accepts, of all roots. */
@@ -107,7 +142,7 @@ static int run_ls(int argc, char **argv)
 	bool json = false, detailed = false, skipped = false, warned = false, over = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES",
-		 "only assets in these states, comma-separated: fresh, failed ..."},
+		 "only assets in these states, comma-separated: fresh, broken ..."},
 		{"--sort", 0, CLI_TEXT, &sort, "KEY",
 		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' in front, largest first"},
 		{"--warnings", 0, CLI_FLAG, &warned, NULL, "only assets with warnings"},
@@ -120,12 +155,16 @@ static int run_ls(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
-	if (state && !states_known(state))
+	hob_buf wanted = {0}, cursor = {0};
+	if (state && !read_standings(state, &wanted)) {
+		hob_buf_release(&wanted);
 		return EXIT_USAGE;
-	if (skipped)
+	}
+	if (skipped || (state && hob_str_equal(hob_str_of(state), HOB_STR("skipped")))) {
+		hob_buf_release(&wanted);
 		return list_skipped(url, operands == 1 ? argv[1] : NULL, json);
+	}
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
-	hob_buf cursor = {0};
 	uint32_t listed = 0;
 	int code = EXIT_GOOD;
 	for (bool more = true; more && code == EXIT_GOOD;) {
@@ -136,8 +175,8 @@ static int run_ls(int argc, char **argv)
 			srv_cli_encode(&target, hob_str_of(argv[1]));
 		}
 		if (state) {
-			hob_buf_put_str(&target, HOB_STR("&state="));
-			srv_cli_encode(&target, hob_str_of(state));
+			hob_buf_put_str(&target, HOB_STR("&standing="));
+			hob_buf_put_str(&target, hob_str_sub(hob_buf_str(&wanted), 1, wanted.size));
 		}
 		if (sort) {
 			hob_buf_put_str(&target, HOB_STR("&sort="));
@@ -169,6 +208,7 @@ static int run_ls(int argc, char **argv)
 		cJSON_Delete(root);
 	}
 	hob_buf_release(&cursor);
+	hob_buf_release(&wanted);
 	if (listed == 0 && !json && code == EXIT_GOOD)
 		fprintf(stderr, "no asset matches\n");
 	return code;
@@ -179,11 +219,11 @@ const cli_command srv_cli_ls = {
 	"Lists the assets whose path holds TEXT, or matches GLOB, with the reason of each failure. The "
 	"first word of a line is its state:\n"
 	"\n"
-#define JOB_STATE(id, name, meaning) "  " name ": " meaning "\n"
-#include "../../schema/job_states.def"
-#undef JOB_STATE
+#define STANDING(id, text, tone, old, meaning) "  " text ": " meaning "\n"
+#include "../../schema/standings.def"
+#undef STANDING
 	"\n"
 	"Examples:\n  hob ls\n  hob ls duck --long\n  hob ls --sort -bytes\n  hob ls 'props/**/*.glb'\n  hob ls "
-	"--state failed,stale\n  "
+	"--state broken,blocked\n  "
 	"hob ls --skipped\n",
 	run_ls};

@@ -23,15 +23,29 @@ const cJSON *srv_cli_member(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-const char *srv_cli_state_color(const char *state)
+const char *srv_cli_standing_color(const char *standing)
 {
+	enum { GOOD, WORK, WARN, BAD, QUIET };
+	static const struct {
+		const char *name;
+		int tone;
+	} tones[] = {
+#define STANDING(id, text, tone, old, meaning) {text, tone},
+#include "../../schema/standings.def"
+#undef STANDING
+	};
+	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[33m", "\x1b[31m", "\x1b[2m"};
 	if (!srv_color_wanted(1))
 		return "";
-	if (strcmp(state, "fresh") == 0)
-		return "\x1b[32m";
-	if (strcmp(state, "failed") == 0 || strcmp(state, "quarantined") == 0 || strcmp(state, "blocked") == 0)
-		return "\x1b[31m";
-	return "\x1b[33m";
+	for (size_t i = 0; i < HOB_COUNT_OF(tones); i++)
+		if (strcmp(standing, tones[i].name) == 0)
+			return colors[tones[i].tone];
+	return colors[GOOD];
+}
+
+bool srv_cli_is_fresh(const char *standing)
+{
+	return strcmp(standing, "fresh") == 0;
 }
 
 const char *srv_cli_color_off(void)

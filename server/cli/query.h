@@ -22,7 +22,8 @@ const cJSON *srv_cli_member(const cJSON *object, const char *key);
 /* srv_plain for every text of an answer; the output of a cook ("log") keeps its lines. */
 void srv_cli_plain_json(cJSON *tree);
 /* Colours for an asset's state, on stdout; both "" without colours. */
-const char *srv_cli_state_color(const char *state);
+const char *srv_cli_standing_color(const char *standing); /* a word that is none: as a good one */
+bool srv_cli_is_fresh(const char *standing);
 const char *srv_cli_color_off(void);
 const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */

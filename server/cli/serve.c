@@ -240,15 +240,6 @@ static uint64_t now_ns(void)
 	return uv_hrtime();
 }
 
-/* Assets that wait for a check, as after every start, count with their last known state. */
-static uint32_t count_stale(const srv_view *view)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < view->count; i++)
-		count += view->assets[i]->state == SRV_STALE && view->assets[i]->error.len > 0;
-	return count;
-}
-
 typedef struct paint {
 	const char *bold, *dim, *accent, *bad, *off;
 } paint;
@@ -346,19 +337,11 @@ static void on_ready(void *user)
 	daemon_state *d = user;
 	const srv_view *view = srv_views_take(d->views);
 	const paint p = choose_paint();
-	char stale_text[24] = "", missing_text[24] = "", counts[160];
-	uint32_t stale = count_stale(view), fresh = view->states[SRV_FRESH] + view->states[SRV_STALE] - stale;
-	if (stale > 0)
-		snprintf(stale_text, sizeof stale_text, "%u stale, ", stale);
-	if (view->states[SRV_MISSING] > 0)
-		snprintf(missing_text, sizeof missing_text, ", %u missing", view->states[SRV_MISSING]);
-	uint32_t failed =
-		view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED];
-	unsigned long long waiting =
-		srv_engine_count(d->engine)->queue_length + srv_engine_count(d->engine)->running;
-	snprintf(counts, sizeof counts, "%u fresh, %s%llu queued, %u failed%s", fresh, stale_text, waiting,
-			 failed, missing_text);
-	print_banner(d, view, &p, counts);
+	hob_buf counts = {0};
+	srv_serve_counts(view, d->engine, &counts);
+	hob_buf_put(&counts, "", 1);
+	print_banner(d, view, &p, counts.failed ? "" : (const char *)counts.data);
+	hob_buf_release(&counts);
 	srv_view_drop(view);
 	if (d->stopping)
 		return;
@@ -398,13 +381,11 @@ static void log_state(const daemon_state *d)
 {
 	const srv_view *view = srv_views_take(d->views);
 	srv_engine_counters *count = srv_engine_count(d->engine);
-	hob_buf states = {0};
-	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
-		if (view->states[i] > 0)
-			hob_buf_printf(&states, ", %u %s", view->states[i], srv_state_name((srv_state)i));
-	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s%.*s", HOB_VERSION,
+	hob_buf counts = {0};
+	srv_serve_counts(view, d->engine, &counts);
+	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s, %.*s", HOB_VERSION,
 			srv_http_url(d->http), (unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
-			HOB_FMT(hob_buf_str(&states)));
+			HOB_FMT(hob_buf_str(&counts)));
 	for (uint32_t i = 0; i < view->root_count; i++)
 		srv_log(SRV_LOG_INFO, "state", "watching %.*s as %.*s (%s, %llu file%s)",
 				HOB_FMT(view->roots[i].path), HOB_FMT(view->roots[i].name), view->roots[i].mode,
@@ -417,7 +398,7 @@ static void log_state(const daemon_state *d)
 	for (uint32_t i = 0; i < view->count; i++)
 		if (view->assets[i]->state == SRV_COOKING)
 			srv_log(SRV_LOG_INFO, "state", "cooking %.*s", HOB_FMT(view->assets[i]->full));
-	hob_buf_release(&states);
+	hob_buf_release(&counts);
 	srv_view_drop(view);
 }
 

@@ -6,17 +6,34 @@
 /* A long scan is not a hung start: each tick asks for this much more time. */
 enum { TICK_MS = 1000, START_EXTENDED_US = 60 * 1000 * 1000 };
 
+void srv_serve_counts(const srv_view *view, srv_engine *engine, hob_buf *out)
+{
+	uint32_t counts[SRV_STANDINGS_LISTED];
+	memcpy(counts, view->standings, sizeof counts);
+	counts[SRV_STANDING_WAITING] = 0; /* they are among those to cook */
+	for (uint32_t i = 0; counts[SRV_STANDING_UPDATING] > 0 && i < view->count; i++) {
+		if (view->assets[i]->standing != SRV_STANDING_UPDATING)
+			continue;
+		counts[SRV_STANDING_UPDATING]--;
+		counts[view->assets[i]->error.len > 0 ? SRV_STANDING_BROKEN : SRV_STANDING_FRESH]++;
+	}
+	for (uint32_t i = 0; i < SRV_STANDINGS_LISTED; i++)
+		if (counts[i] > 0 || i == SRV_STANDING_FRESH)
+			hob_buf_printf(out, "%u %s, ", counts[i], srv_standing_name((srv_standing)i));
+	hob_buf_printf(out, "%llu to cook",
+				   (unsigned long long)srv_engine_count(engine)->queue_length +
+					   srv_engine_count(engine)->running);
+}
+
 static void tell_status(serve_notify *n)
 {
 	char text[sizeof n->status];
+	hob_buf counts = {0};
 	const srv_view *view = srv_views_take(n->views);
-	unsigned long long waiting =
-		srv_engine_count(n->engine)->queue_length + srv_engine_count(n->engine)->running;
-	snprintf(text, sizeof text, "%s%u fresh, %u stale, %u failed, %llu to cook",
-			 n->ready ? "" : "Scanning: ", view->states[SRV_FRESH], view->states[SRV_STALE],
-			 view->states[SRV_FAILED] + view->states[SRV_QUARANTINED] + view->states[SRV_INTERRUPTED],
-			 waiting);
+	srv_serve_counts(view, n->engine, &counts);
 	srv_view_drop(view);
+	snprintf(text, sizeof text, "%s%.*s", n->ready ? "" : "Scanning: ", HOB_FMT(hob_buf_str(&counts)));
+	hob_buf_release(&counts);
 	if (n->failed || strcmp(text, n->status) == 0)
 		return;
 	memcpy(n->status, text, sizeof text);

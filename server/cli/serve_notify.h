@@ -22,6 +22,9 @@ void srv_serve_notify_ready(serve_notify *notify);
 /* Call both around reading the configuration again; NULL: it was applied. */
 void srv_serve_notify_reloading(serve_notify *notify);
 void srv_serve_notify_reloaded(serve_notify *notify, const char *error);
+/* "34 fresh, 1 broken, 11 to cook". Assets that wait for a check, as after every start, count by their last
+ * result. */
+void srv_serve_counts(const srv_view *view, srv_engine *engine, hob_buf *out);
 void srv_serve_notify_stop(serve_notify *notify); /* reports the stop and ends; can be called again */
 
 #endif

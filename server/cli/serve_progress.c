@@ -66,8 +66,7 @@ static void tell_failed(const serve_progress *progress, const srv_view *view)
 		cJSON_Delete(error);
 	}
 	if (count > FAILED_SHOWN)
-		srv_log(SRV_LOG_ERROR, "failed", "and %u more: hob ls --state failed,stale,blocked,quarantined",
-				count - FAILED_SHOWN);
+		srv_log(SRV_LOG_ERROR, "failed", "and %u more: hob ls --state broken,blocked", count - FAILED_SHOWN);
 }
 
 static void summarize(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)

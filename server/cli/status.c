@@ -10,19 +10,16 @@
 /* hob status: one screen about the daemon; with --watch again after each change; with --live or --ready yes
  * or no. */
 
-static void put_states(const cJSON *states, hob_buf *out)
+static void put_standings(const cJSON *standings, hob_buf *out)
 {
-	const cJSON *state;
-	cJSON_ArrayForEach(state, states)
+	const cJSON *count;
+	cJSON_ArrayForEach(count, standings)
 	{
-		bool listed = strcmp(state->string, "failed") == 0 || strcmp(state->string, "blocked") == 0 ||
-					  strcmp(state->string, "quarantined") == 0 ||
-					  strcmp(state->string, "interrupted") == 0 || strcmp(state->string, "stale") == 0 ||
-					  strcmp(state->string, "missing") == 0;
-		if (cJSON_IsNumber(state) && state->valuedouble > 0 && strcmp(state->string, "total") != 0)
-			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", state->valuedouble,
-						   srv_cli_state_color(state->string), state->string, srv_cli_color_off(),
-						   listed ? "   hob ls --state " : "", listed ? state->string : "");
+		bool fresh = count == standings->child;
+		if (cJSON_IsNumber(count) && count->valuedouble > 0)
+			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", count->valuedouble,
+						   srv_cli_standing_color(count->string), count->string, srv_cli_color_off(),
+						   fresh ? "" : "   hob ls --state ", fresh ? "" : count->string);
 	}
 }
 
@@ -61,9 +58,9 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_duration((uint64_t)srv_cli_number(stats, "uptime_ms") * 1000000, a),
 				   srv_cli_count(srv_cli_number(assets, "total"), "asset", count),
 				   srv_cli_number(stats, "rev"));
-	put_states(assets, out);
+	put_standings(srv_cli_member(stats, "standings"), out);
 	if (srv_cli_text(stats, "degraded")[0])
-		hob_buf_printf(out, "  %sdegraded%s   %s\n", srv_cli_state_color("failed"), srv_cli_color_off(),
+		hob_buf_printf(out, "  %sdegraded%s   %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
 					   srv_cli_text(stats, "degraded"));
 	put_queue(queue, out);
 	hob_buf_printf(out, "  models    %s (their own files only), %s cooked, %s\n",
@@ -86,8 +83,9 @@ static void put_upstream(const cJSON *upstream, hob_buf *out)
 		return;
 	hob_buf_printf(out, "  upstream  %s  ", srv_cli_text(upstream, "url"));
 	if (strcmp(state, "up") != 0)
-		hob_buf_printf(out, "%s%s%s since %s: %s", srv_cli_state_color("failed"), state, srv_cli_color_off(),
-					   srv_cli_text(upstream, "since"), srv_cli_text(upstream, "reason"));
+		hob_buf_printf(out, "%s%s%s since %s: %s", srv_cli_standing_color("broken"), state,
+					   srv_cli_color_off(), srv_cli_text(upstream, "since"),
+					   srv_cli_text(upstream, "reason"));
 	else
 		hob_buf_printf(out, "%s fetched, %s",
 					   srv_cli_count(srv_cli_number(upstream, "fetched"), "result", count),
@@ -111,7 +109,7 @@ static void put_nondeterministic(const char *url, const cJSON *stats, hob_buf *o
 	cJSON *list = srv_cli_ask_json(
 		"hob status", url, "/api/v1/assets?nondeterministic=true&limit=3&fields=name", false, &ignored);
 	hob_buf_printf(out, "  %snondeterministic%s  the same inputs gave different outputs: hob why",
-				   srv_cli_state_color("failed"), srv_cli_color_off());
+				   srv_cli_standing_color("broken"), srv_cli_color_off());
 	cJSON_ArrayForEach(item, srv_cli_member(list, "items"))
 	{
 		hob_buf_printf(out, " %s", srv_cli_text(item, "name"));
@@ -131,7 +129,7 @@ static void put_roots(const cJSON *roots, hob_buf *out)
 		bool noted = note[0] && strcmp(note, srv_cli_text(item, "mode")) != 0;
 		const char *missing = srv_cli_text(item, "missing_since");
 		if (missing[0]) {
-			hob_buf_printf(out, "  %smissing%s   %s  since %s: %s\n", srv_cli_state_color("failed"),
+			hob_buf_printf(out, "  %smissing%s   %s  since %s: %s\n", srv_cli_standing_color("broken"),
 						   srv_cli_color_off(), srv_cli_text(item, "path"), missing, note);
 			continue;
 		}

@@ -23,11 +23,9 @@ static char *shell_text(const char *command)
 {
 	static const struct {
 		const char *mark, *variable;
-	} marks[] = {{"{asset}", "\"$HOB_ASSET\""},
-				 {"{state}", "\"$HOB_STATE\""},
-				 {"{kind}", "\"$HOB_KIND\""},
-				 {"{id}", "\"$HOB_ID\""},
-				 {"{rev}", "\"$HOB_REV\""}};
+	} marks[] = {
+		{"{asset}", "\"$HOB_ASSET\""}, {"{state}", "\"$HOB_STATE\""}, {"{standing}", "\"$HOB_STANDING\""},
+		{"{kind}", "\"$HOB_KIND\""},   {"{id}", "\"$HOB_ID\""},		  {"{rev}", "\"$HOB_REV\""}};
 	hob_buf out = {0};
 	for (const char *at = command; *at;) {
 		size_t i = 0;
@@ -50,6 +48,7 @@ static void set_variables(const cJSON *event)
 	snprintf(rev, sizeof rev, "%.0f", srv_cli_number(event, "rev"));
 	setenv("HOB_ASSET", srv_cli_text(event, "asset"), 1);
 	setenv("HOB_STATE", srv_cli_text(event, "state"), 1);
+	setenv("HOB_STANDING", srv_cli_text(event, "standing"), 1);
 	setenv("HOB_KIND", srv_cli_text(event, "kind"), 1);
 	setenv("HOB_ID", srv_cli_text(event, "id"), 1);
 	setenv("HOB_REV", rev, 1);
@@ -220,8 +219,8 @@ static int run_watch(int argc, char **argv)
 const cli_command srv_cli_watch = {
 	"watch", "[GLOB]", "print changes as they happen, one JSON object per line",
 	"Prints every cook, failure and removal as it is published. With --exec, runs a command for each "
-	"instead; in it, {asset}, {state}, {kind}, {id} and {rev} are replaced, and the variables HOB_ASSET, "
-	"HOB_STATE and so on are set.\n"
+	"instead; in it, {asset}, {standing}, {kind}, {id} and {rev} are replaced, and the variables HOB_ASSET, "
+	"HOB_STANDING and so on are set.\n"
 	"\n"
 	"If the daemon stops, hob watch waits for it, reports both on stderr, and continues after the last event "
 	"that it received. If the daemon no longer remembers that event, a reset is reported on stderr and, with "
@@ -233,5 +232,5 @@ const cli_command srv_cli_watch = {
 	"  hob watch 'art/props/*' | jq -r .asset\n"
 	"  hob watch --json | jq -r 'select(.event == \"asset\") | .event_id'\n"
 	"  hob watch --since 5f0c2a.1763800000123\n"
-	"  hob watch --exec 'notify-send {asset} {state}'\n",
+	"  hob watch --exec 'notify-send {asset} {standing}'\n",
 	run_watch};

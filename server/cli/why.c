@@ -145,7 +145,7 @@ static void print_again(const char *url, const cJSON *asset)
 			continue;
 		char path[4096];
 		if (srv_cli_text(root, "missing_since")[0])
-			printf("  %smissing%s   since %s: %s\n", srv_cli_state_color("failed"), srv_cli_color_off(),
+			printf("  %smissing%s   since %s: %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
 				   srv_cli_text(root, "missing_since"), srv_cli_text(root, "note"));
 		char *settings = changed_settings(srv_cli_member(asset, "settings"));
 		snprintf(path, sizeof path, "%s/%s", srv_cli_text(root, "path"), srv_cli_text(asset, "path"));
@@ -201,10 +201,10 @@ static void print_reproducibility(const cJSON *check)
 	if (cJSON_IsTrue(srv_cli_member(check, "same")))
 		fputs("cooked again, same outputs", stdout);
 	else if (srv_cli_text(found, "message")[0])
-		printf("%scooked again from the same inputs and failed:%s %s", srv_cli_state_color("failed"),
+		printf("%scooked again from the same inputs and failed:%s %s", srv_cli_standing_color("broken"),
 			   srv_cli_color_off(), srv_cli_text(found, "message"));
 	else
-		printf("%snondeterministic: the same inputs gave different%s", srv_cli_state_color("failed"),
+		printf("%snondeterministic: the same inputs gave different%s", srv_cli_standing_color("broken"),
 			   srv_cli_color_off());
 	cJSON_ArrayForEach(name, srv_cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
 	printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(check, "at"), srv_cli_color_off());
@@ -304,7 +304,7 @@ static void print_what_if(const cJSON *answer)
 			printf("%s%s", between, cJSON_GetStringValue(link));
 			between = " -> ";
 		}
-		printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(item, "state"), srv_cli_color_off());
+		printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(item, "standing"), srv_cli_color_off());
 	}
 	if (cJSON_IsTrue(srv_cli_member(answer, "shared")))
 		print_line("shared", "what several make alike of it, such as a texture, is made once");
@@ -489,7 +489,7 @@ static void print_job(const char *url, const cJSON *job)
 	hob_buf line = {0};
 	hob_buf_printf(&line, "job %.0f  %s  %s%s%s%s", srv_cli_number(job, "id"),
 				   asset[0] ? asset : srv_cli_text(job, "kind"),
-				   srv_cli_state_color(strcmp(result, "failed") == 0 ? "failed" : "fresh"),
+				   srv_cli_standing_color(strcmp(result, "failed") == 0 ? "broken" : "fresh"),
 				   result[0] ? result : srv_cli_text(job, "state"), srv_cli_color_off(),
 				   known ? AS_KNOWN : "");
 	if (cooked)

@@ -20,9 +20,9 @@ typedef struct srv_peer {
 
 typedef struct srv_answer {
 	int status;
-	char type[96];	/* Content-Type */
-	char hash[80];	/* ETag without quotes */
-	char state[16]; /* Cook-State */
+	char type[96];	   /* Content-Type */
+	char hash[80];	   /* ETag without quotes */
+	char standing[16]; /* Cook-Standing */
 	uint64_t length;
 	bool has_length;
 } srv_answer;

@@ -303,7 +303,7 @@ bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms)
 	return a->retry.at_ms != 0 && now_ms >= a->retry.at_ms;
 }
 
-srv_state srv_asset_settled(const srv_asset *a)
+srv_state srv_asset_newest(const srv_asset *a)
 {
 	switch (a->error) {
 	case SRV_ASSET_FINE:
@@ -311,30 +311,59 @@ srv_state srv_asset_settled(const srv_asset *a)
 	case SRV_ASSET_BY_OTHER:
 	case SRV_ASSET_NO_ROOM:
 	case SRV_ASSET_NO_WORKER:
-		return a->has_good ? SRV_STALE : SRV_BLOCKED;
+		return SRV_BLOCKED;
 	case SRV_ASSET_INTERRUPTED:
-		return a->has_good ? SRV_STALE : SRV_INTERRUPTED;
+		return SRV_INTERRUPTED;
 	case SRV_ASSET_DIED:
-		return a->has_good ? SRV_STALE : SRV_QUARANTINED;
+		return SRV_QUARANTINED;
 	default:
-		return a->has_good ? SRV_STALE : SRV_FAILED;
+		return SRV_FAILED;
 	}
+}
+
+srv_state srv_asset_settled(const srv_asset *a)
+{
+	return a->has_good && a->error != SRV_ASSET_FINE ? SRV_STALE : srv_asset_newest(a);
+}
+
+static srv_standing newest_of(const srv_asset *a)
+{
+	switch (srv_asset_newest(a)) {
+	case SRV_BLOCKED:
+		return SRV_STANDING_BLOCKED;
+	case SRV_INTERRUPTED:
+		return SRV_STANDING_INTERRUPTED;
+	case SRV_FAILED:
+	case SRV_QUARANTINED:
+		return SRV_STANDING_BROKEN;
+	default:
+		return SRV_STANDING_FRESH;
+	}
+}
+
+srv_standing srv_asset_standing(const srv_asset *a, bool skipped)
+{
+	bool rests = a->state == IDLE || a->state == BACKOFF;
+	return srv_standing_of(&(srv_standing_facts){.alive = a->state != ABSENT,
+												 .away = a->state == AWAY,
+												 .skipped = skipped,
+												 .busy = !rests && !srv_asset_shows_preview(a),
+												 .has_good = a->has_good,
+												 .newest = newest_of(a)});
 }
 
 srv_state srv_asset_public(const srv_asset *a)
 {
-	switch (a->state) {
-	case ABSENT:
+	switch (srv_asset_standing(a, false)) {
+	case SRV_STANDING_REMOVED:
 		return SRV_REMOVED;
-	case AWAY:
+	case SRV_STANDING_MISSING:
 		return SRV_MISSING;
-	case IDLE:
-	case BACKOFF:
-		return srv_asset_settled(a);
+	case SRV_STANDING_UPDATING:
+		return SRV_STALE;
+	case SRV_STANDING_WAITING:
+		return a->cooking ? SRV_COOKING : SRV_QUEUED;
 	default:
-		break;
+		return srv_asset_settled(a);
 	}
-	if (a->has_good)
-		return srv_asset_shows_preview(a) ? SRV_FRESH : SRV_STALE;
-	return a->cooking ? SRV_COOKING : SRV_QUEUED;
 }

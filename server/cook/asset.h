@@ -150,8 +150,11 @@ bool srv_asset_is_busy(const srv_asset *a);
 /* Shows a preview of the very inputs that its job cooks. */
 bool srv_asset_shows_preview(const srv_asset *a);
 bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms);
-/* As clients see it. */
+srv_standing srv_asset_standing(const srv_asset *a, bool skipped);
+/* The same in the words of 0.2. */
 srv_state srv_asset_public(const srv_asset *a);
+/* By its newest finished job alone, whether or not an earlier version is served: as the index keeps it. */
+srv_state srv_asset_newest(const srv_asset *a);
 /* The same, as if nothing were queued or under way. */
 srv_state srv_asset_settled(const srv_asset *a);
 /* Whether everything that must always be true is. */

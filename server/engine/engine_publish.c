@@ -22,7 +22,7 @@ void srv_engine_store_asset(srv_engine *engine, asset *a)
 {
 	srv_asset_row row = {.root = engine->roots->shown[a->root].name,
 						 .path = hob_str_of(a->path),
-						 .state = hob_str_of(srv_state_name(srv_asset_settled(&a->life))),
+						 .state = hob_str_of(srv_state_name(srv_asset_newest(&a->life))),
 						 .rev = a->shown.rev,
 						 .cooked_at_ms = a->shown.cooked_at_ms,
 						 .error = hob_buf_str(&a->error)};
@@ -139,8 +139,8 @@ static void put_change_head(const srv_engine *engine, const asset *a, const char
 	hob_buf_put_json(tail, hob_str_of(a->full));
 	hob_buf_put_str(tail, HOB_STR(",\"profile\":"));
 	hob_buf_put_json(tail, hob_str_of(profile ? profile + 1 : "default"));
-	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\"", srv_asset_quality(a),
-				   srv_state_name(srv_asset_public(&a->life)));
+	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\",\"standing\":\"%s\"", srv_asset_quality(a),
+				   srv_state_name(srv_asset_public(&a->life)), srv_standing_name(srv_asset_stands(a)));
 }
 
 void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
@@ -471,7 +471,7 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	hob_buf_clear(&a->error);
 	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
 	hob_buf_put_json(&tail, hob_str_of(a->full));
-	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\"}"));
+	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\",\"standing\":\"removed\"}"));
 	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
 	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;

@@ -148,7 +148,7 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->publishing->rev);
 	for (uint32_t i = 0; i < count; i++) {
 		const asset *a = srv_asset_at(engine, unsettled[i]);
-		if (!srv_asset_is_alive(&a->life) || a->error.size == 0 || srv_asset_is_skipped(a) ||
+		if (!srv_standing_is_problem(srv_asset_stands(a), a->error.size > 0) ||
 			!srv_waiter_wants_root(w, a->root))
 			continue;
 		if (!first)

@@ -83,6 +83,7 @@ void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that
 /* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for
  * clients. */
 bool srv_asset_is_skipped(const asset *a);
+srv_standing srv_asset_stands(const asset *a);
 bool srv_asset_error_is_skip(const asset *a); /* although an earlier version may be served */
 
 #endif

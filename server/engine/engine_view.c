@@ -61,7 +61,8 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_arena *arena = &engine->scratch;
 	a->shown.view_due = false;
 	srv_publish_note_view(&engine->publish);
-	if (srv_asset_is_skipped(a)) {
+	view.standing = srv_asset_stands(a);
+	if (view.standing >= SRV_STANDINGS_LISTED) {
 		srv_views_remove(engine->views, hob_str_of(a->full));
 		return;
 	}

@@ -348,9 +348,10 @@ void srv_add_cors(const request *r, struct MHD_Response *response)
 		return;
 	srv_response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
 	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
-	srv_response_add(response, "Access-Control-Expose-Headers",
-					 "Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-State, ETag, "
-					 "Link, Location, Retry-After");
+	srv_response_add(
+		response, "Access-Control-Expose-Headers",
+		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-Standing, Cook-State, ETag, "
+		"Link, Location, Retry-After");
 }
 
 bool srv_answer_preflight(request *r, enum MHD_Result *result)

@@ -66,6 +66,9 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 	case FIELD_state:
 		hob_json_put_str(out, "state", hob_str_of(srv_state_name(a->state)));
 		break;
+	case FIELD_standing:
+		hob_json_put_str(out, "standing", hob_str_of(srv_standing_name(a->standing)));
+		break;
 	case FIELD_quality:
 		hob_json_put_str(out, "quality", hob_str_of(a->quality));
 		break;
@@ -179,7 +182,7 @@ bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_R
 
 bool srv_asset_has_good(const srv_view_asset *asset)
 {
-	return asset->output_count > 0 && asset->state != SRV_REMOVED;
+	return asset->output_count > 0;
 }
 
 bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,

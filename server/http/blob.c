@@ -148,6 +148,7 @@ static void add_headers(struct MHD_Response *response, const chosen_form *form, 
 		return;
 	srv_response_add_str(response, "Content-Location", extra->location);
 	srv_response_add_str(response, "Cook-State", extra->state);
+	srv_response_add_str(response, "Cook-Standing", extra->standing);
 	srv_response_add_str(response, "Cook-Quality", extra->quality);
 	srv_response_add(response, "Cook-Rev", number);
 }

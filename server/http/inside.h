@@ -355,10 +355,11 @@ blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
  * plain one sent, unless the client would rather wait ("Prefer: encoded") or refuses the plain one; the
  * handler is called again then. */
 typedef struct blob_headers {
-	hob_str location, state, quality; /* Content-Location, Cook-State, Cook-Quality */
-	uint64_t rev;					  /* Cook-Rev */
-	const char *type;				  /* Content-Type; NULL: just bytes */
-	bool as_it_is;					  /* never encoded: it is compressed, or somebody else's file */
+	hob_str location, state, standing,
+		quality;	  /* Content-Location, Cook-State, Cook-Standing, Cook-Quality */
+	uint64_t rev;	  /* Cook-Rev */
+	const char *type; /* Content-Type; NULL: just bytes */
+	bool as_it_is;	  /* never encoded: it is compressed, or somebody else's file */
 } blob_headers;
 enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
 /* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone
@@ -398,6 +399,7 @@ bool srv_etag_in_list(hob_str list, hob_str tag);
 	X(root)                                                                                                  \
 	X(kind)                                                                                                  \
 	X(state)                                                                                                 \
+	X(standing)                                                                                              \
 	X(quality)                                                                                               \
 	X(rev)                                                                                                   \
 	X(cooked_at)                                                                                             \

@@ -140,12 +140,11 @@ static enum MHD_Result cook(request *r, bool force)
 		return result;
 	if (r->ask->control.kind == SRV_CONTROL_COOK) {
 		result = srv_ask(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
-	} else if (asset->state == SRV_FAILED || asset->state == SRV_QUARANTINED || asset->state == SRV_BLOCKED ||
-			   asset->state == SRV_INTERRUPTED) {
+	} else if (!srv_asset_has_good(asset) && srv_standing_is_problem(asset->standing, false)) {
 		result = srv_reply_cook_failed(r, asset);
 	} else {
 		hob_buf body = {0};
-		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING;
+		bool open = asset->standing == SRV_STANDING_WAITING;
 		srv_put_asset(&body, asset, FIELDS_LIST | 1u << FIELD_outputs);
 		result = srv_reply_json(r, open ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, &body);
 	}

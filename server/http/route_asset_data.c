@@ -74,7 +74,8 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
 	if (place)
 		hob_buf_printf(&members, ",\"location\":%s", place);
 	cJSON_free(place);
-	hob_buf_printf(&members, ",\"state\":\"%s\",\"error\":", srv_state_name(asset->state));
+	hob_buf_printf(&members, ",\"state\":\"%s\",\"standing\":\"%s\",\"error\":", srv_state_name(asset->state),
+				   srv_standing_name(asset->standing));
 	hob_buf_put_str(&members, error ? asset->error : HOB_STR("null"));
 	problem_text text = {.code = member(error, "code"),
 						 .detail = member(error, "message"),
@@ -84,8 +85,9 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
 						 .members = hob_buf_str(&members)};
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(srv_problem_kinds[PROBLEM_COOK_FAILED].meaning);
-	bool missing = asset->state == SRV_MISSING,
-		 blocked = missing || asset->state == SRV_BLOCKED || asset->state == SRV_INTERRUPTED;
+	bool missing = asset->standing == SRV_STANDING_MISSING,
+		 blocked = missing || asset->standing == SRV_STANDING_BLOCKED ||
+				   asset->standing == SRV_STANDING_INTERRUPTED;
 	if (missing && !error) {
 		text.detail = HOB_STR("nothing was cooked of it before its folder went missing");
 		text.hint = HOB_STR(
@@ -130,7 +132,8 @@ static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, cons
 	hob_sha256_text(digest, hash);
 	hob_buf_printf(&location, "/blobs/%s", hash);
 	blob_headers extra = {hob_buf_str(&location),
-						  hob_str_of(asset->state == SRV_FRESH ? "fresh" : "stale"),
+						  hob_str_of(asset->standing == SRV_STANDING_FRESH ? "fresh" : "stale"),
+						  hob_str_of(srv_standing_name(asset->standing)),
 						  hob_str_of(asset->quality),
 						  asset->rev,
 						  type,
@@ -146,6 +149,7 @@ static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, cons
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)asset->rev);
 		srv_response_add_str(response, "Location", extra.location);
 		srv_response_add_str(response, "Cook-State", extra.state);
+		srv_response_add_str(response, "Cook-Standing", extra.standing);
 		srv_response_add_str(response, "Cook-Quality", extra.quality);
 		srv_response_add(response, "Cook-Rev", rev);
 		srv_response_add(response, "Cache-Control", "no-cache");
@@ -232,8 +236,9 @@ static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const 
 
 static bool underway(const srv_view_asset *asset)
 {
-	return asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE ||
-		   asset->state == SRV_BLOCKED || asset->state == SRV_INTERRUPTED;
+	return asset->standing == SRV_STANDING_UPDATING || asset->standing == SRV_STANDING_WAITING ||
+		   asset->standing == SRV_STANDING_BLOCKED || asset->standing == SRV_STANDING_INTERRUPTED ||
+		   (asset->standing == SRV_STANDING_BROKEN && srv_asset_has_good(asset));
 }
 
 static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wish *w)
@@ -243,13 +248,13 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	const srv_control wait = {.timeout_ms = wait_ms, .force = w->final};
 	if (!asset && wait_ms > 0 && !waited)
 		return srv_ask(r, SRV_CONTROL_SYNC, w->full, &wait);
-	if (!asset || asset->state == SRV_REMOVED)
+	if (!asset)
 		return reply_unknown(r);
 	bool wanting = underway(asset) || (w->final && strcmp(asset->quality, "preview") == 0);
 	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
 		return srv_ask(r, SRV_CONTROL_WAIT, w->full, &wait);
 	if (!srv_asset_has_good(asset)) {
-		bool open = asset->state == SRV_QUEUED || asset->state == SRV_COOKING || asset->state == SRV_STALE;
+		bool open = asset->standing == SRV_STANDING_WAITING || asset->standing == SRV_STANDING_UPDATING;
 		return open ? reply_not_yet(r, asset) : srv_reply_cook_failed(r, asset);
 	}
 	const srv_view_output *output = find_output(asset, w->output);

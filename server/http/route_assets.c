@@ -27,9 +27,8 @@ static const char *const order_names[ORDER_COUNT] = {"path",	  "cooked_at", "coo
 
 typedef struct query {
 	hob_str q, root, kind, path;
-	uint32_t states; /* bits */
-	bool any_state, has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor,
-		has_path;
+	uint32_t states, standings; /* bits; 0: any */
+	bool has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
 	order order;
@@ -107,28 +106,43 @@ static char lower(char c)
 
 /* ---- parameters */
 
-static bool read_states(request *r, query *q, enum MHD_Result *result)
+static const char *const states[] = {
+#define JOB_STATE(name, text, meaning) text,
+#include "../../schema/job_states.def"
+#undef JOB_STATE
+};
+static const char *const standings[] = {
+#define STANDING(name, text, tone, old, meaning) text,
+#include "../../schema/standings.def"
+#undef STANDING
+};
+
+/* The bits of a list of words; 0 when it is empty. */
+static bool read_words(request *r, const char *name, const char *const *words, uint32_t count, uint32_t *bits,
+					   enum MHD_Result *result)
 {
 	hob_str rest;
-	q->any_state = !srv_request_param(r, "state", &rest) || rest.len == 0;
-	while (!q->any_state && rest.data) {
+	bool more = srv_request_param(r, name, &rest) && rest.len > 0;
+	while (more) {
 		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
-		hob_str name = hob_str_sub(rest, 0, comma);
-		srv_state state;
-		if (!srv_state_parse(name, &state)) {
-			hob_buf hint = {0}, detail = {0};
-			hob_buf_put_str(&hint, HOB_STR("states are:"));
-			for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
-				hob_buf_printf(&hint, " %s", srv_state_name((srv_state)i));
-			hob_buf_printf(&detail, "there is no state '%.*s'", HOB_FMT(name));
-			problem_text text = {.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)};
-			*result = srv_reply_problem_text(r, PROBLEM_BAD_REQUEST, &text);
+		hob_str word = hob_str_sub(rest, 0, comma);
+		uint32_t number = 0;
+		while (number < count && !hob_str_equal(word, hob_str_of(words[number])))
+			number++;
+		if (number == count) {
+			hob_buf hint = {0};
+			hob_buf_printf(&hint, "%ss are:", name);
+			for (uint32_t i = 0; i < count; i++)
+				hob_buf_printf(&hint, " %s", words[i]);
+			hob_buf_put(&hint, "", 1);
+			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint.failed ? "" : (const char *)hint.data,
+										"there is no %s '%.*s'", name, HOB_FMT(word));
 			hob_buf_release(&hint);
-			hob_buf_release(&detail);
 			return false;
 		}
-		q->states |= 1u << state;
-		rest = comma == SIZE_MAX ? (hob_str){0} : (hob_str){rest.data + comma + 1, rest.len - comma - 1};
+		*bits |= 1u << number;
+		more = comma != SIZE_MAX;
+		rest = more ? hob_str_sub(rest, comma + 1, rest.len) : rest;
 	}
 	return true;
 }
@@ -172,8 +186,9 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 									"there is no format '%.*s'", HOB_FMT(format));
 		return false;
 	}
-	return read_states(r, q, result) && read_order(r, q, result) &&
-		   srv_request_flag(r, "problem", false, result, &q->problem) &&
+	return read_words(r, "state", states, HOB_COUNT_OF(states), &q->states, result) &&
+		   read_words(r, "standing", standings, HOB_COUNT_OF(standings), &q->standings, result) &&
+		   read_order(r, q, result) && srv_request_flag(r, "problem", false, result, &q->problem) &&
 		   srv_request_flag(r, "warning", false, result, &q->warning) &&
 		   srv_request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
 		   srv_request_flag(r, "count", false, result, &q->count) &&
@@ -217,24 +232,26 @@ static bool has_words(hob_str s, hob_str words)
 
 static bool passes(const query *q, const srv_view_asset *a)
 {
-	return (q->any_state || q->states & 1u << a->state) && (!q->warning || a->warnings > 0) &&
+	return (q->states == 0 || q->states & 1u << a->state) &&
+		   (q->standings == 0 || q->standings & 1u << a->standing) && (!q->warning || a->warnings > 0) &&
 		   (!q->nondeterministic || srv_view_is_nondeterministic(a)) &&
 		   (q->changed_since == 0 || a->rev > q->changed_since) &&
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
-		   (!q->has_problem || q->problem == (a->error.len > 0)) && has_words(a->full, q->q);
+		   (!q->has_problem || q->problem == srv_view_is_problem(a)) && has_words(a->full, q->q);
 }
 
 /* Assets that need attention come first. */
 static uint64_t rank_of(const srv_view_asset *a)
 {
-	static const srv_state ranks[] = {SRV_FAILED,  SRV_QUARANTINED, SRV_BLOCKED, SRV_INTERRUPTED, SRV_STALE,
-									  SRV_MISSING, SRV_COOKING,		SRV_QUEUED,	 SRV_FRESH};
+	static const srv_standing ranks[] = {SRV_STANDING_BROKEN,	   SRV_STANDING_BLOCKED,
+										 SRV_STANDING_INTERRUPTED, SRV_STANDING_MISSING,
+										 SRV_STANDING_UPDATING,	   SRV_STANDING_WAITING};
 	uint64_t rank = 0;
-	while (rank < HOB_COUNT_OF(ranks) && ranks[rank] != a->state)
+	while (rank < HOB_COUNT_OF(ranks) && ranks[rank] != a->standing)
 		rank++;
-	return 2 * rank + (a->error.len == 0);
+	return 2 * rank + !srv_view_is_problem(a);
 }
 
 static uint64_t key_of(const query *q, const srv_view_asset *a)

@@ -87,7 +87,8 @@ static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 	else
 		hob_json_null(out);
 	if (item->asset)
-		hob_json_put_str(out, "state", hob_str_of(srv_state_name(item->asset->state)));
+		hob_json_put(out, HOB_JSON("state", srv_state_name(item->asset->state)),
+					 HOB_JSON("standing", srv_standing_name(item->asset->standing)));
 	if (!in) {
 		hob_json_put(out, HOB_JSON_BOOL("missing", item->dep->missing),
 					 HOB_JSON_DIGEST("hash", &item->dep->digest));

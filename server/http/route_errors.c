@@ -74,7 +74,7 @@ static uint32_t collect(const srv_view *view, fault *faults)
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];
-		if (a->error.len == 0)
+		if (!srv_view_is_problem(a))
 			continue;
 		fault *f = &faults[count++];
 		*f = (fault){.asset = a, .error = cJSON_ParseWithLength(a->error.data, a->error.len)};
@@ -134,7 +134,7 @@ static void put_group(hob_buf *out, const fault_group *g)
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
 		srv_put_asset(out, group[i].asset,
 					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
-						  1u << FIELD_links);
+						  1u << FIELD_standing | 1u << FIELD_links);
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 }
 
@@ -143,7 +143,7 @@ enum MHD_Result srv_route_errors(request *r)
 	const srv_view *view = srv_views_take(r->http->sources.views);
 	uint32_t broken = 0;
 	for (uint32_t i = 0; i < view->count; i++)
-		broken += view->assets[i]->error.len > 0;
+		broken += srv_view_is_problem(view->assets[i]);
 	fault *faults = calloc(broken + 1, sizeof *faults);
 	fault_group *groups = calloc(broken + 1, sizeof *groups);
 	if (!faults || !groups) {

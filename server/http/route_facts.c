@@ -76,6 +76,9 @@ enum MHD_Result srv_route_stats(request *r)
 				 HOB_JSON("total", view->count));
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++)
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->states[i]);
+	hob_json_put(&body, HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("standings", '{'));
+	for (uint32_t i = 0; i < SRV_STANDINGS_LISTED; i++)
+		hob_json_put_u64(&body, srv_standing_name((srv_standing)i), view->standings[i]);
 	hob_json_close(&body, '}');
 	uint64_t errors = 0, nondeterministic = 0;
 	hob_json_put(&body, HOB_JSON_OPEN("problems", '{'));

@@ -70,6 +70,11 @@ static void put_view(hob_buf *out, const srv_view *view)
 		snprintf(labels, sizeof labels, "state=\"%s\"", srv_state_name((srv_state)i));
 		srv_metric_u64(out, METRIC_assets, labels, view->states[i]);
 	}
+	srv_metric_head(out, METRIC_assets_standing);
+	for (uint32_t i = 0; i < SRV_STANDINGS_LISTED; i++) {
+		snprintf(labels, sizeof labels, "standing=\"%s\"", srv_standing_name((srv_standing)i));
+		srv_metric_u64(out, METRIC_assets_standing, labels, view->standings[i]);
+	}
 	static const char *const modes[] = {"inotify", "polling", "scanning", "missing"};
 	srv_metric_head(out, METRIC_watch_roots);
 	for (size_t m = 0; m < HOB_COUNT_OF(modes); m++) {

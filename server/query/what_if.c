@@ -78,7 +78,8 @@ static void add(what_if *w, const srv_view_asset *asset, const char *use)
 		return;
 	hob_json_put(&w->items, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", asset->full),
 				 HOB_JSON("id", asset->id), HOB_JSON("state", srv_state_name(asset->state)),
-				 HOB_JSON("use", use), HOB_JSON_KEY("expected_ms"));
+				 HOB_JSON("standing", srv_standing_name(asset->standing)), HOB_JSON("use", use),
+				 HOB_JSON_KEY("expected_ms"));
 	hob_buf_printf(&w->items, "%.3f", (double)asset->expected_ns / 1e6);
 	put_chain(w, asset);
 	hob_json_close(&w->items, '}');

@@ -24,6 +24,46 @@ bool srv_state_parse(hob_str text, srv_state *out)
 	return false;
 }
 
+static const char *const standing_names[] = {
+#define STANDING(name, text, tone, old, meaning) text,
+#include "../../schema/standings.def"
+#undef STANDING
+};
+
+srv_standing srv_standing_of(const srv_standing_facts *f)
+{
+	assert(f->newest <= SRV_STANDING_INTERRUPTED && f->newest != SRV_STANDING_UPDATING);
+	assert(f->alive || !f->has_good);
+	if (!f->alive)
+		return SRV_STANDING_REMOVED;
+	if (f->away)
+		return SRV_STANDING_MISSING;
+	if (f->skipped)
+		return SRV_STANDING_SKIPPED;
+	if (f->busy)
+		return f->has_good ? SRV_STANDING_UPDATING : SRV_STANDING_WAITING;
+	return f->newest == SRV_STANDING_FRESH && !f->has_good ? SRV_STANDING_WAITING : f->newest;
+}
+
+bool srv_standing_is_problem(srv_standing standing, bool has_error)
+{
+	bool settled = standing == SRV_STANDING_BROKEN || standing == SRV_STANDING_BLOCKED ||
+				   standing == SRV_STANDING_INTERRUPTED;
+	bool busy = standing == SRV_STANDING_UPDATING || standing == SRV_STANDING_WAITING;
+	return settled || (busy && has_error);
+}
+
+const char *srv_standing_name(srv_standing standing)
+{
+	assert(standing < SRV_STANDINGS);
+	return standing_names[standing];
+}
+
+bool srv_view_is_problem(const srv_view_asset *asset)
+{
+	return srv_standing_is_problem(asset->standing, asset->error.len > 0);
+}
+
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1])
 {
 	/* Crockford's alphabet: no letter that reads like a digit. 12 x 5 bits of the digest. */

@@ -490,7 +490,9 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 {
 	uint64_t sign = added ? 1 : UINT64_MAX; /* adding the greatest number subtracts one */
 	v->states[asset->state] += (uint32_t)sign;
-	v->problems[asset->state] += asset->error.len > 0 ? (uint32_t)sign : 0;
+	v->problems[asset->state] += srv_view_is_problem(asset) ? (uint32_t)sign : 0;
+	assert(asset->standing < SRV_STANDINGS_LISTED);
+	v->standings[asset->standing] += (uint32_t)sign;
 	v->source_bytes += sign * asset->source_bytes;
 	v->cooked_bytes += sign * asset->cooked_bytes;
 	v->warnings += sign * asset->warnings;
@@ -601,6 +603,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	view *to = view_new(from->open.count + views->change_count);
 	memcpy(to->open.states, from->open.states, sizeof to->open.states);
 	memcpy(to->open.problems, from->open.problems, sizeof to->open.problems);
+	memcpy(to->open.standings, from->open.standings, sizeof to->open.standings);
 	to->open.source_bytes = from->open.source_bytes;
 	to->open.cooked_bytes = from->open.cooked_bytes;
 	to->open.warnings = from->open.warnings;

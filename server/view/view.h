@@ -22,6 +22,28 @@ typedef enum srv_state {
 const char *srv_state_name(srv_state state);
 bool srv_state_parse(hob_str text, srv_state *out);
 
+typedef enum srv_standing {
+#define STANDING(name, text, tone, old, meaning) SRV_STANDING_##name,
+#include "../../schema/standings.def"
+#undef STANDING
+	SRV_STANDINGS,
+	SRV_STANDINGS_LISTED = SRV_STANDING_SKIPPED /* those that an asset of a view can have */
+} srv_standing;
+
+typedef struct srv_standing_facts {
+	bool alive, away; /* it has a source; its root is missing */
+	bool skipped;
+	bool busy; /* a cook waits or runs, and no preview of the same files is shown */
+	bool has_good;
+	srv_standing newest; /* by its newest finished job: FRESH, BROKEN, BLOCKED, INTERRUPTED */
+} srv_standing_facts;
+
+/* The one place that decides how an asset stands: every surface prints and counts this. */
+srv_standing srv_standing_of(const srv_standing_facts *facts);
+/* Counted by sync, stats, exit codes and badges. An asset that is being cooked again keeps its error. */
+bool srv_standing_is_problem(srv_standing standing, bool has_error);
+const char *srv_standing_name(srv_standing standing);
+
 typedef struct srv_view_output {
 	hob_str name;
 	hob_sha256 digest;
@@ -39,7 +61,8 @@ typedef struct srv_view_asset {
 	char id[SRV_ASSET_ID + 1]; /* stable: from its first name; kept when the source is moved */
 	hob_str root, path, full;  /* "art", "props/duck.glb", "art/props/duck.glb" */
 	hob_str kind;			   /* importer: "gltf", "obj", "assimp" ... */
-	srv_state state;
+	srv_state state;		   /* as 0.2 said it; goes with the next release */
+	srv_standing standing;
 	uint64_t rev;
 	int64_t cooked_at_ms; /* 0 = never */
 	uint64_t cook_ns;
@@ -86,8 +109,9 @@ typedef struct srv_view {
 	uint64_t rev;
 	uint32_t count;
 	const srv_view_asset *const *assets;						 /* sorted by full, bytewise */
-	uint32_t states[SRV_STATE_COUNT], problems[SRV_STATE_COUNT]; /* problems: of those, with an error */
-	uint64_t source_bytes, cooked_bytes, warnings, outputs;		 /* sums over all assets */
+	uint32_t states[SRV_STATE_COUNT], problems[SRV_STATE_COUNT]; /* problems: srv_view_is_problem */
+	uint32_t standings[SRV_STANDINGS_LISTED];
+	uint64_t source_bytes, cooked_bytes, warnings, outputs; /* sums over all assets */
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* the first scan of every root is done and everything found is in the list */
@@ -135,6 +159,7 @@ bool srv_view_is_model(const srv_view *view, hob_str path);
 /* Bytes of the source and of everything else that it was cooked from. */
 uint64_t srv_view_input_bytes(const srv_view_asset *asset);
 /* Cooked again, the same inputs gave other outputs. */
+bool srv_view_is_problem(const srv_view_asset *asset);
 bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 
 /* Writes the id of "root/path" for an asset that was not moved. */

@@ -31,7 +31,7 @@ test('every word that the interface uses has words for people', () => {
 	const numbers = [...readFileSync(join(project, 'schema/numbers.def'), 'utf8').matchAll(/^NUMBER\("(\w+)"/gm)].map(([, name]) => name);
 	assert.ok(numbers.length > 30);
 	for (const name of numbers) assert.ok(text.compare.numbers[name], `the number ${name} of a comparison`);
-	for (const state of schemas.State.enum) assert.ok(text.states[state] && text.stateMeaning[state], `the state ${state}`);
+	for (const state of schemas.Standing.enum) assert.ok(text.states[state] && text.stateMeaning[state], `the state ${state}`);
 	for (const kind of schemas.Job.properties.kind.enum) assert.ok(kind === 'cook' || text.jobs.kinds[kind], `jobs of the kind ${kind}`);
 });
 

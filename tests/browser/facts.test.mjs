@@ -204,7 +204,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await go('/ui/assets?problem=1');
 		await page.locator('.rows .row', { hasText: 'third.gltf' }).locator('.where.tone-bad').waitFor();
 		await page.waitForFunction(() => [...document.querySelectorAll('.chip')].some((chip) => /^All problems\s+\d/.test(chip.textContent.trim())));
-		assert.equal(await page.locator('.chip', { hasText: 'Failed' }).count(), 0, 'one chip for the same assets');
+		assert.equal(await page.locator('.chip', { hasText: 'Broken' }).count(), 0, 'one chip for the same assets');
 		const [list, drawn] = await page.evaluate(() => ['.list', '.rows .row'].map((name) => document.querySelector(name).getBoundingClientRect().right));
 		assert.ok(list - drawn <= 1, `rows that all fit end ${list - drawn} px before the edge of their list`);
 		await go('/ui/assets?q=chest');

@@ -84,7 +84,7 @@ class Usage(CommandLine):
         self.assertFalse([line for line in self.hob("help")[0].splitlines() if len(line) > 79])
         self.assertIn("there are --help and --version", self.hob("--halp", code=2)[1])
         text = self.hob("help", "ls")[0]
-        for state in ("queued", "cooking", "fresh", "stale", "failed", "blocked", "quarantined", "missing", "removed"):
+        for state in ("fresh", "updating", "waiting", "broken", "blocked", "interrupted", "missing", "skipped", "removed"):
             self.assertRegex(text, rf"(?m)^  {state}: ")
 
     def test_a_folder_without_models_says_what_models_are(self):
@@ -132,7 +132,7 @@ class Queries(CommandLine):
         self.start()
         text = self.hob("status")[0]
         self.assertIn("3 assets", text)
-        self.assertRegex(text, r"1  failed +hob ls --state failed")
+        self.assertRegex(text, r"1  broken +hob ls --state broken")
         self.assertIn("their own files only", text)
         self.assertNotIn("1 warnings", text + self.hob("ls", "--long")[0])
         self.assertIn(f"watching  {self.art}", text)
@@ -241,7 +241,7 @@ class Queries(CommandLine):
         for text in (why, log):
             self.assertRegex(text, r"(?m)^  failed    .+\n(  at .*\n)?  hint      ")
         self.assertRegex(why, r"(?m)^  took      .* when it was cooked$")
-        self.assertRegex(self.hob("status")[0], r"1  stale +hob ls --state stale\n")
+        self.assertRegex(self.hob("status")[0], r"1  broken +hob ls --state broken\n")
         self.put("good.obj", obj_text(6))
         self.daemon.sync()
         text = self.hob("why", "art/good.obj")[0]
@@ -255,7 +255,7 @@ class Queries(CommandLine):
         self.assertNotIn("as before", text)
         self.assertEqual(self.daemon.stop(), 0)
         self.start()
-        self.assertRegex("".join(self.daemon.printed), r"ready in .* \(1 fresh, 1 stale, \d+ queued, 0 failed\)\n")
+        self.assertRegex("".join(self.daemon.printed), r"ready in .* \(1 fresh, 1 broken, \d+ to cook\)\n")
 
     def test_versions_of_an_asset_are_compared(self):
         self.put("duck.obj", obj_text(40))

@@ -176,7 +176,7 @@ class Install(Scenario):
         self.put("one.obj", obj_text(2))
         for words, found in ((["se"], ["serve", "set"]), (["help", "ver"], ["verify"]), (["serve", "--lis"], ["--listen"]),
                              (["serve", "--sandbox", "re"], ["require"]), (["serve", "--log", "=", "te"], ["text"]),
-                             (["ls", "--state", "fresh,sta"], ["fresh,stale"]), (["token", "cr"], ["create"]),
+                             (["ls", "--state", "fresh,bro"], ["fresh,broken"]), (["token", "cr"], ["create"]),
                              (["completion", ""], ["bash", "zsh", "fish"]), (["serve", "a"], ["art"]),
                              (["cook", "art/o"], ["art/one.obj"]), (["status", ""], [""]), (["nonsense", "x"], [""]),
                              (["why", "art/"], [""])):

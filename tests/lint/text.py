@@ -21,6 +21,10 @@ C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|uns
 
 VAGUE = re.compile(r"(?:^|[^:\"'\w])(?:/\*|//|#) ?(What|Who|Whose|Those|Of) ")
 
+STANDINGS = "|".join(re.findall(r'^STANDING\(\w+, "(\w+)"', (ROOT / "schema/standings.def").read_text(), re.M)) + "|stale|quarantined"
+COMPARED = re.compile(rf"""strcmp\([^;]*(?:state|standing)[^;]*"(?:{STANDINGS})"\)|(?:state|standing)\)? [!=]== '(?:{STANDINGS})'""")
+DECIDERS = {"server/cli/query.c", "web/app/ui.js"}
+
 
 def tracked(ending):
     listed = subprocess.run(["git", "ls-files", "*" + ending], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -95,6 +99,15 @@ def endless_loops(path):
             yield f"{path.relative_to(ROOT)}:{node.lineno}: polls without a deadline; use hobtest.until()"
 
 
+def compared_standings(path):
+    """How an asset stands is decided in server/view/names.c; a surface asks a function of one of DECIDERS and compares no word."""
+    if path.relative_to(ROOT).as_posix() in DECIDERS:
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if COMPARED.search(line):
+            yield f"{path.relative_to(ROOT)}:{number}: compares a word of standings.def; ask srv_cli_is_fresh or ui.js"
+
+
 def main():
     findings = [finding for path in tracked(".md") for finding in wide_lines(path)]
     web = [path for ending in (".js", ".css", ".html", ".html.in", ".ts", ".tsx") for path in tracked(ending)
@@ -103,6 +116,9 @@ def main():
     findings += [finding for ending in (".c", ".h", ".cpp") for path in tracked(ending) for finding in c_findings(path)]
     findings += [finding for ending in (".c", ".h", ".cpp", ".def", ".js", ".mjs", ".py", ".sh") for path in tracked(ending)
                  for finding in vague_comments(path)]
+    surfaces = [path for folder in ("server/cli", "server/http", "server/query", "web/app") for path in tracked("")
+                if path.is_relative_to(ROOT / folder) and path.suffix in (".c", ".js")]
+    findings += [finding for path in surfaces for finding in compared_standings(path)]
     findings += unnamed_settings()
     findings += [finding for path in (ROOT / "tests/integration").glob("*.py") for finding in endless_loops(path)]
     print("\n".join(findings) or "text: every line of Markdown and of web fits, every scenario has its deadlines")

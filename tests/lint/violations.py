@@ -80,6 +80,8 @@ TREE = {
     "a field torn from its type": (TEXT, "another line than its type", append("core/hash/hash.h", "struct x {\n\tuint32_t\n\t\ty;\n};\n")),
     "a string in small pieces": (TEXT, "a string broken into a piece", append("core/hash/hash.c", "const char *x = \"a long beginning \"\n\t\"end\";\n")),
     "a comment that names nothing": (TEXT, "begins with 'What'", append("core/hash/hash.h", "/* What it is. */\n")),
+    "a surface that compares a standing": (TEXT, "compares a word of standings.def",
+                                           append("server/cli/list.c", 'int x(const char *state)\n{\n\treturn strcmp(state, "broken");\n}\n')),
     "a setting without a name": (TEXT, "lods.max has no name", replace("web/app/text.js", "'lods.max': ['Maximum", "'lods.most': ['Maximum")),
     "a loop without a deadline": (TEXT, "polls without a deadline",
                                   append("tests/integration/test_roots.py", "\nwhile True:\n    pass\n")),

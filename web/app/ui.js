@@ -45,20 +45,18 @@ const paths = {
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
 		<path d=${paths[name] ?? paths.missing} /></svg>`;
 
-/** What people are told about an asset's state: 'stale' is two things. */
-export function stateOf(asset) {
-	if (asset.state === 'fresh' && asset.quality === 'preview') return 'preview';
-	if (asset.state !== 'stale') return asset.state;
-	return asset.error ? 'broken' : 'updating';
-}
+/** How an asset stands, as the daemon says it; a preview is a fresh one that its final cook replaces. */
+export const stateOf = ({ standing, quality }) =>
+	(standing === 'fresh' && quality === 'preview' ? 'preview' : standing);
 
-const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', preview: 'cooking',
-	removed: 'missing' };
-const stateTone = {
-	fresh: 'good', queued: 'work', cooking: 'work', updating: 'work', preview: 'work', stale: 'warn', blocked: 'warn',
-	interrupted: 'warn', missing: 'warn', broken: 'bad',
-	failed: 'bad', quarantined: 'bad', removed: 'quiet',
-};
+/** Those that count as problems, and those of an asset that no cook is going to change by itself. */
+export const problemStates = ['broken', 'blocked', 'interrupted'];
+export const isSettled = ({ standing }) => standing === 'fresh' || problemStates.includes(standing);
+
+const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', waiting: 'queued',
+	preview: 'cooking', skipped: 'missing', removed: 'missing' };
+const stateTone = { fresh: 'good', updating: 'work', waiting: 'work', preview: 'work', broken: 'bad', blocked: 'warn',
+	interrupted: 'warn', missing: 'warn' };
 
 export const State = ({ state, label }) => html`<span class="state tone-${stateTone[state] ?? 'quiet'}"
 		title=${text.stateMeaning[state]}>

@@ -47,6 +47,9 @@ export interface AssetChange {
 	/** root/path */
 	asset: string;
 	id: string;
+	/** how it stands: fresh, updating, waiting, broken, blocked, interrupted, missing, skipped, removed */
+	standing: string;
+	/** @deprecated as 0.2 said it */
 	state: string;
 	/** 'preview' if the final cook is not finished. */
 	quality: string;
@@ -92,7 +95,8 @@ export class HobClient {
 	blob(hash: string, options?: FetchOptions & { name?: string }): Promise<HobBlob>;
 	/** null: there is no such asset. */
 	asset(name: string, options?: { signal?: AbortSignal }): Promise<{
-		name: string; state: string; quality: string; rev: number; outputs: OutputName[]; error: CookError | null;
+		name: string; standing: string;
+		state: string; quality: string; rev: number; outputs: OutputName[]; error: CookError | null;
 	} | null>;
 	/** Resolves when every change saved before (in these watched folders, by name) is cooked or has failed. */
 	sync(options?: { timeout?: number; roots?: string[]; signal?: AbortSignal }):

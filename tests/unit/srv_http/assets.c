@@ -92,6 +92,7 @@ static void put(fixture *f, const char *root, const char *path, srv_state state,
 						.full = hob_str_of(full),
 						.kind = hob_str_of(kind),
 						.state = state,
+						.standing = standing_of(state, false),
 						.rev = rev,
 						.cooked_at_ms = (int64_t)(1000000 - rev),
 						.cook_ns = rev % 3 * 1000000,
@@ -123,6 +124,8 @@ static void filters_narrow_the_list(void **state)
 	expect_list(f, "q=duck+boat", "");
 	expect_list(f, "root=art", "boat.fbx props/Duck.glb props/duck.png.glb");
 	expect_list(f, "state=failed,queued", "props/duck.png.glb boat.fbx");
+	expect_list(f, "standing=broken,waiting", "props/duck.png.glb boat.fbx");
+	expect_list(f, "standing=updating", "props/Duck.glb");
 	expect_list(f, "state=fresh&kind=obj", "car.obj");
 	expect_list(f, "warning=1", "props/Duck.glb car.obj");
 	expect_list(f, "changed_since=3", "car.obj boat.fbx");
@@ -325,6 +328,7 @@ static void put_broken(fixture *f, const char *path, srv_state state, const char
 						.path = hob_str_of(path),
 						.full = hob_str_of(full),
 						.state = state,
+						.standing = standing_of(state, error[0] != 0),
 						.error = hob_str_of(error)};
 	srv_asset_id(a.full, a.id);
 	srv_views_put(f->views, &a);

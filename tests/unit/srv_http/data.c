@@ -186,6 +186,7 @@ static void failures_without_a_good_copy_say_what_is_wrong(void **state)
 		.path = HOB_STR("a.gltf"),
 		.full = HOB_STR("art/a.gltf"),
 		.state = SRV_FAILED,
+		.standing = SRV_STANDING_BROKEN,
 		.error = HOB_STR("{\"code\":\"import.missing-file\",\"message\":\"texture 'Duck.png' not found\","
 						 "\"hint\":\"found 'duck.png'\",\"location\":{\"file\":\"a.gltf\",\"line\":71}}")};
 	srv_asset_id(a.full, a.id);
@@ -206,14 +207,6 @@ static void failures_without_a_good_copy_say_what_is_wrong(void **state)
 	assert_int_equal(got.status, 200);
 	assert_field(&got, "Cook-State", "stale");
 	answer_release(&got);
-}
-
-static void removed_assets_are_not_found(void **state)
-{
-	fixture *f = *state;
-	fixture_put(f, "a.glb", SRV_REMOVED, 1, "meshes", fixture_blob(f, "x", 1), 1);
-	srv_views_publish(f->views, 1, true);
-	expect_problem(get(f, "/a/art/a.glb"), 404, "not-found");
 }
 
 static void a_blob_that_is_gone_is_unavailable_for_now(void **state)
@@ -292,7 +285,6 @@ int main(void)
 		TEST(prefer_wait_gives_up_after_its_time),
 		TEST(prefer_wait_looks_for_a_file_saved_a_moment_ago),
 		TEST(failures_without_a_good_copy_say_what_is_wrong),
-		TEST(removed_assets_are_not_found),
 		TEST(a_blob_that_is_gone_is_unavailable_for_now),
 		TEST(classic_outputs_are_made_when_asked_for),
 		TEST(draining_turns_new_requests_away),

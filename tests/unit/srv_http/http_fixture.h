@@ -175,6 +175,28 @@ static inline hob_sha256 fixture_blob(fixture *f, const void *data, size_t size)
 	return digest;
 }
 
+/* How an asset with this state of 0.2 stands. */
+static inline srv_standing standing_of(srv_state state, bool has_error)
+{
+	switch (state) {
+	case SRV_FRESH:
+		return SRV_STANDING_FRESH;
+	case SRV_STALE:
+		return has_error ? SRV_STANDING_BROKEN : SRV_STANDING_UPDATING;
+	case SRV_QUEUED:
+	case SRV_COOKING:
+		return SRV_STANDING_WAITING;
+	case SRV_BLOCKED:
+		return SRV_STANDING_BLOCKED;
+	case SRV_INTERRUPTED:
+		return SRV_STANDING_INTERRUPTED;
+	case SRV_MISSING:
+		return SRV_STANDING_MISSING;
+	default:
+		return SRV_STANDING_BROKEN;
+	}
+}
+
 /* An asset "art/<path>" with one output named `output` (none when NULL). */
 static inline void fixture_put(fixture *f, const char *path, srv_state state, uint64_t rev,
 							   const char *output, hob_sha256 digest, uint64_t size)
@@ -187,6 +209,7 @@ static inline void fixture_put(fixture *f, const char *path, srv_state state, ui
 						.full = hob_str_of(full),
 						.kind = HOB_STR("gltf"),
 						.state = state,
+						.standing = standing_of(state, false),
 						.rev = rev,
 						.cooked_at_ms = 1795199489123,
 						.cook_ns = 182400000,

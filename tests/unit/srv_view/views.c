@@ -265,12 +265,46 @@ static void readers_on_other_threads_always_see_one_whole_picture(void **state)
 	srv_views_free(s.views);
 }
 
+/* Every cell: what the newest job says, by rows; at rest, busy; each without and with a good version. */
+static void every_standing_is_as_the_table_says(void **unused)
+{
+	(void)unused;
+	enum { F = SRV_STANDING_FRESH, U = SRV_STANDING_UPDATING, W = SRV_STANDING_WAITING };
+	enum { BR = SRV_STANDING_BROKEN, BL = SRV_STANDING_BLOCKED, IN = SRV_STANDING_INTERRUPTED };
+	static const struct {
+		int newest, rest[2], busy[2];
+	} grid[] = {{F, {W, F}, {W, U}}, {BR, {BR, BR}, {W, U}}, {BL, {BL, BL}, {W, U}}, {IN, {IN, IN}, {W, U}}};
+	for (size_t row = 0; row < HOB_COUNT_OF(grid); row++)
+		for (int good = 0; good < 2; good++) {
+			srv_standing_facts f = {
+				.alive = true, .has_good = good, .newest = (srv_standing)grid[row].newest};
+			assert_int_equal(srv_standing_of(&f), grid[row].rest[good]);
+			f.busy = true;
+			assert_int_equal(srv_standing_of(&f), grid[row].busy[good]);
+			f.away = true;
+			assert_int_equal(srv_standing_of(&f), SRV_STANDING_MISSING);
+			f = (srv_standing_facts){
+				.alive = true, .skipped = true, .busy = good, .newest = (srv_standing)grid[row].newest};
+			assert_int_equal(srv_standing_of(&f), SRV_STANDING_SKIPPED);
+			f = (srv_standing_facts){.skipped = true, .newest = (srv_standing)grid[row].newest, .busy = good};
+			assert_int_equal(srv_standing_of(&f), SRV_STANDING_REMOVED);
+		}
+	static const char problem[SRV_STANDINGS][2] = {
+		[BR] = {1, 1}, [BL] = {1, 1}, [IN] = {1, 1}, [U] = {0, 1}, [W] = {0, 1}};
+	for (int i = 0; i < SRV_STANDINGS; i++) {
+		assert_int_equal(srv_standing_is_problem((srv_standing)i, false), problem[i][0]);
+		assert_int_equal(srv_standing_is_problem((srv_standing)i, true), problem[i][1]);
+		assert_true(srv_standing_name((srv_standing)i)[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_are_seen_only_after_publish),
 		cmocka_unit_test(records_are_copied_deeply),
 		cmocka_unit_test(ids_are_stable_and_distinct),
+		cmocka_unit_test(every_standing_is_as_the_table_says),
 		cmocka_unit_test(states_have_names_both_ways),
 		cmocka_unit_test(any_sequence_of_changes_gives_the_picture_of_a_plain_list),
 		cmocka_unit_test(former_names_are_added_and_taken_out),

@@ -38,7 +38,7 @@ test('every stage of a job has words', () => {
 });
 
 test('every state, error and format has words', () => {
-	for (const [state] of every(table('job_states.def'), /^JOB_STATE\(\w+, "([^"]+)"/gm)) assert.ok(text.states[state] && text.stateMeaning[state], state);
+	for (const [state] of every(table('standings.def'), /^STANDING\(\w+, "([^"]+)"/gm)) assert.ok(text.states[state] && text.stateMeaning[state], state);
 	const shown = every(table('errors.def'), /^HOB_ERR\(\w+, "((?:import|cook|io)\.[^"]+)"/gm).flat();
 	assert.ok(shown.length > 15);
 	for (const code of shown) assert.ok(text.errors.codes[code], code);

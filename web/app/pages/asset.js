@@ -146,7 +146,7 @@ function Page({ asset, query }) {
 		${asset.error && html`<${Fault} error=${asset.error} asset=${asset} good=${asset.outputs.length > 0} />`}
 		<${Facts} asset=${asset} /><${Budgets} asset=${asset} />
 		${asset.outputs.length > 0 ? html`<${Viewer} ...${{ asset, shown }} />` : !asset.error
-				&& html`<section class="panel"><${Loading} label=${text.stateMeaning[asset.state]} /></section>`}
+				&& html`<section class="panel"><${Loading} label=${text.stateMeaning[asset.standing]} /></section>`}
 		<${Tabs} now=${now} address=${address} />
 		<div class="tab">${due && html`<${Tab} asset=${asset} key=${asset.id} query=${query} />`}</div>`;
 }

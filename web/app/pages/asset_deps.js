@@ -19,7 +19,8 @@ function Item({ item, asset }) {
 				&& item.id !== asset.id ? html`<a href=${assetAddress({ ...item, root: item.root ?? asset.root })}>
 					<${Breakable} path=${item.path} /></a>` : html`<${Breakable} path=${item.path} />`}</span>
 		${item.missing ? html`<span class="state tone-warn" title=${words.missingTitle}>
-				<${Icon} name="missing" />${words.missing}</span>` : item.state ? html`<${State} state=${item.state} />`
+				<${Icon} name="missing" />${words.missing}</span>`
+			: item.standing ? html`<${State} state=${item.standing} />`
 				: html`<code class="quiet" title=${item.hash}>${item.hash?.slice(0, 8)}</code>`}</li>`;
 }
 

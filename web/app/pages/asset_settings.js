@@ -7,7 +7,7 @@ import { listen } from '../live.js';
 import { useKey, useResource } from '../hooks.js';
 import { guardLeaving } from '../router.js';
 import { useMayWrite } from '../session.js';
-import { Empty, Failure, Icon, Loading, Panel, Resource } from '../ui.js';
+import { Empty, Failure, Icon, isSettled, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.settings;
 const TEXTURES_LOOKED_AT = 64;
@@ -172,7 +172,7 @@ function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
 	/* A preview is larger than what follows it: it tells nothing about the saving. */
 	const done = before && asset.rev > before.rev && (asset.quality !== 'preview' || asset.error)
-		&& ['fresh', 'stale', 'failed'].includes(asset.state) && (asset.state === 'fresh' || asset.error);
+		&& isSettled(asset);
 	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }),
 		before, done };
 }

@@ -8,14 +8,16 @@ import { assetAddress, choose, navigate, setQuery } from '../router.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
-import { Empty, Failure, Icon, Loading, State, stateOf, Time } from '../ui.js';
+import { Empty, Failure, Icon, Loading, problemStates, State, stateOf, Time } from '../ui.js';
 import { Thumb } from '../thumb.js';
 import { fetchAhead } from './asset.js';
 import { Selected, useSelection } from './assets_selected.js';
 
 const words = text.assets;
-const FIELDS = 'id,path,root,kind,state,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
-const states = ['fresh', 'queued', 'cooking', 'stale', 'failed', 'blocked', 'interrupted', 'quarantined', 'missing'];
+const FIELDS = 'id,path,root,kind,standing,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
+const states = ['fresh', 'updating', 'waiting', 'broken', 'blocked', 'interrupted', 'missing'];
+/* Words of earlier links. */
+const former = { queued: 'waiting', cooking: 'waiting', stale: 'updating', failed: 'broken', quarantined: 'broken' };
 
 function useRows(parameters) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
@@ -50,16 +52,16 @@ function useRows(parameters) {
 }
 
 function Chips({ query, stats }) {
-	const { assets: counts, errors, problems } = stats.data ?? {};
+	const { assets, standings: counts, errors } = stats.data ?? {};
 	const chip = (pressed, change, label, count, title) =>
 		html`<button type="button" class="chip" aria-pressed=${pressed} title=${title}
 			onClick=${() => choose(change)}>${label}
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
 	/* A state that has all problems and nothing else would be a second chip for the same assets. */
-	const allAre = (state) => errors > 0 && problems?.[state] === errors && counts[state] === errors;
+	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
 	const every = !query.state && !query.warning && !query.problem;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
-		${chip(every, { state: '', warning: '', problem: '' }, words.all, counts?.total)}
+		${chip(every, { state: '', warning: '', problem: '' }, words.all, assets?.total)}
 		${states.filter((state) => (counts?.[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
@@ -159,8 +161,9 @@ export function Assets({ query }) {
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
 	const selection = useSelection();
-	const { q, root, state, kind, warning, problem, sort } = query;
-	const { rows, wanted } = useRows({ q, root, state, kind, warning, problem, sort });
+	const { q, root, kind, warning, problem, sort } = query;
+	const state = former[query.state] ?? query.state;
+	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, sort });
 	const filtered = Boolean(q || root || state || kind || warning || problem);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];

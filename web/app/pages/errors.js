@@ -29,7 +29,7 @@ function Group({ group }) {
 			${group.root_cause ? html`<p>${text.fault.because} <a href=${nameAddress(group.root_cause)}>
 					${group.root_cause}</a></p>` : html`<p class="asset">
 					<a href=${assetAddress(first)}><${Breakable} path=${`${first.root}/${first.path}`} /></a> <${State}
-						state=${first.state === 'stale' ? 'broken' : first.state} /></p>`}
+						state=${first.standing} /></p>`}
 			<p><${Place} location=${group.location} asset=${first} /></p>
 			${caused.length > 0 && html`<details open=${caused.length <= 3}>
 					<summary>${group.root_cause ? words.caused(number(group.count))
@@ -37,7 +37,7 @@ function Group({ group }) {
 				<ul class="bullets">${(all ? caused : caused.slice(0, SHOWN))
 						.map((asset) => html`<li><a href=${assetAddress(asset)}>
 							<${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State}
-							state=${asset.state === 'stale' ? 'broken' : asset.state} /></li>`)}</ul>
+							state=${asset.standing} /></li>`)}</ul>
 				${caused.length > SHOWN && html`<button type="button" class="small" onClick=${() => setAll(!all)}>
 						${all ? words.fewer : words.showAll(number(caused.length))}</button>`}</details>`}
 			<p><${ActionButton} className="small" icon="again" run=${again}>${words.retry}</${ActionButton}></p>

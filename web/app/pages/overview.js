@@ -9,14 +9,17 @@ import { Chart } from '../chart.js';
 import { Breakable, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
 
 const words = text.overview;
-const shown = ['fresh', 'cooking', 'queued', 'stale', 'failed', 'blocked', 'interrupted', 'quarantined', 'missing'];
+const shown = ['fresh', 'updating', 'waiting', 'missing'];
 const always = ['fresh'];
 const RECENT = 8;
 
-/* Every asset is in one tile: in that of its state, or among the problems when it has an error. */
+/* Every asset is in one tile: in that of its state, or among the problems. A problem that is being cooked again is
+ * updating, or waiting if it has no good version. */
 function Counts({ stats }) {
-	const { assets, bytes, problems } = stats;
-	const well = (state) => assets[state] - (problems?.[state] ?? 0);
+	const { assets, bytes, standings, errors } = stats;
+	const again = errors - standings.broken - standings.blocked - standings.interrupted;
+	const apart = { updating: Math.min(again, standings.updating), waiting: Math.max(0, again - standings.updating) };
+	const well = (state) => standings[state] - (apart[state] ?? 0);
 	return html`<div class="counts">
 		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br />
 			<small>${size(Math.max(bytes.inputs ?? 0, bytes.source))} ${words.source},${' '}
@@ -25,7 +28,7 @@ function Counts({ stats }) {
 		${shown.filter((state) => well(state) > 0 || always.includes(state))
 				.map((state) => html`<a class="count" key=${state}
 			href="/ui/assets?state=${state}&problem=0"><b>${number(well(state))}</b>
-			<${State} state=${state === 'stale' ? 'updating' : state} /></a>`)}
+			<${State} state=${state} /></a>`)}
 		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b>
 			<span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}">
 				<${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
@@ -75,7 +78,8 @@ function Recent({ jobs, lines }) {
 		return html`<li key=${`${name}.${at}`}><span class="name"
 				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>
 					<${Breakable} path=${file} /></a>`}</span>
-			<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[kind] ?? text.states[kind]}</span>
+			<span class="state tone-${tone}"><${Icon} name=${icon} />
+				${text.results[kind] ?? text.jobStates[kind] ?? text.states[kind]}</span>
 			<${Time} at=${at} /></li>`;
 	})}</ul>`;
 }

@@ -1,0 +1,186 @@
+"""One vocabulary: however an asset got there, every surface says the same of it, and counts the same. Each row of SITUATIONS is a model
+and what it must be called; the API, the list, sync, statistics, metrics, events, headers and the command line are held against it."""
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+
+from hobtest import HOB, Scenario, children, main, obj_text, until
+
+FAIL = '{"budget": {"triangles": 5, "fail": true}}'
+# path: (files in order of saving, standing, whether a good version is served)
+SITUATIONS = {
+    "plain.obj": ([("plain.obj", obj_text(2))], "fresh", True),
+    "warned.obj": ([("warned.obj", obj_text(3, mtl="gone.mtl"))], "fresh", True),
+    "list.merge": ([("part.obj", obj_text(2)), ("list.merge", '{"scenes": ["part.obj"]}')], "fresh", True),
+    "part.obj": ([], "fresh", True),
+    "again.obj": ([("again.obj", "f 1 2 3\n"), ("again.obj", obj_text(2))], "fresh", True),
+    "later.obj": ([("later.obj", obj_text(9)), ("later.obj.cook.json", FAIL)], "broken", True),
+    "over.obj": ([("over.obj.cook.json", FAIL), ("over.obj", obj_text(9))], "broken", False),
+    "bad.obj": ([("bad.obj", "f 1 2 3\n")], "broken", False),
+    "half.gltf": ([("half.gltf", '{"asset": {"version": "2.0"}, "meshes": [')], "broken", False),
+    "turned.obj": ([("turned.obj", obj_text(4)), ("turned.obj", "f 1 2 3\n")], "broken", True),
+    "typo.obj": ([("typo.obj", obj_text(2)), ("typo.obj.cook.json", '{"lods": ')], "broken", True),
+    "shrunk.obj": ([("shrunk.obj.cook.json", '{"shrunk": "fail"}'), ("shrunk.obj", obj_text(90)), ("shrunk.obj", obj_text(2))], "broken", True),
+    "strict.obj": ([("strict.obj.cook.json", '{"strict": true}'), ("strict.obj", obj_text(3, mtl="gone.mtl"))], "broken", False),
+    "waits.merge": ([("waits.merge", '{"scenes": ["bad.obj"]}')], "blocked", False),
+    "waits2.merge": ([("waits2.merge", '{"scenes": ["plain.obj", "waits.merge"]}')], "blocked", False),
+    "served.merge": ([("served.merge", '{"scenes": ["part.obj"]}'), ("served.merge", '{"scenes": ["part.obj", "bad.obj"]}')], "blocked", True),
+    "sky.hdr": ([("sky.hdr", "#?RADIANCE\n")], "skipped", False),
+    "scene.max": ([("scene.max", "max")], "skipped", False),
+    "lost.obj": ([("lost.obj", obj_text(3)), ("lost.obj", None)], "removed", False),
+}
+PROBLEMS = {"broken", "blocked", "interrupted"}
+OLD = {"fresh": {"fresh"}, "updating": {"stale"}, "waiting": {"queued", "cooking"}, "broken": {"failed", "quarantined", "stale"},
+       "blocked": {"blocked", "stale"}, "interrupted": {"interrupted", "stale"}, "missing": {"missing"}}
+
+
+class Surfaces(Scenario):
+    def hob(self, daemon, *words):
+        return subprocess.run([HOB, *words, "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, NO_COLOR="1"))
+
+    def wait_for(self, daemon, wanted):
+        """The next events say so of each."""
+        left = dict(wanted)
+        while left:
+            data = daemon.wait_event("asset", lambda data: left.get(data["asset"]) == data["standing"])
+            del left[data["asset"]]
+
+    def check_assets(self, daemon, wanted, served):
+        """wanted: {full name: standing} of everything that is an asset; served: those with a good version."""
+        items = daemon.assets()
+        self.assertEqual({name: item["standing"] for name, item in items.items()}, wanted)
+        for name, item in items.items():
+            self.assertIn(item["state"], OLD[item["standing"]], name)
+            answer = daemon.get(f"/a/{name}")
+            if name in served:
+                self.assertEqual((answer.status, answer.headers["cook-standing"]), (200, wanted[name]), name)
+                self.assertEqual(answer.headers["cook-state"], "fresh" if wanted[name] == "fresh" else "stale", name)
+            else:
+                self.assertEqual(answer.status, {"broken": 422, "waiting": 202}.get(wanted[name], 503), name)
+                self.assertEqual(answer.json()["standing"], wanted[name], name)
+        for standing in OLD:
+            these = {name for name, item in wanted.items() if item == standing}
+            self.assertEqual(set(daemon.assets(f"&standing={standing}")), these)
+            listed = self.hob(daemon, "ls", "--state", standing).stdout
+            self.assertEqual(set(re.findall(rf"^{standing} +(\S.*)$", listed, re.M)), these)
+        listed = dict(reversed(line.split(None, 1)) for line in self.hob(daemon, "ls").stdout.splitlines() if line[0] != " ")
+        self.assertEqual(listed, wanted)
+
+    def check_counts(self, daemon, wanted):
+        count = {standing: list(wanted.values()).count(standing) for standing in OLD}
+        problems = {name for name, standing in wanted.items() if standing in PROBLEMS}
+        stats, metrics = daemon.get("/api/v1/stats").json(), daemon.counters()
+        self.assertEqual(stats["standings"], count)
+        self.assertEqual({standing: int(metrics[f'hob_assets_standing{{standing="{standing}"}}']) for standing in OLD}, count)
+        told = dict(reversed(found) for found in re.findall(r"^ +(\d+)  (\w+)(?:   hob ls --state \w+)?$", self.hob(daemon, "status").stdout, re.M))
+        self.assertEqual({standing: int(number) for standing, number in told.items()}, {standing: n for standing, n in count.items() if n})
+        self.assertEqual(stats["errors"], len(problems))
+        self.assertEqual(daemon.get("/api/v1/errors").json()["assets"], len(problems))
+        self.assertEqual(set(daemon.assets("&problem=true")), problems)
+        return problems
+
+    def check_get(self, daemon, wanted, served):
+        got = self.hob(daemon, "get", "--all", "-o", str(self.folder / "got"))
+        behind = dict(reversed(line.replace(" (its last good version is taken)", "").split(None, 1)) for line in got.stderr.splitlines()[:-1])
+        self.assertEqual(behind, {name: standing for name, standing in wanted.items() if standing != "fresh"})
+        self.assertEqual(got.returncode, 1 if behind else 0)
+        self.assertEqual({str(path.relative_to(self.folder / "got"))[:-7] for path in (self.folder / "got").rglob("*.meshes")}, set(served))
+
+    def check(self, daemon, wanted, served):
+        self.check_assets(daemon, wanted, served)
+        problems = self.check_counts(daemon, wanted)
+        self.check_get(daemon, wanted, served)
+        return problems
+
+    def test_every_situation_at_rest(self):
+        steps = max(len(files) for files, _, _ in SITUATIONS.values())
+        wanted = {f"art/{name}": standing for name, (_, standing, _) in SITUATIONS.items() if standing not in ("skipped", "removed")}
+        served = {f"art/{name}" for name, (_, _, good) in SITUATIONS.items() if good}
+        with self.serve() as daemon:
+            for step in range(steps):
+                for files, _, _ in SITUATIONS.values():
+                    for path, text in files[step:step + 1]:
+                        if text is None:
+                            os.unlink(self.art / path)
+                        else:
+                            self.put(path, text)
+                failed = set(daemon.sync()["failed"])
+            self.assertEqual(self.check(daemon, wanted, served), failed)
+            last = {}
+            for kind, data in [*daemon.past, *list(daemon.events.queue)]:
+                if kind == "asset":
+                    last[data["asset"]] = data["standing"]
+            self.assertEqual(last, wanted | {"art/sky.hdr": "skipped", "art/lost.obj": "removed"})
+            skipped = self.hob(daemon, "ls", "--skipped").stdout
+            self.assertEqual(set(re.findall(r"^skipped +(\S+)$", skipped, re.M)), {"art/sky.hdr", "art/scene.max"})
+            self.assertEqual(self.hob(daemon, "ls", "--state", "skipped").stdout, skipped)
+        with self.serve() as daemon:
+            self.assertEqual(set(daemon.sync()["failed"]), failed, "after a restart")
+            self.check(daemon, wanted, served)
+        # A build of the same folder, which knows no earlier version: what is broken or blocked fails, and nothing else.
+        report = self.folder / "report.json"
+        cook = subprocess.run([HOB, "cook", self.art, "-o", self.folder / "out", "--report", report], capture_output=True, text=True, check=False)
+        self.assertEqual(cook.returncode, 1, cook.stderr)
+        told = {f"art/{asset['path']}" for asset in json.loads(report.read_text())["assets"] if asset["state"] == "failed"}
+        self.assertEqual(told, failed - {"art/shrunk.obj"})
+
+    def hold_a_cook(self, daemon):
+        """The only cook process stands still in the middle of large.obj."""
+        for shift in itertools.count():
+            cooked = daemon.cooked()
+            self.put("large.obj", obj_text(60000, shift))
+            until(lambda: daemon.counters()["hob_jobs_running"] == 1 or daemon.cooked() > cooked, "a cook of large.obj")
+            workers = children(daemon.process.pid)
+            for worker in workers:
+                os.kill(worker, signal.SIGSTOP)
+            if daemon.counters()["hob_jobs_running"] == 1:
+                return workers
+            for worker in workers:
+                os.kill(worker, signal.SIGCONT)
+
+    def test_while_it_is_being_cooked(self):
+        """Behind a cook process that stands still: a newer save of a good and of a broken model, and a new one."""
+        self.put("good.obj", obj_text(2))
+        self.put("bad.obj", "f 1 2 3\n")
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            workers = self.hold_a_cook(daemon)
+            try:
+                for name, triangles in (("good.obj", 5), ("bad.obj", 6), ("new.obj", 7)):
+                    self.put(name, obj_text(triangles))
+                wanted = {"art/good.obj": "updating", "art/bad.obj": "waiting", "art/new.obj": "waiting", "art/large.obj": "waiting"}
+                until(lambda: set(daemon.assets("&standing=updating,waiting")) == set(wanted), "four that wait")
+                wanted["art/large.obj"] = daemon.assets()["art/large.obj"]["standing"]  # updating, had it to be saved twice
+                served = {name for name, standing in wanted.items() if standing == "updating"}
+                self.check_assets(daemon, wanted, served)
+                stats = daemon.get("/api/v1/stats").json()
+                self.assertEqual(stats["standings"], {**dict.fromkeys(OLD, 0), "updating": len(served), "waiting": 4 - len(served)})
+                self.assertEqual((stats["errors"], set(daemon.assets("&problem=true"))), (1, {"art/bad.obj"}), "its error stands until the new cook ends")
+                self.check_get(daemon, wanted, served)
+            finally:
+                for worker in workers:
+                    os.kill(worker, signal.SIGCONT)
+            self.assertEqual(daemon.sync()["failed"], [])
+            self.check(daemon, dict.fromkeys(wanted, "fresh"), set(wanted))
+
+    def test_a_folder_that_is_away(self):
+        self.put("good.obj", obj_text(2))
+        self.put("bad.obj", "f 1 2 3\n")
+        with self.serve() as daemon:
+            daemon.sync()
+            self.art.rename(self.folder / "away")
+            self.wait_for(daemon, {"art/good.obj": "missing", "art/bad.obj": "missing"})
+            self.assertEqual(daemon.sync()["failed"], [], "the folder is the problem, not its models")
+            self.check(daemon, {"art/good.obj": "missing", "art/bad.obj": "missing"}, {"art/good.obj"})
+            (self.folder / "away").rename(self.art)
+            daemon.wait_event("root", lambda data: data["state"] != "missing")
+            self.assertEqual(daemon.sync()["failed"], ["art/bad.obj"])
+            self.check(daemon, {"art/good.obj": "fresh", "art/bad.obj": "broken"}, {"art/good.obj"})
+
+
+if __name__ == "__main__":
+    main()
