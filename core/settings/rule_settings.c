@@ -246,7 +246,7 @@ void hob_rules_hash(const hob_setting_rules *rules, hob_keyer *keyer)
 			level = HOB_LEVEL_WARNING;
 		if (is_default(rules, i, level))
 			continue;
-		hob_key_u64(keyer, hob_rule_table[i].id, level);
+		hob_key_u64(keyer, hob_rule_table[i].id, level | HOB_RULES_VERSION << 4);
 		hob_key_f32(keyer, "first", rules->value[i][0]);
 		hob_key_f32(keyer, "second", rules->value[i][1]);
 		if (i < HOB_RULE_PATTERNS)

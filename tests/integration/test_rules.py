@@ -94,7 +94,7 @@ def obj(m):
         if not has_mesh:
             continue
         lines.append(f"o {name}")
-        lines += ["v %g %g %g" % p for p in mesh["points"]]
+        lines += ["v %.9g %.9g %.9g" % p for p in mesh["points"]]
         lines += ["vt %g %g" % (u, 1 - v) for u, v in mesh["uvs"] or ()]
         lines += ["vn %g %g %g" % n for n in mesh["normals"] or ()]
         used = m.get("uses", [mesh["material"]])
@@ -212,7 +212,7 @@ ROWS = {
     "uv.flipped": ("warning", model(shape(faces=FACES[1:2], uvs=[(0.9, 0.9), (0.1, 0.9), (0.5, 0.1), (0.5, 0.1)])),
                    model(shape(faces=FACES[1:2], uvs=[(0.1, 0.9), (0.9, 0.9), (0.5, 0.1), (0.5, 0.1)])), ALL),
     "scene.size": ({"min": 1, "max": 3}, model(shape(points=[tuple(4 * x for x in p) for p in POINTS])), model(), ALL),
-    "scene.origin": ({"max": 0.5}, model(shape(points=apart(POINTS, 5))), model(shape(points=apart(POINTS, 1.25))), ALL),
+    "scene.origin": ([{"max": 0.5}, {"max": 0}], model(shape(points=apart(POINTS, 5))), model(shape(points=apart(POINTS, 1.000001))), ALL),
     "scene.scale": ("warning", model(nodes=[("body", None, True, (2, 2, 2))]), model(), TREES),
     "scene.negative-scale": ("warning", model(nodes=[("body", None, True, (-1, 1, 1))]), model(nodes=[("body", None, True, (2, 1, 1))]), TREES),
     "scene.depth": ({"max": 3}, model(nodes=[BODY, ("b", 0, False, (1, 1, 1)), ("c", 1, False, (1, 1, 1)), ("d", 2, False, (1, 1, 1))]), model(), TREES),
