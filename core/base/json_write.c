@@ -110,7 +110,7 @@ void hob_json_members(hob_buf *out, const hob_json_member *m)
 	for (; m->kind; m++) {
 		if (m->name)
 			hob_json_key(out, m->name);
-		if (m->kind == 's')
+		if (m->kind == 's' || (m->kind == 'q' && m->text.len > 0))
 			hob_json_str(out, m->text);
 		else if (m->kind == 'u')
 			hob_json_u64(out, m->number);
@@ -120,7 +120,11 @@ void hob_json_members(hob_buf *out, const hob_json_member *m)
 			hob_json_time(out, (int64_t)m->number);
 		else if (m->kind == 'b')
 			hob_json_bool(out, m->number != 0);
-		else if (m->kind == 'n')
+		else if (m->kind == 'm')
+			hob_buf_printf(out, "%.3f", (double)m->number / 1e6);
+		else if (m->kind == 'l')
+			hob_buf_printf(out, "[%.*s]", HOB_FMT(m->text));
+		else if (m->kind == 'n' || m->kind == 'q')
 			hob_json_null(out);
 		else if (m->kind == 'o')
 			hob_json_open(out, (char)m->number);

@@ -30,7 +30,7 @@ void hob_json_time(hob_buf *out, int64_t unix_ms); /* null for 0 */
 
 typedef struct hob_json_member {
 	const char *name;
-	char kind; /* of the macros below: s u r t b n k o c x; 0 = the end */
+	char kind; /* of the macros below: s q u m r l t b n k o c x; 0 = the end */
 	hob_str text;
 	uint64_t number;
 	void (*put)(hob_buf *out, const void *value);
@@ -44,7 +44,11 @@ typedef struct hob_json_member {
 			 : hob_json_of_text, const char *                                                                \
 			 : hob_json_of_text, default                                                                     \
 			 : hob_json_of_u64)(name, value)
-#define HOB_JSON_RAW(name, ...)		 hob_json_of(name, 'r', 0, __VA_ARGS__)
+#define HOB_JSON_RAW(name, ...) hob_json_of(name, 'r', 0, __VA_ARGS__)
+#define HOB_JSON_LIST(name, ...)                                                                             \
+	hob_json_of(name, 'l', 0, __VA_ARGS__) /* of items with commas between them */
+#define HOB_JSON_SOME(name, ...)	 hob_json_of(name, 'q', 0, __VA_ARGS__) /* null if empty */
+#define HOB_JSON_MS(name, ns)		 hob_json_of(name, 'm', ns, (hob_str){0})
 #define HOB_JSON_TIME(name, ms)		 hob_json_of(name, 't', (uint64_t)(ms), (hob_str){0})
 #define HOB_JSON_BOOL(name, is)		 hob_json_of(name, 'b', is, (hob_str){0})
 #define HOB_JSON_NULL(name)			 hob_json_of(name, 'n', 0, (hob_str){0})

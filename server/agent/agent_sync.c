@@ -309,13 +309,6 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 
 /* ---- sending */
 
-static void put_digest_member(hob_buf *out, const char *name, const hob_sha256 *digest)
-{
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
-	hob_json_put_str(out, name, (hob_str){text, HOB_SHA256_TEXT});
-}
-
 static void put_change(hob_buf *out, const difference *d)
 {
 	hob_json_open(out, '{');
@@ -323,10 +316,10 @@ static void put_change(hob_buf *out, const difference *d)
 					 d->gone ? d->gone->path : d->put->path);
 	if (d->put && d->gone)
 		hob_json_put_str(out, "to", d->put->path);
-	put_digest_member(out, "sha256", d->gone ? &d->gone->sent : &d->put->digest);
+	hob_json_put(out, HOB_JSON_DIGEST("sha256", d->gone ? &d->gone->sent : &d->put->digest));
 	if (!d->gone) {
 		if (d->put->is_sent)
-			put_digest_member(out, "seen", &d->put->sent);
+			hob_json_put(out, HOB_JSON_DIGEST("seen", &d->put->sent));
 		int64_t mtime = d->put->stat.mtime_ns / 1000000;
 		hob_json_put_u64(out, "mtime_ms", mtime > 0 ? (uint64_t)mtime : 0);
 	}
@@ -387,9 +380,7 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 {
 	hob_buf body = {0}, answer = {0};
 	int status;
-	hob_json_open(&body, '{');
-	hob_json_key(&body, "digests");
-	hob_json_open(&body, '[');
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("digests", '['));
 	size_t none = body.size;
 	for (uint32_t i = first; i < end; i++)
 		if (d->items[i].put && !d->items[i].gone)

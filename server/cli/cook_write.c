@@ -390,8 +390,8 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 	hob_json_put(report, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", entry->path), HOB_JSON("state", state),
 				 HOB_JSON("bytes", bytes->written + bytes->reused), HOB_JSON("reused_bytes", bytes->reused));
 	if (outcome)
-		hob_buf_printf(report, ",\"cook_ms\":%.3f,\"peak_bytes\":%llu", (double)outcome->cook_ns / 1e6,
-					   (unsigned long long)outcome->peak_bytes);
+		hob_json_put(report, HOB_JSON_MS("cook_ms", outcome->cook_ns),
+					 HOB_JSON("peak_bytes", outcome->peak_bytes));
 	if (error)
 		hob_json_put(report, HOB_JSON_OPEN("error", '{'), HOB_JSON("code", hob_err_name(error->code)),
 					 HOB_JSON("message", error->context), HOB_JSON_CLOSE('}'));
@@ -469,9 +469,8 @@ static void print_report(const hob_buf *entries, const hob_buf *skipped, const c
 				 HOB_JSON("assets", t->cooked + t->cached + t->failed), HOB_JSON("skipped", t->skipped),
 				 HOB_JSON("over_budget", t->over_budget), HOB_JSON("triangles", t->triangles),
 				 HOB_JSON("bytes", t->bytes), HOB_JSON("written_bytes", t->written_bytes),
-				 HOB_JSON("reused_bytes", t->reused_bytes));
-	hob_buf_printf(out, ",\"cook_ms\":%.3f,\"wall_ms\":%.3f},\"assets\":[", (double)t->cook_ns / 1e6,
-				   (double)t->wall_ns / 1e6);
+				 HOB_JSON("reused_bytes", t->reused_bytes), HOB_JSON_MS("cook_ms", t->cook_ns),
+				 HOB_JSON_MS("wall_ms", t->wall_ns), HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("assets", '['));
 	hob_buf_put_str(out, hob_buf_str(entries));
 	hob_buf_put_str(out, HOB_STR("\n],\"skipped\":["));
 	hob_buf_put_str(out, hob_buf_str(skipped));

@@ -1,6 +1,7 @@
 #include "engine_publish.h"
 #include "engine_sources.h"
 
+#include "../../core/base/json_write.h"
 #include "../cook/error_json.h"
 #include "../log/log.h"
 
@@ -11,12 +12,11 @@ void srv_publish_job(engine_job *job, const char *state)
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	hob_buf data = {0};
-	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"asset\":", (unsigned long long)job->life.order.id,
-				   state);
-	hob_buf_put_json(&data, hob_str_of(a->full));
+	hob_json_put(&data, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", job->life.order.id),
+				 HOB_JSON("state", state), HOB_JSON("asset", a->full));
 	if (job->life.stage == SRV_JOB_COOK)
-		hob_buf_printf(&data, ",\"expected_ms\":%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
-	hob_buf_put(&data, "}", 1);
+		hob_json_put(&data, HOB_JSON_MS("expected_ms", srv_engine_expected_ns(engine, a)));
+	hob_json_close(&data, '}');
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
 }

@@ -12,18 +12,6 @@
 
 /* Prints queued and running jobs for the API. Finished jobs: query/past.c. */
 
-static void put_reasons(hob_buf *out, hob_str members)
-{
-	hob_json_key(out, "reason");
-	hob_buf_printf(out, "[%.*s]", HOB_FMT(members));
-}
-
-static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
-{
-	hob_json_key(out, name);
-	hob_json_time(out, unix_ms);
-}
-
 static const char *live_state(const engine_job *job)
 {
 	if (!job || srv_job_waits(job) || job->life.of)
@@ -35,17 +23,12 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 {
 	const asset *a = srv_asset_at(engine, id);
 	const engine_job *job = srv_engine_job(a->life.job);
-	hob_json_open(out, '{');
-	hob_json_put_u64(out, "id", job ? job->life.order.id : a->life.next.id);
-	hob_json_put_str(out, "kind", HOB_STR("cook"));
-	hob_json_put_str(out, "asset", hob_str_of(a->full));
-	hob_json_put_str(out, "state", hob_str_of(live_state(job)));
-	hob_json_key(out, "result");
-	hob_json_null(out);
-	put_time_member(out, "queued_at", job ? job->life.order.queued_at_ms : a->life.next.queued_at_ms);
-	put_time_member(out, "started_at", job ? job->cook.started_at_ms : 0);
-	hob_json_key(out, "expected_ms");
-	hob_buf_printf(out, "%.3f", (double)srv_engine_expected_ns(engine, a) / 1e6);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", job ? job->life.order.id : a->life.next.id),
+				 HOB_JSON("kind", "cook"), HOB_JSON("asset", a->full), HOB_JSON("state", live_state(job)),
+				 HOB_JSON_NULL("result"),
+				 HOB_JSON_TIME("queued_at", job ? job->life.order.queued_at_ms : a->life.next.queued_at_ms),
+				 HOB_JSON_TIME("started_at", job ? job->cook.started_at_ms : 0),
+				 HOB_JSON_MS("expected_ms", srv_engine_expected_ns(engine, a)));
 	if (job && job->life.stage == SRV_JOB_COOK) {
 		hob_json_key(out, "progress");
 		hob_buf_printf(out, "%.3f", (double)job->progress.share);
@@ -55,8 +38,8 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)
 															   : a->life.next.priority;
 	srv_priority priority = job ? job->life.order.priority : next;
-	hob_json_put_str(out, "priority", hob_str_of(srv_priority_name(priority)));
-	put_reasons(out, hob_buf_str(job ? &job->life.order.why : &a->life.next.why));
+	hob_json_put(out, HOB_JSON("priority", srv_priority_name(priority)),
+				 HOB_JSON_LIST("reason", hob_buf_str(job ? &job->life.order.why : &a->life.next.why)));
 	hob_buf stages = {0};
 	if (job)
 		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);

@@ -59,13 +59,8 @@ static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 	const srv_view_root *r = &engine->roots->shown[root];
 	hob_buf data = {0};
 	hob_json_put(&data, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("root", r->name), HOB_JSON("state", state),
-				 HOB_JSON_KEY("missing_since"));
-	if (r->missing_since_ms)
-		hob_json_time(&data, r->missing_since_ms);
-	else
-		hob_json_null(&data);
-	hob_json_put(&data, HOB_JSON("reason", r->missing_since_ms ? r->note : (hob_str){0}),
-				 HOB_JSON_CLOSE('}'));
+				 HOB_JSON_TIME("missing_since", r->missing_since_ms),
+				 HOB_JSON("reason", r->missing_since_ms ? r->note : (hob_str){0}), HOB_JSON_CLOSE('}'));
 	srv_publish_event(&engine->publish, "root", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }

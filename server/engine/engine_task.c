@@ -38,12 +38,10 @@ static void put_task(const engine_task *t, hob_buf *out)
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", t->id),
 				 HOB_JSON("kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc")), HOB_JSON_NULL("asset"),
 				 HOB_JSON("state", t->finished ? HOB_STR("done") : HOB_STR("running")),
-				 HOB_JSON_KEY("result"));
-	if (t->finished)
-		hob_json_str(out, t->stop ? HOB_STR("cancelled") : HOB_STR("done"));
-	else
-		hob_json_null(out);
-	hob_json_put(out, HOB_JSON_BOOL("dry_run", t->dry_run), HOB_JSON_KEY("progress"));
+				 HOB_JSON_SOME("result", !t->finished ? (hob_str){0}
+										 : t->stop	  ? HOB_STR("cancelled")
+													  : HOB_STR("done")),
+				 HOB_JSON_BOOL("dry_run", t->dry_run), HOB_JSON_KEY("progress"));
 	hob_buf_printf(out, "%.3f", t->finished || t->total == 0 ? 1.0 : (double)done / (double)t->total);
 	hob_json_put(out, HOB_JSON_TIME("queued_at", t->started_at_ms),
 				 HOB_JSON_TIME("started_at", t->started_at_ms),

@@ -107,44 +107,21 @@ void srv_engine_give_upstream(engine_job *job, const srv_record *record)
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 {
 	srv_upstream_facts facts;
-	hob_json_key(out, "upstream");
 	if (!engine->exchange->upstream) {
-		hob_json_null(out);
+		hob_json_put(out, HOB_JSON_NULL("upstream"));
 		return;
 	}
 	srv_upstream_look(engine->exchange->upstream, &facts);
-	hob_json_open(out, '{');
-	hob_json_put_str(out, "url", hob_str_of(facts.url));
-	hob_json_put_str(out, "state", hob_str_of(srv_upstream_state_name(facts.state)));
-	hob_json_key(out, "since");
-	hob_json_time(out, facts.since_ms);
-	hob_json_key(out, "reason");
-	if (facts.reason[0])
-		hob_json_str(out, hob_str_of(facts.reason));
-	else
-		hob_json_null(out);
-	hob_json_key(out, "push");
-	hob_json_bool(out, facts.gives && !facts.read_only);
-	hob_json_put_u64(out, "asked", facts.asked);
-	hob_json_put_u64(out, "found", facts.found);
-	hob_json_put_u64(out, "fetched", facts.fetched);
-	hob_json_put_u64(out, "fetched_bytes", facts.fetched_bytes);
-	hob_json_put_u64(out, "slower", facts.slower);
-	hob_json_put_u64(out, "pushed", facts.given);
-	hob_json_put_u64(out, "pushed_bytes", facts.given_bytes);
-	hob_json_put_u64(out, "refused", facts.refused);
-	hob_json_put_u64(out, "conflicts", facts.conflicts);
-	hob_json_put_u64(out, "outbox", facts.outbox);
-	hob_json_key(out, "farm");
-	hob_json_bool(out, facts.farm);
-	hob_json_put_u64(out, "leases", facts.leases);
-	hob_json_put_u64(out, "claimed", facts.claimed);
-	hob_json_put_u64(out, "waits", facts.waits);
-	hob_json_put_u64(out, "taken_over", facts.taken_over);
-	hob_json_put_u64(out, "lost", facts.lost);
-	hob_json_put_u64(out, "late", facts.late);
-	hob_json_put_u64(out, "nodes", facts.nodes);
-	hob_json_close(out, '}');
+#define FACT(name) HOB_JSON(#name, facts.name)
+	hob_json_put(out, HOB_JSON_OPEN("upstream", '{'), HOB_JSON("url", facts.url),
+				 HOB_JSON("state", srv_upstream_state_name(facts.state)),
+				 HOB_JSON_TIME("since", facts.since_ms), HOB_JSON_SOME("reason", hob_str_of(facts.reason)),
+				 HOB_JSON_BOOL("push", facts.gives && !facts.read_only), FACT(asked), FACT(found),
+				 FACT(fetched), FACT(fetched_bytes), FACT(slower), HOB_JSON("pushed", facts.given),
+				 HOB_JSON("pushed_bytes", facts.given_bytes), FACT(refused), FACT(conflicts), FACT(outbox),
+				 HOB_JSON_BOOL("farm", facts.farm), FACT(leases), FACT(claimed), FACT(waits),
+				 FACT(taken_over), FACT(lost), FACT(late), FACT(nodes), HOB_JSON_CLOSE('}'));
+#undef FACT
 }
 
 void srv_engine_farm(void *user, hob_buf *out)
@@ -153,13 +130,8 @@ void srv_engine_farm(void *user, hob_buf *out)
 	hob_buf list = {0};
 	srv_upstream *upstream = engine->exchange->upstream;
 	int64_t age = upstream ? srv_upstream_machines(upstream, &list) : -1;
-	hob_json_key(out, "age_ms");
-	if (age >= 0)
-		hob_json_u64(out, (uint64_t)age);
-	else
-		hob_json_null(out);
-	hob_json_key(out, "machines");
-	hob_json_raw(out, age >= 0 ? hob_buf_str(&list) : HOB_STR("[]"));
+	hob_json_put(out, age >= 0 ? HOB_JSON("age_ms", (uint64_t)age) : HOB_JSON_NULL("age_ms"),
+				 HOB_JSON_RAW("machines", age >= 0 ? hob_buf_str(&list) : HOB_STR("[]")));
 	hob_buf_release(&list);
 }
 

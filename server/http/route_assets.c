@@ -424,17 +424,9 @@ static enum MHD_Result answer(request *r, const srv_view *view, const query *q, 
 			hob_buf_put(&body, "\n", 1);
 	}
 	if (!q->ndjson) {
-		hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_KEY("next"));
-		if (cursor.size > 0)
-			hob_json_str(&body, hob_buf_str(&cursor));
-		else
-			hob_json_null(&body);
-		hob_json_key(&body, "total");
-		if (q->count)
-			hob_json_u64(&body, p->total);
-		else
-			hob_json_null(&body);
-		hob_json_put(&body, HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
+		hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
+					 q->count ? HOB_JSON("total", p->total) : HOB_JSON_NULL("total"),
+					 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
 		hob_buf_put(&body, "\n", 1);
 	}
 	size_t size = body.size;

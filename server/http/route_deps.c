@@ -81,11 +81,8 @@ static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 	const found *via = &w->items[item->via];
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", item->path), HOB_JSON("root", item->root),
 				 HOB_JSON("depth", item->depth), HOB_JSON_OPEN("via", '{'), HOB_JSON("root", via->root),
-				 HOB_JSON("path", via->path), HOB_JSON_CLOSE('}'), HOB_JSON_KEY("id"));
-	if (item->asset)
-		hob_json_str(out, hob_str_of(item->asset->id));
-	else
-		hob_json_null(out);
+				 HOB_JSON("path", via->path), HOB_JSON_CLOSE('}'),
+				 HOB_JSON_SOME("id", hob_str_of(item->asset ? item->asset->id : "")));
 	if (item->asset)
 		hob_json_put(out, HOB_JSON("state", srv_state_name(item->asset->state)),
 					 HOB_JSON("standing", srv_standing_name(item->asset->standing)));

@@ -120,22 +120,16 @@ static void put_group(hob_buf *out, const fault_group *g)
 	const fault *group = g->faults;
 	uint32_t count = g->count;
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("code", group->code),
-				 HOB_JSON("message", group->message), HOB_JSON("hint", group->hint),
-				 HOB_JSON_KEY("location"));
+				 HOB_JSON("message", group->message), HOB_JSON("hint", group->hint));
 	char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
-	hob_json_raw(out, hob_str_of(place));
-	cJSON_free(place);
-	hob_json_key(out, "root_cause");
-	if (group->cause.len > 0)
-		hob_json_str(out, group->cause);
-	else
-		hob_json_null(out);
-	hob_json_put(out, HOB_JSON("count", count), HOB_JSON("rev", g->rev), HOB_JSON_OPEN("assets", '['));
+	hob_json_put(out, HOB_JSON_RAW("location", hob_str_of(place)), HOB_JSON_SOME("root_cause", group->cause),
+				 HOB_JSON("count", count), HOB_JSON("rev", g->rev), HOB_JSON_OPEN("assets", '['));
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
 		srv_put_asset(out, group[i].asset,
 					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
 						  1u << FIELD_standing | 1u << FIELD_links);
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
+	cJSON_free(place);
 }
 
 enum MHD_Result srv_route_errors(request *r)

@@ -216,12 +216,10 @@ static bool make(manifest *m, const srv_view *view, uint32_t *given)
 
 static void put_manifest(const manifest *m, hob_buf *body)
 {
-	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", m->rev),
-				 HOB_JSON("epoch", srv_store_epoch(m->q->store)), HOB_JSON_KEY("assets"));
-	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->assets)));
-	hob_json_key(body, "hashes");
-	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&m->hashes)));
-	hob_json_put(body, HOB_JSON("bytes", m->bytes), HOB_JSON_CLOSE('}'));
+	hob_json_put(
+		body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", m->rev),
+		HOB_JSON("epoch", srv_store_epoch(m->q->store)), HOB_JSON_LIST("assets", hob_buf_str(&m->assets)),
+		HOB_JSON_LIST("hashes", hob_buf_str(&m->hashes)), HOB_JSON("bytes", m->bytes), HOB_JSON_CLOSE('}'));
 }
 
 static void release(manifest *m)

@@ -2,11 +2,6 @@
 
 #include "../../core/base/json_write.h"
 
-static void put_time_member(hob_buf *out, const char *name, int64_t unix_ms)
-{
-	hob_json_put(out, HOB_JSON_TIME(name, unix_ms));
-}
-
 bool srv_past_was_known(const srv_job_row *row)
 {
 	static const hob_sha256 none;
@@ -37,17 +32,14 @@ void srv_past_put_stages(hob_str text, hob_buf *out)
 
 void srv_past_put_job(const srv_job_row *row, hob_buf *out)
 {
-	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", row->id), HOB_JSON("kind", "cook"),
-				 HOB_JSON("asset", row->asset), HOB_JSON("state", "done"), HOB_JSON("result", row->result),
-				 HOB_JSON_BOOL("cached", srv_past_was_known(row)));
-	put_time_member(out, "queued_at", row->queued_at_ms);
-	put_time_member(out, "started_at", row->started_at_ms);
-	put_time_member(out, "finished_at", row->finished_at_ms);
-	hob_json_key(out, "cook_ms");
-	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
-	hob_json_put(out, HOB_JSON("peak_bytes", row->peak_bytes),
-				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
-				 HOB_JSON_RAW("error", row->error));
+	hob_json_put(
+		out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", row->id), HOB_JSON("kind", "cook"),
+		HOB_JSON("asset", row->asset), HOB_JSON("state", "done"), HOB_JSON("result", row->result),
+		HOB_JSON_BOOL("cached", srv_past_was_known(row)), HOB_JSON_TIME("queued_at", row->queued_at_ms),
+		HOB_JSON_TIME("started_at", row->started_at_ms), HOB_JSON_TIME("finished_at", row->finished_at_ms),
+		HOB_JSON_MS("cook_ms", row->cook_ns), HOB_JSON("peak_bytes", row->peak_bytes),
+		HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
+		HOB_JSON_RAW("error", row->error));
 	srv_past_put_stages(row->stages, out);
 	hob_json_close(out, '}');
 }

@@ -104,9 +104,7 @@ static void put_span(hob_buf *out, const span *s)
 				 HOB_JSON("dur", between(row->started_at_ms, row->finished_at_ms) * 1000),
 				 HOB_JSON_OPEN("args", '{'), HOB_JSON("job", row->id), HOB_JSON_BOOL("cached", s->known),
 				 HOB_JSON("waited_ms", between(row->queued_at_ms, row->started_at_ms)),
-				 HOB_JSON_KEY("cook_ms"));
-	hob_buf_printf(out, "%.3f", (double)row->cook_ns / 1e6);
-	hob_json_put(out, HOB_JSON("peak_bytes", row->peak_bytes),
+				 HOB_JSON_MS("cook_ms", row->cook_ns), HOB_JSON("peak_bytes", row->peak_bytes),
 				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
 				 HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 }

@@ -79,8 +79,7 @@ static void add(what_if *w, const srv_view_asset *asset, const char *use)
 	hob_json_put(&w->items, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", asset->full),
 				 HOB_JSON("id", asset->id), HOB_JSON("state", srv_state_name(asset->state)),
 				 HOB_JSON("standing", srv_standing_name(asset->standing)), HOB_JSON("use", use),
-				 HOB_JSON_KEY("expected_ms"));
-	hob_buf_printf(&w->items, "%.3f", (double)asset->expected_ns / 1e6);
+				 HOB_JSON_MS("expected_ms", asset->expected_ns));
 	put_chain(w, asset);
 	hob_json_close(&w->items, '}');
 }
@@ -130,12 +129,9 @@ static void put_what_if(const what_if *w, hob_str file, hob_buf *body)
 {
 	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("file", file), HOB_JSON_BOOL("exists", w->exists),
 				 HOB_JSON("count", w->count), HOB_JSON_BOOL("shared", w->inputs > 1),
-				 HOB_JSON_KEY("expected_ms"));
-	hob_buf_printf(body, "%.3f", (double)w->expected_ns / 1e6);
-	hob_json_put(body, HOB_JSON("unknown", w->unknown), HOB_JSON("explanation", explain(w)),
-				 HOB_JSON_KEY("assets"));
-	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&w->items)));
-	hob_json_close(body, '}');
+				 HOB_JSON_MS("expected_ms", w->expected_ns), HOB_JSON("unknown", w->unknown),
+				 HOB_JSON("explanation", explain(w)), HOB_JSON_LIST("assets", hob_buf_str(&w->items)),
+				 HOB_JSON_CLOSE('}'));
 }
 
 int srv_query_what_if(question *q)

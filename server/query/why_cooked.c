@@ -16,13 +16,7 @@ typedef struct comparison {
 	cJSON *origins; /* by setting */
 } comparison;
 
-static void put_digest(hob_buf *out, const hob_sha256 *digest)
-{
-	if (digest)
-		hob_json_digest(out, digest);
-	else
-		hob_json_null(out);
-}
+static const hob_sha256 none;
 
 static void open_change(comparison *c, const char *kind, hob_str name)
 {
@@ -38,10 +32,8 @@ static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const
 		return;
 	}
 	open_change(c, "input", path);
-	hob_json_key(&c->changed, "from");
-	put_digest(&c->changed, from);
-	hob_json_key(&c->changed, "to");
-	put_digest(&c->changed, to);
+	hob_json_put(&c->changed, HOB_JSON_DIGEST("from", from ? from : &none),
+				 HOB_JSON_DIGEST("to", to ? to : &none));
 	if (use)
 		hob_json_put_str(&c->changed, "use", hob_str_of(use));
 	hob_json_close(&c->changed, '}');
@@ -130,7 +122,6 @@ static void compare(comparison *c, const srv_record *before, const srv_record *n
 static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows, uint32_t count,
 									  const srv_record *now, hob_arena *arena, srv_record *out)
 {
-	static const hob_sha256 none;
 	hob_error error;
 	for (uint32_t i = 0; i < count; i++)
 		if (!hob_sha256_equal(&rows[i].record, &none) && !hob_sha256_equal(&rows[i].record, &now->key) &&
@@ -142,7 +133,6 @@ static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows
 /* The job before the one that made `now`. */
 static const srv_job_row *find_previous(const srv_job_row *rows, uint32_t count, const hob_sha256 *now)
 {
-	static const hob_sha256 none;
 	bool seen = false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (seen && !hob_sha256_equal(&rows[i].record, &none))
@@ -163,15 +153,6 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 					HOB_JSON_BOOL("same", hob_sha256_equal(&row->record, key)));
 }
 
-static void put_text(hob_buf *out, const char *name, hob_str text)
-{
-	hob_json_key(out, name);
-	if (text.len > 0)
-		hob_json_str(out, text);
-	else
-		hob_json_null(out);
-}
-
 /* The cache that a result came from, and the machine that cooked it, as srv_record_job stored them; null: it
  * was cooked here, or found in our own cache. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
@@ -179,8 +160,9 @@ static void put_origin(const srv_job_row *newest, hob_buf *out)
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
 	hob_str from = fetched ? newest->log : (hob_str){0}, by = HOB_STR(SRV_STORE_COOKED_BY);
 	size_t at = hob_str_find(from, by, 0);
-	put_text(out, "fetched_from", at == SIZE_MAX ? from : hob_str_sub(from, 0, at));
-	put_text(out, "cooked_by", at == SIZE_MAX ? (hob_str){0} : hob_str_sub(from, at + by.len, from.len));
+	hob_str who = at == SIZE_MAX ? (hob_str){0} : hob_str_sub(from, at + by.len, from.len);
+	hob_json_put(out, HOB_JSON_SOME("fetched_from", hob_str_sub(from, 0, at)),
+				 HOB_JSON_SOME("cooked_by", who));
 }
 
 static const char *verdict_of(const srv_job_row *newest, bool has_before)
@@ -237,19 +219,15 @@ static void put_why(const why *w, const comparison *c, hob_buf *body)
 	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("verdict", verdict_of(newest, w->has_before)),
 				 HOB_JSON("asset", w->asset->full),
 				 HOB_JSON_RAW("reason", newest && newest->reason.len > 0 ? newest->reason : HOB_STR("[]")),
-				 HOB_JSON_KEY("key"));
-	put_digest(body, w->has_now ? &w->now.key : NULL);
-	hob_json_key(body, "previous_key");
-	put_digest(body, w->has_before ? &w->before.key : NULL);
+				 HOB_JSON_DIGEST("key", w->has_now ? &w->now.key : &none),
+				 HOB_JSON_DIGEST("previous_key", w->has_before ? &w->before.key : &none));
 	put_job(body, "previous", w->previous, &w->now.key);
 	put_job(body, "compared", w->compared, &w->now.key);
-	hob_json_key(body, "changed");
-	hob_buf_printf(body, "[%.*s]", HOB_FMT(hob_buf_str(&c->changed)));
-	hob_json_put(body, HOB_JSON("unchanged", c->unchanged),
+	hob_json_put(body, HOB_JSON_LIST("changed", hob_buf_str(&c->changed)),
+				 HOB_JSON("unchanged", c->unchanged),
 				 HOB_JSON_RAW("ingredients", w->has_now ? w->now.ingredients : HOB_STR("null")),
-				 HOB_JSON_KEY("cook_ms"));
-	hob_buf_printf(body, "%.3f", (double)w->now.cook_ns / 1e6);
-	hob_json_put(body, HOB_JSON_BOOL("cached", newest && srv_past_was_known(newest)));
+				 HOB_JSON_MS("cook_ms", w->now.cook_ns),
+				 HOB_JSON_BOOL("cached", newest && srv_past_was_known(newest)));
 	put_origin(newest, body);
 	hob_json_put(body, HOB_JSON_RAW("reproducibility", w->asset->audit), HOB_JSON_CLOSE('}'));
 }

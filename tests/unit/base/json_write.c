@@ -30,6 +30,18 @@ static void commas_come_by_themselves(void **state)
 	expect(&out, "{\"a\":\"x\\\"y\\u000a\",\"b\":[18446744073709551615,null,true,null,{}],\"c\":0}");
 }
 
+static void members_of_every_kind(void **state)
+{
+	(void)state;
+	hob_buf out = {0};
+	hob_json_object(&out, HOB_JSON("s", "x"), HOB_JSON("u", 7), HOB_JSON_SOME("some", HOB_STR("y")),
+					HOB_JSON_SOME("none", (hob_str){0}), HOB_JSON_MS("ms", 1234567),
+					HOB_JSON_LIST("l", HOB_STR("1,2")), HOB_JSON_LIST("e", (hob_str){0}),
+					HOB_JSON_BOOL("b", true), HOB_JSON_NULL("n"));
+	expect(&out, "{\"s\":\"x\",\"u\":7,\"some\":\"y\",\"none\":null,\"ms\":1.235,\"l\":[1,2],\"e\":[],"
+				 "\"b\":true,\"n\":null}");
+}
+
 static void a_time_that_is_not_known_is_null(void **state)
 {
 	(void)state;
@@ -65,6 +77,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commas_come_by_themselves),
+		cmocka_unit_test(members_of_every_kind),
 		cmocka_unit_test(a_time_that_is_not_known_is_null),
 		cmocka_unit_test(every_day_has_its_date),
 	};
