@@ -1,11 +1,13 @@
 #include "diff_report.h"
 
+#include "../../core/base/json_write.h"
 #include "../../core/hash/hash.h"
 #include "../log/log.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -41,11 +43,17 @@ static const char *share_text(double from, double to, char out[32])
 
 /* ---- the formats: text, Markdown for a pull request, HTML, JSON */
 
-/* Callbacks of an output format; foreign text passes through `escape`. */
-typedef struct writer {
+/* A format of the first three. In the texts $ is what comes there, escaped, and @ the same as it is. */
+typedef struct form {
 	const char *(*escape)(char c);
-	hob_buf *out;
-} writer;
+	const char *(*tone)(const char *tone, char out[8]);
+	const char *arrow;
+	const char *asset, *over, *picture, *change, *more;
+	const char *begin, *end;				  /* of the changes */
+	const char *numbers, *number, *asset_end; /* numbers: before the first */
+	const char *list, *item, *list_end;		  /* item: a word and a name */
+	bool words;
+} form;
 
 static const char *of_markdown(char c)
 {
@@ -71,15 +79,20 @@ static const char *of_text(char c)
 	return (unsigned char)c < ' ' || c == 0x7F ? "?" : NULL;
 }
 
-static void put(writer *f, const char *text)
+static void put(const form *f, hob_buf *out, const char *text, ...)
 {
-	for (; *text; text++) {
-		const char *instead = f->escape(*text);
-		if (instead)
-			hob_buf_put_str(f->out, hob_str_of(instead));
-		else
-			hob_buf_put(f->out, text, 1);
+	va_list texts;
+	va_start(texts, text);
+	for (; text && *text; text++) {
+		const char *inner = *text == '$' || *text == '@' ? va_arg(texts, const char *) : NULL;
+		if (!inner)
+			hob_buf_put(out, text, 1);
+		for (; inner && *inner; inner++) {
+			const char *instead = *text == '$' ? f->escape(*inner) : NULL;
+			hob_buf_put(out, instead ? instead : inner, instead ? strlen(instead) : 1);
+		}
 	}
+	va_end(texts);
 }
 
 static const cJSON *number_of(const diff_entry *entry, const char *name)
@@ -141,8 +154,9 @@ static const char *name_text(const cJSON *number, char out[48])
 	return out;
 }
 
-static const char *tone_mark(const char *tone)
+static const char *tone_mark(const char *tone, char out[8])
 {
+	(void)out;
 	return strcmp(tone, "bad") == 0	   ? "\xE2\x9D\x8C "
 		   : strcmp(tone, "warn") == 0 ? "\xE2\x9A\xA0\xEF\xB8\x8F "
 		   : strcmp(tone, "good") == 0 ? "\xE2\x9C\x85 "
@@ -166,86 +180,103 @@ static void put_summary(const diff_report *r, hob_buf *out)
 		hob_buf_printf(out, "; %u grew more than allowed", r->over_count);
 }
 
-/* ---- Markdown */
-
-static void put_markdown_entry(writer *f, const diff_report *r, const diff_entry *entry)
+static const char *tone_name(const char *tone, char out[8])
 {
-	const cJSON *change, *number;
-	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes"));
-	char step[160], name[48];
-	hob_buf_printf(f->out, "\n### ");
-	put(f, entry->asset);
-	hob_buf_printf(f->out, "\n");
-	if (entry->over) {
-		hob_buf_printf(f->out, "\n\xE2\x9D\x8C **Over budget:** ");
-		put(f, entry->over);
-		hob_buf_printf(f->out, "\n");
-	}
+	(void)out;
+	return tone;
+}
+
+static const char *tone_column(const char *tone, char out[8])
+{
+	snprintf(out, 8, "%-5s", tone);
+	return out;
+}
+
+static void put_entry(const form *f, const diff_report *r, const diff_entry *entry, hob_buf *out)
+{
+	const cJSON *changes = srv_cli_member(entry->comparison, "changes"), *change, *number;
+	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(changes);
+	char step[160], name[48], tone[8];
+	put(f, out, f->asset, entry->asset);
+	if (entry->over)
+		put(f, out, f->over, entry->over);
 	if (entry->picture)
-		hob_buf_printf(f->out, "\n![before, after, difference](<%s>)\n", entry->picture);
-	hob_buf_printf(f->out, "\n");
-	cJSON_ArrayForEach(change, srv_cli_member(entry->comparison, "changes"))
+		put(f, out, f->picture, entry->picture);
+	put(f, out, f->begin);
+	cJSON_ArrayForEach(change, changes)
 	{
 		if (told++ == r->how->rows)
 			break;
-		hob_buf_printf(f->out, "- %s", tone_mark(srv_cli_text(change, "tone")));
-		put(f, srv_cli_text(change, "text"));
-		hob_buf_printf(f->out, "\n");
+		put(f, out, f->change, f->tone(srv_cli_text(change, "tone"), tone), srv_cli_text(change, "text"));
 	}
+	snprintf(name, sizeof name, "%u", all > r->how->rows ? all - r->how->rows : 0);
 	if (all > r->how->rows)
-		hob_buf_printf(f->out, "- and %u more\n", all - r->how->rows);
-	bool begun = false;
+		put(f, out, f->more, name);
+	put(f, out, f->end);
+	const char *numbers_begin = f->numbers;
 	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
 	{
 		if (is_same(number))
 			continue;
-		if (!begun)
-			hob_buf_printf(f->out, "\n| | before \xE2\x86\x92 after |\n|---|---|\n");
-		begun = true;
-		hob_buf_printf(f->out, "| %s", tone_mark(srv_cli_text(number, "tone")));
-		put(f, name_text(number, name));
-		hob_buf_printf(f->out, " | %s |\n", step_text(number, "\xE2\x86\x92", step));
+		put(f, out, numbers_begin);
+		numbers_begin = NULL;
+		put(f, out, f->number, f->tone(srv_cli_text(number, "tone"), tone), name_text(number, name),
+			step_text(number, f->arrow, step));
 	}
+	put(f, out, f->asset_end);
 }
 
-static void put_markdown_names(writer *f, const char *title, const char *const *names, uint32_t count)
+static void put_names(const form *f, const char *title, const char *word, const char *const *names,
+					  uint32_t count, hob_buf *out)
 {
-	if (count > 0)
-		hob_buf_printf(f->out, "\n### %s\n\n", title);
 	for (uint32_t i = 0; i < count; i++) {
-		hob_buf_printf(f->out, "- ");
-		put(f, names[i]);
-		hob_buf_printf(f->out, "\n");
+		put(f, out, i == 0 ? f->list : NULL, title);
+		put(f, out, f->item, f->words ? word : "", names[i]);
 	}
+	put(f, out, count > 0 ? f->list_end : NULL);
 }
+
+static void put_all(const form *f, const diff_report *r, hob_buf *out)
+{
+	for (uint32_t i = 0; i < r->entry_count; i++)
+		put_entry(f, r, &r->entries[i], out);
+	put_names(f, "New", "new   ", r->added, r->added_count, out);
+	put_names(f, "Gone", "gone  ", r->gone, r->gone_count, out);
+}
+
+/* ---- Markdown */
 
 static void put_markdown(const diff_report *r, hob_buf *out)
 {
-	writer f = {of_markdown, out};
-	char step[160];
-	hob_buf_printf(out, "## Assets from %s to %s\n\n", r->from, r->to);
+	static const form f = {.escape = of_markdown,
+						   .tone = tone_mark,
+						   .arrow = "\xE2\x86\x92",
+						   .asset = "\n### $\n",
+						   .over = "\n\xE2\x9D\x8C **Over budget:** $\n",
+						   .picture = "\n![before, after, difference](<@>)\n",
+						   .begin = "\n",
+						   .change = "- @$\n",
+						   .more = "- and @ more\n",
+						   .numbers = "\n| | before \xE2\x86\x92 after |\n|---|---|\n",
+						   .number = "| @$ | @ |\n",
+						   .list = "\n### @\n\n",
+						   .item = "- @$\n"};
+	char size[160], triangles[160], draws[160], tone[8];
+	put(&f, out, "## Assets from @ to @\n\n", r->from, r->to);
 	put_summary(r, out);
-	hob_buf_printf(out, ".\n");
-	if (r->entry_count > 1) {
-		hob_buf_printf(out, "\n| asset | size | triangles | draws | first change |\n|---|---|---|---|---|\n");
-		for (uint32_t i = 0; i < r->entry_count; i++) {
-			const diff_entry *entry = &r->entries[i];
-			const cJSON *first = cJSON_GetArrayItem(srv_cli_member(entry->comparison, "changes"), 0);
-			hob_buf_printf(out, "| ");
-			put(&f, entry->asset);
-			hob_buf_printf(out, " | %s |", step_text(number_of(entry, "bytes"), "\xE2\x86\x92", step));
-			hob_buf_printf(out, " %s |", step_text(number_of(entry, "triangles"), "\xE2\x86\x92", step));
-			hob_buf_printf(out, " %s | ", step_text(number_of(entry, "draws"), "\xE2\x86\x92", step));
-			if (first)
-				hob_buf_printf(out, "%s", tone_mark(srv_cli_text(first, "tone")));
-			put(&f, srv_cli_text(first, "text"));
-			hob_buf_printf(out, " |\n");
-		}
+	put(&f, out, ".\n");
+	if (r->entry_count > 1)
+		put(&f, out, "\n| asset | size | triangles | draws | first change |\n|---|---|---|---|---|\n");
+	for (uint32_t i = 0; r->entry_count > 1 && i < r->entry_count; i++) {
+		const diff_entry *entry = &r->entries[i];
+		const cJSON *first = cJSON_GetArrayItem(srv_cli_member(entry->comparison, "changes"), 0);
+		put(&f, out, "| $ | @ | @ | @ | @$ |\n", entry->asset,
+			step_text(number_of(entry, "bytes"), f.arrow, size),
+			step_text(number_of(entry, "triangles"), f.arrow, triangles),
+			step_text(number_of(entry, "draws"), f.arrow, draws), f.tone(srv_cli_text(first, "tone"), tone),
+			srv_cli_text(first, "text"));
 	}
-	for (uint32_t i = 0; i < r->entry_count; i++)
-		put_markdown_entry(&f, r, &r->entries[i]);
-	put_markdown_names(&f, "New", r->added, r->added_count);
-	put_markdown_names(&f, "Gone", r->gone, r->gone_count);
+	put_all(&f, r, out);
 }
 
 /* ---- HTML */
@@ -258,165 +289,82 @@ static const char page_style[] =
 	"0;text-align:left;vertical-align:top}.bad{color:light-dark(#a31515,#ff8f87)}"
 	".warn{color:light-dark(#7a4a00,#f0b760)}.good{color:light-dark(#0b6b2e,#6fd08c)}section{margin:2rem 0}";
 
-static void put_html_entry(writer *f, const diff_report *r, const diff_entry *entry)
-{
-	const cJSON *change, *number;
-	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes"));
-	char step[160], name[48];
-	hob_buf_printf(f->out, "<section><h2>");
-	put(f, entry->asset);
-	hob_buf_printf(f->out, "</h2>\n");
-	if (entry->over) {
-		hob_buf_printf(f->out, "<p class=\"bad\">Over budget: ");
-		put(f, entry->over);
-		hob_buf_printf(f->out, "</p>\n");
-	}
-	if (entry->picture) {
-		hob_buf_printf(f->out, "<img alt=\"before, after, difference\" src=\"");
-		put(f, entry->picture);
-		hob_buf_printf(f->out, "\">\n");
-	}
-	hob_buf_printf(f->out, "<ul>\n");
-	cJSON_ArrayForEach(change, srv_cli_member(entry->comparison, "changes"))
-	{
-		if (told++ == r->how->rows)
-			break;
-		hob_buf_printf(f->out, "<li class=\"");
-		put(f, srv_cli_text(change, "tone"));
-		hob_buf_printf(f->out, "\">");
-		put(f, srv_cli_text(change, "text"));
-		hob_buf_printf(f->out, "</li>\n");
-	}
-	if (all > r->how->rows)
-		hob_buf_printf(f->out, "<li>and %u more</li>\n", all - r->how->rows);
-	hob_buf_printf(f->out, "</ul>\n<table>\n");
-	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
-	{
-		if (is_same(number))
-			continue;
-		hob_buf_printf(f->out, "<tr class=\"");
-		put(f, srv_cli_text(number, "tone"));
-		hob_buf_printf(f->out, "\"><th scope=\"row\">");
-		put(f, name_text(number, name));
-		hob_buf_printf(f->out, "</th><td>%s</td></tr>\n", step_text(number, "\xE2\x86\x92", step));
-	}
-	hob_buf_printf(f->out, "</table></section>\n");
-}
-
-static void put_html_names(writer *f, const char *title, const char *const *names, uint32_t count)
-{
-	if (count == 0)
-		return;
-	hob_buf_printf(f->out, "<section><h2>%s</h2><ul>\n", title);
-	for (uint32_t i = 0; i < count; i++) {
-		hob_buf_printf(f->out, "<li>");
-		put(f, names[i]);
-		hob_buf_printf(f->out, "</li>\n");
-	}
-	hob_buf_printf(f->out, "</ul></section>\n");
-}
-
 static void put_html(const diff_report *r, hob_buf *out)
 {
-	writer f = {of_html, out};
-	hob_buf_printf(out,
-				   "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
-				   "content=\"width=device-width\">\n<title>Assets from %s to %s</title>\n<style>%s</style>\n"
-				   "<h1>Assets from %s to %s</h1>\n<p>",
-				   r->from, r->to, page_style, r->from, r->to);
+	static const form f = {.escape = of_html,
+						   .tone = tone_name,
+						   .arrow = "\xE2\x86\x92",
+						   .asset = "<section><h2>$</h2>\n",
+						   .over = "<p class=\"bad\">Over budget: $</p>\n",
+						   .picture = "<img alt=\"before, after, difference\" src=\"$\">\n",
+						   .begin = "<ul>\n",
+						   .change = "<li class=\"$\">$</li>\n",
+						   .more = "<li>and @ more</li>\n",
+						   .end = "</ul>\n<table>\n",
+						   .number = "<tr class=\"$\"><th scope=\"row\">$</th><td>@</td></tr>\n",
+						   .asset_end = "</table></section>\n",
+						   .list = "<section><h2>@</h2><ul>\n",
+						   .item = "<li>@$</li>\n",
+						   .list_end = "</ul></section>\n"};
+	put(&f, out,
+		"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+		"content=\"width=device-width\">\n<title>Assets from @ to @</title>\n<style>@</style>\n"
+		"<h1>Assets from @ to @</h1>\n<p>",
+		r->from, r->to, page_style, r->from, r->to);
 	put_summary(r, out);
-	hob_buf_printf(out, ".</p>\n");
-	for (uint32_t i = 0; i < r->entry_count; i++)
-		put_html_entry(&f, r, &r->entries[i]);
-	put_html_names(&f, "New", r->added, r->added_count);
-	put_html_names(&f, "Gone", r->gone, r->gone_count);
-	hob_buf_printf(out, "</html>\n");
+	put(&f, out, ".</p>\n");
+	put_all(&f, r, out);
+	put(&f, out, "</html>\n");
 }
 
 /* ---- JSON */
 
 static void put_json_names(hob_buf *out, const char *member, const char *const *names, uint32_t count)
 {
-	hob_buf_printf(out, ",\"%s\":[", member);
-	for (uint32_t i = 0; i < count; i++) {
-		hob_buf_printf(out, "%s", i > 0 ? "," : "");
-		hob_buf_put_json(out, hob_str_of(names[i]));
-	}
-	hob_buf_printf(out, "]");
-}
-
-static void put_json_text(hob_buf *out, const char *member, const char *text)
-{
-	hob_buf_printf(out, ",\"%s\":", member);
-	if (text)
-		hob_buf_put_json(out, hob_str_of(text));
-	else
-		hob_buf_put_str(out, HOB_STR("null"));
+	hob_json_put(out, HOB_JSON_OPEN(member, '['));
+	for (uint32_t i = 0; i < count; i++)
+		hob_json_str(out, hob_str_of(names[i]));
+	hob_json_close(out, ']');
 }
 
 static void put_json(const diff_report *r, hob_buf *out)
 {
-	hob_buf_printf(out, "{\"from\":\"%s\",\"to\":\"%s\",\"over_budget\":%u,\"changed\":[", r->from, r->to,
-				   r->over_count);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("from", r->from), HOB_JSON("to", r->to),
+				 HOB_JSON("over_budget", r->over_count), HOB_JSON_OPEN("changed", '['));
 	for (uint32_t i = 0; i < r->entry_count; i++) {
 		const diff_entry *entry = &r->entries[i];
 		char *comparison = cJSON_PrintUnformatted(entry->comparison);
-		hob_buf_printf(out, "%s{\"asset\":", i > 0 ? ",\n" : "\n");
-		hob_buf_put_json(out, hob_str_of(entry->asset));
-		put_json_text(out, "over_budget", entry->over);
-		put_json_text(out, "picture", entry->picture);
-		hob_buf_printf(out, ",\"comparison\":%s}", comparison ? comparison : "null");
+		hob_buf_put_str(out, i > 0 ? HOB_STR(",\n") : HOB_STR("\n"));
+		hob_json_object(out, HOB_JSON("asset", entry->asset),
+						HOB_JSON_SOME("over_budget", hob_str_of(entry->over)),
+						HOB_JSON_SOME("picture", hob_str_of(entry->picture)),
+						HOB_JSON_RAW("comparison", hob_str_of(comparison ? comparison : "")));
 		cJSON_free(comparison);
 	}
-	hob_buf_printf(out, "]");
+	hob_json_close(out, ']');
 	put_json_names(out, "added", r->added, r->added_count);
 	put_json_names(out, "gone", r->gone, r->gone_count);
-	hob_buf_printf(out, "}\n");
+	hob_buf_put_str(out, HOB_STR("}\n"));
 }
 
 /* ---- text */
 
 static void put_text(const diff_report *r, hob_buf *out)
 {
-	writer f = {of_text, out};
-	char step[160], name[48];
-	const cJSON *change, *number;
-	hob_buf_printf(out, "%s -> %s: ", r->from, r->to);
+	static const form f = {.escape = of_text,
+						   .tone = tone_column,
+						   .arrow = "->",
+						   .asset = "\n$\n",
+						   .over = "  over budget: $\n",
+						   .change = "  @$\n",
+						   .number = "  @@ @\n",
+						   .list = "\n",
+						   .item = "@$\n",
+						   .words = true};
+	put(&f, out, "@ -> @: ", r->from, r->to);
 	put_summary(r, out);
-	hob_buf_printf(out, "\n");
-	for (uint32_t i = 0; i < r->entry_count; i++) {
-		const diff_entry *entry = &r->entries[i];
-		uint32_t told = 0;
-		hob_buf_printf(out, "\n");
-		put(&f, entry->asset);
-		hob_buf_printf(out, "\n");
-		if (entry->over)
-			hob_buf_printf(out, "  over budget: %s\n", entry->over);
-		cJSON_ArrayForEach(change, srv_cli_member(entry->comparison, "changes"))
-		{
-			if (told++ == r->how->rows)
-				break;
-			hob_buf_printf(out, "  %-5s", srv_cli_text(change, "tone"));
-			put(&f, srv_cli_text(change, "text"));
-			hob_buf_printf(out, "\n");
-		}
-		cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
-		{
-			if (!is_same(number))
-				hob_buf_printf(out, "  %-5s%s %s\n", srv_cli_text(number, "tone"), name_text(number, name),
-							   step_text(number, "->", step));
-		}
-	}
-	for (uint32_t i = 0; i < r->added_count; i++) {
-		hob_buf_printf(out, "%snew   ", i == 0 ? "\n" : "");
-		put(&f, r->added[i]);
-		hob_buf_printf(out, "\n");
-	}
-	for (uint32_t i = 0; i < r->gone_count; i++) {
-		hob_buf_printf(out, "%sgone  ", i == 0 ? "\n" : "");
-		put(&f, r->gone[i]);
-		hob_buf_printf(out, "\n");
-	}
+	put(&f, out, "\n");
+	put_all(&f, r, out);
 }
 
 static bool put_report(const diff_report *r, hob_buf *out)
