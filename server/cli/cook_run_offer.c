@@ -1,47 +1,173 @@
 #include "cook_run_private.h"
 
+#include "../../core/base/json_write.h"
+#include "../fs/beneath.h"
+#include "../fs/transfer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A thread lists and uploads the regular files below the plan's root, then the offer (see offer.h). Left out are
+ * hidden folders, that of the results, and what is too large for a cook. */
+
+enum { DEPTH_MAX = 64 };
 
 typedef struct offering {
 	run *r;
 	uv_work_t work;
-	hob_sha256 *lookups; /* of the plan's models */
 	char *without;
 	uint64_t most;
+	srv_farm *farm;
+	void *blobs;
 	_Atomic bool stop;
 	bool made, done;
+	hob_buf list;
+	uint32_t models;
 	hob_error error;
 } offering;
+
+static bool upload(offering *o, int fd, uint64_t size, const hob_sha256 *digest)
+{
+	const srv_farm_blobs *blobs = srv_farm_blobs_of(o->farm);
+	char name[SRV_FARM_BLOB_NAME], text[HOB_SHA256_TEXT + 1];
+	srv_farm_why why = {""};
+	uint64_t there = 0;
+	srv_farm_blob_name(digest, name);
+	hob_sha256_text(digest, text);
+	srv_farm_end end = blobs->head(o->blobs, name, &there, &why);
+	if (end == SRV_FARM_NONE || (end == SRV_FARM_OK && there != size))
+		end = blobs->put(o->blobs, name, fd, size, text, &why);
+	return end == SRV_FARM_OK || hob_fail(&o->error, IO, "%s", why.text);
+}
+
+/* A file that cannot be read, or is too large, is left out: models that need it are cooked here. */
+static bool offer_file(offering *o, const char *path)
+{
+	struct stat info;
+	hob_sha256 digest;
+	uint64_t size = 0;
+	bool ok = true;
+	int fd = srv_open_beneath(o->r->plan.root_fd, path, O_RDONLY, true);
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= o->most &&
+		srv_hash_rest(fd, NULL, &digest, &size)) {
+		ok = upload(o, fd, size, &digest);
+		hob_json_put(&o->list, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, path), HOB_JSON(NULL, size),
+					 HOB_JSON_DIGEST(NULL, &digest), HOB_JSON_CLOSE(']'));
+	}
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static bool offer_folder(offering *o, const char *folder, int depth)
+{
+	char path[4096], whole[4200];
+	int fd = srv_open_beneath(o->r->plan.root_fd, folder, O_RDONLY | O_DIRECTORY, false);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	bool ok = true;
+	if (!list && fd >= 0)
+		close(fd);
+	for (struct dirent *entry; ok && list && (entry = readdir(list));) {
+		struct stat info;
+		int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", entry->d_name);
+		if (atomic_load(&o->stop))
+			ok = hob_fail(&o->error, CANCELLED, "all is cooked");
+		if (!ok || length >= (int)sizeof path || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		snprintf(whole, sizeof whole, "%s/%s", o->r->plan.root, path);
+		if (!S_ISDIR(info.st_mode))
+			ok = offer_file(o, path);
+		else if (entry->d_name[0] != '.' && depth < DEPTH_MAX &&
+				 !(o->without && strcmp(whole, o->without) == 0))
+			ok = offer_folder(o, path, depth + 1);
+	}
+	if (list)
+		closedir(list);
+	return ok;
+}
+
+/* The look-up that a worker has to have, too. False: the model is not offered. */
+static bool find_lookup(const offering *o, const cook_entry *entry, hob_sha256 *lookup)
+{
+	const srv_pool_importer *importer = srv_pool_importer_for(o->r->pool, hob_str_of(entry->path));
+	cook_look look;
+	if (entry->text || entry->settings_error.code != HOB_ERR_OK || !importer)
+		return false;
+	srv_cook_look_init(&look, o->r->plan.root_fd, entry->path, &entry->settings);
+	bool readable = srv_cook_look_source(o->r->cache, &look);
+	srv_cook_look_name(&look, importer);
+	*lookup = look.lookup;
+	srv_cook_look_release(&look);
+	return readable;
+}
+
+/* Most models have the settings of the one before. */
+static bool put_models(offering *o)
+{
+	const hob_settings *last = NULL;
+	uint32_t place = 0;
+	hob_buf models = {0};
+	hob_sha256 lookup;
+	hob_json_put(&o->list, HOB_JSON_OPEN("settings", '['));
+	hob_json_open(&models, '[');
+	for (uint32_t i = 0; i < o->r->plan.count && !atomic_load(&o->stop); i++) {
+		const cook_entry *entry = &o->r->plan.entries[i];
+		if (!find_lookup(o, entry, &lookup))
+			continue;
+		if (!last || memcmp(last, &entry->settings, sizeof *last) != 0) {
+			hob_buf text = {0};
+			hob_settings_print(&entry->settings, &text);
+			hob_json_raw(&o->list, hob_buf_str(&text));
+			hob_buf_release(&text);
+			place += last != NULL;
+			last = &entry->settings;
+		}
+		hob_json_object(&models, HOB_JSON("path", entry->path), HOB_JSON_DIGEST("lookup", &lookup),
+						HOB_JSON("settings", place));
+		o->models++;
+	}
+	hob_json_close(&models, ']');
+	hob_json_put(&o->list, HOB_JSON_CLOSE(']'), HOB_JSON_RAW("models", hob_buf_str(&models)));
+	hob_buf_release(&models);
+	return !atomic_load(&o->stop) || hob_fail(&o->error, CANCELLED, "all is cooked");
+}
+
+static bool upload_list(offering *o, hob_sha256 *list)
+{
+	hob_str text = hob_buf_str(&o->list);
+	*list = hob_sha256_of((hob_bytes){(const uint8_t *)text.data, text.len});
+	int fd = memfd_create("hob-offer", MFD_CLOEXEC);
+	bool ok = fd >= 0 && !o->list.failed && write(fd, text.data, text.len) == (ssize_t)text.len;
+	ok = ok ? upload(o, fd, text.len, list) : hob_fail(&o->error, MEMORY, "no memory left for an offer");
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
 
 static void make(uv_work_t *work)
 {
 	offering *o = work->data;
-	cook_plan *plan = &o->r->plan;
 	hob_sha256 list;
-	uint32_t models = 0;
-	for (uint32_t i = 0; i < plan->count && !atomic_load(&o->stop); i++) {
-		const cook_entry *entry = &plan->entries[i];
-		const srv_pool_importer *importer = srv_pool_importer_for(o->r->pool, hob_str_of(entry->path));
-		cook_look look;
-		if (entry->text || entry->settings_error.code != HOB_ERR_OK || !importer)
-			continue;
-		srv_cook_look_init(&look, plan->root_fd, entry->path, &entry->settings);
-		if (srv_cook_look_source(o->r->cache, &look)) {
-			srv_cook_look_name(&look, importer);
-			o->lookups[i] = look.lookup;
-			models++;
-		}
-		srv_cook_look_release(&look);
-	}
-	srv_farm *farm = srv_upstream_farm(o->r->upstream);
 	srv_farm_why why = {""};
-	if (!srv_offer_make(plan, o->lookups, o->without, o->most, farm, &o->stop, &list, &o->error))
-		return;
-	o->made = srv_farm_offer(farm, &list, models, &why) == SRV_FARM_OK;
-	if (!o->made)
+	o->blobs = srv_farm_blobs_open(o->farm, &why);
+	bool ok = o->blobs || hob_fail(&o->error, MEMORY, "no memory left for an offer");
+	hob_json_put(&o->list, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("hob_offer", 1), HOB_JSON_OPEN("files", '['));
+	ok = ok && offer_folder(o, "", 0);
+	hob_json_close(&o->list, ']');
+	ok = ok && put_models(o);
+	hob_json_close(&o->list, '}');
+	ok = ok && upload_list(o, &list);
+	o->made = ok && srv_farm_offer(o->farm, &list, o->models, &why) == SRV_FARM_OK;
+	if (ok && !o->made)
 		(void)hob_fail(&o->error, IO, "%s", why.text);
+	if (o->blobs)
+		srv_farm_blobs_of(o->farm)->close(o->blobs);
+	hob_buf_release(&o->list);
 }
 
 static void made(uv_work_t *work, int status)
@@ -63,15 +189,11 @@ void srv_cook_run_offer(run *r)
 	if (!options->offer || !r->farm || r->plan.count == 0)
 		return;
 	offering *o = calloc(1, sizeof *o);
-	hob_sha256 *lookups = calloc(r->plan.count, sizeof *lookups);
-	if (!o || !lookups) {
-		free(o);
-		free(lookups);
+	if (!o)
 		return;
-	}
 	o->r = r;
 	o->work.data = o;
-	o->lookups = lookups;
+	o->farm = srv_upstream_farm(r->upstream);
 	o->without = realpath(r->options->write.out, NULL);
 	o->most = srv_config_number(options->config, SRV_CONFIG_source_limit);
 	r->offering = o;
@@ -88,8 +210,7 @@ bool srv_cook_run_end_offer(run *r)
 		return false;
 	srv_farm_why why = {""};
 	if (o->made)
-		(void)srv_farm_withdraw(srv_upstream_farm(r->upstream), &why); /* or it ends with our heartbeats */
-	free(o->lookups);
+		(void)srv_farm_withdraw(o->farm, &why); /* or it ends with our heartbeats */
 	free(o->without);
 	free(o);
 	r->offering = NULL;

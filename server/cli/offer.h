@@ -3,8 +3,8 @@
  *
  * The offer is a blob of the farm: a JSON object with `files` ([path, size, sha256], all of them in the
  * farm), `settings` (all different ones) and `models` (path, lookup, place of the settings). A row of
- * hob_offer names it. Nothing of it is believed: a worker takes paths that stay below the root, checks all
- * bytes, and cooks a model only if it has the lookup itself.
+ * hob_offer names it. cook_run_offer.c makes it. Nothing of it is believed: a worker takes paths that stay
+ * below the root, checks all bytes, and cooks a model only if it has the lookup itself.
  *
  * A worker has a folder with all files of the list, which are empty until a cook has read them. Such a cook
  * is not kept: what it read is fetched, and it is repeated. So a worker fetches only what its cooks read, and
@@ -17,14 +17,6 @@
 #include "cook_plan.h"
 
 typedef struct offer offer;
-
-/* Any thread: lists and uploads the regular files below the plan's root, then the offer; *list is its name.
- * Leaves out hidden folders, `without` (a folder; may be NULL), and what is larger than most. lookups:
- * [plan->count]; models that are all 0 are not offered. stop: checked between files; may be set by another
- * thread. Errors: IO, MEMORY, CANCELLED by `stop`. */
-bool srv_offer_make(const cook_plan *plan, const hob_sha256 *lookups, const char *without, uint64_t most,
-					srv_farm *farm, const _Atomic bool *stop, hob_sha256 *list,
-					hob_error *err) HOB_MUST_CHECK;
 
 /* Fetches the offer and makes the folder. Errors: IO, CORRUPT, MEMORY. */
 bool srv_offer_open(srv_farm *farm, const hob_sha256 *list, offer **out, hob_error *err) HOB_MUST_CHECK;
