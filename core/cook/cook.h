@@ -43,6 +43,15 @@ typedef struct hob_cook_stats {
 	uint32_t short_mib;
 } hob_cook_stats;
 
+/* Those that reports and records have, in their order. */
+#define HOB_COOK_COUNTS(COUNT)                                                                               \
+	COUNT(meshes)                                                                                            \
+	COUNT(triangles)                                                                                         \
+	COUNT(vertices)                                                                                          \
+	COUNT(lods)                                                                                              \
+	COUNT(materials)                                                                                         \
+	COUNT(textures) COUNT(nodes) COUNT(skins) COUNT(animations) COUNT(cameras) COUNT(lights) COUNT(extras)
+
 typedef struct hob_cook_result {
 	hob_arena *arena; /* owns everything below */
 	hob_cook_output *outputs;

@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include "../base/json_write.h"
+
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns)
 {
 	if (report->stage_count == HOB_REPORT_STAGES)
@@ -17,13 +19,10 @@ void hob_report_importer(hob_report *report, const char *name, uint32_t version,
 
 static void put_counts(const hob_cook_stats *s, hob_buf *out)
 {
-	hob_buf_printf(
-		out,
-		"\"counts\":{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,"
-		"\"textures\":%u,\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,"
-		"\"extras\":%u,\"warnings\":%u}",
-		s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods, s->materials,
-		s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights, s->extras, s->warnings);
+#define COUNT(name) HOB_JSON(#name, s->name),
+	hob_json_put(out, HOB_JSON_OPEN("counts", '{'), HOB_COOK_COUNTS(COUNT) HOB_JSON("warnings", s->warnings),
+				 HOB_JSON_CLOSE('}'));
+#undef COUNT
 }
 
 /* Empty if the scene does not have it. For meshes, skins and clips. */
@@ -71,14 +70,10 @@ static void put_extras(const hob_baked_scene *scene, hob_buf *out)
 			hob_buf_put_str(out, HOB_STR(",\"name\":"));
 			hob_buf_put_json(out, name);
 		}
-		if (extra->extras.values.len > 0) {
-			hob_buf_put_str(out, HOB_STR(",\"values\":"));
-			hob_buf_put_str(out, extra->extras.values);
-		}
-		if (extra->extras.extensions.len > 0) {
-			hob_buf_put_str(out, HOB_STR(",\"extensions\":"));
-			hob_buf_put_str(out, extra->extras.extensions);
-		}
+		if (extra->extras.values.len > 0)
+			hob_json_put(out, HOB_JSON_RAW("values", extra->extras.values));
+		if (extra->extras.extensions.len > 0)
+			hob_json_put(out, HOB_JSON_RAW("extensions", extra->extras.extensions));
 		hob_buf_put(out, "}", 1);
 	}
 	hob_buf_printf(out, "],\"extras_left_out\":%u", scene->extra_count - i);
@@ -89,7 +84,6 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 	hob_buf_printf(out, "{\"report\":1,\"importer\":{\"name\":\"%s\",\"version\":%u},\"generator\":",
 				   report->importer, report->importer_version);
 	hob_buf_put_json(out, report->generator);
-	hob_buf_put(out, ",", 1);
 	put_counts(&result->stats, out);
 	hob_buf_put_str(out, HOB_STR(",\"bytes\":{"));
 	for (uint32_t i = 0; i < result->output_count; i++) {
@@ -97,17 +91,14 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 		hob_buf_put_json(out, result->outputs[i].name);
 		hob_buf_printf(out, ":%zu", result->outputs[i].bytes.size);
 	}
-	hob_buf_put_str(out, HOB_STR("},\"notes\":["));
+	hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("notes", '['));
 	for (uint32_t i = 0; i < result->notes.count; i++) {
 		const hob_note *note = &result->notes.items[i];
-		hob_buf_printf(out, "%s{\"level\":\"%s\",\"code\":", i > 0 ? "," : "",
-					   note->level == HOB_NOTE_WARNING ? "warning" : "info");
-		hob_buf_put_json(out, note->code);
-		hob_buf_put_str(out, HOB_STR(",\"text\":"));
-		hob_buf_put_json(out, note->text);
-		hob_buf_printf(out, ",\"count\":%u}", note->count);
+		hob_json_object(out, HOB_JSON("level", note->level == HOB_NOTE_WARNING ? "warning" : "info"),
+						HOB_JSON("code", note->code), HOB_JSON("text", note->text),
+						HOB_JSON("count", note->count));
 	}
-	hob_buf_printf(out, "],\"notes_dropped\":%u", result->notes.dropped);
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("notes_dropped", result->notes.dropped));
 	if (report->findings)
 		hob_check_print(report->findings, out);
 	if (report->scene && report->scene->extra_count > 0)

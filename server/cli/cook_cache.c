@@ -249,19 +249,10 @@ static double number_of(const cJSON *object, const char *name)
 static void read_stats(const srv_record *record, hob_cook_stats *out)
 {
 	cJSON *json = cJSON_ParseWithLength(record->stats.data, record->stats.len);
-	*out = (hob_cook_stats){.triangles = (uint64_t)number_of(json, "triangles"),
-							.vertices = (uint64_t)number_of(json, "vertices"),
-							.meshes = (uint32_t)number_of(json, "meshes"),
-							.lods = (uint32_t)number_of(json, "lods"),
-							.materials = (uint32_t)number_of(json, "materials"),
-							.textures = (uint32_t)number_of(json, "textures"),
-							.nodes = (uint32_t)number_of(json, "nodes"),
-							.skins = (uint32_t)number_of(json, "skins"),
-							.animations = (uint32_t)number_of(json, "animations"),
-							.cameras = (uint32_t)number_of(json, "cameras"),
-							.lights = (uint32_t)number_of(json, "lights"),
-							.extras = (uint32_t)number_of(json, "extras"),
-							.warnings = record->warnings};
+	*out = (hob_cook_stats){.warnings = record->warnings};
+#define COUNT(name) out->name = (__typeof__(out->name))number_of(json, #name);
+	HOB_COOK_COUNTS(COUNT)
+#undef COUNT
 	cJSON_Delete(json);
 }
 

@@ -1,6 +1,7 @@
 #include "cook_run.h"
 #include "serve_config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,13 @@ static bool is_of_folders(const cook_plan *plan)
 	return true;
 }
 
+static int refuse(srv_config *config, const char *why)
+{
+	int code = srv_cli_usage_error(&srv_cli_cook, "%s", why);
+	srv_config_release(config);
+	return code;
+}
+
 static int run_cook(int argc, char **argv)
 {
 	const char *out = "cooked", *report = NULL, *format = NULL, *root = NULL, *settings = NULL, *file = NULL,
@@ -31,7 +39,8 @@ static int run_cook(int argc, char **argv)
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
 		 prune = false, offer = false, strict = false;
 	uint32_t wait_s = COOK_WAIT_WRITER_S;
-	cli_option options[] = {
+	enum { OWN = 19 };
+	cli_option options[OWN + HOB_COUNT_OF(keys)] = {
 		{"--out", 'o', CLI_TEXT, &out, "DIR", "the folder for the results (cooked)"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
@@ -59,22 +68,11 @@ static int run_cook(int argc, char **argv)
 		{"--wait-writer", 0, CLI_NUMBER, &wait_s, "SECONDS",
 		 "time for a program that is writing a file of a model (30)"},
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "print failures only"},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
-		{0},
 	};
+	assert(options[OWN - 1].name && !options[OWN].name);
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
 		const srv_config_row *row = &srv_config_table[keys[i]];
-		options[HOB_COUNT_OF(options) - HOB_COUNT_OF(keys) + i] =
+		options[OWN + i] =
 			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
 	}
 	int operands = srv_cli_parse(&srv_cli_cook, options, HOB_COUNT_OF(options), argc, argv);
@@ -103,23 +101,17 @@ static int run_cook(int argc, char **argv)
 		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
 												 srv_config_table[keys[i]].option, &error);
 	serve_upstream upstream;
-	if (!configured || !srv_serve_upstream_options(&config, &upstream, &error)) {
-		srv_config_release(&config);
-		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
-	}
-	if (offer && !upstream.has_farm) {
-		srv_config_release(&config);
-		return srv_cli_usage_error(
-			&srv_cli_cook, "--farm needs a farm: name it with farm.metadata and farm.blobs in hob.json");
-	}
+	if (!configured || !srv_serve_upstream_options(&config, &upstream, &error))
+		return refuse(&config, error.context);
+	if (offer && !upstream.has_farm)
+		return refuse(&config, "--farm needs a farm: name it with farm.metadata and farm.blobs in hob.json");
 	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults, .strict = strict};
 	cook_plan made;
 	char *budget_text = NULL, *over = NULL;
 	if ((settings && !srv_cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
 		(budget && !srv_cook_plan_read_budget(budget, &budget_text, &plan.budget_origin, &error))) {
 		free(over);
-		srv_config_release(&config);
-		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
+		return refuse(&config, error.context);
 	}
 	plan.over = over;
 	plan.budget = budget_text;
@@ -136,14 +128,11 @@ static int run_cook(int argc, char **argv)
 	cook_write_options write = {.out = out, .classic = classic, .nothing = check};
 	if (report && !srv_cook_report_place(report, &made, &write, &error)) {
 		srv_cook_plan_release(&made);
-		srv_config_release(&config);
-		return srv_cli_usage_error(&srv_cli_cook, "%s", error.context);
+		return refuse(&config, error.context);
 	}
 	if (prune && !is_of_folders(&made)) {
 		srv_cook_plan_release(&made);
-		srv_config_release(&config);
-		return srv_cli_usage_error(&srv_cli_cook,
-								   "--prune takes folders: the outputs of all other files would be removed");
+		return refuse(&config, "--prune takes folders: the outputs of all other files would be removed");
 	}
 	cook_run_options how = {.who = "hob cook",
 							.write = write,

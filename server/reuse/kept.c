@@ -1,5 +1,6 @@
 #include "kept.h"
 
+#include "../../core/base/json_write.h"
 #include "../cook/inputs.h"
 
 #include <cjson/cJSON.h>
@@ -22,25 +23,19 @@ srv_record_dep *srv_kept_deps(hob_arena *arena, hob_str model, const srv_result 
 void srv_kept_stats(const srv_result *result, hob_buf *out)
 {
 	const hob_cook_stats *s = &result->stats;
-	hob_buf_printf(out,
-				   "{\"meshes\":%u,\"triangles\":%llu,\"vertices\":%llu,\"lods\":%u,\"materials\":%u,"
-				   "\"textures\":%u,\"nodes\":%u,\"skins\":%u,\"animations\":%u,\"cameras\":%u,\"lights\":%u,"
-				   "\"extras\":%u,\"over_budget\":[",
-				   s->meshes, (unsigned long long)s->triangles, (unsigned long long)s->vertices, s->lods,
-				   s->materials, s->textures, s->nodes, s->skins, s->animations, s->cameras, s->lights,
-				   s->extras);
+#define COUNT(name) HOB_JSON(#name, s->name),
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_COOK_COUNTS(COUNT) HOB_JSON_OPEN("over_budget", '['));
+#undef COUNT
 	hob_str budget = HOB_STR("budget.");
-	for (uint32_t i = 0, listed = 0; i < result->note_count; i++) {
+	for (uint32_t i = 0; i < result->note_count; i++) {
 		hob_str code = result->notes[i].code;
-		if (!hob_str_starts(code, budget))
-			continue;
-		hob_buf_put_str(out, listed++ > 0 ? HOB_STR(",") : (hob_str){0});
-		hob_buf_put_json(out, hob_str_sub(code, budget.len, code.len));
+		if (hob_str_starts(code, budget))
+			hob_json_str(out, hob_str_sub(code, budget.len, code.len));
 	}
-	hob_buf_put_str(out, HOB_STR("]"));
+	hob_json_close(out, ']');
 	if (s->short_mib > 0)
-		hob_buf_printf(out, ",\"short_mib\":%u", s->short_mib);
-	hob_buf_put_str(out, HOB_STR("}"));
+		hob_json_put_u64(out, "short_mib", s->short_mib);
+	hob_json_close(out, '}');
 }
 
 uint32_t srv_kept_short_mib(const srv_record *record)
