@@ -43,7 +43,7 @@ typedef struct hob_cook_stats {
 	uint32_t short_mib;
 } hob_cook_stats;
 
-/* Those that reports and records have, in their order. */
+/* The counts that reports and records have, in their order. */
 #define HOB_COOK_COUNTS(COUNT)                                                                               \
 	COUNT(meshes)                                                                                            \
 	COUNT(triangles)                                                                                         \

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A thread lists and uploads the regular files below the plan's root, then the offer (see offer.h). Left out are
- * hidden folders, that of the results, and what is too large for a cook. */
+/* A thread lists and uploads the regular files below the plan's root, then the offer (see offer.h). Left out
+ * are hidden folders, that of the results, and what is too large for a cook. */
 
 enum { DEPTH_MAX = 64 };
 
