@@ -5,6 +5,7 @@
 
 #include "../animation/animation.h"
 #include "../animation/skin_poses.h"
+#include "../base/array.h"
 #include "../check/model_check.h"
 #include "../formats/pack_write.h"
 #include "../import/importer.h"
@@ -17,20 +18,24 @@
 #include "../scene/merge_instances.h"
 #include "../scene/merge_material.h"
 #include "../scene/model_edit.h"
+#include "../settings/cook_key.h"
 #include "../settings/rules.h"
 #include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct cook {
 	const hob_cook_request *request;
 	hob_cook_memory *memory;
 	hob_notes *notes;
-	hob_io io; /* request->io, and records which names are asked for */
-	hob_str stem;
+	hob_io io;		   /* request->io, and records which names are asked for */
+	hob_str stem, dir; /* of the source */
 	bool asked_by_name;
+	hob_str *asked; /* paths that the io was asked for; only where `dir` is not empty */
+	uint32_t asked_count, asked_room;
 	hob_model model;
 	uint64_t source_triangles; /* of the model before any edit */
 	hob_baked_mesh *meshes;
@@ -69,6 +74,52 @@ static bool looks_for_more(const cook *c)
 	return hob_rules_level(&c->request->settings, HOB_RULE_file_portability) == HOB_LEVEL_ERROR;
 }
 
+static void remember(cook *c, hob_str path)
+{
+	for (uint32_t i = 0; i < c->asked_count; i++)
+		if (hob_str_equal(c->asked[i], path))
+			return;
+	if (c->dir.len > 0 && HOB_ROOM(c->asked, c->asked_room, c->asked_count))
+		c->asked[c->asked_count++] = hob_arena_str(&c->memory->result, path);
+}
+
+/* Models with the same bytes share what is said of them, wherever they lie: a path that the io was asked for
+ * is named as the model sees it. */
+static void put_relative(cook *c, hob_str text, hob_buf *out)
+{
+	for (size_t at = 0, end; at < text.len; at = end) {
+		end = hob_str_find(text, HOB_STR("'"), at + (text.data[at] == '\''));
+		end = end == SIZE_MAX ? text.len : end;
+		hob_str quoted = hob_str_sub(text, at + 1, end);
+		uint32_t i = 0;
+		while (i < c->asked_count && !(text.data[at] == '\'' && hob_str_equal(c->asked[i], quoted)))
+			i++;
+		if (i < c->asked_count) {
+			hob_buf_put(out, "'", 1);
+			hob_buf_put_str(out, hob_path_relative(&c->memory->result, c->dir, quoted));
+		} else {
+			hob_buf_put_str(out, hob_str_sub(text, at, end));
+		}
+	}
+}
+
+static void name_relative(cook *c, hob_error *err)
+{
+	hob_buf text = {0};
+	for (uint32_t i = 0; c->asked_count > 0 && i < c->notes->count; i++) {
+		hob_buf_clear(&text);
+		put_relative(c, c->notes->items[i].text, &text);
+		if (!text.failed)
+			c->notes->items[i].text = hob_arena_str(&c->memory->result, hob_buf_str(&text));
+	}
+	if (c->asked_count > 0 && err && err->code != HOB_ERR_OK) {
+		hob_buf_clear(&text);
+		put_relative(c, hob_str_of(err->context), &text);
+		snprintf(err->context, sizeof err->context, "%.*s", HOB_FMT(hob_buf_str(&text)));
+	}
+	hob_buf_release(&text);
+}
+
 /* On a file system that ignores case, only one of both can exist. Reading the other makes it a dependency, so
  * that the model is cooked again when it goes. */
 static void note_twin(cook *c, hob_str path)
@@ -88,6 +139,7 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 	bool source = hob_str_equal(path, c->request->path);
 	if (!source && c->stem.len > 0 && hob_str_find(hob_path_name(path), c->stem, 0) != SIZE_MAX)
 		c->asked_by_name = true;
+	remember(c, path);
 	if (!c->request->io->read(c->request->io->user, path, out, err))
 		return false;
 	note_twin(c, path);
@@ -98,8 +150,12 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 
 static bool listening_find(void *user, hob_str path, hob_str *found)
 {
-	const cook *c = user;
-	return c->request->io->find_nocase(c->request->io->user, path, found);
+	cook *c = user;
+	remember(c, path);
+	if (!c->request->io->find_nocase(c->request->io->user, path, found))
+		return false;
+	remember(c, *found);
+	return true;
 }
 
 static void listening_refused(void *user, hob_str reference, bool absolute)
@@ -781,6 +837,7 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 		return false;
 	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(hob_cook_memory_limit(c->request) >> 20) : 0;
 	say_mesh_notes(c);
+	name_relative(c, NULL);
 	stage(c, "", 1.0f);
 	return list_outputs(c, out, err);
 }
@@ -796,13 +853,17 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	cook c = {
 		.request = request, .memory = memory, .notes = &result.notes, .lod_max = request->settings.lod_max};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
+	c.dir = hob_path_dir(request->path);
 	c.io = (hob_io){&c, listening_read, listening_find, listening_refused, NULL};
-	if (!run(&c, &result, err)) {
+	bool ok = run(&c, &result, err);
+	if (!ok)
+		name_relative(&c, err);
+	free(c.asked);
+	if (ok)
+		*out = result;
+	else
 		hob_cook_memory_free(memory);
-		return false;
-	}
-	*out = result;
-	return true;
+	return ok;
 }
 
 void hob_cook_result_release(hob_cook_result *result)

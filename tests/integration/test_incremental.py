@@ -1,5 +1,6 @@
 """A change cooks exactly what depends on it; counters prove it."""
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -279,6 +280,23 @@ class Incremental(Scenario):
             daemon.sync()
             job = daemon.get("/api/v1/jobs?asset=art/a.obj&limit=1").json()["items"][0]
             self.assertEqual((job["result"], job["cached"], job["error"]), ("hit", True, None))
+
+    def test_what_is_said_of_the_same_bytes_holds_in_every_folder(self):
+        broken = json.dumps({"asset": {"version": "2.0"}, "buffers": [{"uri": "../lib/x.bin", "byteLength": 36}],
+                             "bufferViews": [{"buffer": 0, "byteLength": 36}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+                             "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3}]})
+        folders = ("one", "two", "deep/er/three", "deep/er/four")
+        with self.serve() as daemon:
+            for folder in folders:  # one by one: the others take what the first has found out
+                self.put(f"{folder}/g.gltf", broken)
+                self.put(f"{folder}/m.obj", obj_text(2, mtl="mtl/gone.mtl"))
+                daemon.sync()
+            for folder in folders:
+                said = daemon.assets()[f"art/{folder}/g.gltf"]["error"]["message"]
+                self.assertIn("'../lib/x.bin' does not exist", said, folder)
+                self.assertNotIn("deep", said)
+                report = json.loads(daemon.blob(f"art/{folder}/m.obj", "report"))
+                self.assertTrue(any("'mtl/gone.mtl'" in note["text"] for note in report["notes"]), report["notes"])
 
     def test_who_fails_with_another_names_it(self):
         self.put("part.obj", "f 1 2 3\n")
