@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bool bare = answer.status == 204 || answer.status == 304;
 		assert(bare || !answer.has_length || !srv_connection_is_whole(connection) || whole == answer.length);
 		assert(memchr(answer.type, 0, sizeof answer.type) && memchr(answer.hash, 0, sizeof answer.hash) &&
-			   memchr(answer.state, 0, sizeof answer.state));
+			   memchr(answer.standing, 0, sizeof answer.standing));
 	}
 	srv_disconnect(connection);
 	close(other);
