@@ -278,7 +278,25 @@ static bool fill(cook_cache *cache, const srv_record *record, bool only_report, 
 	return ok && srv_kept_notes(report, &out->arena, &result->notes, &result->note_count);
 }
 
-static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record, bool only_report)
+/* By name and digest; nothing is known of the files that were read then. */
+static bool fill_deps(hob_str model, const srv_record *record, srv_outcome *out)
+{
+	srv_result *result = &out->result;
+	hob_error ignored;
+	result->deps = HOB_NEW(&out->arena, srv_dep, record->dep_count + 1);
+	if (!result->deps)
+		return false;
+	result->deps[result->dep_count++] = (srv_dep){.path = model, .digest = record->source};
+	for (uint32_t i = 0; i < record->dep_count; i++) {
+		srv_dep *dep = &result->deps[result->dep_count];
+		*dep = (srv_dep){.missing = record->deps[i].missing, .digest = record->deps[i].digest};
+		result->dep_count +=
+			hob_path_join(&out->arena, hob_path_dir(model), record->deps[i].path, &dep->path, &ignored);
+	}
+	return true;
+}
+
+static srv_outcome *outcome_of(cook_cache *cache, hob_str model, const srv_record *record, bool only_report)
 {
 	srv_outcome *out = calloc(1, sizeof *out);
 	if (!out)
@@ -286,7 +304,7 @@ static srv_outcome *outcome_of(cook_cache *cache, const srv_record *record, bool
 	*out = (srv_outcome){
 		.ok = true, .has_result = true, .cook_ns = record->cook_ns, .peak_bytes = record->peak_bytes};
 	hob_arena_init(&out->arena, SIZE_MAX);
-	if (fill(cache, record, only_report, out))
+	if (fill_deps(model, record, out) && fill(cache, record, only_report, out))
 		return out;
 	srv_outcome_free(out);
 	return NULL;
@@ -300,7 +318,8 @@ void srv_cook_look_match(cook_cache *cache, cook_look *look)
 		srv_record *record = &look->kept[i];
 		if (record->error.len == 0 && srv_kept_short_mib(record) == 0 &&
 			srv_kept_holds(record, hob_str_of(look->path), look_at_input, &ask) &&
-			(look->foreign || (look->hit = outcome_of(cache, record, look->only_report))))
+			(look->foreign ||
+			 (look->hit = outcome_of(cache, hob_str_of(look->path), record, look->only_report))))
 			look->match = record;
 	}
 }

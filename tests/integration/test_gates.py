@@ -192,6 +192,16 @@ class Gates(CommandLine):
         self.hob("cook", self.art, "-o", out, "--classic")
         self.hob("inspect", "--validate", out / "b.obj.meshes")
 
+    def test_a_result_from_the_cache_has_its_inputs(self):
+        self.put("tex.png", png(1, 2, 3))
+        self.textured("deep/a", "../tex.png")
+        for form in ("make", "json"):
+            listed = [self.hob("cook", self.art, "-o", self.folder / "out", "--cache", self.folder / "kept", "--depfile", "/dev/stdout",
+                               "--depfile-format", form)[0] for _ in range(2)]
+            self.assertEqual(listed[1], listed[0])
+            for name in ("art/deep/a.obj", "art/deep/a.mtl", "art/tex.png"):
+                self.assertIn(name, listed[1])
+
     def recipe(self, language):
         page = (PROJECT / "docs/build-rules.md").read_text()
         return page.split(f"```{language}\n")[1].split("```")[0]
