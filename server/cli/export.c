@@ -163,7 +163,7 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 		return code;
 	if (!hash_of(asset, part_names[0])) {
 		fprintf(stderr, "hob export: %s is %s and was never cooked; 'hob why %s' tells more\n", name,
-				srv_cli_text(asset, "standing"), name);
+				srv_cli_standing(asset), name);
 		cJSON_Delete(asset);
 		return EXIT_ASSETS_FAILED;
 	}

@@ -144,9 +144,9 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 		cJSON_ArrayForEach(asset, srv_cli_member(page, "items"))
 		{
 			const cJSON *outputs = srv_cli_member(asset, "outputs");
-			bool fresh = srv_cli_is_fresh(srv_cli_text(asset, "standing"));
+			bool fresh = srv_cli_is_fresh(srv_cli_standing(asset));
 			if (!fresh)
-				fprintf(stderr, "%-11s %s%s\n", srv_cli_text(asset, "standing"), srv_cli_text(asset, "name"),
+				fprintf(stderr, "%-11s %s%s\n", srv_cli_standing(asset), srv_cli_text(asset, "name"),
 						cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
 			g.lacking += !fresh;
 			cJSON_ArrayForEach(output, outputs)

@@ -9,7 +9,7 @@
 static void print_asset(const cJSON *item, bool detailed)
 {
 	char size[32], warnings[48];
-	const char *standing = srv_cli_text(item, "standing");
+	const char *standing = srv_cli_standing(item);
 	const cJSON *bytes = srv_cli_member(item, "bytes");
 	const cJSON *stats = srv_cli_member(item, "stats");
 	const cJSON *error = srv_cli_member(item, "error");
@@ -42,27 +42,6 @@ static bool matches(const char *glob, const cJSON *item)
 	return match;
 }
 
-static const struct {
-	const char *name, *old;
-} standings[] = {
-#define STANDING(id, text, tone, old, meaning) {text, old},
-#include "../../schema/standings.def"
-#undef STANDING
-};
-
-static bool is_among(hob_str word, const char *list)
-{
-	hob_str all = hob_str_of(list);
-	for (size_t at = 0, end; at <= all.len; at = end + 1) {
-		end = hob_str_find(all, HOB_STR(","), at);
-		end = end == SIZE_MAX ? all.len : end;
-		if (hob_str_equal(word, hob_str_sub(all, at, end)))
-			return true;
-	}
-	return false;
-}
-
-/* A standing, or all that 0.2 called by this word. */
 static bool put_standings(hob_str word, hob_buf *out)
 {
 	static const char *const words[] = {
@@ -73,15 +52,7 @@ static bool put_standings(hob_str word, hob_buf *out)
 #include "../../schema/job_states.def"
 #undef JOB_STATE
 	};
-	size_t before = out->size;
-	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++) {
-		if (hob_str_equal(word, hob_str_of(standings[i].name)))
-			hob_buf_printf(out, ",%s", standings[i].name);
-	}
-	for (size_t i = 0; i < HOB_COUNT_OF(standings) && out->size == before; i++)
-		if (is_among(word, standings[i].old))
-			hob_buf_printf(out, ",%s", standings[i].name);
-	if (out->size > before)
+	if (srv_cli_put_standings(word, out))
 		return true;
 	const char *near = srv_cli_nearest(word, words, HOB_COUNT_OF(words));
 	srv_cli_usage_error(&srv_cli_ls,

@@ -23,23 +23,58 @@ const cJSON *srv_cli_member(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-const char *srv_cli_standing_color(const char *standing)
-{
-	enum { GOOD, WORK, WARN, BAD, QUIET };
-	static const struct {
-		const char *name;
-		int tone;
-	} tones[] = {
-#define STANDING(id, text, tone, old, meaning) {text, tone},
+static const struct {
+	const char *name, *old;
+	enum { GOOD, WORK, WARN, BAD, QUIET } tone;
+} standings[] = {
+#define STANDING(id, text, tone, old, meaning) {text, old, tone},
 #include "../../schema/standings.def"
 #undef STANDING
-	};
+};
+
+static bool is_among(hob_str word, const char *list)
+{
+	hob_str all = hob_str_of(list);
+	for (size_t at = 0, end; at <= all.len; at = end + 1) {
+		end = hob_str_find(all, HOB_STR(","), at);
+		end = end == SIZE_MAX ? all.len : end;
+		if (hob_str_equal(word, hob_str_sub(all, at, end)))
+			return true;
+	}
+	return false;
+}
+
+bool srv_cli_put_standings(hob_str word, hob_buf *out)
+{
+	size_t before = out->size;
+	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
+		if (hob_str_equal(word, hob_str_of(standings[i].name)))
+			hob_buf_printf(out, ",%s", standings[i].name);
+	for (size_t i = 0; i < HOB_COUNT_OF(standings) && out->size == before; i++)
+		if (is_among(word, standings[i].old))
+			hob_buf_printf(out, ",%s", standings[i].name);
+	return out->size > before;
+}
+
+const char *srv_cli_standing(const cJSON *asset)
+{
+	const char *told = srv_cli_text(asset, "standing");
+	hob_str state = hob_str_of(srv_cli_text(asset, "state"));
+	bool broken = cJSON_IsObject(srv_cli_member(asset, "error"));
+	for (size_t i = 0; !told[0] && i < HOB_COUNT_OF(standings); i++)
+		if (is_among(state, standings[i].old) && (standings[i].tone != WORK || !broken))
+			told = standings[i].name;
+	return told;
+}
+
+const char *srv_cli_standing_color(const char *standing)
+{
 	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[33m", "\x1b[31m", "\x1b[2m"};
 	if (!srv_color_wanted(1))
 		return "";
-	for (size_t i = 0; i < HOB_COUNT_OF(tones); i++)
-		if (strcmp(standing, tones[i].name) == 0)
-			return colors[tones[i].tone];
+	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
+		if (strcmp(standing, standings[i].name) == 0)
+			return colors[standings[i].tone];
 	return colors[GOOD];
 }
 

@@ -22,6 +22,10 @@ const cJSON *srv_cli_member(const cJSON *object, const char *key);
 /* srv_plain for every text of an answer; the output of a cook ("log") keeps its lines. */
 void srv_cli_plain_json(cJSON *tree);
 /* Colours for an asset's state, on stdout; both "" without colours. */
+/* How the asset stands, also as a daemon of 0.2 says it; "" if it does not. */
+const char *srv_cli_standing(const cJSON *asset);
+/* Appends ",broken": the standing of this name, or all that 0.2 called by it. False: there is none. */
+bool srv_cli_put_standings(hob_str word, hob_buf *out);
 const char *srv_cli_standing_color(const char *standing); /* a word that is none: as a good one */
 bool srv_cli_is_fresh(const char *standing);
 const char *srv_cli_color_off(void);

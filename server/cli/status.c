@@ -15,8 +15,8 @@ static void put_standings(const cJSON *standings, hob_buf *out)
 	const cJSON *count;
 	cJSON_ArrayForEach(count, standings)
 	{
-		bool fresh = count == standings->child;
-		if (cJSON_IsNumber(count) && count->valuedouble > 0)
+		bool fresh = srv_cli_is_fresh(count->string);
+		if (cJSON_IsNumber(count) && count->valuedouble > 0 && strcmp(count->string, "total") != 0)
 			hob_buf_printf(out, "  %8.0f  %s%s%s%s%s\n", count->valuedouble,
 						   srv_cli_standing_color(count->string), count->string, srv_cli_color_off(),
 						   fresh ? "" : "   hob ls --state ", fresh ? "" : count->string);
@@ -58,7 +58,8 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_duration((uint64_t)srv_cli_number(stats, "uptime_ms") * 1000000, a),
 				   srv_cli_count(srv_cli_number(assets, "total"), "asset", count),
 				   srv_cli_number(stats, "rev"));
-	put_standings(srv_cli_member(stats, "standings"), out);
+	const cJSON *standings = srv_cli_member(stats, "standings"); /* 0.2 has none */
+	put_standings(standings ? standings : assets, out);
 	if (srv_cli_text(stats, "degraded")[0])
 		hob_buf_printf(out, "  %sdegraded%s   %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
 					   srv_cli_text(stats, "degraded"));

@@ -304,7 +304,7 @@ static void print_what_if(const cJSON *answer)
 			printf("%s%s", between, cJSON_GetStringValue(link));
 			between = " -> ";
 		}
-		printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(item, "standing"), srv_cli_color_off());
+		printf("  %s%s%s\n", srv_cli_dim(), srv_cli_standing(item), srv_cli_color_off());
 	}
 	if (cJSON_IsTrue(srv_cli_member(answer, "shared")))
 		print_line("shared", "what several make alike of it, such as a texture, is made once");

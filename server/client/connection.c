@@ -277,7 +277,8 @@ static void read_header(srv_connection *c, const char *line, srv_answer *out)
 		c->closes = c->closes || hob_str_equal_nocase(hob_str_of(value), HOB_STR("close"));
 	} else if (header_is(line, "Content-Type", &value)) {
 		snprintf(out->type, sizeof out->type, "%s", value);
-	} else if (header_is(line, "Cook-Standing", &value)) {
+	} else if (header_is(line, "Cook-Standing", &value) ||
+			   (!out->standing[0] && header_is(line, "Cook-State", &value))) {
 		snprintf(out->standing, sizeof out->standing, "%s", value);
 	} else if (header_is(line, "ETag", &value)) {
 		snprintf(out->hash, sizeof out->hash, "%.*s", (int)strcspn(value + (value[0] == '"'), "\""),

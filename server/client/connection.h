@@ -22,7 +22,7 @@ typedef struct srv_answer {
 	int status;
 	char type[96];	   /* Content-Type */
 	char hash[80];	   /* ETag without quotes */
-	char standing[16]; /* Cook-Standing */
+	char standing[16]; /* Cook-Standing, or Cook-State of 0.2 */
 	uint64_t length;
 	bool has_length;
 } srv_answer;

@@ -109,6 +109,17 @@ class Foreign(Scenario):
         self.hob("get", "--all", "-o", "out", "--url", server.url)
         self.assertEqual(body, (self.folder / "out/art/a.obj.meshes").read_bytes())
 
+    def test_a_daemon_of_0_2_says_how_its_assets_stand(self):
+        server = self.liar()
+        error = {"message": "no", "hint": ""}
+        for state, fault, standing in (("fresh", None, "fresh"), ("stale", None, "updating"), ("stale", error, "broken"), ("queued", None, "waiting"),
+                                       ("cooking", None, "waiting"), ("failed", error, "broken"), ("quarantined", error, "broken"),
+                                       ("blocked", error, "blocked"), ("missing", None, "missing"), ("interrupted", error, "interrupted")):
+            server.answers["/api/v1/assets"] = {"items": [{"root": "art", "path": "a.obj", "name": "art/a.obj", "state": state, "error": fault}],
+                                                "next": None}
+            self.assertEqual(self.hob("ls", "--url", server.url).decode().split()[:2], [standing, "art/a.obj"])
+            self.hob("get", "--all", "-o", "out", "--url", server.url, code=0 if standing == "fresh" else 1)
+
     def test_a_line_without_end_ends_the_command(self):
         server = self.liar()
 
