@@ -118,7 +118,7 @@ class Bounds(Scenario):
                         peer.sendall(data(i))
                 until(lambda: self.newcomer(daemon, "/livez"), "an answer to a newcomer")
                 self.put("b.obj", obj_text(3))
-                until(lambda: self.newcomer(daemon, "/api/v1/assets").count(b'"fresh"') == 2, "a cook")
+                until(lambda: self.newcomer(daemon, "/api/v1/assets").count(b'"standing":"fresh"') == 2, "a cook")
                 self.assertFalse([line for line in daemon.log if "Too many open files" in line])
 
     def newcomer(self, daemon, target):

@@ -63,7 +63,7 @@ class Pipeline(Scenario):
         with self.serve() as daemon:
             url = {"HOB_URL": f"127.0.0.1:{daemon.port}"}
             said = self.hob("get", "--all", "--wait", "60", "-o", "got", code=1, **url)[1]
-            self.assertIn("failed      art/bad & worse.gltf", said)
+            self.assertIn("broken      art/bad & worse.gltf", said)
             (self.art / "bad & worse.gltf").unlink()
             self.hob("get", "--all", "--wait", "60", "-o", "got", **url)
             for kind in ("meshes", "materials", "scene"):
