@@ -370,7 +370,10 @@ class Scenario(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def serve(self, *options, **more):
-        return Daemon([self.art], self.cache, *options, **more)
+        """A daemon that does not outlive its test, whoever forgets to stop it."""
+        daemon = Daemon([self.art], self.cache, *options, **more)
+        self.addCleanup(daemon.kill)
+        return daemon
 
     def put(self, path, data):
         """A save as editors do it: a temp file beside, then rename."""

@@ -221,6 +221,7 @@ class Draft(Files):
         self.put_json("part.gltf", quad())
         self.put_json("all.gltf", self.scene([{"externalAsset": 0}], [{"uri": "part.gltf"}]))
         daemon = self.serve()
+        self.addCleanup(daemon.stop)
         daemon.wait_asset("art/all.gltf", "fresh")
         self.put("part.gltf", "{")
         daemon.sync()

@@ -18,6 +18,7 @@ class Forms(Scenario):
 
     def test_forms_of_a_request(self):
         daemon = self.serve()
+        self.addCleanup(daemon.stop)
         own = f"127.0.0.1:{daemon.port}"
         host = f"Host: {own}"
         for wanted, *lines in (
