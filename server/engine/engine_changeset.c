@@ -385,6 +385,16 @@ static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_st
 	add_copy(set, &copy);
 }
 
+/* The root may just have become a working copy: its index counts as news. */
+static void look_above(srv_engine *engine, changeset *set, uint32_t root)
+{
+	if (set->copy_count > 0)
+		return;
+	srv_engine_changeset_find(engine, root);
+	if (set->copy_count > 0)
+		set->copies[0].seen = (srv_stat){0};
+}
+
 static bool look_at_copies(changeset *set)
 {
 	/* In this order: if the lock is gone at the first look, the second one finds the new index. */
@@ -400,6 +410,7 @@ void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, 
 	uint64_t now = uv_now(engine->loop);
 	if (!engine->sources->ready || count == 0)
 		return;
+	look_above(engine, set, root);
 	look_below(engine, set, root, paths[0]);
 	bool folders = false;
 	for (size_t i = 0; i < count && !folders; i++)

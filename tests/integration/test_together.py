@@ -151,6 +151,23 @@ class Together(Scenario):
             daemon.wait_asset("art/d1/m1.obj", "fresh")
             self.assertTrue(lock.exists())
 
+    def test_a_folder_that_becomes_a_working_copy(self):
+        names = {f"art/{name}.obj" for name in "abc"}
+        for name in "abc":
+            self.put(f"{name}.obj", obj_text(1))
+        with self.serve() as daemon:
+            daemon.sync()
+            rev = daemon.seen
+            self.git("init", "-q")
+            lock = self.art / ".git/index.lock"
+            lock.touch()
+            for i, name in enumerate("abc", 1):  # one by one, as from an editor
+                self.put(f"{name}.obj", obj_text(10 + i))
+                until(lambda i=i: daemon.counters()["hob_changeset_changes"] == i, f"{i} held changes")
+            self.assertEqual(daemon.get("/api/v1/stats").json()["rev"], rev)
+            lock.unlink()
+            self.assertEqual(self.revs(daemon, names), {rev + 1})
+
     def test_files_that_come_back_while_their_removal_is_held(self):
         self.branches()
         lock = self.art / ".git/index.lock"
