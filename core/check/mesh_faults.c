@@ -77,7 +77,7 @@ static void sort3(uint32_t v[3])
 typedef struct faces {
 	set places, faces, edges;
 	uint32_t *uses; /* of each edge */
-	hob_surface *out;
+	hob_mesh_faults *out;
 } faces;
 
 static void add_triangle(faces *f, const hob_mesh *mesh, const uint32_t *index)
@@ -107,11 +107,11 @@ static void add_triangle(faces *f, const hob_mesh *mesh, const uint32_t *index)
 		f->uses[set_put(&f->edges, at[ends[i][0]], at[ends[i][1]], 0)]++;
 }
 
-bool hob_surface_check(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_surface *out)
+bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_mesh_faults *out)
 {
 	faces f = {.out = out};
 	size_t corners = 0;
-	*out = (hob_surface){0};
+	*out = (hob_mesh_faults){0};
 	for (uint32_t i = 0; i < count; i++)
 		corners += meshes[i].topology == HOB_TRIANGLES ? meshes[i].index_count : 0;
 	out->has_edges = corners / 3 <= HOB_EDGE_TRIANGLES;

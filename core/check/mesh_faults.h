@@ -13,16 +13,16 @@ typedef struct hob_fault {
 	float places[HOB_FAULT_PLACES][3]; /* of the first ones: centres of triangles, middles of edges */
 } hob_fault;
 
-typedef struct hob_surface {
+typedef struct hob_mesh_faults {
 	hob_fault degenerate, duplicate, open, non_manifold;
 	bool has_edges; /* false: above HOB_EDGE_TRIANGLES, and edges were not looked at */
-} hob_surface;
+} hob_mesh_faults;
 
 void hob_fault_add(hob_fault *fault, const float place[3]);
 
 /* meshes: the parts of one mesh, which meet at edges; parts without triangles are ignored. A triangle without
  * area (two corners at one place, or all on one line to 1e-6 of its longest side) has no edges; one that is
  * there twice counts its edges once. False without memory. Expected O(triangles). */
-bool hob_surface_check(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_surface *out);
+bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_mesh_faults *out);
 
 #endif

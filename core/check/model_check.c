@@ -163,7 +163,7 @@ static void check_surfaces(const check *c)
 	static const hob_rule rules[] = {HOB_RULE_mesh_degenerate, HOB_RULE_mesh_duplicate_faces,
 									 HOB_RULE_mesh_open, HOB_RULE_mesh_non_manifold};
 	const hob_mesh *meshes = c->model->meshes;
-	hob_surface *found = HOB_NEW(c->scratch, hob_surface, 1);
+	hob_mesh_faults *found = HOB_NEW(c->scratch, hob_mesh_faults, 1);
 	bool wanted = false;
 	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
 		wanted = wanted || is_on(c, rules[i]);
@@ -171,7 +171,7 @@ static void check_surfaces(const check *c)
 		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
 			end++;
 		hob_arena_mark mark = hob_arena_save(c->scratch);
-		bool looked = hob_surface_check(meshes + i, end - i, c->scratch, found);
+		bool looked = hob_find_mesh_faults(meshes + i, end - i, c->scratch, found);
 		hob_arena_restore(c->scratch, mark);
 		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++)
 			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
