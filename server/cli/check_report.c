@@ -7,8 +7,11 @@
 #include "../../core/base/json_write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const formats[CHECK_FORMATS] = {"text", "json", "sarif", "junit", "github"};
 
@@ -78,13 +81,25 @@ bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err)
 	hob_buf text = {0};
 	char chunk[4096];
 	size_t got;
-	FILE *file = fopen(c->baseline, "re");
-	if (!file)
-		return (may_lack && errno == ENOENT) ||
-			   hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: %s", c->baseline, strerror(errno));
-	while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+	struct stat info;
+	int fd = open(c->baseline, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (!file) {
+		int why = errno;
+		if (fd >= 0)
+			close(fd);
+		return (may_lack && why == ENOENT) ||
+			   hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: %s", c->baseline, strerror(why));
+	}
+	bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	while (is_file && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
 		hob_buf_put(&text, chunk, got);
+	is_file = is_file && !ferror(file);
 	fclose(file);
+	if (!is_file) {
+		hob_buf_release(&text);
+		return hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: it must be a file", c->baseline);
+	}
 	hob_str all = hob_buf_str(&text);
 	bool ok = !text.failed;
 	uint32_t number = 1;

@@ -1,6 +1,7 @@
 """Rules: for each, a model that breaks it and one that keeps it, in up to three formats; levels, folders, the cache and the daemon."""
 import base64
 import json
+import os
 import pathlib
 import re
 import struct
@@ -354,6 +355,10 @@ class Rules(CommandLine):
         self.assertIn("says Ann", known.read_text())
         known.write_text("nonsense\n")
         self.assertIn("line 1 is no finding", self.hob("check", self.art, "--baseline", known, code=2)[1])
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "pipe")
+        for name in ("folder", "pipe"):
+            self.assertIn("it must be a file", self.hob("check", self.art, "--baseline", self.folder / name, code=2)[1])
 
 
 if __name__ == "__main__":

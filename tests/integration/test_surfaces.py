@@ -129,7 +129,7 @@ class Surfaces(Scenario):
         self.assertEqual(told, failed - {"art/shrunk.obj"})
 
     def hold_a_cook(self, daemon):
-        """The only cook process stands still in the middle of large.obj."""
+        """Stops the only cook process in the middle of large.obj; returns the processes to continue."""
         for shift in itertools.count():
             cooked = daemon.cooked()
             self.put("large.obj", obj_text(60000, shift))
@@ -143,7 +143,7 @@ class Surfaces(Scenario):
                 os.kill(worker, signal.SIGCONT)
 
     def test_while_it_is_being_cooked(self):
-        """Behind a cook process that stands still: a newer save of a good and of a broken model, and a new one."""
+        """A stopped cook process holds up a new save of a good model, one of a broken model, and a new model."""
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
         with self.serve("--jobs", "1") as daemon:
@@ -154,7 +154,7 @@ class Surfaces(Scenario):
                     self.put(name, obj_text(triangles))
                 wanted = {"art/good.obj": "updating", "art/bad.obj": "waiting", "art/new.obj": "waiting", "art/large.obj": "waiting"}
                 until(lambda: set(daemon.assets("&standing=updating,waiting")) == set(wanted), "four that wait")
-                wanted["art/large.obj"] = daemon.assets()["art/large.obj"]["standing"]  # updating, had it to be saved twice
+                wanted["art/large.obj"] = daemon.assets()["art/large.obj"]["standing"]  # updating if it was saved twice
                 served = {name for name, standing in wanted.items() if standing == "updating"}
                 self.check_assets(daemon, wanted, served)
                 stats = daemon.get("/api/v1/stats").json()

@@ -49,7 +49,7 @@ export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" ari
 export const stateOf = ({ standing, quality }) =>
 	(standing === 'fresh' && quality === 'preview' ? 'preview' : standing);
 
-/** Those that count as problems, and those of an asset that no cook is going to change by itself. */
+/** The states that count as problems; isSettled: the newest cook of the asset has ended. */
 export const problemStates = ['broken', 'blocked', 'interrupted'];
 export const isSettled = ({ standing }) => standing === 'fresh' || problemStates.includes(standing);
 
