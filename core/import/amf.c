@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-/* Additive Manufacturing File: objects of volumes, placed by constellations. Each volume is a mesh. Z is up;
- * lengths are millimetres unless the file says otherwise; colours are sRGB. The colour of a corner is the
- * first that is said: of the triangle, the vertex, the volume, the object, the material.
+/* Additive Manufacturing File: objects of volumes, placed by constellations. Each volume becomes a mesh. Z is
+ * up; lengths are millimetres unless the file states a unit; colours are sRGB. A corner takes the first
+ * colour that is given, in the order triangle, vertex, volume, object, material.
  *
  * Source: ISO/ASTM 52915. */
 
@@ -29,7 +29,7 @@ typedef struct amf {
 	hob_name_map objects, constellations; /* id -> index in `elements` */
 	hob_name_map materials;				  /* id -> in lists.materials */
 	hob_buf elements;					  /* xml_ptr */
-	hob_buf ranges;						  /* per element: its meshes, once made */
+	hob_buf ranges;						  /* meshes of each element, once built */
 	uint32_t plain;						  /* material of volumes without one */
 	uint32_t formulas, textures, edges, composites;
 } amf;
@@ -56,7 +56,7 @@ static bool is_formula(hob_str text)
 	return text.len == 0;
 }
 
-/* Components may be formulas of the place, which nobody evaluates. */
+/* Colours given as formulas of the position are not evaluated. */
 static bool color_of(amf *a, xml_ptr owner, float out[4])
 {
 	static const char *const names[] = {"r", "g", "b", "a"};
@@ -113,7 +113,7 @@ static bool read_materials(amf *a, hob_error *err)
 
 typedef struct point_list {
 	float *position; /* [count][3] */
-	float *color;	 /* [count][4] linear; the first is below 0 where the vertex has none */
+	float *color;	 /* [count][4] linear; red < 0: the vertex has no colour */
 	uint32_t count;
 	bool colored;
 } point_list;
@@ -150,7 +150,7 @@ typedef struct volume {
 	xml_ptr element;
 	const point_list *points;
 	float common[4];		  /* colour of the volume or the object */
-	bool has_common, corners; /* corners: triangles have colours, so each corner is a vertex */
+	bool has_common, corners; /* corners: triangles have colours, so each corner becomes a vertex */
 } volume;
 
 static uint32_t corner(xml_ptr triangle, const char *name)
@@ -239,7 +239,7 @@ static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 		return hob_fail_memory(err, a->request->result, "a name");
 	if (!room(&v, &mesh, triangles, colored, err))
 		return false;
-	/* Colours at the vertices take the place of the material's. */
+	/* Vertex colours replace the material. */
 	if (colored)
 		mesh.material = a->plain;
 	uint32_t bad = put_triangles(&v, &mesh);
@@ -283,7 +283,7 @@ static bool place_object(amf *a, uint32_t index, hob_error *err)
 	return true;
 }
 
-/* Turned around x, then y, then z of the place, in degrees; then moved. */
+/* Rotates about x, then y, then z of the parent, in degrees; then translates. */
 static void place(amf *a, xml_ptr instance, uint32_t node)
 {
 	static const char *const turns[] = {"rx", "ry", "rz"}, *const moves[] = {"deltax", "deltay", "deltaz"};
@@ -360,7 +360,7 @@ static bool is_placed(const amf *a, hob_str id)
 	return false;
 }
 
-/* Objects outside all constellations keep their modelled place. */
+/* Objects that no constellation names keep their modelled position. */
 static bool build(amf *a, hob_error *err)
 {
 	uint32_t root;

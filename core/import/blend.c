@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zstd.h>
 
-/* Blender 3.0 began to compress with zstd; what it and later ones save without has their number:
+/* Blender compresses with zstd since 3.0; files that it saves uncompressed carry the version:
  * "BLENDER-v304". */
 static bool is_new(hob_str head)
 {
@@ -24,7 +24,7 @@ static bool is_blend(hob_str head)
 		   is_new(head);
 }
 
-/* Copies the first bytes of what a zstd stream holds; returns how many. */
+/* Decompresses the first bytes of a zstd stream; returns how many. */
 static size_t unpack_head(hob_str file, char *head, size_t size)
 {
 	ZSTD_DCtx *decoder = ZSTD_createDCtx();
@@ -38,7 +38,7 @@ static size_t unpack_head(hob_str file, char *head, size_t size)
 	return out.pos;
 }
 
-/* "BLENDER-v405" is 4.5, "BLENDER17-01v0500" is 5.0; 0 if the file does not say. */
+/* "BLENDER-v405" is 4.5, "BLENDER17-01v0500" is 5.0; 0 if the file has no version. */
 static unsigned saved_by(hob_str file)
 {
 	char head[18] = "";
@@ -64,7 +64,7 @@ static bool fail_with_version(hob_str file, hob_error *err)
 	return false;
 }
 
-/* Looked for even where there is none: one that appears takes the place of the .blend. */
+/* The export is looked up even when absent, so that one which appears later replaces the .blend. */
 static bool refuse_beside_export(const hob_import_request *request, hob_error *err)
 {
 	static const char *const exports[] = {"glb", "gltf", "fbx"};

@@ -19,7 +19,7 @@ static const struct {
 #undef HOB_CENSUS_WHY
 };
 
-/* Meshes of one source mesh stand side by side. */
+/* Meshes of one source mesh are adjacent. */
 static void count_meshes(const hob_model *model, hob_census *out)
 {
 	static const hob_census_kind kinds[] = {HOB_CENSUS_SURFACES, HOB_CENSUS_COLORED, HOB_CENSUS_MORPHED,

@@ -1,11 +1,11 @@
-/* census.h - what a source holds, counted before it is converted, and what of it the model holds: nothing is
- * lost in silence.
+/* census.h - counts the content of a source before conversion and compares it with the model, so that no loss
+ * goes unreported.
  *
- * An importer counts in request->seen (hob_census_add), from the file's own structures and as early as it
- * can: what it counts where it converts proves nothing. hob_import compares afterwards. A model may hold more
- * than was counted. Where it holds less, some note has to say why; census.def lists which notes explain which
- * losses. Without one of them the note "import.lost" is made, which is a bug of the importer, and
- * tests/unit/import/corpus.c fails on it. */
+ * An importer counts into request->seen (hob_census_add) from the file's own structures, before it converts:
+ * counts taken during conversion would prove nothing. hob_import compares afterwards. A model may hold more
+ * than was counted. For each kind of which it holds less, a note must give the reason; census.def maps notes
+ * to the kinds they explain. A loss without a reason becomes the note "import.lost": a bug of the importer,
+ * on which tests/unit/import/corpus.c fails. */
 #ifndef HOB_CENSUS_H
 #define HOB_CENSUS_H
 
@@ -34,7 +34,8 @@ static inline void hob_census_add(hob_census *census, hob_census_kind kind, uint
 /* The same counts of a model. False when memory is short. O(model). */
 bool hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out) HOB_MUST_CHECK;
 
-/* Adds a note for each kind of which the model holds less than was seen and no note says why. */
+/* Adds a note for each kind of which the model holds less than the source, unless another note explains
+ * it. */
 void hob_census_compare(const hob_census *seen, const hob_census *held, hob_notes *notes);
 
 #endif

@@ -1,6 +1,6 @@
 #include "importers.h"
 
-/* The pictures' own readers look at the bytes; here they only have to be of a kind that holds light. */
+/* The picture decoder checks the bytes; here the kind only has to be a high-dynamic-range one. */
 static bool is_light(hob_bytes file)
 {
 	hob_str head = {(const char *)file.data, file.size};

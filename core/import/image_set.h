@@ -1,4 +1,4 @@
-/* image_set.h - the pictures of a model while it is read: each file once, however often it is named. */
+/* image_set.h - the pictures of a model during import: each file once, however often it is referenced. */
 #ifndef HOB_IMAGE_SET_H
 #define HOB_IMAGE_SET_H
 
@@ -7,7 +7,7 @@
 
 typedef struct hob_image_set {
 	const hob_import_request *request;
-	hob_str dir; /* what references are relative to: the model's folder at first, the caller may change it */
+	hob_str dir; /* base of relative references: initially the model's folder; the caller may change it */
 	hob_name_map by_path;
 	hob_buf images; /* hob_image */
 } hob_image_set;
@@ -16,7 +16,7 @@ void hob_image_set_init(hob_image_set *set, const hob_import_request *request);
 void hob_image_set_release(hob_image_set *set);
 /* The picture that `reference` names (see texture_path.h). Fails with LIMIT or MEMORY. */
 bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* A picture of its own; the caller fills what `image` points to before it adds the next. */
+/* Adds a picture that shares nothing. The caller fills `image` before the next call. */
 bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Moves the list into the model. */
 bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err) HOB_MUST_CHECK;

@@ -35,7 +35,7 @@ typedef struct iqm {
 	list_t text, meshes, arrays, triangles, joints, poses, anims;
 	uint32_t vertex_count, frame_count, channel_count;
 	const uint8_t *frames;
-	hob_mesh vertices;	  /* what all meshes share */
+	hob_mesh vertices;	  /* vertex arrays that all meshes share */
 	uint32_t first_joint; /* node */
 } iqm;
 
@@ -79,7 +79,7 @@ static bool read_header(iqm *q, hob_error *err)
 		!take_list(q, 76, POSE_SIZE, "poses", &q->poses, err) ||
 		!take_list(q, 84, ANIM_SIZE, "clips", &q->anims, err))
 		return false;
-	/* The number of vertices lies between the number of arrays and their offset. */
+	/* The field between the array count and the array offset is the vertex count. */
 	uint32_t offset = hob_load_u32(file.data + 52);
 	q->arrays.count = hob_load_u32(file.data + 44);
 	q->vertex_count = hob_load_u32(file.data + 48);
@@ -112,7 +112,7 @@ typedef enum array_kind {
 } array_kind;
 enum { BYTE, UBYTE, SHORT, USHORT, INT, UINT, HALF, FLOAT, DOUBLE };
 
-/* Component k of vertex v: whole numbers as they are, or as parts of the largest when `normalized`. */
+/* Component k of vertex v; integers are divided by the type's maximum when `normalized`. */
 static float component(const uint8_t *at, uint32_t format, bool normalized)
 {
 	double value;
@@ -236,7 +236,7 @@ static void set_place(hob_node *node, const uint8_t *at)
 	memcpy(node->scale, n + 7, sizeof node->scale);
 }
 
-/* Joints stand parents first but not depth first: children are sought for each. */
+/* Joints are stored parents first but not depth first, so each joint searches for its children. */
 static bool add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of, const uint32_t *child,
 					  const uint32_t *next, hob_error *err)
 {
@@ -291,7 +291,8 @@ static bool read_joints(iqm *q, uint32_t root, uint32_t *node_of, hob_error *err
 	return true;
 }
 
-/* World places of the joints at rest, below the turned root; their inverses bind. */
+/* World transforms of the joints at rest, below the up-axis rotation; their inverses are the bind
+ * matrices. */
 static bool make_skin(iqm *q, const uint32_t *node_of, hob_error *err)
 {
 	hob_arena *arena = q->request->result;
@@ -344,7 +345,7 @@ static bool is_picture(hob_str name)
 	return false;
 }
 
-/* A material is a name; where that is a picture's, it is the picture. */
+/* A material is only a name; if the name is a picture's, the picture is the base colour. */
 static bool material_of(iqm *q, hob_str name, hob_name_map *known, uint32_t *id, hob_error *err)
 {
 	hob_material material;
@@ -415,7 +416,7 @@ static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *er
 
 /* ---- clips */
 
-/* Value of channel k of a pose in a frame. *data walks through the frame's channels that move. */
+/* Channel k of a pose in a frame. *data advances over the animated channels of the frame. */
 static float channel(const uint8_t *pose, int k, const uint8_t **data)
 {
 	float value = hob_load_f32(pose + 8 + k * 4);
@@ -442,7 +443,7 @@ static bool check_poses(const iqm *q, hob_error *err)
 					q->channel_count);
 }
 
-/* Whether any frame may differ in track i, of three for each joint in the order of `paths`. */
+/* Whether track i is animated; each joint has three tracks, in the order of `paths`. */
 static bool moves(const iqm *q, uint32_t i)
 {
 	uint32_t mask = hob_load_u32(q->poses.at + (size_t)(i / 3) * POSE_SIZE + 4);
@@ -458,7 +459,7 @@ static void put_key(const iqm *q, uint32_t i, hob_track *track, uint32_t key, co
 		unit_rotation(to);
 }
 
-/* Frames hold only moving joints: a constant joint takes no time per frame, and a small file may claim any
+/* Frames store only animated joints. Constant joints must cost nothing per frame: a small file may claim any
  * number of frames. */
 static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip, hob_error *err)
 {

@@ -1,7 +1,7 @@
-/* lists.h - the lists of a model while a small reader makes them: they grow, and become the model's arrays at
- * the end.
+/* lists.h - growing lists of a model's parts, for small readers; hob_lists_take turns them into the model's
+ * arrays.
  *
- * Nodes are added in depth-first order; a mesh is hung on the node that was added last. Ids are places in the
+ * Nodes are added in depth-first order; a mesh is attached to the node added last. Ids are indices into the
  * lists. All functions fail with LIMIT (schema/limits.def) or MEMORY. */
 #ifndef HOB_LISTS_H
 #define HOB_LISTS_H
@@ -16,21 +16,21 @@ typedef struct hob_lists {
 } hob_lists;
 
 #define HOB_LISTS_COUNT(buf, type) ((uint32_t)((buf).size / sizeof(type)))
-/* Requires a list that is not empty. */
+/* Requires a non-empty list. */
 #define HOB_LISTS_AT(buf, type, index) (&((type *)(void *)(buf).data)[index])
 
 void hob_lists_init(hob_lists *lists, const hob_import_request *request);
 void hob_lists_release(hob_lists *lists);
 
-/* A node without a transform and without anything on it; `name` as the file has it. */
+/* A node with an identity transform and no content; `name` as the file spells it. */
 bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id,
 					hob_error *err) HOB_MUST_CHECK;
-/* The root of a model whose Z is up: turns it, and says so in model->space. */
+/* Adds the root of a Z-up model: a node that rotates to Y up, recorded in model->space. */
 bool hob_lists_z_up(hob_lists *lists, hob_model *model, uint32_t *root, hob_error *err) HOB_MUST_CHECK;
-/* Places a node by a column-major matrix; one that is not finite is left out. */
+/* Sets a node's transform from a column-major matrix; ignores a matrix that is not finite. */
 void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16]);
 bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* Hangs a mesh on the last node. */
+/* Attaches a mesh to the last node. */
 bool hob_lists_show(hob_lists *lists, uint32_t mesh, hob_error *err) HOB_MUST_CHECK;
 bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t *id,
 						hob_error *err) HOB_MUST_CHECK;

@@ -28,7 +28,7 @@ static void cross(const double a[3], const double b[3], double out[3])
 		out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
 }
 
-/* Columns of a rotation to a quaternion. */
+/* Rotation matrix, by columns, to a quaternion. */
 static void to_quaternion(double m[3][3], double q[4])
 {
 	double trace = m[0][0] + m[1][1] + m[2][2];
@@ -60,7 +60,8 @@ static void from_quaternion(const double q[4], double m[3][3])
 	m[2][0] = 2 * (x * z + y * w), m[2][1] = 2 * (y * z - x * w), m[2][2] = 1 - 2 * (x * x + y * y);
 }
 
-/* Turns the columns i and k of both so that those of b are at right angles. True when they were. */
+/* One Jacobi rotation of columns i and k of b and v that makes those of b orthogonal. True if they already
+ * were. */
 static bool turn_pair(double b[3][3], double v[3][3], int i, int k)
 {
 	double off = dot(b[i], b[k]), at_i = dot(b[i], b[i]), at_k = dot(b[k], b[k]);
@@ -78,7 +79,7 @@ static bool turn_pair(double b[3][3], double v[3][3], int i, int k)
 	return false;
 }
 
-/* Unit columns from b, at right angles; where a column has no length, what the others leave. */
+/* Orthonormal columns of b. A column of zero length is replaced by one orthogonal to the others. */
 static void unit_columns(double b[3][3], const double scale[3], double u[3][3])
 {
 	double most = fmax(scale[0], fmax(scale[1], scale[2]));
@@ -96,7 +97,7 @@ static void unit_columns(double b[3][3], const double scale[3], double u[3][3])
 		return;
 	}
 	if (missing == 2) {
-		/* Some direction at a right angle to the only one. */
+		/* Any direction orthogonal to the only column. */
 		int only = (last + 1) % 3;
 		only = dot(u[only], u[only]) > 0.5 ? only : (last + 2) % 3;
 		int axis = fabs(u[only][0]) < 0.6 ? 0 : 1, other = (only + 1) % 3;
@@ -126,7 +127,7 @@ void hob_matrix_split_double(const double m[16], double outer[4], double scale[3
 	for (int i = 0; i < 3; i++)
 		for (int row = 0; row < 3; row++)
 			b[i][row] = m[row] * v[0][i] + m[4 + row] * v[1][i] + m[8 + row] * v[2][i];
-	/* v becomes the transposed inner turn: its columns are where the axes of the scale lie. */
+	/* v becomes the transposed inner rotation: its columns are the axes of the scale. */
 	for (int i = 0; i < 3; i++)
 		for (int row = 0; row < i; row++) {
 			double swap = v[i][row];
@@ -150,7 +151,7 @@ void hob_matrix_split_double(const double m[16], double outer[4], double scale[3
 		turn_over(u[least], &scale[least]);
 	to_quaternion(u, outer);
 	to_quaternion(v, inner);
-	/* The quaternion of v turns the other way than the inner node. */
+	/* The quaternion of v is the inverse of the inner node's rotation. */
 	for (int k = 0; k < 3; k++)
 		inner[k] = -inner[k];
 }

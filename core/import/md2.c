@@ -5,10 +5,10 @@
 #include "shape.h"
 #include "text.h"
 
-/* Quake II models: one mesh whose vertices stand elsewhere in each frame. The first frame is the mesh, each
- * other one a morph target, and runs of frames with the same name are clips of ten frames a second. Z is up,
- * triangles run clockwise. Normals are numbers of a table that the format does not hold; they are computed
- * again.
+/* Quake II models: one mesh with vertex positions per frame. The first frame becomes the mesh, each other
+ * frame a morph target, and each run of frames with one name a clip of ten frames a second. Z is up,
+ * triangles run clockwise. Normals are indices into a table that the format does not contain, so they are
+ * computed.
  *
  * Source: the description of the format by D. Henry, "MD2 file format". */
 
@@ -27,7 +27,7 @@ typedef struct md2 {
 	uint32_t width, height, frame_size, skin_count, point_count, uv_count, triangle_count, frame_count;
 	const uint8_t *skins, *uvs, *triangles, *frames;
 	hob_mesh mesh;
-	uint32_t *point; /* [mesh.vertex_count] of each vertex */
+	uint32_t *point; /* [mesh.vertex_count] point of each vertex */
 } md2;
 
 static bool section(const md2 *d, size_t offset_at, uint64_t size, const char *what, const uint8_t **out,
@@ -127,7 +127,7 @@ static void point_of(const md2 *d, uint32_t frame, uint32_t point, float out[3])
 	}
 }
 
-/* The name of a frame is 16 bytes, with zeros behind it. */
+/* A frame name is 16 bytes, padded with zeros. */
 static hob_str frame_name(const md2 *d, uint32_t frame)
 {
 	const char *at = (const char *)d->frames + (size_t)frame * d->frame_size + 24;
@@ -167,7 +167,7 @@ static bool make_frames(md2 *d, hob_error *err)
 
 /* ---- clips */
 
-/* "stand40" and "death308" -> "stand" and "death3": two digits count, or all of fewer. */
+/* "stand40" -> "stand", "death308" -> "death3": at most two trailing digits are the frame number. */
 static hob_str clip_name(hob_str frame)
 {
 	size_t digits = 0;

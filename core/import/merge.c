@@ -13,11 +13,11 @@ typedef struct list {
 	const hob_import_request *request;
 	hob_str folder;
 	hob_model *models;
-	hob_import_chain chain; /* the request's with this list in front */
+	hob_import_chain chain; /* the request's chain with this list in front */
 	hob_error *err;
 } list_t;
 
-/* One of "scenes": a name, or an object with it. */
+/* An item of "scenes": a path, or an object that contains one. */
 typedef struct entry {
 	const char *file;
 	float scale;
@@ -56,8 +56,8 @@ static bool is_inside(const list_t *l, hob_str path)
 	return false;
 }
 
-/* Errors inside the part name it in a way that tells them from those of the list; server/cook/error_json.c
- * reads it. */
+/* Prefixes an error of a part with the part's name, in a form distinct from errors of the list;
+ * server/cook/error_json.c parses it. */
 static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
 	const hob_import_request *request = l->request;
@@ -79,7 +79,7 @@ static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 		   hob_fail_in(l->err, "in '%.*s', scenes[%u]", HOB_FMT(name), index);
 }
 
-/* The unit for the setting `units`, if all models share it; otherwise 0. */
+/* The common unit, for the setting `units`; 0 if the models differ. */
 static float common_unit(const hob_model *models, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -150,7 +150,7 @@ static bool import_merge(const hob_import_request *request, hob_model *out, hob_
 	return check_keys(root, request->path, err) && import_scenes(&l, scenes, count, out);
 }
 
-/* Versions of all other importers, whose output is part of this one's. Every call writes the same bytes. */
+/* Versions of all other importers: the output depends on them. Every call writes the same bytes. */
 static const char *library_version(void)
 {
 	static char text[1024];

@@ -4,11 +4,11 @@
 
 static const double too_far = 1e6;
 
-/* Largest length of translation, and largest factor of scale, of each node by itself. */
+/* Maximum translation length and scale factor of each node, without its ancestors. */
 typedef struct reach {
 	double *moves, *scales; /* [node_count] */
-	double *radius;			/* [node_count] of the meshes that the node shows */
-	double *out, *factor;	/* [node_count] room: how far from the origin, times what */
+	double *radius;			/* [node_count] radius of the node's meshes */
+	double *out, *factor;	/* [node_count] scratch: distance from the origin, accumulated scale */
 } reach_t;
 
 static double length_of(const float *v, uint32_t components)
@@ -27,7 +27,7 @@ static double largest_of(const float *v, uint32_t components)
 	return largest;
 }
 
-/* A bound of the values: the control points of a spline's Bezier form hold the curve. */
+/* Upper bound of a track's values: a spline lies within the control points of its Bezier form. */
 static double most_of(const hob_track *t, double (*measure)(const float *, uint32_t))
 {
 	uint32_t w = t->components, stride = t->interpolation == HOB_CUBICSPLINE ? 3 * w : w;
@@ -54,7 +54,7 @@ static void rest_reach(const hob_model *m, reach_t *r)
 	}
 }
 
-/* The farthest that anything of the model can be. */
+/* Upper bound of the distance of any point of the model from the origin. */
 static double spread(const hob_model *m, reach_t *r, uint32_t *farthest)
 {
 	double most = 0;

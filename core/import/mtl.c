@@ -19,7 +19,7 @@ void hob_mtl_release(hob_mtl_library *library)
 	hob_buf_release(&library->entries);
 }
 
-/* Blender writes Ns = (1 - roughness)^2 * range; the range changed with its exporter. */
+/* Blender writes Ns = (1 - roughness)^2 * range; the range depends on the exporter's version. */
 static float blender_range(hob_str text)
 {
 	hob_str line;
@@ -72,7 +72,7 @@ typedef struct mtl_reader {
 	float d, tr, ns, ks[3];
 } mtl_reader;
 
-/* *out stays as it is unless the whole word is a finite number. */
+/* *out is unchanged unless the whole word is a finite number. */
 static bool number_of(hob_str word, float *out)
 {
 	const char *end = word.data + word.len;
@@ -92,7 +92,7 @@ static void color_of_xyz(float rgb[3])
 	rgb[2] = 0.0557f * x - 0.2040f * y + 1.0570f * z;
 }
 
-/* One to three numbers, "xyz" before them or not; missing ones repeat the first. */
+/* One to three numbers, optionally after "xyz"; missing ones repeat the first. */
 static bool color_of(hob_str line, float out[3])
 {
 	float rgb[3];
@@ -131,7 +131,7 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 		return;
 	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
 		if (hob_str_equal_nocase(word, hob_str_of(numbers[i].name))) {
-			/* Exporters write the whole extension with zeros. */
+			/* Exporters write unused statements of the extension with zeros. */
 			if (numbers[i].ext >= 0 && value > 0)
 				r->out->ext_mask |= 1u << numbers[i].ext;
 			*(float *)(void *)((char *)r->out + numbers[i].offset) =
@@ -161,7 +161,7 @@ static void say_ignored(const mtl_reader *r, hob_str what)
 				 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(what));
 }
 
-/* Colours as spectra, and light that a filter colours: 1 1 1 lets all pass, exporters write 0 0 0 for
+/* Spectral colours, and filters of transmitted light: 1 1 1 passes everything, exporters write 0 0 0 for
  * opaque. */
 static bool is_ignored(hob_str word, hob_str line)
 {
@@ -203,7 +203,7 @@ static void read_value(mtl_reader *r, hob_str word, hob_str line)
 typedef struct map_options {
 	float scale[2], offset[2], bump;
 	bool clamp;
-	hob_str ignored; /* an option that changes the picture */
+	hob_str ignored; /* an unsupported option that changes the picture */
 	hob_channel_choice channel;
 } map_options;
 
@@ -212,7 +212,7 @@ static bool next_is_number(hob_str line, float *out)
 	return number_of(hob_text_word(&line), out);
 }
 
-/* -imfchan: which channel of the picture is the scalar. m is the matte, l the luminance; z is not in a
+/* -imfchan: the channel to read as the scalar. m is the matte, l the luminance; z does not exist in a
  * picture. */
 static hob_channel_choice channel_of(hob_str word)
 {
@@ -230,7 +230,7 @@ static hob_channel_choice channel_of(hob_str word)
 	return HOB_CHANNEL_OF_SLOT;
 }
 
-/* Whether a picture looks different because of this option: base and gain, or turbulence. */
+/* Options that change a picture's look: base and gain, turbulence. */
 static bool changes_picture(hob_str option, hob_str arguments)
 {
 	float first = 0, second = 1, base = hob_str_equal_nocase(option, HOB_STR("-mm")) ? 1.0f : 0.0f;
@@ -241,12 +241,12 @@ static bool changes_picture(hob_str option, hob_str arguments)
 	return first != 0 || (base > 0 && second != 1);
 }
 
-/* Takes the options off the line, so that the file name is left. */
+/* Removes the options from the line; the file name remains. */
 static void take_options(hob_str *line, map_options *options)
 {
 	static const struct {
 		const char *name;
-		int words; /* arguments; -1: one to three numbers */
+		int words; /* number of arguments; -1: one to three numbers */
 	} known[] = {
 		{"-blendu", 1},	 {"-blendv", 1}, {"-boost", 1},	 {"-mm", 2},		 {"-o", -1},
 		{"-s", -1},		 {"-t", -1},	 {"-texres", 1}, {"-clamp", 1},		 {"-bm", 1},
@@ -283,7 +283,7 @@ static void take_options(hob_str *line, map_options *options)
 	}
 }
 
-/* Some exporters write options behind the name: "a.png -bm 0.5". */
+/* Some exporters write options after the name: "a.png -bm 0.5". */
 static void take_late_options(hob_str *file, map_options *options)
 {
 	for (size_t i = 1; i + 1 < file->len; i++) {
@@ -300,7 +300,7 @@ static void take_late_options(hob_str *file, map_options *options)
 	}
 }
 
-/* A picture with several channels has a row for each. */
+/* A picture that feeds several channels has one row for each. */
 static const struct {
 	const char *name;
 	int slot, ext; /* ext -1: none */
@@ -339,13 +339,12 @@ static bool is_unread_map(hob_str word)
 	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
 		if (hob_str_equal_nocase(word, hob_str_of(others[i])))
 			return true;
-	/* An ambient colour does not light a surface, and neither does its map. Antialiasing is the
-	 * renderer's. */
+	/* Ignored: ambient colour does not light a surface, and antialiasing belongs to the renderer. */
 	return word.len > 4 && hob_str_equal_nocase(hob_str_sub(word, 0, 4), HOB_STR("map_")) &&
 		   !hob_str_equal_nocase(word, HOB_STR("map_aat")) && !hob_str_equal_nocase(word, HOB_STR("map_Ka"));
 }
 
-/* Normal maps often stand behind "bump", which means a height map. */
+/* Exporters often name normal maps in "bump", which means a height map. */
 static bool is_normal_map(const mtl_reader *r, hob_str file)
 {
 	static const char *const signs[] = {"normal", "_nrm", "_nor.", "_n.", "-n.", "_nm."};
@@ -367,7 +366,7 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 	hob_texture_ref *ref = &r->out->slots[slot];
 	if (!hob_image_set_file(r->images, file, &ref->image, err))
 		return false;
-	/* Options act on coordinates whose V points up: v' = s v + o becomes s v + (1 - s - o). */
+	/* Options apply to V pointing up: v' = s v + o becomes s v + (1 - s - o). */
 	ref->scale[0] = options->scale[0];
 	ref->scale[1] = options->scale[1];
 	ref->offset[0] = options->offset[0];
@@ -429,7 +428,7 @@ static bool read_statement(mtl_reader *r, hob_str line, hob_error *err)
 	return true;
 }
 
-/* ---- conclusions */
+/* ---- conclusions from the whole material */
 
 static bool has_map(const hob_material *m, hob_slot slot)
 {
@@ -458,7 +457,8 @@ static void conclude_surface(mtl_reader *r)
 	}
 	if (r->unlit)
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-	/* A map multiplies its colour; exporters leave black behind a map and nobody means to see only black. */
+	/* A map multiplies its colour. Exporters write black beside a map, which would render black, so it
+	 * becomes white. */
 	if (has_map(m, HOB_SLOT_BASE_COLOR) && is_black(m->base_color))
 		m->base_color[0] = m->base_color[1] = m->base_color[2] = 1;
 	if (has_map(m, HOB_SLOT_EMISSIVE) && is_black(m->emissive))
@@ -477,7 +477,7 @@ static void conclude_opacity(mtl_reader *r)
 	hob_notes *notes = r->images->request->notes;
 	float opacity = r->has_d ? hob_shape_clamp01(r->d) : r->has_tr ? 1 - r->tr : 1;
 	if (!r->has_d && r->has_tr && opacity <= 0) {
-		/* Some exporters use Tr as another word for d. */
+		/* Some exporters write Tr as a synonym of d. */
 		hob_note_add(notes, HOB_NOTE_WARNING, "mtl.tr", "material '%.*s': Tr 1 without d is read as opaque",
 					 HOB_FMT(r->entry->name));
 		opacity = 1;

@@ -1,15 +1,15 @@
 /* mtl.h - Wavefront material libraries.
  *
- * A library is cut into its materials first; only those that a model uses are read further, so that a large
- * shared library costs nothing. Statements: Kd Ks Ke Ns Ni d Tr illum, the PBR extension Pr Pm Ps Pc Pcr
- * aniso anisor, and map_Kd map_Ks map_Ke map_d map_bump (bump) norm map_Pr map_Pm map_Ps map_Pc map_Pcr
- * map_ao, longer names of these, map_ORM and map_RMA (three channels of one picture) with the options -s -o
- * -clamp -bm -imfchan, before the name or behind it. Options that change a picture (-mm, -t), other maps,
- * spectra and Tf are noted.
+ * A library is split into materials first; only those that a model uses are parsed, so that a large shared
+ * library costs little. Statements: Kd Ks Ke Ns Ni d Tr illum, the PBR extension Pr Pm Ps Pc Pcr aniso
+ * anisor, and map_Kd map_Ks map_Ke map_d map_bump (bump) norm map_Pr map_Pm map_Ps map_Pc map_Pcr map_ao,
+ * longer names of these, map_ORM and map_RMA (three channels of one picture) with the options -s -o -clamp
+ * -bm -imfchan, before or after the name. Options that change a picture (-mm, -t), other maps, spectra and Tf
+ * are noted.
  *
- * Phong becomes metallic-roughness like this: base colour = Kd, metallic = 0, roughness from Ns by the width
- * of the lobe ((2 / (Ns + 2)) ^ 1/4) or, in Blender's files, by the inverse of Blender's own formula. Opacity
- * is d, else 1 - Tr; below 1 it blends, and a map_d alone makes a mask. */
+ * Phong to metallic-roughness: base colour = Kd, metallic = 0, roughness from Ns by the width of the lobe ((2
+ * / (Ns + 2)) ^ 1/4) or, in Blender's files, by the inverse of Blender's own formula. Opacity is d, else 1 -
+ * Tr; below 1 the material blends, and a map_d alone makes it a mask. */
 #ifndef HOB_MTL_H
 #define HOB_MTL_H
 
@@ -28,8 +28,8 @@ typedef struct hob_mtl_library {
 
 void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch);
 void hob_mtl_release(hob_mtl_library *library);
-/* Adds the materials of a file in folder `dir`; a name that is known already keeps its first definition.
- * `text` and `dir` outlive the library. */
+/* Adds the materials of a file in folder `dir`; the first definition of a name counts. `text` and `dir` must
+ * outlive the library. */
 bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err) HOB_MUST_CHECK;
 /* NULL when there is no such material. */
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);

@@ -1,7 +1,7 @@
 /* name_map.h - text -> u32, for names of nodes, materials and groups: open addressing over an arena.
  *
- * Keys are borrowed: their bytes must outlive the map. Growth leaves the old table behind in the arena, so
- * that a map costs at most twice its final table. Order of insertion never shows in a result. */
+ * Keys are borrowed: their bytes must outlive the map. Growth abandons the old table in the arena, so a map
+ * costs at most twice its final table. Results do not depend on the order of insertion. */
 #ifndef HOB_NAME_MAP_H
 #define HOB_NAME_MAP_H
 
@@ -16,12 +16,12 @@ typedef struct hob_name_map {
 void hob_name_map_init(hob_name_map *map, hob_arena *arena);
 /* The value stored for `name`, or HOB_NONE. */
 uint32_t hob_name_map_get(const hob_name_map *map, hob_str name);
-/* Stores `value` unless the name is known already, and writes what the map holds afterwards to *held (which
- * may be NULL): equal to `value` when it was added. False when memory is short. */
+/* Stores `value` unless the name is present, and writes the stored value to *held (may be NULL): equal to
+ * `value` if it was added. False when memory is short. */
 bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held) HOB_MUST_CHECK;
 
-/* A name that the map does not hold yet: `wanted` itself, else "wanted.N" with N >= the count of names.
- * Stores it with `value`. The text lives in `keep`. data == NULL when memory is short. */
+/* Stores `value` under a new name: `wanted` itself, else "wanted.N" with N >= the count of names. The text
+ * lives in `keep`. data == NULL when memory is short. */
 hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str wanted, uint32_t value);
 
 #endif

@@ -22,7 +22,7 @@ static bool is_absent(hob_err_code code)
 	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_OUTSIDE || code == HOB_ERR_CORRUPT;
 }
 
-/* *found is false when no such file exists, which is no failure. */
+/* *found is false when no such file exists; that is no failure. */
 static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
 {
 	const hob_import_request *request = s->request;
@@ -61,7 +61,7 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 					 : hob_fail_memory(err, request->scratch, "a material library");
 }
 
-/* As written, else its last part beside the model. */
+/* Tries the path as written, then its last part beside the model. */
 static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
 {
 	if (!read_library(s, name, found, err))
@@ -81,7 +81,7 @@ static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	return true;
 }
 
-/* A statement may name several files, and a file name may hold blanks. */
+/* A statement may name several files, and a file name may contain blanks. */
 static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 {
 	bool found = false, any_missing = false;
@@ -113,7 +113,7 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 
 /* ---- materials that are used */
 
-/* A material of that name that nobody defines still tells faces apart. */
+/* An undefined material name still separates faces, so it becomes a plain material. */
 static bool add_plain(obj_import_state *s, hob_str name, uint32_t *id, hob_error *err)
 {
 	hob_str kept = hob_text_name(s->request->result, name);

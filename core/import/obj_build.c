@@ -5,7 +5,7 @@
 #include "shape.h"
 #include "text.h"
 
-/* A mesh to be: the runs of one object, material and kind, as a chain in the order of the file. */
+/* A mesh to build: the runs of one object, material and kind, as a chain in file order. */
 typedef struct slot {
 	uint32_t object; /* index in builder.objects */
 	uint32_t material;
@@ -14,11 +14,11 @@ typedef struct slot {
 } slot;
 
 typedef struct object {
-	uint32_t name;					 /* id in data->objects or data->groups, HOB_NONE without */
-	uint32_t slot_count, slot_first; /* in order */
+	uint32_t name;					 /* id in data->objects or data->groups; HOB_NONE: unnamed */
+	uint32_t slot_count, slot_first; /* of `order` */
 } object;
 
-/* A vertex of the mesh that is built, in a chain of those at the same position. */
+/* A vertex of the current mesh, in a chain of those at the same position. */
 typedef struct vertex {
 	hob_obj_corner corner;
 	uint32_t next;
@@ -29,11 +29,11 @@ typedef struct builder {
 	const hob_obj_data *data;
 	const uint32_t *material_ids;
 	hob_model *model;
-	bool by_object; /* objects are those of "o" */
+	bool by_object; /* objects come from "o" statements */
 	hob_buf slots, objects;
-	uint32_t *next_run; /* per run: the next one of its slot */
-	uint32_t *order;	/* slots, object by object */
-	uint32_t *head;		/* per position: its first vertex in this mesh; all HOB_NONE between meshes */
+	uint32_t *next_run; /* per run: the next run of its slot */
+	uint32_t *order;	/* slots, grouped by object */
+	uint32_t *head;		/* per position: its first vertex in the current mesh; all HOB_NONE between meshes */
 	hob_buf vertices, ids, cut;
 	hob_polygon polygon;
 } builder;
@@ -244,7 +244,7 @@ static bool put_elements(builder *b, hob_mesh *to, const slot *s)
 
 /* ---- streams */
 
-/* Display values; some exporters write 0..255. */
+/* Display (sRGB) values; some exporters write 0..255. */
 static void convert_colors(float *colors, uint32_t count)
 {
 	float largest = 0;
@@ -279,7 +279,7 @@ static bool put_streams(builder *b, hob_mesh *to, hob_error *err)
 	for (size_t i = 0; i < count; i++) {
 		hob_obj_corner c = vertices[i].corner;
 		memcpy(to->position + i * 3, positions + (size_t)c.v * 3, 3 * sizeof(float));
-		/* A missing normal stays zero: the repair gives it one of its faces'. */
+		/* A missing normal stays zero: the repair replaces it by a face's. */
 		if (c.vn != HOB_NONE)
 			memcpy(to->normal + i * 3, normal_source + (size_t)c.vn * 3, 3 * sizeof(float));
 		if (c.vt != HOB_NONE) {

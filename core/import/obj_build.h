@@ -4,16 +4,16 @@
 
 #include "obj_data.h"
 
-/* Where no face of the file has a normal or a smoothing group, sets data->flat and leaves it at that:
- * three.js and Blender show such a file flat, too. Else gives normals to the corners that have none: one per
- * face without a smoothing group, else the angle-weighted sum of the faces of the same smoothing group around
- * the position, across objects and materials. They are appended to data->normals. O(corners). */
+/* Generates normals for corners that have none. If no face of the file has a normal or a smoothing group, it
+ * only sets data->flat: three.js and Blender show such a file flat, too. Otherwise a face without a smoothing
+ * group gets its own normal, and the others the angle-weighted sum over the faces of the same smoothing group
+ * around the position, across objects and materials. They are appended to data->normals. O(corners). */
 bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err) HOB_MUST_CHECK;
 
-/* One mesh per object and material (and per kind: faces, lines, points), one node per object. Objects are
- * those of "o" statements, or of "g" when there is no "o". material_ids maps ids of data->materials to the
- * model's, and its last entry is the material of faces without "usemtl". A file of positions alone becomes a
- * cloud of points. Corners that agree in position, texture coordinate and normal index share a vertex. */
+/* One mesh per object, material and kind (faces, lines, points), one node per object. Objects come from "o"
+ * statements, or from "g" when there is no "o". material_ids maps ids of data->materials to the model's; its
+ * last entry is the material of faces without "usemtl". A file of positions alone becomes a point cloud.
+ * Corners with equal position, texture coordinate and normal indices share a vertex. */
 bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
 				   hob_model *model, hob_error *err) HOB_MUST_CHECK;
 

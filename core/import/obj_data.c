@@ -9,7 +9,7 @@ typedef struct names {
 	hob_buf *list;
 } names;
 
-/* Errors in lines; reported once at the end, with the first place. */
+/* Line errors, reported once each at the end, with the first line. */
 typedef enum complaint {
 	BAD_NUMBER,
 	BAD_INDEX,
@@ -28,11 +28,11 @@ typedef struct parser {
 	uint64_t line;
 	uint32_t position_count, uv_count, normal_count;
 	names objects, groups, materials;
-	hob_obj_run run; /* of the statements in force; count 0 until an element comes */
+	hob_obj_run run; /* state from the statements so far; count is 0 until an element follows */
 	bool run_open;
-	uint32_t v_end, vt_end, vn_end; /* one behind the largest index of all corners */
-	hob_buf painted;				/* f32[3]: what ZBrush says about colours */
-	hob_buf early; /* early_index: elements whose vertices had not come yet, each with a larger index */
+	uint32_t v_end, vt_end, vn_end; /* one past the largest index of all corners */
+	hob_buf painted;				/* f32[3]: ZBrush's vertex colours */
+	hob_buf early; /* early_index: elements that used vertices not read yet, by rising index */
 	uint64_t complaints[COMPLAINTS], first_line[COMPLAINTS];
 } parser;
 
@@ -41,7 +41,7 @@ typedef struct early_index {
 	uint64_t line;
 } early_index;
 
-/* hob_buf_grow without the call while there is room. */
+/* hob_buf_grow, inlined for the case that there is room. */
 static inline void *grow(hob_buf *buf, size_t size)
 {
 	if (buf->capacity - buf->size < size || buf->failed)
@@ -85,7 +85,7 @@ static void skip_blanks(parser *p)
 	}
 }
 
-/* Goes to the next word; false at the end of the line or at a comment. */
+/* Advances to the next word; false at the end of the line or at a comment. */
 static inline bool next_word(parser *p)
 {
 	if (p->at < p->end && *p->at == ' ' && p->at + 1 < p->end && (uint8_t)p->at[1] > '#' &&
@@ -114,7 +114,7 @@ static void next_line(parser *p)
 	p->line++;
 }
 
-/* The rest of the line without blanks at both ends; a comment behind a blank is no part of it. */
+/* The rest of the line, trimmed; a comment after a blank is cut off. */
 static hob_str rest_of_line(parser *p)
 {
 	const char *from = p->at;
@@ -126,7 +126,7 @@ static hob_str rest_of_line(parser *p)
 	return hob_text_trim(rest);
 }
 
-/* Exporters in the wrong locale write 1,5. */
+/* Exporters with a comma locale write 1,5. */
 static const char *read_decimal_comma(parser *p, float *out)
 {
 	char text[64];
@@ -151,7 +151,7 @@ static bool read_float(parser *p, float *out)
 	return p->at == p->end || (uint8_t)*p->at <= ' ' || *p->at == '\\' || *p->at == '#';
 }
 
-/* Reads up to `most` numbers; returns how many stand there. */
+/* Reads up to `most` numbers; returns how many were read. */
 static uint32_t read_floats(parser *p, float *out, uint32_t most)
 {
 	uint32_t count = 0;
@@ -167,7 +167,7 @@ static void read_position(parser *p)
 	float v[7] = {0};
 	uint32_t count = read_floats(p, v, 7);
 	if (count < 3) {
-		/* The index is taken all the same: later faces count on it. */
+		/* The vertex keeps its index: later faces count on it. */
 		complain(p, BAD_NUMBER);
 	}
 	hob_obj_data *d = p->data;
@@ -205,7 +205,7 @@ static void read_normal(parser *p)
 	p->normal_count++;
 }
 
-/* 1-based, negative ones count from the end; HOB_NONE for 0 and for what is out of any range. */
+/* 1-based; negative indices count from the end. HOB_NONE for 0 and for indices outside any range. */
 static uint32_t resolve(int64_t index, uint32_t count)
 {
 	if (index > 0 && index <= (int64_t)HOB_LIMIT_VERTICES * 8)
@@ -215,10 +215,10 @@ static uint32_t resolve(int64_t index, uint32_t count)
 	return HOB_NONE;
 }
 
-/* Reads an index and resolves it; NULL when there is none. */
+/* Reads and resolves an index; NULL when there is none. */
 static inline const char *read_index(const char *at, const char *end, uint32_t have, uint32_t *out)
 {
-	/* Short positive numbers are nearly all there are; 0 becomes HOB_NONE. */
+	/* Fast path for short positive numbers, the vast majority; 0 becomes HOB_NONE. */
 	uint32_t count = 0, value = end - at >= 8 ? hob_number_digits(at, &count) : 0;
 	if (count > 0 && count < 8) {
 		*out = value - 1;
@@ -236,7 +236,7 @@ static inline uint32_t largest(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* v, v/vt, v//vn or v/vt/vn. NULL when it is neither. */
+/* v, v/vt, v//vn or v/vt/vn; NULL for anything else. */
 static inline const char *read_corner(parser *p, const char *at, hob_obj_corner *out)
 {
 	const char *end = p->end, *behind;
@@ -258,7 +258,7 @@ static inline const char *read_corner(parser *p, const char *at, hob_obj_corner 
 	return at == end || (uint8_t)*at <= ' ' || *at == '\\' || *at == '#' ? at : NULL;
 }
 
-/* The run for an element of this kind: a new one when a statement has changed since the last element. */
+/* The run for an element of this kind; a new one if a statement changed since the last element. */
 static void enter_run(parser *p, hob_obj_kind kind, uint32_t corner_first)
 {
 	hob_obj_data *d = p->data;
@@ -370,7 +370,7 @@ static bool read_other(parser *p, hob_error *err)
 		hob_buf_put(&p->data->libraries, &library, sizeof library);
 		return true;
 	}
-	/* The older word for f. */
+	/* "fo" is the older spelling of f. */
 	if (takes_keyword(p, "fo")) {
 		read_element(p, HOB_OBJ_FACES);
 		return true;
@@ -387,7 +387,7 @@ static bool read_other(parser *p, hob_error *err)
 	return true;
 }
 
-/* ZBrush writes its colours as comments, eight digits MMRRGGBB for each vertex in turn; MM is a mask. */
+/* ZBrush writes colours as comments: eight digits MMRRGGBB for each vertex in order; MM is a mask. */
 static void read_polypaint(parser *p)
 {
 	uint8_t digits[8];
@@ -411,7 +411,7 @@ static void read_polypaint(parser *p)
 	}
 }
 
-/* Colours that stand beside the positions win. */
+/* Colours beside the positions take precedence. */
 static void take_polypaint(parser *p)
 {
 	hob_obj_data *d = p->data;
@@ -495,7 +495,7 @@ static bool is_good(const parser *p, const hob_obj_corner *corners, uint32_t cou
 	return true;
 }
 
-/* Positive indices may name what comes later in the file, so they are checked last. */
+/* Positive indices may refer forward, so they are checked after the last line. */
 static void drop_bad_elements(parser *p)
 {
 	hob_obj_data *d = p->data;
@@ -528,7 +528,7 @@ static void drop_bad_elements(parser *p)
 	}
 }
 
-/* The first element that names a vertex which never came had the largest index so far. */
+/* The first element with a bad index had the largest index so far. */
 static void find_first_bad_index(parser *p)
 {
 	const early_index *early = HOB_OBJ_ARRAY(p->early, early_index);
@@ -566,7 +566,7 @@ static void say_complaints(const parser *p)
 						 (unsigned long long)p->first_line[i]);
 }
 
-/* A file that was cut, or is still being copied, ends in the middle of a statement. */
+/* A file that is truncated, or still being copied, ends in the middle of a statement. */
 static bool check_last_line(const parser *p, const char *line, uint64_t bad_before, hob_error *err)
 {
 	hob_str last = hob_text_trim((hob_str){line, (size_t)(p->end - line)});

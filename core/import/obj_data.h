@@ -1,7 +1,7 @@
 /* obj_data.h - a Wavefront OBJ file as arrays, before it becomes a model; private to the OBJ reader.
  *
- * The text is read once, front to back. Faces are kept as they stand: corners with positions, texture
- * coordinates and normals of their own, in runs that share object, group, material and smoothing group. */
+ * The text is read in one pass. Faces are kept as written: corners with separate position, texture coordinate
+ * and normal indices, in runs that share object, group, material and smoothing group. */
 #ifndef HOB_OBJ_DATA_H
 #define HOB_OBJ_DATA_H
 
@@ -12,11 +12,11 @@ typedef struct hob_obj_corner {
 	uint32_t v, vt, vn; /* from 0, HOB_NONE when absent; unchecked until hob_obj_data_read returns */
 } hob_obj_corner;
 
-/* `kind` is what the elements of a run are. */
+/* Kind of a run's elements. */
 typedef enum hob_obj_kind { HOB_OBJ_FACES, HOB_OBJ_LINES, HOB_OBJ_POINTS } hob_obj_kind;
 
-/* Consecutive elements under the same statements. Its elements are [first, first + count) of
- * hob_obj_data.sizes, its corners begin at corner_first. */
+/* Consecutive elements under the same statements: elements [first, first + count) of hob_obj_data.sizes;
+ * corners from corner_first. */
 typedef struct hob_obj_run {
 	hob_obj_kind kind;
 	uint32_t object, group, material; /* ids of names, HOB_NONE before the first statement */
@@ -33,13 +33,13 @@ typedef struct hob_obj_data {
 	hob_buf corners;   /* hob_obj_corner */
 	hob_buf sizes;	   /* u32 per element: its number of corners */
 	hob_buf runs;	   /* hob_obj_run */
-	hob_buf libraries; /* hob_str per mtllib statement: the rest of its line, borrowed from the text */
+	hob_buf libraries; /* hob_str per mtllib statement: the rest of the line, borrowed from the text */
 	/* Names in order of first use; ids are their indices. Borrowed from the text. */
 	hob_buf objects, groups, materials; /* hob_str */
-	bool has_elements;					/* there was a face, line or point, good or bad */
-	uint64_t free_form_line;			/* the first statement of free-form curves or surfaces; 0: none */
-	uint64_t bad_index_line;			/* the first that uses a vertex which does not exist; 0: none */
-	bool flat; /* faces, and none with a normal or a smoothing group (hob_obj_smooth) */
+	bool has_elements;					/* the file has a face, line or point, valid or not */
+	uint64_t free_form_line;			/* line of the first free-form curve or surface; 0: none */
+	uint64_t bad_index_line;			/* line of the first use of a missing vertex; 0: none */
+	bool flat; /* has faces, none with a normal or a smoothing group (hob_obj_smooth) */
 } hob_obj_data;
 
 static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)
@@ -49,8 +49,8 @@ static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)
 #define HOB_OBJ_COUNT(buf, type) hob_obj_count(&(buf), sizeof(type))
 #define HOB_OBJ_ARRAY(buf, type) ((type *)(void *)(buf).data)
 
-/* `text` outlives `out`. Elements that use an index out of range are dropped and noted: the corners that are
- * left are good. Malformed lines are skipped and noted with the number of the first. */
+/* `text` must outlive `out`. Elements with an index out of range are dropped and noted, so all remaining
+ * corners are valid. Malformed lines are skipped and noted with the first line number. */
 bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out,
 					   hob_error *err) HOB_MUST_CHECK;
 void hob_obj_data_release(hob_obj_data *data);

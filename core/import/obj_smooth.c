@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A normal that is being summed, in a chain of those at the same position. */
+/* A normal being summed, in a chain of those at the same position. */
 typedef struct sum {
 	double normal[3];
 	uint32_t smoothing, next;
@@ -11,7 +11,7 @@ typedef struct sum {
 typedef struct smoother {
 	hob_obj_data *data;
 	const float *positions;
-	uint32_t *head; /* per position: first sum, HOB_NONE without */
+	uint32_t *head; /* per position: its first sum, or HOB_NONE */
 	hob_buf sums;
 	uint32_t first_id; /* id of the first generated normal */
 } smoother;

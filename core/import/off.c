@@ -8,7 +8,7 @@
 #include "text.h"
 
 /* OFF, by lines: "[ST][C][N][4]OFF", counts, vertices (position, normal, colour, texture coordinate), faces
- * (count, indices, colour). Many files have colours without saying so in the first word.
+ * (count, indices, colour). Many files have colours that the header word does not announce.
  *
  * Source: the OFF page of Geomview's manual. */
 
@@ -20,19 +20,19 @@ typedef struct off {
 	uint32_t line;
 	bool has_uv, has_color, has_normal, homogeneous;
 	uint32_t vertex_count, face_count;
-	float *position, *normal, *uv, *color; /* per vertex; NULL without */
+	float *position, *normal, *uv, *color; /* per vertex; NULL if absent */
 	bool any_vertex_color, any_face_color;
-	float largest;		 /* component of any colour */
+	float largest;		 /* largest component of any colour */
 	hob_buf corners;	 /* u32 */
 	hob_buf sizes;		 /* u32 per face */
-	hob_buf face_colors; /* f32[4] per face; the first is below 0 where the file has none */
-	uint32_t mapped;	 /* faces whose colour is a number of a table that is not in the file */
+	hob_buf face_colors; /* f32[4] per face; red < 0: no colour */
+	uint32_t mapped;	 /* faces whose colour is an index into a table outside the file */
 	uint32_t bad;
 } off_file;
 
 /* ---- lines */
 
-/* The next line that says something, without its comment. False at the end. */
+/* The next non-empty line, without its comment. False at the end. */
 static bool next_line(off_file *o, hob_str *line)
 {
 	while (hob_text_line(&o->rest, line)) {
@@ -60,7 +60,7 @@ static uint32_t numbers(hob_str line, float *out)
 
 /* ---- header */
 
-/* Files with an 'n' say how many numbers a point has. */
+/* With 'n' in the header, a line gives the number of coordinates per point. */
 static bool read_dimension(off_file *o, hob_str *rest, hob_error *err)
 {
 	if (rest->len == 0 && !next_line(o, rest))
@@ -88,7 +88,7 @@ static bool read_header(off_file *o, hob_str *counts, hob_error *err)
 		rest = (hob_str){word.data + word.len, (size_t)(line.data + line.len - word.data) - word.len};
 	}
 	if (!hob_str_ends_nocase(word, HOB_STR("OFF"))) {
-		/* The first word may be left out. */
+		/* The header word is optional. */
 		*counts = line;
 		return word.data[0] >= '0' && word.data[0] <= '9'
 				   ? true
@@ -118,13 +118,13 @@ static bool read_counts(off_file *o, hob_str line, hob_error *err)
 	float n[WORDS_MAX];
 	if (numbers(line, n) < 2 || !(n[0] >= 0 && n[1] >= 0 && n[0] < 4e9f && n[1] < 4e9f))
 		return hob_fail(err, CORRUPT, "line %u: the numbers of vertices and faces are expected", o->line);
-	/* A float holds 24 bits; the counts are read again as integers. */
+	/* A float has only 24 bits of precision, so the counts are parsed again as integers. */
 	int64_t counts[2] = {0};
 	for (int i = 0; i < 2; i++) {
 		hob_str word = hob_text_word(&line);
 		(void)hob_number_int(word.data, word.data + word.len, &counts[i]);
 	}
-	/* A vertex takes six bytes of the file at least, a face four. */
+	/* A vertex takes at least six bytes of the file, a face four. */
 	if ((uint64_t)counts[0] > HOB_LIMIT_VERTICES || (uint64_t)counts[0] > o->rest.len / 5 + 1 ||
 		(uint64_t)counts[1] > o->rest.len / 2 + 1)
 		return hob_fail(err, TRUNCATED,
@@ -157,7 +157,7 @@ static bool read_vertex(off_file *o, uint32_t v, hob_error *err)
 	uint32_t colors = count - at - (o->has_uv && count >= at + 2 ? 2 : 0);
 	if (colors == 3 || colors == 4) {
 		float *to = o->color + (size_t)v * 4;
-		to[3] = -1; /* opaque, in whichever scale */
+		to[3] = -1; /* opaque, in either colour scale */
 		for (uint32_t k = 0; k < colors; k++) {
 			to[k] = n[at + k];
 			o->largest = to[k] > o->largest ? to[k] : o->largest;
@@ -244,7 +244,7 @@ static bool read_all(off_file *o, hob_error *err)
 
 /* ---- the mesh: a vertex for each corner when faces have colours */
 
-/* Whole numbers count to 255, unless none is above 1. */
+/* Integer colours have the maximum 255, unless no component is above 1. */
 static void set_color(const off_file *o, const float from[4], float to[4])
 {
 	float scale = o->largest > 1 ? 1.0f / 255 : 1;

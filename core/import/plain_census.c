@@ -7,7 +7,7 @@ static bool is(hob_str word, const char *name)
 	return hob_str_equal(word, hob_str_of(name));
 }
 
-/* Up to a comment. */
+/* Words before a comment. */
 static uint32_t count_words(hob_str line)
 {
 	const char *comment = line.len > 0 ? memchr(line.data, '#', line.len) : NULL;

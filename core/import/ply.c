@@ -12,7 +12,7 @@ typedef struct ply_build {
 	hob_ply_data *data;
 	hob_model *model;
 	hob_polygon polygon;
-	hob_buf cut; /* u32: the triangles of one face */
+	hob_buf cut; /* u32: triangles of one face */
 } ply_build;
 
 static const uint32_t *u32_of(const hob_buf *buf)
@@ -61,7 +61,7 @@ static uint32_t texture_of(const ply_build *b, uint32_t index)
 	return texture < b->data->texture_count ? texture : 0;
 }
 
-/* Calls `put` for each usable face of a texture; returns false when one call does. */
+/* Calls `put` for each valid face of a texture; stops at the first false and returns it. */
 static bool for_faces(ply_build *b, uint32_t texture, bool (*put)(ply_build *, hob_mesh *, const face *),
 					  hob_mesh *to, uint64_t *dropped)
 {
@@ -90,7 +90,7 @@ static bool put_indices(ply_build *b, hob_mesh *to, const face *f)
 	return cut != NULL;
 }
 
-/* ---- a mesh with vertices of its own, for texture coordinates or colours that belong to faces */
+/* ---- a mesh with its own vertices, for texture coordinates or colours per face */
 
 static bool put_vertices(ply_build *b, hob_mesh *to, const face *f)
 {

@@ -11,7 +11,7 @@
 
 typedef enum ply_coding { TEXT, LITTLE, BIG } ply_coding;
 
-/* Meaning of a property. Vertex columns come first, in groups of their array's width. */
+/* Meaning of a property. Vertex columns come first, grouped by the width of their array. */
 typedef enum meaning {
 	POSITION_X,
 	POSITION_Y,
@@ -82,7 +82,7 @@ typedef struct property {
 	meaning meaning;
 	hob_ply_type type, count_type;
 	bool is_list, is_harmonic; /* is_harmonic: of Gaussian splats, see parse_property */
-	uint32_t offset;		   /* in a row without lists */
+	uint32_t offset;		   /* offset in a row without lists */
 } property;
 
 typedef enum element_kind { VERTEX, FACE, STRIPS, EDGE, OTHER } element_kind;
@@ -90,9 +90,9 @@ typedef enum element_kind { VERTEX, FACE, STRIPS, EDGE, OTHER } element_kind;
 typedef struct element {
 	element_kind kind;
 	uint64_t count;
-	uint32_t first, property_count; /* in reader.properties */
-	uint32_t row_size;				/* bytes, 0 when there are lists */
-	uint64_t row_least;				/* bytes that a row has at least */
+	uint32_t first, property_count; /* range in reader.properties */
+	uint32_t row_size;				/* bytes; 0 if the element has lists */
+	uint64_t row_least;				/* minimum bytes of a row */
 } element;
 
 enum { PROPERTIES_MAX = 16384, ELEMENTS_MAX = 64 };
@@ -105,7 +105,7 @@ typedef struct reader {
 	element elements[ELEMENTS_MAX];
 	property properties[PROPERTIES_MAX];
 	uint32_t element_count, property_count;
-	hob_buf strip; /* corners of the list that is read */
+	hob_buf strip; /* corners of the current list */
 	hob_ply_unread unread;
 } reader;
 
@@ -225,7 +225,7 @@ static bool parse_header(reader *r, hob_error *err)
 	hob_str rest = {r->at, (size_t)(r->end - r->at)}, line;
 	if (!hob_text_line(&rest, &line) || !hob_str_equal(hob_text_trim(line), HOB_STR("ply")))
 		return hob_fail(err, CORRUPT, "the file does not begin with 'ply'");
-	/* Lines that end in CR alone leave an LF behind the last one to the data. */
+	/* In a header with CR line ends, an LF after the last CR belongs to the data. */
 	const char *first_end = line.data + line.len;
 	bool cr_alone = first_end + 1 < r->end && first_end[0] == '\r' && first_end[1] != '\n';
 	bool has_format = false;
@@ -272,7 +272,7 @@ static void skip_line(reader *r)
 		r->at++;
 }
 
-/* The format has comments in the header only, but some writers put them between the rows. */
+/* The format allows comments in the header only, but some writers put them between rows. */
 static bool is_comment(const reader *r)
 {
 	return r->at < r->end && *r->at == 'c' &&
@@ -310,7 +310,7 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 	return true;
 }
 
-/* Tokens of the line at `at`, and the next line. */
+/* Counts the tokens of the next non-empty line and moves `at` past it. */
 static uint32_t count_tokens(const reader *r, const char **at)
 {
 	hob_str rest = {*at, (size_t)(r->end - *at)}, line;
@@ -323,7 +323,7 @@ static uint32_t count_tokens(const reader *r, const char **at)
 	return count;
 }
 
-/* Fails if the rows of a text element hold more values than its header says, one row a line. Looks at the
+/* Fails if the rows of a text element hold more values than the header declares, one row a line. Checks the
  * first two rows. */
 static bool check_rows(reader *r, const element *e, hob_error *err)
 {
@@ -380,10 +380,10 @@ static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *e
 
 /* ---- vertices */
 
-/* Display values of integer colours are sRGB; floats may be 0..1 or 0..255. */
+/* Integer colours are sRGB display values; floats may be 0..1 or 0..255. */
 static float color_value(double value, hob_ply_type type, bool alpha)
 {
-	/* "char" is how some writers spell a byte. */
+	/* Some writers declare bytes as "char". */
 	if (type == HOB_PLY_I8 && value < 0)
 		value += 256;
 	double scale = type == HOB_PLY_U8 || type == HOB_PLY_I8		? 255
@@ -443,7 +443,7 @@ static void put_value(const property *p, const column *to, size_t row, double va
 		is_color ? color_value(value, p->type, p->meaning == ALPHA) : hob_number_to_float(value);
 }
 
-/* Byte colours are most of what a scan holds; a table spares the power function. */
+/* Most scans have byte colours; a table saves the power function. */
 static void byte_column(const char *at, uint32_t row_size, size_t count, bool alpha, const column *to)
 {
 	float table[256];
@@ -548,7 +548,7 @@ static bool read_corner_uvs(reader *r, const property *p, uint64_t count, hob_er
 typedef struct face_row {
 	float color[4];
 	uint32_t texture;
-	size_t uv_start; /* bytes in corner_uvs before this face */
+	size_t uv_start; /* bytes of corner_uvs before the current face */
 } face_row;
 
 static bool read_face_row(reader *r, const element *e, face_row *row, hob_error *err)
@@ -602,7 +602,7 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 			return hob_fail_in(err, "face %llu", (unsigned long long)f);
 		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
-			/* Faces may leave their texture coordinates out. */
+			/* A face may omit its texture coordinates. */
 			d->corner_uvs.size = row.uv_start;
 			float *none = (float *)(void *)hob_buf_grow(&d->corner_uvs, (size_t)count * 2 * sizeof(float));
 			if (none)
@@ -625,7 +625,7 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 	return true;
 }
 
-/* A strip turns every other triangle around; -1 begins a new strip. */
+/* In a strip every other triangle is reversed; -1 starts a new strip. */
 static void put_strip(hob_ply_data *d, const uint32_t *strip, uint32_t count)
 {
 	const uint32_t three = 3;
@@ -696,7 +696,7 @@ static bool read_element(reader *r, element *e, hob_error *err)
 	e->row_size = lists || r->coding == TEXT ? 0 : (uint32_t)e->row_least;
 	if (e->property_count == 0 || e->count == 0)
 		return true;
-	/* In text the last value of the file needs no blank behind it. */
+	/* In text the last value of the file needs no trailing blank. */
 	uint64_t left = (uint64_t)(r->end - r->at) + (r->coding == TEXT);
 	if (e->count > left / e->row_least)
 		return hob_fail(err, TRUNCATED,

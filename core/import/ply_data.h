@@ -1,7 +1,7 @@
 /* ply_data.h - a PLY file as arrays, before it becomes a model; private to the PLY reader.
  *
- * Reads text and both binary byte orders, properties of any order and type, and skips what it does not know.
- * Counts are compared with the bytes that are there before anything is allocated. */
+ * Reads text and both binary byte orders, properties of any order and type, and skips unknown ones. Counts
+ * are compared with the size of the file before anything is allocated. */
 #ifndef HOB_PLY_DATA_H
 #define HOB_PLY_DATA_H
 
@@ -11,7 +11,7 @@ enum { HOB_PLY_TEXTURES = 64 };
 
 typedef struct hob_ply_data {
 	uint32_t vertex_count;
-	/* Per vertex, in the result arena; NULL when the file has none. */
+	/* Per vertex, in the result arena; NULL if absent. */
 	float *position; /* [][3] */
 	float *normal;	 /* [][3] */
 	float *color;	 /* [][4] linear */
@@ -25,7 +25,7 @@ typedef struct hob_ply_data {
 	hob_buf edges;						/* u32[2] per edge */
 	hob_str textures[HOB_PLY_TEXTURES]; /* "comment TextureFile ...", borrowed from the file */
 	uint32_t texture_count;
-	uint32_t small_faces; /* faces of fewer than three corners, left out */
+	uint32_t small_faces; /* faces with fewer than three corners, left out */
 } hob_ply_data;
 
 bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err) HOB_MUST_CHECK;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { SMALL = 64 }; /* corners: more are looked up in a grid */
+enum { SMALL = 64 }; /* corners; larger polygons use a grid */
 
 typedef struct corner2 {
 	double x, y;
@@ -17,7 +17,7 @@ void hob_polygon_release(hob_polygon *polygon)
 static void newell_normal(const float *position, const uint32_t *corners, uint32_t count, double normal[3])
 {
 	normal[0] = normal[1] = normal[2] = 0;
-	/* Relative to one corner, so that far-away polygons keep their digits. */
+	/* Relative to one corner: keeps precision far from the origin. */
 	const float *origin = position + (size_t)corners[0] * 3;
 	for (uint32_t i = 0; i < count; i++) {
 		const float *p = position + (size_t)corners[i] * 3;
@@ -63,7 +63,7 @@ static double turn(const corner2 *a, const corner2 *b, const corner2 *c)
 
 static bool is_convex(const corner2 *p, uint32_t count)
 {
-	/* No turn to the right, and only one full turn: a star also turns left everywhere. */
+	/* Convex: no right turn, and only one revolution (a star also turns left everywhere). */
 	uint32_t rising = 0;
 	bool was_up = p[0].y > p[count - 1].y;
 	for (uint32_t i = 0; i < count; i++) {
@@ -100,14 +100,13 @@ static void cut_quad(const float *position, const uint32_t *corners, const corne
 							  position[(size_t)corners[d + 2] * 3 + (size_t)k];
 				squares[d] += side * side;
 			}
-		/* A tie goes to the first corner, as most tools cut. */
+		/* On a tie the diagonal starts at the first corner, as in most tools. */
 		by_02 = squares[0] <= squares[1];
 	}
 	fan(4, by_02 ? 0 : 1, triangles);
 }
 
-/* The polygon comes back to the tip b at q, as where a bridge leads to a hole, and goes on into the angle at
- * b. */
+/* The polygon returns to the tip b at q, as a bridge to a hole does, and continues inside the angle at b. */
 static bool enters(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
 {
 	const corner2 *beside[2] = {&p[q->previous], &p[q->next]};
@@ -122,7 +121,7 @@ static bool at_same_place(const corner2 *a, const corner2 *b)
 	return !(a->x < b->x || a->x > b->x || a->y < b->y || a->y > b->y);
 }
 
-/* The corners of a large polygon by the cells of a square grid over it. */
+/* Grid over a large polygon: the corners of each cell. */
 typedef struct grid {
 	uint32_t side; /* 0: no grid */
 	double low[2], cells[2];
@@ -162,7 +161,7 @@ static bool blocked_in_grid(const corner2 *p, const grid_t *g, const corner2 *co
 	return false;
 }
 
-/* Nothing of the polygon lies inside the triangle at `ear` or on its new edge. */
+/* No corner of the polygon lies inside the triangle at `ear` or on its new edge. */
 static bool is_ear(const corner2 *p, const grid_t *g, uint32_t ear, uint64_t *tests)
 {
 	const corner2 *t[3] = {&p[p[ear].previous], &p[ear], &p[p[ear].next]};
@@ -178,7 +177,7 @@ static bool is_ear(const corner2 *p, const grid_t *g, uint32_t ear, uint64_t *te
 	return true;
 }
 
-/* About two corners a cell. `room` [side * side + 1 + count]. */
+/* About two corners per cell. `room` [side * side + 1 + count]. */
 static void make_grid(const corner2 *p, uint32_t count, uint32_t side, uint32_t *room, grid_t *g)
 {
 	double high[2] = {p[0].x, p[0].y};
@@ -205,7 +204,7 @@ static void clip_ears(hob_polygon *polygon, corner2 *p, const grid_t *g, uint32_
 {
 	uint32_t at = 0, left = count, tried = 0;
 	while (left > 3) {
-		/* When nothing is an ear, the polygon crosses itself or has no area: any corner will do. */
+		/* Without any ear the polygon intersects itself or has no area: any corner will do. */
 		if (tried < left && polygon->tests < HOB_POLYGON_BUDGET && !is_ear(p, g, at, &polygon->tests)) {
 			at = p[at].next;
 			tried++;
@@ -216,7 +215,7 @@ static void clip_ears(hob_polygon *polygon, corner2 *p, const grid_t *g, uint32_
 		*triangles++ = p[at].next;
 		p[p[at].previous].next = p[at].next;
 		p[p[at].next].previous = p[at].previous;
-		/* Going on two corners further cuts strips rather than long fans. */
+		/* Advancing by two corners produces strips rather than long fans. */
 		uint32_t gone = at;
 		at = p[p[at].next].next;
 		p[gone].next = HOB_NONE;

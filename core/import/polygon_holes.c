@@ -41,14 +41,14 @@ static bool inside(flat a, flat b, flat c, flat p)
 	return (u >= 0 && v >= 0 && w >= 0) || (u <= 0 && v <= 0 && w <= 0);
 }
 
-/* The place in the ring that the hole's rightmost corner sees; HOB_NONE when there is none. */
+/* The ring corner visible from the hole's rightmost corner; HOB_NONE when there is none. */
 static uint32_t visible(const flat *p, const uint32_t *ring, uint32_t count, flat from)
 {
 	double nearest = INFINITY;
 	uint32_t best = HOB_NONE;
 	for (uint32_t i = 0; i < count; i++) {
 		flat a = p[ring[i]], b = p[ring[i + 1 < count ? i + 1 : 0]];
-		/* Only edges that have the inside on their left, towards the hole. */
+		/* Only edges with the interior on their left, facing the hole. */
 		if (!(a.y <= from.y && b.y >= from.y) || !(b.y > a.y))
 			continue;
 		double x = a.x + (from.y - a.y) / (b.y - a.y) * (b.x - a.x);
@@ -79,7 +79,7 @@ static uint32_t visible(const flat *p, const uint32_t *ring, uint32_t count, fla
 	return chosen;
 }
 
-/* ring[at], the hole around from its rightmost corner and back to it, ring[at] again. */
+/* Inserts after ring[at]: the hole, from its rightmost corner around and back to it, then ring[at] again. */
 static uint32_t splice(const flat *p, const hole *h, uint32_t *ring, uint32_t count, uint32_t at)
 {
 	uint32_t added = h->count + 2;

@@ -6,7 +6,7 @@
 
 static const uint32_t corners_of[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
 
-/* Looks at bits, so that the compiler can take many at once. */
+/* Tests bits, so that the compiler can vectorise. */
 bool hob_shape_finite(const float *values, size_t count)
 {
 	uint32_t bad = 0;
@@ -118,6 +118,6 @@ float hob_shape_linear(float srgb)
 		return 0;
 	if (srgb <= 0.04045f)
 		return srgb / 12.92f;
-	/* In double, so that the last bit of one libm's pow does not show in the float. */
+	/* In double: differences in the last bit between libms' pow vanish in the float. */
 	return (float)pow(((double)srgb + 0.055) / 1.055, 2.4);
 }

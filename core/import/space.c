@@ -20,7 +20,7 @@ static void matrix_of(const float q[4], float out[16])
 {
 	hob_node node = {.rotation = {q[0], q[1], q[2], q[3]}, .scale = {1, 1, 1}};
 	hob_node_local_matrix(&node, out);
-	/* Axes are turned by quarters here: what is nearly a whole number is one. */
+	/* All rotations here are quarter turns: rounds nearly integral elements. */
 	for (int i = 0; i < 16; i++)
 		if (fabsf(out[i] - roundf(out[i])) < 1e-6f)
 			out[i] = roundf(out[i]);
@@ -43,7 +43,7 @@ void hob_up_axis_turn(hob_up_axis up, float turn[4])
 	memcpy(turn, q, sizeof q);
 }
 
-/* From where the importer turned the source to, to where the override does. */
+/* The rotation from the importer's up axis to the override's. */
 static void turn_between(const float done[4], hob_up_axis up, float out[4])
 {
 	float back[4] = {-done[0], -done[1], -done[2], done[3]}, wanted[4];
@@ -53,7 +53,7 @@ static void turn_between(const float done[4], hob_up_axis up, float out[4])
 	multiply(wanted, back, out);
 }
 
-/* ---- turning a model: its roots, and what moves them */
+/* ---- rotating a model: its roots and their tracks */
 
 typedef struct turner {
 	hob_model *model;
@@ -97,7 +97,7 @@ static bool turn_track(const turner_t *t, const hob_track *from, hob_track *to)
 	return true;
 }
 
-/* Tracks may be shared with nodes that do not turn, so each channel that turns gets one of its own. */
+/* Tracks may be shared with nodes that do not rotate, so each rotated channel gets its own copy. */
 static bool turn_clip(const turner_t *t, hob_clip *clip)
 {
 	uint32_t extra = 0;
@@ -148,7 +148,7 @@ static float display_of(float linear)
 	return (float)(1.055 * pow((double)linear, 1 / 2.4) - 0.055);
 }
 
-/* A value read as linear is a display value after all, or the reverse. Above 1 there are only strengths. */
+/* Reinterprets linear as display values or the reverse. Values above 1 are strengths and stay. */
 static void reread(float *rgb, bool was_display)
 {
 	for (int i = 0; i < 3; i++)

@@ -1,8 +1,8 @@
-/* space.h - the settings up_axis, unit and colors: what the source says about its space, or does not say,
- * read otherwise.
+/* space.h - the settings up_axis, unit and colors, which override the space that the source states or leaves
+ * open.
  *
- * Every importer brings its source into Hob's space and tells in model->space how it did that. This file
- * takes that back and does it as the settings say, in one place for all formats. */
+ * Every importer converts its source to Hob's space and records in model->space how. This file undoes that
+ * and converts again as the settings say, in one place for all formats. */
 #ifndef HOB_SPACE_H
 #define HOB_SPACE_H
 
@@ -10,20 +10,19 @@
 
 typedef enum hob_up_axis { HOB_UP_FILE, HOB_UP_X, HOB_UP_Y, HOB_UP_Z } hob_up_axis;
 
-/* All zero: as the source says. */
+/* All zero: no override. */
 typedef struct hob_space_override {
 	hob_up_axis up_axis;	/* X up: -Y is right, as in COLLADA and FBX; Z up: -Y is front */
-	float unit;				/* metres of one source unit; 0 = as the source says */
-	hob_color_space colors; /* HOB_COLORS_STATED = as the importer took them */
+	float unit;				/* metres per source unit; 0: as the source states */
+	hob_color_space colors; /* HOB_COLORS_STATED: as the importer assumed */
 } hob_space_override;
 
-/* Turns the roots (with their animations), scales all lengths, and converts colours that the format leaves
- * open. Arrays are replaced, never written to. Nothing happens to a model that is settled, and the model is
- * settled afterwards.
+/* Rotates the roots (with their animations), scales all lengths, and converts colours that the format leaves
+ * open. Arrays are replaced, never written to. Does nothing if the model is settled, and settles it.
  *
  * arena     for the new arrays
  * Errors    CONFIG when the unit makes a length too large for a float; MEMORY. The model is then partly
- *           changed: give it up.
+ *           changed: discard it.
  * Cost      O(model) when something changes */
 bool hob_model_override_space(hob_model *model, const hob_space_override *override, hob_arena *arena,
 							  hob_error *err) HOB_MUST_CHECK;

@@ -19,13 +19,13 @@ typedef struct stl_data {
 	const hob_import_request *request;
 	uint32_t facet_count;
 	float *position; /* [facet_count][3][3], in the result arena */
-	float *normal;	 /* [facet_count][3] as the file says, in scratch */
+	float *normal;	 /* [facet_count][3] as stored in the file, in scratch */
 	float *color;	 /* [facet_count][3][4] or NULL */
 	const solid *solids;
 	uint32_t solid_count;
 } stl_data;
 
-/* A facet's normal is said twice: by its corners, which also decide what is culled, and by three numbers,
+/* A facet has two normals: the one of its corners, which also decides culling, and three stored numbers,
  * which exporters get wrong or leave zero. The corners count: the mesh is flat. */
 static void compare_normals(const stl_data *data, const float *normals, const hob_mesh *to)
 {
@@ -105,9 +105,9 @@ static bool too_many(uint64_t facets, hob_error *err)
 
 /* ---- binary */
 
-/* Two conventions for a colour of 15 bits per facet: with "COLOR=" in the header (Materialise Magics), red is
- * in the low bits and a clear bit 15 says "own colour"; without it (VisCAM, SolidView), blue is there and a
- * set bit 15 says so. */
+/* Two conventions for a 15-bit facet colour. With "COLOR=" in the header (Materialise Magics): red in the low
+ * bits, and bit 15 clear means "own colour". Without it (VisCAM, SolidView): blue in the low bits, and bit 15
+ * set means so. */
 static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float out[4])
 {
 	bool own = magics ? !(bits & 0x8000) : bits & 0x8000;
@@ -187,10 +187,10 @@ typedef struct text_reader {
 	const hob_import_request *request;
 	hob_buf position, normal, solids; /* as in stl_data */
 	uint32_t facet_count, line;
-	uint32_t corner; /* of the open facet */
+	uint32_t corner; /* of the current facet */
 	bool in_facet, in_solid;
 	float facet_normal[3];
-	float corners[2][3]; /* first and last corner of the open facet, for more than three */
+	float corners[2][3]; /* first and last corner of the current facet, for more than three */
 } text_reader;
 
 static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *err)
@@ -302,7 +302,7 @@ static bool read_lines(text_reader *r, hob_str text, hob_error *err)
 	return true;
 }
 
-/* Fills in the solids' counts and drops those without a facet. */
+/* Sets the solids' counts and drops solids without a facet. */
 static uint32_t close_solids(solid *solids, uint32_t count, uint32_t facet_count)
 {
 	uint32_t kept = 0;
@@ -339,7 +339,7 @@ static bool read_text(const hob_import_request *request, hob_str text, hob_model
 	return done;
 }
 
-/* Binary files begin with "solid" too, so the size decides where it can. */
+/* Binary files may begin with "solid" too, so the file size decides if it can. */
 static bool is_text(hob_bytes file, hob_str text)
 {
 	bool fits = file.size >= FACETS_AT && (file.size - FACETS_AT) % FACET_SIZE == 0 &&

@@ -28,7 +28,7 @@ const hob_importer *hob_importer_for_old(const hob_importer *importer)
 	return importer == &hob_gltf_importer || importer == &hob_blend_importer ? &hob_assimp_importer : NULL;
 }
 
-/* Says what of a model is never drawn. */
+/* Notes the parts of a model that are never drawn. */
 static bool note_hidden(const hob_import_request *request, const hob_model *model, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(request->scratch);

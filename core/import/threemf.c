@@ -18,7 +18,7 @@ bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_byte
 	hob_error unheard = {0};
 	if (path.len == 0)
 		return false;
-	/* Names are URIs by the letter; archives hold them decoded as often. */
+	/* Part names are URIs by the specification; archives as often hold them decoded. */
 	bool found = hob_zip_find(&t->archive, path, &member) ||
 				 (hob_uri_decode(t->request->scratch, path, &plain, &unheard) &&
 				  hob_zip_find(&t->archive, plain, &member)) ||
@@ -26,7 +26,7 @@ bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_byte
 	return found && hob_zip_unpack(arena, &member, MEMBER_MAX, out);
 }
 
-/* The part that the package's relations call its model, else the first that bears the extension. */
+/* The part that the package's relationships declare as the model, else the first with the extension. */
 static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
 {
 	hob_arena *scratch = t->request->scratch;
@@ -50,7 +50,7 @@ static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
 	return true;
 }
 
-/* ---- vertices and triangles, taken as they come */
+/* ---- vertices and triangles, taken while parsing */
 
 static hob_threemf_range *range_at(hob_threemf_part *part, const hob_xml_element *mesh)
 {
@@ -130,7 +130,7 @@ static float unit_of(hob_threemf *t, const hob_xml_element *root)
 	return 0.001f;
 }
 
-/* Extensions that a part says it cannot do without: others than these change its shape or look. */
+/* Notes the extensions that a part requires, unless they do not change shape or look. */
 static void note_extensions(hob_threemf *t, const hob_xml_element *root)
 {
 	static const char *const known[] = {"/material/", "/production/", "/slice/", "/beamlattice/",
@@ -207,7 +207,7 @@ hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t i
 	return index == HOB_NONE ? NULL : HOB_THREEMF_AT(t->resources, hob_threemf_resource, index);
 }
 
-/* Reads a part once. */
+/* Reads a part, once. */
 static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *err)
 {
 	hob_arena *scratch = t->request->scratch;
@@ -252,7 +252,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 
 /* ---- nodes */
 
-/* Twelve numbers, rows of a matrix that multiplies row vectors: our columns. */
+/* Twelve numbers, row by row of a matrix for row vectors: columns of ours. */
 static void set_transform(hob_node *node, hob_str text, float unit)
 {
 	float n[12];
@@ -268,8 +268,8 @@ static void set_transform(hob_node *node, hob_str text, float unit)
 	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 }
 
-/* An item or component: the object that it names, placed. owner: the object of the start part whose component
- * it is. */
+/* Places the object that an item or component names. owner: the object of the start part that has the
+ * component. */
 static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
 				  uint32_t depth, hob_error *err)
 {

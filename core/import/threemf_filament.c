@@ -8,7 +8,7 @@ enum { SETTINGS_MAX = 1 << 24, FILAMENTS_MAX = 256 };
 
 static const hob_str key = {"filament_colour", 15};
 
-/* Where the values of the key begin; other keys end with its name, too. */
+/* Offset of the key's values; other keys may end with the same name. */
 static size_t find_key(hob_str text)
 {
 	for (size_t at = 0; (at = hob_str_find(text, key, at)) < text.len; at += key.len) {

@@ -48,7 +48,7 @@ void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float 
 			out[i] = 0;
 }
 
-/* Display properties of a group's item `index`: the name is <pbmetallic>'s. */
+/* Applies the display properties of item `index` of a group; the name is that in <pbmetallic>. */
 static void set_display(hob_threemf *t, const hob_threemf_resource *group, uint32_t index,
 						hob_material *material)
 {
@@ -88,7 +88,7 @@ static void base_color(const hob_threemf_resource *group, uint32_t index, float 
 	hob_threemf_read_color(hob_xml_attr(item(group, index), HOB_STR("displaycolor")), color);
 }
 
-/* Parts of several base materials become one of their mean colour. */
+/* A mixture of base materials becomes one with their mean colour. */
 static void mixed_color(hob_threemf *t, const hob_threemf_resource *group, uint32_t index, float color[4])
 {
 	const hob_threemf_resource *base =
@@ -202,7 +202,7 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 {
 	float color[4] = {1, 1, 1, 1}, one[4];
-	/* The colours themselves are the corners'. */
+	/* The corners carry the colours. */
 	for (uint32_t i = 0; i < group->item_count; i++) {
 		hob_threemf_color(group, i, one);
 		color[3] = one[3] < color[3] ? one[3] : color[3];

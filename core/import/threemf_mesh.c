@@ -4,7 +4,7 @@
 #include "shape.h"
 #include "text.h"
 
-/* Triangles of one look. */
+/* Triangles with one look. */
 typedef struct bucket {
 	hob_threemf_look look;
 	uint32_t count;
@@ -19,7 +19,7 @@ typedef struct mesh_builder {
 	uint32_t *bucket_of; /* [triangle_count] */
 	uint32_t *head;		 /* [vertex_count] HOB_NONE between buckets */
 	hob_buf buckets;
-	hob_buf source, property, next; /* u32 for each vertex of the current mesh */
+	hob_buf source, property, next; /* u32 per vertex of the current mesh */
 	hob_name_map known;
 	hob_str name;
 	uint32_t default_group, default_property;
@@ -172,7 +172,7 @@ static bool build(mesh_builder *b, hob_error *err)
 	if (!sort_triangles(b, err))
 		return false;
 	uint32_t buckets = HOB_LISTS_COUNT(b->buckets, bucket);
-	/* Each bucket walks all triangles: more of them than this would take too long. */
+	/* Each bucket visits all triangles; bounds the total. */
 	if ((uint64_t)buckets * b->range->triangle_count > HOB_LIMIT_INDICES * 4)
 		return hob_fail(err, LIMIT, "an object of %u triangles in %u materials", b->range->triangle_count,
 						buckets);
@@ -204,7 +204,7 @@ static void note_lost(hob_threemf *t, const hob_xml_element *mesh)
 						 lost[i]);
 }
 
-/* Material of the object, if it has triangles. */
+/* The object's <mesh> or <displacementmesh>; NULL without one. Notes content that is not read. */
 static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *object)
 {
 	static const char *const plain[] = {"mesh", "components", "metadatagroup"};
@@ -213,7 +213,7 @@ static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *ob
 		bool read = false;
 		for (size_t i = 0; i < HOB_COUNT_OF(plain); i++)
 			read = read || hob_xml_is(e, hob_str_of(plain[i]));
-		/* A displaced mesh is a mesh when its displacement is left out. */
+		/* A displaced mesh is read as a plain mesh. */
 		if (hob_xml_is(e, HOB_STR("displacementmesh")))
 			mesh = e;
 		if (!read)

@@ -1,11 +1,11 @@
-/* threemf_private.h - what the files of the 3MF reader share.
+/* threemf_private.h - shared by the files of the 3MF reader.
  *
  *   threemf.c           trunk: the archive, its model parts, the importer
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
- *   threemf_filament.c  colours of filaments, in files of the same slicers
- *   threemf_slicer.c    what slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura) say beside the model:
- *                       names, what is no shape
+ *   threemf_filament.c  filament colours, in files of the same slicers
+ *   threemf_slicer.c    metadata of slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura): names, helper
+ *                       parts
  *
  * Source: 3MF Core Specification 1.3, Materials and Properties Extension 1.2, Production Extension 1.1 (3MF
  * Consortium). */
@@ -18,10 +18,10 @@
 #include "zip.h"
 
 typedef struct hob_threemf_triangle {
-	uint32_t vertex[3], group, property[3]; /* group: pid; HOB_NONE where the file is silent */
+	uint32_t vertex[3], group, property[3]; /* group: pid; HOB_NONE if absent */
 } hob_threemf_triangle;
 
-/* A model part: a tree without the vertices and triangles, which stand in lists. */
+/* A model part: an XML tree without vertices and triangles, which are in lists. */
 typedef struct hob_threemf_part {
 	hob_str path;
 	hob_xml xml;
@@ -29,7 +29,7 @@ typedef struct hob_threemf_part {
 	hob_buf vertices;  /* float [3], metres */
 	hob_buf triangles; /* hob_threemf_triangle */
 	hob_buf ranges;	   /* hob_threemf_range, in the order of the file */
-	bool painted;	   /* triangles carry colours of a slicer's own */
+	bool painted;	   /* triangles carry a slicer's own colours */
 } hob_threemf_part;
 
 typedef struct hob_threemf_range {
@@ -43,9 +43,9 @@ typedef struct hob_threemf_resource {
 	uint32_t part, id;
 	const hob_xml_element **items; /* of a group, by index */
 	uint32_t item_count;
-	uint32_t *materials; /* [item_count], HOB_NONE: not made yet */
-	uint32_t material;	 /* of the group as a whole; of an object: where its triangles say nothing */
-	bool made;			 /* objects: the meshes are known */
+	uint32_t *materials; /* [item_count]; HOB_NONE: not created yet */
+	uint32_t material;	 /* of a group: the material of the whole; of an object: default of its triangles */
+	bool made;			 /* objects: meshes have been built */
 	uint32_t mesh_first, mesh_count;
 } hob_threemf_resource;
 
@@ -57,11 +57,11 @@ typedef struct hob_threemf {
 	hob_name_map part_ids, resource_ids;
 	hob_lists lists;
 	hob_name_map pictures;
-	bool layered;	  /* a part has <multiproperties> */
+	bool layered;	  /* some part has <multiproperties> */
 	hob_buf settings; /* threemf_slicer.c */
 	hob_name_map setting_ids;
-	uint32_t helpers;	   /* of these, parts that only steer the slicer */
-	bool extruders, split; /* something names its filament; a part of an object does */
+	uint32_t helpers;	   /* number of parts that only steer the slicer */
+	bool extruders, split; /* some object names a filament; some component does */
 	hob_buf filaments;	   /* hob_threemf_filament_entry */
 } hob_threemf;
 
@@ -70,11 +70,11 @@ typedef struct hob_threemf_filament_entry {
 	uint32_t material;
 } hob_threemf_filament_entry;
 
-/* NULL of an empty list. */
+/* NULL for an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
-/* Lists by a pair of numbers (a part and an id within it): false without memory; HOB_NONE when the pair is
- * not kept. */
+/* Maps of a pair of numbers (a part and an id within it). keep: false without memory. Lookup: HOB_NONE when
+ * the pair is absent. */
 bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second);
 /* The resource `id` of a part; NULL when there is none. */
@@ -82,7 +82,7 @@ hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t i
 /* Unpacks the member that a path of the package names, with or without the leading slash. */
 bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_bytes *out) HOB_MUST_CHECK;
 
-/* How triangles of a property group look. */
+/* Look of the triangles of a property group. */
 typedef struct hob_threemf_look {
 	uint32_t material;		/* HOB_NONE: the default */
 	bool colored, textured; /* each corner has a colour, or texture coordinates */
@@ -92,36 +92,35 @@ typedef struct hob_threemf_look {
 /* Item `property` of group `id`. */
 bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
 						 hob_error *err) HOB_MUST_CHECK;
-/* A corner of a group of several layers (<multiproperties>) becomes one of the layer that is shown: the last
- * with colours or a texture, else the first. Others stay. */
+/* Replaces a corner of a multi-layer group (<multiproperties>) by one of the displayed layer: the last with
+ * colours or a texture, else the first. Other corners are unchanged. */
 void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3]);
-/* Linear RGBA of an item of a <colorgroup>; U and V, from the top, of one of a <texture2dgroup>. */
+/* Linear RGBA of a <colorgroup> item; U and V, from the top, of a <texture2dgroup> item. */
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);
 
-/* #RRGGBB or #RRGGBBAA, sRGB, to linear; false and *out as it is for anything else. */
+/* #RRGGBB or #RRGGBBAA, sRGB, to linear. False for anything else; *out is then unchanged. */
 bool hob_threemf_read_color(hob_str text, float out[4]);
 
-/* Reads the colours of filaments; files without any are fine. */
+/* Reads the filament colours; files may have none. */
 bool hob_threemf_filaments(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
-/* The material of what an extruder, from 1, prints; HOB_NONE without a colour. */
+/* Material of an extruder, counted from 1; HOB_NONE without a colour. */
 bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 						  hob_error *err) HOB_MUST_CHECK;
 
-/* Reads what slicers say of the objects of the start part and of their components. */
+/* Reads slicer metadata of the start part's objects and their components. */
 bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
-/* component: HOB_NONE for the object itself; else the object that a component of it names. Empty when nothing
- * is said. */
+/* Name of `object`; if `component` is an object, the name of that component of it. Empty without one. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
-/* Whether Cura's metadata of an object say that it only steers the slicer; noted. */
+/* Whether Cura's metadata mark an object as steering the slicer only; noted. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object);
-/* Extruder that prints it, from 1; 0 when the file names none. */
+/* The object's extruder, counted from 1; 0 when the file names none. */
 uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component);
-/* Sets HOB_NONE for triangles of an object of the start part that are such helpers. */
+/* Sets HOB_NONE for triangles of such helper parts of a start part's object. */
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);
 
-/* The meshes of an object, made once. */
+/* The meshes of an object, built once. */
 bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err) HOB_MUST_CHECK;
 
 #endif

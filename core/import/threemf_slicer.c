@@ -4,11 +4,11 @@
 
 enum { SETTINGS_MAX = 1 << 24 };
 
-/* Facts from a slicer's own file about an object, a component of it, or some of its triangles. */
+/* Slicer metadata of an object, of one of its components, or of some of its triangles. */
 typedef struct setting {
-	uint32_t first, last; /* triangles of a volume */
-	uint32_t next;		  /* volume of the same object */
-	uint32_t extruder;	  /* from 1; 0: not said */
+	uint32_t first, last; /* triangles of the volume */
+	uint32_t next;		  /* next volume of the same object */
+	uint32_t extruder;	  /* from 1; 0: absent */
 	bool helper;
 	hob_str name;
 } setting;
@@ -39,7 +39,7 @@ static bool is_helper(const hob_xml_element *e)
 		   hob_str_equal(value_of(e, HOB_STR("modifier")), HOB_STR("1"));
 }
 
-/* component: HOB_NONE for an object itself */
+/* component: HOB_NONE for the object itself */
 static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
 {
 	setting s = {.next = HOB_NONE,
@@ -89,7 +89,7 @@ static bool read_settings(hob_threemf *t, hob_str path, hob_error *err)
 	hob_error unread = {0};
 	if (!hob_zip_find(&t->archive, path, &member) || !hob_zip_unpack(scratch, &member, SETTINGS_MAX, &bytes))
 		return true;
-	/* Nobody needs the file to show the model. */
+	/* Optional metadata: an unreadable file is ignored. */
 	if (!hob_xml_parse(scratch, bytes, NULL, &xml, &unread))
 		return unread.code != HOB_ERR_MEMORY || hob_fail_memory(err, scratch, "settings of a slicer");
 	for (const hob_xml_element *o = hob_xml_child(xml.root, HOB_STR("object")); o;
@@ -118,7 +118,7 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 	return true;
 }
 
-/* Source: Cura 5, ThreeMFWriter: settings of an object as metadata of its own names, booleans as Python
+/* Source: Cura 5, ThreeMFWriter: settings of an object as metadata under their own names, booleans as Python
  * writes them. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 {
@@ -167,7 +167,7 @@ uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t co
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count)
 {
 	const setting *s = find(t, object, HOB_NONE);
-	uint32_t at = 0; /* volumes are in order and do not overlap */
+	uint32_t at = 0; /* volumes are sorted and do not overlap */
 	while (s && s->next != HOB_NONE) {
 		s = HOB_THREEMF_AT(t->settings, setting, s->next);
 		at = s->first > at ? s->first : at;

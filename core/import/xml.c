@@ -6,9 +6,9 @@
 
 #include <expat.h>
 
-/* Expat 2.8 deprecates the names of before. A salt is set because expat would otherwise ask the system for
- * random bytes, which the sandbox may refuse. A process reads one model: colliding names cost that model its
- * time, no other. */
+/* Expat 2.8 deprecates the older names. A salt is set because expat would otherwise ask the system for random
+ * bytes, which the sandbox may refuse. A process reads one model, so colliding names only slow down that
+ * model. */
 #if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 8
 #define BYTE_INDEX(parser) XML_GetCurrentByteIndex64(parser)
 #define BYTE_COUNT(parser) XML_GetCurrentByteCount64(parser)
@@ -19,8 +19,8 @@
 #define SET_SALT(parser)   XML_SetHashSalt(parser, 0x486F62)
 #endif
 
-/* expat copies each piece, and walks through each but the last once more, to count its lines. LONG_TEXT:
- * shorter ones cost more to leave out than to parse. */
+/* expat copies each piece and, except for the last, scans it again to count lines. LONG_TEXT: shorter texts
+ * cost more to bypass than to parse. */
 enum { PIECE = 256 << 20, NAMES = 1024, LONG_TEXT = 256, MISSES_MAX = 8 };
 
 typedef struct open_element {
@@ -34,20 +34,20 @@ typedef struct builder {
 	XML_Parser parser;
 	hob_xml *out;
 	hob_error *err;
-	hob_str names[NAMES]; /* open addressing; a full table copies */
+	hob_str names[NAMES]; /* open addressing; when full, names are copied */
 	uint32_t name_count;
 	hob_buf open;	  /* open_element */
-	uint32_t skipped; /* depth below an element that was taken */
+	uint32_t skipped; /* depth below a taken element */
 	uint32_t depth;
-	/* Text of the innermost element: a run of the file, or copied. */
+	/* Text of the innermost element: a range of the file, or a copy. */
 	size_t text_from, text_to;
-	bool copied, closed; /* closed: a child has begun, the rest does not count */
+	bool copied, closed; /* closed: a child has begun; further text is ignored */
 	hob_buf text;
 	bool failed;
-	size_t counted; /* bytes of the file whose lines are in `lines` */
+	size_t counted; /* bytes of the file whose lines `lines` counts */
 	uint32_t lines;
-	size_t fed, left_out; /* bytes of the file that expat has, and bytes before them that it never gets */
-	size_t tag_end;		  /* of the last tag, in the file */
+	size_t fed, left_out; /* bytes passed to expat; bytes before them that bypassed it */
+	size_t tag_end;		  /* end of the last tag, in the file */
 	uint32_t misses;
 } builder;
 
@@ -57,7 +57,7 @@ static void stop(builder *b)
 	XML_StopParser(b->parser, XML_FALSE);
 }
 
-/* Where the file holds what expat is at. */
+/* File offset of expat's position. */
 static size_t place(const builder *b)
 {
 	int64_t index = BYTE_INDEX(b->parser);
@@ -70,7 +70,7 @@ static void note_tag_end(builder *b)
 	b->tag_end = place(b) + (size_t)BYTE_COUNT(b->parser);
 }
 
-/* expat counts byte by byte what memchr finds at once. */
+/* Counts lines with memchr: expat's own count goes byte by byte. */
 static uint32_t line_number(builder *b)
 {
 	size_t at = place(b);
@@ -144,7 +144,7 @@ static bool end_text(builder *b)
 	return true;
 }
 
-/* True when the piece is in the file as it is, right behind the one before. */
+/* Whether the piece is an unchanged part of the file, directly after the previous one. */
 static bool follows(builder *b, const char *piece, size_t len)
 {
 	size_t at = place(b);
@@ -200,7 +200,7 @@ static bool copy_attributes(builder *b, hob_xml_element *element, const XML_Char
 	return true;
 }
 
-/* Attributes of an element that may be taken are borrowed from expat until the call is over. */
+/* Attributes passed to `take` are borrowed from expat for the call. */
 static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attributes)
 {
 	enum { MOST = 32 };
@@ -323,7 +323,7 @@ static int XMLCALL on_encoding(void *user, const XML_Char *name, XML_Encoding *e
 	return XML_STATUS_OK;
 }
 
-/* NULL leaves it to the file's first line. */
+/* NULL: the file's declaration decides. */
 static const char *encoding_of(hob_bytes file, bool decoded)
 {
 	hob_str text = {(const char *)file.data, file.size};
@@ -341,7 +341,7 @@ static const char *encoding_of(hob_bytes file, bool decoded)
 
 /* ---- all */
 
-/* Lines end as expat has it: with LF, CR or both. */
+/* Expat ends lines at LF, CR or both. */
 static bool fail_syntax(builder *b, enum XML_Error code)
 {
 	size_t at = place(b), line = 1, column = 1;
@@ -357,7 +357,7 @@ static bool fail_syntax(builder *b, enum XML_Error code)
 	return hob_fail(b->err, CORRUPT, "line %zu, column %zu: %s", line, column, XML_ErrorString(code));
 }
 
-/* Up to `end` of the file. */
+/* Parses up to offset `end` of the file. */
 static bool feed(builder *b, size_t end)
 {
 	while (b->fed < end) {
@@ -379,13 +379,13 @@ static bool feed(builder *b, size_t end)
 	return true;
 }
 
-/* True when text of these bytes alone means what it says in any encoding, and is no error. */
+/* Whether these bytes of text are valid and the same in every encoding. */
 static bool is_plain(const uint8_t *at, const uint8_t *end)
 {
 	const uint64_t ones = 0x0101010101010101ull, tops = ones * 0x80;
 	for (; at < end; at++) {
 		for (; end - at >= 8; at += 8) {
-			/* Only whether any top bit is set matters: a borrow can come only from a byte that matches. */
+			/* Only tests whether any top bit is set: a borrow arises only from a byte that matches. */
 			uint64_t word = hob_load_u64(at), amp = word ^ ones * '&', close = word ^ ones * '>';
 			uint64_t found = word | (word - ones * ' ') | ((amp - ones) & ~amp) | ((close - ones) & ~close);
 			if (found & tops)
@@ -400,7 +400,7 @@ static bool is_plain(const uint8_t *at, const uint8_t *end)
 	return true;
 }
 
-/* The first long text at or behind `from`. What looks like one may stand in a comment: expat knows. */
+/* The first long text at or after `from`. It may lie in a comment: expat decides. */
 static bool find_long_text(const builder *b, size_t from, size_t *begin, size_t *end)
 {
 	const uint8_t *const behind = b->file.data + b->file.size;
@@ -418,8 +418,7 @@ static bool find_long_text(const builder *b, size_t from, size_t *begin, size_t 
 	return false;
 }
 
-/* Long texts, which are most of a large file, go from the file into the tree. expat sees what lies between
- * them. */
+/* Long texts, most of a large file, bypass expat; it parses only the parts between them. */
 static bool feed_all(builder *b)
 {
 	size_t begin, end, from = 0;
@@ -548,7 +547,7 @@ hob_str hob_xml_text(const hob_xml_element *element)
 	return element ? hob_text_trim(element->text) : (hob_str){0};
 }
 
-/* Some exporters wrote numbers as their user's country does: 0,5 is half a unit. */
+/* Some exporters write decimal commas: 0,5 is half a unit. */
 static const char *read_number(const char *at, const char *end, double *out)
 {
 	char text[64];

@@ -10,12 +10,12 @@ enum {
 	STORED = 0,
 	DEFLATED = 8,
 	ENCRYPTED = 1,
-	LOCATOR_SIZE = 20, /* of the end record with 64-bit numbers */
+	LOCATOR_SIZE = 20, /* size of the locator of the 64-bit end record */
 	WIDE_END_SIZE = 56,
-	WIDE = 1 /* extra field with them */
+	WIDE = 1 /* id of the extra field with 64-bit numbers */
 };
 
-static const uint32_t elsewhere = 0xFFFFFFFF; /* the number is in the 64-bit record */
+static const uint32_t elsewhere = 0xFFFFFFFF; /* the value is in the 64-bit record */
 
 static bool is_at(hob_bytes zip, size_t at, size_t size, const char *magic)
 {
@@ -33,7 +33,7 @@ static bool find_wide_end(size_t end, hob_zip *zip)
 	return true;
 }
 
-/* The record that says where the list is follows the list, before a comment. */
+/* The end record locates the directory; it follows the directory, before the archive's comment. */
 bool hob_zip_open(hob_bytes file, hob_zip *out)
 {
 	for (size_t back = END_SIZE; back <= file.size && back <= END_SIZE + COMMENT_MAX; back++) {
@@ -46,7 +46,7 @@ bool hob_zip_open(hob_bytes file, hob_zip *out)
 	return false;
 }
 
-/* Reads those of the numbers that stand in the extra field; their order is fixed. */
+/* Reads the numbers stored in the extra field; their order is fixed. */
 static bool read_wide(const uint8_t *entry, size_t *const numbers[3])
 {
 	const uint8_t *extra = entry + ENTRY_SIZE + hob_load_u16(entry + 28);
@@ -144,7 +144,7 @@ bool hob_gzip_unpack(hob_arena *arena, hob_bytes file, size_t most, hob_bytes *o
 {
 	if (file.size < 18 || file.data[0] != 0x1F || file.data[1] != 0x8B)
 		return false;
-	/* The last four bytes are the size; deflate makes at most 1032 bytes of one. */
+	/* The last four bytes are the size; deflate expands at most 1032 times. */
 	size_t size = hob_load_u32(file.data + file.size - 4);
 	if (size == 0 || size > most || size / 1032 > file.size)
 		return false;

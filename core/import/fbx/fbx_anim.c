@@ -12,9 +12,9 @@ const hob_str hob_fbx_rig_parts[HOB_FBX_RIG_PARTS] = {{"RotationOffset", 14}, {"
 typedef struct gather {
 	hob_fbx *f;
 	hob_buf clips, layers, motions;
-	hob_fbx_curve **curve_of; /* [objects] of 7.x, read once each */
+	hob_fbx_curve **curve_of; /* [objects] 7.x curves, each read once */
 	bool *curve_read;
-	uint32_t left_out;	/* properties that move and are not read */
+	uint32_t left_out;	/* animated properties that are not imported */
 	hob_name_map takes; /* records of 7.x files, by name */
 } gather;
 
@@ -29,7 +29,7 @@ static bool curve_of(gather *g, uint32_t object, const hob_fbx_curve **out, hob_
 	return true;
 }
 
-/* "d|X" or "X" -> 0; a property of one number has "d|DeformPercent". */
+/* Component of a channel: "d|X" or "X" -> 0, also for a single number ("d|DeformPercent"). */
 static int component_of(hob_str property)
 {
 	bool named = property.len == 1 || (property.len > 2 && property.data[property.len - 2] == '|');
@@ -57,8 +57,8 @@ static bool changes(const hob_fbx_motion *motion)
 	return false;
 }
 
-/* Nodes move in place, turn and size, show and hide, and shapes move in weight; a clip of Hob holds
- * nothing else. */
+/* Imported: translation, rotation, scale and visibility of nodes, and shape weights; a clip holds nothing
+ * else. */
 static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 {
 	static const hob_str properties[] = {
@@ -106,7 +106,7 @@ static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 	return !g->motions.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
-/* The weight of a layer may move as well. */
+/* A layer's weight may be animated as well. */
 static bool weight_curve(gather *g, uint32_t layer, const hob_fbx_curve **out, hob_error *err)
 {
 	const hob_fbx *f = g->f;
@@ -150,7 +150,7 @@ static bool add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number
 	return !g->layers.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
-/* Only layers that play alone sound, when there is one. */
+/* If any layer is solo, only solo layers play. */
 static void respect_solo(gather *g, uint32_t first)
 {
 	hob_fbx_layer_state *layers = (hob_fbx_layer_state *)(void *)g->layers.data;
@@ -308,7 +308,7 @@ static bool add_take_object(gather *g, uint32_t clip, uint32_t record, hob_error
 	return object == HOB_NONE || add_take_channels(g, clip, object, record, err);
 }
 
-/* Before 6000 models may have channels outside of any take: a clip of their own, the last one. */
+/* Before 6000 models may have channels outside any take; they become a clip of their own, the last one. */
 static bool add_inner_take(gather *g, hob_error *err)
 {
 	hob_fbx *f = g->f;
@@ -380,7 +380,7 @@ static int compare_motions(const void *a, const void *b)
 	return order != 0 ? order : compare_numbers(x->layer, y->layer);
 }
 
-/* A clip without times lasts from its first key to its last. */
+/* A clip without times spans its first to its last key. */
 static void times_of_keys(hob_fbx_anim *anim)
 {
 	for (uint32_t c = 0; c < anim->clip_count; c++)
@@ -409,7 +409,7 @@ static void mark_nodes(hob_fbx *f)
 	for (uint32_t m = 0; m < f->anim->motion_count; m++) {
 		const hob_fbx_motion *motion = &f->anim->motions[m];
 		const hob_fbx_object *o = &f->objects[motion->object];
-		/* A clip may also hold another value than the rest pose without any curve. */
+		/* A clip may also set a value other than the rest pose without any curve. */
 		bool says = false;
 		for (int k = 0; k < 3; k++)
 			says = says || motion->curves[k] || isfinite(motion->otherwise[k]);
@@ -451,8 +451,7 @@ static bool keep(hob_fbx *f, const hob_buf *from, void **to, hob_error *err)
 	return true;
 }
 
-/* Before 6000 the rest pose stands in the channels: those of the models themselves (the last clip), else of
- * the first take. */
+/* Before 6000 the channels hold the rest pose: the models' own (the last clip), else the first take's. */
 static void rest_from_take(hob_fbx *f)
 {
 	static const hob_str names[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};

@@ -1,4 +1,4 @@
-/* fbx_anim.h - what moves in each clip: layers of curves per object and property, and their values at a
+/* fbx_anim.h - the animation of each clip: layers of curves per object and property, and their values at a
  * time. */
 #ifndef HOB_FBX_ANIM_H
 #define HOB_FBX_ANIM_H
@@ -17,7 +17,7 @@ typedef struct hob_fbx_clip {
 	hob_str name;
 	uint32_t object;   /* HOB_NONE: a Take */
 	double begin, end; /* seconds */
-	bool from_keys;	   /* the file gives no times */
+	bool from_keys;	   /* the file states no times */
 	uint32_t layer_first, layer_count;
 } hob_fbx_clip;
 
@@ -50,12 +50,12 @@ typedef struct hob_fbx_motions {
 } hob_fbx_motions;
 
 hob_fbx_motions hob_fbx_motions_of(const hob_fbx *f, uint32_t clip, uint32_t object, hob_str property);
-/* One motion of the lowest layer with full weight: nothing is blended. */
+/* A single motion, of the lowest layer with full weight: no blending. */
 bool hob_fbx_is_plain(const hob_fbx *f, hob_fbx_motions motions);
-/* Value at a time; `rest` where nothing is said. */
+/* Value at a time; `rest` where there is no motion. */
 void hob_fbx_motion_vector(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], bool scale,
 						   double time, int side, double out[3]);
-/* The rotation alone, without pre- and post-rotation. */
+/* The rotation without pre- and post-rotation. */
 void hob_fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], uint32_t order,
 						 double time, int side, double out[4]);
 

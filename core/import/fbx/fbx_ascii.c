@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A value ends where a comma does not follow, so lines mean nothing: lists run over them in some files. */
+/* A value ends where no comma follows; line ends have no meaning: in some files lists run over them. */
 
 typedef struct scanner {
 	const char *text;
@@ -25,7 +25,7 @@ static void skip_blanks(scanner *s)
 	}
 }
 
-/* All but blanks and , { } " ; : */
+/* All except blanks and , { } " ; : */
 static const bool no_word[256] = {
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,		  1,		 1,			1,		   1,		  1,		1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ['"'] = 1, [','] = 1, [':'] = 1, [';'] = 1, ['{'] = 1, ['}'] = 1};
@@ -38,7 +38,7 @@ static uint32_t word_end(const scanner *s)
 	return at;
 }
 
-/* The word here is a record's name: a colon follows it on the same line. */
+/* Whether the word is a record's name: a colon follows it on the same line. */
 static bool is_name(const scanner *s, uint32_t *end)
 {
 	uint32_t at = word_end(s);
@@ -56,8 +56,8 @@ static unsigned line_of(const scanner *s)
 	return line;
 }
 
-/* Some exporters write names with quotes as they are: a quote ends the text if something follows that may
- * follow a value, or if the line has no other quote. */
+/* Some exporters do not escape quotes in names: a quote ends the text if a character follows that may follow
+ * a value, or if the line has no other quote. */
 static uint32_t text_end(const scanner *s, bool *cut)
 {
 	const char *end = s->text + s->end, *first = NULL;
@@ -77,7 +77,7 @@ static uint32_t text_end(const scanner *s, bool *cut)
 	return first ? (uint32_t)(first - s->text) + 1 : s->end;
 }
 
-/* Skips one value; false when none stands here. */
+/* Skips one value; false when there is none. */
 static bool skip_value(scanner *s, bool *cut)
 {
 	*cut = false;
@@ -100,7 +100,7 @@ static bool skip_values(scanner *s, hob_fbx_record *record, hob_error *err)
 	skip_blanks(s);
 	record->values = s->at;
 	uint32_t end = s->at;
-	/* A list may begin with a comma. */
+	/* A list may start with a comma. */
 	for (;;) {
 		bool value = skip_value(s, &cut);
 		if (cut)
@@ -202,7 +202,7 @@ bool hob_fbx_next_ascii(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value 
 	return true;
 }
 
-/* "FBXVersion" of the header, else the number of the first comment: "; FBX 7.7.0 project file". */
+/* "FBXVersion" of the header, else the version of the first comment: "; FBX 7.7.0 project file". */
 static uint32_t version_of(const hob_fbx *f)
 {
 	uint32_t header = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("FBXHeaderExtension"));
@@ -216,7 +216,7 @@ static uint32_t version_of(const hob_fbx *f)
 		hob_is_digit(text.data[at + 10]))
 		return (uint32_t)(text.data[at + 6] - '0') * 1000 + (uint32_t)(text.data[at + 8] - '0') * 100 +
 			   (uint32_t)(text.data[at + 10] - '0') * 10;
-	/* Without any word: 7.x gives objects numbers. */
+	/* Without a stated version: numeric object ids mean 7.x. */
 	uint32_t objects = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Objects"));
 	if (objects == HOB_NONE)
 		return 5800;

@@ -11,7 +11,7 @@ static double between(double value, double least, double most, double otherwise)
 	return value >= least && value <= most ? value : otherwise;
 }
 
-/* Width over height of the picture; of the film where the file does not say. */
+/* Aspect ratio, width over height, of the picture; the film's where the file gives none. */
 static double aspect_of(const hob_fbx *f, uint32_t o, double film_aspect)
 {
 	double width =
@@ -31,7 +31,7 @@ static double aspect_of(const hob_fbx *f, uint32_t o, double film_aspect)
 	}
 }
 
-/* The part of the film that the picture shows, in inches. Source of the modes: FbxCamera's EGateFit. */
+/* The part of the film in the picture, in inches. Source of the modes: FbxCamera's EGateFit. */
 static void fit_gate(const hob_fbx *f, uint32_t o, const double film[2], double out[2])
 {
 	double film_aspect = film[0] / film[1], aspect = aspect_of(f, o, film_aspect);
@@ -42,7 +42,7 @@ static void fit_gate(const hob_fbx *f, uint32_t o, const double film[2], double 
 	out[1] = fit == 2 ? film[0] / aspect : film[1];
 }
 
-/* Tangents of half the angles of view. Source of the modes: FbxCamera's EApertureMode. */
+/* Tangents of the half view angles. Source of the modes: FbxCamera's EApertureMode. */
 static void half_view(const hob_fbx *f, uint32_t o, const double gate[2], double out[2])
 {
 	double fov = hob_fbx_prop_real(
@@ -83,7 +83,7 @@ static void read_camera(const hob_fbx *f, uint32_t o, hob_camera *camera)
 	camera->znear = (float)between(near_plane, 1e-9, 1e9, 0.1);
 	camera->zfar = far_plane > (double)camera->znear && far_plane < 1e30 ? (float)far_plane : INFINITY;
 	if (hob_fbx_prop_integer(f, o, HOB_STR("CameraProjectionType"), 0) == 1) {
-		/* Blender writes metres here, whatever the unit of the file is. */
+		/* Blender writes metres here, whatever the file's unit. */
 		double half =
 			hob_fbx_prop_real(f, o, HOB_STR("OrthoZoom"), 1) * (f->is_blender ? 1 : 30 * f->unit) / 2;
 		camera->type = HOB_CAMERA_ORTHOGRAPHIC;
@@ -130,8 +130,8 @@ static void read_light(const hob_fbx *f, uint32_t o, hob_light *light)
 
 /* ---- both */
 
-/* A camera looks along +X of its node and a light along -Y, ours along -Z: a child holds the turn, so that
- * the node keeps its own place and its clips. */
+/* An FBX camera looks along +X of its node and a light along -Y, in Hob both along -Z. A child node holds the
+ * rotation, so that the node keeps its own transform and clips. */
 static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, bool camera, hob_error *err)
 {
 	static const double half = 0.70710678118654752440;
@@ -142,7 +142,7 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
 	if (!made)
 		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
-	/* Before 7000 light and camera stand in the model itself, whose properties the node has already. */
+	/* Before 7000 lights and cameras are part of the model record, whose properties the node already has. */
 	if (f->objects[o].record != f->objects[node->object].record && !hob_fbx_extras(f, o, &made->extras, err))
 		return false;
 	hob_str shown = hob_fbx_name(f, name);
@@ -162,7 +162,7 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	return true;
 }
 
-/* MotionBuilder's views of the scene, which nobody placed: their nodes stay, without cameras. */
+/* MotionBuilder's built-in views: their nodes are kept, without cameras. */
 static bool is_producer(const hob_fbx *f, const hob_fbx_node *node)
 {
 	return node->parent == HOB_NONE && node->first_child == HOB_NONE &&

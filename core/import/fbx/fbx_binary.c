@@ -16,7 +16,7 @@ static uint64_t load(const hob_fbx *f, size_t at, size_t size)
 	return value;
 }
 
-/* Size of a plain value of that type after its letter; 0 when it is not plain. */
+/* Size of a value of that type after its letter; 0 unless it is a scalar. */
 static size_t plain_size(char type)
 {
 	switch (type) {
@@ -107,7 +107,7 @@ bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value
 typedef struct level {
 	uint32_t record, last;
 	size_t end;
-	bool open; /* its end is not told: a NULL record ends it */
+	bool open; /* the end is not stored: a NULL record marks it */
 } level;
 
 typedef struct header {

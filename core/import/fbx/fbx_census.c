@@ -15,7 +15,7 @@ static bool is_empty(const hob_fbx *f, uint32_t record)
 	return value.type == HOB_FBX_NOTHING || (value.type == HOB_FBX_ARRAY && value.count == 0);
 }
 
-/* MotionBuilder's views of the scene count as nothing (fbx_attribute.c). */
+/* MotionBuilder's built-in views are not counted (fbx_attribute.c). */
 static bool is_placed(const hob_fbx *f, uint32_t attribute)
 {
 	const hob_fbx_object *o = &f->objects[attribute];

@@ -15,12 +15,12 @@ enum {
 	WEIGHTED_NEXT_LEFT = 0x2000000,
 };
 
-/* A key as it is read, before its tangents are known. */
+/* A key as stored, before its tangents are computed. */
 typedef struct raw_key {
 	uint32_t flags;
-	float data[2]; /* slopes, or biases of automatic ones in percent, or tension and continuity */
+	float data[2]; /* slopes; biases of automatic tangents in percent; or tension and continuity */
 	float bias;	   /* TCB */
-	bool solve;	   /* tangents are to be found */
+	bool solve;	   /* tangents must be computed */
 	bool first_zero;
 } raw_key;
 
@@ -33,8 +33,8 @@ static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
 	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
 }
 
-/* An automatic tangent leans towards the line on its right (above 0 %) or left; beyond 500 % it gets steeper
- * without end. */
+/* Bias of an automatic tangent: above 0 % towards the line on its right, below towards the left. Beyond 500 %
+ * it steepens without limit. */
 static double lean(double slope, double left, double right, double bias)
 {
 	double share = fabs(bias) / 100, gap = (bias > 0 ? right : left) - slope, beyond = share - 5;
@@ -50,7 +50,7 @@ static bool level(const hob_fbx_key *a, const hob_fbx_key *b)
 	return fabs(a->value - b->value) < 1e-9 * fmax(1, fabs(a->value));
 }
 
-/* At the first or last key: along the only line there is. */
+/* Slope at the first or last key: along the only adjacent line. */
 static double end_slope(const hob_fbx_key *a, const hob_fbx_key *b, uint32_t flags, double bias)
 {
 	if ((flags & PROGRESSIVE) || ((flags & CLAMP) && level(a, b)))
@@ -59,9 +59,9 @@ static double end_slope(const hob_fbx_key *a, const hob_fbx_key *b, uint32_t fla
 	return (flags & TIME_INDEPENDENT) || fabs(bias) <= 500 ? slope : lean(slope, slope, slope, bias);
 }
 
-/* Slope at a key between its neighbours. `flags` say whether the lines to both count beside the one from
- * neighbour to neighbour, and how overshooting is prevented: flat beside an equal key, or no steeper than
- * what reaches a neighbour's value within the tangent's weight. */
+/* Automatic slope at a key from its neighbours. `flags` say whether the lines to both neighbours count in
+ * addition to the line between them, and how overshoot is prevented: flat next to an equal key, or no steeper
+ * than to reach a neighbour's value within the tangent's weight. */
 static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
 						 uint32_t flags, double bias)
 {
@@ -88,7 +88,7 @@ static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, cons
 	return slope;
 }
 
-/* Source: Kochanek and Bartels 1984. At an end the one line counts whole. */
+/* Source: Kochanek and Bartels 1984. At an end the single line has full weight. */
 static void tcb_slopes(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
 					   const raw_key *raw, double *in, double *out)
 {
@@ -112,8 +112,8 @@ static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count
 		} else if (raw[i].first_zero && !before) {
 			in = out = 0;
 		} else {
-			/* A key holds the bias of its right side and that of the next one's left side, the latter the
-			 * other way round. */
+			/* A key stores the bias of its own right side and of the next key's left side, the latter with
+			 * its sign reversed. */
 			bool leans = before && raw[i - 1].solve && !(raw[i - 1].flags & TCB);
 			double bias_out = behind ? (double)raw[i].data[0] : 0,
 				   bias_in = leans ? -(double)raw[i - 1].data[1] : bias_out;
@@ -171,7 +171,7 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 	key->to_next = (flags & CONSTANT) && (flags & AUTO);
 	if (key->kind != HOB_FBX_CUBIC)
 		return;
-	/* A cubic key that names no kind of tangent has an automatic one. */
+	/* A cubic key without a tangent type has an automatic tangent. */
 	raw->solve = !(flags & USER) || (flags & TCB);
 	if (!data)
 		return;
@@ -189,7 +189,7 @@ static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const doub
 		key->weight_out = key->weight_in = third;
 	} else {
 		key->slope_out = raw->data[0];
-		key->slope_in = raw->data[1]; /* unless the next key finds its own */
+		key->slope_in = raw->data[1]; /* unless the next key computes its own */
 	}
 }
 
@@ -200,9 +200,9 @@ static bool whole_bits(double value, uint32_t *bits)
 	return whole;
 }
 
-/* Slopes of KeyVer 4008 in an ASCII file are numbers for some exporters and bits for others. As bits,
- * those that are not zero must all be integers that make sensible slopes; numbers so large move nothing
- * that a scene holds. */
+/* In ASCII files, slopes of KeyVer 4008 are numbers from some exporters and bit patterns from others. They
+ * are read as bits if all non-zero ones are integers whose bits give plausible slopes; as numbers, such large
+ * integers would be out of any scene's range. */
 static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
 {
 	bool any = false, all = true;
@@ -230,9 +230,9 @@ static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
 	return true;
 }
 
-/* Four numbers a group: floats, of which the third is a bit field (returned as a number). ASCII files
- * write the bit field as an integer, and from KeyVer 4009 on the bits of the floats as well; older ones
- * write it as the float that has its bits. */
+/* Groups of four numbers: floats, the third being a bit field (returned as a number). ASCII files write the
+ * bit field as an integer, and from KeyVer 4009 on the floats as bit patterns, too; older ones write it as
+ * the float with its bits. */
 static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
 							hob_error *err)
 {
@@ -340,8 +340,8 @@ static char take_letter(take_reader *r)
 	return value.integer > 0 && value.integer < 128 ? (char)value.integer : 0;
 }
 
-/* How many numbers belong to a slope and how many weights follow it depends on the letter and on KeyVer.
- * Modes p q t d: their numbers are skipped and the tangent is found from the neighbours. */
+/* The letter and KeyVer decide how many numbers belong to a slope and how many weights follow. Modes p q t d:
+ * their numbers are skipped and the tangent is computed from the neighbours. */
 static bool take_cubic(take_reader *r, hob_fbx_key *key, raw_key *raw)
 {
 	int weights = 1, skip = 0;
@@ -451,7 +451,7 @@ bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, h
 
 /* ---- values */
 
-/* The segment is a Bezier curve in time and value; x(s) = t is solved by bisection with Newton steps. */
+/* The segment is a Bezier curve in time and value; solves x(s) = t by bisection with Newton steps. */
 static hob_fbx_reading weighted(const hob_fbx_key *a, const hob_fbx_key *b, double u)
 {
 	double x1 = (double)a->weight_out, x2 = 1 - (double)a->weight_in, low = 0, high = 1, s = u,
@@ -502,7 +502,7 @@ static bool is_behind(const hob_fbx_curve *curve, uint32_t key, double time, int
 	return side < 0 ? curve->keys[key].time >= time : curve->keys[key].time > time;
 }
 
-/* First key behind the time, or count; from before, a key at the time itself counts as behind. */
+/* First key after the time, or count; with side < 0 a key at the time itself counts as after. */
 static uint32_t key_behind(const hob_fbx_curve *curve, double time, int side)
 {
 	uint32_t low = 0, high = curve->count, seen = *curve->seen > 0 ? *curve->seen - 1 : 0;
@@ -530,7 +530,7 @@ static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
 	return on_segment(&curve->keys[low - 1], &curve->keys[low], time);
 }
 
-/* On along the tangent of the first or last key. */
+/* Extrapolates along the tangent of the first or last key. */
 static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool early)
 {
 	const hob_fbx_key *end = &curve->keys[early ? 0 : curve->count - 1];
@@ -543,7 +543,7 @@ static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool e
 	return (hob_fbx_reading){end->value + slope * (time - end->time), slope, HOB_FBX_LINEAR, true};
 }
 
-/* Which repetition lies `gap` lengths outside of the keys, from 1; between two of them the one further out if
+/* Number, from 1, of the repetition `gap` lengths outside the keys; on the border of two, the outer one if
  * `outwards`. */
 static double repetition_at(double gap, bool outwards)
 {
@@ -578,7 +578,7 @@ hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int si
 	if (beyond->type == 'A')
 		shift = (early ? -turns : turns) * (last->value - first->value);
 	hob_fbx_reading out = inside(curve, within, within <= first->time ? 1 : -1);
-	if (over) /* stands at a key, whatever its segment shows */
+	if (over) /* exactly at a key, whatever its segment's kind */
 		out = (hob_fbx_reading){.value = within - first->time < length / 2 ? first->value : last->value};
 	out.value += shift;
 	out.beyond = true;

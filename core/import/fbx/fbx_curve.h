@@ -12,39 +12,40 @@ typedef enum hob_fbx_segment {
 	HOB_FBX_WEIGHTED
 } hob_fbx_segment;
 
-/* The segment from this key to the next. Slopes are per second; weights are fractions of its length. */
+/* A key and the segment from it to the next. Slopes are per second; weights are fractions of the segment's
+ * length. */
 typedef struct hob_fbx_key {
 	double time, value;
 	uint8_t kind; /* hob_fbx_segment, never FLAT */
-	bool to_next; /* stepped: shows the next key's value */
+	bool to_next; /* stepped: holds the next key's value */
 	float slope_out, slope_in, weight_out, weight_in;
 } hob_fbx_key;
 
 typedef struct hob_fbx_beyond {
 	char type;			/* C constant, K slope, R repeat, M mirror, A repeat relative */
-	int64_t repetition; /* below 0: endless */
+	int64_t repetition; /* below 0: infinite */
 } hob_fbx_beyond;
 
 typedef struct hob_fbx_curve {
 	hob_fbx_key *keys; /* times rise */
 	uint32_t count;	   /* at least 1 */
-	uint32_t *seen;	   /* key behind the last time that was asked for: times mostly come in order */
+	uint32_t *seen;	   /* cache: key after the last time evaluated; times mostly rise */
 	hob_fbx_beyond before, behind;
 } hob_fbx_curve;
 
-/* State of a curve at a time, as seen from one side of it. */
+/* A curve evaluated at a time, from one side of it. */
 typedef struct hob_fbx_reading {
 	double value, slope;
-	hob_fbx_segment kind; /* FLAT outside of the keys */
-	bool beyond;		  /* outside of the keys and not constant there */
+	hob_fbx_segment kind; /* FLAT outside the keys */
+	bool beyond;		  /* outside the keys, and not constant there */
 } hob_fbx_reading;
 
 /* An AnimationCurve object of 7.x; *out is NULL when it has no keys. Lives in scratch memory. */
 bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
-/* A channel of a Take: a record with the list "Key". */
+/* A Take's channel: a record with the list "Key". */
 bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
-/* `side` below 0: the limit from before; above 0: from behind; 0: as from behind, but at the last key the key
- * itself, where repetitions may begin elsewhere. O(1) for times in order, else O(log count). */
+/* `side` < 0: limit from before; > 0: from after; 0: as from after, but at the last key its own value, even
+ * if a repetition starts with another one. O(1) for rising times, else O(log count). */
 hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* To metres; with `turn` for a top node. Mirrors left-handed files. */
+/* Converts to metres; a top node also gets `turn`. Mirrors left-handed files. */
 static void to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[3], float q[4], float s[3])
 {
 	hob_fbx_trs place = *in;
@@ -87,7 +87,7 @@ static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
 			memcmp(a->materials, b->materials, a->material_count * sizeof *a->materials) == 0);
 }
 
-/* Parts of a geometry under the materials of one node share their arrays with the other variants. */
+/* Parts of a geometry with the materials of one node; the arrays are shared with other variants. */
 static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, uint32_t node,
 						uint32_t *id, hob_error *err)
 {
@@ -102,7 +102,7 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 		mesh.name = name;
 		mesh.source_mesh = (uint32_t)(f->variants.size / sizeof *variant);
 		mesh.material = slot < variant->material_count ? variant->materials[slot] : HOB_NONE;
-		/* A mesh inside of its model's record has no properties of its own. */
+		/* A mesh within its model's record has no properties of its own. */
 		if (p == 0 && own->record != user->record && !hob_fbx_extras(f, g->object, &mesh.extras, err))
 			return false;
 		hob_buf_put(&f->meshes, &mesh, sizeof mesh);
@@ -116,7 +116,7 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 	return (!f->meshes.failed && !f->variants.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
-/* `own`: the materials of the node; where it has none, those that hang on the geometry itself. */
+/* `own`: the node's materials; without any, those connected to the geometry itself. */
 static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
 						 const hob_fbx_variant *own, uint32_t *mesh_first, hob_error *err)
 {
@@ -125,7 +125,7 @@ static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *no
 		return false;
 	uint32_t id = g->variant_first;
 	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;
-	/* Few users have materials of their own; a chain is not followed without end. */
+	/* Few users have materials of their own; the chain is followed for a bounded length. */
 	for (int looked = 0; id != HOB_NONE && looked < 256 && !same_materials(&all[id], &wanted); looked++)
 		id = all[id].next;
 	if ((id == HOB_NONE || !same_materials(&all[id], &wanted)) &&
@@ -167,7 +167,7 @@ static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, con
 		hob_buf_put(&f->mesh_refs, &first, sizeof first);
 	if (f->mesh_refs.size / sizeof first > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
-	/* The skin names nodes that are not made yet: make_skins comes back to it. */
+	/* The skin names nodes that do not exist yet; make_skins adds it later. */
 	if (g->skinned)
 		to->skin = geometry;
 	to->source = node_id;
@@ -253,7 +253,7 @@ static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
 	return (node->level_dropped || attach_geometries(f, id, err)) && hob_fbx_emit_attributes(f, id, err);
 }
 
-/* Depth first. Children that hang on a scale leaf come before those that hang on the node itself. */
+/* Depth first. Children of a scale leaf precede those of the node itself. */
 static bool emit_all(hob_fbx *f, uint32_t *stack, hob_error *err)
 {
 	uint32_t depth = 0;
@@ -290,7 +290,7 @@ static bool make_skins(hob_fbx *f, hob_error *err)
 	return true;
 }
 
-/* Copies a list that grew into the result. */
+/* Copies a grown list into the result. */
 static bool take(hob_fbx *f, const hob_buf *buf, size_t size, void **out, uint32_t *count, hob_error *err)
 {
 	*count = (uint32_t)(buf->size / size);

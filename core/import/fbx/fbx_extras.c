@@ -18,7 +18,7 @@ static void put_number(hob_buf *out, const hob_fbx_value *value)
 		hob_buf_put_double(out, isfinite(value->real) ? value->real : 0);
 }
 
-/* Texts are texts, switches are true and false, and of a number with its range only the number counts. */
+/* Strings stay strings, switches become true or false; of a number with a range only the number is kept. */
 static bool put_values(const hob_fbx *f, hob_buf *out, hob_str type, hob_fbx_cursor cursor)
 {
 	static const char *const switches[] = {"bool", "Bool", NULL};

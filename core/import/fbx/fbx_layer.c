@@ -7,7 +7,7 @@ static bool starts(hob_str text, const char *word)
 	return hob_str_starts(text, hob_str_of(word));
 }
 
-/* A mapping that is missing or does not fit is recognised by the number of entries. */
+/* The number of entries gives the mapping if it is missing or does not fit. */
 static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t entries,
 								  const hob_fbx_counts *counts)
 {
@@ -17,7 +17,7 @@ static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t en
 	if (starts(text, "ByVert"))
 		return HOB_FBX_BY_POINT;
 	if (starts(text, "ByPolygon"))
-		/* Old exporters say so and mean corners. */
+		/* Old exporters write "ByPolygon" for corners. */
 		return entries == counts->corners && entries != counts->faces ? HOB_FBX_BY_CORNER : HOB_FBX_BY_FACE;
 	if (starts(text, "ByEdge"))
 		return HOB_FBX_BY_EDGE;

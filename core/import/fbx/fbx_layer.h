@@ -23,17 +23,17 @@ typedef struct hob_fbx_layer {
 	int64_t number; /* "LayerElementUV: 1" */
 } hob_fbx_layer;
 
-/* How many of each the geometry has. */
+/* Element counts of the geometry. */
 typedef struct hob_fbx_counts {
 	uint32_t corners, points, faces, edges;
 } hob_fbx_counts;
 
-/* Reads a record LayerElement...; `values` and `index` are the names of its arrays. Index values below 0 or
- * beyond the values mean "no value". A layer with numbers that are not finite, or without values, gets values
- * NULL. */
+/* Reads a record LayerElement...; `values` and `index` are the names of its arrays. An index below 0 or
+ * beyond the values means "no value". A layer without values, or with numbers that are not finite, gets
+ * values NULL. */
 bool hob_fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str index, uint32_t width,
 						const hob_fbx_counts *counts, hob_fbx_layer *out, hob_error *err) HOB_MUST_CHECK;
-/* Integers per face: LayerElementMaterial, LayerElementSmoothing. out[*count]; *mapping says per what. */
+/* Integers per face: LayerElementMaterial, LayerElementSmoothing. out[*count]; *mapping is their mapping. */
 bool hob_fbx_read_numbers(hob_fbx *f, uint32_t record, hob_str values, const hob_fbx_counts *counts,
 						  int32_t **out, uint32_t *count, hob_fbx_mapping *mapping,
 						  hob_error *err) HOB_MUST_CHECK;

@@ -53,7 +53,7 @@ static double value_of(const hob_fbx_motion *motion, int k, double rest, double 
 	return isfinite(motion->otherwise[k]) ? motion->otherwise[k] : rest;
 }
 
-/* Keeps the sign, so that a mirrored scale stays mirrored. */
+/* Power of the magnitude, keeping the sign: a mirrored scale stays mirrored. */
 static double power(double value, double exponent)
 {
 	if (fabs(value - 1) < 1e-15 || fabs(exponent - 1) < 1e-15)
@@ -104,7 +104,7 @@ static void mix_turns(const double a[4], const double b[4], double weight, doubl
 	hob_fbx_quat_multiply(a, between, out);
 }
 
-/* Angles that hob_fbx_quat_of_euler makes the turn of. */
+/* Inverse of hob_fbx_quat_of_euler. */
 static void euler_of(const double q[4], uint32_t order, double out[3])
 {
 	static const uint8_t turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
@@ -127,7 +127,7 @@ void hob_fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double
 						 double time, int side, double out[4])
 {
 	double euler[3] = {rest[0], rest[1], rest[2]}, q[4];
-	bool turned = false; /* then the result so far is in q */
+	bool turned = false; /* true: the accumulated result is in q */
 	for (uint32_t m = 0; m < motions.count; m++) {
 		const hob_fbx_motion *motion = &motions.first[m];
 		const hob_fbx_layer_state *layer = &f->anim->layers[motion->layer];

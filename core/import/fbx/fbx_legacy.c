@@ -1,7 +1,7 @@
 #include "fbx_private.h"
 
-/* Before 6000 there are no lists of objects and connections: each model holds its mesh, materials and skin,
- * and names its children. */
+/* Before 6000 there are no lists of objects and connections: each model contains its mesh, materials and
+ * skin, and names its children. */
 
 static bool is_attribute(hob_str type)
 {
@@ -33,7 +33,7 @@ static hob_str without_class(const hob_fbx *f, hob_str raw)
 	return name;
 }
 
-/* Pictures stand in a list of their own, before the models. */
+/* Pictures have a list of their own, before the models. */
 static bool add_videos(hob_fbx *f, hob_error *err)
 {
 	uint32_t list = hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Media")), HOB_STR("Video"));
@@ -85,7 +85,7 @@ static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
 	return part != HOB_NONE && add_textures(f, model, err);
 }
 
-/* After all models are known by name. */
+/* Called once all models are known by name. */
 static bool connect_children(hob_fbx *f, uint32_t model, hob_error *err)
 {
 	hob_fbx_cursor cursor =

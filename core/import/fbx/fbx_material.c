@@ -46,7 +46,7 @@ typedef enum meaning_kind {
 	DEPTH_COLOR,
 	UNLIT,
 	DOUBLE_SIDED,
-	UNREAD, /* a weight of what materials do not have */
+	UNREAD, /* a weight that materials of Hob do not have */
 	MEANINGS
 } meaning_kind;
 
@@ -66,7 +66,7 @@ static const char *const prefixes[] = {
 	[STINGRAY] = "Maya|",
 };
 
-/* Where a texture of that meaning goes; HOB_SLOT_COUNT: nowhere. */
+/* Slot of a texture with that meaning; HOB_SLOT_COUNT: none. */
 static const struct {
 	hob_slot slot;
 	uint32_t ext;
@@ -103,7 +103,7 @@ static const struct {
 	[UNREAD] = {HOB_SLOT_COUNT, 0},
 };
 
-/* Values of the file before they become a material. */
+/* Values of the file before conversion to a material. */
 typedef struct reading {
 	hob_fbx *f;
 	uint32_t object;
@@ -112,7 +112,7 @@ typedef struct reading {
 	double factor[MEANINGS]; /* product, for the ..._FACTOR meanings */
 	bool has[MEANINGS], mapped[MEANINGS];
 	uint32_t ignored;
-	const char *unread; /* one of the weights that are lost */
+	const char *unread; /* one of the unsupported weights */
 } reading;
 
 /* ---- which shader */
@@ -210,7 +210,7 @@ static void put_value(reading *r, meaning_kind meaning, const double v[3])
 	r->has[meaning] = true;
 }
 
-/* A map beside a switch that is off counts as absent: "..._map_on", Stingray's "use_color_map". */
+/* A map whose switch is off counts as absent: "..._map_on", Stingray's "use_color_map". */
 static bool is_on(const reading *r, const char *prefix, const char *map)
 {
 	char name[128];
@@ -223,7 +223,7 @@ static bool is_on(const reading *r, const char *prefix, const char *map)
 	return hob_fbx_prop_real(r->f, r->object, (hob_str){name, (size_t)len}, 1) > 0;
 }
 
-/* Max's glTF material keeps the values of extensions that are switched off. */
+/* Max's glTF material stores values of disabled extensions, too. */
 static bool is_enabled(const reading *r, meaning_kind meaning)
 {
 	static const struct {
@@ -275,7 +275,7 @@ static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(inverted) && shader == PHYSICAL; i++)
 		if (hob_fbx_prop_integer(r->f, r->object, inverted[i].name, 0) != 0 && r->has[inverted[i].meaning])
 			r->value[inverted[i].meaning][0] = 1 - r->value[inverted[i].meaning][0];
-	/* One slot of Max's metal and of its specular material holds glossiness (1) or roughness (2). */
+	/* In Max's metal and specular materials one slot holds glossiness (1) or roughness (2). */
 	int64_t holds = hob_fbx_prop_integer(r->f, r->object, HOB_STR("3dsMax|main|useGlossiness"),
 										 shader == MAX_GLOSS ? 1 : 2);
 	if (shader == MAX_PBR && holds == 1 && r->has[ROUGH])
@@ -364,7 +364,7 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 		if (r->mapped[NORMAL])
 			r->to->normal_scale = (float)hob_fbx_prop_real(f, r->object, HOB_STR("BumpFactor"), 1);
 	} else if (is_phong(f, r->object) && shininess > 0) {
-		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
+		/* GGX roughness with a lobe as wide as Blinn-Phong's: alpha^2 = 2 / (n + 2), alpha = roughness^2. */
 		v[0] = sqrt(sqrt(2 / (shininess + 2)));
 	}
 	put_value(r, ROUGH, v);
@@ -495,9 +495,9 @@ static void take_all(const reading *r, hob_material *to)
 					 HOB_FMT(to->name), r->ignored);
 }
 
-/* Before 7000 textures may hang on the model: faces name a material and, in a layer for each property, a
- * texture by their numbers, so the first face of a material tells its texture. Kept for the model at hand,
- * whose materials mostly follow each other. */
+/* Before 7000 textures may be connected to the model: faces have a material number and, in a layer per
+ * property, a texture number, so the first face with a material gives its texture. Cached for one model, as
+ * its materials mostly follow each other. */
 static const struct {
 	const char *layer;
 	meaning_kind meaning;
@@ -517,7 +517,7 @@ static const struct {
 
 typedef struct pairing {
 	uint32_t model, count;
-	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by the number of the material; HOB_NONE */
+	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by material number; HOB_NONE */
 } pairing;
 
 static uint32_t nth_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, uint32_t number)
@@ -544,7 +544,7 @@ static uint32_t number_below(const hob_fbx *f, uint32_t object, uint32_t wanted)
 	return HOB_NONE;
 }
 
-/* `usual`: what materials show that no face has. */
+/* `usual`: texture of materials that no face uses. */
 static bool pair_layer(hob_fbx *f, uint32_t record, uint32_t layer, uint32_t usual, uint32_t count,
 					   uint32_t *texture_of, hob_error *err)
 {
@@ -579,7 +579,7 @@ static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
 		char name[64];
 		int len = snprintf(name, sizeof name, "LayerElement%s", old_layers[k].layer);
 		uint32_t layer = hob_fbx_child(f, record, (hob_str){name, (size_t)len});
-		/* Without any layer all materials show the first texture. */
+		/* Without any layer, all materials get the first texture. */
 		if (layer == HOB_NONE && (k > 0 || any))
 			continue;
 		any = true;

@@ -7,11 +7,12 @@
 
 enum {
 	SLOTS = 65536, /* materials of one geometry */
-	CHAIN = 64,	   /* vertices of one control point that are compared; further equal ones stay apart */
+	CHAIN = 64,	   /* maximum vertices of a control point to compare; beyond, equal ones are not merged */
 	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
 };
 
-static const float brightest = 1e6f; /* of a colour; what is far above it is infinite once it is linear */
+/* maximum of a colour component; far above it, the linear value is infinite */
+static const float brightest = 1e6f;
 
 typedef struct builder {
 	hob_fbx *f;
@@ -27,9 +28,9 @@ typedef struct builder {
 	float *corner_normals; /* [corners][3] made from smoothing groups, or NULL */
 	bool flip;
 	uint32_t stride; /* floats per vertex beside its position */
-	/* of the part at hand */
+	/* of the current part */
 	hob_buf rows, points, next; /* [vertices] */
-	uint32_t *head;				/* [points] last vertex of each, valid when its point is that one */
+	uint32_t *head;				/* [points] last vertex of each; valid if its point is this one */
 	hob_buf indices, cut, ids;
 	hob_polygon polygon;
 	uint64_t small, bad;
@@ -74,7 +75,7 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 	return true;
 }
 
-/* A face ends with ~index; one that lacks its end is closed by the end of the list. */
+/* A face ends with ~index; the end of the list closes an unfinished face. */
 static bool read_faces(builder *b, hob_str name, hob_error *err)
 {
 	hob_fbx *f = b->f;
@@ -99,14 +100,14 @@ static bool read_faces(builder *b, hob_str name, hob_error *err)
 	return true;
 }
 
-/* Before 6000: one of each, in records of their own. */
+/* Before 6000: one layer of each kind, in separate records. */
 static bool read_old_layers(builder *b, hob_error *err)
 {
 	hob_fbx *f = b->f;
 	uint32_t uv = hob_fbx_child(f, b->record, HOB_STR("GeometryUVInfo"));
 	if (!hob_fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
 		return false;
-	/* A closed mesh may have as many corners as points: files of 5000 mean points. */
+	/* A closed mesh may have as many corners as points: version 5000 then means points. */
 	if (f->version <= 5000 && b->normal.value_count == b->counts.points)
 		b->normal.mapping = HOB_FBX_BY_POINT;
 	if (uv == HOB_NONE)
@@ -118,7 +119,7 @@ static bool read_old_layers(builder *b, hob_error *err)
 	return true;
 }
 
-/* Files may list them in another order than their numbers. */
+/* Files may store sets in an order other than their numbers. */
 static void sort_sets(hob_fbx_layer *sets, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -167,7 +168,7 @@ static bool read_layers(builder *b, hob_error *err)
 			if (!layer.values || layer.mapping == HOB_FBX_BY_EDGE) {
 				if (k != 3)
 					continue;
-				layer.values = NULL; /* keeps its number */
+				layer.values = NULL; /* keeps the set's number */
 			}
 			*(to ? to : k == 3 ? &b->uv[b->uv_count++] : &b->color[b->color_count++]) = layer;
 		}
@@ -285,8 +286,7 @@ static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face,
 	}
 }
 
-/* The vertex of a corner: an equal one of the same control point, or a new one. HOB_NONE when memory is
- * short. */
+/* Returns an equal vertex of the corner's control point, or adds one. HOB_NONE when memory is short. */
 static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
 {
 	float row[ROW_MAX] = {0};
@@ -410,14 +410,14 @@ static void start_part(builder *b)
 	hob_buf_clear(&b->indices);
 }
 
-/* Faces in the order of their slots: `sorted` by counting. */
+/* Counting sort of the faces by slot into `sorted`. */
 static uint32_t *sort_faces(builder *b, uint32_t *parts, uint32_t **starts, uint32_t **slot_of)
 {
 	uint32_t most = 0, count = b->counts.faces;
 	for (uint32_t i = 0; i < count; i++)
 		if (b->slots[i] != HOB_NONE && b->slots[i] > most)
 			most = b->slots[i];
-	/* Slot "none" stands behind the others. */
+	/* The slot "no material" comes last. */
 	uint32_t *first = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 3);
 	uint32_t *sorted = HOB_NEW(b->f->scratch, uint32_t, count);
 	*starts = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 3);
@@ -573,7 +573,7 @@ static void release(builder *b)
 	hob_polygon_release(&b->polygon);
 }
 
-/* Users of a geometry: whether they agree on the transform between node and geometry. */
+/* Determines whether the users of a geometry agree on its geometric transform. */
 static void mark_users(hob_fbx *f)
 {
 	for (uint32_t id = 0; id < f->node_count; id++) {

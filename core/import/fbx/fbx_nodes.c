@@ -8,7 +8,7 @@
 
 static void quat_of_matrix(const double m[9], double q[4])
 {
-	/* Rotations by quarter turns only: the largest of the four is never small. */
+	/* All rotations are quarter turns: the largest of the four is never small. */
 	const double squares[4] = {1 + m[0] - m[4] - m[8], 1 - m[0] + m[4] - m[8], 1 - m[0] - m[4] + m[8],
 							   1 + m[0] + m[4] + m[8]};
 	int best = 3;
@@ -36,7 +36,7 @@ static void read_axes(hob_fbx *f)
 		{{"UpAxis", 6}, {"UpAxisSign", 10}, 1},
 		{{"FrontAxis", 9}, {"FrontAxisSign", 13}, 2},
 	};
-	double m[9] = {0}; /* columns: where the file's axes point */
+	double m[9] = {0}; /* columns: directions of the file's axes */
 	int seen = 0;
 	for (int row = 0; row < 3; row++) {
 		int64_t axis = hob_fbx_prop_integer(f, f->settings, keys[row].axis, keys[row].axis_default);
@@ -215,8 +215,8 @@ static bool sort_nodes(hob_fbx *f, hob_error *err)
 		   hob_fail(err, CORRUPT, "%u nodes are each other's parents in a ring", f->node_count - count);
 }
 
-/* A hidden node hides what is below it, but for children that do not inherit: then each node is hidden by
- * itself. */
+/* A hidden node hides its descendants, except children that do not inherit; with such children, nodes are
+ * hidden one by one. */
 static bool spread_visibility(hob_fbx *f, hob_error *err)
 {
 	bool *unseen = HOB_NEW(f->scratch, bool, f->node_count),

@@ -110,8 +110,8 @@ static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
 	return true;
 }
 
-/* One class may have several templates ("FbxCamera", "FbxLight"): the one whose name holds the object's kind.
- * The template of cameras does not describe lights. */
+/* A class may have several templates ("FbxCamera", "FbxLight"): picks the one whose name contains the
+ * object's kind. The camera template does not apply to lights. */
 static uint32_t template_of(const template_list *list, hob_str class_name, hob_str kind)
 {
 	uint32_t first = HOB_NONE;
@@ -144,7 +144,7 @@ static uint32_t properties_of(const hob_fbx *f, uint32_t record)
 	return props != HOB_NONE ? props : hob_fbx_child(f, record, HOB_STR("Properties60"));
 }
 
-/* Geometry, light, camera and limb data of 6.x stand in the model itself. */
+/* In 6.x the model record contains geometry, light, camera and limb data. */
 static bool add_inline_parts(hob_fbx *f, uint32_t model, hob_error *err)
 {
 	hob_fbx_object part = f->objects[model];
@@ -182,7 +182,7 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 	object.subclass = hob_fbx_value_at(f, record, named ? 1 : 2).text;
 	if (object.subclass.len > 3 && hob_str_starts(object.subclass, HOB_STR("Fbx")))
 		object.subclass =
-			hob_str_sub(object.subclass, 3, object.subclass.len); /* "FbxMesh" of some exporters */
+			hob_str_sub(object.subclass, 3, object.subclass.len); /* some exporters write "FbxMesh" */
 	object.props = properties_of(f, record);
 	object.template_props =
 		template_of(templates, record_name, template_kind(f, object.class, object.subclass, record));
@@ -210,7 +210,7 @@ static int compare_ids(const void *a, const void *b)
 						  : (x->object > y->object) - (x->object < y->object);
 }
 
-/* The first object of that id. */
+/* The first object with that id. */
 static uint32_t find_id(const id_entry *ids, uint32_t count, int64_t id)
 {
 	uint32_t low = 0, high = count;
@@ -231,7 +231,7 @@ static uint32_t object_of(const hob_fbx *f, const id_entry *ids, const hob_fbx_v
 	return ids ? find_id(ids, f->object_count, value->integer) : HOB_NONE;
 }
 
-/* 6.x connects to a model what is meant for the geometry inside. */
+/* 6.x connects to the model objects that belong to its geometry. */
 static uint32_t meant(const hob_fbx *f, uint32_t child, uint32_t parent)
 {
 	bool for_mesh =
@@ -367,7 +367,7 @@ static void read_application(hob_fbx *f)
 	hob_str blender = HOB_STR("Blender (stable FBX IO) - ");
 	f->is_blender = hob_str_starts(creator, HOB_STR("Blender")) ||
 					hob_str_starts(creator, HOB_STR("FBX SDK/FBX Plugins build 20070228"));
-	/* "Blender (stable FBX IO) - 2.83.4 - 4.21.3": the last is the plug-in. */
+	/* "Blender (stable FBX IO) - 2.83.4 - 4.21.3": the last is the plug-in's version. */
 	if (!hob_str_starts(creator, blender))
 		return;
 	size_t at = hob_str_find(creator, HOB_STR(" - "), blender.len);

@@ -1,4 +1,4 @@
-/* fbx_private.h - what the files of the FBX importer share; besides them only their tests include it.
+/* fbx_private.h - shared by the files of the FBX importer; otherwise only their tests include it.
  *
  * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects
  * and edges (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) ->
@@ -6,9 +6,9 @@
  * -> model nodes and skins (fbx_emit.c, fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_curve.c,
  * fbx_sample.c, fbx_times.c, fbx_track.c).
  *
- * Behind fbx_objects.c nobody asks for the version again, except where said. Every number of the file is in
- * its own unit and axes until it enters the model: hob_fbx.unit scales lengths, hob_fbx.turn stands above the
- * top nodes. `scratch` dies with the import; what the model points to is in `result`. */
+ * fbx_objects.c hides the file's version from later steps, except where a comment says so. Numbers keep the
+ * file's unit and axes until they enter the model: hob_fbx.unit scales lengths, hob_fbx.turn rotates the top
+ * nodes. `scratch` is freed after the import; everything that the model points to is in `result`. */
 #ifndef HOB_FBX_PRIVATE_H
 #define HOB_FBX_PRIVATE_H
 
@@ -20,17 +20,17 @@
 /* ---- the tree of records ---- */
 
 enum {
-	HOB_FBX_DEPTH = 32, /* nested records; real files need nine */
-	HOB_FBX_ROOT = 0,	/* the record that holds the top level; it has no name and no values */
+	HOB_FBX_DEPTH = 32, /* nesting of records; real files need nine */
+	HOB_FBX_ROOT = 0,	/* the top-level record; it has no name and no values */
 };
 
-/* Offsets are into the file, which is below 2 GiB. Values are not decoded until somebody asks. */
+/* Offsets are into the file, which is below 2 GiB. Values are decoded on demand. */
 typedef struct hob_fbx_record {
 	uint32_t name, values, value_size;
 	uint32_t value_count;
-	uint32_t child, next; /* records; HOB_NONE at the end */
+	uint32_t child, next; /* records; HOB_NONE: none */
 	uint32_t name_len;
-	/* hob_fbx_mark of the first value, 0 unless it is a text: passes most records by without decoding */
+	/* hob_fbx_mark of the first value, 0 unless it is a text: skips most records without decoding */
 	uint32_t mark;
 } hob_fbx_record;
 
@@ -42,20 +42,20 @@ typedef enum hob_fbx_type {
 	HOB_FBX_ARRAY
 } hob_fbx_type;
 
-/* Numbers fill both integer and real. A letter of a binary file ('C') has its byte in integer and in text; a
+/* Numbers set both integer and real. A letter of a binary file ('C') sets integer and text to its byte; a
  * bare word of an ASCII file is text, and integer 1 for Y and T. */
 typedef struct hob_fbx_value {
 	hob_fbx_type type;
 	int64_t integer;
 	double real;
-	hob_str text; /* borrowed from the file; ASCII: without its quotes, &quot; still in it */
+	hob_str text; /* borrowed from the file; ASCII: without quotes, &quot; unresolved */
 	char element; /* of an array: b c i l f d */
 	uint32_t count, encoding;
 	hob_bytes stored;
 } hob_fbx_value;
 
 typedef struct hob_fbx_cursor {
-	uint32_t at, end; /* in the file */
+	uint32_t at, end; /* offsets in the file */
 } hob_fbx_cursor;
 
 /* ---- objects ---- */
@@ -83,7 +83,7 @@ typedef enum hob_fbx_class {
 typedef struct hob_fbx_object {
 	int64_t id;
 	hob_fbx_class class;
-	hob_str name;	  /* raw, without the class */
+	hob_str name;	  /* as stored, without the class */
 	hob_str subclass; /* "Mesh", "LimbNode" ... */
 	uint32_t record;
 	uint32_t props, template_props;	   /* records Properties70 or Properties60; HOB_NONE */
@@ -94,7 +94,7 @@ typedef struct hob_fbx_object {
 
 typedef struct hob_fbx_edge {
 	uint32_t child, parent;
-	hob_str property; /* of the parent that the child feeds; empty for object to object */
+	hob_str property; /* the parent's property that the child drives; empty for object to object */
 } hob_fbx_edge;
 
 /* ---- places ---- */
@@ -103,13 +103,13 @@ typedef struct hob_fbx_trs {
 	double t[3], q[4], s[3];
 } hob_fbx_trs;
 
-/* Parts of a node's transform that never move, in the file's unit. */
+/* The constant parts of a node's transform, in the file's unit. */
 typedef struct hob_fbx_rig {
 	double pre[4], post_inverse[4];
 	double rotation_offset[3], rotation_pivot[3], scaling_offset[3], scaling_pivot[3];
 	uint32_t order; /* 0 XYZ, 1 XZY, 2 YZX, 3 YXZ, 4 ZXY, 5 ZYX */
 	bool pivoted;	/* the translation depends on rotation or scale */
-	bool active;	/* order, pre- and post-rotation count */
+	bool active;	/* order, pre- and post-rotation apply */
 } hob_fbx_rig;
 
 typedef struct hob_fbx_node {
@@ -121,17 +121,17 @@ typedef struct hob_fbx_node {
 	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
 	bool has_geometric;
 	hob_fbx_trs geometric;
-	bool scale_apart; /* its scale stands on a leaf of its own, see fbx_emit.c */
-	bool scale_moves; /* in some clip */
-	bool rig_moves;	  /* in some clip a pivot, an offset, the pre- or the post-rotation moves */
-	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales, in some clip */
+	bool scale_apart; /* its scale is on a separate leaf node, see fbx_emit.c */
+	bool scale_moves; /* animated in some clip */
+	bool rig_moves;	  /* a pivot, an offset, the pre- or the post-rotation is animated in some clip */
+	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales are animated in some clip */
 	bool lod_group;					 /* its children are levels of detail */
-	bool hidden, hides_mesh; /* with all below it; its own meshes alone, since something below shows */
-	bool shows_alone;		 /* does not inherit the visibility of its parent */
-	bool level_dropped; /* below a level of detail that is left out: it keeps its place and loses its mesh */
-	uint32_t id, scale_id; /* in hob_model.nodes; scale_id: the leaf, or id */
-	uint32_t mesh_id;	   /* the model node that carries its mesh, HOB_NONE without */
-	uint32_t geometry;	   /* first of its geometries, HOB_NONE */
+	bool hidden, hides_mesh; /* hidden with its descendants; hidden itself while a descendant is visible */
+	bool shows_alone;		 /* does not inherit its parent's visibility */
+	bool level_dropped;		 /* below a dropped level of detail: keeps its transform and loses its mesh */
+	uint32_t id, scale_id;	 /* in hob_model.nodes; scale_id: the scale leaf, or id */
+	uint32_t mesh_id;		 /* the model node with its mesh; HOB_NONE: none */
+	uint32_t geometry;		 /* its first geometry; HOB_NONE: none */
 } hob_fbx_node;
 
 /* ---- geometries ---- */
@@ -146,21 +146,21 @@ typedef struct hob_fbx_shape {
 } hob_fbx_shape;
 
 typedef struct hob_fbx_channel {
-	uint32_t object;  /* what an animation of it hangs on; HOB_NONE */
-	hob_str property; /* and the property there: "DeformPercent", or the shape's name in 6.x files */
-	double percent;	  /* at rest */
-	uint32_t shape_first, shape_count; /* in the geometry's shapes, by rising full weight */
+	uint32_t object;				   /* object whose property animates the channel; HOB_NONE */
+	hob_str property;				   /* that property: "DeformPercent", or the shape's name in 6.x files */
+	double percent;					   /* at rest */
+	uint32_t shape_first, shape_count; /* range in the geometry's shapes, by rising full weight */
 } hob_fbx_channel;
 
 /* Faces of one material slot. */
 typedef struct hob_fbx_part {
-	uint32_t slot;	  /* -1 as HOB_NONE: no material */
+	uint32_t slot;	  /* -1 is HOB_NONE: no material */
 	uint32_t *points; /* [mesh.vertex_count] control point of each vertex */
 	hob_mesh mesh;
 } hob_fbx_part;
 
 typedef struct hob_fbx_joint {
-	uint32_t node;	 /* of hob_fbx.nodes, HOB_NONE: the mesh's own node */
+	uint32_t node;	 /* in hob_fbx.nodes; HOB_NONE: the mesh's own node */
 	double bind[16]; /* geometry -> joint, in the file's unit */
 } hob_fbx_joint;
 
@@ -177,8 +177,8 @@ typedef struct hob_fbx_geometry {
 	uint32_t joint_count;
 	bool skinned, has_loose; /* has_loose: some vertex follows the mesh's node: a joint without a node */
 	bool used;
-	bool has_geometric, geometric_differs; /* of its users */
-	hob_fbx_trs geometric;				   /* baked into the vertices unless it differs */
+	bool has_geometric, geometric_differs; /* over all users of the geometry */
+	hob_fbx_trs geometric;				   /* baked into the vertices unless users differ */
 	uint32_t variant_first;				   /* chain of hob_fbx.variants */
 	hob_str uv_names[HOB_UV_SETS];
 } hob_fbx_geometry;
@@ -201,27 +201,27 @@ typedef struct hob_fbx {
 	bool ascii, big_endian;
 	uint32_t version; /* 7400; 0 when the file does not say */
 	hob_buf record_buf;
-	hob_fbx_record *records; /* record_buf's */
+	hob_fbx_record *records; /* in record_buf */
 	uint32_t record_count;
-	hob_buf unpacked; /* last compressed array */
+	hob_buf unpacked; /* the last decompressed array */
 
 	hob_buf object_buf, edge_buf;
 	hob_fbx_object *objects;
 	uint32_t object_count;
 	hob_fbx_edge *edges, *edges_up;
 	uint32_t edge_count;
-	uint32_t settings; /* object that holds the global settings, HOB_NONE */
-	uint32_t takes;	   /* record "Takes", HOB_NONE */
+	uint32_t settings; /* object with the global settings, or HOB_NONE */
+	uint32_t takes;	   /* record "Takes", or HOB_NONE */
 	int64_t root_id;
-	hob_name_map by_key;		   /* 6.x: the raw "Class::name" -> object */
+	hob_name_map by_key;		   /* 6.x: "Class::name" as stored -> object */
 	hob_name_map old_videos;	   /* before 6000: by name */
-	struct hob_fbx_videos *videos; /* fbx_texture.c: what is embedded, NULL until it is asked for */
+	struct hob_fbx_videos *videos; /* fbx_texture.c: embedded pictures; NULL until first use */
 	hob_str application;
-	bool is_blender, is_blender_new; /* new: 4.12 or later of its FBX plug-in */
+	bool is_blender, is_blender_new; /* new: FBX plug-in 4.12 or later */
 
 	double unit;	/* metres per unit */
 	double turn[4]; /* file's axes -> Y up, front Z */
-	bool mirrored;	/* left-handed file: X is mirrored everywhere */
+	bool mirrored;	/* left-handed file: X is mirrored throughout */
 	bool turned;
 	double ticks; /* per second */
 	double frame_rate;
@@ -230,18 +230,18 @@ typedef struct hob_fbx {
 	uint32_t node_count;
 	uint32_t first_top, last_top; /* nodes without parent */
 	uint32_t *order;			  /* [node_count] nodes, parents first */
-	double *own_scales;			  /* [node_count][3] at rest, what the leaf or the node itself shows */
-	double *inherited_scales;	  /* [node_count][3] at rest, what of it comes from ancestors with a leaf */
-	double *worlds;				  /* [node_count][2][16] at rest: without own scale, with it */
+	double *own_scales;			  /* [node_count][3] at rest, applied by the scale leaf or the node itself */
+	double *inherited_scales;	  /* [node_count][3] at rest, the part from ancestors with a scale leaf */
+	double *worlds;				  /* [node_count][2][16] at rest: without and with the node's own scale */
 	hob_fbx_geometry *geometries;
 	uint32_t geometry_count;
 	struct hob_fbx_anim *anim; /* fbx_anim.h */
 	uint64_t keys_made;
 	bool slopes_known, slopes_as_bits; /* of ASCII curves: fbx_curve.c */
-	size_t extras_bytes;			   /* kept so far */
+	size_t extras_bytes;			   /* total so far */
 	bool extras_full;
 	hob_buf variants;							   /* hob_fbx_variant */
-	hob_buf meshes, model_nodes, mesh_refs, skins; /* of the model */
+	hob_buf meshes, model_nodes, mesh_refs, skins; /* lists of the model */
 	hob_image_set images;
 	hob_buf samplers;
 	hob_model model;
@@ -257,7 +257,7 @@ bool hob_fbx_is_binary(hob_bytes file);
  * format. */
 bool hob_fbx_read_binary(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* Takes the next value of an ASCII file; see hob_fbx_next. */
+/* The next value of an ASCII file; see hob_fbx_next. */
 bool hob_fbx_next_ascii(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 
@@ -270,7 +270,7 @@ uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const 
 uint32_t hob_fbx_mark(hob_str text);
 hob_str hob_fbx_record_name(const hob_fbx *f, uint32_t record);
 bool hob_fbx_record_is(const hob_fbx *f, uint32_t record, hob_str name);
-/* First child of that name, or the next sibling of that name behind `record`; HOB_NONE. */
+/* First child of that name, or the next sibling of that name after `record`; HOB_NONE: none. */
 uint32_t hob_fbx_child(const hob_fbx *f, uint32_t record, hob_str name);
 uint32_t hob_fbx_sibling(const hob_fbx *f, uint32_t record, hob_str name);
 hob_fbx_cursor hob_fbx_values(const hob_fbx *f, uint32_t record);
@@ -282,31 +282,31 @@ hob_fbx_value hob_fbx_value_at(const hob_fbx *f, uint32_t record, uint32_t index
 double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, double otherwise);
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
-/* Numbers of a record in scratch memory, however they are stored: packed, in a list, in the child "a" of
- * ASCII files. Integers saturate; doubles that do not fit a float stay. record may be HOB_NONE: count 0.
- * CORRUPT when packed bytes are damaged, MEMORY. */
+/* Numbers of a record in scratch memory, in any storage: packed, in a list, in the child "a" of ASCII files.
+ * Integers saturate; doubles beyond the range of float are kept. record HOB_NONE gives count 0. CORRUPT when
+ * packed bytes are damaged, MEMORY. */
 bool hob_fbx_doubles(hob_fbx *f, uint32_t record, double **out, uint32_t *count,
 					 hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_ints(hob_fbx *f, uint32_t record, int32_t **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_longs(hob_fbx *f, uint32_t record, int64_t **out, uint32_t *count,
 				   hob_error *err) HOB_MUST_CHECK;
-/* ASCII escapes resolved, fit for the model, in `result`. data == NULL when memory is short. */
+/* ASCII escapes resolved, made fit for the model, in `result`. data == NULL when memory is short. */
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw);
-/* ASCII escapes resolved and nothing else, in scratch memory or borrowed. */
+/* ASCII escapes resolved, otherwise unchanged; in scratch memory or borrowed. */
 hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw);
 
-/* ---- fbx_objects.c: objects, edges, templates; both worlds in one table ---- */
+/* ---- fbx_objects.c: objects, edges, templates; one table for all versions ---- */
 
 bool hob_fbx_read_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* For the readers of older files. HOB_NONE when there are too many. */
 uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err);
 bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property,
 					  hob_error *err) HOB_MUST_CHECK;
-/* "name\0\1Class" or "Class::name" -> both. */
+/* Splits "name\0\1Class" or "Class::name". */
 void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name);
-/* First object of the class (and subclass, unless empty) below `object`; `property` as in the edge, empty for
- * any. HOB_NONE. */
+/* First object of the class (and subclass, unless empty) below `object`, or HOB_NONE; `property` as in the
+ * edge, empty for any. */
 uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
 bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
 /* ---- fbx_legacy.c: files before 7000 and before 6000 ---- */
@@ -316,12 +316,12 @@ bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 
 /* Cursor at the first value of the property; false when neither the object nor its template has it. */
 bool hob_fbx_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
-/* Only the object's own. */
+/* Ignores the template. */
 bool hob_fbx_own_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
 double hob_fbx_prop_real(const hob_fbx *f, uint32_t object, hob_str name, double otherwise);
 int64_t hob_fbx_prop_integer(const hob_fbx *f, uint32_t object, hob_str name, int64_t otherwise);
 hob_str hob_fbx_prop_text(const hob_fbx *f, uint32_t object, hob_str name);
-/* False leaves `out` alone; numbers that are not finite count as absent. */
+/* False leaves `out` unchanged; numbers that are not finite count as absent. */
 bool hob_fbx_prop_vector(const hob_fbx *f, uint32_t object, hob_str name, double out[3]);
 
 /* ---- fbx_transform.c ---- */
@@ -329,8 +329,8 @@ bool hob_fbx_prop_vector(const hob_fbx *f, uint32_t object, hob_str name, double
 void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4]);
 void hob_fbx_quat_multiply(const double a[4], const double b[4], double out[4]); /* out may alias */
 void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3]);	 /* out may alias */
-/* Source: help.autodesk.com, "Computing transformation matrices". S is diagonal and all else turns or shifts,
- * so the product is exactly a TRS. */
+/* Source: help.autodesk.com, "Computing transformation matrices". S is diagonal and everything else rotates
+ * or translates, so the product is exactly a TRS. */
 void hob_fbx_place(const hob_fbx_rig *rig, const double t[3], const double r[3], const double s[3],
 				   hob_fbx_trs *out);
 void hob_fbx_trs_matrix(const hob_fbx_trs *trs, double out[16]);
@@ -342,13 +342,14 @@ bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* CORRUPT when models form a ring. */
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* After hob_fbx_read_stacks: which nodes carry their scale on a leaf, because a child does not inherit it. */
+/* Call after hob_fbx_read_stacks. Finds the nodes that need a scale leaf because a child does not inherit
+ * their scale. */
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* The next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; begin with *at = node.
- * Below a parent with a leaf, a node of type 0 takes all that its parent shows, one of type 2 what its parent
- * takes from above. */
+/* Next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; start with *at = node. Below
+ * a parent with a scale leaf, a node of type 0 inherits the parent's whole scale, a node of type 2 only the
+ * scale that the parent inherits. */
 uint32_t hob_fbx_next_scaler(const hob_fbx *f, uint32_t *at);
-/* Node's world matrix at rest in the file's unit and axes, inherit types respected. */
+/* Node's world matrix at rest in the file's unit and axes, honouring inherit types. */
 void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
 
 /* ---- geometries ---- */
@@ -356,7 +357,7 @@ void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
 bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_mesh.c */
 /* fbx_shape.c: channels and shapes of geometry, from blend shape deformers or inline. */
 bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
-/* Fills the targets of a part from the geometry's shapes. `normals`: the mesh has its own. */
+/* Fills a part's targets from the geometry's shapes. `normals`: the mesh has its own. */
 bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part,
 						  hob_error *err) HOB_MUST_CHECK;
 /* Weight of each shape of a channel at `percent`: out[shape_count]. */
@@ -371,7 +372,7 @@ bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t no
 /* ---- materials and pictures ---- */
 
 bool hob_fbx_read_materials(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_material.c */
-/* fbx_texture.c: fills `ref` from the texture object; *found false when it names no picture. */
+/* fbx_texture.c: fills `ref` from the texture object; *found is false when it names no picture. */
 bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found,
 						  hob_error *err) HOB_MUST_CHECK;
 
@@ -383,16 +384,16 @@ bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t node, hob_error *err) HOB_MUST
 hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
 						   hob_error *err);
 
-/* fbx_extras.c: the user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
+/* fbx_extras.c: user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
 bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
-/* fbx_census.c: what the objects are, into request->seen. */
+/* fbx_census.c: counts the objects into request->seen. */
 void hob_fbx_census(hob_fbx *f);
-/* fbx_unread.c: one note for each kind of object that is left out, with its count. */
+/* fbx_unread.c: one note for each kind of unsupported object, with its count. */
 void hob_fbx_say_unread(hob_fbx *f);
 
 /* ---- clips ---- */
 
-/* Which nodes move, before they are emitted: sets scale_moves. */
+/* Finds animated nodes before they are emitted: sets scale_moves. */
 bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_clips(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The last of that name: some exporters write the defaults of all nodes before an object's own. */
+/* The last property of that name: some exporters write the defaults of all nodes before the object's own. */
 static bool find(const hob_fbx *f, uint32_t props, hob_str name, hob_fbx_cursor *out)
 {
 	if (props == HOB_NONE)

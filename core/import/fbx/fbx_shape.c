@@ -43,7 +43,7 @@ static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_erro
 	return true;
 }
 
-/* Blender writes a weight per vertex where the weight of a key is meant to stand. */
+/* Blender writes weights per vertex where the format has the full weight of a shape. */
 static bool scale_by_vertex(hob_fbx_shape *shape, const double *weights, uint32_t count)
 {
 	if (count != shape->count || count < 2)
@@ -71,7 +71,7 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 	uint32_t weight_count, first = (uint32_t)(l->shapes.size / sizeof(hob_fbx_shape)), count = 0;
 	hob_fbx_cursor own;
 	double percent = hob_fbx_prop_real(f, object, HOB_STR("DeformPercent"), 0);
-	if (!hob_fbx_own_prop(f, object, HOB_STR("DeformPercent"), &own)) /* Blender has a record instead */
+	if (!hob_fbx_own_prop(f, object, HOB_STR("DeformPercent"), &own)) /* Blender writes a record instead */
 		percent = hob_fbx_child_real(f, o->record, HOB_STR("DeformPercent"), percent);
 	hob_fbx_channel channel = {
 		.object = object, .property = HOB_STR("DeformPercent"), .percent = percent, .shape_first = first};
@@ -187,8 +187,8 @@ bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
 
 /* ---- weights */
 
-/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side goes on
- * along the first. */
+/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side
+ * extrapolates along the first. */
 static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32_t count, double percent,
 						 float *out)
 {
@@ -217,7 +217,7 @@ void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_cha
 	while (negative < count && shapes[negative].full_weight < 0)
 		negative++;
 	bool down = negative > 0 && (percent < 0 || negative == count);
-	/* Away from zero: upwards through the positive ones, downwards through the negative ones. */
+	/* Order away from zero: ascending positive ones, descending negative ones. */
 	uint32_t at[64], total = down ? negative : count - negative;
 	for (uint32_t i = 0; i < total && i < 64; i++)
 		at[i] = down ? negative - 1 - i : negative + i;

@@ -63,7 +63,7 @@ static uint32_t user_of(const hob_fbx *f, const hob_fbx_geometry *g)
 	return HOB_NONE;
 }
 
-/* From the mesh's node to the bone at the time of binding. */
+/* From the mesh's node to the bone at bind time. */
 static bool read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, double out[16], hob_error *err)
 {
 	static const double none[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -84,7 +84,7 @@ static bool read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, do
 		if ((has_link || bone != HOB_NONE) && hob_fbx_matrix_invert(link, inverse))
 			hob_matrix_multiply_double(inverse, world, m);
 	}
-	/* The geometric transform is in the vertices already, unless its users disagree on it. */
+	/* The vertices already include the geometric transform, unless its users disagree on it. */
 	memcpy(out, m, sizeof m);
 	return true;
 }
@@ -166,7 +166,7 @@ static bool sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clus
 	return true;
 }
 
-/* A file says what each vertex of a part follows, heaviest first. */
+/* Influences of each vertex of a part, heaviest first. */
 static bool fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part, hob_error *err)
 {
 	hob_mesh *mesh = &part->mesh;
@@ -244,7 +244,7 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 	if (!sort_influences(f, g, (const cluster *)(const void *)clusters->data, g->joint_count, g->joint_count,
 						 &all, err))
 		return false;
-	/* FBX leaves a vertex without weight with its node: the mesh's own node is one more joint. */
+	/* FBX binds a vertex without weights to the mesh's node, which becomes one more joint. */
 	if (g->has_loose)
 		g->joints[g->joint_count++] =
 			(hob_fbx_joint){HOB_NONE, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
@@ -313,7 +313,7 @@ bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node, uin
 	}
 	const hob_skin *skins = (const hob_skin *)(const void *)f->skins.data;
 	uint32_t count = (uint32_t)(f->skins.size / sizeof made);
-	/* Parts of one character mostly have the same joints; only the last few are looked at. */
+	/* Parts of one character mostly share joints; only the last few skins are compared. */
 	for (uint32_t i = count; i > 0 && i + 8 > count; i--)
 		if (same_skin(&skins[i - 1], &made)) {
 			*skin = i - 1;

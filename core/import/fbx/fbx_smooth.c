@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-enum { AROUND = 256 }; /* corners at one control point; beyond they stay flat */
+enum { AROUND = 256 }; /* maximum corners at a control point; beyond, they stay flat */
 
 typedef struct smoother {
 	const hob_fbx_surface *s;
 	uint32_t *face_of;		/* [corners] */
 	uint32_t *first, *list; /* corners of each control point */
-	double *area;			/* [faces][3] normal times twice the area */
+	double *area;			/* [faces][3] normal with length twice the area */
 	const int32_t *groups;	/* [faces] or NULL */
-	const uint8_t *hard;	/* [corners] the edge from this corner to the next is hard, or NULL */
+	const uint8_t *hard;	/* [corners] or NULL: whether the edge from this corner to the next is hard */
 	uint32_t group[AROUND]; /* union-find over the corners of a point */
 } smoother;
 
@@ -74,7 +74,7 @@ static uint32_t root(uint32_t *group, uint32_t i)
 	return i;
 }
 
-/* Corners i and j at one control point, of different faces, lie at the same edge, and it is smooth. */
+/* Corners i and j of a control point lie in different faces on one smooth edge. */
 static bool joined(const smoother *m, uint32_t i, uint32_t j)
 {
 	const uint32_t *corners = m->s->corners;

@@ -1,4 +1,4 @@
-/* fbx_smooth.h - normals of a geometry that has none, from its smoothing groups or hard edges. */
+/* fbx_smooth.h - generates normals of a geometry without any, from its smoothing groups or hard edges. */
 #ifndef HOB_FBX_SMOOTH_H
 #define HOB_FBX_SMOOTH_H
 
@@ -13,9 +13,9 @@ typedef struct hob_fbx_surface {
 	bool flip;
 } hob_fbx_surface;
 
-/* *out [corners][3] in scratch memory, or NULL when the geometry says nothing about smoothing: normals are
- * made later then. Two faces at a control point are smooth when they are joined by a chain of faces at that
- * point over smooth edges (ByEdge: 0 is hard) or share a group (ByPolygon: 32 bits). Weighted by area. */
+/* *out [corners][3] in scratch memory, or NULL when the geometry has no smoothing data: normals are then
+ * generated later. Two faces at a control point are smooth if a chain of faces at that point over smooth
+ * edges joins them (ByEdge: 0 is hard) or they share a group (ByPolygon: 32 bits). Weighted by area. */
 bool hob_fbx_smooth_normals(const hob_fbx_surface *surface, float **out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

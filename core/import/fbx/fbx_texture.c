@@ -55,7 +55,7 @@ static hob_str text_of(const hob_fbx *f, uint32_t object, hob_str field)
 	return hob_fbx_plain(f, text.len > 0 ? text : hob_fbx_prop_text(f, object, field));
 }
 
-/* The bytes of each video, decoded once, and which one holds those of a file name. */
+/* Bytes of each video, decoded once, and the video that embeds a file name. */
 typedef struct hob_fbx_videos {
 	hob_bytes *contents; /* [objects] */
 	hob_name_map by_file;
@@ -89,7 +89,7 @@ static bool read_videos(hob_fbx *f, hob_error *err)
 	return true;
 }
 
-/* The bytes may stand in another video of the same file name. */
+/* Another video of the same file name may hold the bytes. */
 static bool embedded(hob_fbx *f, uint32_t video, hob_str file_name, hob_bytes *out, hob_error *err)
 {
 	*out = (hob_bytes){0};
@@ -111,7 +111,7 @@ static bool exists(const hob_fbx *f, hob_str path)
 	return path.len > 0 && hob_import_exists(f->request, path);
 }
 
-/* Besides what every format looks for: the folder that the SDK unpacks pictures to. */
+/* In addition to the paths tried for every format: the folder into which the SDK unpacks pictures. */
 static bool look_in_folder(hob_fbx *f, hob_str name, hob_str *found, hob_error *err)
 {
 	hob_str own = hob_path_name(f->request->path);
@@ -154,8 +154,7 @@ static bool is_absolute(hob_str path)
 		   (path.data[0] == '/' || path.data[0] == '\\' || (path.len > 1 && path.data[1] == ':'));
 }
 
-/* Shader textures of 3ds Max hold the name of their file in a property of the shader:
- * "3dsMax|OSLBitmap3|Filename". */
+/* Shader textures of 3ds Max name their file in a property of the shader: "3dsMax|OSLBitmap3|Filename". */
 static hob_str shader_file(const hob_fbx *f, uint32_t texture)
 {
 	static const hob_str ends[] = {{"|filename", 9}, {"|bitmap", 7}};
@@ -170,7 +169,7 @@ static hob_str shader_file(const hob_fbx *f, uint32_t texture)
 	return (hob_str){0};
 }
 
-/* A present file wins over embedded bytes, those win over a missing file. */
+/* Precedence: an existing file, embedded bytes, a missing file. */
 static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *err)
 {
 	uint32_t video = hob_fbx_below(f, texture, HOB_FBX_VIDEO, (hob_str){0});
@@ -236,7 +235,7 @@ static bool sampler_for(hob_fbx *f, hob_wrap u, hob_wrap v, uint32_t *id, hob_er
 	return !f->samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
 }
 
-/* The set of that name in a geometry that carries the texture's material; the first when nobody knows. */
+/* The UV set of that name in a geometry that uses the texture's material; the first if there is none. */
 static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 {
 	if (name.len == 0 || hob_str_equal(name, HOB_STR("default")))
@@ -250,8 +249,8 @@ static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 }
 
 /* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's
- * repeat and Max's tiling are S itself. Blender's exporter writes the inverse of its own scale and turn, the
- * latter in radians. */
+ * repeat and Max's tiling are S itself. Blender's exporter writes the inverse of its own scale and rotation,
+ * the latter in radians. */
 static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
 {
 	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0}, m[16];
@@ -290,7 +289,7 @@ static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *re
 	ref->rotation = (float)atan2(-c, a) + 0.0f;
 }
 
-/* The file texture behind layers and shader textures: what is on top and hides the rest. */
+/* The file texture below layers and shader textures: the top layer, which hides the others. */
 static uint32_t file_texture(hob_fbx *f, uint32_t texture)
 {
 	for (int hops = 0; hops < CHAIN; hops++) {

@@ -9,7 +9,7 @@ static void add_time(hob_fbx_tracker *k, double time)
 		hob_buf_put(&k->times, &time, sizeof time);
 }
 
-/* Curves of one node mostly have their keys at the same times, which are there already then. */
+/* Curves of one node mostly share their key times, which then need no second entry. */
 static bool same_times(const hob_fbx_tracker *k, const hob_fbx_curve *curve)
 {
 	const double *times = (const double *)(const void *)k->times.data;
@@ -25,7 +25,7 @@ static bool same_times(const hob_fbx_tracker *k, const hob_fbx_curve *curve)
 	return true;
 }
 
-/* Keys come again in each repetition. */
+/* Keys recur in each repetition. */
 static void add_repeated_times(hob_fbx_tracker *k, const hob_fbx_curve *curve, bool early)
 {
 	const hob_fbx_beyond *beyond = early ? &curve->before : &curve->behind;

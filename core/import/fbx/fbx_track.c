@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-	PIECES = 5,	  /* halvings of the time between two keys */
-	WIDTH = 4096, /* morph weights of one node */
+	PIECES = 5,	  /* maximum halvings of the interval between two keys */
+	WIDTH = 4096, /* maximum morph weights of a node */
 };
 
 static const double largest_turn = 0.005 * 3.14159265358979323846 / 180, largest_part = 1e-5;
@@ -23,7 +23,7 @@ static void put_key(hob_fbx_tracker *k, double time, const double *values, uint3
 		to[i] = fabs(values[i]) < 1e30 ? (float)values[i] : 0;
 }
 
-/* Differs by more than may be lost. */
+/* Differs by more than the allowed error. */
 static bool apart(const hob_fbx_tracker *k, const double *a, const double *b)
 {
 	if (k->path == HOB_PATH_ROTATION) {
@@ -53,7 +53,7 @@ static void half_way(const hob_fbx_tracker *k, const double *a, const double *b,
 		out[i] /= sqrt(length);
 }
 
-/* A cubic may cross its chord in the middle: a quarter shows it. */
+/* A cubic may cross its chord in the middle, so a quarter point is tested, too. */
 static bool bends_at_quarter(hob_fbx_tracker *k, double from, double to, const double *left,
 							 const double *right)
 {
@@ -64,7 +64,7 @@ static bool bends_at_quarter(hob_fbx_tracker *k, double from, double to, const d
 	return apart(k, quarter, guess);
 }
 
-/* Keys strictly between two, which show `left` and `right`. */
+/* Adds the keys needed strictly between two, which have the values `left` and `right`. */
 static void refine(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
 				   int depth)
 {
@@ -81,8 +81,8 @@ static void refine(hob_fbx_tracker *k, double from, double to, const double *lef
 	refine(k, time, to, middle, right, depth + 1);
 }
 
-/* Frames between the first and the last key join the sorted times, but for those that stand at a key. Returns
- * how many there are then; 0 without memory. */
+/* Merges frames between the first and the last key into the sorted times, except those at a key. Returns the
+ * number of times; 0 without memory. */
 static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t count)
 {
 	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
@@ -113,7 +113,7 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-/* Samples the track right before each of the times, [count][width], and derives the allowed error. NULL
+/* Samples the track just before each of the times, [count][width], and derives the allowed error. NULL
  * without memory. */
 static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {
@@ -129,8 +129,8 @@ static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 	return samples;
 }
 
-/* How many pieces the time between two keys needs so that none turns by more than `most` degrees about an
- * axis: the samples at its ends say nothing about whole turns between them. */
+/* Number of pieces between two keys such that none rotates by more than `most` degrees about an axis: samples
+ * at the ends do not show whole revolutions between them. */
 static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double most)
 {
 	enum { PARTS = 4, MOST_PIECES = 4096 };
@@ -150,7 +150,7 @@ static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double m
 	return longest < most * MOST_PIECES ? (uint32_t)ceil(fmax(longest / most, 1)) : 1;
 }
 
-/* Keys strictly between two that may be several turns apart. */
+/* Adds keys strictly between two that may be several revolutions apart. */
 static void join(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
 				 double most)
 {
@@ -181,7 +181,7 @@ static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps, double most
 			hob_fbx_sample(k, times[i], i + 1 < count, left);
 		else
 			memcpy(left, before, k->width * sizeof *left);
-		/* The old value right before the jump. */
+		/* The old value, just before the jump. */
 		if (jumps && i > 0 && apart(k, before, left))
 			put_key(k, (double)nextafterf((float)(times[i] - k->from->begin), -1) + k->from->begin, before,
 					k->width);
@@ -200,7 +200,7 @@ static void stepped(hob_fbx_tracker *k, uint32_t count)
 	}
 }
 
-/* Each component is one curve, or a constant; `curves` and `scale` say which. */
+/* Each component is a curve, given by `curves` and `scale`, or a constant. */
 typedef struct lines {
 	const hob_fbx_curve *curves[WIDTH];
 	double rest[WIDTH];
@@ -233,7 +233,7 @@ static void line_key(hob_fbx_tracker *k, const lines *l, double time, int side, 
 		values[i] *= k->f->unit, slopes[i] *= k->f->unit;
 }
 
-/* Subdividing a line or a cubic at another curve's key changes nothing, so both are exact. */
+/* Subdividing a line or a cubic at another curve's key is exact. */
 static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic)
 {
 	const double *times = (const double *)(const void *)k->times.data;
@@ -262,7 +262,7 @@ static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic
 
 /* ---- a track */
 
-/* A track that shows what the node shows at rest moves nothing. */
+/* A track that equals the node's rest value animates nothing. */
 static bool repeats_rest(const hob_fbx_tracker *k, const hob_node *node, hob_interpolation interpolation)
 {
 	const float *values = (const float *)(const void *)k->out_values.data;
@@ -367,7 +367,7 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
 	uint32_t count = hob_fbx_sort_times(k);
 	if (count > 1 && s->moving == 0 && !s->beyond) {
-		/* Nothing moves: the ends of the clip say it. */
+		/* Constant: two keys, at the ends of the clip. */
 		double *times = (double *)(void *)k->times.data;
 		times[1] = times[count - 1];
 		k->times.size = 2 * sizeof *times;
@@ -408,8 +408,8 @@ static void set_lines(const hob_fbx_motion *motion, const double rest[3], lines 
 	}
 }
 
-/* The scales that `id`'s own is a product of, but for the first `skipped`. False when none of them moves;
- * `out` may be NULL. */
+/* Surveys the scales whose product is the scale of `id`, except the first `skipped`. False when none is
+ * animated; `out` may be NULL. */
 static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx_survey *out)
 {
 	const hob_fbx *f = k->f;
@@ -536,7 +536,7 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	return done;
 }
 
-/* A node shows where its visibility is above 0: through a segment that fades, if one of its ends is. */
+/* A node is visible while its visibility is above 0; in a fading segment, if it is at either end. */
 static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 {
 	hob_fbx *f = k->f;
@@ -623,7 +623,7 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 {
 	hob_fbx *f = k->f;
 	hob_model *model = &f->model;
-	uint32_t motion = 0; /* they stand in the order of clips */
+	uint32_t motion = 0; /* motions are ordered by clip */
 	hob_name_map names;
 	lines *l = HOB_NEW(f->scratch, lines, 1);
 	hob_name_map_init(&names, f->scratch);

@@ -27,14 +27,14 @@ void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3])
 
 void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4])
 {
-	/* The axis that turns first, second, third. */
+	/* Axes of the first, second and third rotation. */
 	static const uint8_t turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
 	double q[4] = {0, 0, 0, 1};
 	for (int i = 0; i < 3; i++) {
 		int axis = turns[order < 6 ? order : 0][i];
 		double half = degrees[axis] * (pi / 360);
 		if (!(half < 0 || half > 0))
-			continue; /* most nodes turn about one axis or none */
+			continue; /* most nodes rotate about one axis or none */
 		double one[4] = {0, 0, 0, cos(half)};
 		one[axis] = sin(half);
 		hob_fbx_quat_multiply(one, q, q);

@@ -13,7 +13,7 @@ uint32_t hob_fbx_mark(hob_str text)
 						  (uint32_t)letters[len - 1] << 24;
 }
 
-/* The text at the beginning of the values, which stay undecoded. */
+/* Mark of a leading text value; the values stay undecoded. */
 static uint32_t mark_of(const hob_fbx *f, const hob_fbx_record *record)
 {
 	const uint8_t *at = f->file.data + record->values;
@@ -225,7 +225,7 @@ static bool read_packed(hob_fbx *f, target to, const hob_fbx_value *array, void 
 						hob_error *err)
 {
 	size_t size = element_size(array->element) * (size_t)array->count;
-	/* DEFLATE makes at most 1032 bytes of one. */
+	/* DEFLATE expands at most 1032 times. */
 	if (array->encoding == 1 ? size / 1032 > array->stored.size : size > array->stored.size)
 		return hob_fail(err, CORRUPT, "an array of %u elements in %zu bytes", array->count,
 						array->stored.size);
@@ -256,7 +256,7 @@ static bool read_array(hob_fbx *f, uint32_t record, target to, void **out, uint3
 	hob_fbx_value value;
 	uint32_t most = f->records[list != HOB_NONE ? list : record].value_count, filled = 0;
 	bool first = true;
-	/* "*0" of ASCII files comes without a list. */
+	/* "*0" in ASCII files has no list. */
 	if (f->ascii && list == HOB_NONE && most == 1 && f->file.data[f->records[record].values] == '*')
 		return true;
 	while (hob_fbx_next(f, &cursor, &value)) {

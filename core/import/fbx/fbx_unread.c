@@ -1,6 +1,6 @@
 #include "fbx_private.h"
 
-/* Kinds of objects that are left out, each with one note and its count. */
+/* Unsupported kinds of objects; each gives one note with its count. */
 static const struct {
 	hob_fbx_class class;
 	hob_str subclass; /* empty: any */
