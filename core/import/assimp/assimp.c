@@ -12,7 +12,7 @@
 
 /* ---- errors */
 
-/* Assimp's messages hold file names of our making, control characters and sometimes pieces of the file. */
+/* Assimp's messages contain our internal file names, control characters and sometimes parts of the file. */
 static void clean_message(const char *message, char out[160])
 {
 	size_t len = 0;
@@ -60,7 +60,7 @@ static bool import_failed(const hob_assimp_io *io, const hob_assimp_format *form
 
 /* ---- the import */
 
-/* NULL without an error of ours when Assimp refuses the file. */
+/* NULL, without an error of ours, when Assimp rejects the file. */
 static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_request *request)
 {
 	hob_str path = hob_arena_printf(request->scratch, "/%.*s", HOB_FMT(io->name));
@@ -69,9 +69,9 @@ static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_requ
 		hob_fail_memory(&io->failure, request->scratch, "a file name");
 		return NULL;
 	}
-	/* Skeletons would be given dummy meshes that nobody modelled. */
+	/* Without this, skeletons get dummy meshes. */
 	aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
-	/* No post-processing: triangulation there is quadratic, and the rest of it is ours anyway. */
+	/* No post-processing: triangulation there is quadratic, and Hob does the rest. */
 	const struct aiScene *scene = aiImportFileExWithProperties(path.data, 0, &io->vtable, properties);
 	aiReleasePropertyStore(properties);
 	return scene;
@@ -112,7 +112,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the list; its order is no longer needed. */
+/* Whether the list contains duplicates. Sorts it. */
 static bool holds_twice(void *list, unsigned count)
 {
 	void **items = list;
@@ -124,9 +124,8 @@ static bool holds_twice(void *list, unsigned count)
 	return false;
 }
 
-/* Some importers (3MF with shared objects) list one object twice, and
- * aiReleaseImport would free it twice. Such a scene is left to the end of the process: workers are
- * short-lived. */
+/* Some importers (3MF with shared objects) list one object twice, and aiReleaseImport would free it twice.
+ * Such a scene is leaked; workers are short-lived. */
 static bool is_safe_to_release(const hob_assimp_format *format, const struct aiScene *scene)
 {
 	if ((format->flags & HOB_ASSIMP_FREED_TEXTURES) && scene->mNumTextures > 0)
@@ -147,7 +146,7 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	if (!format)
 		return hob_fail(err, UNSUPPORTED, "no importer for '.%.*s' files",
 						HOB_FMT(hob_path_extension(asked->path)));
-	/* Assimp's own readers stumble over byte order marks and UTF-16. */
+	/* Assimp's own readers mishandle byte order marks and UTF-16. */
 	hob_import_request request = *asked;
 	hob_str text = format->marks[0] ? hob_text_decode(request.scratch, request.file)
 									: (hob_str){(const char *)request.file.data, request.file.size};
@@ -172,8 +171,8 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	return converted;
 }
 
-/* The library that runs, not the one that was compiled against: a package update changes the cook key. Every
- * call writes the same bytes. */
+/* Version of the library at run time, not of its headers: a package update changes the cook key. Every call
+ * writes the same bytes. */
 static const char *library_version(void)
 {
 	static char text[64];

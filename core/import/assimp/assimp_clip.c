@@ -9,14 +9,14 @@ enum { DEFAULT_TICKS = 25 };
 typedef struct clip_builder {
 	hob_assimp_scene *scene;
 	hob_clip *clip;
-	double ticks; /* per second */
+	double ticks; /* ticks per second */
 	hob_buf times, values;
 } clip_builder;
 
 /* ---- keys */
 
-/* Appends a key at `time`; keys must rise, so one that does not replaces its forerunner when it is of the
- * same instant and is dropped when it is earlier. */
+/* Appends a key at `time`. Keys must rise: a key at the same instant replaces the last one, an earlier key is
+ * dropped. */
 static void add_key(clip_builder *b, double ticks, const float *value, uint32_t components)
 {
 	float time = (float)(ticks / b->ticks);
@@ -69,8 +69,8 @@ static void start_track(clip_builder *b)
 	hob_buf_clear(&b->values);
 }
 
-/* Importers fill the components that a channel does not move with the node's rest pose, once or at every key.
- * Without such a track the node keeps its rest pose just as well. */
+/* Importers fill components that a channel does not animate with the node's rest pose, once or at every key.
+ * Such a track is omitted. */
 static bool repeats_rest(const clip_builder *b, const float *rest, uint32_t components, bool rotation)
 {
 	size_t keys = b->times.size / sizeof(float);
@@ -146,10 +146,10 @@ static bool node_channel(clip_builder *b, const struct aiNodeAnim *channel, hob_
 
 /* ---- morph weights */
 
-/* Each target has keys of its own times; at times of other targets its value is interpolated. */
+/* Each target has its own key times; at other targets' times its value is interpolated. */
 typedef struct weight_line {
-	uint32_t before; /* key that last named the target, HOB_NONE at first */
-	uint32_t after;	 /* next key that names it, HOB_NONE when there is none */
+	uint32_t before; /* last key of the target, HOB_NONE at first */
+	uint32_t after;	 /* next key of the target, HOB_NONE: none */
 } weight_line;
 
 static bool names_target(const struct aiMeshMorphKey *key, uint32_t target, float *weight)
@@ -219,7 +219,7 @@ static uint32_t targets_of(const hob_model *model, uint32_t node)
 	return most;
 }
 
-/* Some say "node*geometry", others name a node or a mesh. */
+/* Some importers name "node*geometry", others a node or a mesh. */
 static uint32_t morph_node(const hob_assimp_scene *scene, hob_str name)
 {
 	for (size_t i = name.len; i > 0; i--)

@@ -1,7 +1,7 @@
-/* assimp_convert.h - the steps from aiScene to hob_model, in the order in which assimp.c takes them.
+/* assimp_convert.h - the steps from aiScene to hob_model, in the order in which assimp.c calls them.
  *
- * Assimp's scene is foreign data: every index is checked, NaN and infinity are replaced, and what is dropped
- * is said in a note. Nothing points into the aiScene afterwards. */
+ * Assimp's scene is foreign data: every index is checked, NaN and infinity are replaced, and dropped content
+ * is noted. Nothing points into the aiScene afterwards. */
 #ifndef HOB_ASSIMP_CONVERT_H
 #define HOB_ASSIMP_CONVERT_H
 
@@ -14,7 +14,7 @@
 /* One aiNode, in depth-first pre-order. */
 typedef struct hob_assimp_node {
 	const struct aiNode *source;
-	uint32_t parent; /* index in hob_assimp_scene.nodes, HOB_NONE for the root */
+	uint32_t parent; /* index in hob_assimp_scene.nodes; HOB_NONE for the root */
 	uint32_t id;	 /* in hob_model.nodes */
 	float local[16]; /* axes and unit applied */
 	bool animated;
@@ -31,36 +31,35 @@ typedef struct hob_assimp_scene {
 	hob_assimp_node *nodes;
 	uint32_t node_count;
 	hob_name_map by_name; /* aiNode name -> first index in nodes */
-	/* [mNumMeshes + 1] model meshes made of each aiMesh: none, one, or one per topology */
+	/* [mNumMeshes + 1] first model mesh of each aiMesh: none, one, or one per topology */
 	uint32_t *mesh_first;
 	uint32_t *material_ids; /* [mNumMaterials] into model->materials, HOB_NONE when dropped */
 } hob_assimp_scene;
 
-/* Counts the content of the scene into request->seen. Content that Assimp itself did not read is not
- * counted. */
+/* Counts the scene's content into request->seen, except content that Assimp did not read. */
 bool hob_assimp_census(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* Unit and axes from the format and the scene's metadata. */
 void hob_assimp_space(hob_assimp_scene *scene);
 
 /* Materials and pictures. Materials that no mesh uses and that Assimp made itself are dropped. */
 bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Vertices, indices and morph targets; joints come with the skins. Polygons become triangles, and a mesh of
- * mixed faces becomes one mesh each for triangles, lines and points, which share their vertex arrays. */
+/* Vertices, indices and morph targets; joints are added with the skins. Polygons become triangles, and a mesh
+ * of mixed faces becomes separate meshes of triangles, lines and points that share vertex arrays. */
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Flattens the tree without recursion, and appends nodes for cameras and lights that look along another axis
- * than -Z. */
+/* Flattens the tree without recursion, and appends nodes for cameras and lights with a view axis other than
+ * -Z. */
 bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* One skin for each group of meshes that share nodes; fills the meshes' joints and weights. */
+/* One skin per group of meshes that share nodes; fills the meshes' joints and weights. */
 bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- small things shared by the steps */
+/* ---- helpers shared by the steps */
 
 hob_str hob_assimp_str(const struct aiString *text); /* borrowed; bounded by its capacity */
-/* A name for the model: cleaned, and empty when it is one that we or Assimp made up. */
+/* A name for the model: cleaned, and empty if Hob or Assimp generated it. */
 bool hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text, hob_str *out,
 					 hob_error *err) HOB_MUST_CHECK;
-/* Column-major, translation times unit. False when an entry is not finite: `out` is the identity then. */
+/* Column-major, translation times unit. False when an entry is not finite; `out` is then the identity. */
 bool hob_assimp_matrix(const struct aiMatrix4x4 *from, float unit, float out[16]);
 
 static inline float hob_assimp_finite(float value, float otherwise)

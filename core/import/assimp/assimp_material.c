@@ -18,7 +18,7 @@ typedef struct material_builder {
 
 /* ---- pictures */
 
-/* "*3" names an embedded picture by number, other texts by file name. */
+/* "*3" is the number of an embedded picture; any other text is a file name. */
 static uint32_t embedded_index(const hob_assimp_scene *scene, hob_str reference)
 {
 	const struct aiScene *source = scene->source;
@@ -116,7 +116,7 @@ static hob_wrap wrap_of(enum aiTextureMapMode mode)
 																			: HOB_WRAP_REPEAT;
 }
 
-/* There are nine samplers at most: three wraps in two directions. */
+/* At most nine samplers: three wraps in two directions. */
 enum { SAMPLERS_MAX = 9 };
 
 static uint32_t sampler_for(hob_model *model, hob_wrap u, hob_wrap v)
@@ -130,9 +130,9 @@ static uint32_t sampler_for(hob_model *model, hob_wrap u, hob_wrap v)
 	return model->sampler_count++;
 }
 
-/* Assimp's transform acts on coordinates whose V points up; ours, F * M * F with F(u,v) = (u, 1-v), on such
- * whose V points down. Written as translate * rotate * scale, which is exact unless a rotation meets two
- * different scales. */
+/* Assimp's transform applies to V pointing up; ours, F * M * F with F(u,v) = (u, 1-v), to V pointing down.
+ * Decomposed as translate * rotate * scale, which is exact unless a rotation is combined with two different
+ * scales. */
 static void convert_transform(const hob_assimp_scene *scene, const struct aiUVTransform *from,
 							  hob_texture_ref *to)
 {
@@ -159,13 +159,13 @@ static void convert_transform(const hob_assimp_scene *scene, const struct aiUVTr
 	for (size_t i = 0; i < HOB_COUNT_OF(values); i++)
 		if (values[i] - values[i] != 0)
 			return;
-	/* Adding zero makes zero of minus zero. */
+	/* Adding zero turns -0 into 0. */
 	to->offset[0] = values[0] + 0.0f, to->offset[1] = values[1] + 0.0f;
 	to->scale[0] = values[2], to->scale[1] = values[3];
 	to->rotation = values[4] + 0.0f;
 }
 
-/* Fills a slot from texture `index` of a type; *present says whether there is one. */
+/* Fills a slot from texture `index` of a type; *present: whether there is one. */
 static bool read_texture(material_builder *b, const struct aiMaterial *from, enum aiTextureType type,
 						 unsigned index, hob_texture_ref *to, unsigned *flags, bool *present, hob_error *err)
 {
@@ -199,7 +199,7 @@ static bool read_texture(material_builder *b, const struct aiMaterial *from, enu
 	return true;
 }
 
-/* For each slot the first type that has a texture wins. */
+/* Each slot takes the first type that has a texture. */
 static const struct {
 	enum aiTextureType type;
 	unsigned index;
@@ -315,7 +315,7 @@ static void read_factors(const struct aiMaterial *from, hob_material *to)
 	if (get_float(from, "$mat.roughnessFactor", &value))
 		to->roughness = hob_shape_clamp01(value);
 	else if (!has_rough_map && get_float(from, "$mat.shininess", &value) && value > 0)
-		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
+		/* GGX roughness with a lobe as wide as Blinn-Phong's: alpha^2 = 2 / (n + 2), alpha = roughness^2. */
 		to->roughness = sqrtf(sqrtf(2 / (value + 2)));
 	if (get_float(from, "$mat.bumpscaling", &value) && value > 0)
 		to->normal_scale = value;
@@ -328,7 +328,7 @@ static void read_colors(const hob_assimp_scene *scene, const struct aiMaterial *
 	float color[3];
 	if (get_color(from, "$clr.base", color) || get_color(from, "$clr.diffuse", color)) {
 		bool black = color[0] <= 0 && color[1] <= 0 && color[2] <= 0;
-		/* Exporters leave black behind a map; nobody means to see only black. */
+		/* Exporters write black beside a map, which would render black. */
 		for (int i = 0; i < 3 && !(mapped && (replaces || black)); i++)
 			to->base_color[i] = color[i];
 	}

@@ -68,7 +68,7 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 	return true;
 }
 
-/* Assimp's V points up, so its bitangent has the direction of glTF's w. */
+/* Assimp's V points up, so its bitangent has the sign of glTF's w. */
 static void make_tangent(const float *n, const struct aiVector3D *t, const struct aiVector3D *b, float *out)
 {
 	float along = t->x * n[0] + t->y * n[1] + t->z * n[2];
@@ -109,7 +109,7 @@ typedef struct face_sorter {
 	uint64_t index_total[3]; /* by topology */
 	uint64_t bad;
 	const float *position;
-	bool in_reach; /* all positions are */
+	bool in_reach; /* all positions are within HOB_LIMIT_REACH */
 	hob_polygon polygon;
 	hob_buf cut;
 } face_sorter;
@@ -183,7 +183,7 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 	return true;
 }
 
-/* A mesh without faces is a cloud of points. */
+/* A mesh without faces is a point cloud. */
 static bool points_only(const hob_assimp_scene *scene, hob_mesh *to, hob_error *err)
 {
 	to->topology = HOB_POINTS;
@@ -224,7 +224,7 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 	to->targets = HOB_NEW(scene->request->result, hob_morph_target, from->mNumAnimMeshes);
 	if (!to->targets)
 		return hob_fail_memory(err, scene->request->result, "morph targets");
-	/* Only COLLADA's RELATIVE method stores differences; all else that Assimp returns is absolute. */
+	/* Only COLLADA's RELATIVE method stores differences; Assimp's other targets are absolute. */
 	bool relative =
 		scene->format->unit == HOB_ASSIMP_UNIT_ROOT && from->mMethod == aiMorphingMethod_MORPH_RELATIVE;
 	for (unsigned t = 0; t < from->mNumAnimMeshes; t++) {
@@ -233,7 +233,7 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 		if (!hob_assimp_name(scene, &shape->mName, &target->name, err))
 			return false;
 		target->weight = hob_assimp_finite(shape->mWeight, 0);
-		/* An empty target keeps its place: animations name targets by number. */
+		/* An empty target keeps its index: animations refer to targets by number. */
 		if (shape->mNumVertices != from->mNumVertices) {
 			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-target",
 						 "mesh '%.*s': morph target %u has %u vertices, the mesh has %u; it is left empty",
@@ -272,7 +272,7 @@ static bool copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob
 	return true;
 }
 
-/* Work on faces, done once for all meshes that share the arrays. */
+/* Computes per-face data once for all meshes that share the arrays. */
 static bool finish_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
 {
 	hob_mesh_repair_directions(to);
@@ -281,7 +281,7 @@ static bool finish_streams(hob_assimp_scene *scene, const struct aiMesh *from, h
 	return copy_targets(scene, from, to, err);
 }
 
-/* Keeps the mesh behind the model's last if it has a face; `first` is the first that shares its arrays. */
+/* Appends the mesh to the model if it has a face; `first`: the first mesh with these arrays. */
 static bool add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_t first, hob_error *err)
 {
 	hob_model *model = scene->model;
@@ -321,7 +321,7 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 		if (!points_only(scene, to, err) || (to->index_count > 0 && !add_mesh(scene, f->from, first, err)))
 			return false;
 	}
-	/* Faces are judged by the positions as they came, so those are put right last. */
+	/* Faces are checked against the original positions, so positions are repaired last. */
 	hob_mesh arrays = *base;
 	hob_shape_fix_positions(&arrays, NULL);
 	if (f->bad > 0)

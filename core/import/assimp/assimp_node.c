@@ -107,7 +107,7 @@ static void set_locals(hob_assimp_scene *scene)
 
 /* ---- cameras and lights */
 
-/* Frame whose -Z is `forward` and whose +Y is close to `up`. */
+/* Frame with -Z along `forward` and +Y close to `up`. */
 static void look_frame(const struct aiVector3D *position, const struct aiVector3D *forward,
 					   const struct aiVector3D *up, float unit, float out[16])
 {
@@ -165,7 +165,7 @@ static void convert_camera(const hob_assimp_scene *scene, const struct aiCamera 
 		to->yfov_or_ymag = yfov > 1e-4f && yfov < 3.14f ? yfov : 0.8f;
 		return;
 	}
-	/* Assimp's field of view is the horizontal one; without an aspect that of a common screen is taken. */
+	/* Assimp's field of view is horizontal; the default aspect is that of a common screen. */
 	float half = from->mHorizontalFOV / 2;
 	if (!(half > 1e-4f && half < 1.57f))
 		half = 0.4f;
@@ -198,7 +198,7 @@ static bool convert_light(const hob_assimp_scene *scene, const struct aiLight *f
 		to->color[i] = strongest > 0 && color[i] > 0 ? hob_assimp_finite(color[i] / strongest, 1) : 0;
 	to->intensity = strongest;
 	to->range = INFINITY;
-	/* Assimp gives full opening angles. */
+	/* Assimp's cone angles are full opening angles. */
 	const float right_angle = 1.57079633f;
 	float outer = hob_assimp_finite(from->mAngleOuterCone, 0) / 2;
 	float inner = hob_assimp_finite(from->mAngleInnerCone, 0) / 2;
@@ -233,8 +233,8 @@ static hob_node *add_node(hob_model *model, uint32_t parent, const float local[1
 	return node;
 }
 
-/* Cameras and lights number `item`, cameras first, become the node's own when they look along -Z from its
- * origin and the place is free, else a child's. */
+/* Attaches camera or light `item` (cameras first) to the node itself if it looks along -Z from the origin and
+ * the node has none yet; else to a child. */
 static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_error *err)
 {
 	hob_assimp_scene *scene = e->scene;
@@ -243,7 +243,7 @@ static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_
 	float frame[16];
 	bool is_camera = item < source->mNumCameras;
 	hob_str name;
-	/* 3DS files say the place twice, and the importer hands on both. */
+	/* 3DS files store the position twice, and the importer returns both. */
 	static const struct aiVector3D origin = {0, 0, 0};
 	bool placed = (scene->format->flags & HOB_ASSIMP_NODE_PLACES) && named;
 	if (is_camera) {
@@ -320,7 +320,7 @@ static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct ai
 	}
 }
 
-/* A node has one skin for all its meshes, so meshes with bones beside meshes without get a child. */
+/* A node has one skin for all its meshes, so skinned meshes beside rigid ones get a child. */
 static void attach_meshes(hob_assimp_scene *scene, uint32_t id, const struct aiNode *from)
 {
 	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};

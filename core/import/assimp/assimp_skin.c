@@ -4,7 +4,7 @@
 
 enum { INFLUENCES_MAX = 16 };
 
-/* ---- which meshes share a skin */
+/* ---- meshes that share a skin */
 
 static uint32_t root_of(uint32_t *group, uint32_t mesh)
 {
@@ -19,7 +19,7 @@ static bool has_bones(const hob_assimp_scene *scene, unsigned mesh)
 		   scene->source->mMeshes[mesh]->mNumBones > 0;
 }
 
-/* A node has one skin for all its meshes: meshes that stand on one node are put into one group. */
+/* A node has one skin for all its meshes, so meshes on one node form a group. */
 static uint32_t *group_meshes(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
@@ -37,7 +37,7 @@ static uint32_t *group_meshes(hob_assimp_scene *scene)
 			uint32_t root = root_of(group, node->mMeshes[i]);
 			if (first == HOB_NONE)
 				first = root;
-			/* The smaller number leads, so that the order of skins is that of meshes. */
+			/* The lower number is the root, so that skins are in mesh order. */
 			uint32_t low = root < first ? root : first, high = root < first ? first : root;
 			group[high] = first = low;
 		}
@@ -54,10 +54,10 @@ typedef struct joint {
 
 typedef struct skin_builder {
 	hob_assimp_scene *scene;
-	uint32_t *first_of; /* per model node: its first joint in `joints`, valid when stamp_of says so */
+	uint32_t *first_of; /* per model node: its first joint in `joints`, valid if stamp_of matches */
 	uint32_t *stamp_of, stamp;
 	hob_buf joints;
-	uint32_t *joint_of_bone; /* [most bones of a mesh] */
+	uint32_t *joint_of_bone; /* [maximum bones of a mesh] */
 } skin_builder;
 
 static uint32_t joint_for(skin_builder *b, uint32_t node, const float inverse_bind[16])
@@ -113,7 +113,7 @@ static bool is_weight(const struct aiVertexWeight *weight, uint32_t vertex_count
 	return weight->mVertexId < vertex_count && weight->mWeight > 0 && weight->mWeight - weight->mWeight == 0;
 }
 
-/* Strongest first; equal weights in the order of joints, so that the result does not depend on the sort. */
+/* Strongest first; ties by joint order, so that the result does not depend on the sort. */
 static void sort_influences(influence *list, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
@@ -127,7 +127,7 @@ static void sort_influences(influence *list, uint32_t count)
 	}
 }
 
-/* Keeps the INFLUENCES_MAX strongest of a vertex; list is sorted and at most that long. */
+/* Keeps the INFLUENCES_MAX strongest of a vertex; `list` is sorted and at most that long. */
 static uint32_t keep_influence(influence *list, uint32_t count, influence added)
 {
 	if (count < INFLUENCES_MAX) {
@@ -228,7 +228,7 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 	return take_joints(b, &scene->model->skins[scene->model->skin_count++], err);
 }
 
-/* skin_of: [mNumMeshes] out, HOB_NONE without a skin. */
+/* skin_of: [mNumMeshes] out; HOB_NONE: no skin. */
 static bool build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of, hob_error *err)
 {
 	hob_assimp_scene *scene = b->scene;

@@ -41,7 +41,7 @@ static float zipped_unit(const hob_assimp_scene *scene)
 	return unit;
 }
 
-/* Assimp's COLLADA importer puts the unit of the file as a uniform scale on the root node. */
+/* Assimp's COLLADA importer applies the file's unit as a uniform scale of the root node. */
 static float root_unit(const struct aiScene *source)
 {
 	const struct aiMatrix4x4 *m = &source->mRootNode->mTransformation;
@@ -82,7 +82,7 @@ void hob_assimp_space(hob_assimp_scene *scene)
 	hob_source_space *space = &scene->model->space;
 	float turned[16], translation[3], scale[3];
 	memcpy(turned, scene->axes, sizeof turned);
-	/* Assimp's COLLADA importer turns the root node itself. */
+	/* Assimp's COLLADA importer rotates the root node itself. */
 	if (scene->format->unit == HOB_ASSIMP_UNIT_ROOT)
 		(void)hob_assimp_matrix(&scene->source->mRootNode->mTransformation, 1, turned);
 	(void)hob_matrix_decompose(turned, translation, space->turn, scale);

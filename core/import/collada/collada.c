@@ -19,7 +19,7 @@ bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out)
 	return c->zipped && unpack_suffix(&c->archive, c->request->result, name, out);
 }
 
-/* The document that manifest.xml names, else the first .dae. */
+/* The document named by manifest.xml, else the first .dae. */
 static bool open_archive(hob_collada *c, hob_bytes *document, hob_error *err)
 {
 	hob_arena *scratch = c->request->scratch;
@@ -61,7 +61,7 @@ static bool read_generator(hob_collada *c, hob_error *err)
 	return c->model->generator.data || hob_fail_memory(err, c->request->result, "a name");
 }
 
-/* Elements that no reader handles, and the number of scenes and geometries that are not shown. */
+/* Notes unsupported elements, and the number of scenes and geometries that are not shown. */
 static void note_rest(hob_collada *c)
 {
 	static const struct {

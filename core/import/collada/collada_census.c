@@ -50,7 +50,7 @@ static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 	return true;
 }
 
-/* Ids of all that instances of controllers, cameras and lights show. */
+/* Ids used by instances of controllers, cameras and lights. */
 static bool list_used(hob_collada *c, hob_name_map *used)
 {
 	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};

@@ -7,7 +7,7 @@
 
 typedef struct target {
 	hob_xml_ptr element;
-	hob_str member; /* behind the point */
+	hob_str member; /* after the dot */
 	uint32_t index[2], index_count;
 } target;
 
@@ -46,7 +46,7 @@ static bool split_target(hob_collada *c, hob_xml_ptr channel, target *out)
 				found = hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), part) ? e : NULL;
 		if (from > 0 && !found)
 			found = hob_collada_by_sid(at, part);
-		/* Some exporters write ids where sids belong. */
+		/* Some exporters write ids in place of sids. */
 		if (from > 0 && !found)
 			found = hob_collada_by_id(c, channel, "node", part);
 		if (!found)
@@ -58,7 +58,7 @@ static bool split_target(hob_collada *c, hob_xml_ptr channel, target *out)
 	return at != NULL;
 }
 
-/* The number of the transform that the member or index means; HOB_NONE for all. */
+/* Component of the transform for the member or index; HOB_NONE for all. */
 static uint32_t member_number(const target *t)
 {
 	static const struct {
@@ -75,7 +75,7 @@ static uint32_t member_number(const target *t)
 	return HOB_NONE;
 }
 
-/* The <morph> that owns a source of weights, or that a controller is. */
+/* The <morph> that owns a source of weights, or that belongs to a controller. */
 static hob_xml_ptr morph_of(hob_xml_ptr e)
 {
 	if (hob_xml_is(e, HOB_STR("controller")))
@@ -120,7 +120,7 @@ bool hob_collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings, ho
 	made.node = moves ? t.element->parent : morph->parent;
 	made.transform = moves ? t.element : NULL;
 	made.first = number == HOB_NONE ? 0 : number;
-	/* An angle alone may stand for a whole rotation. */
+	/* A single angle may replace a whole rotation. */
 	if (moves && number == HOB_NONE && have == 4 && made.curve.width == 1)
 		made.first = 3;
 	if (number != HOB_NONE && made.curve.width > 1 && moves)

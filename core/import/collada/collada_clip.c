@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A node at a time. */
+/* A node's pose at a time. */
 typedef struct pose {
 	const hob_collada_binding *const *of;
 	uint64_t time; /* bits of a double */
@@ -20,12 +20,12 @@ enum { POSES = 1 << 10 };
 
 typedef struct clip_builder {
 	hob_collada *c;
-	pose *poses; /* [POSES]: three tracks ask for the same times */
+	pose *poses; /* [POSES] cache: three tracks evaluate the same times */
 	hob_clip clip;
 	hob_buf channels, tracks; /* hob_channel, hob_track */
 	hob_buf bindings;		  /* hob_collada_binding, of this clip */
 	hob_buf times;			  /* double, of the current track */
-	double start, end;		  /* window; end = INFINITY when there is none */
+	double start, end;		  /* window; end = INFINITY without one */
 } clip_builder;
 
 /* ---- times */
@@ -41,7 +41,7 @@ static void put_time(clip_builder *b, double time)
 	hob_buf_put(&b->times, &time, sizeof time);
 }
 
-/* All key times of the bindings within the window, and the window's ends where keys lie beyond. */
+/* All key times of the bindings within the window; its ends too, where keys lie beyond. */
 static uint32_t collect_times(clip_builder *b, const hob_collada_binding *const *list, uint32_t count)
 {
 	hob_buf_clear(&b->times);
@@ -69,8 +69,8 @@ typedef struct animated {
 	const hob_collada_binding *const *list;
 	uint32_t count;
 	pose *poses;
-	int part;			 /* 0 translation, 1 rotation, 2 scale; of a whole matrix */
-	const char *element; /* for plain stacks: the only kind of elements that matters */
+	int part;			 /* 0 translation, 1 rotation, 2 scale; for a whole matrix */
+	const char *element; /* for plain stacks: the only element type that counts */
 	const double *rest;	 /* weights: default values */
 	uint32_t rest_count;
 } animated;
@@ -216,7 +216,7 @@ static hob_collada_curve_kinds kinds_of(const hob_collada_binding *const *list, 
 	return all;
 }
 
-/* A track that keeps the node where it rests says nothing. */
+/* Whether the track is constant at the node's rest pose. */
 static bool repeats(const hob_track *track, const float *rest, bool rotation)
 {
 	size_t n = track->components, parts = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
@@ -266,7 +266,7 @@ static bool add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint3
 	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
-/* One of translate, rotate and scale in this order, or parts of it. */
+/* Whether the node has at most one translate, rotate and scale, in this order. */
 static bool is_plain(hob_xml_ptr node)
 {
 	int stage = 0;
@@ -319,8 +319,8 @@ static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob
 	return true;
 }
 
-/* Whole matrices are keys of translation, rotation and scale: nobody means the shapes between two matrices to
- * be mixed number by number. */
+/* Keys of whole matrices become keys of translation, rotation and scale: interpolating matrices number by
+ * number is never intended. */
 static bool is_matrix_only(const animated *a)
 {
 	for (uint32_t i = 0; i < a->count; i++)
@@ -356,7 +356,7 @@ static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, ho
 		a->part = part;
 		hob_collada_function f = {
 			.user = a, .at = matrix_at, .components = part == 1 ? 4 : 3, .rotation = part == 1};
-		/* `rotation` off makes keys of the values as they are, which is what whole matrices want. */
+		/* `rotation` off: keys keep their values, as whole matrices need. */
 		if (steps)
 			f.kinds.step = true;
 		else if (whole)
@@ -513,8 +513,7 @@ static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_
 	return done || hob_fail_in(err, "clip '%.*s'", HOB_FMT(name));
 }
 
-/* The channels of an <animation> and of those within. Those that a clip has taken already are marked in
- * `used`. */
+/* Binds the channels of an <animation> and of nested ones, except those marked in `used` by other clips. */
 static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_error *err)
 {
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
@@ -552,8 +551,7 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 	return true;
 }
 
-/* The text of the target names what is moved: an animation of something that the clip already moves starts
- * another clip. */
+/* Whether an animation has the target text of one already in the clip; it then starts another clip. */
 static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
 {
 	*shares = false;

@@ -36,8 +36,8 @@ static bool read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s, hob_err
 	return true;
 }
 
-/* A tangent states, for each number, a point (time, value), a value alone, or one time for all. Returns false
- * when it is none of these. */
+/* A tangent has, per component, a point (time, value) or a value, or one time for all. False for another
+ * form. */
 static bool control(const hob_collada_source *source, uint32_t key, uint32_t width, uint32_t k, bool *timed,
 					float out[2])
 {
@@ -63,7 +63,7 @@ typedef struct word_list {
 	hob_str rest, last;
 } word_list;
 
-/* A list that is too short goes on with its last word. */
+/* A list that is too short repeats its last word. */
 static hob_str next_mode(word_list *list)
 {
 	hob_str word = hob_text_word(&list->rest);
@@ -77,8 +77,8 @@ static float *tangent_at(float *list, const hob_collada_curve *curve, uint32_t k
 	return list + ((size_t)key * curve->width + k) * 2;
 }
 
-/* Control points of a key: as written for BEZIER; a third of the tangent for HERMITE, of the chord of the
- * neighbours for CARDINAL. */
+/* Control points of a key: as stored for BEZIER; a third of the tangent for HERMITE, of the neighbours' chord
+ * for CARDINAL. */
 static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t key, uint32_t source_key,
 						 hob_str mode)
 {
@@ -90,7 +90,7 @@ static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t ke
 			float *to = tangent_at(side ? curve->out : curve->in, curve, key, k), point[2];
 			float value = curve->values[(size_t)key * curve->width + k];
 			bool timed = false;
-			to[0] = NAN; /* at a third of the segment, whatever its length */
+			to[0] = NAN; /* at a third of the segment's length */
 			to[1] = NAN; /* on the straight line */
 			if (cardinal || !control(side ? s->out : s->in, source_key, curve->width, k, &timed, point))
 				continue;
@@ -104,7 +104,7 @@ static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t ke
 		}
 }
 
-/* Fills in what set_controls left open, and keeps the times of control points within the segment. */
+/* Sets the points that set_controls left open, and clamps control times to the segment. */
 static void close_segment(hob_collada_curve *curve, uint32_t key, bool cardinal)
 {
 	float t0 = curve->times[key], t1 = curve->times[key + 1], third = (t1 - t0) / 3;
@@ -179,7 +179,7 @@ static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *o
 		float time = 0;
 		hob_collada_item(s.input, i, &time, 1);
 		uint32_t key = out->key_count;
-		/* If two keys have the same time, the later wins; a key that goes back in time does not count. */
+		/* The later of two keys at the same time counts; a key that goes back in time is dropped. */
 		if (key > 0 && time < out->times[key - 1])
 			continue;
 		if (key > 0 && !(time > out->times[key - 1]))
@@ -247,7 +247,7 @@ static double bezier_slope(double a, double b, double c, double d, double s)
 	return 3 * (r * r * (b - a) + 2 * r * s * (c - b) + s * s * (d - c));
 }
 
-/* Where on the segment its time is t: bisection, and Newton's step where that stays inside. */
+/* Solves for the parameter at time t: Newton steps, or bisection where they leave the segment. */
 static double solve(double a, double b, double c, double d, double t)
 {
 	double low = 0, high = 1, s = d > a ? (t - a) / (d - a) : 0;
@@ -290,7 +290,7 @@ double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t
 	size_t w = curve->width;
 	if (slope)
 		*slope = 0;
-	/* The last key at or before t; before t when the left side is asked for. */
+	/* The last key at or before t; strictly before t for the left side. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		double time = (double)curve->times[middle];

@@ -1,8 +1,8 @@
-/* collada_curve.h - the curves of an animation: numbers over time, as <sampler> states them.
+/* collada_curve.h - animation curves: numbers over time, from <sampler>.
  *
- * STEP, LINEAR and BEZIER segments; HERMITE and CARDINAL ones become BEZIER, BSPLINE ones LINEAR (noted).
- * Control points stay within the times of their segment, so that each time has one value. Before the first
- * key and behind the last the curve is still. */
+ * STEP, LINEAR and BEZIER segments; HERMITE and CARDINAL become BEZIER, BSPLINE becomes LINEAR (noted).
+ * Control points stay within the times of their segment, so that each time has one value. The curve is
+ * constant before the first key and after the last. */
 #ifndef HOB_COLLADA_CURVE_H
 #define HOB_COLLADA_CURVE_H
 
@@ -14,14 +14,14 @@ typedef struct hob_collada_curve {
 	uint32_t key_count, width;
 	float *times;	/* [key_count] strictly rising */
 	float *values;	/* [key_count][width] */
-	uint8_t *modes; /* [key_count] of the segment behind each key */
+	uint8_t *modes; /* [key_count] mode of the segment after each key */
 	float *in,
-		/* [key_count][width][2] control points (time, value) before and behind each key; NULL without
+		/* [key_count][width][2] control points (time, value) before and after each key; NULL without
 		 * BEZIER */
 		*out;
 } hob_collada_curve;
 
-/* Kinds of segments in the curve. */
+/* Kinds of segments in a curve. */
 typedef struct hob_collada_curve_kinds {
 	bool step, linear, cubic,
 		bent; /* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: others */
@@ -33,7 +33,7 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_cur
 
 hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
 
-/* Value of component k at time t, and its slope. `left`: as it is just before t. slope may be NULL. O(log
+/* Value of component k at time t, and its slope (may be NULL). `left`: the limit from before t. O(log
  * keys). */
 double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t, bool left, double *slope);
 

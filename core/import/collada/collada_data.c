@@ -8,7 +8,7 @@
 
 /* ---- ids */
 
-enum { TWINS_MAX = 64 }; /* elements with one id that are looked at in a scope */
+enum { TWINS_MAX = 64 }; /* maximum elements with one id to examine per scope */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -54,7 +54,7 @@ bool hob_collada_index(hob_collada *c, hob_error *err)
 	return true;
 }
 
-/* The first entry of an id at or behind an element. */
+/* The first entry of an id at or after an element. */
 static uint32_t find_entry(const hob_collada *c, uint32_t id, uint32_t number)
 {
 	uint32_t low = 0, high = HOB_LISTS_COUNT(c->elements, hob_collada_id);
@@ -96,7 +96,7 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 	if (url.len == 0)
 		return NULL;
 	if (url.data[0] != '#') {
-		/* Some exporters leave the # out. */
+		/* Some exporters omit the #. */
 		hob_xml_ptr found = hob_collada_by_id(c, from, kind, url);
 		if (!found)
 			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.other-file",
@@ -163,8 +163,8 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 
 /* ---- sources */
 
-/* The array of a source: its own <float_array> or <int_array>, else that of another source which its accessor
- * names. */
+/* The array of a source: its own <float_array> or <int_array>, else that of another source named by its
+ * accessor. */
 static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 {
 	static const char *const kinds[] = {"float_array", "int_array"};
@@ -207,8 +207,8 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 	s->count = count < fits ? count : (uint32_t)fits;
 }
 
-/* How many numbers a source says that it has: its array's count, or what its accessor needs. 0 = it does not
- * say. */
+/* Number of values that a source declares: the array's count or its accessor's extent, whichever is larger.
+ * 0: undeclared. */
 static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
 {
 	if (!accessor)
@@ -238,7 +238,7 @@ void hob_collada_passed(hob_collada *c)
 static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accessor, hob_collada_source *s,
 						size_t *bad, hob_error *err)
 {
-	/* Each number takes a digit and a blank at least. */
+	/* Each number takes at least a digit and a blank. */
 	size_t room = array->text.len / 2 + 1;
 	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
 	uint64_t needs = promised(count, accessor);

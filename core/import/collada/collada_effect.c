@@ -57,7 +57,7 @@ static hob_str image_file(hob_xml_ptr image)
 	return hob_xml_text(ref ? ref : from);
 }
 
-/* Bytes written in the file as hexadecimal digits: <data> in 1.4, <init_from><hex> in 1.5. */
+/* Bytes stored in the file as hexadecimal digits: <data> in 1.4, <init_from><hex> in 1.5. */
 static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error *err)
 {
 	hob_xml_ptr data = hob_xml_child(image, HOB_STR("data"));
@@ -106,7 +106,7 @@ static bool picture(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error
 	hob_str file = image_file(image), decoded = file;
 	hob_error unheard = {0};
 	if (*id == HOB_NONE && file.len > 0) {
-		/* They are URIs by the letter, and plain paths as often. */
+		/* URIs by the specification, but as often plain paths. */
 		if (!hob_uri_decode(c->request->scratch, file, &decoded, &unheard))
 			decoded = file;
 		if (c->zipped && !archived(c, decoded, id, err))
@@ -180,8 +180,8 @@ static bool add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id, hob_e
 
 /* ---- textures */
 
-/* From the name in <texture texture="..."> to the image: by sampler and surface, by sampler and
- * instance_image (1.5), or, as some exporters write, straight to the image. */
+/* Image of <texture texture="...">: through sampler and surface, through sampler and instance_image (1.5),
+ * or, from some exporters, directly. */
 static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *sampler)
 {
 	hob_collada *c = r->c;
@@ -200,7 +200,7 @@ static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *s
 	hob_xml_ptr found = hob_collada_by_id(c, r->effect, "image", id);
 	if (found && hob_xml_is(found, HOB_STR("image")))
 		return found;
-	/* Names instead of ids, in files of careless exporters. */
+	/* Some exporters refer to images by name instead of id. */
 	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
 		 l = hob_xml_next(l, HOB_STR("library_images")))
 		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
@@ -217,7 +217,7 @@ static float extra_float(hob_xml_ptr texture, const char *name, float otherwise)
 	return e && hob_xml_floats(e->text, &value, 1) == 1 && value - value == 0 ? value : otherwise;
 }
 
-/* Maya's placement of a texture; V of the file points up. */
+/* Maya's texture placement; the file's V points up. */
 static void place_texture(hob_collada *c, hob_xml_ptr texture, hob_texture_ref *ref, hob_sampler *sampler)
 {
 	float su = extra_float(texture, "repeatU", 1), sv = extra_float(texture, "repeatV", 1);
@@ -315,10 +315,10 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		return false;
 	const hob_texture_ref *opacity = &m->slots[HOB_SLOT_OPACITY], *base = &m->slots[HOB_SLOT_BASE_COLOR];
 	bool has_map = opacity->image != HOB_NONE;
-	/* The alpha of the picture that gives the colour is there already. */
+	/* The alpha of the colour's own picture is already included. */
 	if (has_map && !rgb && opacity->image == base->image)
 		m->slots[HOB_SLOT_OPACITY].image = HOB_NONE;
-	/* Autodesk's exporters state 0 for what is opaque, and no mode. */
+	/* Autodesk's exporters write 0 for opaque, without a mode. */
 	if (m->base_color[3] <= 0 && mode.len == 0) {
 		m->base_color[3] = 1;
 		hob_note_add(
@@ -363,7 +363,7 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
 		if (!set_texture(r, hob_xml_child(shader, hob_str_of(maps[i].name)), maps[i].slot, err))
 			return false;
-	/* One picture for both is how exporters say that ambient light is coloured as the surface is. */
+	/* Exporters write the base picture as the ambient one, too: it is no occlusion map. */
 	if (m->slots[HOB_SLOT_OCCLUSION].image == m->slots[HOB_SLOT_BASE_COLOR].image)
 		m->slots[HOB_SLOT_OCCLUSION].image = HOB_NONE;
 	if (m->slots[HOB_SLOT_SPECULAR_COLOR].image != HOB_NONE)
@@ -375,13 +375,13 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		m->emissive[0] = m->emissive[1] = m->emissive[2] = 1;
 	float shininess = 0;
 	if (numbers_of(r, hob_xml_child(shader, HOB_STR("shininess")), &shininess, 1) == 1 && shininess > 0)
-		/* Blinn-Phong lobe of the same width: alpha^2 = 2 / (n + 2), and alpha is roughness squared. */
+		/* GGX roughness with a lobe as wide as Blinn-Phong's: alpha^2 = 2 / (n + 2), alpha = roughness^2. */
 		m->roughness = sqrtf(sqrtf(2 / (shininess + 2)));
 	if (hob_xml_is(shader, HOB_STR("constant"))) {
-		/* Unlit: its colour is what it emits. */
+		/* Unlit: emission is the colour. */
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 		if (!hob_xml_child(shader, HOB_STR("emission")) && !hob_xml_child(shader, HOB_STR("diffuse"))) {
-			/* SketchUp's edges store their colour in <transparent>. */
+			/* SketchUp stores the colour of edges in <transparent>. */
 			m->base_color[0] = m->base_color[1] = m->base_color[2] = 0;
 			set_color(r, shader, "transparent", m->base_color);
 		} else if (hob_xml_child(shader, HOB_STR("emission"))) {
@@ -396,7 +396,7 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	return set_opacity(r, shader, err);
 }
 
-/* Maps that programs add in techniques of their own, such as displacement. */
+/* Notes maps in programs' own techniques, such as displacement. */
 static void note_extra_maps(const effect_reader *r, hob_xml_ptr place)
 {
 	for (hob_xml_ptr extra = hob_xml_child(place, HOB_STR("extra")); extra;

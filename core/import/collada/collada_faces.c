@@ -11,7 +11,7 @@ void hob_collada_faces_release(hob_collada_faces *f)
 	hob_buf_release(&f->rings);
 }
 
-/* Appends the numbers of a list of indices; what is negative or no number becomes HOB_NONE. */
+/* Appends a list of indices; a negative or invalid one becomes HOB_NONE. */
 bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err)
 {
 	if (text.len == 0)
@@ -58,13 +58,13 @@ static uint32_t corners_read(const hob_collada_faces *f)
 	return (uint32_t)(f->tuples.size / sizeof(uint32_t) / f->stride);
 }
 
-/* Cuts off the numbers of a corner that is not whole. */
+/* Cuts off an incomplete last corner. */
 static void trim(hob_collada_faces *f)
 {
 	f->tuples.size = (size_t)corners_read(f) * f->stride * sizeof(uint32_t);
 }
 
-/* <polylist>: the corners stand in one list, their numbers in another. */
+/* <polylist>: corners in one list, counts per face in another. */
 static bool read_polylist(hob_xml_ptr primitive, hob_collada_faces *f, hob_error *err)
 {
 	hob_xml_ptr counts = hob_xml_child(primitive, HOB_STR("vcount"));
@@ -84,7 +84,7 @@ static bool read_polylist(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 	return true;
 }
 
-/* <polygons>: a <p> for each face; <ph> is a face with holes. */
+/* <polygons>: one <p> per face; <ph> is a face with holes. */
 static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error *err)
 {
 	bool has_holes = hob_xml_child(primitive, HOB_STR("ph")) != NULL;
@@ -130,7 +130,7 @@ static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 	return true;
 }
 
-/* Strips and fans: a <p> each, taken apart into triangles or lines. */
+/* Strips and fans, one per <p>, as triangles or lines. */
 static bool read_strips(hob_xml_ptr primitive, bool fan, hob_collada_faces *f, hob_error *err)
 {
 	hob_buf strip = {0};

@@ -6,13 +6,13 @@
 
 enum { INPUTS_MAX = 64, STRIDE_MAX = 256 };
 
-/* Sources of a primitive's vertices. */
+/* State for building a primitive's vertices. */
 typedef struct part_builder {
 	hob_collada *c;
 	hob_collada_faces faces;
 	hob_collada_input inputs[INPUTS_MAX];
 	uint32_t input_count;
-	uint32_t used[INPUTS_MAX], used_count; /* offsets within a tuple that matter, the position's first */
+	uint32_t used[INPUTS_MAX], used_count; /* offsets in use within a tuple, the position's first */
 	const hob_collada_source *position;
 	uint32_t *vertex_of; /* [corner_count] */
 } part_builder;
@@ -68,7 +68,7 @@ static uint32_t stride_of(hob_xml_ptr primitive)
 	return most < STRIDE_MAX ? most + 1 : 0;
 }
 
-/* Inputs of the primitive override inputs of <vertices>. */
+/* Inputs of the primitive override those of <vertices>. */
 static void drop_doubles(part_builder *b)
 {
 	uint32_t kept = 0;
@@ -83,7 +83,7 @@ static void drop_doubles(part_builder *b)
 	b->input_count = kept;
 }
 
-/* ---- vertices: one for each tuple that differs in an offset that is used */
+/* ---- vertices: one per distinct tuple of used offsets */
 
 static void use_offset(part_builder *b, uint32_t offset)
 {
@@ -101,7 +101,7 @@ static bool same_tuple(const part_builder *b, const uint32_t *x, const uint32_t 
 	return true;
 }
 
-/* First vertices of the points: HOB_NONE each. NULL when memory is short. */
+/* First vertex of each point, HOB_NONE at first. NULL when memory is short. */
 static uint32_t *vertices_at(hob_collada *c, uint32_t points)
 {
 	uint32_t have = HOB_LISTS_COUNT(c->vertex_at, uint32_t);
@@ -187,7 +187,7 @@ static float *fill(part_builder *b, const hob_collada_part *part, const hob_coll
 	return out;
 }
 
-/* The bitangent tells the direction in which V of the file grows, which is up. */
+/* The bitangent gives the direction of the file's V, which points up. */
 static bool fill_tangents(part_builder *b, hob_collada_part *part, hob_error *err)
 {
 	const hob_collada_input *t = find(b, HOB_STR("TEXTANGENT")), *s = find(b, HOB_STR("TEXBINORMAL"));
@@ -210,7 +210,7 @@ static bool fill_tangents(part_builder *b, hob_collada_part *part, hob_error *er
 	return true;
 }
 
-/* UV and colour sets in the order of their numbers. */
+/* UV and colour sets in order of their numbers. */
 static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
 {
 	uint32_t colors = 0, left_out = 0;
@@ -275,7 +275,7 @@ static bool whole(const uint32_t *corners, uint32_t count)
 	return true;
 }
 
-/* One polygon of `count` corners, the first `rings[0]` being its rim. */
+/* One polygon of `count` corners; the first `rings[0]` are its rim. */
 static bool put_polygon(part_builder *b, const hob_mesh *mesh, const uint32_t *corners, uint32_t count,
 						const uint32_t *rings, uint32_t ring_count, hob_buf *work, hob_buf *out)
 {
@@ -494,8 +494,8 @@ static float *deltas(hob_collada *c, const float *from, const float *base, size_
 	return out;
 }
 
-/* Where the vertices of `part` are in the target: the corner that made each of them, in the part at the same
- * place. False when the target is built otherwise. */
+/* Finds the vertices of `part` in the target part with the same index, by the corner that made each. False
+ * when the target has another structure. */
 static bool match(const hob_collada *c, const hob_collada_part *part, const hob_collada_shape *target,
 				  uint32_t index, float *position, float *normal)
 {
@@ -503,7 +503,7 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 		return false;
 	const hob_collada_part *other = HOB_LISTS_AT(c->parts, hob_collada_part, target->part_first + index);
 	uint32_t at = 0;
-	/* Corners rise from vertex to vertex in both. */
+	/* Corners rise with the vertices in both. */
 	for (uint32_t v = 0; v < part->mesh.vertex_count; v++) {
 		while (at < other->mesh.vertex_count && other->corner[at] < part->corner[v])
 			at++;
@@ -517,8 +517,7 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 	return true;
 }
 
-/* Positions of the target straight from its source: right whenever the points are numbered as those of the
- * base. */
+/* Positions of the target read directly from its source: valid if its points are numbered as the base's. */
 static bool by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr geometry, float *position,
 					  hob_error *err)
 {

@@ -5,16 +5,16 @@
 #include "../shape.h"
 #include "../text.h"
 
-/* A material as one kind of part shows it: its textures' UV sets differ from part to part. */
+/* A material for one kind of part: UV sets of its textures differ between parts. */
 typedef struct variant {
 	uint32_t uv_set[HOB_SLOT_COUNT];
-	uint32_t id, before; /* the variant before of the same material */
+	uint32_t id, before; /* previous variant of the same material */
 } variant;
 
-/* Facts about a <material>. */
+/* State of a <material>. */
 typedef struct known_effect {
 	hob_collada_effect effect;
-	uint32_t last; /* variant */
+	uint32_t last; /* last variant */
 } known_effect;
 
 static hob_xml_ptr instance_of(hob_xml_ptr instance, hob_str symbol)
@@ -48,8 +48,8 @@ static bool trailing_number(hob_str text, uint32_t *number)
 	return true;
 }
 
-/* The UV set of the part that a texture's name of coordinates means: by <bind_vertex_input>, by <bind> (old
- * files), else by the number at its end, else the first. */
+/* UV set for a texture's coordinate name: by <bind_vertex_input>, by <bind> (old files), else by the number
+ * at its end, else the first. */
 static uint32_t uv_index(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part, hob_str texcoord)
 {
 	uint32_t number, index;
@@ -96,7 +96,7 @@ static hob_xml_ptr material_element(hob_collada *c, hob_xml_ptr instance, const 
 		return hob_collada_target(c, instance, "material", hob_xml_attr(instance, HOB_STR("target")));
 	if (part->symbol.len == 0)
 		return NULL;
-	/* Without a binding, the symbol itself is often the id. */
+	/* Without a binding, the symbol is often the id. */
 	hob_xml_ptr found = hob_collada_by_id(c, part->primitive, "material", part->symbol);
 	if (!found)
 		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-binding",

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { DEPTH_MAX = 1000 }; /* of nodes, instances of library nodes included */
+enum { DEPTH_MAX = 1000 }; /* depth of nodes, including instances of library nodes */
 
 static hob_node *node_at(hob_collada *c, uint32_t id)
 {
@@ -21,7 +21,7 @@ uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node)
 
 /* ---- meshes */
 
-/* A shape with the materials of an instance: meshes that were made already, or new ones. */
+/* Places a shape with the materials of an instance: reuses existing meshes, or creates them. */
 static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, hob_collada_placed *out,
 						hob_error *err)
 {
@@ -124,7 +124,7 @@ static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_e
 		camera.zfar *= c->unit;
 	if (!(camera.zfar > camera.znear))
 		camera.zfar = INFINITY;
-	/* Without an aspect that of a common screen is taken. */
+	/* Default aspect ratio: that of a common screen. */
 	float shape = aspect > 0 ? aspect : 16.0f / 9;
 	if (flat) {
 		camera.type = HOB_CAMERA_ORTHOGRAPHIC;
@@ -145,7 +145,7 @@ static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_e
 	return !c->lists.cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
 }
 
-/* *id = HOB_NONE for light that comes from nowhere. */
+/* *id = HOB_NONE for ambient light. */
 static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_error *err)
 {
 	static const struct {
@@ -235,7 +235,7 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 {
 	hob_collada_place place = {node, HOB_NONE};
 	uint32_t *slot = &c->slot[element->number];
-	/* The first place stays first. */
+	/* Keeps the first place. */
 	if (*slot == HOB_NONE) {
 		*slot = HOB_LISTS_COUNT(c->places, hob_collada_place);
 	} else {
@@ -247,7 +247,7 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
-/* Undeformed meshes share the node; a controller needs its own, or the node itself when it is the only
+/* Undeformed meshes share the node; a controller needs a child, or the node itself if that has no other
  * content. */
 static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
 {
@@ -272,8 +272,8 @@ static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, ho
 	return true;
 }
 
-/* Blender's option "Decomposed" writes scale, turns and place in this order, which moves the place by the
- * others. */
+/* Blender's option "Decomposed" writes scale, rotation and translation in this order, so the translation is
+ * transformed by the others. */
 static void note_order(hob_collada *c, hob_xml_ptr element)
 {
 	double n[16];
@@ -297,7 +297,7 @@ static void note_order(hob_collada *c, hob_xml_ptr element)
 			element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
 }
 
-/* As FCOLLADA and OpenCOLLADA say it, which 3ds Max and Maya use. */
+/* Convention of FCOLLADA and OpenCOLLADA, used by 3ds Max and Maya. */
 static bool is_hidden(hob_xml_ptr element)
 {
 	hob_xml_ptr visibility = hob_collada_extra(element, HOB_STR("visibility"));
@@ -352,7 +352,7 @@ static hob_xml_ptr scene_of(hob_collada *c)
 	return hob_xml_find(c->xml.root, "library_visual_scenes/visual_scene");
 }
 
-/* The rotation above all roots that makes Y up; none when Y is up already. */
+/* Rotation to Y up above all roots; none if Y is up already. */
 static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *err)
 {
 	static const float half = 0.70710678f;
@@ -370,7 +370,7 @@ static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *er
 	return true;
 }
 
-/* A file without a scene shows all its geometries. */
+/* A file without a scene shows all geometries. */
 static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
 {
 	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_geometries")); l;

@@ -28,7 +28,7 @@ static const hob_collada_input *find(const hob_collada_input *inputs, uint32_t c
 	return NULL;
 }
 
-/* The strongest stay; the list is in falling order. */
+/* Keeps the strongest; the list is in descending order. */
 static void keep(const point_weights *to, uint32_t point, uint32_t joint, float weight)
 {
 	uint16_t *joints = to->joints + (size_t)point * to->width;
@@ -168,9 +168,9 @@ bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts
 typedef struct skin_builder {
 	hob_collada *c;
 	const hob_collada_pending *pending;
-	uint32_t end; /* of the nodes */
+	uint32_t end; /* end of the node range */
 	hob_name_map sids, names;
-	uint32_t first, last; /* range of nodes that was indexed */
+	uint32_t first, last; /* indexed range of nodes */
 } skin_builder;
 
 static uint32_t subtree_end(const hob_collada *c, uint32_t node)
@@ -204,7 +204,7 @@ static bool index_range(skin_builder *b, hob_xml_ptr *element_of, uint32_t first
 	return true;
 }
 
-/* The place of an element that lies in the indexed range, else its first. */
+/* The place of an element within the indexed range, else its first. */
 static uint32_t place_within(const skin_builder *b, hob_xml_ptr element)
 {
 	const hob_collada *c = b->c;
@@ -236,7 +236,7 @@ static void read_matrix(hob_str text, double m[16])
 		hob_collada_transform_matrix(HOB_STR("matrix"), n, 1, m);
 }
 
-/* Inverse bind matrix times bind shape matrix, lengths in metres. */
+/* Inverse bind matrix times bind shape matrix, in metres. */
 static void bind_matrix(const hob_collada *c, const hob_collada_source *source, uint32_t joint,
 						const double *shape, float out[16])
 {
@@ -255,7 +255,7 @@ static void bind_matrix(const hob_collada *c, const hob_collada_source *source, 
 	}
 }
 
-/* The nodes below which joints are looked for: those of the first <skeleton>; all when there is none. */
+/* Indexes the nodes to search for joints: those of the first <skeleton>, or all. */
 static bool index_skeleton(skin_builder *b, hob_xml_ptr *element_of, hob_error *err)
 {
 	hob_xml_ptr skeleton = hob_xml_child(b->pending->instance, HOB_STR("skeleton"));
@@ -299,7 +299,7 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 		uint32_t joint = skin->joint_count++;
 		skin->joints[joint] = find_joint(b, word, are_ids);
 		if (skin->joints[joint] == HOB_NONE && b->last - b->first < b->end) {
-			/* Some exporters list a skeleton that does not hold all its joints. */
+			/* Some exporters list a skeleton that lacks some of its joints. */
 			if (!index_range(b, element_of, 0, b->end, err))
 				return false;
 			skin->joints[joint] = find_joint(b, word, are_ids);
@@ -318,7 +318,7 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 	return true;
 }
 
-/* Two instances of a controller with one skeleton have one skin. */
+/* Two instances of a controller with one skeleton share a skin. */
 static uint32_t same_skin(const hob_collada *c, const hob_collada_pending *all, uint32_t index,
 						  const hob_skin *skin)
 {

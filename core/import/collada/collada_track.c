@@ -11,8 +11,8 @@ typedef struct track_builder {
 	const hob_collada_function *f;
 	double start;
 	hob_buf times, values; /* float */
-	double *room;		   /* scratch: 8 values */
-	double tolerance;	   /* radians, or the values' unit */
+	double *room;		   /* scratch for 8 values */
+	double tolerance;	   /* radians, or the unit of the values */
 	uint32_t key_count;
 } track_builder;
 
@@ -37,7 +37,7 @@ static void put_key(track_builder *b, double t, const double *value)
 	b->key_count++;
 }
 
-/* ---- how far apart two values are */
+/* ---- distance of two values */
 
 static double distance(const track_builder *b, const double *x, const double *y)
 {
@@ -93,7 +93,7 @@ typedef struct piece {
 	uint32_t depth;
 } piece;
 
-/* Puts keys behind `from` up to, and without, `to`: halves, in order, without recursion. */
+/* Adds keys strictly between `from` and `to` by bisection, in order, without recursion. */
 static bool refine(track_builder *b, double from, double to)
 {
 	piece stack[DEPTH_MAX + 2] = {{from, to, 0}};

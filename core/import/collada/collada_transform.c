@@ -61,7 +61,7 @@ static void rotate(const double *n, double m[16])
 	m[8] = t * a[0] * a[2] + s * a[1], m[9] = t * a[1] * a[2] - s * a[0], m[10] = t * a[2] * a[2] + c;
 }
 
-/* Eye, point of interest, up: the node is at the eye and looks along its -Z. */
+/* Eye, point of interest, up: the node is at the eye and looks along -Z. */
 static void look_at(const double *n, double unit, double m[16])
 {
 	double back[3] = {n[0] - n[3], n[1] - n[4], n[2] - n[5]}, x[3], y[3], z[3];
@@ -77,9 +77,9 @@ static void look_at(const double *n, double unit, double m[16])
 	}
 }
 
-/* Angle, axis of rotation (which is pushed), axis of translation (along which it is pushed). Source: the
- * RenderMan interface's Skew, to which the specification points: a vector at right angles to the translation
- * axis, in the plane of both, is turned towards it by the angle. */
+/* Angle, rotation axis (which is sheared), translation axis (the direction of the shear). Source: the
+ * RenderMan interface's Skew, to which the specification refers: rotates a vector orthogonal to the
+ * translation axis, in the plane of both, towards it by the angle. */
 static void skew(const double *n, double m[16])
 {
 	double along[3], other[3];
@@ -120,7 +120,7 @@ void hob_collada_transform_matrix(hob_str kind, const double *n, double unit, do
 	}
 }
 
-/* Keeps T, R and S as written where the elements are just these, in this order. */
+/* Keeps T, R and S as stored if the elements are just these, in this order. */
 static bool is_plain(hob_xml_ptr node, double unit, hob_node *out)
 {
 	double q[4] = {0, 0, 0, 1}, n[16];

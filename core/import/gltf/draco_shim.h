@@ -1,7 +1,7 @@
-/* draco_shim.h - Google Draco behind a C interface; the only place that touches its C++ (draco_shim.cpp).
+/* draco_shim.h - a C interface to Google Draco; only draco_shim.cpp calls its C++.
  *
  * Built when CMake finds Draco (HOB_DRACO). The stream is untrusted: counts come from the decoder, and it may
- * allocate by what the stream claims, so run it where memory is limited. No exception leaves this file. */
+ * allocate by the stream's claims, so run it where memory is limited. No exception leaves this file. */
 #ifndef HOB_DRACO_SHIM_H
 #define HOB_DRACO_SHIM_H
 
@@ -24,9 +24,9 @@ typedef enum hob_draco_type {
 	HOB_DRACO_F32
 } hob_draco_type;
 
-/* Decodes a mesh. NULL on failure, with the decoder's words in why[0..room). Free with hob_draco_free. */
+/* Decodes a mesh. NULL on failure, with the decoder's message in why[0..room). Free with hob_draco_free. */
 hob_draco *hob_draco_decode(const uint8_t *data, size_t size, char *why, size_t room);
-void hob_draco_free(hob_draco *mesh); /* NULL is fine */
+void hob_draco_free(hob_draco *mesh); /* NULL is allowed */
 uint32_t hob_draco_point_count(const hob_draco *mesh);
 uint32_t hob_draco_face_count(const hob_draco *mesh);
 /* out [face_count][3], each < point_count. */

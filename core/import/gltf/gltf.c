@@ -7,7 +7,7 @@
 
 /* ---- extensions */
 
-/* Features that this importer reads. */
+/* Extensions that this importer reads. */
 static const char *const supported[] = {
 	"EXT_mesh_gpu_instancing",
 	"EXT_meshopt_compression",
@@ -40,7 +40,7 @@ static const char *const supported[] = {
 #endif
 };
 
-/* Ways out for extensions that files require and Hob does not read. */
+/* Remedies for required extensions that Hob does not read. */
 static const struct {
 	const char *extension, *remedy;
 } remedies[] = {
@@ -90,7 +90,7 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 
 /* ---- asset */
 
-/* "2.0" -> major 2; false when it is no version. */
+/* "2.0" -> major 2; false for anything else. */
 static bool parse_version(hob_str text, uint32_t *major, uint32_t *minor)
 {
 	uint32_t parts[2] = {0};
@@ -115,7 +115,7 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 		return hob_fail(err, CORRUPT, "the JSON is not an object");
 	if (!hob_gltf_object(g->root, "asset", &asset, err))
 		return false;
-	/* glTF 1.0 wrote the version as a number, kept its lists as objects, and some files have no asset. */
+	/* glTF 1.0 has a numeric version and objects as lists, and some files have no asset. */
 	if (cJSON_IsNumber(hob_json_get(asset, "version")) || cJSON_IsObject(hob_json_get(g->root, "buffers")) ||
 		cJSON_IsObject(hob_json_get(g->root, "meshes")))
 		return hob_fail(err, OLD_VERSION,
@@ -188,7 +188,7 @@ static bool read_lists(hob_gltf *g, hob_error *err)
 		   hob_fail_memory(err, g->scratch, "the lists of the file");
 }
 
-/* ---- extras of the file: of `asset`, where exporters put them, or else of the top level */
+/* ---- extras of the file: of `asset`, where exporters write them, or else of the top level */
 
 static bool keep_file_extras(hob_gltf *g, hob_error *err)
 {
@@ -206,14 +206,14 @@ static bool keep_file_extras(hob_gltf *g, hob_error *err)
 
 /* ---- external assets
  *
- * glTF 2.1, as branch draft-2.1 of KhronosGroup/glTF has it at 4852109a191f4aa3fda8cf8398b8538d1c0a9290:
- * a node shows the default scene of another file, whose nodes become its last children. */
+ * glTF 2.1, as in branch draft-2.1 of KhronosGroup/glTF at 4852109a191f4aa3fda8cf8398b8538d1c0a9290: a node
+ * instantiates the default scene of another file, whose nodes become its last children. */
 
 enum { DEPTH_MAX = 16, PARTS_MAX = 4096 };
 
 typedef struct part {
 	hob_model model;
-	bool read, shown; /* shown: read, and it has a default scene */
+	bool read, shown; /* shown: loaded, and has a default scene */
 } part_t;
 
 bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes)
@@ -227,7 +227,7 @@ bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *
 	return false;
 }
 
-/* Where files[id] is: *path below the root, or *bytes that live as long as the model. */
+/* Location of files[id]: *path below the root, or *bytes that live as long as the model. */
 static bool find_file(hob_gltf *g, uint32_t id, hob_str *path, hob_bytes *bytes, hob_error *err)
 {
 	const cJSON *json = g->files.items[id];
@@ -325,7 +325,7 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 		hob_gltf_note(g, "external-scene",
 					  "externalAssets[%u] '%.*s' names no default scene, so there is nothing of it to show",
 					  id, HOB_FMT(path));
-	/* Other scenes of it are not shown, and not listed. */
+	/* Drops the other scenes. */
 	hob_scene scene = out->model.scenes[out->model.default_scene];
 	out->model.scenes = HOB_NEW(g->result, hob_scene, 1);
 	if (!out->model.scenes)
@@ -336,7 +336,7 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 	return true;
 }
 
-/* Each is read once, however many nodes show it. */
+/* Reads each file once, however many nodes use it. */
 static bool read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts, hob_error *err)
 {
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
@@ -358,13 +358,13 @@ static bool read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts, hob_e
 	return true;
 }
 
-/* ---- all of them in one tree */
+/* ---- merging all files into one tree */
 
 typedef struct links {
 	uint32_t *first, *next, *place;
 } links_t;
 
-/* New places of the nodes: depth-first, children in the order of their ids. */
+/* New indices of the nodes: depth-first, children by rising id. */
 static uint32_t *order(hob_gltf *g, const hob_model *m)
 {
 	uint32_t count = m->node_count, *last = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
@@ -376,7 +376,7 @@ static uint32_t *order(hob_gltf *g, const hob_model *m)
 		return NULL;
 	memset(l.first, 0xFF, ((size_t)count + 1) * sizeof *l.first);
 	memset(l.next, 0xFF, ((size_t)count + 1) * sizeof *l.next);
-	/* Entry `count` lists the nodes without a parent. */
+	/* Entry `count` lists nodes without a parent. */
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t parent = m->nodes[i].parent == HOB_NONE ? count : m->nodes[i].parent;
 		if (l.first[parent] == HOB_NONE)
@@ -445,7 +445,7 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 			if (r >= scene->root_first && r < scene->root_first + scene->root_count)
 				merged.nodes[base + models[i]->scene_roots[r]].parent = below[i];
 		}
-	/* The roots of the parts follow the file's own, and are roots no longer. */
+	/* The parts' roots follow the file's own and lose their status as roots. */
 	merged.scenes[0].root_count = g->model.scenes[g->model.default_scene].root_count;
 	merged.scene_root_count = 0;
 	for (uint32_t s = 0; s < merged.scene_count; s++) {
@@ -533,7 +533,7 @@ static bool import_gltf(const hob_import_request *request, hob_model *out, hob_e
 #define DRACO_VERSION ""
 #endif
 
-/* The decoders: what they make of a stream is part of the output. */
+/* Decoder versions: their results are part of the output. */
 static const char *library_version(void)
 {
 	return "meshoptimizer " EXPAND(MESHOPTIMIZER_VERSION) DRACO_VERSION;

@@ -48,7 +48,7 @@ static bool parse_type(const cJSON *json, hob_gltf_accessor *a, hob_error *err)
 		size_t column = types[i].rows * component_size(a->component);
 		a->matrix = types[i].columns > 1;
 		a->width = (uint32_t)types[i].rows * types[i].columns;
-		/* Matrix columns start at multiples of four bytes. */
+		/* Matrix columns are aligned to four bytes. */
 		a->element_size = a->matrix ? (column + 3) / 4 * 4 * types[i].columns : column;
 		return true;
 	}
@@ -194,7 +194,7 @@ bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *e
 					HOB_LIMIT_UNBACKED_BYTES >> 20, accessor->id);
 }
 
-/* ---- packing: one dense run of raw elements, whatever the accessor is made of */
+/* ---- packing: one dense run of raw elements from any accessor */
 
 typedef struct run {
 	const uint8_t *data; /* NULL: zeros */
@@ -246,7 +246,7 @@ static bool pack(hob_gltf *g, const hob_gltf_accessor *a, const hob_gltf_selecti
 					 uint32_t out_stride)                                                                    \
 	{                                                                                                        \
 		if (stride == width * sizeof(type) && out_stride == width) {                                         \
-			/* Dense on both sides: one long row. */                                                         \
+			/* Dense on both sides: handled as one long row. */                                              \
 			for (size_t i = 0; i < (size_t)count * width; i++) {                                             \
 				type v;                                                                                      \
 				memcpy(&v, src + i * sizeof v, sizeof v);                                                    \

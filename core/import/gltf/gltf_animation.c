@@ -10,9 +10,9 @@ typedef struct sampler {
 	const cJSON *json;
 	hob_interpolation interpolation;
 	uint32_t input, output; /* accessors */
-	uint32_t track;			/* made of it already, HOB_NONE = not yet */
-	bool rotation;			/* the track's values became unit quaternions */
-	bool broken;			/* channels of it are dropped */
+	uint32_t track;			/* track made from it; HOB_NONE: not yet */
+	bool rotation;			/* the track's values are now unit quaternions */
+	bool broken;			/* its channels are dropped */
 	hob_error why;
 } sampler_t;
 
@@ -35,7 +35,7 @@ static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_err
 					HOB_FMT(name));
 }
 
-/* Key times must rise. Exporters repeat a time to make a jump; the value that holds from there on stays. */
+/* Key times must rise. Exporters repeat a time to make a jump; the last value counts. */
 static bool clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t values_per_key, hob_track *track,
 						hob_error *err)
 {
@@ -128,8 +128,8 @@ static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path p
 
 typedef struct target {
 	bool dropped;
-	hob_gltf_pointed at; /* a node, a mesh whose nodes all follow, or a property */
-	hob_path path;		 /* translation where the values are plain numbers */
+	hob_gltf_pointed at; /* a node, a mesh (all its nodes), or a property */
+	hob_path path;		 /* HOB_PATH_TRANSLATION for plain numbers */
 	uint32_t components;
 } target_t;
 
@@ -224,15 +224,14 @@ typedef struct clip_reader {
 	hob_clip *clip;
 	sampler_t *samplers;
 	uint32_t sampler_count;
-	uint32_t *targeted; /* [nodes.count * 4] 1 + clip that last used this node and path */
+	uint32_t *targeted; /* [nodes.count * 4] 1 + last clip that used this node and path */
 	uint32_t id;
 	uint32_t channel_room;
-	hob_gltf_weight *weights; /* [weight_count] of channels that drive one weight each */
+	hob_gltf_weight *weights; /* [weight_count] channels of single weights */
 	uint32_t weight_count;
 } clip_reader_t;
 
-/* Channels of one sampler share its track unless they read it with another number of components, or
- * otherwise. */
+/* Channels share the track of their sampler unless they read it with another width or interpretation. */
 static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
 					 hob_error *err)
 {
@@ -272,7 +271,7 @@ static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t
 	return true;
 }
 
-/* The weights of a mesh drive each node that shows it with the mesh's own weights. */
+/* A mesh's weights drive every node that uses the mesh with its own weights. */
 static bool add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track, hob_error *err)
 {
 	for (uint32_t node = 0; node < r->g->nodes.count; node++) {
@@ -322,7 +321,7 @@ static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, ho
 	return true;
 }
 
-/* Weights of one node or mesh follow each other here, in the order of its first channel. */
+/* Groups the weights of each node or mesh, in the order of its first channel. */
 static void gather(clip_reader_t *r, uint32_t first, uint32_t *end)
 {
 	*end = first + 1;
@@ -398,11 +397,11 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 	return add_single_weights(&r, err);
 }
 
-/* ---- names: unique, because clips are asked for by name */
+/* ---- names: unique, because clips are looked up by name */
 
 typedef struct name_slot {
 	uint32_t clip; /* 1 + clip, 0 = free */
-	uint32_t next; /* number to try for the next clip of this name */
+	uint32_t next; /* suffix to try for the next clip of this name */
 } name_slot_t;
 
 static uint64_t hash_name(hob_str name)

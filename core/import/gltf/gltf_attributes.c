@@ -7,7 +7,7 @@ enum { JOINT_SETS = 16 };
 
 /* ---- names of attributes */
 
-/* "TEXCOORD_1" with prefix "TEXCOORD_" is set 1; HOB_NONE when it is another name. */
+/* "TEXCOORD_1" with prefix "TEXCOORD_" is set 1; HOB_NONE for another name. */
 static uint32_t set_number(hob_str name, hob_str prefix)
 {
 	if (!hob_str_starts(name, prefix) || name.len == prefix.len || name.len > prefix.len + 4)
@@ -48,7 +48,7 @@ static uint32_t *slot_of(hob_gltf_attributes *a, hob_str name)
 
 bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attributes *out, hob_error *err)
 {
-	memset(out, 0xFF, sizeof *out); /* HOB_NONE everywhere */
+	memset(out, 0xFF, sizeof *out); /* all ids HOB_NONE */
 	for (const cJSON *item = object->child; item; item = item->next) {
 		uint32_t *slot = slot_of(out, hob_str_of(item->string));
 		if (!slot)
@@ -132,7 +132,7 @@ static bool read_uvs(const reader_t *r, const hob_gltf_attributes *a)
 		present = set + 1;
 		source = source == HOB_NONE ? set : source;
 	}
-	/* Materials name sets by number, so a gap is filled rather than closed. */
+	/* Materials refer to sets by number, so a gap is filled rather than closed. */
 	for (uint32_t set = 0; set < present; set++) {
 		if (uv[set])
 			continue;
@@ -186,7 +186,7 @@ static bool read_influence_set(const reader_t *r, uint32_t joints_id, uint32_t w
 								r->err);
 }
 
-/* Negative weights mean nothing, and exporters leave rubbish in the joints whose weight is 0. */
+/* Negative weights are invalid, and exporters write arbitrary joints where the weight is 0. */
 static void clean_influences(const reader_t *r)
 {
 	hob_mesh *mesh = r->mesh;
@@ -263,7 +263,7 @@ static bool read_deltas(const reader_t *r, const cJSON *target, const char *key,
 		return true;
 	if (!open_attribute(r, id, 3, &a))
 		return hob_fail_in(r->err, "%s", key);
-	/* Nothing moves: the same as no deltas, and free. */
+	/* All zero: treated as no deltas. */
 	if (!a.data && a.sparse_count == 0)
 		return true;
 	float *deltas = new_floats(r, 3);
@@ -287,7 +287,7 @@ static bool read_target(const reader_t *r, const cJSON *json, hob_morph_target *
 		   read_deltas(r, json, "TANGENT", &out->tangent);
 }
 
-/* mesh.extras.targetNames is a convention, so what does not fit it is ignored. */
+/* mesh.extras.targetNames is a convention: unusable values are ignored. */
 static bool name_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, hob_error *err)
 {
 	const cJSON *names = hob_json_get(hob_json_get(mesh_json, "extras"), "targetNames");

@@ -15,8 +15,8 @@ static uint64_t load_u64(const uint8_t *p)
 	return hob_load_u32(p) | (uint64_t)hob_load_u32(p + 4) << 32;
 }
 
-/* Version 3, of the draft of glTF 2.1: lengths of 64 bits, chunks at multiples of eight that buffers name by
- * number, the first JSON chunk is the document. */
+/* Version 3, of the draft of glTF 2.1: 64-bit lengths, chunks aligned to eight and referenced by number; the
+ * first JSON chunk is the document. */
 static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
 {
 	enum { HEADER = 16, CHUNK = 16 };
@@ -93,7 +93,7 @@ static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error 
 		have_json = true;
 		at += 8 + (size_t)size;
 	}
-	/* Padding is spaces by the specification, zeros by some exporters. */
+	/* Padding is spaces in the specification, zeros from some exporters. */
 	while (text->len > 0 && text->data[text->len - 1] == 0)
 		text->len--;
 	return have_json || hob_fail(err, CORRUPT, "the GLB holds no JSON chunk");
@@ -105,7 +105,7 @@ bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err)
 	if (file.size >= 4 && hob_load_u32(file.data) == glb_magic)
 		return glb_container(g, file, text, err);
 	*text = (hob_str){(const char *)file.data, file.size};
-	/* Some programs write JSON under this name. */
+	/* Some programs write JSON into a .glb. */
 	bool named_glb = !hob_str_equal_nocase(hob_path_extension(g->request->path), HOB_STR("gltf"));
 	if (named_glb && hob_str_find(*text, HOB_STR("{"), 0) == SIZE_MAX && file.size < 20)
 		return too_short(file, err);
@@ -250,7 +250,7 @@ static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
 						 HOB_FMT(uri));
 		return true;
 	}
-	/* Some exporters do not encode, so that "a%20b.bin" is the name itself. */
+	/* Some exporters do not encode: then "a%20b.bin" is the file name. */
 	if (why.code == HOB_ERR_MISSING_FILE && memchr(uri.data, '%', uri.len) &&
 		hob_io_join(io, g->scratch, hob_path_dir(g->request->path), uri, &literal, NULL) &&
 		io->read(io->user, literal, out, NULL))

@@ -108,7 +108,7 @@ bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err)
 		return true;
 	if (!hob_gltf_id(hob_json_get(primitive, "attributes"), "POSITION", g->accessors.count, &position, err))
 		return false;
-	/* An uncompressed copy is exact and costs nothing to decode. */
+	/* An uncompressed copy is exact and needs no decoding. */
 	if (position != HOB_NONE && hob_json_get(g->accessors.items[position], "bufferView"))
 		return true;
 	return unpack(g, primitive, extension, err) || hob_fail_in(err, "KHR_draco_mesh_compression");

@@ -2,9 +2,9 @@
 
 #include <assert.h>
 
-enum { LEVELS_MAX = 1000 }; /* HOB_LIMIT_JSON_DEPTH: the parser lets nothing deeper in */
+enum { LEVELS_MAX = 1000 }; /* HOB_LIMIT_JSON_DEPTH: the parser rejects deeper nesting */
 
-/* Objects and arrays that are open, innermost last. */
+/* Open objects and arrays, innermost last. */
 typedef struct open_levels {
 	const cJSON *items[LEVELS_MAX];
 	uint32_t count;
@@ -35,7 +35,7 @@ static bool is_group(const cJSON *item)
 	return cJSON_IsObject(item) || cJSON_IsArray(item);
 }
 
-/* The value, without its own key, without blanks. */
+/* Writes the value without its key and without whitespace. */
 static void put_value(hob_buf *out, const cJSON *value)
 {
 	open_levels open;

@@ -2,7 +2,7 @@
 
 /* ---- samplers */
 
-/* A value that is not a number keeps its default, as an unknown one does. */
+/* A value that is not a number, or unknown, gives the default. */
 static size_t setting(hob_gltf *g, uint32_t id, const char *key, size_t fallback)
 {
 	size_t value = fallback;
@@ -57,7 +57,7 @@ static bool image_in_view(hob_gltf *g, uint32_t view, hob_image *out, hob_error 
 	return true;
 }
 
-/* A picture that cannot be had is no reason to refuse the model. */
+/* A missing picture does not fail the import. */
 static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const hob_error *why)
 {
 	hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' cannot be used: %s", id, HOB_FMT(image->name),
@@ -128,7 +128,7 @@ static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
 
 /* ---- textures: picture and sampler together */
 
-/* Extensions that offer another picture for a texture, in the order of preference when there is no other. */
+/* Extensions with an alternative picture of a texture, by preference when there is no standard one. */
 static const char *const source_extensions[] = {"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif",
 												"MSFT_texture_dds"};
 static bool is_required(const hob_gltf *g, const char *extension)
@@ -148,8 +148,8 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	if (!hob_gltf_id(json, "source", g->images.count, image, &why) ||
 		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, &why))
 		hob_gltf_note(g, "texture-reference", "textures[%u]: %s; it is taken as not given", id, why.context);
-	/* PNG or JPEG, when it is there, is what every decoder reads; but a required extension's picture is the
-	 * one that is meant. */
+	/* A standard PNG or JPEG is preferred as every decoder reads it, unless the alternative's extension is
+	 * required. */
 	bool only = *image == HOB_NONE, chosen = false;
 	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
 		const cJSON *extension;
@@ -172,7 +172,7 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	/* A material may add two that are made from its own. */
+	/* A material may add two derived from its own. */
 	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
 	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
 	if (!model->samplers || !model->images)

@@ -199,7 +199,7 @@ bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_err
 	return true;
 }
 
-/* Bytes of the valid UTF-8 sequence that `text` starts with, 0 when it starts with none. */
+/* Length of the valid UTF-8 sequence at the start of `text`, or 0. */
 static size_t sequence_length(hob_str text)
 {
 	for (size_t length = 1; length <= 4 && length <= text.len; length++)
@@ -240,7 +240,7 @@ bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err)
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err)
 {
 	hob_str name;
-	/* glTF 2.1: unique in the file, for those without a name. */
+	/* glTF 2.1: `uid`, unique in the file, replaces a missing name. */
 	if (!hob_gltf_string(object, "name", &name, err) ||
 		(name.len == 0 && !hob_gltf_string(object, "uid", &name, err)))
 		return false;

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* Where in the JSON a value or a texture stands: an object inside the material, an extension, or the material
- * itself. */
+/* JSON parent of a value or a texture: an object of the material, an extension, or the material itself. */
 typedef enum place {
 	IN_MATERIAL,
 	IN_PBR,
@@ -25,7 +24,7 @@ typedef enum place {
 } place_t;
 
 static const struct {
-	const char *extension; /* NULL: not one */
+	const char *extension; /* NULL: no extension */
 	hob_material_ext bit;
 } places[PLACE_COUNT] = {
 	[IN_SPECULAR] = {"KHR_materials_specular", HOB_MATERIAL_SPECULAR},
@@ -48,7 +47,7 @@ static const struct {
 static const struct {
 	place_t place;
 	const char *key;
-	uint32_t offset, count; /* in hob_material; count 0 = one plain number */
+	uint32_t offset, count; /* in hob_material; count 0: a single number */
 	float min, max;
 } factors[] = {
 #define AT(field) offsetof(hob_material, field)
@@ -85,7 +84,7 @@ static const struct {
 	place_t place;
 	const char *key;
 	hob_slot slot;
-	const char *scale; /* factor inside the texture info */
+	const char *scale; /* factor in the texture info */
 	uint32_t scale_offset;
 } textures[] = {
 	{IN_PBR, "baseColorTexture", HOB_SLOT_BASE_COLOR, NULL, 0},
@@ -229,7 +228,7 @@ static bool add_made(hob_gltf *g, const hob_made_image *how, const char *materia
 	return true;
 }
 
-/* Both textures are placed alike, or one is missing. */
+/* Both textures must have the same placement, unless one is missing. */
 static bool convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture_ref *diffuse,
 							 const hob_texture_ref *specular, hob_material *out, const char *name,
 							 hob_error *err)
@@ -287,7 +286,7 @@ static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, c
 		convert_factors(diffuse, how.specular_factor, out);
 		return true;
 	}
-	/* The factors only scale the map, and white is their default: they say nothing about metal. */
+	/* The factors only scale the map and default to white, so they say nothing about metal. */
 	memcpy(out->base_color, diffuse, sizeof diffuse);
 	out->metallic = 0;
 	out->roughness = 1 - how.glossiness / 2;
@@ -358,7 +357,7 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 	/* Some exporters write 0 for "no absorption". */
 	if (!(out->attenuation_distance > 1e-20f))
 		out->attenuation_distance = INFINITY;
-	/* pbrMetallicRoughness beside it is a fallback for readers without the extension, often an empty one. */
+	/* pbrMetallicRoughness beside the extension is a fallback for other readers, often an empty one. */
 	if (spec_gloss && !read_spec_gloss(g, spec_gloss, out, name, err))
 		return hob_fail_in(err, "KHR_materials_pbrSpecularGlossiness");
 	return true;
@@ -383,7 +382,7 @@ static void mark(const cJSON *id, bool *used, uint32_t count)
 		used[(uint32_t)id->valuedouble] = true;
 }
 
-/* Materials that some primitive names; all of them in a library without meshes. */
+/* Materials in use by a primitive; all of them in a library without meshes. */
 static bool *used_materials(hob_gltf *g)
 {
 	bool *used = HOB_NEW(g->scratch, bool, g->materials.count);

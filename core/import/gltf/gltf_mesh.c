@@ -15,7 +15,7 @@ typedef enum primitive_mode {
 
 static const struct {
 	hob_topology topology;
-	uint32_t corners, least; /* indices per element; indices that the first element needs */
+	uint32_t corners, least; /* indices per element; indices for the first element */
 } mode_table[MODE_COUNT] = {
 	[MODE_POINTS] = {HOB_POINTS, 1, 1},			 [MODE_LINES] = {HOB_LINES, 2, 2},
 	[MODE_LINE_LOOP] = {HOB_LINES, 2, 2},		 [MODE_LINE_STRIP] = {HOB_LINES, 2, 2},
@@ -39,7 +39,7 @@ static uint32_t put_lines(primitive_mode_t mode, const uint32_t *in, uint32_t co
 	return size;
 }
 
-/* Degenerate triangles are how strips are stitched together; they draw nothing. */
+/* Degenerate triangles stitch strips together; they draw nothing. */
 static uint32_t put_triangles(primitive_mode_t mode, const uint32_t *in, uint32_t count, uint32_t *out)
 {
 	uint32_t size = 0;
@@ -121,7 +121,7 @@ static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32
 	return true;
 }
 
-/* ---- which vertices: many primitives may share one large accessor, each must only take its part */
+/* ---- vertices: many primitives may share a large accessor; each takes only its part */
 
 static bool grow_places(hob_gltf *g, uint32_t count, hob_error *err)
 {
@@ -159,8 +159,7 @@ static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh,
 static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
 							hob_error *err)
 {
-	/* Signed comparisons vectorise everywhere; what becomes negative is far out of range, and shows as
-	 * such. */
+	/* Signed comparisons vectorise everywhere; an index that becomes negative is out of range anyway. */
 	int32_t smallest = INT32_MAX, largest = INT32_MIN;
 	for (uint32_t i = 0; i < mesh->index_count; i++) {
 		int32_t index = (int32_t)mesh->indices[i];
@@ -196,7 +195,7 @@ static bool within_reach(const float *values, size_t count)
 	return !bad;
 }
 
-/* Drops the elements that touch a vertex without a position. */
+/* Drops elements with a vertex that has no position. */
 static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh, hob_error *err)
 {
 	static const uint32_t corner_count[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
@@ -331,7 +330,7 @@ static bool read_geometry(hob_gltf *g, const cJSON *mesh_json, const cJSON *prim
 	return true;
 }
 
-/* mesh->index_count == 0 afterwards: the primitive draws nothing and is left out. */
+/* mesh->index_count == 0 afterwards: an empty primitive, which is left out. */
 static bool read_primitive(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, hob_mesh *mesh,
 						   hob_error *err)
 {
@@ -367,14 +366,14 @@ static uint32_t joints_in_use(const hob_mesh *mesh)
 	return joints;
 }
 
-/* Names of morph targets, by a custom of exporters: the model has them as such. */
+/* targetNames, an exporters' convention: the model stores them as such. */
 static bool are_target_names_alone(const cJSON *json)
 {
 	const cJSON *values = hob_json_get(json, "extras"), *only = cJSON_IsObject(values) ? values->child : NULL;
 	return only && !only->next && strcmp(only->string, "targetNames") == 0;
 }
 
-/* Some exporters give morph targets only to the primitives that move; those of the others are zero. */
+/* Some exporters write morph targets only for animated primitives; those of the others are zero. */
 static uint32_t most_targets(const hob_gltf_list *primitives)
 {
 	uint32_t most = 0;
@@ -413,7 +412,7 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 	return true;
 }
 
-/* Meshes that some node shows; all of them in a library without nodes. */
+/* Meshes in use by a node; all of them in a library without nodes. */
 static bool *used_meshes(hob_gltf *g)
 {
 	bool *used = HOB_NEW(g->scratch, bool, g->meshes.count);

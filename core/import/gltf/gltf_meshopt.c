@@ -35,8 +35,8 @@ static bool parse(hob_gltf *g, const cJSON *json, stream_t *s, hob_error *err)
 	return hob_fail(err, UNSUPPORTED, "mode '%.*s' is unknown", HOB_FMT(mode));
 }
 
-/* The densest streams: an attribute block spends two bits on each 16 equal bytes, a triangle one byte, an
- * index one byte. What claims more than that cannot be a stream, and is refused before memory is taken. */
+/* Bounds by the densest streams: an attribute block takes two bits per 16 equal bytes, a triangle one byte,
+ * an index one byte. A larger claim is rejected before allocation. */
 static bool check_size(const stream_t *s, hob_error *err)
 {
 	bool shape = s->mode == MODE_ATTRIBUTES ? s->stride >= 4 && s->stride <= 256 && s->stride % 4 == 0
@@ -74,7 +74,7 @@ bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_e
 	stream_t s;
 	if (!parse(g, extension, &s, err) || !check_size(&s, err))
 		return hob_fail_in(err, "meshopt compression");
-	/* The vertex decoder works on groups of 16 and the filters on groups of 4: both stay inside count *
+	/* The vertex decoder works on groups of 16, the filters on groups of 4; both stay within count *
 	 * stride. */
 	void *data = hob_arena_array(g->scratch, s.count, s.stride, 16);
 	if (!data)

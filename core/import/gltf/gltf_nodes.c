@@ -45,7 +45,7 @@ static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
 		hob_arena_mark mark = hob_arena_save(g->scratch);
 		if (!hob_gltf_ids(g->scratch, g->nodes.items[i], "children", count, &ids, &id_count, err))
 			return hob_fail_in(err, "nodes[%u] '%s'", i, hob_gltf_label(g->nodes.items[i]));
-		/* Every child has one parent, so that `children` cannot overflow. */
+		/* Each child has one parent, so `children` cannot overflow. */
 		for (uint32_t k = 0; k < id_count; k++) {
 			if (!adopt(g, tree, i, ids[k], err))
 				return false;
@@ -57,7 +57,7 @@ static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
 	return true;
 }
 
-/* Writes the source nodes below `root` in pre-order, the root first. `stack` has room for all nodes. */
+/* Writes the source nodes below `root` in pre-order, root first. `stack` has room for all nodes. */
 static uint32_t walk(const tree_t *tree, uint32_t root, uint32_t *stack, uint32_t *order)
 {
 	uint32_t depth = 1, size = 0;
@@ -82,7 +82,7 @@ static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_err
 		if (tree->parent[i] == HOB_NONE)
 			size += walk(tree, i, stack, order + size);
 	if (size < tree->count) {
-		/* An unreached node has a parent, which is unreached as well: a cycle. */
+		/* An unreached node has an unreached parent: a cycle. */
 		uint8_t *reached = HOB_NEW(g->scratch, uint8_t, tree->count);
 		if (!reached)
 			return hob_fail_memory(err, g->scratch, "nodes");
@@ -161,7 +161,7 @@ static bool read_transform(hob_gltf *g, uint32_t id, const cJSON *json, hob_node
 	return true;
 }
 
-/* ---- what hangs on a node */
+/* ---- contents of a node */
 
 static bool read_weights(hob_gltf *g, uint32_t id, const cJSON *json, uint32_t targets, hob_node *node,
 						 hob_error *err)
@@ -328,7 +328,7 @@ static bool count_joints(hob_gltf *g, hob_error *err)
 	return true;
 }
 
-/* Room for the weights of all nodes: each is an array in the text, so the sum is bounded by it. */
+/* Room for the weights of all nodes; their arrays are in the text, which bounds the sum. */
 static bool reserve_weights(hob_gltf *g, hob_error *err)
 {
 	size_t total = 0;

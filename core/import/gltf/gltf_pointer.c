@@ -28,7 +28,7 @@ static bool next_index(hob_str *rest, uint32_t count, uint32_t *out)
 	return digits.len > 0 && index < count;
 }
 
-/* "extensions/NAME/..." needs the extension on the thing. */
+/* "extensions/NAME/..." requires the extension on the object. */
 static bool has_extension(const cJSON *thing, hob_str pointer)
 {
 	static const hob_str prefix = {"extensions/", 11};
@@ -48,7 +48,7 @@ static bool begins(hob_str text, hob_str with)
 	return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
 }
 
-/* rest: behind the slash after the thing's index */
+/* rest: after the slash that follows the object's index */
 static const char *find_property(hob_str rest, hob_driven driven, bool orthographic, hob_gltf_pointed *out)
 {
 	for (uint32_t p = 0; p < HOB_PROPERTY_COUNT; p++)

@@ -1,13 +1,13 @@
-/* gltf_private.h - what the files of the glTF importer share; besides them only their tests include it.
+/* gltf_private.h - shared by the files of the glTF importer; otherwise only their tests include it.
  *
  * Order of work (gltf.c): container and JSON text -> lists of JSON objects -> extensions -> images, samplers
  * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips -> external assets.
- * Buffers are read when first needed. Every function returns false with *err set, naming places from inside
- * out: "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
+ * Buffers are read at first use. Every function returns false with *err set, naming places from inside out:
+ * "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
  *
- * Two arenas: `result` holds what the model points to, `scratch` dies with the import and holds the JSON
- * tree: strings borrowed from it must be copied into `result`. A cJSON array is a linked list: never index it
- * in a loop, make a hob_gltf_list of it or walk ->next. */
+ * Two arenas: `result` holds everything that the model points to; `scratch` is freed after the import and
+ * holds the JSON tree: copy its strings into `result`. A cJSON array is a linked list: never index it in a
+ * loop, make a hob_gltf_list of it or walk ->next. */
 #ifndef HOB_GLTF_PRIVATE_H
 #define HOB_GLTF_PRIVATE_H
 
@@ -23,7 +23,7 @@ typedef struct hob_gltf_list {
 typedef struct hob_gltf_source {
 	hob_bytes bytes;
 	bool loaded;
-	bool borrowed; /* lives as long as the io: the model may point into it */
+	bool borrowed; /* lives as long as the io, so the model may point into it */
 } hob_gltf_source;
 
 typedef enum hob_gltf_component {
@@ -36,11 +36,11 @@ typedef enum hob_gltf_component {
 } hob_gltf_component;
 
 typedef struct hob_gltf_unpacked {
-	const void *data; /* NULL: the accessor is read as the file says */
+	const void *data; /* NULL: the accessor is read from the file */
 	hob_gltf_component component;
 } hob_gltf_unpacked;
 
-/* Redirects the uri `name` of an external asset to another file: `bytes`, or the one at `path`. */
+/* Redirects the uri `name` of an external asset to `bytes` or to the file at `path`. */
 typedef struct hob_gltf_alias {
 	hob_str name, path;
 	hob_bytes bytes;
@@ -48,32 +48,32 @@ typedef struct hob_gltf_alias {
 
 typedef struct hob_gltf {
 	const hob_import_request *request;
-	const struct hob_gltf *above;  /* the file that shows this one, or NULL */
-	uint32_t *parts;			   /* external assets read so far, of all files together */
+	const struct hob_gltf *above;  /* the file that includes this one, or NULL */
+	uint32_t *parts;			   /* external assets read so far, over all files */
 	const hob_gltf_alias *aliases; /* [alias_count] */
 	uint32_t alias_count;
 	hob_arena *result, *scratch;
 	hob_notes *notes;
 	const cJSON *root;
 	uint32_t glb_version; /* 0: not a GLB */
-	hob_bytes *chunks;	  /* [chunk_count] of a GLB; without data where its type or encoding is unknown */
+	hob_bytes *chunks;	  /* [chunk_count] of a GLB; no data if type or encoding is unknown */
 	uint32_t chunk_count;
-	hob_bytes glb_bin; /* what buffer 0 is when it names nothing; data == NULL: no BIN chunk */
+	hob_bytes glb_bin; /* buffer 0 when it has no uri; data == NULL: no BIN chunk */
 	hob_gltf_list files, external_assets, accessors, views, buffers, images, textures, samplers, materials,
 		meshes, nodes, scenes, skins, cameras, lights, animations, variants;
 	hob_gltf_source *buffer_sources; /* [buffers.count] */
-	hob_gltf_source *view_sources;	 /* [views.count], of compressed views once decoded */
-	hob_gltf_unpacked *unpacked;	 /* [accessors.count] or NULL: accessors whose elements Draco gave */
-	bool meshopt_required;			 /* then a compressed view has no uncompressed copy */
-	size_t unbacked;				 /* bytes promised to accessors that have no data of their own */
-	uint32_t *mesh_first;			 /* [meshes.count + 1] model meshes of each source mesh */
-	uint32_t *mesh_targets;			 /* [meshes.count] morph targets */
+	hob_gltf_source *view_sources;	 /* [views.count] compressed views, once decoded */
+	hob_gltf_unpacked *unpacked;	 /* [accessors.count] or NULL: accessors decoded by Draco */
+	bool meshopt_required;			 /* if so, compressed views have no uncompressed copy */
+	size_t unbacked;				 /* bytes allocated for accessors without data in the file */
+	uint32_t *mesh_first;			 /* [meshes.count + 1] first model mesh of each source mesh */
+	uint32_t *mesh_targets;			 /* [meshes.count] number of morph targets */
 	uint32_t *mesh_joints;			 /* [meshes.count] 1 + largest joint index in use, 0 = not skinned */
-	uint32_t *skin_joints;			 /* [skins.count] entries of each joint list */
+	uint32_t *skin_joints;			 /* [skins.count] length of each joint list */
 	uint32_t *node_ids;				 /* [nodes.count] source node -> model node */
-	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between two primitives */
+	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between primitives */
 	uint32_t vertex_place_count;
-	size_t extras_bytes; /* kept so far */
+	size_t extras_bytes; /* total so far */
 	hob_model model;
 } hob_gltf;
 
@@ -98,51 +98,52 @@ bool hob_gltf_size(const cJSON *object, const char *key, size_t fallback, size_t
 /* Id below `count`; HOB_NONE when absent. */
 bool hob_gltf_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
 				 hob_error *err) HOB_MUST_CHECK;
-/* The same of a value at hand; `key` is for the message. */
+/* As hob_gltf_id, for a given value; `key` is for the message. */
 bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_t *out,
 					hob_error *err) HOB_MUST_CHECK;
 /* As hob_gltf_id, but absent is CORRUPT. */
 bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
-/* Numbers as floats: magnitudes above FLT_MAX become infinity, for the caller to judge. Absent leaves
- * *out. */
+/* Numbers as floats; magnitudes above FLT_MAX become infinity, which the caller checks. If absent, *out is
+ * unchanged. */
 bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
-/* An array of exactly `count` numbers; *given (may be NULL) says whether there was one. */
+/* An array of exactly `count` numbers; *given (may be NULL): whether it is present. */
 bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
 					 hob_error *err) HOB_MUST_CHECK;
 bool hob_gltf_bool(const cJSON *object, const char *key, bool *out, hob_error *err) HOB_MUST_CHECK;
 /* Borrowed from the tree; empty when absent. */
 bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* Copy into `result`: valid UTF-8, at most HOB_LIMIT_NAME_BYTES. Notes what it changed. */
+/* Copies into `result` as valid UTF-8 of at most HOB_LIMIT_NAME_BYTES. Notes any change. */
 bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 /* object.name by hob_gltf_copy_text. */
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* Whether a part that fails in this way can be left out: the file is wrong, not the memory or the disk. */
+/* Whether a part that failed with this code can be left out: the fault is in the file, not in memory or on
+ * disk. */
 bool hob_gltf_can_drop(hob_err_code code);
-/* For messages: object.name as it stands, "" when there is none. */
+/* For messages: object.name as stored, "" without one. */
 const char *hob_gltf_label(const cJSON *object);
 
 /* ---- gltf_buffers.c: containers, buffers, buffer views ---- */
 
-/* Finds the JSON text and the BIN chunk. Told by content: a GLB starts with "glTF". */
+/* Finds the JSON text and the BIN chunk. A GLB is recognised by its first bytes, "glTF". */
 bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err) HOB_MUST_CHECK;
 bool hob_gltf_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *err) HOB_MUST_CHECK;
-/* Bytes of a view, decompressed when need be; *stride is 0 when the view gives none. */
+/* Bytes of a view, decompressed if necessary; *stride is 0 when the view has none. */
 bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride,
 				   hob_error *err) HOB_MUST_CHECK;
 /* True for "data:..." URIs, which hob_gltf_data_uri decodes into `arena`; *mime (may be NULL) is borrowed. */
 bool hob_gltf_is_data_uri(hob_str uri);
 bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime,
 					   hob_error *err) HOB_MUST_CHECK;
-/* Decoded and joined to the model's folder. Lives in `arena`. */
+/* Decodes a uri and joins it to the model's folder, in `arena`. */
 bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
 					  hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf.c ---- */
 
-/* Whether the file above gives another file for this URI: *bytes, or *path when they are empty. */
+/* Whether the including file redirects this URI: to *bytes, or to *path when they are empty. */
 bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes);
-/* Container, JSON and document of g->request into g->model, with the external assets that its nodes show. */
+/* Reads container, JSON and document of g->request into g->model, including external assets. */
 bool hob_gltf_import_file(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */
@@ -152,7 +153,7 @@ bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_e
 
 /* ---- gltf_draco.c: KHR_draco_mesh_compression ---- */
 
-/* Decodes the primitive's stream, when it has one, into g->unpacked. Needs a build with HOB_DRACO. */
+/* Decodes the primitive's stream, if any, into g->unpacked. Needs a build with HOB_DRACO. */
 bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- gltf_accessor.c: typed, checked, dense reads ---- */
@@ -164,26 +165,25 @@ typedef struct hob_gltf_accessor {
 	bool matrix;	/* MAT2 and VEC4 both have width 4 */
 	bool normalized;
 	size_t element_size; /* bytes */
-	const uint8_t *data; /* NULL: zeros. data + (count - 1) * stride + element_size is inside the view */
+	const uint8_t *data; /* NULL: zeros. data + (count - 1) * stride + element_size lies within the view */
 	size_t stride;
-	uint32_t sparse_count; /* indices and values are inside their views; indices rise and are < count */
+	uint32_t sparse_count; /* indices and values lie within their views; indices rise and are < count */
 	const uint32_t *sparse_indices;
 	const uint8_t *sparse_values;
 } hob_gltf_accessor;
 
-/* Which elements to read: [first, first + count), or list[0..count). */
+/* Elements to read: [first, first + count), or list[0..count). */
 typedef struct hob_gltf_selection {
 	uint32_t first, count;
 	const uint32_t *list;
-	const uint32_t *place; /* with list: element -> its position in list, HOB_NONE when it is not listed */
+	const uint32_t *place; /* with list: element -> position in list, HOB_NONE if not listed */
 } hob_gltf_selection;
 
-/* Checks everything about the accessor and its memory. `width` is what the use needs, 0 = any. */
+/* Checks the accessor and its memory completely. `width` is the required one, 0 = any. */
 bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out,
 							hob_error *err) HOB_MUST_CHECK;
-/* An accessor without a buffer view costs nothing in the file, so a small file could ask for any amount: call
- * this where such an accessor alone decides the size of something. LIMIT above HOB_LIMIT_UNBACKED_BYTES in
- * the whole file. */
+/* Accounts for an accessor without a buffer view, which could claim any size at no cost in the file: call
+ * this where such an accessor alone determines a size. LIMIT above HOB_LIMIT_UNBACKED_BYTES per file. */
 bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
 /* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or
  * converted. */
@@ -194,17 +194,17 @@ bool hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 					   uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
 					   uint16_t *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
-/* A whole accessor of floats in `arena`; `width` as above. */
+/* Loads a whole accessor of floats into `arena`; `width` as above. */
 bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
 						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_extras.c: what Hob keeps without reading ---- */
+/* ---- gltf_extras.c: content kept as text ---- */
 
-/* object.extras and those of object.extensions that Hob does not know, as text. */
+/* object.extras and the unknown extensions of object.extensions, as text. */
 bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
-bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads it */
+bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads the extension */
 
-/* ---- gltf_census.c: what the JSON says there is, into request->seen ---- */
+/* ---- gltf_census.c: counts the JSON's content into request->seen ---- */
 bool hob_gltf_census(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- the parts of the model ---- */
@@ -228,31 +228,32 @@ typedef enum hob_gltf_pointed_kind {
 typedef struct hob_gltf_pointed {
 	hob_gltf_pointed_kind kind;
 	uint32_t index;			 /* source node, source mesh, or the model's material, camera or light */
-	hob_path path;			 /* of a node; of a mesh HOB_PATH_WEIGHTS */
+	hob_path path;			 /* of a node; for a mesh HOB_PATH_WEIGHTS */
 	uint32_t property, slot; /* hob_property; hob_slot of a texture's placement */
-	uint32_t weight;		 /* of HOB_PATH_WEIGHTS the one that is meant, HOB_NONE for all */
+	uint32_t weight;		 /* for HOB_PATH_WEIGHTS the index of a weight, or HOB_NONE for all */
 } hob_gltf_pointed;
 
-/* Resolves a pointer after materials, cameras and lights are imported. NULL, or the reason why nothing
- * follows it. */
+/* Resolves a pointer after materials, cameras and lights are imported. NULL, or the reason why it is not
+ * supported. */
 const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
 
-/* ---- gltf_weights.c: morph weights that have channels of their own ---- */
+/* ---- gltf_weights.c: morph weights with separate channels ---- */
 
 typedef struct hob_gltf_weight {
 	hob_gltf_pointed at; /* a node or a mesh, and the weight */
-	uint32_t components; /* all weights of it */
+	uint32_t components; /* number of weights of the target */
 	hob_track track;	 /* of one component */
 } hob_gltf_weight;
 
-/* One track of all weights for the [count] of one node or mesh, in the result arena: exactly their curves;
- * others rest. *why, when it is not NULL, says why there is none. */
+/* One track of all weights from the [count] tracks of one node or mesh, in the result arena. Each weight
+ * keeps its exact curve; weights without a track have their rest value. *why, if not NULL, is the reason for
+ * failure. */
 bool hob_gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
 						   const char **why, hob_error *err) HOB_MUST_CHECK;
 
 bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
 
-/* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture names no picture. */
+/* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture has no picture. */
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,
 					  hob_error *err) HOB_MUST_CHECK;
 
@@ -271,12 +272,12 @@ bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attrib
 bool hob_gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
 							  const hob_gltf_selection *selection, hob_mesh *mesh,
 							  hob_error *err) HOB_MUST_CHECK;
-/* Morph targets of a primitive; names and weights come from the mesh, which has `count` targets. Those that
- * the primitive lacks move nothing, with a note. */
+/* Morph targets of a primitive; names and weights come from the mesh, which has `count` targets. Missing
+ * targets are zero, with a note. */
 bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets, uint32_t count,
 						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
 						   hob_error *err) HOB_MUST_CHECK;
-/* Replaces what is not finite by `with` and notes it. `owner` names the mesh or clip. */
+/* Replaces non-finite values by `with` and notes it. `owner` names the mesh or clip. */
 void hob_gltf_make_finite(hob_gltf *g, float *values, size_t count, float with, const char *what,
 						  hob_str owner);
 

@@ -4,7 +4,7 @@
 
 /* ---- scenes */
 
-/* Which root each node hangs below, and the scene that listed a root last. */
+/* The root above each node, and the last scene that lists each root. */
 typedef struct roots {
 	uint32_t *of, *listed;
 } roots_t;
@@ -24,7 +24,7 @@ static bool find_roots(hob_gltf *g, roots_t *out, hob_error *err)
 	return true;
 }
 
-/* Only roots may be listed, but exporters list the child of a helper node: its root stands for it. */
+/* Only roots may be listed, but exporters list the child of a helper node; its root is taken instead. */
 static uint32_t read_roots(hob_gltf *g, uint32_t scene, const uint32_t *ids, uint32_t count,
 						   const roots_t *known, uint32_t *roots)
 {
@@ -49,7 +49,7 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	if (!hob_gltf_id(g->root, "scene", g->scenes.count, &first_scene, err))
 		return false;
 	if (g->scenes.count == 0)
-		return hob_model_one_scene(model, g->result, err); /* a library: all of it is shown */
+		return hob_model_one_scene(model, g->result, err); /* a library: one scene of everything */
 	uint32_t **ids = HOB_NEW(g->scratch, uint32_t *, g->scenes.count);
 	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
 	if (!ids || !model->scenes)

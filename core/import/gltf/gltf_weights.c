@@ -1,6 +1,6 @@
 #include "gltf_private.h"
 
-/* Weights while nothing animates them. */
+/* Weights at rest. */
 static bool rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *out, hob_error *err)
 {
 	uint32_t mesh = of->at.index;
@@ -19,7 +19,7 @@ static bool rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *ou
 		   hob_gltf_floats(g->meshes.items[mesh], "weights", of->components, out, NULL, err);
 }
 
-/* Times at which at least one of them has a key, each once. */
+/* Union of the tracks' key times. */
 static uint32_t merge_times(const hob_gltf_weight *of, uint32_t count, uint32_t *at, float *out)
 {
 	uint32_t merged = 0;
@@ -39,7 +39,7 @@ static uint32_t merge_times(const hob_gltf_weight *of, uint32_t count, uint32_t 
 	}
 }
 
-/* Value of a stepped or linear track at `time`; `*from` is the key before it, and only ever grows. */
+/* Value of a stepped or linear track at `time`; `*from` is the preceding key and never decreases. */
 static float sample(const hob_track *t, uint32_t *from, float time)
 {
 	while (*from + 1 < t->key_count && t->times[*from + 1] <= time)

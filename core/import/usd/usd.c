@@ -18,7 +18,7 @@ static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void *
 #define COPY(model, arena, array, count)                                                                     \
 	copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
 
-/* From arrays that grew in scratch to those of the model. */
+/* Copies the arrays that grew in scratch into the model. */
 static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 {
 	hob_model *m = &b->model;
@@ -35,7 +35,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	m->scene_count = 1;
 	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
-	/* Coordinates within reach in the stage's unit may be out of reach in metres. */
+	/* Coordinates within HOB_LIMIT_REACH in the stage's unit may exceed it in metres. */
 	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
 		hob_shape_fix_positions(&m->meshes[i], b->u->notes);
 	m->unit = (float)b->u->meters;
@@ -44,7 +44,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	return true;
 }
 
-/* The first layer or prim that is missing; NULL: all are there. */
+/* The note of the first missing layer or prim; NULL when none is missing. */
 static const hob_note *find_missing(const hob_usd *u)
 {
 	for (uint32_t i = 0; i < u->notes->count; i++)
@@ -54,7 +54,7 @@ static const hob_note *find_missing(const hob_usd *u)
 	return NULL;
 }
 
-/* A layer of materials, classes or overrides, for other stages. */
+/* Whether the file only holds materials, classes or overrides for other stages. */
 static bool is_part(const hob_usd *u)
 {
 	static const char *const bare[] = {"", "Xform", "Scope", "Shader", "NodeGraph"};
@@ -129,7 +129,7 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_name_map_init(&b.material_map, request->scratch);
 	hob_name_map_init(&b.mesh_map, request->scratch);
 	hob_arena_init(&u->passing, u->scratch->limit);
-	/* Its first block stays, whatever is given back. */
+	/* The arena keeps its first block across resets. */
 	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "the scene")) &&
 				build(&b, err) && finish(&b, out, err);
 	hob_arena_release(&u->passing);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Adds the offsets of a shape to the vertices that are its points. */
+/* Adds a shape's offsets to the vertices made from its points. */
 static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indices, const uint32_t *points,
 						uint32_t vertex_count, const uint32_t *place, size_t point_count, float *out)
 {
@@ -21,7 +21,7 @@ static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indic
 	}
 }
 
-/* Offsets and normal offsets are the properties of these names. */
+/* offset_name, normal_name: properties with the offsets. */
 static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str offset_name,
 					   hob_str normal_name, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to,
 					   hob_error *err)
@@ -73,7 +73,7 @@ static bool new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name, hob_mor
 	return true;
 }
 
-/* The shape, and behind it its in-betweens. */
+/* The shape, then its in-betweens. */
 static bool put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
 					  uint32_t count, const uint32_t *points, hob_mesh *mesh, hob_error *err)
 {

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* Samples of the points of a surface, those that become shapes. */
+/* The samples of a surface's points that become morph targets. */
 typedef struct cache {
 	hob_usd_attribute points;
-	uint32_t *kept; /* samples, rising */
+	uint32_t *kept; /* indices of samples, rising */
 	uint32_t count, base;
 } cache_t;
 
@@ -38,7 +38,7 @@ bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim)
 	return first->kind == HOB_USD_F32 || first->kind == HOB_USD_F64;
 }
 
-/* All samples, or as many as the limit allows, evenly; among them the one that the mesh rests in. */
+/* Keeps all samples, or evenly as many as the limit allows, including the one of the rest pose. */
 static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c, hob_error *err)
 {
 	hob_usd *u = b->u;
@@ -100,7 +100,7 @@ bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, 
 	return true;
 }
 
-/* How far the samples that are left out are from the straight way between those that are kept. */
+/* Maximum distance of the omitted samples from the interpolation between the kept ones. */
 static double left_out_by(const cache_t *c)
 {
 	const hob_usd_samples *s = c->points.samples;
@@ -123,7 +123,7 @@ static double stage_time(const cache_t *c, uint32_t i)
 	return c->points.offset + c->points.scale * c->points.samples->times[c->kept[i]];
 }
 
-/* Shape i has the whole weight at its sample, and shares it with its neighbour between two. */
+/* Target i has full weight at its sample; between two samples their weights cross-fade. */
 static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;
@@ -143,7 +143,7 @@ static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error
 		float *row = track->values + i * shapes;
 		track->times[i] = hob_usd_seconds(u, times[i]);
 		for (uint32_t k = 0; k < c->count; k++) {
-			/* Sample k, between those that are before and behind it in time. */
+			/* Sample k; `low` and `high` are its neighbours in time. */
 			uint32_t low = back ? k + 1 : k - 1, high = back ? k - 1 : k + 1;
 			double at = stage_time(c, k), weight = times[i] == at;
 			if (times[i] < at)

@@ -8,7 +8,7 @@ static bool is_concrete(const hob_usd *u, uint32_t prim)
 	return true;
 }
 
-/* Prototypes of instancers are drawn as often as they are placed, which may be never. */
+/* Prototypes are drawn once per instance, possibly never. */
 static bool is_prototype(const hob_usd *u, uint32_t prim)
 {
 	for (prim = u->prims[prim].parent; prim != 0; prim = u->prims[prim].parent)
@@ -33,7 +33,7 @@ void hob_usd_census(hob_usd *u)
 		bool mesh = hob_str_equal(prim->type, HOB_STR("Mesh"));
 		if ((!mesh && !camera && !light) || !is_concrete(u, i) || is_prototype(u, i))
 			continue;
-		/* Equal meshes of instances are shared. */
+		/* Instances share equal meshes. */
 		hob_census_add(seen, HOB_CENSUS_SURFACES,
 					   mesh && !prim->instance && has(u, prim, HOB_STR("faceVertexCounts")) &&
 						   seen->count[HOB_CENSUS_SURFACES] == 0);

@@ -40,7 +40,7 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	return true;
 }
 
-/* Times in float may coincide: the later key stays. */
+/* Times may coincide after rounding to float: the later key is kept. */
 static void join_times(hob_track *track)
 {
 	uint32_t kept = 0, width = track->components;
@@ -70,14 +70,14 @@ void hob_usd_drop_still(hob_usd_build_t *b, const float *rest)
 	}
 }
 
-/* ---- transforms that move */
+/* ---- animated transforms */
 
 typedef struct pose {
 	float t[3], r[4], s[3];
-	float inner[4]; /* of the node inside, with shear */
+	float inner[4]; /* of the inner node, with shear */
 } pose_t;
 
-/* `near`: a pose of a moment close by, for the turns with shear; NULL without shear. */
+/* `near`: the pose at a nearby time, for continuous rotations with shear; NULL without shear. */
 static pose_t pose_at(const hob_usd *u, const hob_usd_prim *prim, double time, const pose_t *near)
 {
 	hob_node node = {0}, inner = {.rotation = {0, 0, 0, 1}};
@@ -126,7 +126,7 @@ static void matrix_of(const pose_t *pose, float out[16])
 	hob_matrix_multiply(out, turn, out);
 }
 
-/* As is_between, by what both nodes make together. */
+/* As is_between, for the combined transform of both nodes. */
 static bool is_between_sheared(const pose_t *a, const pose_t *b, const pose_t *at, float t)
 {
 	pose_t mixed;
@@ -146,7 +146,7 @@ static bool is_between_sheared(const pose_t *a, const pose_t *b, const pose_t *a
 	return true;
 }
 
-/* Whether the pose at a fraction between two keys is what a player makes of them. */
+/* Whether the pose at a fraction between two keys equals the player's interpolation. */
 static bool is_between(const pose_t *a, const pose_t *b, const pose_t *at, float t)
 {
 	float near = 0, length = 0, mixed[4];
@@ -194,7 +194,7 @@ static bool put_key(keys_t *k, double time)
 	return true;
 }
 
-/* Turns by angles do not run as turns of quaternions do: keys come between until they do. */
+/* Euler angles interpolate differently from quaternions: adds keys until they agree. */
 static bool put_between(keys_t *k, double from, double until, int halvings)
 {
 	bool (*agrees)(const pose_t *, const pose_t *, const pose_t *, float) =
@@ -208,7 +208,7 @@ static bool put_between(keys_t *k, double from, double until, int halvings)
 		   put_between(k, middle, until, halvings - 1);
 }
 
-/* The stage says what part of its time counts. */
+/* The stage may restrict its time range. */
 void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
 {
 	size_t kept = 0;
@@ -304,7 +304,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	return true;
 }
 
-/* Notes motion that is neither a transform nor a skeleton's. */
+/* Notes animation of anything except transforms and skeletons. */
 static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 {
 	static const char *const names[] = {"points", "focalLength", "primvars:displayColor"};

@@ -33,8 +33,7 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 	sites[*out].first_child = sites[*out].next = HOB_NONE;
 	if (site->parent == HOB_NONE)
 		return true;
-	/* Stronger arcs first; of equal ones the one that was written deeper in the namespace, then the earlier
-	 * one. */
+	/* Stronger arcs first; of equal ones the one authored deeper in the namespace, then the earlier one. */
 	uint32_t *link = &sites[site->parent].first_child;
 	while (*link != HOB_NONE &&
 		   (sites[*link].arc < site->arc ||
@@ -72,7 +71,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	return add_site(u, out, &site, &id, err);
 }
 
-/* An arc to this place would bring a site of the chain in below itself, or what lies around it. */
+/* Whether an arc to {stack, path} would include one of its own ancestor sites, or a prim around or below
+ * one. */
 static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
 {
 	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
@@ -82,13 +82,13 @@ static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, 
 	return false;
 }
 
-/* Opinions that count: all, or those that arcs of the prim bring; of a moved prim, also those where it
- * was. */
+/* Opinions to keep: all; those of arcs authored on the prim itself (an instance); those of a relocated prim,
+ * including the ones at its source. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
-/* Copies the sites of `from`, each one name further, below `parent` of `to` (HOB_NONE: as its root). Sites
- * without specs go, unless others hang on them or a prim is moved to them; so do those at a place that a prim
- * is moved from, and those that would bring in what they hang on. */
+/* Copies the sites of `from`, extended by one name, below `parent` of `to` (HOB_NONE: as its root). Drops
+ * sites without specs, unless a kept site depends on them or a prim is relocated to them; sites whose path is
+ * relocated away; and sites that would include their own ancestor. */
 static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
 				   const hob_usd_site *root, hob_error *err)
 {
@@ -160,7 +160,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 
 /* ---- arcs */
 
-/* A class that another arc has already brought keeps that place. */
+/* Whether another arc has already added the class; its position is kept. */
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
 	bool is_class = site->arc == HOB_USD_INHERIT || site->arc == HOB_USD_SPECIALIZE;
@@ -192,8 +192,8 @@ static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *ou
 	return hob_usd_tree_child(u, &parent, name, true, out, err);
 }
 
-/* The whole tree of a prim of some stack, seen from that stack alone. *out == HOB_NONE when it is being made
- * already. */
+/* The complete tree of a prim of a stack, composed in that stack alone. *out is HOB_NONE while that tree is
+ * under construction. */
 static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
 {
 	bool is_made;
@@ -233,8 +233,8 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
 					  hob_error *err);
 
-/* A class that a reference brings is looked for in the namespace around the reference as well: that is how a
- * stage overrides all uses of a class at once. */
+/* A class inherited across a reference is also looked up in the referencing namespace: so a stage can
+ * override all uses of a class at once. */
 static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
 						hob_str path, hob_error *err)
 {
@@ -253,7 +253,7 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 	return add_class(u, tree, parent, arc, mapped, err);
 }
 
-/* Hangs the tree of {stack, path} below a site. */
+/* Adds the tree of {stack, path} below a site. */
 static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out,
 					   hob_error *err)
 {
@@ -281,7 +281,7 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 	if (!extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site, err))
 		return false;
 	*out = first;
-	/* Classes that came with it from above. */
+	/* Classes that it inherited from its ancestors. */
 	uint32_t last = tree->count;
 	for (uint32_t i = first + 1; i < last; i++) {
 		hob_usd_site child = tree->sites[i];
@@ -389,7 +389,7 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 	return true;
 }
 
-/* Adds the prims that the stack moves to this place. */
+/* Adds the prims that the stack relocates to this path. */
 static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
 {
 	const hob_usd_site *at = &tree->sites[id];
@@ -422,7 +422,7 @@ static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 	return false;
 }
 
-/* The choice of the setting usd.variants for the set: "shading=red, lod=high". */
+/* The selection of the setting usd.variants for the set: "shading=red, lod=high". */
 static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 {
 	while (asked.len > 0) {
@@ -461,7 +461,7 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 	return !found || hob_usd_expression(u, variables, *out, out, err);
 }
 
-/* Lists the choices of a set for people, each set once. */
+/* Lists the choices of a set for the user, each set once. */
 static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
 {
 	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
@@ -508,7 +508,7 @@ static bool name_choice(hob_usd *u, hob_str set, hob_str choice, uint32_t *name,
 	return text.data || hob_fail_memory(err, u->scratch, "a variant");
 }
 
-/* Chooses of one set. *found: something is chosen, which stays. *added: a variant came in. */
+/* Selects a variant of one set. *found: the set has a selection, now final. *added: a variant was added. */
 static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *found, bool *added,
 						hob_error *err)
 {
@@ -555,8 +555,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	return !*added || add_site(u, tree, &site, &made, err);
 }
 
-/* Goes on to the first set that brings a variant in; *added: there is one. `last`: sets without a choice are
- * reported. */
+/* Advances to the first set that adds a variant; *added: there is one. `last`: reports sets without a
+ * selection. */
 static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added, hob_error *err)
 {
 	hob_usd_item *items;
@@ -615,7 +615,7 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 
 /* ---- the whole tree */
 
-/* All arcs but variants, of all sites; sites that come in do so at the end of the array. */
+/* Evaluates all arcs except variants, of all sites; new sites are appended. */
 static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
 	for (uint32_t i = 0; i < tree->count; i++) {
@@ -636,9 +636,9 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 	return true;
 }
 
-/* Variants come last, strongest site first, because any site may choose, also one that another variant
- * brings: a set without a choice is asked again whenever something came in. Source: Pcp, the tasks of a prim
- * index and when they are tried again. */
+/* Variants are evaluated last, strongest site first. Any site may hold a selection, even one added by another
+ * variant, so a set without one is tried again whenever a site was added. Source: Pcp, the order and retries
+ * of a prim index's tasks. */
 static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
 	bool last = false;

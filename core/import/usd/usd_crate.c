@@ -2,11 +2,11 @@
 
 enum { HEAD_SIZE = 88, SECTION_SIZE = 32, SECTIONS_MAX = 64 };
 
-/* The first versions with these changes. Before, sections are plain arrays of structs as the compiler laid
- * them out: in 0.0.1 four bytes of padding come first in a path and a spec, and in a field until 0.3. */
+/* First versions with these changes. Earlier sections are plain arrays of structs in the compiler's layout:
+ * in 0.0.1 a path and a spec start with four bytes of padding, a field until 0.3. */
 enum { UNPADDED = 100, PACKED_SECTIONS = 400 };
 
-/* Kinds of specs in the file. */
+/* Kinds of specs in the format. */
 enum { ATTRIBUTE = 1, PRIM = 6, ROOT = 7, RELATIONSHIP = 8, VARIANT = 10 };
 
 static bool cut_off(hob_usd_crate *c, const char *what)
@@ -86,7 +86,7 @@ static bool read_strings(hob_usd_crate *c)
 	return true;
 }
 
-/* A list of `count` numbers of a section, packed since 0.4. */
+/* `count` numbers of a section, compressed since 0.4. */
 static bool section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void **out)
 {
 	if (c->version >= PACKED_SECTIONS)
@@ -175,8 +175,8 @@ typedef struct path_item {
 	bool is_property;
 } path_item_t;
 
-/* Items stand in depth-first order. A jump above 0 leads to the next sibling, the child stands behind the
- * item; 0: no child, the sibling stands behind it; -1: a child and no sibling; -2: neither. */
+/* Items are in depth-first order. Jump > 0: offset of the next sibling, the child follows the item; 0: no
+ * child, the sibling follows; -1: a child and no sibling; -2: neither. */
 static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
 {
 	pending_t *stack = NULL;
@@ -184,7 +184,7 @@ static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 	while (item < count) {
 		uint32_t path = items[item].path, token = items[item].token;
 		int32_t jump = items[item].jump;
-		/* The root of the namespace has no name; ignore the stored one. */
+		/* The root of the namespace has no name; ignores the stored one. */
 		if (parent == HOB_NONE && item == 0)
 			token = 0;
 		if (path >= c->path_count || c->path_token[path] != HOB_NONE || token >= c->token_count || jump < -2)
@@ -243,7 +243,7 @@ static bool packed_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out
 	return true;
 }
 
-/* The item that begins at an offset of the file; HOB_NONE without. */
+/* The item at a file offset, or HOB_NONE. */
 static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 {
 	uint32_t low = 0;
@@ -259,8 +259,8 @@ static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 	return begins[low] == offset ? low : HOB_NONE;
 }
 
-/* Before 0.4: path, token, flags in four bytes, and for items with a child and a sibling the sibling's offset
- * in the file. */
+/* Before 0.4: path, token, flags in four bytes; items with a child and a sibling also store the sibling's
+ * file offset. */
 static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
 {
 	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };
@@ -269,12 +269,12 @@ static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out,
 	if (at->failed || c->path_count > most)
 		return too_many_paths(c);
 	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, c->path_count);
-	/* The last entry, 0, is no item's. */
+	/* The last entry is a sentinel, 0. */
 	uint64_t *begins = HOB_NEW(c->u->scratch, uint64_t, c->path_count + 1),
 			 *siblings = HOB_NEW(c->u->scratch, uint64_t, c->path_count);
 	if (!items || !begins || !siblings)
 		return hob_fail_memory(c->err, c->u->scratch, "paths");
-	/* Items behind the last that something leads to are not looked at. */
+	/* Items after the last reachable one are not read. */
 	uint32_t made = 0, open = 1;
 	for (; made < c->path_count && open > 0; made++) {
 		begins[made] = at->at;
@@ -359,7 +359,7 @@ static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
 	return true;
 }
 
-/* Sublayers are strings here and their offsets a field of its own; in text they are one list. */
+/* Crates store sublayers as strings and their offsets in another field; the text format has one list. */
 static bool join_sublayers(hob_usd_crate *c)
 {
 	const hob_usd_value *names = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayers);
@@ -382,7 +382,7 @@ static bool join_sublayers(hob_usd_crate *c)
 	return set_field(c, 0, HOB_USD_T_subLayers, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
-/* Children in the order that the prim states; paths are sorted otherwise. */
+/* Puts children into the prim's authored order; paths are sorted otherwise. */
 static void order_children(hob_usd_crate *c, uint32_t spec)
 {
 	const hob_usd_value *order = hob_usd_field_get(c->layer, spec, HOB_USD_T_primChildren);
@@ -393,7 +393,7 @@ static void order_children(hob_usd_crate *c, uint32_t spec)
 	for (size_t i = 0; i < order->count; i++) {
 		uint32_t name = hob_usd_known(c->u, ((const hob_str *)order->data)[i]);
 		uint32_t child = name == HOB_NONE ? HOB_NONE : hob_usd_spec_find(c->layer, spec, HOB_USD_PRIM, name);
-		/* Its parent is unset while it stands in the new list: a name may be given twice. */
+		/* parent == HOB_NONE marks a child already in the new list: a name may occur twice. */
 		if (child == HOB_NONE || specs[child].kind != HOB_USD_PRIM || specs[child].parent != spec)
 			continue;
 		specs[child].parent = HOB_NONE;
@@ -434,7 +434,7 @@ static bool add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *i
 	return true;
 }
 
-/* Before 0.4: path, set of fields and type, one behind the other. */
+/* Before 0.4: path, set of fields and type in sequence. */
 static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void *lists[3])
 {
 	const uint64_t padding = c->version < UNPADDED ? 4 : 0, size = 12 + padding;

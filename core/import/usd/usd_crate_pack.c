@@ -52,7 +52,7 @@ float hob_usd_half(uint16_t bits)
 
 /* ---- LZ4 */
 
-/* A length of 15 goes on in further bytes until one is not 255. */
+/* A length of 15 continues in further bytes, up to one that is not 255. */
 static bool take_length(const uint8_t **at, const uint8_t *end, size_t *length)
 {
 	uint8_t more = 255;
@@ -123,7 +123,7 @@ bool hob_usd_may_unpack(uint64_t stored, uint64_t raw)
 
 /* ---- integers */
 
-/* A delta that most share, two bits a number that tell its width, the other deltas. */
+/* The most common delta, a two-bit width code per number, then the other deltas. */
 static bool decode(const uint8_t *raw, size_t size, uint64_t count, uint32_t width, void *out)
 {
 	size_t codes = (size_t)(count * 2 + 7) / 8;

@@ -1,6 +1,6 @@
 #include "usd_crate.h"
 
-/* Numbers of types in the file. */
+/* Type numbers of the format. */
 enum {
 	BOOL = 1,
 	UCHAR = 2,
@@ -41,7 +41,7 @@ enum {
 	COMPRESSED_LEAST = 16
 };
 
-/* How a numeric type lies in the file: i8 u8 .. as a letter, and how many of them. */
+/* Storage of a numeric type: a letter and a count. */
 static const struct {
 	char letter; /* b: byte, i: int, u: uint, l: int64, h f d */
 	uint8_t width;
@@ -163,7 +163,7 @@ static bool packed_ints(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uin
 	return true;
 }
 
-/* 'i': whole numbers; 't': a table, and which of its entries each number is. */
+/* 'i': integers; 't': a table and an index into it per number. */
 static bool packed_floats(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
 {
 	uint8_t code = hob_usd_take_u8(at);
@@ -209,7 +209,7 @@ static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 	return done;
 }
 
-/* A value of 48 bits: smaller numbers of the same meaning. */
+/* A value inlined in 48 bits, in a narrower type. */
 static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 {
 	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);
@@ -275,7 +275,7 @@ static bool string_at(hob_usd_crate *c, uint32_t index, hob_str *out)
 	return token_at(c, c->strings[index], out);
 }
 
-/* Text of a path; variants in it are left out. */
+/* Text of a path without variant selections. */
 static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
 {
 	if (path >= c->path_count)
@@ -349,8 +349,7 @@ static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value
 
 /* ---- values in values */
 
-/* A distance from this place to the value's rep; what the value itself needs lies between. Reading goes on
- * behind the rep. */
+/* An offset from here to the value's rep; data of the value lies between. Reading continues after the rep. */
 static bool value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
 {
 	hob_usd_cursor there = *at;
@@ -500,7 +499,7 @@ static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd
 	return !at->failed || cut_off(c);
 }
 
-/* Numbers of a list that are there, whichever way they come in. */
+/* Numbers of a list in any stored form. */
 static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
 {
 	enum { IS_THERE = 2 | 4 | 32 | 64 };

@@ -7,7 +7,7 @@ typedef enum kind { NOTHING, TEXT, NUMBER, LIST } kind_t;
 typedef struct value {
 	kind_t kind;
 	hob_str text;
-	double number; /* truth: 0 or 1 */
+	double number; /* booleans: 0 or 1 */
 	struct value *items;
 	uint32_t count, room;
 } value_t;
@@ -17,7 +17,7 @@ typedef struct reader {
 	uint32_t variables;
 	const char *at, *end;
 	uint32_t depth, steps;
-	const char *why; /* the expression cannot be worked out; *err is for memory alone */
+	const char *why; /* reason why the expression cannot be evaluated; *err is for memory only */
 	hob_error *err;
 } reader_t;
 
@@ -105,7 +105,7 @@ static bool put_item(reader_t *r, value_t *list, value_t item)
 	return true;
 }
 
-/* *known false: there is no such variable. */
+/* *known is false when there is no such variable. */
 static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
 {
 	const hob_usd_value *value = find_variable(r->u, r->variables, name);
@@ -130,7 +130,7 @@ static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
 	return true;
 }
 
-/* Behind "${". */
+/* After "${". */
 static bool take_variable(reader_t *r, hob_str *name)
 {
 	*name = take_name(r);
@@ -148,7 +148,7 @@ static bool put_text(reader_t *r, hob_buf *to, hob_str text)
 	return true;
 }
 
-/* Puts the value of a variable into a text; an unknown one stays as it is written. */
+/* Substitutes a variable in a text; an unknown one is left as written. */
 static bool put_variable(reader_t *r, hob_buf *to)
 {
 	const char *from = r->at - 2;
@@ -294,7 +294,7 @@ static bool call(reader_t *r, hob_str name, const value_t *v, uint32_t count, va
 	return compare(r, name, v, count, out);
 }
 
-/* "defined(A, B)": names alone. */
+/* "defined(A, B)": takes names only. */
 static bool defined(reader_t *r, value_t *out)
 {
 	bool all = true;

@@ -95,7 +95,7 @@ static bool is_layer_name(hob_str name)
 	return hob_str_starts(extension, HOB_STR("usd"));
 }
 
-/* The layer that stands for a whole package: its first member, as the format wants. */
+/* The root layer of a package: its first member, as the format requires. */
 static bool first_layer(hob_usd *u, uint32_t package, hob_str *out, hob_error *err)
 {
 	const hob_zip *zip = &u->packages[package].zip;
@@ -109,7 +109,7 @@ static bool first_layer(hob_usd *u, uint32_t package, hob_str *out, hob_error *e
 	return hob_fail(err, EMPTY, "the package '%.*s' holds no USD file", HOB_FMT(u->packages[package].id));
 }
 
-/* ---- where an asset path leads */
+/* ---- resolution of asset paths */
 
 static bool starts_with_dot(hob_str asset)
 {
@@ -117,8 +117,8 @@ static bool starts_with_dot(hob_str asset)
 		   (asset.data[1] == '/' || asset.data[1] == '\\' || (asset.data[1] == '.' && asset.len > 2));
 }
 
-/* Candidates in order: beside the layer, in the root layer's folder, in the watched root; only the first for
- * "./x". */
+/* Candidates in order: relative to the layer, to the root layer's folder, to the watched root; "./x" only
+ * relative to the layer. */
 static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
 					   hob_error *err)
 {
@@ -155,7 +155,7 @@ static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3],
 	return true;
 }
 
-/* The first candidate that can be read; *found false with *why set when there is none. */
+/* The first readable candidate; *found is false, with *why, when there is none. */
 static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found,
 					  hob_error *why, hob_error *err)
 {
@@ -307,7 +307,7 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 
 /* ---- pictures */
 
-/* The first tile stands for all. */
+/* The first tile represents all. */
 static bool first_tile(hob_usd *u, hob_str asset, hob_str *out, hob_error *err)
 {
 	static const hob_str mark = {"<UDIM>", 6};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One "inbetweens:NAME" of a shape. False when the property is not one, or has no weight. */
+/* One "inbetweens:NAME" of a shape. False for another property, or one without a weight. */
 static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
 {
 	hob_str name = hob_str_sub(property, sizeof "inbetweens:" - 1, property.len);
@@ -62,8 +62,8 @@ static double place_of(const hob_usd_build_t *b, const hob_morph_target *target)
 	return knot ? knot->weight : 1;
 }
 
-/* Between two knots the shape goes straight from one to the other; rest is a knot at 0; beyond the last the
- * last stretch goes on. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
+/* Shapes interpolate linearly between knots; rest is a knot at 0; beyond the last knot the last segment
+ * extrapolates. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
 double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight)
 {
 	hob_str shape = hob_usd_shape_of(b, &mesh->targets[target]);
@@ -79,7 +79,7 @@ double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uin
 		least = at < least ? at : least;
 		most = at > most ? at : most;
 	}
-	/* The last stretch goes on: its far end grows, and so its near end falls below nothing. */
+	/* Beyond the last knot: its weight exceeds 1 and its neighbour's is negative. */
 	if (weight > most)
 		return own == most						  ? (isfinite(below) ? (weight - below) / (own - below) : 1)
 			   : above == most && isfinite(above) ? (above - weight) / (above - own)
@@ -99,7 +99,7 @@ static int compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A stretch of the shape bends where its weight passes a knot. */
+/* Target weights have a corner where the shape's weight crosses a knot. */
 bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
 						  const size_t *column, double **out, size_t *count, hob_error *err)
 {

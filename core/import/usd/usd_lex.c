@@ -162,7 +162,7 @@ bool hob_usd_lex_asset(hob_usd_lex *l, hob_str *out)
 		return hob_usd_lex_fail(l, "an @asset@ that ends");
 	*out = hob_str_sub(left, mark.len, close);
 	l->at += close + mark.len;
-	/* Within three, a single @ stands for itself; more of them belong to the name. */
+	/* Within @@@ a single @ is literal; a fourth and later ones belong to the name. */
 	for (; mark.len == 3 && l->at < l->end && *l->at == '@'; l->at++)
 		out->len++;
 	return true;

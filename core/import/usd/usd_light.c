@@ -14,7 +14,7 @@ static bool is_set(const hob_usd *u, const hob_usd_prim *prim, const char *name,
 	return hob_str_equal(hob_usd_text(hob_usd_still(u, prim, hob_str_of(name))), hob_str_of(word));
 }
 
-/* Apertures are tenths of a unit, as the focal length is: only their ratio counts, but for an orthographic
+/* Apertures and focal length are in tenths of a unit: only their ratio counts, except for an orthographic
  * view. */
 bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
@@ -58,7 +58,7 @@ bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	return true;
 }
 
-/* The area of what shines, in square units: without `normalize` brightness grows with it. */
+/* Emitting area in square units: without `normalize` brightness grows with it. */
 static double area_of(const hob_usd *u, const hob_usd_prim *prim)
 {
 	const double pi = 3.14159265358979323846;
@@ -69,7 +69,7 @@ static double area_of(const hob_usd *u, const hob_usd_prim *prim)
 		return pi * radius * radius;
 	if (hob_str_equal(prim->type, HOB_STR("CylinderLight")))
 		return 2 * radius * number_at(u, prim, "inputs:length", 1);
-	/* A sphere is seen as a disk. */
+	/* A sphere emits like a disk. */
 	return pi * radius * radius;
 }
 

@@ -18,7 +18,7 @@ static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint3
 	*out = HOB_STR("");
 	if (!hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count, err))
 		return false;
-	/* A binding of other than one target is none. */
+	/* A binding must have exactly one target. */
 	uint32_t bound = count == wanted + 1 ? hob_usd_prim_at(u, targets[wanted]) : HOB_NONE;
 	if (bound != HOB_NONE && hob_str_equal(u->prims[bound].type, HOB_STR("Material")))
 		*out = targets[wanted];
@@ -27,8 +27,7 @@ static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint3
 	return true;
 }
 
-/* How many bytes of `path` some include or exclude of a collection names: the longest decides. 0: none
- * does. */
+/* Length of the longest path among a collection's includes and excludes that contains `path`; 0: none. */
 static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what, bool only_itself,
 					 hob_str path, size_t *out, hob_error *err)
 {
@@ -46,8 +45,7 @@ static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const 
 	return true;
 }
 
-/* Whether a collection, as "/R.collection:NAME", holds the prim. Collections inside collections are
- * followed. */
+/* Whether a collection, "/R.collection:NAME", contains the prim; nested collections are followed. */
 static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, bool *out, hob_error *err)
 {
 	size_t dot = hob_str_find(collection, HOB_STR("."), 0), included, excluded;
@@ -80,7 +78,7 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, 
 	return true;
 }
 
-/* The first of the prim's collections that holds `path`: its material. `purpose`: "", or "preview:" or
+/* The material of the prim's first collection that contains `path`. `purpose`: "", or "preview:" or
  * "full:". */
 static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char *purpose, hob_str path,
 							   hob_str *out, bool *stronger, hob_error *err)
@@ -94,7 +92,7 @@ static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char 
 		return false;
 	for (uint32_t i = 0; i < count && out->len == 0; i++) {
 		bool inside;
-		/* Without a purpose nothing but a name may stand behind. */
+		/* Without a purpose, the prefix is followed by a name only. */
 		if (hob_str_find(names[i], HOB_STR(":"), strlen(prefix)) != SIZE_MAX)
 			continue;
 		if (!hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &targets, &target_count, err))
@@ -107,8 +105,8 @@ static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char 
 	return true;
 }
 
-/* Nearest first, unless one above is stronger; a collection before the prim's own binding. Source:
- * UsdShadeMaterialBindingAPI. */
+/* The nearest binding counts, unless one above is stronger; a collection precedes the prim's own binding.
+ * Source: UsdShadeMaterialBindingAPI. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 {
 	static const struct {
@@ -360,7 +358,7 @@ static bool read_surface(hob_usd_surface *s)
 	hob_usd_texture none;
 	if (!hob_usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none))
 		return false;
-	/* Roughness and metal first: the specular workflow finds metal itself. */
+	/* Roughness and metal first: the specular workflow computes metal itself. */
 	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) &&
 		   read_rest(s);
 }

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Names and fallbacks are those of OmniPBR.mdl. */
+/* Names and fallbacks of OmniPBR.mdl. */
 
 static bool number(hob_usd_surface *s, const char *name, float *out, uint32_t width)
 {
@@ -10,7 +10,7 @@ static bool number(hob_usd_surface *s, const char *name, float *out, uint32_t wi
 	return hob_usd_surface_input(s, name, out, width, &none);
 }
 
-/* A picture, the number of its slot being 1. */
+/* Reads a picture into its slot; *found: whether there is one. */
 static bool picture(hob_usd_surface *s, const char *name, hob_slot slot, bool *found)
 {
 	hob_texture_ref ref;
@@ -35,7 +35,7 @@ static bool read_color(hob_usd_surface *s)
 	return true;
 }
 
-/* A picture counts as far as its influence says; there is no half of one here. */
+/* A texture influence of 0.5 or more selects the picture, less the constant: Hob cannot blend the two. */
 static bool read_one(hob_usd_surface *s, const char *constant, const char *influence, const char *texture,
 					 hob_slot slot, float *out)
 {
@@ -72,7 +72,7 @@ static bool read_rough_metal(hob_usd_surface *s)
 
 static bool read_emission(hob_usd_surface *s)
 {
-	/* As in usd_mtlx.c: what a display shows as its brightest white. */
+	/* As in usd_mtlx.c: the luminance of a display's white. */
 	const float nits = 1000;
 	float enabled = 0, color[3] = {1, 0.1f, 0.1f}, intensity = 40;
 	bool found;

@@ -39,12 +39,13 @@ typedef struct corner {
 typedef struct part {
 	hob_usd_build_t *b;
 	uint32_t prim;
-	const hob_usd_polygons *polygons, *cage; /* cage: what the file says; the same without subdivision */
-	const hob_usd_subdivision *refined;		 /* NULL without */
+	/* cage: the authored mesh; the same as polygons without subdivision */
+	const hob_usd_polygons *polygons, *cage;
+	const hob_usd_subdivision *refined; /* NULL: no subdivision */
 	hob_usd_stream normals, colors, opacities, uvs[HOB_UV_SETS];
 	uint32_t uv_count;
 	bool by_corner;
-	uint32_t *place; /* [points or corners] its vertex, HOB_NONE between two parts */
+	uint32_t *place; /* [points or corners] vertex of each; HOB_NONE between two parts */
 	corner_t *vertices;
 	uint32_t vertex_count, vertex_room, index_count, index_room;
 	uint32_t *indices, cut_room, *cut;
@@ -83,7 +84,7 @@ static bool add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 								 count, p->cut))
 		return hob_fail_memory(p->err, arena, "a face");
 	for (uint32_t i = 0; i < triangles; i++) {
-		/* A left-handed face turns its other side to the front. */
+		/* Left-handed faces are reversed. */
 		uint32_t k = g->left_handed ? i - i % 3 + 2 - i % 3 : i, at = first + p->cut[k];
 		p->indices =
 			(uint32_t *)hob_usd_more(arena, p->indices, p->index_count, &p->index_room, sizeof *p->indices);
@@ -107,7 +108,7 @@ static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream 
 		   (!p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err));
 }
 
-/* One value for all goes to `one`: it is the material's own. */
+/* A single value goes to `one`, a factor of the material. */
 static bool open_shown(part_t *p, const char *name, uint32_t width, hob_usd_stream *out, float *one)
 {
 	if (!hob_usd_stream_open(p->b, p->prim, p->cage, hob_str_of(name), width, out, p->err))
@@ -236,11 +237,11 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	return true;
 }
 
-/* ---- which face belongs to which part */
+/* ---- assignment of faces to parts */
 
 enum { NO_PART = 0xFFFFFFFF };
 
-/* Faces that cannot be drawn, and holes, belong to none. */
+/* Faces that cannot be drawn, and holes, belong to no part. */
 static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t **out,
 					   hob_error *err)
 {
@@ -286,7 +287,7 @@ static bool is_face_subset(const hob_usd *u, const hob_usd_prim *prim)
 		   (family.len == 0 || hob_str_equal(family, HOB_STR("materialBind")));
 }
 
-/* Gives the faces of each subset its number; *parts [1 + subsets] their materials' paths. */
+/* Marks the faces of each subset with its number; *parts [1 + subsets] material paths. */
 static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of,
 						 hob_str **bindings, uint32_t *count, hob_error *err)
 {
@@ -347,7 +348,7 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	return true;
 }
 
-/* Only faces that can be drawn have edges that can be followed. */
+/* Subdivision needs edges: requires that all faces are valid. */
 static bool is_whole(const hob_usd_polygons *g)
 {
 	bool whole = true;
@@ -418,8 +419,7 @@ static bool int_array(const hob_usd_value *value, const int32_t **out, size_t *c
 	return good;
 }
 
-/* Key of a mesh, so that instances share it: the specs that say something about it and all that it
- * inherits. */
+/* Key of a mesh that instances share: the specs with opinions about it, and everything it inherits. */
 static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *err)
 {
 	const hob_usd *u = b->u;
@@ -468,7 +468,7 @@ static bool share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made, hob_err
 	return true;
 }
 
-/* The triangles that the prim states as the surface of its tetrahedra. */
+/* The surface triangles that the prim stores for its tetrahedra. */
 static bool surface_of_tetrahedra(hob_usd *u, const hob_usd_prim *prim, hob_usd_polygons *g, hob_error *err)
 {
 	const hob_usd_value *value = hob_usd_still(u, prim, HOB_STR("surfaceFaceVertexIndices"));

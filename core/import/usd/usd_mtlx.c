@@ -4,8 +4,8 @@
 
 typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
 
-/* Names of inputs, NULL where a model has none, and what counts where nothing is said. Source: MaterialX
- * 1.38.10, libraries/bxdf; RealityKit's are those of Reality Composer Pro. */
+/* Names of inputs, NULL where a model has none, and defaults. Source: MaterialX 1.38.10, libraries/bxdf;
+ * RealityKit's are those of Reality Composer Pro. */
 typedef struct shading {
 	const char *id, *weight, *base, *metal, *rough, *emission, *emission_color, *opacity, *coat, *coat_rough,
 		*ior;
@@ -39,7 +39,7 @@ static bool input(hob_usd_surface *s, const char *name, float *out, uint32_t wid
 	return true;
 }
 
-/* A colour's or a number's picture; its factor is what the picture is multiplied with. */
+/* Picture of a colour or a number; its factor becomes the multiplier. */
 static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot slot, float *factor,
 						uint32_t width)
 {
@@ -52,7 +52,7 @@ static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot s
 
 static bool read_emission(hob_usd_surface *s, const shading_t *with)
 {
-	/* 1,000 nits are what a display shows as its brightest white in open_pbr's own examples. */
+	/* 1,000 nits is the luminance of a display's white in open_pbr's own examples. */
 	const float nits = 1000;
 	hob_usd_texture t, none;
 	float strength = with->emission_value;

@@ -4,7 +4,7 @@
 #include "../text.h"
 #include "../xml.h"
 
-/* Where nodes are looked for, and the prim that they become children of. */
+/* Scope of node lookup, and the prim that becomes their parent. */
 typedef struct scope {
 	const hob_xml_element *element;
 	uint32_t spec;
@@ -15,7 +15,7 @@ typedef struct document {
 	hob_usd *u;
 	hob_usd_layer *layer;
 	hob_xml xml;
-	hob_name_map names; /* "number of the element around it/name" -> number */
+	hob_name_map names; /* "parent's element number/name" -> element number */
 	const hob_xml_element **elements;
 	uint32_t made, depth;
 	hob_error *err;
@@ -61,7 +61,7 @@ static bool find_element(document_t *d, const hob_xml_element *around, hob_str n
 	return true;
 }
 
-/* A name as paths allow it. */
+/* The name with characters that paths do not allow replaced. */
 static bool prim_name(document_t *d, hob_str name, hob_str *out)
 {
 	char *text = HOB_NEW(d->u->scratch, char, name.len + 1);
@@ -178,8 +178,8 @@ static bool add_value(document_t *d, const hob_xml_element *input, uint32_t prim
 
 static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path);
 
-/* Reads an input or output: a value, or another node, the output of a graph or an input of the graph around
- * it. `outer`: the material, where graphs are. */
+/* Reads an input or output: a value, or a connection to a node, to a graph's output, or to an input of the
+ * enclosing graph. `outer`: the material, which contains the graphs. */
 static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope, const scope_t *outer,
 					  uint32_t prim, hob_str property)
 {
@@ -221,8 +221,7 @@ static bool add_inputs(document_t *d, const hob_xml_element *node, const char *e
 	return true;
 }
 
-/* "image" of type "color3" -> "ND_image_color3"; nodes that come from USD have one definition for all
- * types. */
+/* "image" of type "color3" -> "ND_image_color3"; USD's own nodes have one definition for all types. */
 static bool add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 {
 	hob_str kind = attribute(node, "node"), type = attribute(node, "type"), id = attribute(node, "nodedef");
@@ -247,7 +246,7 @@ static bool fill_node(document_t *d, const hob_xml_element *node, scope_t scope,
 		   add_inputs(d, node, "bindinput", "inputs", scope, &scope, own.spec);
 }
 
-/* Makes the node a child of the scope, unless it is one already, with all that it is connected to. */
+/* Adds the node and everything it is connected to as children of the scope, once. */
 static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path)
 {
 	scope_t own = {.element = node};
@@ -289,7 +288,7 @@ static bool add_material(document_t *d, const hob_xml_element *element, uint32_t
 		if (hob_str_equal(attribute(e, "name"), HOB_STR("surfaceshader")) &&
 			!add_input(d, e, scope, &scope, scope.spec, surface))
 			return false;
-		/* Before 1.38 the shader stands inside the material. */
+		/* Before 1.38 the material contains the shader. */
 		if (hob_xml_is(e, HOB_STR("shaderref")) &&
 			(!add_node(d, e, scope, &path) ||
 			 !add_connection(d, scope.spec, surface,

@@ -30,7 +30,7 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 	return true;
 }
 
-/* Types that hold data of other prims and have no place in the scene. */
+/* Types that hold data for other prims and are not part of the scene. */
 static bool is_data(hob_str type)
 {
 	static const char *const types[] = {"Material",		 "Shader",	   "NodeGraph",		 "GeomSubset",
@@ -42,8 +42,8 @@ static bool is_data(hob_str type)
 	return false;
 }
 
-/* A child of the root, for a prim that resets the stack of transforms: nodes are in depth-first order, so it
- * is built after the tree that it lies in. */
+/* Defers a prim that resets the transform stack: it becomes a child of the root, and nodes are in depth-first
+ * order. */
 static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
 {
 	b->late =
@@ -70,7 +70,7 @@ static bool is_sheared_at(const double m[16])
 	return node.has_matrix;
 }
 
-/* At rest, or at a sample. */
+/* Whether the transform has shear at rest or at any sample. */
 static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[16], bool moves, bool *out,
 					   hob_error *err)
 {
@@ -89,7 +89,7 @@ static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[
 	return true;
 }
 
-/* Adds the prim's node to the scene, with its transform. *node: where its mesh and its children are. */
+/* Adds the prim's node with its transform. *node: parent of its mesh and children. */
 static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context,
 				  const double local[16], bool moves, uint32_t *node, hob_error *err)
 {
@@ -114,14 +114,14 @@ static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context 
 	return true;
 }
 
-/* Only a prim with a type can be seen or not; on others these properties mean nothing. Source:
+/* Only typed prims have visibility and purpose; on others the properties are ignored. Source:
  * UsdGeomImageable. */
 static hob_str seen_as(const hob_usd *u, const hob_usd_prim *prim, const char *property)
 {
 	return prim->type.len > 0 ? hob_usd_text(hob_usd_still(u, prim, hob_str_of(property))) : HOB_STR("");
 }
 
-/* Whether the prim is hidden at some times and seen at others. */
+/* Whether visibility is animated. */
 static bool comes_and_goes(const hob_usd *u, const hob_usd_prim *prim)
 {
 	hob_usd_attribute a;
@@ -195,7 +195,7 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	return hob_usd_build_prim(b, prototype, context, err);
 }
 
-/* Whether an instancer that is being drawn holds the prototype. */
+/* Whether an instancer that is being expanded contains the prototype. */
 static bool is_open(const hob_usd_build_t *b, hob_str prototype, hob_usd_context context)
 {
 	for (uint32_t i = 0; i < context.instancers; i++)
@@ -281,7 +281,7 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_prim *prim = &b->u->prims[id];
 	if (is_data(prim->type))
 		return true;
-	/* Meshes that bones bend are seen even if the bones are not. */
+	/* Skinned meshes are visible even if their skeleton is not. */
 	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
 	bool blinks = !bones && comes_and_goes(b->u, prim);
 	bool hidden =
@@ -307,7 +307,7 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
 	context.node = node;
-	/* An instancer draws its prototypes itself. */
+	/* Instancers expand their prototypes themselves. */
 	return hob_str_equal(prim->type, HOB_STR("PointInstancer")) ||
 		   hob_usd_build_children(b, id, context, err);
 }

@@ -20,7 +20,7 @@ typedef struct walk {
 	hob_usd *u;
 	const hob_usd_tree *tree;
 	uint32_t *order, count;
-	uint32_t *late, late_count; /* specializes: behind all the rest */
+	uint32_t *late, late_count; /* specialized sites: weaker than all others */
 } walk_t;
 
 static void walk_from(walk_t *w, uint32_t root)

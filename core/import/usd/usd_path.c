@@ -24,7 +24,7 @@ bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_s
 		return true;
 	}
 	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
-		/* A name that the arc brings hides the same name from elsewhere. */
+		/* A name that the arc maps to hides the same name of the parent's namespace. */
 		bool hidden = site->arc != HOB_USD_RELOCATE && hob_usd_path_below(path, site->map_to);
 		if (site->map_identity && !hidden)
 			*out = path;
@@ -35,7 +35,7 @@ bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_s
 	return out->data || hob_fail_memory(err, u->scratch, "a path");
 }
 
-/* Maps a path that a stack moves to its present place. */
+/* Resolves a relocated path to its new location. */
 static bool map_moved(hob_usd *u, const hob_usd_stack *stack, hob_str *path, hob_error *err)
 {
 	uint32_t best = HOB_NONE;

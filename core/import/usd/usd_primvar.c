@@ -7,7 +7,7 @@ const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, ui
 		const hob_usd_prim *at = &u->prims[p];
 		const hob_usd_value *value = hob_usd_still(u, at, full);
 		hob_str how = value ? hob_usd_text(hob_usd_meta(u, at, full, HOB_USD_T_interpolation)) : HOB_STR("");
-		/* Ancestors hand down what is constant on them. */
+		/* Only constant primvars are inherited. */
 		if (value && (p == prim || how.len == 0 || hob_str_equal(how, HOB_STR("constant")))) {
 			*owner = p;
 			return value;
@@ -39,7 +39,7 @@ static hob_usd_interpolation interpolation_of(hob_str name)
 	return hob_str_equal(name, HOB_STR("faceVarying")) ? HOB_USD_PER_CORNER : HOB_USD_CONSTANT;
 }
 
-/* Files that leave the interpolation out mean the one that the count fits. */
+/* Interpolation that fits the number of values, for files that omit it. */
 static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polygons,
 									 hob_usd_interpolation said)
 {
@@ -62,7 +62,7 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	bool is_normal = hob_str_equal(name, HOB_STR("normals"));
 	hob_usd_interpolation fallback = HOB_USD_CONSTANT;
 	if (!value && is_normal) {
-		/* The older attribute; its interpolation is per point when nothing is said. */
+		/* The older attribute; its default interpolation is per point. */
 		owner = prim;
 		full = name;
 		fallback = HOB_USD_PER_POINT;
@@ -70,7 +70,7 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	}
 	if (!value)
 		return true;
-	/* One number more than is wanted, as in texture coordinates of three: it is left out. */
+	/* Drops a surplus component, as in three-component texture coordinates. */
 	uint32_t stored = value->width;
 	if (stored == width + 1 && width >= 2) {
 		const float *wide;

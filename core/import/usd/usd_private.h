@@ -1,14 +1,14 @@
-/* usd_private.h - what the files of the USD reader share; besides them only their tests include it.
+/* usd_private.h - shared by the files of the USD reader; otherwise only their tests include it.
  *
- * Three steps. Layers (usd_layer.c): a file of text (usd_text.c, usd_text_value.c) or a crate (usd_crate.c,
- * usd_crate_value.c), alone or inside a package, or a MaterialX document (usd_mtlx_file.c) becomes one tree
- * of specs: what it says about each prim and property. Composition (usd_stack.c, usd_compose.c, usd_stage.c):
+ * Three steps. Layers (usd_layer.c): a text file (usd_text.c, usd_text_value.c), a crate (usd_crate.c,
+ * usd_crate_value.c), alone or in a package, or a MaterialX document (usd_mtlx_file.c) becomes a tree of
+ * specs: its opinions about each prim and property. Composition (usd_stack.c, usd_compose.c, usd_stage.c):
  * layers become the stage: prims in order, each with a list of sites that have an opinion about it, strongest
  * first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the stage becomes a model.
  *
- * Everything lives in the scratch arena but what the model points to. Names are numbers ("tokens") in one
- * table per import; paths are text, "/World/Car.points". Functions return false with *err set only for
- * limits, memory and files that cannot be read at all; what a stage merely lacks is a note.
+ * Everything except the model's own data lives in the scratch arena. Names are numbers ("tokens") in one
+ * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits,
+ * memory and unreadable files; missing parts of a stage are notes.
  *
  * Source of formats and rules: OpenUSD v24.08 (pxr/usd/sdf, pcp, usd, usdGeom, usdShade, usdSkel, usdLux). */
 #ifndef HOB_USD_PRIVATE_H
@@ -29,8 +29,8 @@ enum {
 /* ---- values ---- */
 
 typedef enum hob_usd_kind {
-	HOB_USD_EMPTY, /* nothing, or of a type that is passed over */
-	HOB_USD_BLOCK, /* None: weaker opinions do not count */
+	HOB_USD_EMPTY, /* no value, or a type that is not read */
+	HOB_USD_BLOCK, /* None: blocks weaker opinions */
 	HOB_USD_F32,
 	HOB_USD_F64,
 	HOB_USD_I32,
@@ -40,8 +40,8 @@ typedef enum hob_usd_kind {
 	HOB_USD_DICTIONARY, /* hob_usd_entry */
 } hob_usd_kind;
 
-/* `count` elements of `width` numbers each; quaternions are x y z w, matrices 16 numbers as they stand in the
- * file (rows are bases). */
+/* `count` elements of `width` numbers each; quaternions are x y z w, matrices 16 numbers in the file's order
+ * (rows are bases). */
 typedef struct hob_usd_value {
 	hob_usd_kind kind;
 	bool is_array;
@@ -57,7 +57,7 @@ typedef struct hob_usd_entry {
 
 typedef struct hob_usd_samples {
 	size_t count;
-	const double *times; /* as written; rising */
+	const double *times; /* as authored; rising */
 	const hob_usd_value *values;
 } hob_usd_samples;
 
@@ -89,11 +89,12 @@ typedef enum hob_usd_spec_kind { HOB_USD_PRIM, HOB_USD_PROPERTY, HOB_USD_VARIANT
 typedef enum hob_usd_specifier { HOB_USD_DEF, HOB_USD_OVER, HOB_USD_CLASS } hob_usd_specifier;
 
 typedef struct hob_usd_spec {
-	uint32_t parent, name; /* a variant's name is "{set=choice}", its parent the prim or variant around it */
+	/* a variant is named "{set=choice}"; its parent is the enclosing prim or variant */
+	uint32_t parent, name;
 	hob_usd_spec_kind kind;
 	hob_usd_specifier specifier;
-	uint32_t next;						 /* of the same parent and kind */
-	uint32_t first[HOB_USD_VARIANT + 1]; /* by kind, HOB_NONE without */
+	uint32_t next;						 /* next sibling of the same kind */
+	uint32_t first[HOB_USD_VARIANT + 1]; /* first child by kind, or HOB_NONE */
 	uint32_t last[HOB_USD_VARIANT + 1], first_field;
 } hob_usd_spec;
 
@@ -110,8 +111,8 @@ typedef struct hob_usd_map {
 
 typedef struct hob_usd_layer {
 	hob_str id;			 /* "props/car.usda", or "car.usdz[geo/car.usdc]" */
-	hob_str path;		 /* of the file, or of the member inside its package */
-	uint32_t package;	 /* id of the package it lies in, HOB_NONE */
+	hob_str path;		 /* path of the file, or of the member within its package */
+	uint32_t package;	 /* package that contains it, or HOB_NONE */
 	hob_usd_spec *specs; /* [0] is the root of the namespace */
 	hob_usd_field *fields;
 	uint32_t spec_count, spec_capacity, field_count, field_capacity;
@@ -121,7 +122,7 @@ typedef struct hob_usd_layer {
 typedef struct hob_usd_package {
 	hob_str id; /* "car.usdz", "a.usdz[b.usdz]" */
 	hob_str path;
-	uint32_t outer; /* package, HOB_NONE */
+	uint32_t outer; /* enclosing package, or HOB_NONE */
 	hob_zip zip;
 } hob_usd_package;
 
@@ -132,26 +133,26 @@ typedef struct hob_usd_stack {
 	uint32_t layer_count;
 	uint32_t *layers;
 	double *offset, *scale; /* time in the stack = offset + scale * time in the layer */
-	double rate;			/* time codes per second of its root layer */
-	uint32_t variables;		/* for expressions, HOB_NONE */
-	uint32_t move_count;	/* relocates: what arcs bring to move_from stands at move_to (empty: nowhere) */
+	double rate;			/* time codes per second of the root layer */
+	uint32_t variables;		/* expression variables, or HOB_NONE */
+	uint32_t move_count;	/* relocates: opinions of arcs at move_from apply at move_to (empty: nowhere) */
 	hob_str *move_from, *move_to;
 } hob_usd_stack;
 
-/* The variables that the root layer of a stack says, below those of the stack that brings it (`outer`,
- * HOB_NONE), which are stronger. */
+/* Expression variables of a stack's root layer. Those of the referencing stack (`outer`, HOB_NONE) are
+ * stronger. */
 typedef struct hob_usd_variables {
 	const hob_usd_value *dictionary;
 	uint32_t outer;
 } hob_usd_variables;
 
-/* In order of strength. */
+/* Strongest first. */
 typedef enum hob_usd_arc {
 	HOB_USD_ROOT,
-	HOB_USD_CLIPS, /* value clips: time samples alone */
+	HOB_USD_CLIPS, /* value clips: only time samples */
 	HOB_USD_INHERIT,
 	HOB_USD_VARIANT_ARC,
-	HOB_USD_RELOCATE, /* from where a prim stood before its stack moved it */
+	HOB_USD_RELOCATE, /* the path before relocation */
 	HOB_USD_REFERENCE,
 	HOB_USD_PAYLOAD,
 	HOB_USD_SPECIALIZE
@@ -159,20 +160,20 @@ typedef enum hob_usd_arc {
 
 enum { HOB_USD_VARIANT_SETS = 64 };
 
-/* A place that may have opinions about a prim, in a tree of arcs. */
+/* A site: a path in a stack that may have opinions about a prim; a node in the tree of arcs. */
 typedef struct hob_usd_site {
 	hob_usd_arc arc;
 	uint32_t parent, first_child, next; /* sites of the same prim; siblings strongest first */
 	uint32_t stack;
-	uint32_t *specs;		  /* [stack's layers] HOB_NONE where a layer says nothing */
-	hob_str path;			  /* in the stack, without variants */
-	uint32_t depth;			  /* of that path */
-	uint32_t from_depth;	  /* of the parent's path where the arc was written */
-	hob_str map_from, map_to; /* paths under map_from mean those under map_to in the parent's namespace */
-	bool map_identity;		  /* and other paths mean themselves; else they mean nothing there */
+	uint32_t *specs;		  /* [stack's layers] HOB_NONE: no opinion in that layer */
+	hob_str path;			  /* in the stack, without variant selections */
+	uint32_t depth;			  /* depth of `path` */
+	uint32_t from_depth;	  /* depth of the parent's path where the arc is authored */
+	hob_str map_from, map_to; /* paths below map_from map to paths below map_to of the parent */
+	bool map_identity;		  /* other paths map to themselves; otherwise to nothing */
 	double offset, scale;	  /* time of the stage = offset + scale * time in the stack */
 	bool arcs_done;
-	uint64_t chosen; /* bits: variant sets that a variant was chosen of */
+	uint64_t chosen; /* bits: variant sets with a selection */
 } hob_usd_site;
 
 typedef struct hob_usd_prim {
@@ -182,15 +183,15 @@ typedef struct hob_usd_prim {
 	bool defined, abstract, instance;
 	uint32_t site_count;
 	hob_usd_site *sites; /* as a tree */
-	uint32_t *order;	 /* [order_count] those with specs, strongest first */
+	uint32_t *order;	 /* [order_count] sites with specs, strongest first */
 	uint32_t order_count;
-	uint32_t node; /* in the model, HOB_NONE */
+	uint32_t node; /* in the model, or HOB_NONE */
 } hob_usd_prim;
 
 typedef struct hob_usd {
 	const hob_import_request *request;
 	hob_arena *result, *scratch;
-	hob_arena passing; /* what composing or building one prim needs for itself alone */
+	hob_arena passing; /* scratch for the composition or build of one prim */
 	hob_notes *notes;
 	hob_name_map token_map;
 	hob_str *tokens;
@@ -206,7 +207,7 @@ typedef struct hob_usd {
 	uint32_t variables_count, variables_capacity;
 	struct hob_usd_tree *trees;
 	uint32_t tree_count, tree_capacity, nesting;
-	hob_usd_prim *prims; /* in order of the stage: parents first; [0] is the root of the namespace */
+	hob_usd_prim *prims; /* in stage order, parents first; [0] is the root of the namespace */
 	uint32_t prim_count, prim_capacity;
 	double rate, start, end, meters;
 	bool z_up, has_range;
@@ -221,28 +222,28 @@ typedef struct hob_usd {
 bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err) HOB_MUST_CHECK;
 /* Number of a word; HOB_NONE when memory is short. */
 uint32_t hob_usd_token(hob_usd *u, hob_str text);
-/* The same if the word is known already, else HOB_NONE. */
+/* As hob_usd_token, but HOB_NONE for an unknown word. */
 uint32_t hob_usd_known(const hob_usd *u, hob_str text);
-/* Room for one more element behind `count`: `items` itself or a larger copy; NULL when memory is short. */
+/* Room for one more element after `count`: `items` itself or a larger copy; NULL when memory is short. */
 void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size);
 uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key);
 bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value) HOB_MUST_CHECK;
 
-/* The child of that kind and name, made when it does not exist. */
+/* The child of that kind and name, created if necessary. */
 bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 					  uint32_t name, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 /* HOB_NONE when there is none. */
 uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 						   uint32_t name);
-/* Sets a field, or replaces it. */
+/* Sets or replaces a field. */
 bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
 					   hob_error *err) HOB_MUST_CHECK;
-/* NULL when the spec does not have it. */
+/* NULL when the spec does not have the field. */
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name);
 bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 /* "/A/B" + "C" -> "/A/B/C". data == NULL when memory is short. */
 hob_str hob_usd_path_child(hob_usd *u, hob_str parent, hob_str name);
-/* `path` as written in a file, made absolute: relative ones start at `prim`. */
+/* Makes an authored `path` absolute; relative ones start at `prim`. */
 bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
 						   hob_error *err) HOB_MUST_CHECK;
 /* True when `path` is `prefix` or lies below it. */
@@ -250,11 +251,11 @@ bool hob_usd_path_below(hob_str path, hob_str prefix);
 
 /* ---- usd_file.c: asset paths, packages, files to layers ---- */
 
-/* The layer that `asset` names when `from` says it (HOB_NONE: the source itself); HOB_NONE after a note when
- * it cannot be had. */
+/* Opens the layer that `asset` names in layer `from` (HOB_NONE: the source itself); HOB_NONE, with a note,
+ * when it cannot be opened. */
 bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
-/* An empty layer that stands for no file of its own; what it names is relative to `path`. */
+/* An empty layer without a file; its asset paths are relative to `path`. */
 bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out,
 					   hob_error *err) HOB_MUST_CHECK;
 /* The picture that `asset` names: bytes inside a package, or a path. */
@@ -264,43 +265,43 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-/* A MaterialX document as "/MaterialX/Materials/NAME": each material holds the nodes and graphs that it uses;
- * layer->path is set. Looks, geometry names and included documents are left out. Source: MaterialX 1.38
+/* A MaterialX document as "/MaterialX/Materials/NAME": each material contains the nodes and graphs that it
+ * uses; layer->path is set. Looks, geometry names and included documents are ignored. Source: MaterialX 1.38
  * specification; the paths are OpenUSD's. */
 bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_stack.c ---- */
 
-/* `outer`: the variables of the stack that names the layer, HOB_NONE for the stage. */
+/* `outer`: variables of the referencing stack, HOB_NONE for the stage. */
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
 /* Time codes per second of a layer. */
 double hob_usd_rate(const hob_usd *u, uint32_t layer);
-/* A list field of a site, resolved over its layers. *from: [count] the layer that says each item, for what is
- * relative to it. */
+/* A list field of a site, composed over its layers. *from: [count] layer of each item, the base of its
+ * relative paths. */
 bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
 						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-/* Puts the operations of one list, of layer `from`, over what weaker ones made. */
+/* Applies the operations of one list, of layer `from`, to the result of weaker ones. */
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
 						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_expression.c ---- */
 
 /* Value of `text`: itself, or that of an expression between backticks: `"car_${LOD}.usda"`, `if(eq(${SHOT},
- * "a"), "x", "y")`. Empty, after a note, for one that cannot be worked out. Source:
+ * "a"), "x", "y")`. Empty, with a note, if it cannot be evaluated. Source:
  * pxr/usd/sdf/variableExpressionImpl.cpp. */
 bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out,
 						hob_error *err) HOB_MUST_CHECK;
-/* The variables of a stack with that root layer, which the stack with `outer` brings. */
+/* Variables of a stack with that root layer, referenced by the stack with `outer`. */
 bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
 							hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_value_clip.c ---- */
 
-/* The samples of one set of value clips, in the time of the stack that says it, as a layer of its own in
- * *stack, on its only prim *spec and those below. `set` is an entry of the field "clips" of the prim at
- * `path` in `layer`. *stack == HOB_NONE when it says nothing. What no clip says is not filled in from the
- * manifest, and each layer's dictionary stands for itself. */
+/* Samples of one set of value clips, as a new layer in *stack, on its only prim *spec and descendants, in the
+ * time of the authoring stack. `set` is an entry of the field "clips" of the prim at `path` in `layer`.
+ * *stack is HOB_NONE when it gives no samples. Missing values are not filled in from the manifest, and
+ * dictionaries of several layers are not merged. */
 bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
 						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec,
 						 hob_error *err) HOB_MUST_CHECK;
@@ -313,75 +314,72 @@ typedef struct hob_usd_tree {
 	bool busy;
 } hob_usd_tree;
 
-/* The tree of a child: that of `parent` one name further, with the arcs written there. `local` false: of an
- * instance, with what its own arcs bring alone. */
+/* Tree of a child: that of `parent`, extended by one name and the arcs authored there. `local` false: of an
+ * instance, so only opinions of its own arcs. */
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
 /* ---- usd_order.c ---- */
 
-/* Whether some layer says something there. */
+/* Whether some layer has a spec there. */
 bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
-/* Whether an arc that is written at this prim, not at one above it, brings the site: all that counts below an
+/* Whether an arc authored on this prim, not on an ancestor, adds the site: only such sites count below an
  * instance. */
 bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
 						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_path.c: where paths lead ---- */
+/* ---- usd_path.c: mapping of paths between namespaces ---- */
 
-/* The number of the stack's move from or to `path`; HOB_NONE without. */
+/* Index of the stack's relocation from or to `path`, or HOB_NONE. */
 uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
 uint32_t hob_usd_move_to(const hob_usd_stack *stack, hob_str path);
-/* From the namespace of a site to that of the site that it hangs on; empty when the path means nothing
- * there. */
+/* Maps a path from the namespace of a site to that of its parent site; empty when it has no image there. */
 bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out,
 					   hob_error *err) HOB_MUST_CHECK;
-/* From the namespace of a site to that of the stage; empty when the path means nothing there. */
+/* Maps a path from the namespace of a site to that of the stage; empty when it has no image there. */
 bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_stage.c: prims and what is asked of them ---- */
+/* ---- usd_stage.c: prims and queries ---- */
 
 bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err) HOB_MUST_CHECK;
-/* HOB_NONE when the stage has no such prim; its root is not a prim. */
+/* HOB_NONE when the stage has no such prim; the root is not a prim. */
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path);
 
 /* An attribute's value: the strongest opinion. */
 typedef struct hob_usd_attribute {
-	const hob_usd_value *value;		/* at the default time, NULL without */
-	const hob_usd_samples *samples; /* NULL without; of the same or a stronger site as `value` */
+	const hob_usd_value *value;		/* at the default time, or NULL */
+	const hob_usd_samples *samples; /* or NULL; from the same or a stronger site than `value` */
 	double offset, scale;			/* of the samples' times */
-	uint32_t layer;					/* that says it, for asset paths */
+	uint32_t layer;					/* layer with the opinion, for asset paths */
 	const hob_usd_site *site;
 } hob_usd_attribute;
 
-/* False when nobody has an opinion. */
+/* False when there is no opinion. */
 bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *out);
-/* The value to draw: the sample at the stage's start, or the first, or one behind it if that holds nothing;
- * else the default. NULL without. */
+/* The value to draw: the sample at the stage's start, else the first, or a later one if that is empty;
+ * without samples the default. NULL: none. */
 const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, hob_str name);
-/* Metadata of a property, or of the prim with an empty name. NULL without. */
+/* Metadata of a property, or with an empty name of the prim. NULL: none. */
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
 								  uint32_t field);
-/* Names of the properties of a prim that begin with `prefix`, from all sites, in order of names; in scratch
- * memory. */
+/* Names of a prim's properties that begin with `prefix`, over all sites, sorted; in scratch memory. */
 bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
 						hob_error *err) HOB_MUST_CHECK;
-/* Targets of a relationship, or the connections of an attribute, as paths of the stage. */
+/* Targets of a relationship, or connections of an attribute, as stage paths. */
 bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
 					 uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
-/* First number, text or truth of a value; `fallback` when it has another type. */
+/* First number, text or boolean of a value; `fallback` for another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);
 hob_str hob_usd_text(const hob_usd_value *value);
-/* All numbers of a value as floats, `width` each; NULL with *count 0 when it has another shape. Borrowed when
- * they are floats already. */
+/* All numbers of a value as floats, `width` each; NULL with *count 0 for another shape. Borrowed if they are
+ * floats already. */
 bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
 					hob_error *err) HOB_MUST_CHECK;
-/* The last of `count` rising times that is not behind `time`, or the first of all; `stride` apart in
- * memory. */
+/* Index of the last of `count` rising times that is <= `time`, or 0; `stride` apart in memory. */
 size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time);
 /* Number `at` of a numeric value; NaN when there is none. */
 double hob_usd_component(const hob_usd_value *value, size_t at);

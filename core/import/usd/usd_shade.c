@@ -29,7 +29,7 @@ bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_sou
 		if (!hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count, err))
 			return false;
 		if (count == 0) {
-			/* Values that a graph writes on its own outputs do not count. */
+			/* Ignores values authored on a graph's own output. */
 			out->has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
 							 hob_usd_get(u, &u->prims[prim], name, &out->value);
 			return true;
@@ -102,8 +102,7 @@ static bool set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name, uint32_
 	return look->uv_names[look->uv_count++].data || hob_fail_memory(err, b->u->scratch, "a material");
 }
 
-/* S, then R (degrees, counter-clockwise), then T on coordinates whose origin is the lower left; ours begin at
- * the top. */
+/* S, then R (degrees, counter-clockwise), then T, with the origin at the lower left; Hob's is at the top. */
 static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
 {
 	float rotation[4] = {0}, scale[4] = {1, 1}, translation[4] = {0};
@@ -220,9 +219,9 @@ bool hob_usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_ref *
 		   (out->image == HOB_NONE || set_of(s->b, s->look, HOB_STR("st"), &out->uv_set, s->err));
 }
 
-/* ---- MaterialX: pictures, and the nodes that stand between them and a surface */
+/* ---- MaterialX: pictures, and the nodes between them and a surface */
 
-/* Nodes that hand on what comes in: the input is followed. */
+/* Pass-through nodes: the input is followed. */
 static const struct {
 	const char *id, *input;
 } passing[] = {{"ND_normalmap", "inputs:in"}, {"ND_separate", "inputs:in"}, {"ND_extract", "inputs:in"},

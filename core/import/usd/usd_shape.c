@@ -7,13 +7,13 @@
 
 enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
 
-/* A piece of the outline that is turned around an axis: both ends as distance from the axis and height, with
- * their normals. */
+/* A segment of a profile that is revolved around an axis: both ends as distance from the axis and height,
+ * with their normals. */
 typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;
 
-/* Sizes of a shape; each kind has some of these. */
+/* Sizes of a shape; each kind uses some of them. */
 typedef struct sizes {
 	double radius, height, size, width, length;
 } sizes_t;
@@ -37,7 +37,7 @@ static const size_name size_names[] = {
 	{"Plane", "length", offsetof(sizes_t, length), 2},
 };
 
-/* A size is a double, as the schema says. OpenUSD takes no other type for it and draws the default. */
+/* A size must be a double, as in the schema; OpenUSD ignores other types and draws the default. */
 static bool size_attribute(const hob_usd *u, const hob_usd_prim *prim, const size_name *n,
 						   hob_usd_attribute *a)
 {
@@ -47,7 +47,7 @@ static bool size_attribute(const hob_usd *u, const hob_usd_prim *prim, const siz
 	return value && value->kind == HOB_USD_F64;
 }
 
-/* At a time, NaN: at rest. */
+/* At a time; NaN: at rest. */
 static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 {
 	sizes_t sizes = {0};
@@ -69,7 +69,7 @@ static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 	return sizes;
 }
 
-/* Times of all samples of the sizes, without order; *count 0: nothing moves. */
+/* Unsorted times of all size samples; *count 0: not animated. */
 static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
 {
 	hob_usd_attribute a;
@@ -95,7 +95,7 @@ static double more_of(double a, double b)
 	return fmax(fabs(a), fabs(b));
 }
 
-/* The sizes of a mesh whose node scales it to others: the largest of all times, 1 where all are 0. */
+/* Sizes of the base mesh that the node scales: the maximum over all times, or 1 where all are 0. */
 static sizes_t base_sizes(const hob_usd *u, const hob_usd_prim *prim, const double *times, size_t count)
 {
 	sizes_t base = {0};
@@ -169,7 +169,7 @@ typedef struct surface {
 	float *points, *normals;
 	int32_t *counts, *indices;
 	uint32_t point_count, face_count, corner_count;
-	int axis; /* which coordinate the height is */
+	int axis; /* coordinate along the height */
 } surface_t;
 
 static bool allocate(hob_usd *u, uint32_t faces, surface_t *s, hob_error *err)
@@ -198,7 +198,7 @@ static void put_ring(surface_t *s, const edge_t *e)
 	const double turn = 2 * 3.14159265358979323846 / AROUND;
 	for (int i = 0; i < AROUND; i++) {
 		uint32_t before = s->corner_count;
-		/* Counter-clockwise from outside; at the axis both corners are one. */
+		/* Counter-clockwise from outside; at the axis two corners coincide. */
 		static const struct {
 			int end, side;
 		} order[] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}};
@@ -236,12 +236,12 @@ static int axis_of(const hob_usd *u, const hob_usd_prim *prim)
 	return axis.len == 1 && axis.data[0] >= 'X' && axis.data[0] <= 'Z' ? axis.data[0] - 'X' : 2;
 }
 
-/* How a solid of the size `base` is scaled to have another. A capsule's ends do not stay round. */
+/* Scale from a solid of size `base` to another size. The ends of a capsule do not stay round. */
 static void scale_of(const hob_usd *u, const hob_usd_prim *prim, const sizes_t *base, double time,
 					 float out[3])
 {
 	sizes_t at = sizes_at(u, prim, time);
-	double across = 1, along = 1, deep = 1; /* two around the axis, one on it */
+	double across = 1, along = 1, deep = 1; /* two across the axis, one along it */
 	if (hob_str_equal(prim->type, HOB_STR("Cube"))) {
 		across = along = deep = at.size / base->size;
 	} else if (hob_str_equal(prim->type, HOB_STR("Plane"))) {
@@ -299,7 +299,7 @@ static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	return hob_usd_polygons_build(b, id, node, &g, err);
 }
 
-/* Where the size changes, a node inside scales the mesh. */
+/* With animated size, an inner node scales the mesh. */
 static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;
@@ -427,7 +427,7 @@ static uint32_t segments_of(const curves_t *c, uint32_t count)
 	return count < 2 ? 0 : c->periodic ? count : c->pinned ? count - 1 : count < 4 ? 0 : count - 3;
 }
 
-/* Control point `at` of a curve, which may lie before its start or behind its end. */
+/* Control point `at` of a curve; may lie before its start or beyond its end. */
 static void control(const curves_t *c, const float *points, uint32_t count, int64_t at, double out[3])
 {
 	const float *end = points + (at < 0 ? 0 : (size_t)(count - 1) * 3),

@@ -37,7 +37,7 @@ static void matrix_at(const hob_usd_value *value, size_t at, double out[16])
 	}
 }
 
-/* The nearest joint whose path this one's begins with. */
+/* The nearest joint whose path is a prefix. */
 static uint32_t parent_joint(const hob_usd_skeleton *s, hob_str path)
 {
 	for (hob_str above = hob_path_dir(path); above.len > 0; above = hob_path_dir(above)) {
@@ -53,11 +53,11 @@ typedef struct joints {
 	const hob_usd_skeleton *skeleton;
 	const hob_str *names;
 	const hob_usd_value *rest;
-	uint32_t *first, *next; /* children of a joint */
+	uint32_t *first, *next; /* first child and next sibling of each joint */
 	hob_error *err;
 } joints_t;
 
-/* A skeleton without a rest pose rests as it was bound. */
+/* Without a rest pose, a skeleton rests in its bind pose. */
 static void joint_rest(const joints_t *j, uint32_t joint, double out[16])
 {
 	const hob_usd_skeleton *s = j->skeleton;
@@ -223,7 +223,7 @@ static const hob_usd_skeleton *skeleton_of(const hob_usd_build_t *b, uint32_t pr
 	return NULL;
 }
 
-/* A mesh may number joints in an order of its own. */
+/* A mesh may define its own joint order. */
 static const hob_usd_value *joint_order(hob_usd *u, uint32_t prim)
 {
 	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {

@@ -10,7 +10,7 @@ typedef struct animation {
 	hob_error *err;
 } animation_t;
 
-/* Sets what the node shows at rest. */
+/* Sets the node's rest value. */
 static void set_rest(hob_node *node, hob_path path, const float *value)
 {
 	float *to = path == HOB_PATH_TRANSLATION ? node->translation
@@ -39,7 +39,7 @@ static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint,
 	return true;
 }
 
-/* One sample holds all joints; a track takes one joint out of all samples. */
+/* A sample holds all joints; a track takes one joint from every sample. */
 static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
 						uint32_t node)
 {
@@ -56,7 +56,7 @@ static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute
 	if (!hob_usd_add_channel(a->b, node, path, width, s->count, &track, a->err))
 		return false;
 	for (size_t k = 0; k < s->count; k++) {
-		/* A layer may run backwards. */
+		/* The layer's time may run backwards. */
 		size_t i = attribute->scale < 0 ? s->count - 1 - k : k;
 		if (!read_joint(&s->values[i], width, at, value))
 			continue;
@@ -98,7 +98,7 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 	return SIZE_MAX;
 }
 
-/* Weights of the mesh at rest: the only value, or the first in time. */
+/* Rest weights of the mesh: the only value, or the first in time. */
 static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
 {
 	hob_usd_build_t *b = a->b;
@@ -127,7 +127,7 @@ static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 	return true;
 }
 
-/* Between sample `at` and the next. */
+/* Interpolates between sample `at` and the next. */
 static double weight_at(const hob_usd_samples *s, size_t at, size_t column, double time)
 {
 	double from = hob_usd_component(&s->values[at], column);

@@ -76,14 +76,14 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 
 /* ---- relocates */
 
-/* A prim below the root of the namespace, and not one into or out of itself. */
+/* The source must not be a root prim, and neither path may contain the other. */
 static bool can_move(hob_str from, hob_str to)
 {
 	return from.len > 1 && hob_str_find(from, HOB_STR("/"), 1) != SIZE_MAX &&
 		   (to.len == 0 || (!hob_usd_path_below(to, from) && !hob_usd_path_below(from, to) && to.len > 1));
 }
 
-/* The strongest layer decides about each prim. */
+/* The strongest layer decides for each prim. */
 static bool gather_moves(gather_t *g)
 {
 	hob_usd_stack *s = &g->stack;
@@ -93,7 +93,7 @@ static bool gather_moves(gather_t *g)
 			hob_usd_field_get(&g->u->layers[s->layers[i]], 0, HOB_USD_T_layerRelocates);
 		const hob_str *paths = value && value->kind == HOB_USD_TEXT ? (const hob_str *)value->data : NULL;
 		for (size_t k = 0; paths && k + 1 < value->count; k += 2) {
-			/* Crates write the root for no path. */
+			/* Crates write the root for an empty path. */
 			hob_str from = paths[k], to = paths[k + 1].len > 1 ? paths[k + 1] : HOB_STR("");
 			if (!can_move(from, to)) {
 				hob_usd_note(g->u, "relocates", "layer '%.*s' cannot move '%.*s' to '%.*s'",
@@ -191,7 +191,7 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
 						HOB_LIMIT_USD_LIST);
 	for (uint32_t i = 0; i < count; i++) {
-		/* The last of what is put in front comes first. */
+		/* Prepended items are inserted in reverse order. */
 		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
 		uint32_t at = find_item(c, item);
 		if (op == HOB_USD_ADD || op == HOB_USD_EXPLICIT) {
@@ -217,7 +217,7 @@ static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
 	return false;
 }
 
-/* Items that the order names come in its order; each carries those behind it that are not named. */
+/* Sorts the listed items into the list's order; each keeps the unlisted items that follow it. */
 static bool apply_order(chosen_t *c, const hob_usd_list *list)
 {
 	uint32_t count = list->count[HOB_USD_ORDER], made = 0, room = c->count;

@@ -71,7 +71,7 @@ size_t hob_usd_time_before(const double *times, size_t stride, size_t count, dou
 	return low;
 }
 
-/* ---- what is asked of prims */
+/* ---- queries */
 
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path)
 {
@@ -178,7 +178,7 @@ static size_t digits_at(hob_str s, size_t i)
 	return end - i;
 }
 
-/* As in a dictionary: without regard to case, numbers by what they count. Source: TfDictionaryLessThan. */
+/* Dictionary order: case-insensitive, numbers by value. Source: TfDictionaryLessThan. */
 static int order_of(const void *left, const void *right)
 {
 	hob_str a = *(const hob_str *)left, b = *(const hob_str *)right;
@@ -235,7 +235,7 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 	return true;
 }
 
-/* Notes each such place once. */
+/* Notes each such path once. */
 static bool note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path, hob_error *err)
 {
 	hob_str key = hob_arena_printf(u->scratch, "outside %.*s.%.*s %.*s", HOB_FMT(prim->path),
@@ -268,7 +268,7 @@ static bool map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_s
 	return true;
 }
 
-/* Calls for each list that has an opinion, weakest first; with paths mapped into the stage. */
+/* Calls back for each list opinion, weakest first, with paths mapped into the stage. */
 static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
 						hob_usd_item **items, uint32_t *count, hob_error *err)
 {
@@ -318,7 +318,7 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 /* ---- composing all prims */
 
 typedef struct names {
-	hob_arena arena; /* of these names alone: a prim may have a million children */
+	hob_arena arena; /* for these names only: a prim may have a million children */
 	uint32_t *items, count, capacity;
 	hob_usd_map seen;
 } names_t;
@@ -334,7 +334,7 @@ static bool put_name(names_t *n, uint32_t name, hob_error *err)
 	return true;
 }
 
-/* Names that the order lists come in its order; each carries those that follow it without being listed. */
+/* Sorts the listed names into the list's order; each keeps the unlisted names that follow it. */
 static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_error *err)
 {
 	hob_usd_map rank = {0};
@@ -366,7 +366,7 @@ static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_erro
 	return true;
 }
 
-/* The child of that name stands elsewhere: its stack, or one around it, moves it away. */
+/* Whether the child is relocated away by its own stack or an outer one. */
 static bool is_moved(hob_usd *u, const hob_usd_prim *prim, const hob_usd_site *site, uint32_t name)
 {
 	for (const hob_usd_site *s = site;; s = &prim->sites[s->parent]) {
@@ -419,8 +419,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	return true;
 }
 
-/* The strongest `def` or `class` counts, but a class that the prim itself inherits counts last: what inherits
- * it is none. */
+/* The strongest `def` or `class` counts, but a class inherited by the prim itself counts last: an heir is not
+ * a class. */
 static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 {
 	hob_usd_specifier found = HOB_USD_OVER;
@@ -449,7 +449,7 @@ static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 	prim->defined = prim->abstract = found == HOB_USD_CLASS;
 }
 
-/* Types of OpenUSD's schemas; others are those of programs. */
+/* Types of OpenUSD's own schemas; others belong to applications. */
 static bool is_known_type(hob_str type)
 {
 	static const char *const known[] = {
@@ -467,7 +467,8 @@ static bool is_known_type(hob_str type)
 	return type.len == 0;
 }
 
-/* The first known type that the root layer's fallbackPrimTypes lists for a program's type; else the type. */
+/* The first known type among the root layer's fallbackPrimTypes of an application's type; else the type
+ * itself. */
 static hob_str usual_type(const hob_usd *u, hob_str type)
 {
 	const hob_usd_value *all =
@@ -611,7 +612,7 @@ static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 	hob_usd_tree tree;
 	if (!hob_usd_stack_open(u, layer, HOB_NONE, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
 		return false;
-	/* The root of the namespace has a spec in each layer, number 0. */
+	/* The root of the namespace is spec 0 of each layer. */
 	u->rate = u->stacks[stack].rate;
 	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) &&
 		   compose_children(u, root, 1, err);
@@ -620,7 +621,7 @@ static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 {
 	hob_arena_init(&u->passing, u->scratch->limit);
-	/* Its first block stays, whatever is given back. */
+	/* The arena keeps its first block across resets. */
 	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "composition")) &&
 				compose_stage(u, layer, err);
 	hob_arena_release(&u->passing);

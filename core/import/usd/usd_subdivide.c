@@ -6,7 +6,7 @@
 /* ---- edges */
 
 typedef struct half {
-	uint64_t key; /* both points, the smaller first */
+	uint64_t key; /* both points, the lower first */
 	uint32_t corner, face;
 } half_t;
 
@@ -23,7 +23,7 @@ static int compare_halves(const void *a, const void *b)
 	return (x->corner > y->corner) - (x->corner < y->corner);
 }
 
-/* Edges that are sharper than smooth, sorted by key. */
+/* Creased edges, sorted by key. */
 typedef struct crease {
 	uint64_t key;
 	float sharpness;
@@ -89,7 +89,7 @@ static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *crea
 			l->edge_of[halves[i].corner] = (uint32_t)edge;
 			l->sides[edge][1] = i > begin ? halves[i].face : HOB_NONE;
 		}
-		/* Borders, and edges of three faces and more, are sharp. */
+		/* Boundary edges, and edges of three or more faces, are sharp. */
 		l->edge_sharp[edge] = i - begin == 2 ? sharpness_of(creases, halves[begin].key) : (float)INFINITY;
 	}
 	for (size_t p = 0; p < l->point_count; p++)
@@ -97,7 +97,7 @@ static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *crea
 	return true;
 }
 
-/* ---- one level: points, then a point of each edge, then one of each face */
+/* ---- one level: the points, then one point per edge, then one per face */
 
 static float *place_of(float *values, size_t at, uint32_t width)
 {
@@ -132,15 +132,15 @@ static void edge_points(const hob_usd_level *l, const float *from, const float *
 		}
 }
 
-/* Neighbourhood of a point; [1] counts only creases that are creases of the next level as well. */
+/* Neighbourhood of a point; [1] counts only creases that remain creases in the next level. */
 typedef struct around {
 	uint32_t edges, faces, creases[2], ending;
-	float ends; /* sum of the sharpness that ends with this level */
+	float ends; /* sum of the sharpness that runs out in this level */
 } around_t;
 
 typedef enum rule { SMOOTH, CREASE, CORNER } rule_t;
 
-/* A corner of the whole surface stays where it is, as interpolateBoundary says without a word. */
+/* A corner of the surface stays in place: the default of interpolateBoundary. */
 static rule_t rule_of(const around_t *a, float sharpness, int later)
 {
 	if (sharpness > (float)later || a->creases[later] > 2 || a->faces <= 1)
@@ -148,7 +148,7 @@ static rule_t rule_of(const around_t *a, float sharpness, int later)
 	return a->creases[later] == 2 ? CREASE : SMOOTH;
 }
 
-/* sum: [4] of neighbours, of faces, of neighbours by creases, of those by creases that last. */
+/* sum: [4] over neighbours, faces, neighbours by creases, neighbours by remaining creases. */
 static float by_rule(rule_t rule, const around_t *a, float own, const float *sum, uint32_t width, int later)
 {
 	float n = (float)a->edges;
@@ -188,7 +188,8 @@ static void look_around(const hob_usd_level *l, const float *from, const float *
 		}
 }
 
-/* Where the next level has another rule, both count, the old one by the sharpness that ends. */
+/* If the rule changes at the next level, blends both; the current rule is weighted by the sharpness that runs
+ * out. */
 static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *from, const float *faces,
 						 uint32_t width, float *to, hob_error *err)
 {
@@ -231,7 +232,8 @@ static bool refine_points(hob_arena *arena, const hob_usd_level *l, const float 
 
 /* ---- levels */
 
-/* The quad of a corner: the corner, the middle of its edge, the face, the middle of the edge before. */
+/* Quad of a corner: the corner, the midpoint of its edge, the face point, the midpoint of the previous
+ * edge. */
 static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level *next, uint32_t **face_of,
 						 hob_error *err)
 {
@@ -261,7 +263,7 @@ static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level
 	return true;
 }
 
-/* Both halves of a crease are creases still, by one less. */
+/* Both halves of a crease are creases with a sharpness lower by one. */
 static bool refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *c, hob_error *err)
 {
 	creases_t next = {.room = c->count * 2 + 1};

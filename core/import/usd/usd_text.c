@@ -1,6 +1,6 @@
 #include "usd_lex.h"
 
-/* The parser of prims. Bodies nest by recursion, HOB_LIMIT_USD_DEPTH deep at most. */
+/* The parser of prims. Bodies nest by recursion, at most HOB_LIMIT_USD_DEPTH deep. */
 typedef struct text {
 	hob_usd_lex lex;
 	hob_usd *u;
@@ -53,7 +53,7 @@ static hob_usd_op take_op(text_t *t)
 
 /* ---- metadata */
 
-/* Names that the text format spells in its own way, and fields that are lists. */
+/* Names with another spelling in the text format, and fields that are lists. */
 static const struct {
 	const char *word;
 	uint32_t name;
@@ -230,7 +230,7 @@ static bool read_order(text_t *t, uint32_t spec)
 	return !prims || set_field(t, spec, HOB_USD_T_primOrder, value);
 }
 
-/* True when a prim, a variant set or an order was next; *done says whether it could be read. */
+/* True when a prim, a variant set or an order was next; *done: whether it could be read. */
 static bool read_structure(text_t *t, uint32_t spec, bool *done)
 {
 	static const char *const specifiers[] = {"def", "over", "class"};

@@ -71,7 +71,7 @@ static const type_t types[] = {
 	{"asset", HOB_USD_TEXT, 1, false},
 	{"path", HOB_USD_TEXT, 1, false},
 	{"pathExpression", HOB_USD_TEXT, 1, false},
-	/* Names that files had before today's, which OpenUSD still reads. Source: pxr/usd/sdf/schema.cpp. */
+	/* Older type names, which OpenUSD still reads. Source: pxr/usd/sdf/schema.cpp. */
 	{"PointIndex", HOB_USD_I32, 1, false},
 	{"EdgeIndex", HOB_USD_I32, 1, false},
 	{"FaceIndex", HOB_USD_I32, 1, false},
@@ -120,8 +120,7 @@ typedef struct numbers {
 	uint32_t count, capacity;
 } numbers_t;
 
-/* inf, -inf, nan: NULL when the next is none of them. They end where a word does, unlike those of other
- * formats. */
+/* inf, -inf, nan; NULL for anything else. They end at a word boundary, unlike those of other formats. */
 static const char *word_number(hob_usd_lex *l, double *out)
 {
 	const char *from = l->at;
@@ -183,8 +182,8 @@ static inline void skip_blanks(hob_usd_lex *l)
 	hob_usd_lex_skip(l);
 }
 
-/* Numbers up to the bracket that closes the value. *width: how many stand in the first pair of innermost
- * brackets' outermost pair. */
+/* Numbers up to the value's closing bracket. *width: how many the first outermost pair of parentheses
+ * encloses. */
 static bool read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to, uint32_t *width)
 {
 	uint32_t depth = 0, tuples = 0;
@@ -280,9 +279,9 @@ static bool text_value(hob_usd_lex *l, bool is_array, hob_usd_value *out)
 	return true;
 }
 
-/* ---- what is not known */
+/* ---- unknown values */
 
-/* Passes over one value of any form: whole brackets, strings, words. */
+/* Skips one value of any form: whole brackets, strings, words. */
 static bool skip_value(hob_usd_lex *l)
 {
 	uint32_t depth = 0;
@@ -374,8 +373,8 @@ bool hob_usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 									   : numeric_value(l, known, is_array, out);
 }
 
-/* Moves sample `at` to its place among those before it, where the later of two at one time stays. *work: how
- * many gave way. */
+/* Insertion sort: moves sample `at` to its place among the earlier ones, replacing one of equal time. *work:
+ * counts moved samples. Returns the new count. */
 static uint32_t put_in_order(double *times, hob_usd_value *values, uint32_t at, uint64_t *work)
 {
 	double time = times[at];
@@ -428,8 +427,7 @@ bool hob_usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 	return true;
 }
 
-/* { string set = "choice"  dictionary more = { ... } }. Recursion is bounded by the brackets that stand
- *                          open. */
+/* { string set = "choice" dictionary more = { ... } }. Recursion is bounded by the nesting of brackets. */
 static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
 {
 	hob_usd_entry *entries = NULL;
@@ -494,7 +492,7 @@ bool hob_usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out)
 
 /* ---- lists */
 
-/* (offset = 1; scale = 2), with whatever else stands there. */
+/* (offset = 1; scale = 2), ignoring other content. */
 static bool read_offset(hob_usd_lex *l, hob_usd_item *item)
 {
 	hob_usd_value value;

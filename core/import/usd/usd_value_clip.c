@@ -4,7 +4,8 @@
 
 enum { MAX_WINDOWS = 16384 };
 
-/* From stage time `from` on, clip number `clip` is looked at; and stage time `from` is time `to` in clips. */
+/* In `active`: from stage time `from` on, clip number `to` is active. In `times`: stage time `from` is clip
+ * time `to`. */
 typedef struct pair {
 	double from, to;
 } pair_t;
@@ -12,12 +13,12 @@ typedef struct pair {
 typedef struct clips {
 	hob_usd *u;
 	const hob_usd_value *dictionary;
-	uint32_t layer, variables; /* of what names the files */
+	uint32_t layer, variables; /* scope of the asset paths */
 	hob_str *assets, prim;
 	uint32_t asset_count;
 	pair_t *active, *times;
 	uint32_t active_count, time_count;
-	uint32_t manifest;		   /* layer, HOB_NONE: every attribute counts */
+	uint32_t manifest;		   /* layer; HOB_NONE: every attribute is declared */
 	uint32_t made;			   /* layer */
 	struct gathered *gathered; /* [spec of `made`] */
 	uint32_t gathered_room;
@@ -31,7 +32,7 @@ typedef struct gathered {
 	uint32_t count, time_room, value_room;
 } gathered_t;
 
-/* ---- what the dictionary says */
+/* ---- the dictionary */
 
 static const hob_usd_value *entry(const clips_t *c, hob_str key)
 {
@@ -73,7 +74,7 @@ static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 	return true;
 }
 
-/* "clip.##.usd" from start to end: one file a step, each at its own time. */
+/* "clip.##.usd" from start to end: one file per step, each at its own time. */
 static bool read_template(clips_t *c, hob_str name)
 {
 	double start = hob_usd_number(entry(c, HOB_STR("templateStartTime")), NAN);
@@ -125,7 +126,7 @@ static bool read_dictionary(clips_t *c)
 		   read_pairs(c, HOB_STR("times"), &c->times, &c->time_count);
 }
 
-/* ---- values at times of a clip */
+/* ---- values at clip times */
 
 static bool mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, double t, hob_usd_value *out)
 {
@@ -190,9 +191,9 @@ static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 	return value_at(c, s, clip_time(c, stage), &g->values[at]);
 }
 
-/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, where they fall in the
- * stage's time, and those where the mapping of times begins or turns. From the last of them the value runs to
- * the first of the next clip, as in OpenUSD. */
+/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, mapped to stage time,
+ * and those at the knots of the time mapping. After the last, the value interpolates to the first of the next
+ * clip, as in OpenUSD. */
 static bool put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
 {
 	if (isfinite(begin) && !put_sample(c, g, s, begin))

@@ -202,7 +202,7 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
 	hob_usd_identity(out);
 	*resets = *moves = false;
-	/* Groups without a type of their own have no transform, whatever is written there. */
+	/* Untyped prims have no transform, even if one is authored. */
 	if (prim->type.len == 0 || hob_str_equal(prim->type, HOB_STR("Scope")))
 		return;
 	for (size_t i = 0; order && order->kind == HOB_USD_TEXT && i < order->count; i++) {
@@ -232,7 +232,7 @@ static int by_size(const double *a, const double *b)
 void hob_usd_sort_times(double *times, size_t *time_count)
 {
 	size_t count = *time_count, kept = 0;
-	/* Samples of each operation rise already: runs are few, and insertion is quick on them. */
+	/* The samples of each operation are already sorted, so insertion has few moves. */
 	for (size_t gap = count / 2; gap > 0; gap /= 2)
 		for (size_t i = gap; i < count; i++)
 			for (size_t k = i; k >= gap && by_size(&times[k], &times[k - gap]) < 0; k -= gap) {

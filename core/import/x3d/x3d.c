@@ -12,7 +12,7 @@ enum { TEXT_MAX = 1 << 30 };
 typedef struct definitions {
 	hob_x3d *x;
 	hob_name_map names; /* -> index in `elements` */
-	hob_buf elements;	/* hob_x3d_ptr: who bears the name now */
+	hob_buf elements;	/* hob_x3d_ptr: current owner of the name */
 	uint32_t missing;
 } definitions;
 
@@ -28,7 +28,7 @@ static bool define(definitions *d, hob_x3d_ptr e, hob_str name, hob_error *err)
 	return !d->elements.failed || hob_fail(err, MEMORY, "no memory left for names");
 }
 
-/* In the order of the file: a name may be given again, and a USE means the last one before it. */
+/* In file order: a name may be redefined, and USE refers to the last definition before it. */
 static bool walk(definitions *d, hob_error *err)
 {
 	for (hob_x3d_ptr e = d->x->xml.root; e; e = hob_xml_after(e, d->x->xml.root)) {

@@ -105,8 +105,8 @@ static bool read_indexed(hob_x3d *x, hob_x3d_ptr e, indexed *out, hob_error *err
 		   hob_x3d_ints(x, e, "texCoordIndex", &out->uvs.at, &out->uvs.count, err);
 }
 
-/* Entry of a list for entry `place` of coordIndex, which is `point`, of face `face`. Without a list of its
- * own: the same as the point's, or one for each face. */
+/* Entry of a list for coordIndex entry `place` (point `point`) of face `face`. If the list has no index of
+ * its own: that of the point, or one per face. */
 static uint32_t entry(const index_list *list, uint32_t place, uint32_t point, uint32_t face)
 {
 	uint32_t at = list->per_vertex ? place : face;
@@ -227,7 +227,7 @@ static bool strip_or_fan(hob_x3d_shape *out, const uint32_t *at, uint32_t count,
 
 typedef enum set_kind { TRIANGLES, QUADS, STRIPS, FANS } set_kind;
 
-/* Runs of an indexed set end at -1, those of a plain one are as long as `count_field` says. */
+/* Runs of an indexed set end at -1; `count_field` gives the lengths of a plain one. */
 static bool runs(hob_x3d *x, hob_x3d_ptr e, bool is_indexed, const char *count_field, set_kind kind,
 				 hob_x3d_shape *out, hob_error *err)
 {
@@ -279,7 +279,7 @@ static bool triangle_set(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, hob_erro
 		{"IndexedTriangleStripSet", "", STRIPS, true},
 		{"IndexedTriangleFanSet", "", FANS, true},
 	};
-	/* Without normals of their own: normalPerVertex says whether faces are smooth. */
+	/* Without normals, normalPerVertex decides whether faces are smooth. */
 	out->crease = hob_x3d_bool(e, "normalPerVertex", true) ? 3.15f : 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(sets); i++)
 		if (hob_x3d_is(e, sets[i].type))
@@ -322,7 +322,7 @@ static bool grid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, hob_error *err)
 	float wide = hob_x3d_float(e, "xDimension", 0), deep = hob_x3d_float(e, "zDimension", 0);
 	bool smooth = hob_x3d_bool(e, "normalPerVertex", true), mixed = hob_x3d_bool(e, "colorPerVertex", true);
 	size_t text = hob_xml_attr(e, HOB_STR("height")).len;
-	/* A height takes two bytes of the file at least. */
+	/* A height takes at least two bytes of the file. */
 	if (!(wide >= 2 && deep >= 2 && wide < 65536 && deep < 65536 &&
 		  (double)wide * (double)deep <= (double)text))
 		return true;

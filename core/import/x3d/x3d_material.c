@@ -24,7 +24,7 @@ static hob_x3d_ptr first_texture(const hob_x3d *x, hob_x3d_ptr above)
 	return texture;
 }
 
-/* The child in that field, which materials of X3D 4 have for each of their maps. */
+/* The child in that field: materials of X3D 4 have one for each map. */
 static hob_x3d_ptr texture_in(const hob_x3d *x, hob_x3d_ptr e, const char *field)
 {
 	for (hob_x3d_ptr c = e ? e->first : NULL; c; c = c->next)
@@ -90,7 +90,7 @@ static bool picture_of(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error 
 	*id = HOB_NONE;
 	if (hob_x3d_is(texture, "PixelTexture"))
 		return pixels(x, texture, id, err);
-	/* The same picture, in the order of preference; those of the network cannot be had. */
+	/* Urls of one picture by preference; network urls are not fetched. */
 	while (hob_x3d_word(&list, &word))
 		if (chosen.len == 0 || hob_str_find(chosen, HOB_STR("://"), 0) != SIZE_MAX)
 			chosen = word;
@@ -150,7 +150,7 @@ static bool physical(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err
 					   err);
 }
 
-/* Phong: roughness by the width of the lobe, as in mtl.h. */
+/* Phong: roughness from the width of the lobe, as in mtl.h. */
 static bool phong(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
 {
 	float shininess = hob_shape_clamp01(hob_x3d_float(e, "shininess", 0.2f));
@@ -188,7 +188,7 @@ static bool is_one_of(hob_x3d_ptr e, const char *const *types)
 	return false;
 }
 
-/* Video, cubes, shaders, hatchings, widths of lines, and the other colour of a back. */
+/* Notes video, cube maps, shaders, hatches, line widths and separate back colours. */
 static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 {
 	static const char *const silent[] = {
@@ -205,7 +205,7 @@ static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 	}
 }
 
-/* Which value replaces which: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
+/* Precedence of colours and textures: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
 static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to, hob_error *err)
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* A point of more faces than this is smooth all around: comparing each with each would take too long. */
+/* A point with more faces is smooth throughout: comparing all pairs would take too long. */
 enum { FACES_MAX = 1024 };
 
 typedef struct builder {
@@ -16,7 +16,7 @@ typedef struct builder {
 	const hob_x3d_corner *corners;
 	const uint32_t *sizes;
 	uint32_t corner_count, face_count;
-	uint32_t *points; /* [corner_count] as indices, for cutting faces */
+	uint32_t *points; /* [corner_count] as indices, for triangulation */
 	bool *usable;	  /* [face_count] */
 } builder;
 
@@ -72,7 +72,7 @@ static bool cut_faces(builder *b, hob_error *err)
 	return true;
 }
 
-/* ---- smooth normals where the file has a crease angle only */
+/* ---- smooth normals from a crease angle */
 
 typedef struct smoothing {
 	float *face;	 /* [face_count][3] Newell's normal, its length twice the area */
@@ -100,7 +100,7 @@ static bool index_faces(const builder *b, smoothing *s, hob_error *err)
 	s->faces = HOB_NEW(b->scratch, uint32_t, b->corner_count);
 	if (!s->face || !s->first || !s->faces)
 		return hob_fail_memory(err, b->scratch, "normals");
-	/* Counts, then sums, then each list is filled from its end. */
+	/* Counting sort: counts, prefix sums, then fills each list from its end. */
 	for (uint32_t f = 0, first = 0; f < b->face_count; first += b->sizes[f++])
 		for (uint32_t k = 0; b->usable[f] && k < b->sizes[f]; k++)
 			s->first[b->points[first + k]]++;
@@ -148,7 +148,7 @@ static bool smooth(builder *b, hob_error *err)
 	return true;
 }
 
-/* ---- vertices: one for each corner; the cook joins equal ones */
+/* ---- vertices: one per corner; the cook merges equal ones */
 
 static void take(const float *from, uint32_t count, uint32_t index, uint32_t width, float *to)
 {
@@ -156,8 +156,8 @@ static void take(const float *from, uint32_t count, uint32_t index, uint32_t wid
 		memcpy(to, from + (size_t)index * width, width * sizeof *to);
 }
 
-/* Texture coordinates by the bounding box: S along its longest side, T along the next; ISO/IEC 14772-1,
- * 6.23. */
+/* Default texture coordinates from the bounding box: S along its longest side, T along the next; ISO/IEC
+ * 14772-1, 6.23. */
 static void map_box(const builder *b, float *uv)
 {
 	float low[3], high[3], size[3];

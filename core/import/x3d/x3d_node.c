@@ -27,7 +27,7 @@ static void shift(float m[16], const float v[3], float sign)
 	hob_matrix_multiply(m, by, m);
 }
 
-/* Axis and angle -> x y z w. A zero axis turns nothing. */
+/* Axis and angle -> x y z w. A zero axis gives the identity. */
 static void quaternion(const float turn[4], float sign, float q[4])
 {
 	double length = sqrt((double)turn[0] * (double)turn[0] + (double)turn[1] * (double)turn[1] +
@@ -96,7 +96,8 @@ static bool mesh_key(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, h
 	return out->data || hob_fail_memory(err, x->request->scratch, "shapes");
 }
 
-/* Texture coordinates are moved as the appearance says: the model's textures turn around another point. */
+/* Transforms texture coordinates by the appearance: the model's texture transforms rotate about another
+ * point. */
 static void move_uvs(const hob_x3d *x, hob_x3d_ptr appearance, const hob_x3d_shape *shape, bool *moved,
 					 float matrix[6])
 {
@@ -158,7 +159,7 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 
 /* ---- lights and viewpoints */
 
-/* The rotation that turns -Z into `direction`. */
+/* The rotation from -Z to `direction`. */
 static void aim(const float direction[3], float q[4])
 {
 	double d[3], length = 0;
@@ -256,7 +257,7 @@ static bool children(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, h
 	return true;
 }
 
-/* Child `wanted` alone, of those that are no metadata. */
+/* Only child number `wanted`, metadata not counted. */
 static bool one_child(hob_x3d *x, hob_x3d_ptr e, int64_t wanted, uint32_t node, uint32_t depth,
 					  hob_error *err)
 {

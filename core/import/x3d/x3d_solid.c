@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-enum { ROUND = 32 }; /* sides of what is round */
+enum { ROUND = 32 }; /* sides of round solids */
 
 static const double pi = 3.14159265358979323846;
 
-/* Points that carry their normal and texture coordinate. */
+/* Points with their normals and texture coordinates. */
 typedef struct solid {
 	hob_x3d_shape *out;
 	hob_arena *arena;
@@ -61,7 +61,7 @@ static bool rings(solid *s, uint32_t first, uint32_t count)
 	return true;
 }
 
-/* A disk at height y that looks up or down. */
+/* A disk at height y that faces up or down. */
 static bool disk(solid *s, double radius, double y, bool up)
 {
 	uint32_t corners[ROUND];
@@ -173,8 +173,8 @@ static bool cone(solid *s, hob_x3d_ptr e, hob_error *err)
 typedef struct extrusion {
 	float *spine, *section, *scale, *orientation;
 	uint32_t spine_count, section_count, scale_count, orientation_count;
-	bool closed;		  /* the spine ends where it begins */
-	double (*axes)[3][3]; /* [spine_count] x y z of the plane of each section */
+	bool closed;		  /* the spine's ends coincide */
+	double (*axes)[3][3]; /* [spine_count] x y z axes of the plane of each section */
 } extrusion;
 
 static void minus(const float *a, const float *b, double out[3])
@@ -202,7 +202,7 @@ static bool normalize(double v[3])
 	return length > 1e-12;
 }
 
-/* The z axis of a straight spine: as if the y axis had been turned to it. */
+/* The z axis of a straight spine, as if y had been rotated to it. */
 static void any_across(const double y[3], double z[3])
 {
 	const double up[3] = {0, 1, 0}, front[3] = {0, 0, 1};
@@ -242,8 +242,7 @@ static void make_axes(extrusion *e)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		double *z = e->axes[i][2];
-		/* Where the spine is straight the neighbour's counts: the one before, at the beginning the first
-		 * behind. */
+		/* A straight section takes the previous one's axis; at the start, the first defined one. */
 		for (uint32_t k = 0; any && i == 0 && k < n && !(dot(z, z) > 0); k++)
 			memcpy(z, e->axes[k][2], 3 * sizeof *z);
 		if (!any)

@@ -62,7 +62,7 @@ static void bad_number(hob_x3d *x, hob_x3d_ptr e, const char *field, const char 
 				 len, at, field);
 }
 
-/* Returns where the number ends, NULL if there is none. */
+/* Returns the end of the number, or NULL. */
 typedef const char *read_number(const char *at, const char *end, void *out);
 
 static const char *read_float(const char *at, const char *end, void *out)
@@ -88,7 +88,7 @@ static bool read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *
 	*out = NULL;
 	if (text.len == 0)
 		return true;
-	/* A number takes two bytes at least, with its blank: room for that many is enough. */
+	/* A number and its blank take at least two bytes, which bounds the count. */
 	*out = hob_arena_array(x->request->scratch, text.len / 2 + 1, size, 8);
 	if (!*out)
 		return hob_fail_memory(err, x->request->scratch, "numbers");

@@ -9,8 +9,8 @@ typedef struct parser {
 	hob_arena *arena;
 	const char *at, *end;
 	uint32_t line, depth, count, prototypes;
-	hob_name_map types; /* name of a DEF -> in `defined` */
-	hob_buf defined;	/* hob_str: type of the node that bears the name now */
+	hob_name_map types; /* name of a DEF -> index in `defined` */
+	hob_buf defined;	/* hob_str: type of the node that has the name now */
 } parser;
 
 /* ---- words */
@@ -75,7 +75,7 @@ static bool skip_text(parser *p, hob_error *err)
 	return true;
 }
 
-/* The text between a bracket and its partner. */
+/* Takes the text up to the matching bracket. */
 static bool skip_block(parser *p, char open, char close, hob_error *err)
 {
 	uint32_t depth = 0, from = p->line;
@@ -95,7 +95,7 @@ static bool skip_block(parser *p, char open, char close, hob_error *err)
 	return true;
 }
 
-/* Comments become blanks, so that a list is one piece of text. */
+/* Blanks out comments, so that a list is one piece of text. */
 static char *without_comments(hob_arena *arena, hob_str text)
 {
 	char *copy = HOB_NEW(arena, char, text.len + 1);
@@ -191,7 +191,7 @@ static bool is_declaration(hob_str word)
 	return false;
 }
 
-/* ROUTE, PROTO and the like: true when one stood there and has been passed over. */
+/* Skips ROUTE, PROTO and the like; *skipped: whether there was one. */
 static bool skip_statement(parser *p, bool *skipped, hob_error *err)
 {
 	hob_str word = peek_word(p);
@@ -219,7 +219,7 @@ static bool skip_statement(parser *p, bool *skipped, hob_error *err)
 	return expect(p, external ? '[' : '{', err);
 }
 
-/* Numbers, quoted words, TRUE and FALSE one after the other. */
+/* Consecutive numbers, quoted words, TRUE and FALSE. */
 static bool plain_values(parser *p, hob_str *out, hob_error *err)
 {
 	skip_blanks(p);
@@ -300,7 +300,7 @@ static bool read_field(parser *p, node_t *n, hob_error *err)
 
 static bool read_body(parser *p, node_t *n, hob_error *err)
 {
-	/* Scripts and shaders declare fields of their own, and draw nothing. */
+	/* Scripts and shaders declare fields, and draw nothing. */
 	if (hob_str_equal(n->element->name, HOB_STR("Script")) ||
 		hob_str_ends_nocase(n->element->name, HOB_STR("Shader")))
 		return is_next(p, '{') ? skip_block(p, '{', '}', err) : expect(p, '{', err);
