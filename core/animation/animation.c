@@ -161,7 +161,8 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 
 /* ---- tracks */
 
-/* The strictest rule of a track's users; a track that rotates one node and moves another is not reduced. */
+/* The strictest rule among a track's users; a track used for both rotation and another path is not
+ * reduced. */
 static void collect_rules(const bake_t *bake, const hob_channel *const *channels, uint32_t count,
 						  hob_reduce_rule *rules, uint32_t track_count)
 {
@@ -201,7 +202,7 @@ static bool copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rul
 			double square = 0;
 			for (int i = 0; i < 4; i++)
 				square += (double)value[i] * value[i];
-			/* Integer sources are slightly off unit length; exact ones stay bit for bit. */
+			/* Integer sources are slightly off unit length; exact ones keep their bits. */
 			if (!(fabs(square - 1) < 1e-6))
 				hob_quat_normalise(value);
 		}

@@ -1,9 +1,9 @@
-/* animation.h - skins and clips of a model as the writers want them.
+/* animation.h - prepares a model's skins and clips for the writers.
  *
- * Joints and channel targets become node ids of the baked scene. What no viewer can see is removed: a channel
- * that repeats the rest pose, keys between equal keys, a track that equals another track of the clip. The
- * time range of a clip is that of its source channels, even if some were removed. Samplers keep their
- * interpolation and, unless key reduction is asked for, every key that matters, bit for bit. */
+ * Joints and channel targets become node ids of the baked scene. Removed are: a channel that repeats the rest
+ * pose, keys between equal keys, a track that equals another track of the clip. A clip keeps the time range
+ * of its source channels, even if some were removed. Samplers keep their interpolation and, unless key
+ * reduction is requested, every key that matters, bit for bit. */
 #ifndef HOB_ANIMATION_H
 #define HOB_ANIMATION_H
 
@@ -20,15 +20,15 @@ typedef struct hob_animation_options {
 
 /* Bakes all skins and clips.
  *
- * model     checked by hob_model_check; scaled already (hob_model_scale scales clips and inverse binds with
- *           it)
+ * model     checked by hob_model_check and already scaled (hob_model_scale scales clips and inverse binds
+ *           with it)
  * scene     baked from the same model: node_of_model, aabb, scenes and roots are read
  * options   NULL for the defaults
  * result    owns everything that *out points to: names are copied
- * scratch   back where it was on return
+ * scratch   restored on return
  * notes     a channel that repeats another's target, one whose weights do not fit its mesh, a renamed clip
- * out       clips and skins keep the model's order and count; clip names are unique (a later twin gets a
- *           number); a clip's channels are sorted by node, then path, one per target: of twins the last one
+ * out       clips and skins keep the model's order and count; clip names are unique (later duplicates get a
+ *           number); a clip's channels are sorted by node, then path, one per target: the last duplicate
  *           counts. ranges[2*i], [2*i+1] are first and last key of clip i in seconds, 0 and 0 without
  *           channels. skin_bounds per clip as in clip_bounds.h
  * Errors    MEMORY

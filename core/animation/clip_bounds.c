@@ -120,7 +120,7 @@ bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_aren
 	return list_nodes(boxes, scratch, err);
 }
 
-/* ---- when to look */
+/* ---- sample times */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -142,7 +142,7 @@ static bool even_instants(instants_t *out, float start, float end, uint32_t coun
 	return out->at != NULL;
 }
 
-/* Every key time, and just before it where a STEP track still shows the older value. */
+/* Every key time, and for STEP tracks the time just before it, which still has the older value. */
 static uint32_t gather_keys(const hob_clip *clip, float *at)
 {
 	uint32_t count = 0;

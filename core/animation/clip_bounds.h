@@ -10,20 +10,20 @@ typedef struct hob_skin_box {
 
 typedef struct hob_joint_box {
 	uint32_t joint;	  /* in the skin's list */
-	hob_skin_box box; /* of the vertices it moves, in the mesh's space */
+	hob_skin_box box; /* bounds of the vertices it moves, in the mesh's space */
 } hob_joint_box;
 
 typedef struct hob_skin_mesh {
-	uint32_t node; /* whose morph weights count */
+	uint32_t node; /* node whose morph weights apply */
 	const hob_mesh *mesh;
 	const hob_skin *skin;
 	uint32_t joint_count;
-	hob_joint_box *joints; /* [joint_count] of those joints that move vertices */
-	hob_skin_box *targets; /* [mesh->target_count] of the position deltas, 0 included */
+	hob_joint_box *joints; /* [joint_count] only joints that move vertices */
+	hob_skin_box *targets; /* [mesh->target_count] bounds of the position deltas, 0 included */
 } hob_skin_mesh;
 
-/* Data that every clip needs, collected once: the nodes that move joints, and for each joint of a skinned
- * mesh the box of its vertices. */
+/* Per-model data of all clips, collected once: the nodes that move joints, and for each joint of a skinned
+ * mesh the bounds of its vertices. */
 typedef struct hob_skin_boxes {
 	const hob_model *model;
 	uint32_t node_count; /* joints and their ancestors */
@@ -33,23 +33,23 @@ typedef struct hob_skin_boxes {
 	hob_skin_mesh *meshes;
 } hob_skin_boxes;
 
-/* Gathers. All memory comes from `scratch` and lives until the caller restores it. Vertices that name a joint
- * beyond the skin's list are left out. A model without skinned meshes gives mesh_count 0.
+/* Collects the data. All memory comes from `scratch` and lives until the caller restores it. Vertices that
+ * name a joint beyond the skin's list are ignored. A model without skinned meshes gives mesh_count 0.
  * Errors  MEMORY
  * Cost    O(nodes + vertices * influences) */
 bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_arena *scratch,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* World bounds of all skinned meshes of the model over [start, end], as playing `clip` moves them.
+/* World bounds of all skinned meshes of the model while `clip` plays over [start, end].
  *
- * A skinned vertex is a weighted mean of where its joints would carry it, so it lies in the union of its
- * joints' moved boxes; morph targets widen the boxes by their weights at that time. The union is taken at
- * every key and at least 30 times a second (up to CLIP_SAMPLES instants, evenly spread beyond), and at each
- * middle between; by how much a middle left the box of its neighbours says how curved the motion is, and a
- * third of the largest such excess is added to each side.
+ * A skinned vertex is a weighted mean of its positions under each joint, so it lies in the union of its
+ * joints' transformed boxes; morph targets enlarge the boxes by their weights at that time. The union is
+ * taken at every key and at least 30 times a second (up to CLIP_SAMPLES instants, evenly spread beyond), and
+ * at each midpoint between. The excess of a midpoint over the box of its neighbours measures the curvature of
+ * the motion; a third of the largest excess is added to each side.
  *
  * out      min xyz, max xyz; FLT_MAX and -FLT_MAX when there is no skinned mesh
- * scratch  back where it was on return
+ * scratch  restored on return
  * Errors   MEMORY
  * Cost     O(samples * (channels * log keys + nodes + joints)) */
 enum { HOB_CLIP_SAMPLES = 1024 };

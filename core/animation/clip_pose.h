@@ -1,27 +1,27 @@
-/* clip_pose.h - where nodes are at an instant of a clip. */
+/* clip_pose.h - node transforms at an instant of a clip. */
 #ifndef HOB_CLIP_POSE_H
 #define HOB_CLIP_POSE_H
 
 #include "clip_bounds.h"
 
-/* The joints of all skinned meshes and their ancestors. Read-only but for the functions below. */
+/* The joints of all skinned meshes and their ancestors. Written only by the functions below. */
 typedef struct hob_clip_pose {
 	const hob_skin_boxes *boxes;
 	const hob_clip *clip;
-	hob_node *nodes; /* [boxes->node_count] copies that the clip moves */
+	hob_node *nodes; /* [boxes->node_count] copies, animated by the clip */
 	float *global;	 /* [boxes->node_count][16] out: from the node to the world */
-	float *weights;	 /* out: of one mesh at a time; the largest target count, at least 1 */
+	float *weights;	 /* out: weights of one mesh; room for the largest target count, at least 1 */
 	float *values;	 /* room for one key of any track */
 } hob_clip_pose;
 
 /* All memory comes from `scratch`.
  *
- * clip     NULL: nodes stay as they stand in the model
- * Returns  false when memory ends */
+ * clip     NULL: nodes keep the model's transforms
+ * Returns  false when memory is short */
 bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const hob_clip *clip,
 						hob_arena *scratch) HOB_MUST_CHECK;
 
-/* Moves the nodes; what the clip has no track for stays. Cost O(channels * log keys + nodes). */
+/* Animates the nodes; components without a track are unchanged. Cost O(channels * log keys + nodes). */
 void hob_clip_pose_at(hob_clip_pose *pose, float time);
 
 /* Weights of a mesh's targets at one node of the model. */

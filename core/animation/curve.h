@@ -1,14 +1,15 @@
-/* curve.h - the value of a track at a time, with nothing but + - * / and square roots: the same bits
- * everywhere. */
+/* curve.h - evaluates tracks with only + - * / and square roots: the same bits on every machine. */
 #ifndef HOB_CURVE_H
 #define HOB_CURVE_H
 
 #include "../model/model.h"
 
-/* Value of a track. Before the first key the first value holds, behind the last key the last.
+/* Value of a track. Before the first key the first value holds, after the last key the last.
  *
- * rotation   components are a quaternion: LINEAR goes the short way at constant speed, CUBICSPLINE is
- * normalised out        [track->components] Cost       O(log key_count) */
+ * rotation   components are a quaternion: LINEAR takes the shorter arc at constant speed, CUBICSPLINE is
+ *            normalised
+ * out        [track->components]
+ * Cost       O(log key_count) */
 void hob_track_sample(const hob_track *track, bool rotation, float time, float *out);
 
 /* Floats from one key's value to the next in `values`, and the offset of the value within a key. */

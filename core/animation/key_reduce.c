@@ -36,7 +36,7 @@ static uint32_t drop_flat(const hob_track *track, uint8_t *keep)
 	bool before = false;
 	for (uint32_t key = 0; key <= last; key++) {
 		bool after = key == last || is_flat(track, key);
-		/* A step needs only its first key; on other curves, two ends keep a flat stretch. */
+		/* A step needs only its first key; other curves need both ends of a flat stretch. */
 		keep[key] = key == 0 ? (step || !after || last == 0) : step ? !before : !(before && after);
 		kept += keep[key];
 		before = key < last && after;

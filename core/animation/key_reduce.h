@@ -1,4 +1,4 @@
-/* key_reduce.h - fewer keys for the same curve. */
+/* key_reduce.h - reduces the keys of a curve. */
 #ifndef HOB_KEY_REDUCE_H
 #define HOB_KEY_REDUCE_H
 
@@ -7,19 +7,19 @@
 /* Longest run of keys that one key pair may replace: bounds the quadratic search. */
 enum { HOB_REDUCE_SPAN = 256 };
 
-/* Kind of numbers in a track, and how far a LINEAR track may move: radians for rotations, the track's own
- * unit (Euclidean distance for 3 components, largest component otherwise) for the rest. */
+/* Kind of numbers in a track, and the allowed error of a LINEAR track: radians for rotations, otherwise the
+ * track's own unit (Euclidean distance for 3 components, else the largest component). */
 typedef struct hob_reduce_rule {
 	bool rotation;
-	float error; /* 0: only keys that change nothing go */
+	float error; /* 0: removes only keys that change nothing */
 } hob_reduce_rule;
 
 /* Marks the keys to keep.
  *
- * First the keys that change nothing: a key between two flat stretches (equal values; for CUBICSPLINE also
- * zero tangents), or flat against the open end where the value is held. Then, for LINEAR and error > 0,
- * greedily as many keys as the bound allows: each dropped key, and for rotations each middle between source
- * keys too, lies within `error` of the new curve; straight segments cannot be farther apart than at a key.
+ * First drops the keys that change nothing: a key between two flat stretches (equal values; for CUBICSPLINE
+ * also zero tangents), or next to one at an end, where the value is held. Then, for LINEAR and error > 0,
+ * greedily as many keys as the bound allows: each dropped key, and for rotations each midpoint between source
+ * keys too, lies within `error` of the new curve; straight segments deviate most at a key.
  *
  * keep      [key_count] out, 1 or 0
  * Returns   number of keys kept, at least 1

@@ -5,12 +5,12 @@
 #include <math.h>
 
 enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 64, PER_INSTANT = 16 };
-/* A pose must raise the sum by at least this much. */
+/* Minimum gain of the sum for another pose. */
 static const double least_gain = 0.02, least_bend = 1e-4;
 
-/* A triangle that is asked, and what pulls at its corners. */
+/* A sampled triangle, and the joints at its corners. */
 typedef struct sample {
-	double centre[3], edge; /* the longest */
+	double centre[3], edge; /* its longest edge */
 	double weight[PULLS];
 	uint16_t joint[PULLS];
 	uint32_t pull_count;
@@ -56,7 +56,7 @@ static bool has_poses(const hob_mesh *mesh)
 	return mesh->topology == HOB_TRIANGLES && mesh->index_count / 3 > SMALL;
 }
 
-/* A mesh is asked at each instant whose number is a multiple of this; a small mesh at few. */
+/* A mesh is sampled at each instant whose number is a multiple of this; a small mesh at fewer. */
 static uint32_t step_of(const hob_skin_poses *c, const hob_mesh *mesh)
 {
 	uint32_t most = mesh->index_count / 3 / PER_INSTANT;
@@ -99,7 +99,7 @@ static bool gather_instants(hob_skin_poses *c, hob_arena *scratch)
 	return true;
 }
 
-/* ---- triangles that are asked */
+/* ---- sampled triangles */
 
 static bool is_bent(const hob_mesh *m, const uint32_t *corner)
 {
@@ -154,7 +154,7 @@ static uint32_t choose_samples(const hob_mesh *m, sample_t samples[SAMPLES])
 	return count;
 }
 
-/* ---- what an instant makes of a mesh */
+/* ---- deformation of a mesh at an instant */
 
 static double size_of(const float matrix[16])
 {
@@ -165,7 +165,7 @@ static double size_of(const float matrix[16])
 	return sqrt(sum / 3);
 }
 
-/* The joints of a skin at an instant; zeros for those that move nothing. */
+/* The joints of a skin at an instant; zeros for joints that move no vertex. */
 typedef struct joints {
 	float *matrices; /* [joint_count][16] */
 	double *sizes;	 /* [joint_count] */
@@ -189,7 +189,7 @@ static void sizes_of(const hob_skin_mesh *part, joints_t *joints)
 	}
 }
 
-/* How large the skin draws the mesh. */
+/* Scale of the mesh under its skin. */
 static double size_at(const hob_skin_mesh *part, const joints_t *joints)
 {
 	double sum = 0;
@@ -198,7 +198,7 @@ static double size_at(const hob_skin_mesh *part, const joints_t *joints)
 	return part->joint_count > 0 ? sum / part->joint_count : 0;
 }
 
-/* How far apart the joints of a triangle carry its centre, and how much it grows. */
+/* Spread of a triangle's centre under its joints, plus its growth. */
 static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t joint_count, double size)
 {
 	double at[PULLS][3], weights[PULLS], mean[3] = {0, 0, 0}, all = 0, grown = 0, apart = 0;
@@ -230,15 +230,15 @@ static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t j
 
 /* ---- choosing */
 
-/* A mesh in one of its uses at an instant. */
+/* One use of a mesh at an instant. */
 typedef struct candidate {
 	const hob_skin_mesh *part;
 	const hob_skin_instant *instant;
-	double size; /* of the use, in the rest pose */
+	double size; /* scale of the use in the rest pose */
 	float bend[SAMPLES];
 } candidate_t;
 
-/* step    from one instant to the next */
+/* step: distance of two instants */
 static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, uint32_t first, uint32_t step,
 						   const sample_t *samples, uint32_t sample_count, hob_arena *arena, candidate_t *out,
 						   uint32_t *count)

@@ -124,7 +124,7 @@ static int skip_string(hobc_json *in)
 	return 1;
 }
 
-/* Brackets are counted, not matched: the inside of a value that nobody asks for does not matter. */
+/* Brackets are counted, not matched: the inside of a skipped value does not matter. */
 static int skip_value(hobc_json *in, hobc_json *value)
 {
 	int depth = 0;

@@ -29,7 +29,7 @@ static void fail(hobc_client *client, hobc_request *r, hobc_result result, const
 	hobc_request_free(client, r);
 }
 
-/* Passes `data` to the callee; `about` has the other facts of a blob. */
+/* Passes `data` to the callback; `about` has the other facts of a blob. */
 static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t size, hobc_blob about)
 {
 	hobc_blob *blob = (hobc_blob *)hobc_alloc(client, sizeof *blob);

@@ -219,8 +219,8 @@ static bool check_node(const checker *c, uint32_t n, int64_t node)
 	return true;
 }
 
-/* Each node except roots is reached once: a parent has one chain of children, whose ids rise and which all
- * name that parent. */
+/* Each node except roots is reached once: a parent has one chain of children with rising ids, all naming that
+ * parent. */
 static bool check_reach(const checker *c, uint32_t n)
 {
 	uint64_t reached = 0, children = 0;

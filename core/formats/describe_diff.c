@@ -10,7 +10,7 @@ typedef struct differ {
 	bool equal;
 } differ;
 
-/* The n-th section with this type, part and owner; n = the number of such sections before it. */
+/* The section with the same index among those of this type, part and owner. */
 static uint32_t twin_of(const hob_pack *from, uint32_t index, const hob_pack *in)
 {
 	const hob_pk_section *s = hob_pack_section(from, index);
@@ -94,8 +94,8 @@ static void put_change(differ *d, const hob_pk_section *a, const hob_pk_section 
 					   (unsigned long long)a->stored_bytes, (unsigned long long)b->stored_bytes);
 }
 
-/* Records are compared with their names resolved: the offset in STRS means nothing, and records with equal
- * bytes can have different names. Digests of ranges only repeat what the sections show. */
+/* Compares records with their names resolved: offsets in STRS are arbitrary, and equal bytes may refer to
+ * different names. Range digests are skipped: they only repeat the differences of the sections. */
 static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 {
 	const hob_pk_section *a = hob_pack_section(d->a, ia), *b = hob_pack_section(d->b, ib);

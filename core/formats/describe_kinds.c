@@ -295,7 +295,7 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 {
 	static const struct {
 		const char *what;
-		uint32_t names; /* section of the names of things of this kind, 0 = none */
+		uint32_t names; /* section of their names, 0 = none */
 	} kinds[] = {{"file", 0},	{"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}, {"mesh", 0},
 				 {"camera", 0}, {"light", 0}, {"skin", 0},			 {"clip", 0}};
 	hob_pack_array extras = hob_pack_find(pack, HOB_PK_XTRA);

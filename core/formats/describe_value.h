@@ -11,7 +11,7 @@ void hob_describe_field(hob_buf *out, const format_field *field, const uint8_t *
 /* {"field": value, ...} */
 void hob_describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings);
 void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
-/* One element of a section: a record as an object; scalars, matrices as they are; u32 that are names as
+/* One element of a section: a record as an object; scalars and matrices unchanged; u32 that are names as
  * text. */
 void hob_describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
 						  const hob_pack *strings);

@@ -8,8 +8,8 @@ typedef struct maker {
 	const hob_pack_geometry *geometry;
 	hob_pack_attribute positions;
 	hob_flat_vertices out;
-	uint32_t *latest; /* [vertices of the mesh] our newest vertex for it, HOB_NONE = none */
-	uint32_t *before; /* [out.count] the next older one of the same vertex */
+	uint32_t *latest; /* [vertices of the mesh] the newest output vertex for it, HOB_NONE = none */
+	uint32_t *before; /* [out.count] the previous output vertex of the same mesh vertex */
 } maker;
 
 static void plane_normal(const maker *m, const uint32_t corner[3], float out[3])

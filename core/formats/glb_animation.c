@@ -72,10 +72,10 @@ bool hob_glb_put_skins(glb_writer *w)
 typedef struct clip_writer {
 	glb_writer *w;
 	hob_pack_array channels, properties, samplers, times, values;
-	uint32_t *time_place; /* [times] accessor + 1 of times that begin there, as long as ... */
-	uint32_t *time_count; /* ... this many */
+	uint32_t *time_place; /* [times] accessor + 1 of the times from there, of the length in ... */
+	uint32_t *time_count; /* ... time_count */
 	float shift;		  /* added to times: glTF has no negative times */
-	float hold;			  /* the clip's end, if its keys end sooner and no sampler says so yet; else 0 */
+	float hold;			  /* the clip's end, if its keys end sooner and no sampler reaches it yet; else 0 */
 	glb_list json_samplers, json_channels;
 } clip_writer;
 
@@ -134,7 +134,7 @@ static bool put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_key
 	return true;
 }
 
-/* scalar: an accessor of single numbers, as many as there are components */
+/* scalar: an accessor of single numbers, `components` per key */
 static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 {
 	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",
@@ -266,8 +266,8 @@ static bool has_scale(const clip_writer *c, const hob_pk_clip *clip, uint32_t no
 	return false;
 }
 
-/* A sampler of bytes for readers of KHR_node_visibility. Others see scale 0 while the node is hidden,
- * unless the clip scales it, or joints that would move with it are below. */
+/* A sampler of bytes for readers of KHR_node_visibility. Other readers get scale 0 while the node is hidden,
+ * unless the clip scales it, or joints below would move with it. */
 static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
 {
 	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);

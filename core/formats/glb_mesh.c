@@ -352,7 +352,8 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
 {
 	if (!w->mesh_place) {
-		/* A packed mesh begins at most one glTF mesh with several primitives and one of its own. */
+		/* A packed mesh is the first of at most two glTF meshes: one with several primitives and one of its
+		 * own. */
 		w->mesh_place = HOB_NEW(w->arena, uint32_t, (size_t)w->geometry.meshes.count * 2);
 		w->shared = HOB_NEW(w->arena, glb_shared, w->geometry.lods.count);
 		if (!w->mesh_place || !w->shared)

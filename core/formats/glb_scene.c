@@ -7,8 +7,8 @@ typedef struct scene_writer {
 	hob_pack_array hierarchy, trs, names;
 	hob_pack_array mesh_links, skin_links, weight_links, camera_links, light_links;
 	uint8_t *named;			 /* [nodes] a channel or a joint names the node; 2: a clip shows and hides it */
-	uint8_t *folds;			 /* [nodes] its mesh children go back into it */
-	uint32_t *first, *count; /* [nodes] packed meshes of a node that folds, else of a mesh node itself */
+	uint8_t *folds;			 /* [nodes] its mesh children are folded back into it */
+	uint32_t *first, *count; /* [nodes] packed meshes of a folded node, or of a mesh node itself */
 } scene_writer;
 
 static const hob_pk_hierarchy *node_at(const scene_writer *s, uint32_t node)
@@ -41,7 +41,7 @@ static void find_named(scene_writer *s)
 	}
 }
 
-/* A node that only carries a mesh: what the cook made for each mesh of a source node. */
+/* Whether the node only carries a mesh, as the cook generates for each mesh of a source node. */
 static bool is_mesh_child(const scene_writer *s, uint32_t node)
 {
 	const hob_pk_trs *t = HOB_PACK_AT(hob_pk_trs, s->trs, node);
@@ -122,7 +122,7 @@ static void put_transform(hob_buf *json, const hob_pk_trs *t)
 		hob_glb_floats(json, "scale", t->s, 3);
 }
 
-/* Skin and weights stand on the source's node: a mesh child that did not fold takes them from its parent. */
+/* Skin and weights belong to the source's node: a mesh child that did not fold takes them from its parent. */
 static uint32_t own_or_parents(const scene_writer *s, hob_pack_array links, uint32_t node)
 {
 	uint32_t value = hob_pack_link(links, node);

@@ -1,5 +1,5 @@
-/* glb_writer.h - the GLB file while it is written: its tables as JSON text, its binary chunk, and the packed
- * files that it is made from. */
+/* glb_writer.h - state of the GLB writer: its tables as JSON text, its binary chunk, and the packed source
+ * files. */
 #ifndef HOB_GLB_WRITER_H
 #define HOB_GLB_WRITER_H
 
@@ -34,8 +34,8 @@ typedef struct glb_writer {
 	glb_list views, accessors, gltf_meshes, nodes, gltf_materials, textures, images, samplers, cameras,
 		lights, scenes, skins, clips;
 	uint32_t extensions;	   /* bits of glb_extension */
-	uint64_t *driven;		   /* [packed materials] bits 1 << property that clips drive */
-	uint32_t *moved_slots;	   /* [packed materials] bits 1 << slot whose placement clips drive */
+	uint64_t *driven;		   /* [packed materials] bits 1 << property that clips animate */
+	uint32_t *moved_slots;	   /* [packed materials] bits 1 << slot whose placement clips animate */
 	uint32_t *image_place;	   /* [packed images] in images, or HOB_NONE */
 	uint32_t *texture_place;   /* [packed texture references] in textures, or HOB_NONE */
 	uint32_t *node_place;	   /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
@@ -88,7 +88,7 @@ uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *vie
 uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
 								const char *type, uint32_t target, bool range);
 
-/* ---- glb_property.c: what clips drive besides nodes */
+/* ---- glb_property.c: animated properties other than nodes */
 bool hob_glb_find_driven(glb_writer *w); /* before the materials */
 /* "/materials/3/emissiveFactor". NULL if the exported file has no target for it; in the writer's arena. */
 const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *channel);

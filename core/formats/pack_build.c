@@ -300,8 +300,8 @@ void hob_pack_add_ranges(pack_builder *b)
 	hob_pack_add(b, HOB_PK_RNGS, NULL, 0, sizeof(hob_pk_range));
 }
 
-/* The end of the run of bytes that begins at `from` in the section: after the piece that makes it long
- * enough. *piece and *piece_at (its start) move along. */
+/* End of the run of bytes that begins at `from` in the section: after the piece that reaches the minimum
+ * length. Advances *piece and *piece_at (its start). */
 static size_t run_end(const pack_section *s, size_t from, uint32_t *piece, size_t *piece_at)
 {
 	size_t size = (size_t)s->entry.raw_bytes;

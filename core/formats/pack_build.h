@@ -25,7 +25,7 @@ typedef struct pack_builder {
 	hob_buf *out;
 	hob_error *err;
 	bool failed;
-	uint16_t ver_minor; /* the lowest whose readers know everything in the file */
+	uint16_t ver_minor; /* the lowest version whose readers know everything in the file */
 	pack_section *sections;
 	uint32_t section_count, section_room;
 	uint32_t ranges;	  /* index of RNGS, 0 = the file has none */

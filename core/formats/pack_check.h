@@ -45,7 +45,7 @@ bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint3
 				   const char *what);
 
 bool hob_check_meshes(const check_file *file);
-/* CLST, CLGR and CLUS among themselves. Which meshes and meshlets they name is for hob_check_meshes. */
+/* CLST, CLGR and CLUS against each other. hob_check_meshes checks their meshes and meshlets. */
 bool hob_check_clusters(const check_file *file);
 bool hob_check_materials(const check_file *file);
 bool hob_check_scene(const check_file *file);

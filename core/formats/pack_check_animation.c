@@ -6,7 +6,7 @@
 typedef struct animation_checker {
 	const check_file *file;
 	check_section clips, channels, properties, samplers, times, values, skins, joints, binds;
-	uint32_t *rise; /* [times] where the rising run that holds this time begins */
+	uint32_t *rise; /* [times] start of the rising run that contains this time */
 } animation_checker;
 
 static float time_at(const animation_checker *c, uint32_t index)
@@ -56,7 +56,7 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 	return true;
 }
 
-/* Sorted by clip. Nothing is known about properties that a later version adds. */
+/* Sorted by clip. Unknown properties of later versions are not checked. */
 static bool check_properties(const animation_checker *c)
 {
 	static const uint8_t components[] = {

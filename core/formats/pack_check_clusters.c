@@ -7,7 +7,7 @@ typedef struct cluster_checker {
 	const check_file *file;
 	check_section sets, groups, sources;
 	hob_pk_cluster_set set;
-	uint8_t *is_source; /* by group of the set: something came out of it */
+	uint8_t *is_source; /* by group of the set: some cluster was made from it */
 } cluster_checker;
 
 static hob_pk_cluster_group read_group(const cluster_checker *c, uint32_t id)
@@ -17,7 +17,8 @@ static hob_pk_cluster_group read_group(const cluster_checker *c, uint32_t id)
 	return group;
 }
 
-/* A cut takes a source whenever it takes its group, so the source must look good wherever the group does. */
+/* A cut includes a source whenever it includes its group, so the source's error must not exceed the group's
+ * from any viewpoint. */
 static bool check_source(const cluster_checker *c, const hob_pk_cluster_group *group, uint32_t id,
 						 uint32_t source)
 {

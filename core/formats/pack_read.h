@@ -1,10 +1,9 @@
 /* pack_read.h - packed files, opened in place.
  *
- * Opening checks the header and the section table against the room there is, and that records of known
- * sections are at least as long as this reader knows them: after that, every section lies within the file and
- * every record may be read. What records say (ids, offsets, counts) is not looked at: files that somebody
- * else made go through hob_pack_validate() first, or each id is checked before use. Nothing is copied or
- * allocated.
+ * Opening checks the header and the section table against the size, and that records of known sections are at
+ * least as long as this reader knows them: after that, every section lies within the file and every record
+ * may be read. The contents of records (ids, offsets, counts) are not checked: run hob_pack_validate() on
+ * foreign files first, or check each id before use. Nothing is copied or allocated.
  *
  *     hob_pack pack;
  *     if (!hob_pack_open(file, &pack, err)) ...

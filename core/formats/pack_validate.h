@@ -2,20 +2,19 @@
  *
  * Written from FORMATS.md, without code of the reader or the writers, so that it finds their mistakes. Safe
  * on hostile bytes: bounded memory (encoded sections are decoded, at most 64 times their size) and time
- * linear in the file and what it decodes to.
+ * linear in the file and its decoded size.
  *
  * Checked per file: sizes, order, alignment, overlap, zero padding and reserved fields, digests; strings;
- * every index and range in its bounds; ranges of records stand in order without gaps; indices below the
- * vertex prefix; levels of detail get coarser; the tree is well-formed; links sorted; numbers finite where
- * they must be; known enumerators and flags. Checked across files: material, mesh, skin, node and joint ids.
- */
+ * every index and range in its bounds; ranges of records in order and without gaps; indices below the vertex
+ * prefix; levels of detail get coarser; the tree is well-formed; links sorted; numbers finite where they must
+ * be; known enumerators and flags. Checked across files: material, mesh, skin, node and joint ids. */
 #ifndef HOB_PACK_VALIDATE_H
 #define HOB_PACK_VALIDATE_H
 
 #include "../base/base.h"
 
-/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text says what is
- * wrong and where), NEWER, MEMORY. */
+/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text gives the fault
+ * and its place), NEWER, MEMORY. */
 bool hob_pack_validate(hob_bytes file, hob_error *err) HOB_MUST_CHECK;
 
 /* The files of one asset; those with size 0 are absent, and ids that point into them are not checked. */

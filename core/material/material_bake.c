@@ -11,13 +11,13 @@ typedef struct bake {
 	hob_material *materials;					   /* [material_count] copies under change */
 	uint32_t *image_to, *sampler_to, *material_to; /* old id -> new id or HOB_NONE */
 	uint32_t image_count, sampler_count, material_count;
-	bool *driven;					/* [material_count] driven by a clip: equal to no other */
+	bool *driven;					/* [material_count] animated by a clip: not mergeable */
 	hob_variant_mapping **mappings; /* [mesh_count] renumbered copies: meshes may share one array */
 	hob_arena *arena, *scratch;
 	hob_notes *notes;
 } bake_t;
 
-/* ---- what is equal */
+/* ---- equality */
 
 static hob_bytes text_bytes(hob_str s)
 {
@@ -146,7 +146,8 @@ static uint32_t *new_ids(bake_t *b, uint32_t count)
 	return HOB_NEW(b->scratch, uint32_t, count);
 }
 
-/* From first-of-equals to dense numbers; items without `used` (NULL: all are used) get HOB_NONE. */
+/* From index of the first equal item to consecutive numbers; unused items (`used` NULL: all are used) get
+ * HOB_NONE. */
 static uint32_t number(uint32_t *first, uint32_t count, const bool *used)
 {
 	uint32_t kept = 0;
@@ -301,7 +302,7 @@ static void commit(bake_t *b, hob_material *materials, hob_image *images, hob_sa
 	m->samplers = samplers, m->sampler_count = b->sampler_count;
 }
 
-/* Which materials, and which of their factors, clips drive. */
+/* Finds the materials, and their factors, that clips animate. */
 static bool find_driven(bake_t *b, hob_driven_factors *factors)
 {
 	const hob_model *m = b->model;

@@ -13,18 +13,18 @@ typedef struct hob_material_options {
 	bool name_rules; /* apply name_rules.h */
 } hob_material_options;
 
-/* Replaces the materials, images and samplers of *model and renumbers whatever refers to them: slots, meshes,
- * variant mappings, property channels of clips.
+/* Replaces the materials, images and samplers of *model and renumbers all references: slots, meshes, variant
+ * mappings, property channels of clips.
  *
  * Ranges         table in material_ranges.c; a value outside is clamped, with a note. Emissive colours above
  *                1 move into emissive_strength without a change of the product.
- * Empty slots    of extensions the material does not have, and where a factor of zero that no clip drives
- *                hides the texture. A sampler or uv set of a slot without picture is reset, so that equal
- *                materials compare equal.
+ * Empty slots    of extensions that the material does not have, and where a factor of zero that no clip
+ *                animates hides the texture. A sampler or uv set of a slot without picture is reset, so that
+ *                equal materials compare equal.
  * Equal          pictures: same path, or same embedded bytes; samplers: all fields; materials: all fields,
- *                the name and the extras. A material that a clip drives equals no other. Materials that
- *                differ in name alone stay apart: people and programs find them by name. The first of equals
- *                is kept, order stays.
+ *                the name and the extras. A material that a clip animates equals no other. Materials that
+ *                differ only in name are not merged: people and programs find them by name. The first of
+ *                equals is kept, in the same order.
  * Dropped        pictures and samplers that no slot of any material uses. Materials that no mesh uses stay.
  *
  * model     checked by hob_model_check; still satisfies it afterwards

@@ -1,4 +1,4 @@
-/* material_ranges.h - the range of every factor of a material, and what happens outside it. */
+/* material_ranges.h - the range of every material factor, and the treatment of values outside it. */
 #ifndef HOB_MATERIAL_RANGES_H
 #define HOB_MATERIAL_RANGES_H
 

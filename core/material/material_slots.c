@@ -7,7 +7,7 @@ typedef struct slot_rule {
 	uint32_t needs;	 /* extension bits of which one must be present; 0 = core */
 	uint32_t factor; /* offset of the factor that scales the texture; 0 = none */
 	uint32_t factor_count;
-	uint32_t property; /* which drives the factor */
+	uint32_t property; /* property that animates the factor */
 } slot_rule_t;
 
 #define EXT(name) (1u << HOB_MATERIAL_##name)

@@ -1,15 +1,15 @@
-/* material_slots.h - texture slots that cannot be seen. */
+/* material_slots.h - empties texture slots that have no visible effect. */
 #ifndef HOB_MATERIAL_SLOTS_H
 #define HOB_MATERIAL_SLOTS_H
 
 #include "../model/model.h"
 
-/* Bits 1 << hob_property: what clips drive of a material. */
+/* Bits 1 << hob_property: the factors of a material that clips animate. */
 typedef uint64_t hob_driven_factors;
 
-/* Empties the slots of extensions that the material does not have, and those that a zero factor hides, with a
- * note each; makes all empty slots equal. A factor that a clip drives hides nothing. Returns the number of
- * emptied slots. */
+/* Empties the slots of extensions that the material does not have, and those hidden by a zero factor, with a
+ * note each; makes all empty slots equal. An animated factor hides nothing. Returns the number of emptied
+ * slots. */
 uint32_t hob_material_clear_slots(hob_material *material, hob_driven_factors driven, hob_notes *notes);
 
 /* The name of a slot in messages: "base colour". */

@@ -132,8 +132,8 @@ typedef struct hob_rt_lod {
 enum { HOB_RT_STREAMS = 4 };
 
 /* One draw: one material, one topology. Positions are pos_offset + pos_scale * stored, texture coordinates of
- * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; the classic format stores 1 - v, which these
- * undo). Coordinate (0,0) is then the picture's upper left corner. */
+ * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; for the classic format, which stores 1 - v,
+ * they restore v). Coordinate (0,0) is the upper left corner of the picture. */
 typedef struct hob_rt_mesh {
 	const char *name;
 	uint32_t material, flags, topology; /* HOB_PK_MESH_*, HOB_PK_TOPOLOGY_* */
@@ -148,8 +148,7 @@ typedef struct hob_rt_mesh {
 	float uv_density;
 } hob_rt_mesh;
 
-/* A mesh that a node shows. Skinned meshes follow only their joints; the node's own transform has no
- * effect. */
+/* A mesh on a node. Skinned meshes follow only their joints; the node's own transform has no effect. */
 typedef struct hob_rt_draw {
 	uint32_t node, mesh,
 		material;  /* material: the node's, otherwise the mesh's; HOB_RT_NONE = glTF's default */
@@ -177,7 +176,7 @@ struct hob_rt_asset {
 	uint32_t morph_count, skin_count, clip_count, camera_count, light_count, scene_count, variant_count;
 	uint32_t default_scene;
 	uint32_t weight_count;	  /* morph weights of all nodes */
-	uint32_t animated_count;  /* nodes that some clip moves */
+	uint32_t animated_count;  /* nodes that some clip animates */
 	const hob_rt_draw *draws; /* in node order */
 	const hob_rt_mesh *meshes;
 	const hob_rt_skin *skins;
@@ -231,14 +230,14 @@ const hob_pk_meshlet *hob_rt_meshlets(const hob_rt_asset *asset, const hob_rt_lo
 const uint32_t *hob_rt_meshlet_vertices(const hob_rt_asset *asset, uint32_t *count);
 const uint8_t *hob_rt_meshlet_triangles(const hob_rt_asset *asset, uint32_t *size);
 
-/* How far texture coordinates, colours and joint weights of a level are from those of the full mesh
- * (FORMATS.md, lod_attributes); `level` counts from 0, below mesh->lod_count. NULL if the file does not say:
- * they do not differ, or it is older. */
+/* Deviation of a level's texture coordinates, colours and joint weights from the full mesh (FORMATS.md,
+ * lod_attributes); `level` counts from 0, below mesh->lod_count. NULL if the file has none: they do not
+ * differ, or the file is older. */
 const hob_pk_lod_attributes *hob_rt_lod_attributes(const hob_rt_asset *asset, const hob_rt_mesh *mesh,
 												   uint32_t level);
 
-/* A hierarchy of clusters: the meshlets of a mesh at every detail, of which each part of the mesh can be
- * drawn as fine as it needs, without cracks (FORMATS.md, cluster_set). */
+/* A hierarchy of clusters: the meshlets of a mesh at every detail. Each part of the mesh can be drawn at its
+ * own detail, without cracks (FORMATS.md, cluster_set). */
 typedef struct hob_rt_clusters {
 	const hob_pk_cluster_group *groups; /* [group_count] coarsest first; cluster_first counts from 0 */
 	const uint32_t *sources;			/* [cluster_count] group, or HOB_RT_NONE */
@@ -317,22 +316,22 @@ bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, ui
 						  hob_pk_texref *out);
 bool hob_rt_driven_camera(const hob_rt_instance *instance, uint32_t camera, hob_pk_camera *out);
 bool hob_rt_driven_light(const hob_rt_instance *instance, uint32_t light, hob_pk_light *out);
-/* False if the node or one above it, in the instances that this one is attached to as well, is hidden by the
- * file or by the clips that hob_rt_apply wrote. Lights and cameras follow it, too. O(depth) where the file
+/* False if the node or an ancestor is hidden by the file or by the clips that hob_rt_apply wrote, including
+ * ancestors in the instances that carry this one. Lights and cameras follow it, too. O(depth) where the file
  * hides anything. */
 bool hob_rt_is_visible(const hob_rt_instance *instance, uint32_t node);
 
 /* ---- clips: sampling ---- */
 
-/* A pose is a structure of arrays: the translation, rotation and scale of every node that some clip of the
- * asset moves (asset->animated says which node a slot is), all morph weights, and the numbers of materials,
- * texture placement, cameras, lights and visibility that some clip drives. It starts as the rest pose. */
+/* A pose is a structure of arrays: translation, rotation and scale of every node that some clip of the asset
+ * animates (asset->animated maps slots to nodes), all morph weights, and the animated numbers of materials,
+ * texture placement, cameras, lights and visibility. It starts as the rest pose. */
 struct hob_rt_pose {
 	const hob_rt_asset *asset;
 	float *translation[3]; /* [component][slot] */
 	float *rotation[4];
 	float *scale[3];
-	float *weights; /* [asset->weight_count], then what clips drive besides nodes */
+	float *weights; /* [asset->weight_count], then the animated properties other than nodes */
 	float total;	/* used by blending */
 };
 
@@ -346,14 +345,14 @@ void hob_rt_pose_copy(hob_rt_pose *to, const hob_rt_pose *from);
  * `start`. */
 double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop);
 
-/* Writes what a clip says at a time into a pose. Nodes and components without a track, and nodes that only
- * other clips move, take the rest pose. Before a track's first key its first value holds, after the last its
+/* Samples a clip at a time into a pose. Nodes and components without a track, and nodes that only other clips
+ * animate, take the rest pose. Before the first key of a track its first value holds, after the last its
  * last. LINEAR interpolates, rotations at constant speed the short way; STEP holds; CUBICSPLINE is the
  * Hermite curve with tangents times the distance of the keys. A key's own time gives its value bit for bit.
  *
  * time     seconds as in the file: see hob_rt_clip_time
- * cursors  [clip->channel_count] zeroed by the caller once, then left alone: where each track was read last,
- *          so that playing on costs no search. NULL searches. Any values are safe.
+ * cursors  [clip->channel_count] zeroed once by the caller, then left alone: last position in each track, so
+ *          that playing on needs no search. NULL searches. Any values are safe.
  * Cost     O(channels), O(log keys) each where time jumped */
 void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip, double time, uint32_t *cursors,
 				   hob_rt_pose *pose);
@@ -412,11 +411,11 @@ void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instanc
 
 /* ---- skins ---- */
 
-/* Matrices that carry a skin's vertices from bind pose to world: global of the joint times inverse bind.
+/* Matrices that transform a skin's vertices from bind pose to world: global of the joint times inverse bind.
  *
  * palette  [joint_count][16] out
  * normals  [joint_count][12] out or NULL: inverse transpose of the upper 3x3, three columns padded to four
- *          floats; of a matrix that cannot be inverted its cofactors, which keep directions */
+ *          floats; for a singular matrix its cofactors, which keep directions */
 void hob_rt_palette(const hob_rt_instance *instance, uint32_t skin, float *palette, float *normals);
 const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint);
 
@@ -449,21 +448,20 @@ uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frus
  * global            the node's world transform; its largest scale counts
  * pixels_per_radian viewport height / (2 * tan(vertical field of view / 2))
  * Source            screen-space error of Cohen, Olano, Manocha 1998; distance to the bounding sphere, not
- *                   its centre. Stored errors are the simplifier's, of which the true maximum is up to twice:
- *                   halve `pixels` where that matters. */
+ *                   its centre. Stored errors are the simplifier's; the true maximum is up to twice that:
+ *                   halve `pixels` where it matters. */
 uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], const float eye[3],
 						   float pixels_per_radian, float pixels);
 
-/* The clusters that together are the mesh as coarse as it can be where its error, seen from `eye`, stays
- * within `pixels`. Each part of the mesh is in it once, and neighbours meet without a crack.
+/* The coarsest cut of the clusters whose error, seen from `eye`, stays within `pixels`. Each part of the mesh
+ * is in it once, and neighbours join without a crack.
  *
  * global, eye, pixels_per_radian, pixels  as for hob_rt_choose_lod; where the node scales its axes unequally,
- *                                         the cut is finer than
- *                   it has to be
- * good              [group_count] room for the function
+ *                                         the cut is finer than necessary
+ * good              [group_count] scratch
  * out               [cluster_count] out: clusters in ascending order
- * Returns           how many.
- * Cost              at most 1 ns a cluster, less where groups are good enough; no tree, no state. */
+ * Returns           the number of clusters.
+ * Cost              at most 1 ns per cluster, less where groups are good enough; no tree, no state. */
 uint32_t hob_rt_choose_clusters(const hob_rt_clusters *clusters, const float global[16], const float eye[3],
 								float pixels_per_radian, float pixels, uint8_t *good, uint32_t *out);
 /* Writes a cluster's triangles as indices like those of a level, at most 3 * 255. Returns how many. */

@@ -88,7 +88,7 @@ void hob_rt_blend_end(hob_rt_pose *out)
 	normalise_rotations(rows + stride * RT_ROW_ROTATION, stride);
 }
 
-/* base, rotated by `weight` times the difference from `reference` to `pose`, the short way. */
+/* base, rotated by `weight` times the difference from `reference` to `pose`, along the shorter arc. */
 static void turn_further(hob_rt_pose *base, const hob_rt_pose *pose, const hob_rt_pose *reference,
 						 float weight, uint32_t slot)
 {

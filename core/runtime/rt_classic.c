@@ -409,7 +409,7 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 	if (lods > MESH_LODS || first > f->index_count || vertex > f->vertex_count)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u levels, indices from %u of %u, vertices from %u of %u",
 						   lods, first, f->index_count, vertex, f->vertex_count);
-	/* The converter version in the repository counts half as many again as there are. */
+	/* The converter version in the repository stores a count 1.5 times the real one. */
 	uint32_t room = f->vertex_count - vertex;
 	to->name = "";
 	to->material = HOB_RT_NONE;

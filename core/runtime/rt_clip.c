@@ -110,7 +110,7 @@ double hob_rt_clip_time(const hob_rt_clip *clip, double time, bool loop)
 
 /* ---- one channel */
 
-/* A track at a time: `fraction` of the way between keys `key` and `key + 1`; or exactly at `key`. */
+/* Position in a track: `fraction` of the way between keys `key` and `key + 1`; or exactly at `key`. */
 typedef struct place {
 	uint32_t key;
 	bool on_key;

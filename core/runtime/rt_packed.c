@@ -165,7 +165,7 @@ bool hob_rt_packed_lay_out(rt_asset *a, rt_memory *memory, hob_rt_error *error)
 	return hob_rt_packed_meshes_lay_out(a, memory, error);
 }
 
-/* ---- testing what the records of scene and materials say */
+/* ---- checks of the scene's and materials' records */
 
 static bool check_name(rt_text text, uint32_t offset, hob_rt_error *error)
 {

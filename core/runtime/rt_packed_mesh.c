@@ -67,7 +67,7 @@ static bool check_indices(const hob_rt_lod *lod, uint64_t *left, hob_rt_error *e
 	uint32_t largest = 0;
 	if (lod->index_bytes == 2) {
 		const uint16_t *indices = (const uint16_t *)lod->indices;
-		uint16_t most = 0; /* as narrow as the indices, so that a register holds twice as many */
+		uint16_t most = 0; /* as narrow as the indices: a register holds twice as many */
 		for (uint32_t i = 0; i < lod->index_count; i++)
 			most = indices[i] > most ? indices[i] : most;
 		largest = most;
@@ -153,8 +153,8 @@ static bool check_meshlets(const rt_asset *a, uint32_t first, uint32_t count, ui
 	return true;
 }
 
-/* Every index that a cut follows. Whether spheres and errors make sense is left to validators: what goes
- * wrong then is the picture. */
+/* Checks every index that a cut follows. Spheres and errors are left to validators: bad ones only spoil the
+ * picture. */
 static bool check_clusters(const rt_asset *a, uint64_t *meshlets_left, hob_rt_error *error)
 {
 	for (uint32_t i = 0; i < a->cluster_sets.count; i++) {
@@ -230,7 +230,7 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 	return true;
 }
 
-/* Every record, used by a mesh or not: callers can ask for any. */
+/* Every record, whether a mesh uses it or not: callers may ask for any. */
 static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 {
 	uint64_t left = a->deltas.count;

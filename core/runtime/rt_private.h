@@ -58,7 +58,7 @@ typedef struct rt_pack {
 	uint8_t **decoded; /* [section_count] where an encoded section was decoded to, or NULL */
 } rt_pack;
 
-/* A box around the vertices that a joint moves, in the mesh's space. */
+/* Bounds of the vertices that a joint moves, in the mesh's space. */
 typedef struct rt_joint_box {
 	uint32_t joint;
 	float min[3], max[3];
@@ -89,7 +89,8 @@ typedef struct rt_asset {
 	hob_rt_draw *draws;
 	uint32_t *weight_of;  /* [node_count] first weight of nodes that have some; NULL without morph targets */
 	uint32_t *weights_at; /* [node_count] how many */
-	float *weights;		  /* [value_count] rest pose: morph weights, then what clips drive besides nodes */
+	/* [value_count] rest pose: morph weights, then the animated properties other than nodes */
+	float *weights;
 	/* meshes */
 	rt_array mesh_records, lod_records, lod_attributes, layouts, attribute_records, morphs, variant_maps,
 		deltas;
@@ -98,7 +99,7 @@ typedef struct rt_asset {
 	hob_rt_mesh *meshes;
 	hob_rt_lod *lods;
 	hob_rt_attribute *attributes;
-	uint32_t *mesh_skins;		/* [mesh_count] whose joints the boxes are for */
+	uint32_t *mesh_skins;		/* [mesh_count] the skin to which the boxes apply */
 	uint32_t *mesh_joint_count; /* [mesh_count] largest joint that a vertex names, plus one */
 	rt_joint_box *joint_boxes;
 	uint32_t *joint_box_first; /* [mesh_count + 1] */
@@ -112,14 +113,14 @@ typedef struct rt_asset {
 	uint8_t *unit_curves;	 /* [clip_samplers.count] 1 if every key is a unit quaternion */
 	uint32_t *animated;
 	uint8_t *slot_paths;	  /* [animated_count] bits 1 << path that some clip animates */
-	uint8_t *weight_animated; /* [value_count] 1 where some clip does */
+	uint8_t *weight_animated; /* [value_count] 1 if some clip animates the value */
 	bool hides;				  /* some node is hidden, or some clip may hide one */
 	rt_array properties;	  /* hob_pk_property_channel */
 	uint32_t value_count;	  /* floats of a pose besides translations, rotations and scales */
-	uint32_t property_count;  /* different properties; their keys ascend */
+	uint32_t property_count;  /* number of distinct properties; their keys ascend */
 	uint64_t *property_keys, *property_room;
 	uint32_t *property_values; /* [property_count] first in weights */
-	uint32_t *property_slots;  /* [properties.count] the same by channel, NONE: does nothing */
+	uint32_t *property_slots;  /* [properties.count] index of the value by channel, NONE: does nothing */
 	uint32_t slot_room, slot_stride;
 	float *rest; /* 10 rows of slot_stride: translation, rotation, scale of the animated nodes */
 } rt_asset;
@@ -167,7 +168,7 @@ bool hob_rt_skins_fill(rt_asset *asset, hob_rt_error *error);
 bool hob_rt_clips_fill(rt_asset *asset, uint32_t *slot_of,
 					   hob_rt_error *error); /* slot_of: [node_count] room */
 
-/* ---- rt_property.c: what clips drive beside nodes */
+/* ---- rt_property.c: animated properties other than nodes */
 void hob_rt_properties_lay_out(rt_asset *asset, rt_memory *memory);
 bool hob_rt_properties_fill(rt_asset *asset, hob_rt_error *error); /* after the morph weights */
 uint32_t hob_rt_first_property(const rt_asset *asset, uint32_t clip);

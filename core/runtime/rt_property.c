@@ -189,7 +189,7 @@ static bool is_hidden(const hob_rt_instance *in, uint32_t node)
 {
 	const rt_asset *a = in->asset;
 	uint32_t at = find_key(a, key_of(HOB_PK_PROPERTY_NODE_VISIBLE, 0, node));
-	/* A mean of poses shows what most of it shows. */
+	/* A mean of poses takes the visibility of its majority. */
 	return at == HOB_RT_NONE ? RT_AT(hob_pk_trs, a->trs, node)->flags & HOB_PK_NODE_HIDDEN
 							 : !(in->weights[a->property_values[at]] >= 0.5f);
 }

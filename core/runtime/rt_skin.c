@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* ---- boxes around what each joint moves */
+/* ---- bounds of the vertices that each joint moves */
 
 typedef struct reader {
 	const rt_format *format;
@@ -128,7 +128,7 @@ bool hob_rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
 	return true;
 }
 
-/* ---- palettes */
+/* Meshes that share vertices must not make opening slow: bounds the total. */
 
 const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint)
 {

@@ -76,7 +76,7 @@ typedef struct bounds {
 	float min[3], max[3];
 } bounds_t;
 
-/* How far the current morph weights can move any vertex of a draw. */
+/* Largest displacement of any vertex of a draw by the current morph weights. */
 static bounds_t morph_reach(const hob_rt_instance *in, const hob_rt_draw *draw)
 {
 	const rt_asset *a = in->asset;
@@ -135,7 +135,7 @@ bool hob_rt_draw_bounds(const hob_rt_instance *in, uint32_t index, float min[3],
 			add_joint(&all, in, draw->skin, a->joint_boxes[b].joint, a->joint_boxes[b].min,
 					  a->joint_boxes[b].max, &reach);
 	} else {
-		/* The file does not say which skin the mesh is for, so any joint might move all of it. */
+		/* The file does not name the mesh's skin, so any joint might move all of it. */
 		for (uint32_t j = 0; j < a->skins[draw->skin].joint_count; j++)
 			add_joint(&all, in, draw->skin, j, mesh->aabb_min, mesh->aabb_max, &reach);
 	}

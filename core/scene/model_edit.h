@@ -20,16 +20,15 @@ bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *are
 bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
 							 hob_error *err) HOB_MUST_CHECK;
 
-/* Drops the sets of texture coordinates that no picture of a mesh's materials, in any variant, is laid on
- * by. */
+/* Drops the texture coordinate sets that no picture of a mesh's materials, in any variant, uses. */
 void hob_model_drop_unused_uvs(hob_model *model);
 
-/* Gives back the large arrays of meshes that nobody needs any more: those of the `arena` that they were
- * imported into. Meshes that move in more ways than their nodes do are left as they are, and so are the
- * others if there are such. Returns the bytes that came free. */
+/* Frees the large arrays of meshes that are no longer needed: those in the `arena` of the import. Keeps
+ * meshes with animation beyond their nodes' and, if there are any, the others too. Returns the number of
+ * bytes freed. */
 size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena);
 
-/* The bytes of those arrays that have `least` or more each. */
+/* Total bytes of the mesh arrays with at least `least` bytes each. */
 size_t hob_model_geometry_size(const hob_model *model, size_t least);
 
 #endif

@@ -49,8 +49,7 @@ static bool holds_vertices(const hob_baked_mesh *mesh)
 	return mesh->mesh.vertex_count > 0;
 }
 
-/* Each joint's vertices stay in the image of their box under the joint, and a blend of them in the union of
- * all. */
+/* A joint maps the bounds of its vertices to a box; a blended vertex lies in the union of all. */
 static bool skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const hob_baked_scene *scene,
 						float out[6], hob_arena *scratch, hob_error *err)
 {

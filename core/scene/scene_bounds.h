@@ -4,8 +4,8 @@
 
 #include "../model/baked.h"
 
-/* Fills scene->aabb [node_count][6], already allocated, from hierarchy, global and mesh links; flatten.h says
- * what the boxes hold. `meshes` may be NULL. Errors: MEMORY. */
+/* Fills scene->aabb [node_count][6], already allocated, from hierarchy, global and mesh links; flatten.h
+ * defines the boxes. `meshes` may be NULL. Errors: MEMORY. */
 bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
 					  hob_arena *scratch, hob_error *err) HOB_MUST_CHECK;
 

@@ -6,7 +6,7 @@ bool hob_node_is_rigid(const hob_node *node)
 	return node->skin == HOB_NONE && node->weight_count == 0;
 }
 
-/* Hidden nodes, and those that clips hide, are kept apart as if they moved. */
+/* Nodes that are hidden, or that clips hide, count as moving. */
 static void mark_movers(const hob_model *model, bool *moves)
 {
 	for (uint32_t n = 0; n < model->node_count; n++)
@@ -28,8 +28,7 @@ static void mark_movers(const hob_model *model, bool *moves)
 	}
 }
 
-/* A root's number is a sum of one random-looking term per scene that lists it, so the order of scenes does
- * not matter. */
+/* A root's number is the sum of one hash per scene that lists it, so the order of scenes does not matter. */
 static void mark_scenes(const hob_model *model, uint64_t *scenes)
 {
 	for (uint64_t s = 0; s < model->scene_count; s++)

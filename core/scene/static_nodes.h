@@ -1,17 +1,17 @@
-/* static_nodes.h - which parts of a model never move relative to each other, so that their meshes can be
- * joined. */
+/* static_nodes.h - finds the parts of a model that never move relative to each other, so that their meshes
+ * can be joined. */
 #ifndef HOB_STATIC_NODES_H
 #define HOB_STATIC_NODES_H
 
 #include "affine.h"
 
-/* The anchor of a node is the nearest one of itself and its ancestors that can move by itself: the target of
- * an animation channel, a hidden node, a joint, the root of a skeleton, or a node whose matrix is a
- * projection; HOB_NONE if there is none. Nodes with the same anchor move together. */
+/* The anchor of a node is the nearest of itself and its ancestors that can move by itself: the target of an
+ * animation channel, a hidden node, a joint, the root of a skeleton, or a node whose matrix is a projection;
+ * HOB_NONE if there is none. Nodes with the same anchor move together. */
 typedef struct hob_static_nodes {
 	uint32_t *anchor;	/* [node_count] */
 	hob_affine *place;	/* [node_count] relative to the anchor, or to the world */
-	uint64_t *scenes;	/* [node_count] equal for nodes that the same scenes show */
+	uint64_t *scenes;	/* [node_count] equal for nodes in the same scenes */
 	bool *has_children; /* [node_count] */
 } hob_static_nodes;
 

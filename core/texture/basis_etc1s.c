@@ -16,7 +16,7 @@ enum {
 
 typedef struct bits {
 	const uint8_t *data;
-	size_t size, at; /* at: bits */
+	size_t size, at; /* at: in bits */
 	bool ended;
 } bits;
 
@@ -39,7 +39,7 @@ static uint32_t take(bits *b, uint32_t count)
 	return value;
 }
 
-/* Canonical codes: how many there are of each length, and the symbols in order of their codes. */
+/* Canonical code: the number of codes of each length, and the symbols in code order. */
 typedef struct code {
 	uint16_t count[CODE_MAX + 1];
 	uint16_t *symbols;
@@ -65,7 +65,7 @@ static bool make_code(const uint8_t *lengths, uint32_t symbol_count, code *out)
 	return true;
 }
 
-/* A code that nobody has marks the stream as ended. */
+/* An unassigned code marks the stream as ended. */
 static uint32_t take_symbol(bits *b, const code *c)
 {
 	uint32_t value = 0, first = 0, index = 0;
@@ -82,8 +82,7 @@ static uint32_t take_symbol(bits *b, const code *c)
 	return 0;
 }
 
-/* The lengths of a table are coded as those of Deflate's dynamic blocks are, with symbols 17 to 20 for
- * runs. */
+/* Code lengths are coded as in Deflate's dynamic blocks, with symbols 17 to 20 for runs. */
 static bool read_lengths(bits *b, const code *c, uint8_t *lengths, uint32_t count)
 {
 	static const struct {
@@ -126,7 +125,7 @@ static bool read_code(bits *b, hob_arena *arena, code *out, hob_error *err)
 		   hob_fail(err, CORRUPT, "a Huffman table of BasisLZ is damaged");
 }
 
-/* ---- the codebooks that all levels share */
+/* ---- the codebooks shared by all levels */
 
 typedef struct endpoint {
 	uint8_t color[3], table;
@@ -135,7 +134,7 @@ typedef struct endpoint {
 typedef struct codebooks {
 	uint32_t endpoint_count, selector_count, history_size;
 	endpoint *endpoints;
-	uint32_t *selectors; /* two bits a pixel */
+	uint32_t *selectors; /* two bits per pixel */
 	code predictors, deltas, selector_code, runs;
 } codebooks;
 
@@ -212,9 +211,9 @@ typedef struct slice {
 	const codebooks *books;
 	bits bits;
 	uint32_t wide, high;
-	uint16_t *above;   /* [wide] endpoints of the row above, then of this one */
+	uint16_t *above;   /* [wide] endpoints of the previous row, replaced by those of the current one */
 	uint8_t *below;	   /* [(wide + 1) / 2] predictors of odd rows */
-	uint32_t *history; /* selectors used lately; an approximate move to front */
+	uint32_t *history; /* recent selectors; an approximate move-to-front list */
 	uint32_t rover, run, repeat, last_predictors, endpoint;
 } slice;
 
@@ -244,7 +243,7 @@ static uint32_t take_predictors(slice *s)
 	return s->last_predictors;
 }
 
-/* `corner` is the endpoint of the block above to the left. False when there is no such block. */
+/* `corner`: endpoint of the block above left. False when there is no such block. */
 static bool take_endpoint(slice *s, uint32_t x, uint32_t y, uint32_t predictor, uint32_t corner)
 {
 	if ((predictor == 0 && x == 0) || (predictor == 1 && y == 0) || (predictor == 2 && (x == 0 || y == 0)))
@@ -297,7 +296,7 @@ static uint8_t clamp(int value)
 	return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* The colour slice fills red, green, blue; the other one has equal channels and fills alpha. */
+/* The colour slice sets red, green, blue; the other one has equal channels and sets alpha. */
 static void put_block(const hob_gpu_texture *t, const endpoint *e, uint32_t selector, uint32_t x, uint32_t y,
 					  bool second, uint8_t *pixels)
 {

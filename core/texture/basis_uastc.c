@@ -3,8 +3,8 @@
 
 enum { RGB, RGBA, GREY_ALPHA, VALUES_MAX = 18, SOLID = 8, MODES = 19 };
 
-/* Bits of the mode's code and of the hints for other formats, which are skipped; endpoints: bits of a value,
- * and whether a trit (3) or quint (5) is shared by them; bits of a weight; planes, subsets, kind of
+/* Per mode: bits of the code and of the hints for other formats, which are skipped; bits of an endpoint
+ * value, and whether endpoints share a trit (3) or quint (5); bits of a weight; planes, subsets, kind of
  * endpoints. */
 static const struct {
 	uint8_t code_bits, hint_bits, bits, digit, weight_bits, planes, subsets, kind;
@@ -21,7 +21,7 @@ static const struct {
 	{4, 15, 5, 0, 5, 1, 1, RGB},
 };
 
-/* The mode by the low bits of a block: codes of two to seven bits, the shorter ones first. */
+/* The mode from the low bits of a block: prefix codes of two to seven bits, shorter ones first. */
 static uint32_t mode_of(uint32_t low)
 {
 	static const uint8_t by_five[32] = {
@@ -36,7 +36,7 @@ static uint32_t mode_of(uint32_t low)
 	return mode;
 }
 
-/* ---- patterns: those that BC7 and ASTC share, by their number in BC7 and what becomes of its subsets */
+/* ---- patterns shared by BC7 and ASTC, by their BC7 number, with the mapping of subsets */
 
 static const struct {
 	uint8_t bc7, invert;
@@ -46,7 +46,7 @@ static const struct {
 	{21, 0}, {22, 1}, {23, 1}, {24, 0}, {25, 1}, {26, 0}, {29, 1}, {32, 1}, {33, 1}, {52, 1},
 };
 
-/* `subset` is what each of the three of BC7 becomes. */
+/* `subset` maps each of BC7's three. */
 static const struct {
 	uint8_t bc7, subset[3];
 } patterns3[11] = {{4, {0, 1, 2}},	{8, {1, 0, 2}},	 {9, {1, 0, 2}},  {10, {1, 2, 0}},
@@ -83,7 +83,7 @@ typedef struct bits {
 	uint32_t at;
 } bits;
 
-/* At most 8. A block's fields never go past its 128 bits. */
+/* At most 8 bits. A block's fields never extend past its 128 bits. */
 static uint32_t take(bits *b, uint32_t count)
 {
 	uint32_t value = 0;
@@ -92,7 +92,7 @@ static uint32_t take(bits *b, uint32_t count)
 	return value;
 }
 
-/* Trits stand five in 8 bits, quints three in 7; what is left over in as few as hold it. */
+/* Five trits take 8 bits, three quints take 7; a partial group takes the fewest bits that hold it. */
 static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 {
 	static const uint8_t trit_bits[6] = {0, 2, 4, 5, 7, 8}, quint_bits[4] = {0, 3, 5, 7};
@@ -105,8 +105,8 @@ static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 	}
 }
 
-/* ASTC's unquantisation of colours: bits alone are repeated; a digit scales C, its lowest bit mirrors, the
- * others make B. */
+/* ASTC's unquantisation of colours: without trits or quints bits are replicated; otherwise the digit scales
+ * C, the lowest bit mirrors, the others form B. */
 static uint8_t unquantise(uint32_t mode, uint32_t digit, uint32_t value)
 {
 	uint32_t count = modes[mode].bits, high = value >> 1, b = 0, c = 0;
@@ -163,7 +163,7 @@ static void read_ends(bits *b, uint32_t mode, uint8_t ends[3][2][4])
 	}
 }
 
-/* The first pixel of a subset has a weight whose highest bit is 0 and left out. */
+/* The highest weight bit of the first pixel of a subset is 0 and not stored. */
 static void read_pixels(bits *b, uint32_t mode, uint32_t second, const uint8_t subsets[16],
 						uint8_t ends[3][2][4], uint8_t out[64])
 {

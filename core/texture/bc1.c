@@ -3,7 +3,7 @@
 typedef float four __attribute__((vector_size(16)));
 typedef int32_t four_whole __attribute__((vector_size(16)));
 
-/* NEARLY_FLAT: squared error of a block below which the steps of 565 are what is seen. */
+/* NEARLY_FLAT: squared error of a block below which the quantisation of 565 dominates. */
 enum { REFINEMENTS = 3, AXIS_STEPS = 4, NEARLY_FLAT = 16 * 24 };
 
 /* The sixteen pixels, channel by channel. */
@@ -12,7 +12,7 @@ typedef struct pixels {
 } pixels;
 
 typedef struct fit {
-	uint32_t c0, c1; /* c0 > c1, or every index is 0 */
+	uint32_t c0, c1; /* c0 > c1, or all indices are 0 */
 	four_whole index[4];
 	float error;
 } fit;
@@ -27,7 +27,7 @@ static four sum_groups(const four v[4])
 	return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
-/* Ends of the line through the mean along the direction of greatest spread, by power iteration. */
+/* Ends of the line through the mean along the principal axis, by power iteration. */
 static void first_ends(const pixels *p, const float mean[3], float ends[2][3])
 {
 	float cov[3][3], axis[3];
@@ -123,12 +123,12 @@ static void try_codes(const pixels *p, uint32_t c0, uint32_t c1, fit *best)
 		*best = f;
 }
 
-/* Ends that fit the chosen indices best: two equations in two unknowns for each channel. */
+/* Least-squares ends for the chosen indices: two equations in two unknowns per channel. */
 static bool solve_ends(const pixels *p, const fit *f, float ends[2][3])
 {
 	four aa[4], bb[4], ab[4], ap[3][4], bp[3][4];
 	for (int g = 0; g < 4; g++) {
-		/* Shares of the first end in thirds: index 0 is 3, 1 is 0, 2 is 2, 3 is 1. */
+		/* Weight of the first end in thirds: index 0 is 3, 1 is 0, 2 is 2, 3 is 1. */
 		four_whole index = f->index[g], thirds = (3 & (index == 0)) | (2 & (index == 2)) | (1 & (index == 3));
 		four a = __builtin_convertvector(thirds, four), b = 3.0f - a;
 		aa[g] = a * a;
@@ -157,7 +157,7 @@ static int widen(int code, int bits)
 	return bits == 5 ? code << 3 | code >> 2 : code << 2 | code >> 4;
 }
 
-/* The pair of 5- or 6-bit ends whose value two thirds of the way is nearest to v. */
+/* The pair of 5- or 6-bit ends whose value at two thirds is nearest to v. */
 static void split_value(int v, int bits, uint32_t *first, uint32_t *second)
 {
 	int most = (1 << bits) - 1, near = (v * most + 127) / 255, least = 1 << 30;
@@ -174,7 +174,7 @@ static void split_value(int v, int bits, uint32_t *first, uint32_t *second)
 	}
 }
 
-/* Near-flat blocks: ends whose inner colours come as close to the mean as the format can. */
+/* For nearly flat blocks: ends whose inner colours are nearest to the mean. */
 static void try_mean(const pixels *p, const float mean[3], fit *best)
 {
 	uint32_t first[3] = {0}, second[3] = {0};

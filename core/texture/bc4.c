@@ -5,8 +5,8 @@ typedef int32_t four_whole __attribute__((vector_size(16)));
 
 enum { ROUNDS = 2 };
 
-/* Whole numbers around the solved ends that are tried, again and again from the best of them: steps are
- * rounded down, and a little more or less at an end moves all of them. */
+/* Offsets to try around the solved ends, repeatedly from the best pair: the steps between the ends are
+ * rounded down, so a small change of an end moves all of them. */
 static const struct {
 	int climbs, reach;
 } efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {1, 1}, [HOB_BC_BEST] = {4, 2}};
@@ -17,8 +17,8 @@ typedef struct values {
 } values;
 
 typedef struct fit {
-	int a, b;			 /* a > b: eight steps between them; else six, and 0 and 255 */
-	four_whole share[4]; /* sevenths or fifths of the way from a to b; -1 is 0, -2 is 255 */
+	int a, b;			 /* a > b: eight steps; else six, plus 0 and 255 */
+	four_whole share[4]; /* position between a and b in sevenths or fifths; -1 is 0, -2 is 255 */
 	float error;
 } fit;
 
@@ -35,8 +35,8 @@ static four truncate(four v)
 	return __builtin_convertvector(__builtin_convertvector(v, four_whole), four);
 }
 
-/* Steps are ((parts - i) * a + i * b) / parts rounded down, so the nearest one is found by rounding and the
- * error is that of the real step. */
+/* Steps are ((parts - i) * a + i * b) / parts, rounded down; the nearest one is found by rounding, and its
+ * error is exact. */
 static void match_values(const values *in, fit *f)
 {
 	bool eight = f->a > f->b;
@@ -46,7 +46,7 @@ static void match_values(const values *in, fit *f)
 	for (int g = 0; g < 4; g++) {
 		four v = in->v[g];
 		four share = truncate(clamp_four((v - start) * scale + 0.5f, 0.0f, parts));
-		/* A hundredth keeps whole quotients whole. */
+		/* Adding a hundredth keeps integral quotients exact. */
 		four step = truncate((start * parts + share * span) * part + 0.01f);
 		four error = (v - step) * (v - step);
 		f->share[g] = __builtin_convertvector(share, four_whole);
@@ -74,7 +74,7 @@ static void try_ends(const values *in, int a, int b, fit *best)
 		*best = f;
 }
 
-/* Real-valued ends for the chosen steps, then the whole numbers around them. */
+/* Real-valued ends for the chosen steps, then integers around them. */
 static void refine(const values *in, fit *best)
 {
 	bool eight = best->a > best->b;

@@ -4,8 +4,8 @@
 
 enum { MOST_PARTITIONS = 8 };
 
-/* Halves of [0, 65504] times 64/31: the numbers between which a block's indices lead. They grow nearly as the
- * logarithm of light, so an equal error is seen equally in the dark and in the sun. */
+/* Halves of [0, 65504] times 64/31: the integers between which a block interpolates. They grow roughly with
+ * the logarithm of luminance, so an equal error is equally visible in dark and bright regions. */
 typedef struct block {
 	int32_t c[16][3];
 } block;
@@ -37,7 +37,7 @@ static block load(const uint16_t pixels[64])
 
 typedef struct cloud {
 	float mean[3], axis[3];
-	float off; /* squares of what is not along the axis */
+	float off; /* sum of squared distances from the axis */
 } cloud;
 
 static cloud cloud_of(const block *b, uint32_t subsets, uint32_t subset)
@@ -62,7 +62,7 @@ static cloud cloud_of(const block *b, uint32_t subsets, uint32_t subset)
 		spread[0] += d[0] * d[0], spread[1] += d[1] * d[1], spread[2] += d[2] * d[2];
 		spread[3] += d[0] * d[1], spread[4] += d[1] * d[2], spread[5] += d[0] * d[2];
 	}
-	/* The power method, from the channel that varies most. */
+	/* Power iteration, starting with the channel of largest variance. */
 	const float *s = spread;
 	float rows[3][3] = {{s[0], s[3], s[5]}, {s[3], s[1], s[4]}, {s[5], s[4], s[2]}};
 	int most = s[0] >= s[1] ? (s[0] >= s[2] ? 0 : 2) : (s[1] >= s[2] ? 1 : 2);
@@ -109,7 +109,7 @@ static void first_ends(const block *b, uint32_t subsets, uint32_t subset, ends *
 	}
 }
 
-/* ---- a mode: ends as it stores them, the best index of each pixel */
+/* ---- a mode: its stored ends, and the best index of each pixel */
 
 static uint32_t code_of(float v, uint32_t bits)
 {
@@ -147,7 +147,7 @@ static void match(const block *b, trial *t)
 	}
 }
 
-/* The ends for which the indices as they are make the smallest squares. */
+/* Least-squares ends for the given indices. */
 static void solve(const block *b, const trial *t, ends *out)
 {
 	uint32_t bits = t->mode->subsets == 2 ? 3 : 4;
@@ -173,7 +173,7 @@ static void solve(const block *b, const trial *t, ends *out)
 	}
 }
 
-/* The index of the first pixel of a subset has no bit for the upper half: its ends change places. */
+/* The anchor index of a subset lacks its highest bit: swaps the ends if that bit would be set. */
 static void turn(trial *t)
 {
 	uint32_t last = t->mode->subsets == 2 ? 7 : 15;
@@ -204,7 +204,7 @@ static bool differences_fit(const trial *t)
 	return true;
 }
 
-/* Better ends follow from better indices, and these from them. Says whether the mode can hold such ends. */
+/* Alternates between better indices and better ends. False when the mode cannot represent the ends. */
 static bool try_mode(const block *b, const bc6h_mode *m, uint32_t partition, ends from, int rounds,
 					 trial *best)
 {
@@ -226,7 +226,7 @@ static bool try_mode(const block *b, const bc6h_mode *m, uint32_t partition, end
 	return fits;
 }
 
-/* ---- partitions: those whose two lines leave the least */
+/* ---- partitions: those whose two lines leave the smallest residual */
 
 static void choose(const block *b, uint32_t count, uint8_t out[MOST_PARTITIONS])
 {
@@ -277,7 +277,7 @@ static void pack(const trial *t, uint8_t out[16])
 	}
 }
 
-/* Modes by the bits of their ends, the most first: what fits there is seldom better elsewhere. */
+/* Modes by precision of their ends, highest first: a block that fits one is seldom better in a later one. */
 static const uint8_t finest_first[2][10] = {{13, 12, 11, 10}, {2, 3, 4, 0, 5, 6, 7, 8, 1, 9}};
 
 static void try_modes(const block *b, uint32_t partition, const ends *from, int rounds, int fits, trial *best)

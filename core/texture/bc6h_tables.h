@@ -1,9 +1,9 @@
 /* bc6h_tables.h - the fields of BC6H, from the BPTC chapter of the Khronos Data Format Specification.
  *
- * A block begins with its mode. Then the layout says what follows, bit after bit: channel r, g or b; end w
- * and x of the first subset, y and z of the second; the bits of it, the last named first. Two subsets are
- * followed by five bits for the partition, one of the first 32 of BC7. Indices fill the rest: three bits for
- * two subsets, four for one. */
+ * A block begins with its mode. The layout lists the following fields: channel r, g or b; end w and x of the
+ * first subset, y and z of the second; its range of bits, the last named first. Two subsets are followed by
+ * five bits for the partition, one of the first 32 of BC7. Indices fill the rest: three bits with two
+ * subsets, four with one. */
 #ifndef HOB_BC6H_TABLES_H
 #define HOB_BC6H_TABLES_H
 
@@ -12,7 +12,7 @@
 typedef struct bc6h_mode {
 	uint8_t code, code_bits, subsets;
 	uint8_t bits;	  /* of an end */
-	uint8_t delta[3]; /* bits of x, y and z as differences from w, for r, g and b; 0: they are as w */
+	uint8_t delta[3]; /* bits of x, y and z as differences from w, for r, g and b; 0: stored like w */
 } bc6h_mode;
 
 static const bc6h_mode bc6h_modes[14] = {
@@ -46,7 +46,7 @@ static const char *const bc6h_layouts[14] = {
 	BC6H_RGB "rx3:0 rw10:15 gx3:0 gw10:15 bx3:0 bw10:15",
 };
 
-/* Some bits of a layout: `first` is stored first. */
+/* A field of a layout: bits `first` to `last`, `first` being stored first. */
 typedef struct bc6h_field {
 	uint32_t channel, end;
 	int first, last;
@@ -75,7 +75,7 @@ static inline bool bc6h_next(const char **at, bc6h_field *out)
 	return true;
 }
 
-/* An end as the 16 bits between which the indices lead. */
+/* An end as the 16 bits that are interpolated. */
 static inline uint32_t bc6h_widened(uint32_t code, uint32_t bits)
 {
 	if (bits >= 15 || code == 0)
@@ -83,7 +83,7 @@ static inline uint32_t bc6h_widened(uint32_t code, uint32_t bits)
 	return code == (1u << bits) - 1 ? 0xFFFF : ((code << 16) + 0x8000) >> bits;
 }
 
-/* Subset of pixel i, and whether its index has one bit less. */
+/* Subset of pixel i, and whether it is an anchor: its index has one bit less. */
 static inline uint32_t bc6h_subset(const bc6h_mode *m, uint32_t partition, uint32_t i)
 {
 	return m->subsets == 2 ? bc7_partitions2[partition] >> 2 * i & 3 : 0;

@@ -8,18 +8,18 @@ typedef struct candidate {
 	float error;
 } candidate;
 
-/* ---- which partitions are promising */
+/* ---- selection of promising partitions */
 
-/* Approximate share of the variance along a line that steps of 2 bits keep: chosen by measuring, with alpha.
- * Opaque blocks do better without it: many were compressed before, and lie on the lines of a partition
- * exactly. */
+/* Approximate fraction of the variance along a line that 2-bit steps keep: tuned by measuring, with alpha.
+ * Opaque blocks do better without it: many come from compressed pictures and lie exactly on a partition's
+ * lines. */
 #define COARSE_STEPS (1.0f - 1.0f / 18)
 
 typedef struct statistics {
 	lanes count[GROUPS], sum[4][GROUPS], product[4][4][GROUPS]; /* product: [k][j], j <= k */
 } statistics;
 
-/* Sums over the second subset, for some partitions at once. */
+/* Sums over the second subset, for several partitions at once. */
 INLINE void gather(const float pixels[4][16], const float products[10][16], uint32_t channels,
 				   statistics *out)
 {
@@ -47,9 +47,9 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 	}
 }
 
-/* The variance left when the best line is taken out: trace less largest eigenvalue. The root of the sum of
- * the squares of all eigenvalues approximates the largest; if one dominates, they agree. The steps of the
- * line leave some of its own variance, too: `taken` is the rest. */
+/* Variance left after removing the best line: trace minus largest eigenvalue. The root of the sum of squares
+ * of all eigenvalues approximates the largest; they agree if one dominates. Quantised steps leave a part of
+ * the line's own variance, too: `taken` is the part removed. */
 INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels,
 					  float taken)
 {
@@ -290,7 +290,7 @@ static void turn(const float pixels[4][16], uint32_t rotation, float out[4][16])
 	}
 }
 
-/* Modes 4 and 5: channel `rotation - 1` changes places with alpha and has indices of its own. */
+/* Modes 4 and 5: channel `rotation - 1` is swapped with alpha and has separate indices. */
 static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint32_t swap, uint32_t rounds,
 						 candidate *best)
 {
@@ -315,7 +315,7 @@ static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint3
 	keep_better(&c, best);
 }
 
-/* ---- the best of a block, better */
+/* ---- refinement of the best result of a block */
 
 static void polish(const block *b, uint32_t passes, int32_t reach, candidate *c)
 {
@@ -363,8 +363,8 @@ static void put(writer *w, uint32_t value, uint32_t bits)
 	w->at += bits;
 }
 
-/* Indices of a line's pixels in block order. The anchor's highest bit is not stored, so it has to be 0: the
- * line is turned around when it is not. */
+/* Indices of a line's pixels in block order. The anchor's highest bit is not stored and must be 0; otherwise
+ * the line is reversed. */
 static void place_indices(line *l, uint32_t mask, uint32_t anchor, uint32_t index_bits, uint8_t index[16])
 {
 	int32_t own[16], most = (1 << index_bits) - 1;
@@ -439,15 +439,15 @@ static void write_block(candidate *c, uint8_t out[16])
 	hob_store_u64(out + 8, w.high);
 }
 
-/* How much of each is tried. */
+/* Search limits of a quality level. */
 typedef struct effort {
 	uint32_t rounds;
-	uint32_t partitions, sharp_partitions; /* of modes 1 or 7, and 3 */
-	uint32_t rotations, small_rotations;   /* of modes 5 and 4 */
-	uint32_t three;						   /* partitions of mode 2; half as many of mode 0 */
-	uint32_t passes;					   /* of polish */
-	int32_t reach;						   /* of searches for both ends of alpha */
-	float good_enough;					   /* error of a block that needs no other mode */
+	uint32_t partitions, sharp_partitions; /* number of partitions for modes 1 or 7, and for 3 */
+	uint32_t rotations, small_rotations;   /* number of rotations for modes 5 and 4 */
+	uint32_t three;						   /* partitions for mode 2; half as many for mode 0 */
+	uint32_t passes;					   /* rounds of polish() */
+	int32_t reach;						   /* distance of the joint search for both alpha ends */
+	float good_enough;					   /* error below which no other mode is tried */
 	float taken;						   /* see residual() */
 } effort;
 

@@ -1,9 +1,8 @@
-/* bc7_fit.h - for bc7.c alone: the line of colours that fits some pixels best, with ends as a mode of BC7
- * stores them.
+/* bc7_fit.h - for bc7.c only: fits a line of colours to pixels, with its ends in a mode's stored precision.
  *
- * take_points() picks the pixels of a subset, fit_line() finds its ends and indices, fit_alpha() those of a
- * channel of its own, fit_constant() those of one colour, polish_line() walks from the ends in single steps
- * while that helps. search_alpha() and search_one_color() try both ends of alpha at once. */
+ * take_points() selects the pixels of a subset, fit_line() finds ends and indices, fit_alpha() those of a
+ * separate channel, fit_constant() those of a single colour; polish_line() moves the ends in single steps
+ * while the error falls. search_alpha() and search_one_color() vary both alpha ends together. */
 #ifndef HOB_BC7_FIT_H
 #define HOB_BC7_FIT_H
 
@@ -11,11 +10,11 @@
 
 #include "bc7_tables.h"
 
-/* Vectors pass between functions of this file only: how a library would pass them does not matter. */
+/* Vectors are only passed between functions of this file, so the calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Pixels or partitions side by side. Every sum across lanes is of whole numbers, or of multiples of 1/4096,
- * that a float holds exactly: the number of lanes does not show in the result. */
+/* Pixels or partitions in parallel. Sums across lanes are of integers or multiples of 1/4096 that a float
+ * holds exactly, so the result does not depend on the number of lanes. */
 #define LANES 4
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t whole __attribute__((vector_size(4 * LANES)));
@@ -27,7 +26,7 @@ enum { PARTITIONS = 64, GROUPS = PARTITIONS / LANES, POINT_GROUPS = 16 / LANES, 
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Pixels of a subset, channel by channel. Lanes past `count` repeat the first pixel and weigh nothing. */
+/* Pixels of a subset, by channel. Lanes past `count` repeat the first pixel with weight 0. */
 typedef struct points {
 	uint32_t count, groups;
 	lanes c[4][POINT_GROUPS], weight[POINT_GROUPS];
@@ -38,14 +37,14 @@ typedef struct points {
 typedef struct precision {
 	uint32_t channels, bits, index_bits;
 	bool own_p, shared_p;
-	bool opaque; /* the alpha that comes out has to be 255 */
+	bool opaque; /* the decoded alpha must be 255 */
 } precision;
 
 typedef struct line {
 	four_whole code[2]; /* as stored */
 	four end[2];		/* as decoded */
 	uint32_t p[2];
-	whole index[POINT_GROUPS]; /* by order in `points` */
+	whole index[POINT_GROUPS]; /* in the order of `points` */
 	float error;
 } line;
 
@@ -54,9 +53,9 @@ typedef struct moments {
 	float count, sum[4], product[4][4];
 } moments;
 
-/* ---- small things */
+/* ---- helpers */
 
-/* A code of fewer bits as the eight it decodes to. */
+/* Widens a code to the eight bits that it decodes to. */
 INLINE uint32_t widened(uint32_t code, uint32_t bits)
 {
 	uint32_t wide = code << (8 - bits);
@@ -130,7 +129,7 @@ INLINE void take_points(const float pixels[4][16], uint32_t mask, points *out)
 
 /* ---- endpoints */
 
-/* Codes of one end for a given p-bit; returns the squared distance from what was wanted. */
+/* Codes of one end for a given p-bit; returns the squared quantisation error. */
 INLINE float quantize_end(four want, const precision *q, uint32_t p, four_whole *code, four *end)
 {
 	uint32_t p_bits = q->own_p || q->shared_p, all = q->bits + p_bits;
@@ -177,7 +176,7 @@ INLINE void quantize_line(const four want[2], const precision *q, line *out)
 	}
 }
 
-/* Index of each point along the line, and the error of what is decoded. */
+/* Index of each point along the line, and the error after decoding. */
 INLINE void match_points(const points *p, uint32_t first, uint32_t channels, uint32_t index_bits, line *l,
 						 lanes weights[POINT_GROUPS])
 {
@@ -208,7 +207,7 @@ INLINE void match_points(const points *p, uint32_t first, uint32_t channels, uin
 	l->error = sum_of(total);
 }
 
-/* Ends that fit the chosen weights best: two equations in two unknowns for each channel. */
+/* Least-squares ends for the chosen weights: two equations in two unknowns per channel. */
 INLINE bool solve_ends(const points *p, uint32_t first, uint32_t channels, const lanes weights[POINT_GROUPS],
 					   four out[2])
 {
@@ -237,7 +236,7 @@ INLINE bool solve_ends(const points *p, uint32_t first, uint32_t channels, const
 	return true;
 }
 
-/* The ends of the points along the direction of greatest spread, by power iteration. */
+/* Ends of the points along the principal axis, by power iteration. */
 INLINE void first_ends(const points *p, const moments *m, uint32_t channels, four out[2])
 {
 	four mean = {0}, rows[4] = {{0}}, axis = {0};
@@ -277,7 +276,7 @@ INLINE void first_ends(const points *p, const moments *m, uint32_t channels, fou
 	out[1] = clamp_four(mean + unit * high, 0.0f, 255.0f);
 }
 
-/* As many rounds of solving as help. Inlined for each mode, so that the numbers of the mode are constants. */
+/* Solves repeatedly while the error falls. Inlined per mode, so that the mode's numbers are constants. */
 INLINE void fit_line(const points *p, const moments *m, const precision *q, uint32_t rounds, line *best)
 {
 	four want[2];
@@ -297,7 +296,7 @@ INLINE void fit_line(const points *p, const moments *m, const precision *q, uint
 	}
 }
 
-/* Alpha alone, for modes 4 and 5. */
+/* The separate alpha of modes 4 and 5. */
 INLINE void fit_alpha(const points *p, uint32_t bits, uint32_t index_bits, uint32_t rounds, line *best)
 {
 	precision q = {.channels = 4, .bits = bits, .index_bits = index_bits};
@@ -322,8 +321,8 @@ INLINE void fit_alpha(const points *p, uint32_t bits, uint32_t index_bits, uint3
 	}
 }
 
-/* Two codes between which index 1 decodes to `value`, or as near as can be: more values than the codes alone
- * have. */
+/* Two codes between which index 1 decodes to `value`, or as near as possible: covers more values than single
+ * codes. */
 static inline void straddle(int32_t value, uint32_t bits, uint32_t index_bits, int32_t code[2])
 {
 	int32_t weight = bc7_weights[index_bits][1], count = 1 << bits, nearest = value >> (8 - bits),
@@ -370,7 +369,7 @@ static inline void fit_constant(const points *p, const precision *q, line *out)
 		out->index[g] = (whole){1, 1, 1, 1};
 }
 
-/* ---- single steps of the stored ends, while they help */
+/* ---- single steps of the stored ends while the error falls */
 
 static inline four decode_end(four_whole code, uint32_t p, const precision *q)
 {
@@ -402,7 +401,7 @@ static inline bool try_step(const points *p, uint32_t first, const precision *q,
 	return true;
 }
 
-/* The codes, near the value, between which index 1 decodes to it best. */
+/* Codes near the value between which index 1 decodes best. */
 static inline void straddle_channel(int32_t value, const precision *q, const uint32_t p[2], uint32_t k,
 									line *l)
 {
@@ -423,7 +422,7 @@ static inline void straddle_channel(int32_t value, const precision *q, const uin
 		}
 }
 
-/* Pixels of one colour that no code has. */
+/* Pixels of one colour that no single code represents. */
 static inline void search_constant(const points *p, const precision *q, line *best)
 {
 	uint32_t choices = q->own_p ? 4 : q->shared_p ? 2 : 1;
@@ -435,7 +434,7 @@ static inline void search_constant(const points *p, const precision *q, line *be
 	}
 }
 
-/* Both ends of alpha at once, up to `reach` codes from where they are. */
+/* Varies both alpha ends together, by up to `reach` codes. */
 static inline void search_alpha(const points *p, uint32_t first, const precision *q, int32_t reach,
 								line *best)
 {
@@ -451,7 +450,7 @@ static inline void search_alpha(const points *p, uint32_t first, const precision
 		}
 }
 
-/* For pixels of one colour: each choice of p-bits, which the colour needs as well as alpha. */
+/* For pixels of one colour: tries every choice of p-bits, which colour and alpha share. */
 static inline void search_one_color(const points *p, const precision *q, int32_t reach, line *best)
 {
 	line start = *best;

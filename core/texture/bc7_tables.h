@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-/* Fields of a block by mode: subsets, partition bits, rotation bits, index selection bit, colour and alpha
- * bits of an endpoint, p-bits per endpoint or shared by the two of a subset, bits of an index and of a second
- * one. */
+/* Fields of a block by mode: subsets; bits of partition, rotation, index selection, colour and alpha of an
+ * endpoint; p-bits per endpoint or shared by a subset's two; bits of an index and of the second index. */
 typedef struct bc7_mode {
 	uint8_t subsets, partition, rotation, selection, color, alpha, own_p, shared_p, index, index2;
 } bc7_mode;
@@ -17,7 +16,7 @@ static const bc7_mode bc7_modes[8] = {
 	{1, 0, 0, 0, 7, 7, 1, 0, 4, 0}, {2, 6, 0, 0, 5, 5, 1, 0, 2, 0},
 };
 
-/* Weight of the second endpoint, of 64, by index: [bits][index]. */
+/* Weight of the second endpoint in 64ths, by index: [bits][index]. */
 static const uint8_t bc7_weights[5][16] = {
 	[2] = {0, 21, 43, 64},
 	[3] = {0, 9, 18, 27, 37, 46, 55, 64},
@@ -47,7 +46,7 @@ static const uint32_t bc7_partitions3[64] = {
 	0xAAAA1414, 0xA05050A0, 0xA0A5A5A0, 0x96000000, 0x40804080, 0xA9A8A9A8, 0xAAAAAA44, 0x2A4A5254,
 };
 
-/* The pixel of a subset whose index has its highest bit left out; that of subset 0 is pixel 0. */
+/* Anchor pixel of a subset, whose index lacks its highest bit; that of subset 0 is pixel 0. */
 static const uint8_t bc7_anchors2[64] = {
 	15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 2,	8, 2,  2, 8,
 	8,	15, 2,	8,	2,	2,	8,	8,	2,	2,	15, 15, 6,	8,	2,	8,	15, 15, 2, 8,  2, 2,

@@ -1,21 +1,21 @@
-/* blocks.h - BC block compression: encoders for BC1, BC3, BC4, BC5, BC6H, BC7 and a decoder for all but
+/* blocks.h - BC block compression: encoders for BC1, BC3, BC4, BC5, BC6H, BC7, and decoders for all but
  * signed BC6H.
  *
- * An encoder takes one 4x4 block of pixels, RGBA8 or for BC6H four half floats, row after row, and writes 8
- * or 16 bytes. It is a pure function of its input: integer arithmetic and floats without reassociation give
- * the same bytes everywhere. */
+ * An encoder takes one 4x4 block of pixels, RGBA8 or for BC6H four half floats, row by row, and writes 8 or
+ * 16 bytes. It is a pure function: integer arithmetic and floats without reassociation give the same bytes on
+ * every machine. */
 #ifndef HOB_BLOCKS_H
 #define HOB_BLOCKS_H
 
 #include "gpu_format.h"
 
 typedef enum hob_bc_quality {
-	/* BC7: mode 6, and modes 1, or 7 and 5, where that is far off. BC6H: one subset. BC4: the solved ends */
+	/* BC7: mode 6; if its error is large also modes 1, or 7 and 5. BC6H: one subset. BC4: the solved ends */
 	HOB_BC_FAST,
 	/* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partition, polished. BC4: one step
 	 * around */
 	HOB_BC_GOOD,
-	HOB_BC_BEST /* BC7: more modes and partitions, polished while it helps */
+	HOB_BC_BEST /* BC7: more modes and partitions, polished until it converges */
 } hob_bc_quality;
 
 /* pixels [16][4]. BC1 ignores alpha and uses the four-colour mode, so that RGB and RGBA formats decode
@@ -24,22 +24,20 @@ void hob_bc1_encode(const uint8_t pixels[64], uint8_t out[8]);
 void hob_bc3_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 /* values [16] */
 void hob_bc4_encode(const uint8_t values[16], hob_bc_quality quality, uint8_t out[8]);
-/* pixels [16][4]: R and G are kept */
+/* pixels [16][4]: R and G are used */
 void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
-/* pixels [16][4] half floats; the unsigned format. Alpha is ignored, what is below 0 becomes 0. The error
- * that is kept small is that of the halves as whole numbers, which is about that of the logarithm of
- * light. */
+/* pixels [16][4] half floats; unsigned format. Alpha is ignored, negative values become 0. Minimises the
+ * error of the halves as integers, which approximates that of the logarithm of luminance. */
 void hob_bc6h_encode(const uint16_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 
 /* Encodes rows of blocks [row_first, row_end) of a picture, RGBA8 or for BC6H four half floats a pixel;
- * pixels beyond the right and lower edge repeat the last ones. `out` is the whole level. BC4 takes R. */
+ * pixels beyond the right and lower edge repeat the last ones. `out` is the whole level. BC4 uses R. */
 void hob_bc_encode_rows(uint32_t vk_format, const void *pixels, uint32_t width, uint32_t height,
 						uint32_t row_first, uint32_t row_end, hob_bc_quality quality, uint8_t *out);
 
-/* Decodes a whole level into RGBA8 [height][width][4]. BC4 gives grey; BC5 gives B = 0; signed formats are
- * mapped to 0..255 with 128 for 0. vk_format is BC1 to BC5 or BC7. A reserved BC7 mode decodes to transparent
- * black. */
+/* Decodes a whole level into RGBA8 [height][width][4]. BC4 gives grey; BC5 gives B = 0; signed formats map to
+ * 0..255 with 128 for 0. vk_format is BC1 to BC5 or BC7. A reserved BC7 mode gives transparent black. */
 void hob_bc_decode(uint32_t vk_format, const uint8_t *blocks, uint32_t width, uint32_t height,
 				   uint8_t *pixels);
 /* One block; out [16][4]. */

@@ -1,14 +1,14 @@
-/* environment_bake.h - an asset that is a picture of surroundings: its cube map as a KTX2 file.
+/* environment_bake.h - bakes an environment picture into a cube map as a KTX2 file.
  *
- * Stands in for hob_textures_bake() where the model is an environment: `file` is the picture, and there are
- * no materials. Gives one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F,
- * with the key HobIrradiance (ktx2.h). texture.max_size and texture.mipmaps do not matter to it. */
+ * Replaces hob_textures_bake() where the model is an environment: `file` is the picture, and there are no
+ * materials. Gives one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F, with
+ * the key HobIrradiance (ktx2.h). Ignores texture.max_size and texture.mipmaps. */
 #ifndef HOB_ENVIRONMENT_BAKE_H
 #define HOB_ENVIRONMENT_BAKE_H
 
 #include "texture.h"
 
-/* Errors: SKIPPED for a picture that is not twice as wide as high; those of reading it; MEMORY. */
+/* Errors: SKIPPED for a picture that is not twice as wide as high; the reader's; MEMORY. */
 bool hob_environment_bake(const hob_texture_request *request, hob_bytes file, hob_arena *result,
 						  hob_arena *scratch, hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 						  hob_baked_materials *out, hob_error *err) HOB_MUST_CHECK;

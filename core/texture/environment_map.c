@@ -48,7 +48,7 @@ static float light_of(float value)
 	return !(value > 0) ? 0 : value > brightest ? brightest : value;
 }
 
-/* Between pixels; columns go round, rows end at the poles. */
+/* Interpolated; columns wrap around, rows end at the poles. */
 static void look_up(const hob_picture *p, const float d[3], float out[3])
 {
 	float across = (atan2f(d[2], d[0]) / (2 * pi) + 0.5f) * (float)p->width - 0.5f;
@@ -69,7 +69,7 @@ static void look_up(const hob_picture *p, const float d[3], float out[3])
 	}
 }
 
-/* ---- a pyramid of cubes, each face with an edge of its neighbours' texels around it */
+/* ---- a pyramid of cubes; each face is bordered by its neighbours' texels */
 
 typedef struct cube {
 	uint32_t size;
@@ -80,8 +80,8 @@ typedef struct maker {
 	const hob_picture *picture;
 	uint32_t cube_count;
 	cube cubes[HOB_GPU_LEVELS];
-	uint32_t level; /* that is being made */
-	uint32_t taps;	/* level 0: looks a texel along each side */
+	uint32_t level; /* of the level being made */
+	uint32_t taps;	/* level 0: samples per side of a texel */
 	struct direction *directions;
 	uint32_t direction_count;
 	uint16_t *out;
@@ -89,7 +89,7 @@ typedef struct maker {
 	uint64_t *clipped;						  /* by row */
 } maker;
 
-/* x and y count from the edge: 1 is the first texel of the face's own. */
+/* x and y include the border: 1 is the first texel of the face. */
 static float *texel(const cube *c, uint32_t face, uint32_t x, uint32_t y)
 {
 	size_t stride = c->size + 2;
@@ -101,7 +101,7 @@ static float middle(uint32_t at, uint32_t size)
 	return (2 * (float)at + 1) / (float)size - 1;
 }
 
-/* One row of one face of level 0. */
+/* One row of a face of level 0. */
 static void fill_row(void *context, uint32_t index, uint32_t thread)
 {
 	(void)thread;
@@ -184,9 +184,9 @@ static void add_from(const cube *c, uint32_t face, float s, float t, float weigh
 /* ---- blur */
 
 typedef struct direction {
-	float l[3]; /* around Z */
+	float l[3]; /* with the lobe around Z */
 	float weight;
-	uint32_t cube; /* to read it from, and the share of the next smaller one */
+	uint32_t cube; /* pyramid level to sample, and the weight of the next smaller one */
 	float share;
 } direction;
 
@@ -198,7 +198,7 @@ static float reversed_bits(uint32_t i)
 	return (float)bits * 0x1p-32f;
 }
 
-/* Hammersley points, dense where the lobe is; those below the horizon are left out. */
+/* Hammersley points with the density of the lobe; those below the horizon are dropped. */
 static void set_directions(maker *m, float roughness, uint32_t count)
 {
 	float a2 = roughness * roughness * roughness * roughness, total = 0;
@@ -310,7 +310,7 @@ static void sum_row(void *context, uint32_t row, uint32_t thread)
 static bool sum_irradiance(maker *m, const hob_parallel *parallel, hob_arena *arena, hob_environment *out,
 						   hob_error *err)
 {
-	/* How a cosine lobe weakens each band. */
+	/* Attenuation of each band by a cosine lobe. */
 	const double pi_exact = 3.14159265358979323846, bands[3] = {pi_exact, 2 * pi_exact / 3, pi_exact / 4};
 	uint32_t rows = m->picture->height;
 	m->sums = hob_arena_alloc(arena, rows * sizeof *m->sums, 16);

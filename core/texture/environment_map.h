@@ -1,5 +1,5 @@
-/* environment_map.h - turns a picture of the surroundings into lighting for a renderer: a cube map whose
- * levels are blurred as GGX surfaces of growing roughness see it, and the irradiance as spherical harmonics.
+/* environment_map.h - converts an environment picture to lighting data: a cube map whose levels are
+ * prefiltered for GGX surfaces of increasing roughness, and the irradiance as spherical harmonics.
  *
  * The picture is equirectangular, twice as wide as high, in linear light. Its middle is +X, +Y is up, and
  * columns further to the right turn towards +Z (as in three.js). Faces are +X, -X, +Y, -Y, +Z, -Z as OpenGL
@@ -12,13 +12,13 @@
  *   level(R) = integral of L(l) D(h) (R.l) dl / integral of D(h) (R.l) dl,
  *   h = normalize(R + l), D = GGX with a
  *
- * which is the first factor of the split sum with N = V = R (Karis 2013, "Real Shading in Unreal Engine 4").
- * Level 0 is the picture itself. The integral is taken over a fixed set of directions, the same for every
- * texel and every machine, each read from a blurred copy of the size that it stands for (Krivanek and Colbert
- * 2008, "Real-time shading with filtered importance sampling").
+ * This is the first factor of the split sum with N = V = R (Karis 2013, "Real Shading in Unreal Engine 4").
+ * Level 0 is the picture itself. The integral uses a fixed set of directions, the same for every texel and
+ * every machine; each sample reads a blurred copy whose texels match the sample's solid angle (Krivanek and
+ * Colbert 2008, "Real-time shading with filtered importance sampling").
  *
  * Irradiance: E(n) = sum of irradiance[k] Y_k(n), Y real and orthonormal in the order 1, y, z, x, xy, yz, 3zz
- * - 1, xz, xx - yy (Ramamoorthi and Hanrahan 2001). It is summed over the picture's own pixels, each with its
+ * - 1, xz, xx - yy (Ramamoorthi and Hanrahan 2001). It is summed over the picture's pixels, each with its
  * exact solid angle. */
 #ifndef HOB_ENVIRONMENT_MAP_H
 #define HOB_ENVIRONMENT_MAP_H
@@ -36,17 +36,17 @@ typedef struct hob_environment {
 	uint32_t size, level_count;					/* levels go down to 8 x 8 */
 	uint16_t *levels[HOB_GPU_LEVELS];			/* [6][side][side][4] half floats, alpha 1 */
 	float irradiance[HOB_ENVIRONMENT_TERMS][3]; /* R, G, B */
-	uint64_t clipped; /* pixels brighter than a half float can say: taken as 65504 */
+	uint64_t clipped;							/* pixels beyond the range of half floats: clipped to 65504 */
 } hob_environment;
 
-/* picture  HOB_DEPTH_FLOAT, width = 2 * height (asserted). What is negative or not a number counts as 0.
+/* picture  HOB_DEPTH_FLOAT, width = 2 * height (asserted). Negative values and NaN count as 0.
  * size     of a face at level 0: a power of two, HOB_ENVIRONMENT_LEAST to _MOST (asserted)
- * arena    holds the levels; what is needed on the way is given back
- * Errors: MEMORY. Cost: about 2 s of one core for a face of 256. Memory: 150 bytes a texel of level 0. */
+ * arena    holds the levels; temporary memory is released
+ * Errors: MEMORY. Cost: about 2 s of one core for a face of 256. Memory: 150 bytes per texel of level 0. */
 bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
 						  hob_arena *arena, hob_environment *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Direction of the place (s, t), -1 to 1, of a face, t downwards; not normalised. */
+/* Direction of the point (s, t), -1 to 1, of a face, t downwards; not normalised. */
 void hob_environment_direction(uint32_t face, float s, float t, float out[3]);
 
 #endif

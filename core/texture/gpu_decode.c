@@ -34,7 +34,7 @@ void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out)
 		return;
 	}
 	out->channels = known ? format.channels : texture->mask_bits == 0 || texture->masks[3] != 0 ? 4 : 3;
-	/* A normal map or a pair of masks in two channels must not turn into grey and alpha. */
+	/* Keeps two channels of a normal map or a pair of masks from becoming grey and alpha. */
 	if (out->channels == 2)
 		out->channels = 3;
 	out->depth = !known				? HOB_DEPTH_8

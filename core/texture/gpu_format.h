@@ -37,7 +37,7 @@ enum {
 enum { HOB_GPU_LEVELS = 16 };
 
 typedef enum hob_gpu_codec {
-	HOB_GPU_PLAIN, /* `bits` for each of `channels`, in the order of `order` */
+	HOB_GPU_PLAIN, /* `bits` for each of `channels`; RGBA, or BGRA if `bgr` */
 	HOB_GPU_BC,
 	HOB_GPU_ASTC,
 	HOB_GPU_ETC2
@@ -48,15 +48,15 @@ typedef struct hob_gpu_format {
 	hob_gpu_codec codec;
 	uint8_t block_width, block_height, block_bytes;
 	uint8_t channels; /* 1..4: R, RG, RGB, RGBA */
-	uint8_t bits;	  /* of a channel of a plain format */
+	uint8_t bits;	  /* bits per channel of a plain format */
 	bool srgb, is_float, is_signed;
-	bool bgr; /* plain: blue comes first */
+	bool bgr; /* plain: blue is first */
 } hob_gpu_format;
 
 /* False when Hob does not know the format. */
 bool hob_gpu_format_find(uint32_t vk_format, hob_gpu_format *out);
 
-/* Bytes of a level of width x height pixels: whole blocks. */
+/* Bytes of a level of width x height pixels, in whole blocks. */
 size_t hob_gpu_level_bytes(const hob_gpu_format *format, uint32_t width, uint32_t height);
 
 /* A side of level `level`: at least 1. */
@@ -68,33 +68,33 @@ static inline uint32_t hob_level_side(uint32_t side, uint32_t level)
 /* Levels from width x height down to 1 x 1. */
 uint32_t hob_level_count(uint32_t width, uint32_t height);
 
-/* A texture in a container: levels as they are for the GPU, largest first, possibly still supercompressed. */
+/* A texture in a container: levels in GPU form, largest first, possibly supercompressed. */
 typedef struct hob_gpu_texture {
 	uint32_t vk_format; /* 0: Basis Universal, or a DDS described by masks */
 	uint32_t width, height, level_count;
 	bool zstd;				   /* levels are zstd frames of `raw_bytes` each */
 	bool basis;				   /* Basis Universal: basis.h */
-	uint8_t basis_model;	   /* HOB_BASIS_*; 0: one that Hob does not unpack */
+	uint8_t basis_model;	   /* HOB_BASIS_*; 0: a model that Hob cannot decode */
 	uint8_t basis_channels[2]; /* channel ids of the first two samples */
 	hob_bytes basis_global;	   /* BasisLZ's codebooks */
-	uint32_t mask_bits;		   /* DDS: bits a pixel, and the bits of R, G, B, A within it */
+	uint32_t mask_bits;		   /* DDS: bits per pixel, and the masks of R, G, B, A */
 	uint32_t masks[4];
 	hob_bytes levels[HOB_GPU_LEVELS];
 	uint64_t raw_bytes[HOB_GPU_LEVELS];
 } hob_gpu_texture;
 
-/* True when hob_gpu_decode() can make pixels of it. */
+/* Whether hob_gpu_decode() supports it. */
 bool hob_gpu_decodable(const hob_gpu_texture *texture);
 
-/* Level 0 as pixels: 8-bit formats, BC1-5, BC7 and (with astcenc) ASTC give 8 bits, 16-bit ones 16, float
- * ones and BC6H float. */
+/* Decodes level 0: 8-bit formats, BC1-5, BC7 and (with astcenc) ASTC to 8 bits, 16-bit formats to 16, float
+ * formats and BC6H to float. */
 bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_picture *out,
 					hob_error *err) HOB_MUST_CHECK;
 
-/* Channels and depth that decoding gives. */
+/* Channels and depth after decoding. */
 void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out);
 
-/* Raw bytes of a level, unpacked into `arena` when it is supercompressed. */
+/* Raw bytes of a level; a supercompressed one is unpacked into `arena`. */
 bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
 				   hob_error *err) HOB_MUST_CHECK;
 

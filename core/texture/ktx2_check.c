@@ -1,4 +1,4 @@
-/* Written from the specification, beside the writer and not from it: its own table, its own arithmetic. */
+/* Written from the specification, independently of the writer: its own table and arithmetic. */
 #include "ktx2.h"
 
 #include "../base/limits.h"
@@ -9,7 +9,7 @@
 typedef struct rule {
 	uint32_t first, last; /* VkFormat numbers that share the rule */
 	uint8_t side_x, side_y, bytes, type_size, model, samples;
-	const char *channels; /* type byte of each sample, in the order of their bits; alpha as for linear */
+	const char *channels; /* type byte of each sample, in bit order; alpha as for linear */
 } rule;
 
 static const rule rules[] = {
@@ -50,7 +50,7 @@ static const rule rules[] = {
 	{183, 184, 12, 12, 16, 1, 162, 1, "\x00"},
 };
 
-/* sRGB numbers among the plain ones; among blocks they are the greater of a pair. */
+/* sRGB is one of the plain numbers; of block formats it is the larger of a pair. */
 static bool is_srgb(const rule *r, uint32_t format)
 {
 	return format == 15 || format == 22 || format == 29 || format == 43 ||
@@ -173,7 +173,7 @@ static bool check_descriptor(hob_bytes file, const head *h, const rule *r, hob_e
 	return true;
 }
 
-/* The specification keeps names that begin with KTX to itself. */
+/* The specification reserves names that begin with KTX. */
 static bool is_reserved_key(hob_str key)
 {
 	static const char *const known[] = {"KTXanimData",		   "KTXastcDecodeMode", "KTXcubemapIncomplete",
@@ -187,7 +187,7 @@ static bool is_reserved_key(hob_str key)
 		   (key.data[2] | 32) == 'x';
 }
 
-/* Hob's own: 27 finite floats. */
+/* Hob's own key: 27 finite floats. */
 static bool check_irradiance(hob_str value, const head *h, hob_error *err)
 {
 	if (h->faces != 6 || value.len != 27 * 4)
@@ -294,7 +294,7 @@ static bool inside(uint64_t at, uint64_t size, size_t end)
 	return at <= end && size <= end - at;
 }
 
-/* BasisLZ: codebooks and Huffman tables, and 20 bytes for each level. */
+/* BasisLZ: codebooks, Huffman tables, and 20 bytes per level. */
 static bool check_global(hob_bytes file, const head *h, hob_error *err)
 {
 	if (!inside(h->global_at, h->global_size, file.size) || h->global_size < 20)
@@ -310,7 +310,7 @@ static bool check_global(hob_bytes file, const head *h, hob_error *err)
 	return true;
 }
 
-/* Basis Universal files are passed on as others made them: what a transcoder relies on, not every gap. */
+/* Basis Universal files are foreign: checks what a transcoder relies on, not every gap. */
 static bool check_basis(hob_bytes file, const head *h, hob_error *err)
 {
 	if (!inside(h->descriptor_at, h->descriptor_size, file.size) || h->descriptor_size < 44)

@@ -37,7 +37,7 @@ static void put_u32(hob_buf *out, uint32_t v)
 	put_u16(out, v >> 16);
 }
 
-/* `start` is where the file begins in the buffer. */
+/* `start`: offset of the file in the buffer. */
 static void pad_to(hob_buf *out, size_t start, size_t align)
 {
 	while (!out->failed && (out->size - start) % align != 0)
@@ -109,7 +109,7 @@ static uint32_t color_model(const hob_gpu_format *f)
 		return MODEL_ASTC;
 	if (f->codec == HOB_GPU_PLAIN)
 		return MODEL_RGBSDA;
-	/* BC1 RGB 131 to BC7 sRGB 146; the two kinds of BC1 share a model. */
+	/* From BC1 RGB (131) to BC7 sRGB (146); the two kinds of BC1 share a model. */
 	return f->vk < HOB_VK_BC2_UNORM ? MODEL_BC1A : MODEL_BC1A + (f->vk - HOB_VK_BC1_RGBA_UNORM) / 2;
 }
 

@@ -5,11 +5,11 @@
 
 typedef float float4 __attribute__((vector_size(16)));
 
-/* A transparent pixel still has a say of a 4096th in the colour around it: where nothing can be seen the
- * average is plain, not black. */
+/* Minimum weight of a transparent pixel's colour: a fully transparent area keeps its mean colour instead of
+ * black. */
 static const float least_weight = 1.0f / 4096.0f;
 
-enum { BAND = 16 }; /* rows a task takes at once */
+enum { BAND = 16 }; /* rows per task */
 
 /* ---- weights along one axis: output i is the sum of weight[i][k] * input[first[i] + k] */
 
@@ -21,7 +21,7 @@ typedef struct axis {
 
 static void area_weights(axis *a, uint32_t i)
 {
-	/* The output pixel covers [i*in, (i+1)*in) where an input pixel is `out` wide: exact in integers. */
+	/* The output pixel covers [i*in, (i+1)*in), with input pixels `out` wide: exact in integers. */
 	uint64_t begin = (uint64_t)i * a->in, end = begin + a->in;
 	a->first[i] = (uint32_t)(begin / a->out);
 	a->count[i] = (uint32_t)((end + a->out - 1) / a->out) - a->first[i];
@@ -72,7 +72,7 @@ static bool make_axis(uint32_t in, uint32_t out, hob_arena *arena, axis *result,
 	return true;
 }
 
-/* ---- one step: from a picture or a level of floats to the next level of floats */
+/* ---- one step: from a picture or a float level to the next float level */
 
 typedef struct step {
 	const hob_picture *picture; /* first step, else NULL */
@@ -143,7 +143,7 @@ static void load_float(const step *s, const float *in, uint32_t width, float4 *o
 	}
 }
 
-/* Pixels [x, x + count) of a row; `room` is used when they have to be made. */
+/* Pixels [x, x + count) of a row; `room` is used if they must be converted. */
 static const float4 *load_pixels(const step *s, uint32_t y, uint32_t x, uint32_t count, float4 *room)
 {
 	size_t at = (size_t)y * s->across.in + x;
@@ -158,7 +158,7 @@ static const float4 *load_pixels(const step *s, uint32_t y, uint32_t x, uint32_t
 	return room;
 }
 
-/* Both sides halve evenly: by far the most frequent case. Pieces stay in the first-level cache. */
+/* Both sides are even: by far the most frequent case. Pieces fit into the first-level cache. */
 static void halve_band(const step *s, uint32_t first, uint32_t end)
 {
 	enum { PIECE = 256 };
@@ -250,7 +250,7 @@ uint16_t hob_half_of(float value)
 	if (size >= 65504.0f)
 		return (uint16_t)(sign | 0x7BFF);
 	if (size < 6.103515625e-5f)
-		/* Below the least normal half the step is 2^-24; the float unit rounds to even. */
+		/* Below the smallest normal half the step is 2^-24; the float unit rounds to even. */
 		return (uint16_t)(sign | (uint32_t)lrintf(size * 16777216.0f));
 	bits = (bits & 0x7FFFFFFF) - (112u << 23);
 	return (uint16_t)(sign | (bits + 0xFFF + (bits >> 13 & 1)) >> 13);
@@ -275,7 +275,7 @@ static inline void store_normal(float4 v, uint8_t *out)
 {
 	float4 squares = v * v;
 	float length = sqrtf(squares[0] + squares[1] + squares[2]);
-	/* Opposite normals that cancel out leave no direction: straight up. */
+	/* Opposite normals may cancel out: straight up then. */
 	v = length > 1e-6f ? v * (0.5f / length) : (float4){0, 0, 0.5f, 0};
 	store_bytes(v + (float4){0.5f, 0.5f, 0.5f, 1.0f}, out);
 }
@@ -319,7 +319,7 @@ static void finish_level(finish *f)
 	hob_parallel_for(f->options->parallel, (f->height + BAND - 1) / BAND, finish_band, f);
 }
 
-/* ---- coverage: how much of a level reaches the cutoff as a sampler sees it, between pixels too */
+/* ---- coverage: the fraction of a level at or above the cutoff, sampled between pixels too */
 
 enum { BINS = 4096 };
 
@@ -344,15 +344,15 @@ static void alpha_row(const alphas *a, uint32_t y, float *out)
 						   : a->level[at + x][3] - least_weight;
 }
 
-/* 0 to 1: the first 24 bits of a fraction of 2^32. */
+/* 0 to 1: the high 24 bits of a fraction of 2^32. */
 static float fraction(uint32_t turns)
 {
 	return (float)(turns >> 8) * (1.0f / 16777216.0f);
 }
 
-/* Counts bilinear samples into bins; `rows` has room for three rows. Each cell of the grid is sampled at
- * another place (multiples of irrational numbers, as in Roberts' R2 sequence): a regular pattern would reach
- * the cutoff at all samples of a kind or at none. */
+/* Counts bilinear samples into bins; `rows` has room for three rows. Each grid cell is sampled at a different
+ * position (multiples of irrational numbers, as in Roberts' R2 sequence): a regular pattern would reach the
+ * cutoff at all samples of a kind or at none. */
 static uint64_t count_samples(const alphas *a, float *rows, uint32_t bins[BINS + 1])
 {
 	float *upper = rows, *lower = rows + a->width, *between = rows + 2 * (size_t)a->width;
@@ -385,12 +385,12 @@ static double share_above(const uint32_t bins[BINS + 1], uint64_t samples, float
 	return (double)above / (double)samples;
 }
 
-/* Factor that brings about `coverage` of the samples to the cutoff or above: the one nearest to 1. */
+/* The factor nearest to 1 that puts the fraction `coverage` of the samples at or above the cutoff. */
 static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cutoff, double coverage)
 {
 	double wanted = coverage * (double)samples, best_miss = wanted;
 	uint64_t above = 0;
-	uint32_t best = BINS; /* the lowest bin that is to reach the cutoff */
+	uint32_t best = BINS; /* the lowest bin that must reach the cutoff */
 	for (uint32_t b = BINS - 1; b > 0; b--) {
 		above += bins[b];
 		double miss = fabs((double)above - wanted);
@@ -402,13 +402,13 @@ static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cu
 	uint32_t below = best - 1;
 	while (below > 0 && bins[below] == 0)
 		below--;
-	/* Any threshold above the bin below and not above the best one will do. */
+	/* Any threshold above bin `below` and at most `best` works. */
 	float lowest = ((float)below + 0.6f) / (BINS - 1), highest = ((float)best - 0.5f) / (BINS - 1);
 	float threshold = cutoff < lowest ? lowest : cutoff > highest ? highest : cutoff;
 	return cutoff / threshold;
 }
 
-/* Texels are visited in the order of a Z curve, so that equal ones that are chosen do not line up. */
+/* Texels are visited along a Z curve, so that chosen ones of equal alpha do not line up. */
 static uint32_t even_bits(uint32_t v)
 {
 	v &= 0x55555555u;
@@ -433,7 +433,8 @@ static void count_codes(const uint8_t *pixels, size_t count, uint32_t counts[256
 		counts[pixels[4 * i + 3]]++;
 }
 
-/* Brings the `wanted` opaquest texels to `reach`, the code of the cutoff, and all others below. */
+/* Raises the `wanted` most opaque texels to `reach`, the code of the cutoff, and lowers all others below
+ * it. */
 static void choose_texels(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t reach, uint32_t wanted)
 {
 	uint32_t counts[256], edge = 255, above = 0;
@@ -454,7 +455,7 @@ static void choose_texels(uint8_t *pixels, uint32_t width, uint32_t height, uint
 			sum -= equal;
 			shown = chosen > 0;
 		}
-		/* Equal ones stay apart: between them, the edge is where `spread_alpha` puts it. */
+		/* Texels of equal alpha keep a distance; `spread_alpha` places the edge between them. */
 		if (*alpha == edge)
 			*alpha = shown ? 255 : 0;
 		else if (shown ? *alpha < reach : *alpha >= reach)
@@ -462,8 +463,8 @@ static void choose_texels(uint8_t *pixels, uint32_t width, uint32_t height, uint
 	}
 }
 
-/* Moves alphas without moving one across the cutoff: towards transparent for spread -1 to 0, towards opaque
- * for 0 to 1. */
+/* Moves alphas without crossing the cutoff: towards transparent for spread -1 to 0, towards opaque for 0 to
+ * 1. */
 static uint8_t spread_alpha(uint8_t alpha, uint32_t reach, float spread)
 {
 	float least = alpha >= reach ? (float)reach : 0, most = alpha >= reach ? 255 : (float)reach - 1;
@@ -471,14 +472,14 @@ static uint8_t spread_alpha(uint8_t alpha, uint32_t reach, float spread)
 	return (uint8_t)((float)alpha + (end - (float)alpha) * fabsf(spread) + 0.5f);
 }
 
-/* The share of level 0 that every level keeps, and room for measuring it. */
+/* The coverage of level 0 that every level keeps, and buffers to measure it. */
 typedef struct cutout {
 	float cutoff;
-	uint32_t reach;	 /* its code; 256: no alpha reaches it */
-	double coverage; /* drawn; below 0: not measured */
-	double shown;	 /* of its texels */
+	uint32_t reach;	 /* code of the cutoff; 256: no alpha reaches it */
+	double coverage; /* sampled coverage; below 0: not measured */
+	double shown;	 /* fraction of texels */
 	uint32_t *bins;	 /* BINS + 1 */
-	float *rows;	 /* three of level 0 */
+	float *rows;	 /* three rows of level 0 */
 	uint8_t *ranked; /* alphas of one level */
 } cutout;
 
@@ -498,8 +499,8 @@ static double drawn_share(const cutout *c, const alphas *level)
 	return share_above(c->bins, samples, c->cutoff);
 }
 
-/* As many texels reach the cutoff as should, and as much of the level when it is drawn. A factor gives the
- * second alone, and neither where many texels have one alpha. */
+/* Matches both the number of texels at the cutoff and the sampled coverage. A factor gives only the second,
+ * and neither where many texels share an alpha. */
 static void fit_texels(const cutout *c, uint8_t *pixels, uint32_t width, uint32_t height)
 {
 	enum { HALVINGS = 8, FINE = 256 * 256 };
@@ -514,7 +515,7 @@ static void fit_texels(const cutout *c, uint8_t *pixels, uint32_t width, uint32_
 	choose_texels(pixels, width, height, c->reach, (uint32_t)(wanted + 0.5));
 	for (size_t i = 0; i < count; i++)
 		c->ranked[i] = pixels[4 * i + 3];
-	/* Equal texels cross the edge together: the share jumps, and the nearest one is kept. */
+	/* Equal texels cross the cutoff together, so the coverage jumps: keeps the nearest value. */
 	float low = -1, high = 1, spread = 0, best = 0;
 	double least = 2;
 	for (int halving = 0; halving <= HALVINGS; halving++) {
@@ -539,7 +540,7 @@ static void round_wide(const hob_picture *picture, uint8_t *out)
 		out[i] = (uint8_t)(((uint32_t)in[i] * 255 + 32895) >> 16);
 }
 
-/* Level 0 at the picture's own size. */
+/* Level 0 at the picture's size. */
 static bool copy_level(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *m,
 					   hob_error *err)
 {
@@ -591,7 +592,7 @@ static bool is_opaque(const hob_mips *m)
 	return true;
 }
 
-/* The two buffers of floats take turns; the first level made is the largest. */
+/* The two float buffers alternate; the first level made is the largest. */
 static bool make_levels(const hob_picture *picture, const hob_mip_options *o, uint32_t first,
 						hob_arena *arena, hob_mips *m, hob_error *err)
 {

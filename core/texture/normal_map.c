@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A step from black to white over one pixel, as a slope. */
+/* Slope of a step from black to white over one pixel. */
 static const float bump_slope = 2.0f;
 
 bool hob_normals_likely(const hob_picture *picture)

@@ -1,4 +1,4 @@
-/* normal_map.h - pixels that hold directions: x in R to the right, y in G up, z in B out of the surface. */
+/* normal_map.h - normal maps: x in R to the right, y in G up, z in B out of the surface. */
 #ifndef HOB_NORMAL_MAP_H
 #define HOB_NORMAL_MAP_H
 
@@ -8,12 +8,12 @@
 bool hob_normals_likely(const hob_picture *picture);
 
 /* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel
- * is a slope of 2. Beyond an edge lies the other side of the picture, or with `clamp_*` the edge itself.
- * Errors: MEMORY. */
+ * is a slope of 2. The picture wraps around at an edge, or with `clamp_*` repeats the edge. Errors:
+ * MEMORY. */
 bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
 							  hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Writes the z that completes x and y to unit length into B of a picture of 8 bits. */
+/* Sets B of an 8-bit picture to the z that makes x y z a unit vector. */
 void hob_normals_complete(hob_picture *picture);
 
 #endif

@@ -25,7 +25,7 @@ static uint8_t value_at(const hob_picture *p, size_t pixel, hob_channel_choice c
 	return (uint8_t)(sum >> 8);
 }
 
-/* Lossy pictures ring along their edges: there, one value in twenty may be anything. */
+/* Lossy pictures ring along edges: up to one value in twenty may be anything. */
 static bool is_two_valued(const hob_picture *p, hob_channel_choice channel, bool lossy)
 {
 	uint32_t slack = lossy ? 16 : 2;
@@ -79,7 +79,7 @@ static bool settle(const hob_texture_request *request, hob_material *materials, 
 	hob_texture_source *sources;
 	ask.materials = only;
 	ask.material_count = count;
-	/* hob_textures_bake reads them again, and says what is wrong with them. */
+	/* hob_textures_bake reads the pictures again and reports their faults. */
 	if (!hob_texture_sources(&ask, arena, NULL, &sources, err))
 		return false;
 	for (uint32_t i = 0; i < request->material_count; i++) {

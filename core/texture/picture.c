@@ -36,7 +36,7 @@ typedef struct signature {
 	const char *bytes;
 	size_t size;
 	hob_picture_format format;
-	const char *refused; /* set: what the file is instead of a picture Hob reads, and what to do */
+	const char *refused; /* set: name of an unsupported format, with the remedy */
 } signature;
 
 #define MAGIC(offset, text) offset, "" text, sizeof(text) - 1

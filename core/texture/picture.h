@@ -1,9 +1,9 @@
-/* picture.h - from the bytes of a picture file to pixels in memory.
+/* picture.h - decodes picture files.
  *
- * Formats are told apart by their bytes, never by a name (TGA, which has no signature, is tried last and only
- * when its header makes sense). hob_picture_probe() reads the header alone and refuses whatever is over
+ * The format is recognised from the bytes, never by name (TGA, which has no signature, is tried last and only
+ * if its header is plausible). hob_picture_probe() reads only the header and refuses pictures over
  * HOB_LIMIT_IMAGE_SIDE or HOB_LIMIT_IMAGE_PIXELS; hob_picture_decode() runs the probe first, so nothing is
- * allocated for a picture that only claims to be large.
+ * allocated for a false claim of size.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture), PNM
  *                   (P1 to P6), TGA and BMP (each order of rows, palettes, runs), Radiance HDR, DDS and KTX2
@@ -11,17 +11,16 @@
  *   stb_image       JPEG; four components are CMYK
  *   libwebp         WebP           each when Hob was built with it
  *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK,
- *                   tiles and what else the library paints, as 8 bits
+ *                   tiles and the library's other kinds as 8 bits
  *   OpenEXRCore     OpenEXR: lines and tiles, every compression; R, G, B, A of the first layer that has them,
  *                   or Y
  *   libavif         AVIF of 8, 10 and 12 bits
  *
- * Colours are taken as sRGB (float pictures: as linear light). A colour profile or gamma that says otherwise
- * is not applied but told: has_profile. Nor is the turn that EXIF data asks for: turn. A TIFF's orientation
- * is applied.
+ * Colours are read as sRGB (float pictures: as linear light). Another colour profile or gamma is not applied
+ * but reported in has_profile, an EXIF orientation likewise in `turn`. A TIFF's orientation is applied.
  *
- * Recognised by name and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, HTML pages
- * saved under a picture's name. */
+ * Recognised and refused with a remedy: ICO, HEIC, JPEG XL, JPEG 2000, SVG, HTML pages saved under a
+ * picture's name. */
 #ifndef HOB_PICTURE_H
 #define HOB_PICTURE_H
 
@@ -54,24 +53,23 @@ typedef enum hob_depth {
 typedef struct hob_picture_info {
 	hob_picture_format format;
 	uint32_t width, height;
-	uint32_t channels; /* colour channels and alpha in the file: 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
+	uint32_t channels; /* channels in the file: 1 grey, 2 grey+alpha, 3 RGB, 4 RGBA */
 	hob_depth depth;
-	uint32_t mips;		/* 1, or the levels that a DDS or KTX2 file stores */
-	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for all others and for Basis Universal */
-	bool has_profile;	/* the file says that its colours are not sRGB: ICC profile, gamma, cICP, PQ, HLG */
-	uint8_t turn;		/* 2 to 8: EXIF's orientation, which is not applied; else 0 */
-	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can be passed on as it is, not decoded */
+	uint32_t mips;		/* 1, or the number of levels in a DDS or KTX2 file */
+	uint32_t vk_format; /* of a DDS or KTX2 file; 0 for other formats and Basis Universal */
+	bool has_profile;	/* the file declares colours other than sRGB: ICC profile, gamma, cICP, PQ, HLG */
+	uint8_t turn;		/* 2 to 8: EXIF orientation, not applied; else 0 */
+	bool opaque_codec;	/* BC6H, ETC2, HDR in Basis Universal: can only be passed on undecoded */
 } hob_picture_info;
 
-/* Pixels, always four channels, row after row, first row on top: grey is repeated into R, G and B, and a
- * missing alpha is the greatest value. has_alpha says that the file holds an alpha channel, whatever its
- * values. */
+/* Pixels, always four channels, row by row, top row first: grey is repeated in R, G and B, and a missing
+ * alpha has the maximum value. has_alpha: the file has an alpha channel, whatever its values. */
 typedef struct hob_picture {
 	uint32_t width, height, channels;
 	hob_depth depth;
 	bool has_alpha;
 	void *pixels; /* [height][width][4] of uint8_t, uint16_t or float */
-	/* the header does not promise alpha, and what might be it was zero everywhere: taken as opaque */
+	/* alpha is not declared by the header and zero everywhere: treated as opaque */
 	bool empty_alpha;
 } hob_picture;
 
@@ -79,10 +77,10 @@ typedef struct hob_picture {
  * LIMIT. */
 bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; so does what is
- * needed on the way, which is given back before returning, except for a few hundred bytes. Pictures that end
- * early are refused, but for JPEG, whose missing part is grey.
- * Cost: 0.01 (PNG) to 0.03 (JPEG) microseconds a pixel. */
+/* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; temporary memory is
+ * released before returning, except for a few hundred bytes. Truncated pictures are refused, except JPEG,
+ * whose missing part is grey.
+ * Cost: 0.01 (PNG) to 0.03 (JPEG) microseconds per pixel. */
 bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 
 /* "PNG"; for messages. */
@@ -94,10 +92,10 @@ size_t hob_depth_size(hob_depth depth);
 /* Channel value `at` (4 * pixel + channel) as eight bits, rounded; floats are clipped to 0..1. */
 uint8_t hob_picture_byte(const hob_picture *picture, size_t at);
 
-/* ---- the readers; each is given a file whose signature fits and is otherwise unchecked ---- */
+/* ---- the readers; each gets a file whose signature matches and is otherwise unchecked ---- */
 
 typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_error *err);
-/* `info` is what the probe found, within the limits; out->pixels is allocated by the reader. */
+/* `info`: the probe's result, within the limits; the reader allocates out->pixels. */
 typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, hob_arena *arena,
 								 hob_picture *out, hob_error *err);
 
@@ -108,14 +106,14 @@ hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_
 	hob_tga_read, hob_bmp_read, hob_webp_read, hob_dds_decode, hob_ktx2_decode, hob_tiff_read, hob_exr_read,
 	hob_avif_read;
 
-/* Whether an ICC profile calls itself sRGB. */
+/* Whether an ICC profile is named sRGB. */
 bool hob_profile_is_srgb(hob_bytes profile);
 /* EXIF's orientation in a PNG, JPEG or WebP file; 0 when it has none, or 1. */
 uint8_t hob_picture_turn(hob_picture_format format, hob_bytes file);
-/* Whether a PNG, JPEG or WebP file names colours other than sRGB. False for all others. */
+/* Whether a PNG, JPEG or WebP file declares colours other than sRGB. False for other formats. */
 bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file);
 
-/* True when the 18 bytes of a TGA header agree with each other and with the file's size. */
+/* Whether the 18 bytes of a TGA header are consistent with each other and with the file's size. */
 bool hob_tga_plausible(hob_bytes file);
 
 /* Fills *out from `info` and allocates its pixels. */

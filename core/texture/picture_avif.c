@@ -16,7 +16,7 @@ static avifDecoder *open_file(hob_bytes file, hob_error *err)
 	decoder->ignoreExif = decoder->ignoreXMP = AVIF_TRUE;
 	decoder->imageSizeLimit = (uint32_t)HOB_LIMIT_IMAGE_PIXELS;
 	decoder->imageDimensionLimit = (uint32_t)HOB_LIMIT_IMAGE_SIDE;
-	/* Files of encoders that leave out a property are read by everybody else too. */
+	/* Other readers accept files with missing properties, too. */
 	decoder->strictFlags = AVIF_STRICT_DISABLED;
 	avifResult result = avifDecoderSetIOMemory(decoder, file.data, file.size);
 	if (result == AVIF_RESULT_OK)

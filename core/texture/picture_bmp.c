@@ -1,4 +1,4 @@
-/* Windows and OS/2 bitmaps: 1 to 32 bits, masks, runs, rows from the bottom or from the top. */
+/* Windows and OS/2 bitmaps: 1 to 32 bits, masks, runs, bottom-up or top-down rows. */
 #include "picture.h"
 
 enum { FILE_HEADER = 14, PLAIN = 0, RUNS_8 = 1, RUNS_4 = 2, MASKED = 3, MASKED_ALPHA = 6 };
@@ -66,7 +66,7 @@ static bool open_bmp(hob_bytes file, bmp *out, hob_error *err)
 	size_t offset = hob_load_u32(p + 10);
 	if (out->bits <= 8)
 		out->color_count = used > 0 && used < 1u << out->bits ? used : 1u << out->bits;
-	/* Some writers give fewer colours than they say, and some no place of the pixels. */
+	/* Some writers store fewer colours than declared, and some no offset of the pixels. */
 	size_t palette_end = palette_at + (size_t)out->color_count * out->color_bytes;
 	if (offset >= palette_at && offset < palette_end)
 		out->color_count = (uint32_t)((offset - palette_at) / out->color_bytes);
@@ -138,7 +138,7 @@ static uint32_t index_at(const uint8_t *in, uint32_t i, bool half)
 	return half ? (i % 2 ? in[i / 2] & 15u : in[i / 2] >> 4) : in[i];
 }
 
-/* Runs of indices, with jumps; pixels that none covers have index 0. False where the file ends early. */
+/* Runs of indices, with jumps; uncovered pixels have index 0. False where the file ends early. */
 static bool read_runs(const bmp *b, uint8_t *pixels)
 {
 	const uint8_t *in = b->data;
@@ -170,7 +170,7 @@ static bool read_runs(const bmp *b, uint8_t *pixels)
 		for (uint32_t i = 0, end = literal ? code : count; i < end && x < b->width; i++, x++)
 			put_index(b, literal ? index_at(in, i, half) : index_at(same, i % 2, half),
 					  row_of(b, y, pixels) + 4 * (size_t)x);
-		/* A literal takes a whole number of words. */
+		/* A literal is padded to a whole number of words. */
 		bytes = (bytes + 1) & ~(size_t)1;
 		in += (size_t)(b->end - in) < bytes ? (size_t)(b->end - in) : bytes;
 	}
@@ -202,7 +202,8 @@ bool hob_bmp_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	for (uint32_t y = 0; !runs && y < b.height; y++)
 		for (uint32_t x = 0; x < b.width; x++)
 			put_pixel(&b, b.data + stride * y, x, row_of(&b, y, pixels) + 4 * (size_t)x);
-	/* Headers without masks do not say whether the fourth byte is alpha: zero everywhere, it is not. */
+	/* Without masks, the header does not say whether the fourth byte is alpha: if it is zero everywhere, it
+	 * is not. */
 	for (i = 0; out->has_alpha && i < count && pixels[4 * i + 3] == 0; i++)
 		;
 	if (!out->has_alpha || i < count)

@@ -1,19 +1,19 @@
-/* picture_export.h - a cooked texture as a picture file that any program opens. */
+/* picture_export.h - exports a cooked texture as a common picture file. */
 #ifndef HOB_PICTURE_EXPORT_H
 #define HOB_PICTURE_EXPORT_H
 
 #include "../base/base.h"
 
-/* Appends a PNG (or the JPEG that was kept) of level 0 to `out`, untouched on failure.
+/* Appends level 0 to `out` as a PNG (or as the kept JPEG); on failure `out` is unchanged.
  *
  * blob     an image blob in any encoding that Hob writes: KTX2 uncompressed, BC or ASTC, raw or zstd; PNG and
- *          JPEG are taken as they are
+ *          JPEG are copied
  * flags    HOB_IMAGE_* of the image's record: NORMAL_XY gets its z in blue. Half floats are clipped at white
  *          and become sRGB codes
- * scratch  pixels live here meanwhile: 4 bytes a pixel and the level's own, 24 for half floats; given back
- * Errors   UNSUPPORTED: blocks that cannot be unpacked, and the other files that the encoding
- *          `source` keeps (the text says how to cook it else); CORRUPT, TRUNCATED, LIMIT, MEMORY
- * Cost     0.05 microseconds a pixel, most of it for the PNG */
+ * scratch  for pixels: 4 bytes per pixel and the level itself, 24 for half floats; released
+ * Errors   UNSUPPORTED: blocks that cannot be decoded, and other files kept by the encoding `source` (the
+ *          text gives the setting that helps); CORRUPT, TRUNCATED, LIMIT, MEMORY
+ * Cost     0.05 microseconds per pixel, mostly for the PNG */
 bool hob_picture_export(hob_bytes blob, uint32_t flags, hob_arena *scratch, hob_buf *out,
 						hob_error *err) HOB_MUST_CHECK;
 

@@ -27,7 +27,7 @@ static void hush(exr_const_context_t context, exr_result_t code, const char *tex
 	(void)context, (void)code, (void)text;
 }
 
-/* Which channels are red, green, blue and alpha: of the first layer that has any; a lone Y or Z is grey. */
+/* Channels for red, green, blue and alpha: those of the first layer that has any; a lone Y or Z is grey. */
 typedef struct layout {
 	exr_storage_t storage;
 	int32_t left, top, width, height;
@@ -52,7 +52,7 @@ static bool pick_channels(const exr_attr_chlist_t *list, layout *out, hob_error 
 	int lone = -1;
 	for (int k = 0; k < 4; k++)
 		out->from[k] = -1;
-	/* The first layer with a colour; its alpha comes before its colours. */
+	/* The first layer with a colour; its alpha precedes its colours. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int c = 0; c < list->num_channels; c++) {
 			const exr_attr_chlist_entry_t *entry = &list->entries[c];
@@ -139,10 +139,10 @@ typedef struct reader {
 	const exr_attr_chlist_t *list;
 	exr_decode_pipeline_t decode;
 	bool began;
-	/* one chunk of R, G, B and A, decoded apart: the library mixes up some orders; the fifth takes all other
-	 * channels: its shortcuts for three and four channels write to each */
+	/* planes of R, G, B and A of a chunk, decoded separately, because the library confuses some orders; a
+	 * fifth takes all other channels, which its shortcuts for three and four channels write to */
 	float *planes;
-	size_t plane; /* floats in one */
+	size_t plane; /* floats per plane */
 	float *pixels;
 } reader;
 
@@ -226,7 +226,7 @@ static exr_result_t read_tiles(reader *r, hob_arena *arena)
 	return result;
 }
 
-/* Alpha of OpenEXR multiplies the colours. Not a number becomes 0, what no half float holds the greatest. */
+/* OpenEXR's alpha is premultiplied. NaN becomes 0; values beyond half floats become the maximum. */
 static void finish_pixels(const layout *l, float *p)
 {
 	for (size_t i = 0, n = (size_t)l->width * (size_t)l->height; i < n; i++, p += 4) {

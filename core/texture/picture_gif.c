@@ -5,13 +5,13 @@
 enum { CODES = 4096 };
 
 typedef struct gif {
-	uint32_t width, height; /* of the screen */
-	uint32_t x, y, w, h;	/* of the first frame within it */
+	uint32_t width, height; /* size of the screen */
+	uint32_t x, y, w, h;	/* rectangle of the first frame */
 	uint32_t color_count;
 	const uint8_t *colors; /* [color_count][3] */
 	uint32_t transparent;  /* HOB_NONE = no transparent colour */
 	bool interlaced;
-	size_t data_at; /* the frame's LZW code size, then its blocks */
+	size_t data_at; /* offset of the frame's LZW code size and blocks */
 } gif;
 
 static bool read_front(hob_bytes file, gif *out, hob_error *err)
@@ -76,7 +76,7 @@ bool hob_gif_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	return true;
 }
 
-/* Codes of varying width out of blocks of at most 255 bytes. */
+/* Reads codes of varying width from blocks of at most 255 bytes. */
 typedef struct bits {
 	hob_bytes file;
 	size_t at, block_end;
@@ -104,7 +104,7 @@ static uint32_t next_code(bits *b, uint32_t width)
 	return code;
 }
 
-/* Rows arrive in four interleaved groups when a frame is interlaced. */
+/* An interlaced frame stores its rows in four groups. */
 static uint32_t row_of(const gif *g, uint32_t i)
 {
 	if (!g->interlaced)
@@ -164,7 +164,7 @@ static bool decode_indices(const gif *g, hob_bytes file, table *t, uint8_t *out,
 			return hob_fail(err, CORRUPT, "code %u is used before its definition at pixel %zu", code, done);
 		}
 		size_t length = t->length[code];
-		/* Written from its end; what would pass the last pixel is dropped. */
+		/* Written from its end; pixels past the last one are dropped. */
 		for (uint32_t c = code, k = (uint32_t)length; k > 0; k--, c = t->prefix[c])
 			if (done + k - 1 < count)
 				out[done + k - 1] = t->last[c];

@@ -98,7 +98,8 @@ static bool read_packed_row(hob_bytes file, size_t *at, uint32_t width, uint8_t 
 	return true;
 }
 
-/* Pixel after pixel; 1 1 1 n repeats the one before n times, and a second such pixel counts in 256s. */
+/* Pixel by pixel; 1 1 1 n repeats the previous one n times, and a second such pixel counts in units of
+ * 256. */
 static bool read_plain_row(hob_bytes file, size_t *at, uint32_t width, uint8_t *pixels)
 {
 	uint32_t x = 0, shift = 0;
@@ -148,8 +149,7 @@ bool hob_hdr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	hdr h;
 	if (!read_front(file, &h, err))
 		return false;
-	/* A row takes at least its marker and a run for each 127 pixels of each channel, or one pixel and
-	 * repeats. */
+	/* A row takes at least its marker and a run per 127 pixels of each channel, or one pixel and repeats. */
 	uint64_t least = h.width < 8 ? (uint64_t)h.height * 4 : (uint64_t)h.height * 8;
 	if (file.size - h.data_at < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes", h.width, h.height,

@@ -7,7 +7,7 @@ enum { GREY = 0, RGB = 2, PALETTE = 3, GREY_ALPHA = 4, RGBA = 6 };
 typedef struct png {
 	uint32_t width, height;
 	uint8_t bits, type, interlaced;
-	uint32_t samples; /* per pixel in the file */
+	uint32_t samples; /* samples per pixel in the file */
 	uint32_t palette_count;
 	const uint8_t *palette; /* [palette_count][3] */
 	uint32_t key_size;		/* bytes of tRNS */
@@ -33,7 +33,7 @@ typedef struct chunk {
 	size_t next;
 } chunk;
 
-/* False at the end of the file. Chunks that matter are checked; the others may be as they like. */
+/* False at the end of the file. Only critical chunks are checked. */
 static bool next_chunk(hob_bytes file, size_t at, chunk *out, bool *damaged, hob_error *err)
 {
 	if (file.size - at < 12)
@@ -81,7 +81,7 @@ static bool read_header(png *p, const chunk *c, hob_error *err)
 	return true;
 }
 
-/* Everything before the pixels. */
+/* Reads everything before the pixels. */
 static bool read_front(hob_bytes file, png *out, hob_error *err)
 {
 	png p = {0};
@@ -144,7 +144,7 @@ static inline short8 magnitude(short8 v)
 	return (v ^ sign) - sign;
 }
 
-/* Three or four lanes at once: the pixel to the left is needed for the next, so lanes are all there is. */
+/* Three or four lanes: each pixel depends on the one to its left, so only its channels are parallel. */
 static inline void unpaeth_pixels(uint8_t *row, const uint8_t *before, size_t size, uint32_t step)
 {
 	short8 left = {0}, corner = {0};
@@ -191,7 +191,7 @@ static bool unfilter(uint8_t filter, uint8_t *row, const uint8_t *before, size_t
 	case 0:
 		return true;
 	case 1:
-		/* Constant steps let the compiler keep the pixel in a register. */
+		/* Constant strides let the compiler keep the pixel in a register. */
 		if (step == 4)
 			unfilter_sub(row, size, 4);
 		else if (step == 3)
@@ -315,7 +315,7 @@ static bool read_pass(const png *p, const pass *s, uint8_t *raw, const uint8_t *
 	return true;
 }
 
-/* The IDAT chunks are one stream cut anywhere; a single chunk is used in place. */
+/* The IDAT chunks form one stream, split anywhere; a single chunk is used in place. */
 static bool join_data(hob_bytes file, const png *p, hob_arena *arena, hob_bytes *out, hob_error *err)
 {
 	bool damaged = false;
@@ -373,7 +373,7 @@ static bool read_pixels(hob_bytes file, const png *p, hob_arena *arena, hob_pict
 		size += height * (row_bytes + 1);
 		widest = row_bytes > widest ? row_bytes : widest;
 	}
-	/* Deflate reaches at most 1032:1. */
+	/* Deflate expands at most 1032:1. */
 	if (size / 1100 > file.size)
 		return hob_fail(err, TRUNCATED, "%zu bytes of pixels cannot come from a file of %zu", size,
 						file.size);

@@ -11,7 +11,7 @@ static bool is_space(uint8_t c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static size_t skip(hob_bytes file, size_t at)
 {
 	bool comment = false;
@@ -67,7 +67,7 @@ bool hob_pnm_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	return true;
 }
 
-/* Sample i of the file, or HOB_NONE when it is missing or over the greatest value. */
+/* Sample i of the file, or HOB_NONE when it is missing or above the maximum. */
 static uint32_t next_sample(hob_bytes file, const pnm *p, size_t *at, size_t x)
 {
 	uint32_t value;

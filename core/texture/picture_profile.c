@@ -19,7 +19,7 @@ static uint32_t load_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* PNG: cICP settles it, else sRGB, else iCCP by its name, else gAMA other than 1/2.2. */
+/* Precedence in PNG: cICP, sRGB, the name of iCCP, a gAMA other than 1/2.2. */
 static bool png_differs(hob_bytes file)
 {
 	bool differs = false, settled = false;

@@ -4,8 +4,8 @@ enum { GREY = 1, RGB = 3 };
 
 typedef struct psd {
 	uint32_t width, height, planes, depth, mode;
-	bool blended;	/* the merged picture was laid over white */
-	size_t data_at; /* compression, then the planes */
+	bool blended;	/* the merged picture was blended with white */
+	size_t data_at; /* compression, followed by the planes */
 } psd;
 
 static uint32_t big_u16(const uint8_t *p)
@@ -71,7 +71,7 @@ static bool find_data(hob_bytes file, psd *d, hob_error *err)
 	size_t layers = at;
 	if (!skip_section(file, &at, "layers", err))
 		return false;
-	/* A negative number of layers says that the first extra channel is the picture's own transparency. */
+	/* A negative layer count: the first extra channel is the picture's own transparency. */
 	d->blended = at - layers >= 10 && big_u32(file.data + layers + 4) >= 2 && (file.data[layers + 8] & 0x80);
 	if (file.size - at < 2)
 		return hob_fail(err, TRUNCATED,

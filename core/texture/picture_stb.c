@@ -1,16 +1,16 @@
-/* stb_image, compiled here and nowhere else, with its JPEG decoder alone. What that lacks is checked here
- * before it is called. */
+/* The only file that compiles stb_image, with only its JPEG decoder. Checks that it lacks are done here,
+ * before calling it. */
 #define STBI_ONLY_JPEG
 #define STBI_NO_HDR
 #define STBI_NO_LINEAR
 #define STBI_NO_STDIO
 #define STBI_MAX_DIMENSIONS 16384
-/* The JPEG reader uses tables that a file did not give: zeros are harmless and the same each time. Want of
- * memory is noted, because stb_image may go on to say that it does not know the format. */
+/* The JPEG reader may use tables that the file did not define: zeros make that harmless and reproducible. A
+ * failed allocation is recorded, as stb_image may then report an unknown format. */
 #define STBI_MALLOC(size)		take(calloc(1, (size)))
 #define STBI_REALLOC(old, size) take(realloc((old), (size)))
 #define STBI_FREE(old)			free(old)
-/* Static, so that no other library of the process can call or be given these functions; the header declares
+/* Static: other libraries in the process can neither call nor replace these functions. The header declares
  * some that this selection does not define. */
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
@@ -31,8 +31,8 @@ static void *take(void *memory)
 }
 
 #ifdef __clang__
-/* Damaged files make the JPEG reader shift and multiply past 32 bits before it drops the result: undefined on
- * paper only, and in the way of the fuzzer. Bounds stay checked. */
+/* Damaged files make the JPEG reader shift and multiply past 32 bits before it drops the result: formally
+ * undefined, and it stops the fuzzer. Bounds stay checked. */
 #pragma clang attribute push(__attribute__((no_sanitize("shift", "signed-integer-overflow"))),               \
 							 apply_to = function)
 #endif
@@ -48,7 +48,7 @@ static bool fail_stb(hob_error *err, const char *what)
 	return hob_fail(err, CORRUPT, "the %s damaged (%s)", what, stbi_failure_reason());
 }
 
-/* stb_image would refuse a large JPEG without saying why, so its frame header is found here. */
+/* stb_image refuses large JPEGs without a reason, so the frame header is read here. */
 bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 {
 	const uint8_t *p = file.data;
@@ -80,7 +80,7 @@ bool hob_jpeg_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	return hob_fail(err, TRUNCATED, "the file has no frame header");
 }
 
-/* stb_image 2.27 writes past a Huffman table of more than 256 codes before it refuses it. `at` is behind the
+/* stb_image 2.27 writes past a Huffman table of more than 256 codes before it refuses it. `at`: after the
  * marker. */
 static bool huffman_fits(hob_bytes file, size_t at)
 {
@@ -102,8 +102,8 @@ static bool huffman_fits(hob_bytes file, size_t at)
 	return true;
 }
 
-/* The end of a scan's data: the next marker that is neither a restart nor a stuffed zero, with fill bytes or
- * without. */
+/* The end of a scan's data: the next marker that is neither a restart nor a stuffed zero, with or without
+ * fill bytes. */
 static size_t skip_scan(hob_bytes file, size_t at)
 {
 	const uint8_t *p = file.data;
@@ -115,7 +115,7 @@ static size_t skip_scan(hob_bytes file, size_t at)
 	return at;
 }
 
-/* Segment by segment, up to the end of the picture: what cameras append behind it is nobody's table. */
+/* Checks segments up to the end of the picture; data that cameras append is ignored. */
 static bool check_huffman(hob_bytes file, hob_error *err)
 {
 	const uint8_t *p = file.data;
@@ -134,8 +134,8 @@ static bool check_huffman(hob_bytes file, hob_error *err)
 	return true;
 }
 
-/* Four components without Adobe's segment are CMYK, as all other readers have it, stored as Adobe does.
- * stb_image takes them for YCbCr unless it finds that segment, so it gets the file with one. */
+/* Four components without Adobe's segment are CMYK, stored as Adobe does, as other readers assume. stb_image
+ * takes them for YCbCr unless it finds that segment, so one is inserted. */
 static bool mark_cmyk(hob_bytes *file, hob_arena *arena, hob_error *err)
 {
 	static const uint8_t segment[] = {0xFF, 0xEE, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 0};
@@ -178,9 +178,9 @@ static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t
 bool hob_jpeg_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
 				   hob_error *err)
 {
-	/* An 8x8 block of each of one or more components takes at least two bits, 64 pixels in four bits are
-	 * 1/128 byte a pixel; subsampled and progressive files go below, hence the wide margin. It stops 20 bytes
-	 * from asking for 4 GiB. */
+	/* An 8x8 block of one or more components takes at least two bits, and 64 pixels in four bits are 1/128
+	 * byte per pixel; subsampled and progressive files need less, hence the wide margin. Stops 20 bytes from
+	 * asking for 4 GiB. */
 	uint64_t least = (uint64_t)info->width * info->height / 4096;
 	if (file.size < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes (at least %llu)",

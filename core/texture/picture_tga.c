@@ -1,5 +1,5 @@
-/* TGA as Truevision's specification 2.0 has it: true colour, grey and colour maps, plain and in runs, from
- * each of the four corners. */
+/* TGA by Truevision's specification 2.0: true colour, grey and colour maps, plain and run-length encoded,
+ * from each of the four corners. */
 #include "picture.h"
 
 enum { HEADER = 18, MAPPED = 1, COLORED = 2, GREY = 3 };
@@ -7,9 +7,9 @@ enum { HEADER = 18, MAPPED = 1, COLORED = 2, GREY = 3 };
 typedef struct tga {
 	uint32_t width, height;
 	uint32_t type;	/* MAPPED, COLORED or GREY */
-	uint32_t bytes; /* of a pixel in the file */
+	uint32_t bytes; /* bytes per pixel in the file */
 	uint32_t map_first, map_count, map_bytes;
-	uint32_t attribute_bits; /* that the header promises */
+	uint32_t attribute_bits; /* declared by the header */
 	bool runs, from_right, from_top;
 	const uint8_t *map, *data, *end;
 } tga;
@@ -99,14 +99,14 @@ static void put_pixel(const tga *t, const uint8_t *in, uint8_t *out)
 		out[3] = t->bytes == 2 ? in[1] : 255;
 	} else {
 		uint32_t index = (t->bytes == 2 ? hob_load_u16(in) : in[0]) - t->map_first;
-		/* Beyond the map, below its first entry too: black. */
+		/* Indices outside the map are black. */
 		memcpy(out, (uint8_t[4]){0, 0, 0, 255}, 4);
 		if (index < t->map_count)
 			put_color(t->map + (size_t)index * t->map_bytes, t->map_bytes, has_alpha(t), out);
 	}
 }
 
-/* Pixels in the order of the file, four bytes each. False where the file ends early. */
+/* Pixels in file order, four bytes each. False where the file ends early. */
 static bool read_stream(const tga *t, uint8_t *out)
 {
 	size_t left = (size_t)t->width * t->height;
@@ -150,7 +150,7 @@ static void turn(const tga *t, uint32_t *pixels)
 			swap(pixels + (size_t)y * t->width + x, pixels + (size_t)(t->height - 1 - y) * t->width + x);
 }
 
-/* A fourth byte that the header does not call alpha, and that is zero everywhere, is none. */
+/* An undeclared fourth byte that is zero everywhere is not alpha. */
 static bool is_padding(const tga *t, const uint8_t *pixels)
 {
 	size_t count = (size_t)t->width * t->height, i = 0;
@@ -167,7 +167,7 @@ bool hob_tga_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	tga t;
 	if (!open_tga(file, &t, err))
 		return false;
-	/* The smallest file that can hold so many pixels, before they are allocated. */
+	/* Minimum size of a file with so many pixels, checked before allocation. */
 	size_t pixels = (size_t)t.width * t.height, bytes = (size_t)(t.end - t.data);
 	size_t least = t.runs ? (pixels + 127) / 128 * (1 + t.bytes) : pixels * t.bytes;
 	if (bytes < least)

@@ -9,7 +9,7 @@
 typedef struct stream {
 	hob_bytes file;
 	size_t at;
-	char text[120]; /* the library's first complaint */
+	char text[120]; /* the library's first error message */
 } stream;
 
 static tmsize_t read_bytes(thandle_t handle, void *to, tmsize_t size)
@@ -93,11 +93,11 @@ static TIFF *open_file(stream *s, hob_error *err)
 	return tif;
 }
 
-/* Values of the tags, with defaults filled in. */
+/* Tag values, with defaults filled in. */
 typedef struct layout {
 	uint32_t width, height;
 	uint16_t bits, samples, kind, photometric, planar, extra;
-	/* grey or RGB in 8, 16 or 32 bits, which are read as they are; else the library paints RGBA */
+	/* grey or RGB in 8, 16 or 32 bits, read exactly; otherwise the library converts to RGBA */
 	bool plain;
 	bool has_alpha, premultiplied;
 	uint16_t orientation; /* 1 to 8 */
@@ -173,7 +173,7 @@ static void unmultiply(void *pixel, hob_depth depth)
 	}
 }
 
-/* Samples of `count` pixels to `to`; of a plane alone, or of all of them side by side. */
+/* Copies samples of `count` pixels to `to`: one plane, or all of them interleaved. */
 static void put_row(const layout *l, const uint8_t *row, uint32_t count, uint32_t plane, hob_depth depth,
 					uint8_t *to)
 {
@@ -243,7 +243,7 @@ static bool read_plain(TIFF *tif, const layout *l, hob_arena *arena, hob_picture
 	return true;
 }
 
-/* In the order of the file: the library flips, but does not turn. */
+/* In file order: the library flips, but does not rotate. */
 static bool read_painted(TIFF *tif, const layout *l, hob_picture *out)
 {
 	if (!TIFFReadRGBAImageOriented(tif, out->width, out->height, out->pixels, l->orientation, 1))
@@ -266,8 +266,8 @@ static void clean_floats(hob_picture *out)
 		p[i] = p[i] > 0 ? p[i] < 65504 ? p[i] : 65504 : 0;
 }
 
-/* Stored pixels to the place where they are seen; bit 0 of `way`: from right, 1: from the bottom, 2: rows are
- * columns. */
+/* Moves stored pixels to their displayed position; `way` bit 0: from the right, 1: from the bottom, 2:
+ * transposed. */
 static void orient(const layout *l, const hob_picture *stored, hob_picture *out)
 {
 	static const uint8_t ways[] = {0, 0, 1, 3, 2, 4, 6, 7, 5};

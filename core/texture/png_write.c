@@ -66,7 +66,7 @@ static uint64_t weight_of(const uint8_t *row, size_t size)
 	return sum;
 }
 
-/* `raw` has room for every filtered row, `work` for two plain rows and one trial. */
+/* `raw` has room for all filtered rows, `work` for two plain rows and one trial. */
 static void filter_all(const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
 					   uint8_t *raw, uint8_t *work)
 {

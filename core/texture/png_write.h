@@ -1,5 +1,5 @@
-/* png_write.h - PNG files: 8 bits a channel, each row with the filter that makes it smallest by the usual
- * guess (least sum of absolute differences), compressed by libdeflate. */
+/* png_write.h - PNG files: 8 bits per channel, the filter of each row chosen by the least sum of absolute
+ * differences, compressed by libdeflate. */
 #ifndef HOB_PNG_WRITE_H
 #define HOB_PNG_WRITE_H
 

@@ -1,6 +1,6 @@
 #include "srgb.h"
 
-/* Fifth root of x in (0,2] by Newton's method; 40 steps are far more than it needs to stand still. */
+/* Fifth root of x in (0,2] by Newton's method; 40 steps are ample for convergence. */
 static double fifth_root(double x)
 {
 	double y = 1.0;

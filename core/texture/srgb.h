@@ -1,5 +1,5 @@
-/* srgb.h - between sRGB codes and linear light, by tables made with plain arithmetic, so that every machine
- * and every libm gives the same ones. */
+/* srgb.h - sRGB codes to linear light and back, by tables computed with plain arithmetic, so that they are
+ * the same on every machine and with every libm. */
 #ifndef HOB_SRGB_H
 #define HOB_SRGB_H
 
@@ -9,8 +9,8 @@ enum { HOB_SRGB_GUESSES = 4096 };
 
 typedef struct hob_srgb {
 	float linear[256]; /* of an 8-bit code */
-	float from[257];   /* [code] least linear value that rounds to the code; [0] = 0, [256] = huge */
-	/* code of the lower end of an interval of linear values, never too high */
+	float from[257];   /* [code] smallest linear value that rounds to the code; [0] = 0, [256] = huge */
+	/* code at the lower end of an interval of linear values; never too high */
 	uint8_t guess[HOB_SRGB_GUESSES];
 } hob_srgb;
 

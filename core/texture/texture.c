@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* A part is this record and then the file. */
+/* Header of a part; the file follows it. */
 typedef struct part_head {
 	uint8_t magic[8];
 	uint32_t width, height, mips, vk_format, flags, container, warnings, reserved;
@@ -19,8 +19,8 @@ static const uint8_t part_magic[8] = {'H', 'O', 'B', 'T', 'E', 'X', '0' + HOB_TE
 typedef struct job {
 	const hob_texture_recipe *recipe;
 	hob_sha256 key;
-	uint64_t pixels;	  /* of all sources, for the order of work */
-	bool keyed;			  /* false when a source is missing: nothing to remember */
+	uint64_t pixels;	  /* of all sources; sorts the work */
+	bool keyed;			  /* false when a source is missing: not stored */
 	hob_part_state state; /* KNOWN: `file` came from the caller's parts */
 	hob_texture_facts facts;
 	hob_buf made; /* part_head and file, when not known */
@@ -38,10 +38,10 @@ typedef struct bake {
 	hob_texture_plan plan;
 	hob_srgb *srgb;
 	job *jobs;
-	uint32_t *order; /* jobs to do, the largest first */
+	uint32_t *order; /* jobs to do, largest first */
 	uint32_t order_count;
 	const hob_parallel *inner;
-	size_t memory; /* of one job */
+	size_t memory; /* for one job */
 } bake;
 
 /* ---- keys */
@@ -134,7 +134,7 @@ static void store_head(job *j)
 
 /* ---- one texture */
 
-/* A file that already holds what is asked for, or that can only be passed on. */
+/* Passes on a file that already has the requested format, or that cannot be decoded. */
 static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena, bool *done,
 					hob_error *err)
 {
@@ -240,7 +240,7 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 								   flags,
 								   png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
 								   j->facts.warnings};
-	/* The third channel of a normal follows from the first two. */
+	/* The third channel of a normal is implied by the first two. */
 	uint32_t channels = r->use == HOB_USE_NORMAL ? 3 : r->channels;
 	return hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made, err);
 }
@@ -278,7 +278,8 @@ static int larger_first(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* Large ones, which would keep one thread busy after all others are done, run alone, on every thread. */
+/* Large jobs run one at a time with all threads; last in the queue, one would leave the other threads
+ * idle. */
 static void run_all(bake *b, size_t memory)
 {
 	const hob_parallel *parallel = b->request->parallel;
@@ -466,7 +467,7 @@ static bool finish(const bake *b, const job *j, hob_error *err)
 	return !j->failed;
 }
 
-/* First what is ours to make, then what another cook was making meanwhile. */
+/* First the parts reserved by this cook, then those that another cook is making. */
 static bool run(bake *b, hob_arena *scratch, hob_error *err)
 {
 	size_t memory = scratch->limit - scratch->used;

@@ -27,7 +27,7 @@ static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_p
 	return true;
 }
 
-/* Decodes each source of the recipe once. A source that cannot be had leaves `missing`. */
+/* Decodes each source of the recipe once. An unavailable source sets `missing`. */
 static bool load_inputs(const hob_texture_recipe *recipe, const hob_texture_source *sources,
 						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena, input inputs[4],
 						uint32_t *count, hob_compose_result *out, hob_error *err)
@@ -84,7 +84,7 @@ static void take_luminance(const hob_picture *picture, uint8_t *to)
 						  8);
 }
 
-/* Several pictures, or channels out of their places, into one of eight bits. */
+/* Combines several pictures, or moved channels, into one of eight bits. */
 static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
 				const hob_parallel *parallel, hob_arena *arena, hob_picture *out, hob_error *err)
 {
@@ -102,7 +102,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		if (in->missing && !make_placeholder(recipe->use, is_color, arena, &in->picture, err))
 			return false;
 		in->sees_through = sees_through(&in->picture);
-		/* Only what is read as colour is light; a mask that becomes alpha is a number. */
+		/* Only colour channels are light; a mask packed into alpha is a number. */
 		hob_use use = is_color ? HOB_USE_COLOR : HOB_USE_DATA;
 		if (in->picture.depth == HOB_DEPTH_FLOAT)
 			use = HOB_USE_DATA;
@@ -133,7 +133,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 	return true;
 }
 
-/* A map of x and y alone has a constant blue, which read as z would point down. */
+/* A map with only x and y has a constant blue, which read as z would point down. */
 static bool lacks_z(const hob_picture *picture)
 {
 	if (picture->depth != HOB_DEPTH_8)
@@ -145,7 +145,7 @@ static bool lacks_z(const hob_picture *picture)
 	return true;
 }
 
-/* Unit vectors that point into the surface; black where no triangle is does not count. */
+/* Whether unit vectors point into the surface; ignores black areas without triangles. */
 static bool points_down(const hob_picture *picture)
 {
 	size_t count = (size_t)picture->width * picture->height, down = 0;

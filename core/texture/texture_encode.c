@@ -16,7 +16,7 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 		return false;
 	if (light && (recipe->channels & 8))
 		return false;
-	/* A strip or a dot of a few pixels is a palette more often than a picture. */
+	/* A strip or a dot of a few pixels is rather a palette than a picture. */
 	return !recipe->nearest && width >= 4 && height >= 4;
 }
 
@@ -55,7 +55,7 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 								   : HOB_VK_R8G8B8A8_UNORM;
 }
 
-/* `small` chooses other formats, with the care of `good`. */
+/* `small` selects other formats, at the effort of `good`. */
 static hob_bc_quality effort(const hob_texture_request *request)
 {
 	static const hob_bc_quality efforts[] = {[HOB_QUALITY_FAST] = HOB_BC_FAST,
@@ -74,7 +74,7 @@ typedef struct level_job {
 	uint8_t *out;
 } level_job;
 
-enum { BLOCK_ROWS = 4 }; /* rows of blocks a task takes at once */
+enum { BLOCK_ROWS = 4 }; /* rows of blocks per task */
 
 static void encode_rows(void *context, uint32_t index, uint32_t thread)
 {

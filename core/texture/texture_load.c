@@ -43,7 +43,7 @@ static bool read_part(const hob_texture_source *part, const hob_picture_info *si
 	return hob_texture_resize(out, use, size->width, size->height, srgb, parallel, arena, err);
 }
 
-/* Red, green and blue in linear light, times `factor`; returns alpha as eight bits. */
+/* RGB in linear light, times `factor`; returns alpha as eight bits. */
 static uint8_t light_of(const hob_picture *picture, size_t pixel, const float factor[3], const hob_srgb *srgb,
 						float out[3])
 {
@@ -60,7 +60,7 @@ static uint8_t unit_code(float value)
 typedef struct conversion {
 	const hob_made_image *how;
 	const hob_srgb *srgb;
-	hob_picture diffuse, specular; /* without pixels: white */
+	hob_picture diffuse, specular; /* no pixels: white */
 	hob_picture *out;
 } conversion;
 

@@ -1,6 +1,6 @@
 #include "texture_stages.h"
 
-/* True when the blocks of a container are of a kind that suits the use. */
+/* Whether the format of a container's blocks suits the use. */
 static bool suits(const hob_texture_request *request, const hob_texture_recipe *r, const hob_gpu_texture *t,
 				  const hob_gpu_format *format)
 {
@@ -13,13 +13,13 @@ static bool suits(const hob_texture_request *request, const hob_texture_recipe *
 		return t->vk_format == HOB_VK_BC5_UNORM;
 	if (r->use == HOB_USE_COLOR && format->channels < 3)
 		return false;
-	/* An alpha that nobody wants would be filtered, and blended by who does not look at the material. */
+	/* An unused alpha would cost filtering, and blending in renderers that ignore the material. */
 	bool alpha = format->channels == 4 && format->block_bytes == 16;
 	uint32_t held = (1u << format->channels) - 1;
 	return (r->channels & ~held) == 0 && (!alpha || (r->channels & 8) || r->use == HOB_USE_DATA);
 }
 
-/* UNORM and SRGB of the same blocks follow each other, and only in the formats that have both. */
+/* UNORM and SRGB of the same blocks have consecutive numbers, in formats that have both. */
 static uint32_t with_transfer(uint32_t vk, hob_use use)
 {
 	hob_gpu_format own, next;
@@ -32,7 +32,7 @@ static uint32_t with_transfer(uint32_t vk, hob_use use)
 	return pair ? other : vk;
 }
 
-/* BC1 with and without its bit of alpha differ in name only, for who does not read alpha. */
+/* BC1 with and without its alpha bit differ only in name for users that ignore alpha. */
 static uint32_t final_format(uint32_t vk, const hob_texture_recipe *r)
 {
 	vk = with_transfer(vk, r->use);
@@ -97,7 +97,7 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	if (!hob_gpu_format_find(t.vk_format, &format) ||
 		(hob_gpu_decodable(&t) && !suits(request, r, &t, &format)))
 		return true;
-	/* A lone level gets its chain, and a cut-out its coverage, by the long way. */
+	/* A lone level needs a mip chain, and a cut-out its coverage: not passed on. */
 	if (hob_gpu_decodable(&t) && t.level_count == 1 && request->settings.texture_mipmaps && t.width > 1 &&
 		t.height > 1)
 		return true;
@@ -106,7 +106,7 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 		   (hob_level_side(t.width, skip) > cap || hob_level_side(t.height, skip) > cap))
 		skip++;
 	uint32_t wide = hob_level_side(t.width, skip), high = hob_level_side(t.height, skip);
-	/* Levels are those of the whole picture only while its sides halve evenly. */
+	/* Levels represent the whole picture only while its sides are even. */
 	bool over = wide > cap || high > cap,
 		 uneven = (t.width >> skip) << skip != t.width || (t.height >> skip) << skip != t.height;
 	bool ragged = format.codec == HOB_GPU_BC && (wide % 4 != 0 || high % 4 != 0);

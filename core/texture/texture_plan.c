@@ -8,7 +8,7 @@ typedef struct planner {
 	hob_notes *notes;
 	hob_texture_recipe *recipes;
 	uint32_t *next; /* [capacity] next recipe with the same lead source */
-	uint32_t *head; /* [image_count + 1] first recipe by lead source; the last is for none */
+	uint32_t *head; /* [image_count + 1] first recipe by lead source; the last entry: no source */
 	uint32_t count, capacity;
 } planner;
 
@@ -17,7 +17,7 @@ static uint32_t canonical(const planner *p, uint32_t image)
 	return image == HOB_NONE ? HOB_NONE : p->sources[image].same_as;
 }
 
-/* ---- recipes: equal ones, and those that only differ in what they leave open, are one */
+/* ---- recipes: equal ones, and those that differ only in unused channels, are merged */
 
 static bool same_input(hob_texture_input a, hob_texture_input b)
 {
@@ -31,7 +31,8 @@ static bool mergeable(const hob_texture_recipe *a, const hob_texture_recipe *b)
 			return false;
 	if (a->use != b->use || a->bump != b->bump || a->clamp_u != b->clamp_u || a->clamp_v != b->clamp_v)
 		return false;
-	/* A user that ignores alpha can take the picture's own alpha, not one packed in from elsewhere. */
+	/* A user that ignores alpha can share the picture with its own alpha, but not with one packed from
+	 * elsewhere. */
 	const hob_texture_recipe *solid = a->in[3].from == HOB_FROM_ONE ? a : b, *other = solid == a ? b : a;
 	if (solid->in[3].from == HOB_FROM_ONE)
 		return other->in[3].from == HOB_FROM_ONE || other->in[3].source == other->in[0].source;
@@ -108,7 +109,7 @@ static void put(planner *p, hob_material *m, hob_slot slot, const hob_texture_re
 	m->slots[slot].image = want(p, recipe);
 }
 
-/* ---- what may be packed together */
+/* ---- packing rules */
 
 static hob_sampler sampler_of(const planner *p, const hob_texture_ref *ref)
 {
@@ -123,7 +124,7 @@ static bool same_place(const planner *p, const hob_texture_ref *a, const hob_tex
 		   sa.wrap_u == sb.wrap_u && sa.wrap_v == sb.wrap_v;
 }
 
-/* A picture compressed in a way that is passed on as it is cannot be mixed with another. */
+/* A picture that is passed on compressed cannot be combined with another. */
 static bool mixable(const planner *p, const hob_texture_ref *ref)
 {
 	const hob_texture_source *source = &p->sources[ref->image];
@@ -142,7 +143,7 @@ static bool packable(planner *p, const hob_material *m, hob_slot first, hob_slot
 	return false;
 }
 
-/* ---- the slots that are more than one picture in one slot */
+/* ---- slots that combine several pictures */
 
 static hob_texture_from chosen(const hob_texture_ref *ref, hob_texture_from otherwise)
 {
@@ -278,7 +279,7 @@ static void plan_normal(planner *p, hob_material *m)
 	clear(m, HOB_SLOT_BUMP);
 }
 
-/* Colour in one slot, a number in the alpha of another: one picture when it is the same file. */
+/* A colour slot and the alpha of another slot: one picture if both are the same file. */
 static void plan_color_with_factor(planner *p, hob_material *m, hob_slot color, hob_slot factor)
 {
 	bool joined = has(m, color) && has(m, factor) &&
@@ -337,7 +338,7 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 		return hob_fail_memory(err, arena, "the list of textures");
 	for (uint32_t i = 0; i <= request->image_count; i++)
 		p.head[i] = HOB_NONE;
-	/* `source` keeps files as they are wherever a slot can refer to one. */
+	/* `source` keeps files unchanged where a slot can refer to one. */
 	bool as_they_are = request->settings.texture_encoding == HOB_TEXTURE_SOURCE && !request->png;
 	for (uint32_t m = 0; m < request->material_count; m++)
 		plan_material(&p, &materials[m], !as_they_are);

@@ -13,7 +13,7 @@ static hob_str label_of(const hob_image *image, uint32_t index, hob_arena *arena
 	return hob_arena_printf(arena, "embedded picture %u", index);
 }
 
-/* The last part of a reference of any system: after the last slash of either kind. */
+/* The part after the last slash of either kind. */
 static hob_str last_part(hob_str reference)
 {
 	size_t at = reference.len;
@@ -25,7 +25,7 @@ static hob_str last_part(hob_str reference)
 
 typedef enum found { FOUND_NOT, FOUND, FOUND_BAD } found;
 
-/* Tries one path, then the same path in another case. Sets *path to what was read. */
+/* Tries a path, then the same path ignoring case. Sets *path to the one read. */
 static found try_path(const hob_io *io, hob_str *path, hob_bytes *out, hob_error *err)
 {
 	if (io->read(io->user, *path, out, err))
@@ -71,14 +71,14 @@ static bool fatal(hob_err_code code)
 		   code == HOB_ERR_INTERNAL;
 }
 
-/* Sets source->file, or leaves it empty with a note. False only for what must end the cook. */
+/* Sets source->file, or leaves it empty with a note. False only for errors that end the cook. */
 static bool read_file(const hob_texture_request *request, const hob_image *image, hob_arena *arena,
 					  hob_notes *notes, hob_texture_source *source, hob_error *err)
 {
 	hob_error why = {0};
 	hob_str path = image->path;
 	found result = path.len > 0 ? try_path(request->io, &path, &source->file, &why) : FOUND_NOT;
-	/* Some exporters do not encode names: "a%20b.png" is then the file's own name. */
+	/* Some exporters do not encode names: then "a%20b.png" is the file name. */
 	hob_str literal = {0};
 	if (result == FOUND_NOT && hob_str_find(image->uri, HOB_STR("%"), 0) != SIZE_MAX &&
 		hob_path_join(arena, request->folder, image->uri, &literal, &why) && !hob_str_equal(literal, path)) {
@@ -136,7 +136,7 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 	return true;
 }
 
-/* False only without memory: what the picture is stays unknown then. */
+/* False only without memory; the picture's properties stay unknown then. */
 static bool probe(const hob_image *image, hob_notes *notes, hob_texture_source *source, hob_error *err)
 {
 	if (image->raw_width > 0) {
@@ -201,7 +201,7 @@ static void digest_one(void *context, uint32_t index, uint32_t thread)
 	source->digest = hob_keyer_finish(&keyer);
 }
 
-/* ---- pictures made from others */
+/* ---- pictures made from other pictures */
 
 static void digest_made(hob_texture_source *source)
 {
@@ -221,7 +221,7 @@ static void digest_made(hob_texture_source *source)
 	source->digest = hob_keyer_finish(&keyer);
 }
 
-/* As large as the larger of both. A part that cannot be read, or not be unpacked, leaves it unusable. */
+/* Uses the larger of the two sizes. A part that cannot be read or decoded makes the source unusable. */
 static void join_parts(hob_texture_source *source, hob_notes *notes)
 {
 	const hob_texture_source *parts[2] = {source->diffuse, source->specular};
@@ -269,7 +269,7 @@ static bool read_source(const hob_texture_request *request, const hob_image *ima
 	return true;
 }
 
-/* Where the part already is, or the next free place; NULL when there is no picture. */
+/* The existing entry of the part, or the next free one; NULL when there is no picture. */
 static hob_texture_source *part_of(const hob_image *image, bool has, hob_texture_source *first,
 								   uint32_t *count, const hob_image **images, bool *is_new)
 {
@@ -285,7 +285,7 @@ static hob_texture_source *part_of(const hob_image *image, bool has, hob_texture
 	return &first[(*count)++];
 }
 
-/* Open addressing over the digests' first words: two embedded copies of a picture are one. */
+/* Open addressing by the digests' first words: merges embedded copies of a picture. */
 static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena, hob_error *err)
 {
 	size_t slots = 16;
@@ -309,7 +309,7 @@ static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *ar
 	return true;
 }
 
-/* Reads what made pictures are made from, behind the `image_count` sources of the model; each once. */
+/* Reads the parts of made pictures, once each, after the `image_count` sources of the model. */
 static bool read_parts(const hob_texture_request *request, hob_texture_source *sources, uint32_t *part_count,
 					   hob_arena *arena, hob_notes *notes, hob_error *err)
 {

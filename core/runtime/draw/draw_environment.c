@@ -12,8 +12,8 @@ static float smith(float along, float a2)
 	return sqrtf(along * along * (1 - a2) + a2);
 }
 
-/* The second factor of the split sum (environment_map.h): the reflection of white surroundings at one angle,
- * over half vectors as dense as GGX has them. */
+/* The second factor of the split sum (environment_map.h): the reflection of a white environment at one angle,
+ * averaged over half vectors that are distributed as GGX. */
 static void sum_scatter(float nv, float roughness, float out[2])
 {
 	float a2 = roughness * roughness * roughness * roughness, side = sqrtf(1 - nv * nv);
@@ -66,7 +66,7 @@ bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *
 	return true;
 }
 
-/* Half of what comes from a direction in that room, as in web/viewer/stage.js: nine coefficients of spherical
+/* Half of the radiance by direction in that room, as in web/viewer/stage.js: nine coefficients of spherical
  * harmonics, summed over 100,000 rays. */
 static const float room[9] = {1.8740f, 0.8605f, 0.7955f,  0.1315f, 0.1005f,
 							  0.5220f, 0.6000f, -0.1695f, -0.3135f};
@@ -105,7 +105,7 @@ void hob_draw_environment_room(draw_environment *out)
 					 GL_FLOAT, light);
 	}
 	glTexParameteri(GL_TEXTURE_CUBE_MAP, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-	/* Its share that a matte surface catches: Ramamoorthi and Hanrahan 2001. */
+	/* Convolution with the cosine lobe of a matte surface: Ramamoorthi and Hanrahan 2001. */
 	for (int i = 0; i < 27; i++)
 		out->irradiance[i] = room[i / 3] * (i < 3 ? pi : i < 12 ? 2 * pi / 3 : pi / 4);
 	out->scatter = make_scatter();

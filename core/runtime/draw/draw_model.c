@@ -16,7 +16,7 @@ static const uint8_t texture_slots[TEXTURES] = {HOB_PK_SLOT_BASE_COLOR, HOB_PK_S
 
 typedef struct gpu_mesh {
 	GLuint vao, streams[HOB_RT_STREAMS], indices[MAX_LODS], morph;
-	hob_rt_clusters clusters; /* of a mesh that has a hierarchy: room for what one draw takes of it */
+	hob_rt_clusters clusters; /* of a mesh with a hierarchy: room for the cut of one draw */
 	uint8_t *good;
 	uint32_t *chosen, *cluster_indices;
 	GLuint cut;
@@ -70,7 +70,7 @@ static bool make_program(draw_model *m)
 							   compile(GL_FRAGMENT_SHADER, draw_fragment_shader)};
 	for (int i = 0; i < 2; i++) {
 		glAttachShader(m->program, shaders[i]);
-		glDeleteShader(shaders[i]); /* goes with the program */
+		glDeleteShader(shaders[i]); /* deleted with the program */
 	}
 	glLinkProgram(m->program);
 	glGetProgramiv(m->program, GL_LINK_STATUS, &good);
@@ -199,8 +199,8 @@ static void upload_mesh(const hob_rt_mesh *mesh, gpu_mesh *gpu)
 	glBindVertexArray(0);
 }
 
-/* ---- hierarchies of clusters: a cut is made for every draw and goes to the GPU as indices, which is the
- * simplest way. A renderer with mesh shaders uploads the clusters once and makes the cut there. */
+/* ---- hierarchies of clusters: each draw computes a cut and uploads its indices, which is simplest. A
+ * renderer with mesh shaders uploads the clusters once and makes the cut there. */
 
 static bool open_clusters(const hob_rt_asset *asset, uint32_t mesh, gpu_mesh *gpu)
 {
@@ -216,7 +216,7 @@ static bool open_clusters(const hob_rt_asset *asset, uint32_t mesh, gpu_mesh *gp
 	return gpu->good && gpu->chosen && gpu->cluster_indices;
 }
 
-/* Leaves the indices bound; returns how many. */
+/* Leaves the indices bound; returns their number. */
 static uint32_t upload_cut(const draw_model *m, gpu_mesh *gpu, const float *global, const draw_view *view)
 {
 	uint32_t count = hob_rt_choose_clusters(&gpu->clusters, global, view->eye, view->pixels_per_radian,

@@ -21,10 +21,10 @@ typedef struct draw_counts {
 draw_model *hob_draw_model_open(const hob_rt_asset *asset, draw_find find, void *user);
 /* Frees it here and on the GPU: the context must be current. NULL is allowed. */
 void hob_draw_model_close(draw_model *model);
-/* Lights it with an environment that outlives the next draws; NULL: with one lamp and a sky, as at first. */
+/* Sets the environment, which must outlive the next draws; NULL: the initial lamp and sky. */
 void hob_draw_model_light(draw_model *model, const draw_environment *environment);
-/* Leaves out the draws whose element of [draw_count] is 0, which outlives the next draws; NULL: none, as at
- * first. */
+/* Skips the draws whose element of [draw_count] is 0; the array must outlive the next draws. NULL: draws all,
+ * as initially. */
 void hob_draw_model_only(draw_model *model, const unsigned char *draws);
 /* Draws an instance in the state of its last hob_rt_update: opaque draws, then blended ones from back to
  * front. */

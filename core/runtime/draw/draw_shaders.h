@@ -141,7 +141,7 @@ static const char draw_fragment_shader[] =
 	"	e += 0.315392 * u_irradiance[6] * (3.0 * n.z * n.z - 1.0);\n"
 	"	return max(e + 0.546274 * u_irradiance[8] * (n.x * n.x - n.y * n.y), 0.0);\n"
 	"}\n"
-	/* Once reflected, and (Fdez-Aguera 2019) what bounces between the facets until it comes out. */
+	/* Single scattering, and (Fdez-Aguera 2019) multiple scattering between the facets. */
 	"void scatter(vec3 f0, vec2 sums, out vec3 once, out vec3 more) {\n"
 	"	float lost = 1.0 - sums.x - sums.y;\n"
 	"	vec3 mean = f0 + (1.0 - f0) / 21.0;\n"
@@ -149,20 +149,20 @@ static const char draw_fragment_shader[] =
 	"	more = once * mean * lost / (1.0 - lost * mean);\n"
 	"}\n"
 	"vec3 shade_within(vec3 base, float metallic, float roughness, vec3 n, vec3 v, float occlusion) {\n"
-	/* A pixel of a bent surface sees several normals. */
+	/* Specular antialiasing: a pixel of a curved surface covers several normals. */
 	"	vec3 bend = max(abs(dFdx(v_normal)), abs(dFdy(v_normal)));\n"
 	"	roughness = min(roughness + max(max(bend.x, bend.y), bend.z), 1.0);\n"
 	"	vec3 matte = irradiance(n) / 3.14159265, bare_once, bare_more, metal_once, metal_more;\n"
 	"	vec2 sums = texture(u_scatter, vec2(clamp(dot(n, v), 0.0, 1.0), roughness)).rg;\n"
 	"	scatter(vec3(0.04), sums, bare_once, bare_more);\n"
 	"	scatter(base, sums, metal_once, metal_more);\n"
-	/* The lobe of a rough surface leans towards its normal. */
+	/* The reflection lobe of a rough surface leans towards the normal. */
 	"	vec3 r = mix(reflect(-v, n), n, pow(roughness, 4.0));\n"
 	"	vec3 light = textureLod(u_surroundings, r, roughness * (2.0 - roughness) * u_blurs).rgb;\n"
 	"	vec3 bare = light * bare_once + matte * (bare_more + base * (1.0 - bare_once - bare_more));\n"
 	"	return occlusion * mix(bare, light * metal_once + matte * metal_more, metallic);\n"
 	"}\n"
-	/* Khronos PBR Neutral: colours stay, only what is too bright is squeezed and whitened. */
+	/* Khronos PBR Neutral: preserves colours; only highlights are compressed and desaturated. */
 	"vec3 squeeze(vec3 c) {\n"
 	"	float low = min(c.r, min(c.g, c.b));\n"
 	"	c -= low < 0.08 ? low - 6.25 * low * low : 0.04;\n"

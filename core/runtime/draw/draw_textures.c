@@ -117,10 +117,10 @@ static bool upload_face(GLenum target, uint32_t level, size_t format, uint32_t w
 	else
 		glTexImage2D(target, (GLint)level, (GLint)formats[format].gl, (GLsizei)w, (GLsizei)h, 0,
 					 formats[format].layout, formats[format].type, bytes);
-	return glGetError() == GL_NO_ERROR; /* else a block format that this driver does not have */
+	return glGetError() == GL_NO_ERROR; /* else the driver lacks this block format */
 }
 
-/* The levels of a cube hold its six faces one after another. */
+/* Each level of a cube holds its six faces in sequence. */
 static bool upload_level(hob_rt_blob file, uint32_t level, size_t format, uint32_t faces)
 {
 	uint32_t width = u32_at(file, 20) >> level, height = u32_at(file, 24) >> level,
@@ -157,7 +157,7 @@ static GLuint load_ktx2(hob_rt_blob file, uint32_t faces)
 	return texture;
 }
 
-/* The value of a key, and whether it is there and has `size` bytes. */
+/* Reads the value of a key; false if it is absent or not `size` bytes. */
 static bool read_key(hob_rt_blob file, const char *key, void *value, size_t size)
 {
 	uint64_t at = u32_at(file, 56), end = at + u32_at(file, 60);

@@ -6,8 +6,7 @@
 
 #include <GLES3/gl3.h>
 
-/* The file of image `index`, in memory from malloc that the caller then owns; {NULL, 0} if it is not
- * available. */
+/* The file of image `index`, malloc'ed and owned by the caller; {NULL, 0} if it is not available. */
 typedef hob_rt_blob (*draw_find)(void *user, const hob_rt_asset *asset, uint32_t index);
 
 /* A draw_find whose `user` is a folder: <sha256 of the blob>.ktx2 (or .png, or the extension of the source;
@@ -17,7 +16,7 @@ hob_rt_blob hob_draw_folder_find(void *folder, const hob_rt_asset *asset, uint32
 /* Loads image `index` from `find`. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, if the driver has them, BC1, BC3
  * to BC7, ASTC; raw or zstd), PNG, JPEG. A missing picture becomes one grey pixel, with a line on stderr. */
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user);
-/* A cube of KTX2 with its last level and the key HobIrradiance; 0 if `file` is none, or the driver lacks its
+/* A KTX2 cube with its last level and the key HobIrradiance; 0 if `file` is not one, or the driver lacks its
  * format. */
 GLuint hob_draw_cube_load(hob_rt_blob file, uint32_t *last_level, float irradiance[27]);
 /* One pixel. */

@@ -39,7 +39,7 @@ static void invert_rigid(const float *m, float *out)
 			out[12 + i] -= out[k * 4 + i] * m[12 + k];
 }
 
-/* Upright, with its back towards `back`: the columns right, up, back, position. */
+/* Upright, facing away from `back`: the columns right, up, back, position. */
 static void place_camera(const float eye[3], const float back[3], float *m)
 {
 	float along = sqrtf(back[0] * back[0] + back[1] * back[1] + back[2] * back[2]);

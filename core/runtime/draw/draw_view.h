@@ -4,11 +4,11 @@
 
 #include "draw_model.h"
 
-/* From outside, with everything that the instance draws in the picture. yaw 0 looks along -Z; degrees. Fills
- * all of *view except `pixels`. */
+/* From outside, with everything that the instance draws in view. yaw 0 looks along -Z; degrees. Fills all of
+ * *view except `pixels`. */
 void hob_draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
 						   int height, draw_view *view);
-/* The same for several instances: one camera that has all of them in the picture. */
+/* The same for several instances: one camera with all of them in view. */
 void hob_draw_view_around(const hob_rt_instance *const *instances, int count, float yaw_degrees,
 						  float pitch_degrees, int width, int height, draw_view *view);
 /* From one point towards another, in metres, with the field of view of hob_draw_view_outside. */
