@@ -144,7 +144,7 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 		return false;
 	note_twin(c, path);
 	return !is_lfs_pointer(*out) ||
-		   hob_fail(err, CORRUPT, "'%.*s' is a Git LFS pointer, not the file itself; run 'git lfs pull'",
+		   hob_fail(err, LFS_POINTER, "'%.*s' is a Git LFS pointer, not the file itself; run 'git lfs pull'",
 					HOB_FMT(path));
 }
 

@@ -19,7 +19,8 @@ typedef struct obj_import_state {
 
 static bool is_absent(hob_err_code code)
 {
-	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_OUTSIDE || code == HOB_ERR_CORRUPT;
+	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_LFS_POINTER || code == HOB_ERR_OUTSIDE ||
+		   code == HOB_ERR_CORRUPT;
 }
 
 /* *found is false when no such file exists; that is no failure. */

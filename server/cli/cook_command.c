@@ -144,6 +144,7 @@ static int run_cook(int argc, char **argv)
 							.offer = offer,
 							.depfile = depfile,
 							.depfile_json = strcmp(depform, "json") == 0,
+							.if_outside = root ? NULL : "; or name a folder above that holds it: --root DIR",
 							.force = force,
 							.quiet = quiet,
 							.fail_fast = fail_fast,

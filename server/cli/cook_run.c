@@ -111,8 +111,10 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	if (error) {
 		r->failed++;
 		r->failed_rule += refused;
-		fprintf(stderr, "%sfailed%s  %s: %s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
-				show(hob_str_of(unread ? why : error->context), &text));
+		bool outside = error->code == HOB_ERR_OUTSIDE && r->options->if_outside;
+		fprintf(stderr, "%sfailed%s  %s: %s%s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
+				show(hob_str_of(unread ? why : error->context), &text),
+				outside ? r->options->if_outside : "");
 	} else if (!r->options->quiet) {
 		fprintf(stderr, "%s%s%s  %s  %s  %s", color ? "\x1b[32m" : "",
 				entry->fetched	? "fetched"

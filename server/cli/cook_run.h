@@ -21,7 +21,8 @@ typedef struct cook_run_options {
 	struct offer *offered;			/* to this worker; the plan is its, and nothing is written. NULL: none */
 	const char *depfile;			/* file that lists the inputs, or NULL */
 	bool depfile_json;
-	bool force; /* cook even if the cache has a result */
+	const char *if_outside; /* said behind a failure about a file outside the root, or NULL */
+	bool force;				/* cook even if the cache has a result */
 	bool quiet;
 	bool fail_fast;	 /* stop at the first failure */
 	uint32_t wait_s; /* for a program that writes a file of a model */

@@ -173,6 +173,7 @@ class Odd(Files):
         for name in names + ["buffer.gltf"]:
             self.assertEqual(items[name]["state"], "failed", name)
             self.assertIn("is a Git LFS pointer, not the file itself; run 'git lfs pull'", items[name]["error"]["message"], name)
+            self.assertEqual(items[name]["error"]["code"], "import.lfs-pointer", name)
         note = next(note for note in items["picture.gltf"]["notes"] if note["code"] == "texture.unreadable")
         self.assertIn("run 'git lfs pull'", note["text"])
 

@@ -253,8 +253,8 @@ bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *er
 
 bool hob_gltf_can_drop(hob_err_code code)
 {
-	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_CORRUPT || code == HOB_ERR_TRUNCATED ||
-		   code == HOB_ERR_UNSUPPORTED;
+	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_LFS_POINTER || code == HOB_ERR_CORRUPT ||
+		   code == HOB_ERR_TRUNCATED || code == HOB_ERR_UNSUPPORTED;
 }
 
 const char *hob_gltf_label(const cJSON *object)
