@@ -23,9 +23,8 @@ bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *ar
 /* Drops the texture coordinate sets that no picture of a mesh's materials, in any variant, uses. */
 void hob_model_drop_unused_uvs(hob_model *model);
 
-/* Frees the large arrays of meshes that are no longer needed: those in the `arena` of the import. Keeps
- * meshes with animation beyond their nodes' and, if there are any, the others too. Returns the number of
- * bytes freed. */
+/* Frees the large mesh arrays once they are no longer needed: those in the `arena` of the import. Returns the
+ * number of bytes freed. Frees nothing if some mesh has its own animation (morph targets, skins). */
 size_t hob_model_drop_geometry(hob_model *model, hob_arena *arena);
 
 /* Total bytes of the mesh arrays with at least `least` bytes each. */

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A folder that all machines mount. A file gets its name when it is complete. */
+/* A folder mounted by all machines. A file is linked under its name when it is complete. */
 
 enum { PIECE = 256 << 10 };
 
@@ -76,8 +76,8 @@ static srv_farm_end missing(const folder *f, srv_farm_why *why)
 	return SRV_FARM_DOWN;
 }
 
-/* A folder, pipe or link in the place of a blob, or anything but a folder in that of a folder of blobs, is
- * nobody's result and never read: renamed, it is no longer in the way of one. */
+/* Renames a folder, pipe or link in the place of a blob, or a non-folder in the place of a folder of blobs:
+ * it is never read, and no longer blocks a result. */
 static void set_aside(const char *path, mode_t kind)
 {
 	char aside[2300];

@@ -16,19 +16,19 @@
 enum {
 	SRV_FARM_ABI = 3,
 	SRV_FARM_CONNECT_MS = 2000,
-	SRV_FARM_SESSION_MS = 10000,  /* a new session with a database: a thousand machines may begin together */
-	SRV_FARM_RUN_MS = 5000,		  /* one statement. Saves do not wait for it */
-	SRV_FARM_COMMAND_MS = 600000, /* a statement of a command that somebody waits for */
+	SRV_FARM_SESSION_MS = 10000,  /* a new session with a database: a thousand machines may start together */
+	SRV_FARM_RUN_MS = 5000,		  /* one statement; saves do not wait for it */
+	SRV_FARM_COMMAND_MS = 600000, /* a statement of a command that a user waits for */
 	SRV_FARM_SILENCE_MS = 4000,	  /* for a blob store: an answer, and a transfer without progress */
-	SRV_FARM_SLOWEST = 128 << 10  /* bytes per second; a slower transfer has no progress */
+	SRV_FARM_SLOWEST = 128 << 10  /* bytes per second; a slower transfer counts as no progress */
 };
 
 typedef enum srv_farm_end {
 	SRV_FARM_OK,
 	SRV_FARM_NONE,		/* it does not exist */
-	SRV_FARM_DOWN,		/* no answer, a late one, or one that says: later */
-	SRV_FARM_FULL,		/* it takes nothing now: no space left, or a copy that is only for reading */
-	SRV_FARM_BARRED,	/* it cannot be used: wrong credentials, a wrong clock */
+	SRV_FARM_DOWN,		/* no answer, a late one, or a request to retry later */
+	SRV_FARM_FULL,		/* temporarily not writable: no space left, or a standby */
+	SRV_FARM_BARRED,	/* unusable: wrong credentials, a wrong clock */
 	SRV_FARM_READ_ONLY, /* these credentials may not write */
 	SRV_FARM_REFUSED	/* the request is wrong, or what is stored is unusable */
 } srv_farm_end;
@@ -53,11 +53,11 @@ typedef struct srv_farm_sql {
 	 * rows. */
 	srv_farm_end (*run)(void *handle, const char *sql, const char *const *params, int count, int deadline_ms,
 						srv_farm_row *each, void *user, srv_farm_why *why);
-	/* Waits for notifications of channels with LISTEN: OK after the first few, or when the time is over.
-	 * DOWN: the connection is lost, and its LISTENs with it. */
+	/* Waits for notifications of channels with LISTEN: OK after the first few, or at the end of the time.
+	 * DOWN: the connection, and its LISTENs, are lost. */
 	srv_farm_end (*wait)(void *handle, int ms, void (*heard)(void *user, const char *text), void *user,
 						 srv_farm_why *why);
-	/* Increases with each new connection: settings of a session must then be made again. */
+	/* Increases with each new connection, which needs its session settings again. */
 	uint64_t (*sessions)(const void *handle);
 } srv_farm_sql;
 
@@ -65,7 +65,7 @@ typedef struct srv_farm_blobs {
 	void *(*open)(const srv_farm_place *place, srv_farm_why *why);
 	void (*close)(void *handle);
 	void (*cut)(void *handle);
-	/* Creates what the first put needs, and tests whether it can write. */
+	/* Creates what the first put needs, and tests write access. */
 	srv_farm_end (*init)(void *handle, srv_farm_why *why);
 	/* name: characters [0-9a-f/]. */
 	srv_farm_end (*head)(void *handle, const char *name, uint64_t *size, srv_farm_why *why);

@@ -17,11 +17,11 @@ struct srv_farm {
 	const srv_farm_module *sql_module;
 	const srv_farm_module *blob_module; /* NULL: the folder */
 	void *keeper;						/* used only by its thread */
-	uint64_t listening;					/* the session of the keeper that has its LISTENs */
+	uint64_t listening;					/* the keeper's session that has its LISTENs */
 	atomic_bool cut;
-	pthread_mutex_t lock; /* of `main`, for the time of one statement */
+	pthread_mutex_t lock; /* guards `main` during one statement */
 	void *main;
-	uint64_t checked; /* the last session with this schema */
+	uint64_t checked; /* the last session whose schema was checked */
 	uint32_t failures;
 };
 
@@ -169,7 +169,7 @@ static void on_versions(void *user, const char *const *values, const size_t *siz
 	v->oldest = values[1] ? atoi(values[1]) : 0;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 {
 	const srv_farm_sql *sql = f->sql_module->sql;
@@ -275,8 +275,8 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		hob_buf_put(user, values[0], sizes[0]);
 }
 
-/* The newest few records of each lookup, the newest of all first, in total no more than fits. A text that
- * does not begin as a record of its row is ignored. The sizes are known without reading the texts. */
+/* The newest few records of each lookup, each lookup's newest first, up to the total limit. Ignores texts
+ * that do not begin as a record of their row. Sizes are known without reading the texts. */
 srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t count, hob_buf *out,
 						   srv_farm_why *why)
 {
@@ -326,9 +326,8 @@ static void on_claim(void *user, const char *const *values, const size_t *sizes)
 
 srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t count, srv_farm_why *why)
 {
-	/* When a thousand machines ask at once, most get 'held' or 'again' without a lock, or 'busy': another one
-	 * is inside hob_claim, which decides about the rest and would block. This machine treats 'busy' as
-	 * 'held'. */
+	/* When a thousand machines ask at once, most get 'held' or 'again' without a lock, or 'busy': another
+	 * machine is inside hob_claim, which decides the rest and would block. 'busy' is treated as 'held'. */
 	static const char statement[] =
 		"with i as (select ord - 1 as place, item, decode(item->>'lookup', 'hex') as lookup, "
 		"(item->>'seen')::int as seen from json_array_elements($1::json) with ordinality u(item, "
@@ -439,7 +438,7 @@ static void on_machine(void *user, const char *const *values, const size_t *size
 
 srv_farm_end srv_farm_machines(srv_farm *f, hob_buf *out, srv_farm_why *why)
 {
-	/* Somebody may have written anything into these columns. */
+	/* These columns may contain anything. */
 	static const char statement[] =
 		"select left(name, 64), left(version, 64), left(role, 16), id, extract(epoch from now() - "
 		"least(greatest(seen, now() - interval '1 year'), now()))::bigint, s->>'leases', s->>'given', s->"

@@ -52,7 +52,7 @@ srv_farm_end srv_farm_in_steps(srv_farm *f, const char *chosen, const char *chan
 
 srv_farm_end srv_farm_names_make(srv_farm *f, uint64_t *count, srv_farm_why *why)
 {
-	/* In a record, only outputs have a size behind their digest. The text before the first digest is no
+	/* In a record, only outputs have a size after their digest. The text before the first digest is not a
 	 * name. */
 	static const char make[] =
 		"create temp table hob_named as select distinct decode(left(part, 64), 'hex') as blob from "

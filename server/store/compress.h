@@ -6,7 +6,7 @@
 
 #include "../../core/base/base.h"
 
-/* Strings that rows of one kind have in common: row_dictionary.h and record_dictionary.h. */
+/* Common content of rows of one kind: row_dictionary.h and record_dictionary.h. */
 typedef enum srv_dictionary {
 	SRV_NO_DICTIONARY,
 	SRV_ROW_DICTIONARY,
@@ -15,11 +15,11 @@ typedef enum srv_dictionary {
 	SRV_DICTIONARIES
 } srv_dictionary;
 
-/* Appends one zstd frame. False without memory; `out` is as before then. */
+/* Appends one zstd frame. False without memory; `out` is then unchanged. */
 bool srv_compress(hob_bytes from, srv_dictionary dictionary, hob_buf *out) HOB_MUST_CHECK;
-/* How many bytes a frame holds. False if it is none, does not say so, or says more than `most`. */
+/* The unpacked size of a frame. False if it is not a frame, states no size, or states more than `most`. */
 bool srv_compressed_size(hob_bytes frame, uint64_t most, size_t *out) HOB_MUST_CHECK;
-/* False unless the frame holds exactly `size` bytes, and without memory. */
+/* False without memory, or unless the frame holds exactly `size` bytes. */
 bool srv_decompress(hob_bytes frame, srv_dictionary dictionary, uint8_t *out, size_t size) HOB_MUST_CHECK;
 
 #endif

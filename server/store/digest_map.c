@@ -140,7 +140,7 @@ bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest)
 		}
 	}
 	map->table[hole] = 0;
-	/* The last entry takes the place. */
+	/* The last entry moves into the hole. */
 	if (number != map->count) {
 		map->table[seek_number(map, map->count)] = (uint32_t)number;
 		memcpy(entry(map, number), entry(map, map->count), map->stride);

@@ -1,8 +1,8 @@
 /* digest_map.h - a hash table from SHA-256 digests to values of one fixed size.
  *
- * Entries lie one behind the other; a table of their numbers, open addressing with linear probing, finds
- * them. A digest is its own hash. Values move when the map grows or something is removed: a pointer is valid
- * until the next put or remove. */
+ * Entries are contiguous; a table of entry numbers, with open addressing and linear probing, indexes them. A
+ * digest is its own hash. Values move when the map grows or an entry is removed: a pointer is valid until the
+ * next put or remove. */
 #ifndef SRV_DIGEST_MAP_H
 #define SRV_DIGEST_MAP_H
 
@@ -19,9 +19,9 @@ void srv_digest_map_release(digest_map *map); /* {0} is allowed */
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest);
 /* The value of `digest`, zeroed if it is new; NULL if there is no memory. */
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
-/* Makes room as in a map with this `capacity`. The map does not grow while it has no more entries. */
+/* Reserves room for `capacity` table slots; the map does not grow before they are used up. */
 bool srv_digest_map_reserve(digest_map *map, size_t capacity);
-/* Begins to load the memory that putting this digest will touch. */
+/* Prefetches the memory that putting this digest will touch. */
 void srv_digest_map_prefetch(const digest_map *map, const uint8_t *digest);
 bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest);
 void srv_digest_map_clear(digest_map *map);

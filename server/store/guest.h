@@ -12,6 +12,6 @@
 
 /* Errors: IO, CORRUPT, MEMORY, NEWER (another version of Hob wrote the cache). */
 bool srv_guest_open(const char *dir, srv_store **out, hob_error *err) HOB_MUST_CHECK;
-void srv_guest_close(srv_store *guest); /* NULL is fine */
+void srv_guest_close(srv_store *guest); /* NULL is allowed */
 
 #endif

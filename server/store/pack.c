@@ -109,7 +109,7 @@ static uint32_t number_of(const char *name)
 	return strcmp(name, again) == 0 ? number : 0;
 }
 
-/* A folder, a pipe or a link in the place of a pack gets a name that is free. */
+/* Renames a folder, a pipe or a link with the name of a pack. */
 static void set_aside(srv_packs *packs, const char *name)
 {
 	char aside[NAME + 24];
@@ -188,7 +188,7 @@ static srv_pack_file *begin_pack(srv_packs *packs)
 	char name[NAME];
 	uint32_t number = packs->count > 0 ? packs->files[packs->count - 1].number + 1 : 1;
 	int fd;
-	/* The next number, where something has the name. */
+	/* Skips numbers whose name is taken. */
 	for (uint32_t last = number + 1000;; number++) {
 		name_of(number, name);
 		fd = openat(packs->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -307,7 +307,7 @@ static srv_pack_answer read_at(int fd, void *out, size_t size, uint64_t at)
 	return SRV_PACK_READ;
 }
 
-/* With the lock held: the head at this place, if it is that of the record and all of it is there. */
+/* Lock held: the head at this place, if it belongs to the record and the record is complete. */
 static srv_pack_answer find_record(srv_packs *packs, const srv_pack_record *record, pack_head *head, int *fd)
 {
 	uint64_t there;
@@ -429,8 +429,8 @@ static bool scan_file(srv_pack_file *file, bool mend, bool *more,
 		munmap(data, size);
 	}
 	*more = result.more;
-	/* A record without its end would be complete with what is appended, and the records behind its head would
-	 * be lost. */
+	/* Appending after an incomplete record would complete it with wrong bytes and hide the records after its
+	 * head. */
 	if (mend && result.more && result.end != size && ftruncate(file->fd, (off_t)result.end) != 0)
 		result.torn = true;
 	if (mend && result.more)

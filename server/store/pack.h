@@ -1,19 +1,19 @@
 /* pack.h - many small byte strings in few files.
  *
- *   <folder>/0000002a.pack   records one after the other, each at a multiple of 8; append only
+ *   <folder>/0000002a.pack   consecutive records, each at a multiple of 8; append only
  *
  *   offset  size
  *        0     4  "HobP"
  *        4     4  kind, the caller's
  *        8     4  size of the data
- *       12     4  size of the zstd frame that holds the data; 0: the data itself follows
- *       16    32  name: the SHA-256 that the data is kept under
+ *       12     4  size of the zstd frame that holds the data; 0: the data is uncompressed
+ *       16    32  name: the SHA-256 under which the data is kept
  *       48     8  XXH3 of the 48 bytes before
  *       56        the data or its frame, then zeros to a multiple of 8
  *
  * A head has its own checksum; the caller must check the data. In a truncated or damaged file only the
  * affected records are lost: a scan continues at the next head. Unused data stays until it is most of its
- * pack. Then the caller appends the rest to another pack and retires this one.
+ * pack. Then the caller appends the used records to another pack and retires this one.
  *
  * Threads: any. `lock` is a leaf: it guards the list and the descriptors; readers share it, an append is
  * exclusive. */
@@ -25,7 +25,7 @@
 
 #include <pthread.h>
 
-/* Where a record is. pack 0: nowhere; frame: as in its head. */
+/* Location of a record. pack 0: none; frame: as in its head. */
 typedef struct srv_pack_place {
 	uint32_t pack, offset, frame;
 } srv_pack_place;
@@ -33,8 +33,8 @@ typedef struct srv_pack_place {
 typedef struct srv_pack_file {
 	uint32_t number;
 	int fd;
-	uint64_t size;	 /* where the next record goes */
-	uint64_t wanted; /* bytes of the records that srv_packs_want counted */
+	uint64_t size;	 /* offset of the next record */
+	uint64_t wanted; /* total size of the records counted by srv_packs_want */
 	bool retired;
 } srv_pack_file;
 
@@ -43,7 +43,7 @@ typedef struct srv_packs {
 	int dir_fd;			  /* not owned */
 	srv_pack_file *files; /* by number */
 	uint32_t count;
-	uint32_t aside; /* entries that were renamed */
+	uint32_t aside; /* number of renamed entries */
 	uint8_t *scratch;
 	uint32_t scratch_size;
 } srv_packs;
@@ -51,31 +51,31 @@ typedef struct srv_packs {
 enum {
 	SRV_PACK_HEAD = 56,
 	SRV_PACK_BYTES_MAX = 16 << 20, /* a pack of this size is full */
-	SRV_PACK_DATA_MAX = 64 << 20   /* larger data is refused */
+	SRV_PACK_DATA_MAX = 64 << 20   /* larger data is rejected */
 };
 
-/* The space that a record of `size` bytes of data takes. */
+/* Space of a record with `size` bytes of data. */
 static inline uint64_t srv_pack_room(uint64_t size, uint32_t frame)
 {
 	return (SRV_PACK_HEAD + (frame > 0 ? frame : size) + 7) & ~7ull;
 }
 
 void srv_packs_init(srv_packs *packs);
-/* Opens every pack of the folder, after closing those that were open. mend: what has the name of a pack and
- * is no file is renamed (NAME.wrong-1) and counted. False, with errno, on failure. */
+/* Opens every pack of the folder, after closing those that were open. mend: renames entries with the name of
+ * a pack that are not files (NAME.wrong-1), and counts them. False, with errno, on failure. */
 bool srv_packs_open(srv_packs *packs, int dir_fd, bool mend) HOB_MUST_CHECK;
 void srv_packs_release(srv_packs *packs);
 
-/* Appends its frame to `out` if that is much smaller, otherwise nothing. */
+/* Appends the data's frame to `out` if that is much smaller, otherwise nothing. */
 void srv_pack_compress(hob_bytes data, hob_buf *out);
-/* frame: what srv_pack_compress made of the data; NULL or empty: the data is kept as it is. False, with
- * errno, on failure; nothing of the record remains then. */
+/* frame: output of srv_pack_compress; NULL or empty: the data is stored uncompressed. False, with errno, on
+ * failure; nothing of the record remains then. */
 bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, hob_bytes data,
 					  const hob_buf *frame, srv_pack_place *out) HOB_MUST_CHECK;
 
 typedef enum srv_pack_answer {
 	SRV_PACK_READ,
-	SRV_PACK_GONE,	/* there is no such record, its file was removed, or its frame is damaged */
+	SRV_PACK_GONE,	/* no such record, its file was removed, or its frame is damaged */
 	SRV_PACK_FAILED /* errno: reading failed */
 } srv_pack_answer;
 /* Reads `size` bytes into `out`. With `out` NULL, it only tests whether the record exists. */
@@ -87,23 +87,23 @@ typedef struct srv_pack_record {
 	hob_sha256 name;
 	srv_pack_place place;
 } srv_pack_record;
-/* Appends the record once more, as it lies. */
+/* Appends the record again, without decompressing it. */
 srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, srv_pack_place *out);
 /* Calls `each` for every record of pack `only` (0: of all packs that are not retired), in the order of
- * appending. mend: cuts off what follows the last complete record of the newest pack, and appends to another
- * pack if a record in between has lost its end. `each` returns false to stop, and must not call this module.
+ * appending. mend: cuts off data after the last complete record of the newest pack; if a record in between is
+ * incomplete, later appends go to another pack. `each` returns false to stop, and must not call this module.
  * False, with errno, on failure. */
 bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 					bool (*each)(void *user, const srv_pack_record *record), void *user) HOB_MUST_CHECK;
 
-/* The caller counts what it needs of each pack: reset to zero, then add one record of `size` bytes of
+/* Counts the needed data of each pack: reset to zero, then add each needed record, of `size` bytes of
  * data. */
 void srv_packs_want_none(srv_packs *packs);
 void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
 /* The full pack with the least needed data, if that is less than half; 0: there is none. */
 uint32_t srv_packs_sparse(srv_packs *packs);
-/* Nothing in it is needed: it is no longer scanned. It stays until srv_packs_sweep, and before that the
- * caller makes durable what it appended instead. */
+/* Marks a pack as unneeded: it is no longer scanned. It is removed by srv_packs_sweep; before that, the
+ * caller makes its replacement records durable. */
 void srv_packs_retire(srv_packs *packs, uint32_t pack);
 /* Removes the first `count` retired packs; srv_packs_retired returns how many there are. */
 uint32_t srv_packs_retired(srv_packs *packs);

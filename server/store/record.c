@@ -109,7 +109,7 @@ static void put_outputs(hob_buf *out, const srv_record *record, bool extra)
 	free(outputs);
 }
 
-/* The part that is the same on every machine. */
+/* The members that are equal on every machine. */
 static void put_result(hob_buf *out, const srv_record *record)
 {
 	hob_buf_put_str(out, HOB_STR("{\"hob_result\":1,\"key\":"));
@@ -158,7 +158,7 @@ bool srv_record_same(const srv_record *a, const srv_record *b)
 	return same;
 }
 
-/* ---- reading: refuses what is invalid, or would be printed differently */
+/* ---- reading: rejects invalid text, and text in another form than srv_record_print's */
 
 typedef struct cursor {
 	const char *begin, *at, *end;
@@ -230,7 +230,7 @@ static int read_hex(cursor *c)
 	return high * 16 + low;
 }
 
-/* Never longer than the text. */
+/* The result is never longer than the text. */
 static hob_str read_text(cursor *c)
 {
 	bool hex = take(c, "{\"hex\":\"");

@@ -8,17 +8,16 @@
  *
  * One line (wrapped here) that ends in a line feed: no spaces, the members in this order. H: 64 lower-case
  * hex digits. N: a decimal number below 2^64. S: a JSON string that escapes `"`, `\` and bytes below 0x20 and
- * 0x7F (as \u00xx); what is not UTF-8 or holds a zero byte is {"hex":"..."}. deps are sorted by path and
- * outputs by name, bytewise.
+ * 0x7F (as \u00xx); text that is not UTF-8 or contains a zero byte is {"hex":"..."}. deps are sorted by path
+ * and outputs by name, bytewise.
  *
- * inputs, stats and error are JSON objects that are taken over as they are: what hob_ingredients_print
- * writes, the counts, and the error as the API shows it, with whatever members it has (such as why the cook
- * died).
+ * inputs, stats and error are JSON objects copied verbatim: the output of hob_ingredients_print, the counts,
+ * and the error as in the API, with all its members (such as the cause of a worker's death).
  *
  * `result` is the SHA-256 of all bytes before `,"result"`. It is the same on every machine that cooks these
- * inputs, and two records of one key conflict only if it differs. `run` holds what may differ: times, the
- * report, and what was derived later (classic.*). `check` is the SHA-256 of all bytes before `,"check"`. No
- * record names a host, a root or an absolute path.
+ * inputs, and two records of one key conflict only if it differs. `run` holds values that may differ: times,
+ * the report, and later derived outputs (classic.*). `check` is the SHA-256 of all bytes before `,"check"`.
+ * No record names a host, a root or an absolute path.
  *
  * Pure functions on memory; any thread. */
 #ifndef SRV_RECORD_H
@@ -26,15 +25,15 @@
 
 #include "store.h"
 
-/* Appends the record. The order of deps and outputs in `record` does not matter. It can only run out of
- * memory, which the buffer remembers. */
+/* Appends the record. The order of deps and outputs in `record` does not matter. Fails only without memory,
+ * which the buffer records. */
 void srv_record_print(const srv_record *record, hob_buf *out);
-/* Strict: a text that srv_record_print would not write is CORRUPT, and the error names the place. *out points
- * into `arena`. The caller must check that key, lookup and source belong together (srv_kept_key). */
+/* Strict: any text that srv_record_print would not write is CORRUPT, and the error names the place. *out
+ * points into `arena`. The caller must check that key, lookup and source belong together (srv_kept_key). */
 bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error *err) HOB_MUST_CHECK;
 /* Whether two cooks had the same result, without comparing `run`. */
 bool srv_record_same(const srv_record *a, const srv_record *b);
-/* An output that can differ from run to run, or that is derived later: it is not part of the result. */
+/* An output that may differ between runs, or that is derived later: not part of the result. */
 bool srv_record_is_extra(hob_str output);
 
 #endif

@@ -74,8 +74,7 @@ static bool is_hex(hob_str text, size_t at)
 	return true;
 }
 
-/* Digests in hexadecimal digits become one byte, and themselves go to `digests`. Returns how many there
- * are. */
+/* Replaces each hexadecimal digest by one byte and appends it to `digests`. Returns their number. */
 static uint64_t fold(hob_str text, hob_buf *out, hob_buf *digests)
 {
 	uint64_t count = 0;
@@ -221,7 +220,7 @@ void srv_row_put_short(hob_str text, hob_buf *out)
 	hob_buf_put_str(out, text);
 }
 
-/* Without the size of the text: its memory grows with what comes. */
+/* Size unknown: grows while decoding. */
 static bool take_parts(hob_str frame, hob_str digests, hob_arena *arena, hob_str *out)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -419,7 +418,7 @@ static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
 	return true;
 }
 
-/* Before step 6 each item was a row. expected: how many there were; -1: not counted. */
+/* Before step 6 each item was a row. expected: number of items; -1: not counted. */
 static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int64 expected, bool deps,
 					 hob_buf *out)
 {

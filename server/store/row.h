@@ -1,8 +1,8 @@
-/* row.h - values of rows in index.db in few bytes: texts that resemble each other, the lists of a record.
+/* row.h - compact values of rows in index.db: similar texts, and the lists of a record.
  *
- * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, these, and a zstd frame
- * (with row_dictionary.h; of a text in parts without, and without its size). There, 0x02 encodes the 64
- * lower-case hex digits of the next digest. Empty stays empty.
+ * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, the digests, and a zstd
+ * frame (with row_dictionary.h; of a text in parts without it, and without a stated size). In the frame, 0x02
+ * encodes the 64 lower-case hex digits of the next digest. Empty stays empty.
  *
  * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are
  * LEB128.
@@ -18,21 +18,21 @@
 
 #include <sqlite3.h>
 
-/* Append to `out`, which remembers when memory is short. */
+/* Appends to `out`, which records a failed allocation. */
 void srv_row_put_short(hob_str text, hob_buf *out);
-/* The same text in parts, with the work done part by part; a digest that two parts share stays as it is. */
+/* The same for a text in parts, compressed part by part; a digest that spans two parts is not folded. */
 typedef struct srv_row_packer srv_row_packer;
 srv_row_packer *srv_row_packer_new(void);					   /* NULL without memory */
 void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers failures */
 bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out); /* false: something failed */
 void srv_row_packer_free(srv_row_packer *packer);
 void srv_row_put_lists(const srv_record *record, hob_buf *out);
-/* The text behind a short one, in `arena` or in `bytes` itself. False if srv_row_put_short did not make it,
- * or without memory. */
+/* Decodes a short text, into `arena` or in place in `bytes`. False if srv_row_put_short did not write it, or
+ * without memory. */
 bool srv_row_take_short(hob_str bytes, hob_arena *arena, hob_str *out);
 /* Sets deps and outputs with their counts, in `arena`, names and paths in `bytes`. False as above. */
 bool srv_row_take_lists(hob_str bytes, hob_arena *arena, srv_record *out);
-/* The name of a text in the table `text`: the first half of its SHA-256; nothing for an empty one. */
+/* Key of a text in the table `text`: the first half of its SHA-256; nothing for an empty one. */
 enum { SRV_ROW_NAME = 16 };
 hob_str srv_row_name(hob_str text, uint8_t out[SRV_ROW_NAME]);
 

@@ -1,5 +1,5 @@
-/* row_dictionary.h - what most short texts of the index have in common, for zstd: the counts of a cook and an
- * event, without digests. Never edit it: kept rows were compressed with it. */
+/* row_dictionary.h - the zstd dictionary of the index's short texts: the counts of a cook and an event,
+ * without digests. Never edit it: kept rows were compressed with it. */
 #ifndef SRV_ROW_DICTIONARY_H
 #define SRV_ROW_DICTIONARY_H
 

@@ -110,7 +110,7 @@ void srv_store_mark_damaged(srv_store *store)
 	if (store->guest)
 		return;
 	if (store->writer) {
-		/* Errors of readers while the index is replaced say nothing about the new index. */
+		/* Errors of readers during the replacement of the index do not concern the new one. */
 		if (store->generation == atomic_load(&store->writer->generation))
 			atomic_store(&store->writer->seen_damage, true);
 		return;
@@ -165,8 +165,8 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	return fd;
 }
 
-/* If a daemon is killed while it starts a process, that process has a copy of its descriptors, lock included,
- * until its exec. An immediate restart must not fail because of that. */
+/* If a daemon is killed while it starts a process, that process holds copies of its descriptors, including
+ * the lock, until its exec. An immediate restart must not fail because of that. */
 static bool take_lock(int fd)
 {
 	enum { TRIES = 100 };
@@ -355,7 +355,8 @@ void srv_store_close(srv_store *store)
 	hob_error err;
 	if (store->db)
 		sqlite3_busy_timeout(store->db,
-							 5000); /* rows that wait are lost after this, and made again at the next start */
+							 /* on timeout, waiting rows are lost, and cooked again at the next start */
+							 5000);
 	store->debt.again_ms = 0;
 	bool clean =
 		srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !srv_store_is_damaged(store);

@@ -24,7 +24,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
 }
 
-/* Every write to a file changes this time, and nothing can set it back. */
+/* Every write to a file changes this time, and programs cannot set it back. */
 static int64_t change_ns(const struct stat *info)
 {
 	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
@@ -78,8 +78,8 @@ static bool clear_name(srv_store *store, const char *name)
 		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
 }
 
-/* Removes a blob that is wrong. seen: the file that was checked. If the name now belongs to another file, or
- * is valid again, nothing happens. NULL: the name was missing or had the wrong size. */
+/* Removes a wrong blob. seen: the file that was checked. Does nothing if the name now belongs to another
+ * file, or is valid again. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
 {
 	char name[STORE_BLOB_NAME];
@@ -141,7 +141,7 @@ int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[LI
 	return srv_store_temporary(store, temporary);
 }
 
-/* Gives the finished file its name and replaces any file there: these bytes are known to be right. */
+/* Links the finished file under its name, replacing any file there: these bytes are known to be right. */
 static bool give_name(srv_store *store, int fd, const char *temporary, bool named, const char *name)
 {
 	if (named)
@@ -445,7 +445,7 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 	for (uint32_t i = 0; i < count && ok; i++) {
 		blob_entry *entry = srv_digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));
 		entry->awaited = false;
-		entry->used_at_s = srv_store_now_s(store); /* so that srv_store_drop_orphans leaves it */
+		entry->used_at_s = srv_store_now_s(store); /* so that srv_store_drop_orphans keeps it */
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	return ok;

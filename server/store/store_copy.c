@@ -14,7 +14,7 @@
 
 enum { COPY_NAME = 80, COPY_BYTES_MAX = 64 << 20, DEAD_MIN = 256 };
 
-/* ---- text and bytes: most of every record is the same, and hexadecimal digits waste half their space */
+/* ---- text and bytes: records are similar, and hexadecimal digits waste half their space */
 
 static bool is_record(uint32_t kind)
 {
@@ -34,7 +34,7 @@ static bool grow(hob_bytes frame, uint32_t kind, hob_arena *arena, hob_str *out)
 	return text && srv_decompress(frame, dictionary, (uint8_t *)text, full);
 }
 
-/* ---- where each record is; record_lock is held */
+/* ---- location of each record; record_lock is held */
 
 static void forget_places(srv_store *store)
 {
@@ -51,7 +51,7 @@ void srv_store_copies_forget(srv_store *store)
 
 /* ---- writing */
 
-/* From an earlier version, which kept each record in a file of its own. */
+/* Earlier versions kept each record in a separate file. */
 static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];

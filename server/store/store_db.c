@@ -32,8 +32,8 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 						"with --cache");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is not
-	 * the one that was written. */
+	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is
+	 * damaged. */
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
@@ -205,8 +205,8 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
-/* Folding is the pool's work. It cannot end while rows are written without a pause: beyond this length the
- * log is folded here and restarts. */
+/* Folding is the pool's work, but it cannot finish while rows are written without a pause: beyond this length
+ * the log is folded here and restarts. */
 static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
 {
 	enum { FRAMES_MAX = 65536 };
@@ -283,7 +283,7 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 	bool older = version > 0 && version < newest;
 	if (!srv_store_db_upgrade(store->db, store_schema, &version, err))
 		return false;
-	if (older) /* steps leave free pages; without room for a copy of the index they stay */
+	if (older) /* steps leave free pages, which stay if there is no room for a copy of the index */
 		sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL);
 	return true;
 }
@@ -318,7 +318,7 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			/* A log that was longer is cut when this connection restarts it: freeing its pages takes a
+			/* An oversized log is truncated when this connection restarts it: freeing its pages takes a
 			 * while. */
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
 						 NULL, NULL, NULL);
@@ -337,7 +337,7 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);
 	/* The first commit after the whole log was folded restarts the log, and waits until its head is on disk.
-	 * This thread should wait for that, not a save. If the loop is writing, it has already done so. */
+	 * This thread should wait for that, not a save; if the loop is writing, it has already done so. */
 	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
@@ -492,7 +492,7 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-/* The row is forgotten if it cannot be written. */
+/* A row that cannot be written is dropped. */
 static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_write(store, which, err);
@@ -508,7 +508,7 @@ static bool run_now(srv_store *store, store_statement which, const sql_value *va
 	return statement && srv_store_run(store, statement, err);
 }
 
-/* A row that has to wait is as good as written: the caller goes on, and readers ask srv_store_record. */
+/* A waiting row counts as written: the caller continues, and readers ask srv_store_record. */
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;
@@ -553,7 +553,7 @@ void srv_store_read_begin(srv_store *store)
 
 void srv_store_read_end(srv_store *store)
 {
-	/* Mapped pages would count as memory of this process for as long as it runs. */
+	/* Mapped pages would count as memory of this process for its lifetime. */
 	bool mapped = store->start.data;
 	srv_store_start_close(store);
 	if (!mapped && !store->writing && store->db)

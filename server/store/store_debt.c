@@ -17,7 +17,7 @@ void srv_store_owe(srv_store *store)
 {
 	store->debt.kept = true;
 	hob_arena_init(&store->debt.arena, ROWS_BYTES);
-	hob_must(hob_arena_alloc(&store->debt.arena, 1, 1)); /* its first block stays */
+	hob_must(hob_arena_alloc(&store->debt.arena, 1, 1)); /* the arena keeps its first block */
 	store->debt.empty = hob_arena_save(&store->debt.arena);
 	sqlite3_busy_timeout(store->db, BUSY_MS);
 }

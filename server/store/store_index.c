@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what is in the index */
+/* ---- content of the index */
 
 static bool begin_epoch(srv_store *store, hob_error *err)
 {
@@ -79,7 +79,7 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 	*refilled = false;
 	if (stop == STOP_DAMAGED)
 		return hob_fail(err, CORRUPT, "index.db proved damaged in its last use");
-	/* The marker that this boot already made is still valid. */
+	/* The marker already written during this boot is still valid. */
 	atomic_store(&store->marked, stop == STOP_KILLED);
 	if (!srv_store_db_open(store, known, stop != STOP_CLEAN, &is_new, err))
 		return false;
@@ -143,7 +143,7 @@ bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *r
 	return false;
 }
 
-/* ---- damage found later, while the table of blobs and the parts are in memory */
+/* ---- damage found later, with the blob table and the parts in memory */
 
 bool srv_store_is_damaged(const srv_store *store)
 {
@@ -168,7 +168,7 @@ static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_err
 	return srv_store_run_sql(store, sql, err);
 }
 
-/* An unfinished index has nothing that anybody could examine. */
+/* An unfinished index is not worth keeping for examination. */
 static bool make_room(srv_store *store, hob_error *err)
 {
 	if (!store->rebuilding)

@@ -1,9 +1,9 @@
-/* store_internal.h - what the files of the store share.
+/* store_internal.h - shared by the files of the store.
  *
  *   store.c         folder, lock, marker of an unclean stop, open, close
  *   store_debt.c    rows that wait while the index cannot be written
  *   store_folder.c  folders that are removed under a daemon
- *   store_index.c   what the index holds at open; rebuilding it from the folder
+ *   store_index.c   content of the index at open; rebuilding it from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
  *   store_blob.c    blob files and the table of them in memory
  *   store_pack.c    small blobs, many in a file;  pack.c  such files;  compress.c  zstd
@@ -39,10 +39,10 @@ typedef enum store_statement {
 /* Value of a blob in the table. */
 typedef struct blob_entry {
 	uint64_t size;
-	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s of its row */
-	bool awaited;					/* put by this process, and no row names it yet */
+	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s in its row */
+	bool awaited;					/* put by this process; no row names it yet */
 	bool suspect;
-	srv_pack_place place; /* pack 0: a file of its own */
+	srv_pack_place place; /* pack 0: a separate file */
 	/* change time of the file when its bytes were last checked; 0: not checked by this process */
 	int64_t right_ns;
 } blob_entry;
@@ -69,7 +69,7 @@ typedef struct store_start {
 	uint8_t *data; /* of mmap */
 	size_t size, at;
 	hob_str *texts;
-	char *path; /* read last */
+	char *path; /* last path read */
 	uint64_t text_count, file_digests_at, assets_at;
 	int64_t base_ms;
 } store_start;
@@ -81,7 +81,7 @@ typedef struct store_debt {
 	hob_arena arena;
 	hob_arena_mark empty;
 	uint32_t count;
-	atomic_uint waiting; /* rows; 0: the index takes them at once */
+	atomic_uint waiting; /* number of rows; 0: the index takes rows at once */
 	int64_t since_ms, again_ms;
 	hob_error why;
 } store_debt;
@@ -92,29 +92,29 @@ struct srv_store {
 	atomic_ullong max_bytes;
 	int dir_fd, lock_fd, blobs_fd, tmp_fd, records_fd, packs_fd;
 	uint32_t pack_max;		  /* blobs up to this size go into packs; 0: none */
-	srv_packs packs, records; /* of packs_fd and of records_fd */
+	srv_packs packs, records; /* in packs_fd and in records_fd */
 
 	sqlite3 *db;
 	uint64_t db_inode; /* of index.db when it was opened; 0 = unknown */
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
-	bool rows_lost;	  /* SQLite rolled back by itself: the next commit says so */
+	bool rows_lost;	  /* SQLite rolled back by itself: the next commit reports it */
 	bool index_wrong; /* SQLite found damage: see srv_store_mark_damaged */
 	store_debt debt;
 	bool rebuilding; /* srv_store_rebuild started and did not finish; db may be NULL */
 	uint64_t last_job, last_rev;
-	srv_row_packer *change_parts; /* of srv_store_put_change_part */
-	digest_map used_records;	  /* uint32_t: when; flushed by trim and close */
-	store_text texts[16];		  /* read or written last; their rows are there */
+	srv_row_packer *change_parts; /* for srv_store_put_change_part */
+	digest_map used_records;	  /* uint32_t: time of use; flushed by trim and close */
+	store_text texts[16];		  /* texts read or written last, whose rows exist */
 	uint32_t next_text;
 	store_start start;
-	bool start_kept; /* index.start is what a close would write, unless `marked` */
+	bool start_kept; /* index.start matches the index, unless `marked` */
 
 	pthread_mutex_t mark_lock;
 	atomic_bool marked;
-	atomic_uint time_shift_s;		/* tests: added to the clock */
-	bool no_unnamed;				/* tests: as on a file system without O_TMPFILE */
-	atomic_uint_fast64_t temporary; /* names in tmp/ */
+	atomic_uint time_shift_s;		/* tests: offset of the clock */
+	bool no_unnamed;				/* tests: behave as without O_TMPFILE */
+	atomic_uint_fast64_t temporary; /* counter for names in tmp/ */
 
 	pthread_mutex_t blob_lock;
 	digest_map blobs;	/* blob_entry */
@@ -140,11 +140,11 @@ struct srv_store {
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
 	atomic_uint log_frames,
-		folded_frames; /* pages in the write-ahead log; those of them that the index has */
+		folded_frames; /* pages in the write-ahead log; those already folded into the index */
 	/* and of a reader */
 	srv_store *writer; /* NULL: not a reader */
 	bool reading;
-	int64_t deadline_ms; /* of the monotonic clock */
+	int64_t deadline_ms; /* on the monotonic clock */
 
 	pthread_mutex_t sync_lock;
 	sqlite3 *sync_db;
@@ -161,7 +161,7 @@ bool srv_store_mark(srv_store *store, hob_error *err);
 /* Makes the next open rebuild the index, whatever a quick check finds. */
 void srv_store_mark_damaged(srv_store *store);
 bool srv_store_make_folders(const char *path, hob_error *err); /* with those above */
-/* hob_fail with the meaning of errno: DISK_FULL or IO. */
+/* hob_fail for an errno: DISK_FULL or IO. */
 bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char *name);
 bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
@@ -175,7 +175,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 /* ---- index ---- */
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
-/* Opens index.db and reads what is kept in memory. Moves a damaged index aside and rebuilds it in a new
+/* Opens index.db and reads the tables kept in memory. Moves a damaged index aside and rebuilds it in a new
  * epoch. known: blobs existed before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
@@ -206,8 +206,8 @@ void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* 
 void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
 void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
 void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
-/* Runs a statement that writes with its values, in their order: BIND of hob_str (a BLOB), a digest or a
- * number, or BIND_TEXT. */
+/* Runs a statement that writes, with its values in order: BIND of hob_str (a BLOB), a digest or a number, or
+ * BIND_TEXT. */
 #define srv_store_put_row(store, which, err, ...)                                                            \
 	srv_store_run_with(store, which, (const sql_value[]){__VA_ARGS__, {.kind = 0}}, err)
 #define BIND(value)                                                                                          \
@@ -241,9 +241,9 @@ static inline sql_value srv_store_u64(uint64_t value)
 }
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values,
 						hob_error *err) HOB_MUST_CHECK;
-/* store_debt.c. note: the row is written or will be; false without memory. rests: it is too early to try
- * again. begin: rolls back; false: the index is damaged, or nothing is kept. is_quiet: true unless people are
- * to hear of it now, once. */
+/* store_debt.c. note: true if the row is written or will be; false without memory. rests: too early to try
+ * again. begin: rolls back; false: the index is damaged, or nothing is waiting. is_quiet: false once, when
+ * the user must be informed. */
 struct owed_row {
 	struct owed_row *next;
 	store_statement which;
@@ -261,10 +261,10 @@ hob_sha256 srv_store_column_digest(sqlite3_stmt *statement, int index);
 /* ---- blobs ---- */
 
 enum { STORE_TEMPORARY = 32 };
-/* A file for the blob `name`: without a name if the file system supports that, otherwise *named, and
- * `temporary` in tmp/. */
+/* A file for the blob `name`: unnamed if the file system supports that, otherwise *named, and `temporary` in
+ * tmp/. */
 int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
-/* Gives such a file its name and its place in the table. It must hold exactly the bytes of `digest`. */
+/* Links such a file and adds it to the table. It must hold exactly the bytes of `digest`. */
 bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
 					   const hob_sha256 *digest, uint64_t size, hob_error *err);
 bool srv_store_blobs_load(srv_store *store, hob_error *err);
@@ -278,37 +278,36 @@ bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err);
 void srv_store_blobs_note_use(srv_store *store);
 void srv_store_blobs_unsave(srv_store *store, digest_map *taken);
 void srv_store_blobs_unsave_all(srv_store *store);
-/* Notes that a row names these blobs from now on. NOT_FOUND if one does not exist. */
+/* Records that a row names these blobs. NOT_FOUND if one does not exist. */
 bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t stride, uint32_t count,
 						  hob_error *err);
-/* Removes a blob that nothing names, unless it was put again meanwhile. Returns its size, or 0 if it
- * stayed. */
+/* Removes an unreferenced blob, unless it was put again meanwhile. Returns its size, or 0 if it stayed. */
 uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint32_t now_s);
-/* A blob that was used in the last minute is never evicted: a cook may just have found it. A new blob waits
- * ten minutes for its row. If the clock was set back, no time has passed. */
+/* A blob used in the last minute is never evicted: a cook may just have found it. A new blob waits ten
+ * minutes for its row. If the clock was set back, no time has passed. */
 bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* ---- packed blobs: store_pack.c ---- */
 
 /* Records are compressed without a dictionary, with the old one or with the newest one. */
 enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_OLD_RECORD = 3, PACK_RECORD = 4 };
-/* Updates the table, with blob_lock held: a blob of `size` bytes is known, or larger than before; it is
- * forgotten; it is damaged. */
+/* Updates the table, with blob_lock held. add: a blob of `size` bytes, new or larger than before; forget;
+ * mark as damaged. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
 void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest);
-/* True if the blob exists and is right. It then counts as used and as waiting for its row. */
+/* True if the blob exists and is undamaged. It then counts as used and as waiting for its row. */
 bool srv_store_table_has(srv_store *store, const hob_sha256 *digest);
 /* Stores at most pack_max bytes that are known to be `digest`. */
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err);
 typedef enum pack_state { PACK_RIGHT, PACK_WRONG, PACK_UNREADABLE } pack_state;
-/* Reads and hashes. bytes: of malloc, may be NULL. */
+/* Reads and hashes. bytes: malloc'ed, may be NULL. */
 pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
 							   uint8_t **bytes);
 /* A descriptor that holds exactly its bytes; -1 as srv_blob_open. */
 int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry);
-/* Forgets it as damaged, unless there is another copy by now. */
+/* Forgets it as damaged, unless another copy exists by now. */
 void srv_store_pack_drop(srv_store *store, const hob_sha256 *digest, srv_pack_place place);
 /* With blob_lock held: adds everything in the packs to the table, unless it has a file, and to `there`. */
 bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there);
@@ -321,17 +320,17 @@ bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *e
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
 /* Rewrites the copies that the index still has, if most are replaced or deleted. Loop thread. */
 void srv_store_copies_shrink(srv_store *store);
-/* The place of each is read again when it is needed. */
+/* Locations are read again when needed. */
 void srv_store_copies_forget(srv_store *store);
 /* Reads every copy whose outputs all exist into the index, and deletes incomplete copies. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);
 
-/* The text of this name; *out is valid until the next call. False if there is none. An empty name is that of
- * the empty text. */
+/* The text of this name; *out is valid until the next call. False if there is none. An empty name means the
+ * empty text. */
 bool srv_store_text(srv_store *store, hob_str name, hob_str *out);
-/* Its name is in `name`, or *out is empty if the text is. */
+/* Writes its name to `name`; *out is empty for an empty text. */
 bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[16], hob_str *out, hob_error *err);
-/* After rows may have been lost or deleted. */
+/* Call it after rows may have been lost or deleted. */
 void srv_store_texts_forget(srv_store *store);
 bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *known, hob_error *err);
 bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_error *err);
@@ -348,13 +347,13 @@ bool srv_store_parts_save(srv_store *store, hob_error *err);
  * stop, for exactly the index.db of that stop (inode, size, times), and if its hash is right. Otherwise
  * SQLite is read. */
 
-/* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file. A file that
- * cannot be written, or would nearly fill the disk, is left out. */
+/* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file, unless it
+ * cannot be written or would nearly fill the disk. */
 bool srv_store_start_collect(srv_store *store, hob_buf *out);
 void srv_store_start_write(srv_store *store, const hob_buf *rows);
 /* Call it before the index changes. */
 void srv_store_start_drop(srv_store *store);
-/* At open: maps the file; false if it cannot be used. Then come blobs, parts and numbers. */
+/* At open: maps the file; false if it cannot be used. Then read blobs, parts and numbers, in this order. */
 bool srv_store_start_open(srv_store *store);
 bool srv_store_start_read(srv_store *store, hob_error *err);
 void srv_store_start_close(srv_store *store);

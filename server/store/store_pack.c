@@ -110,7 +110,7 @@ static bool sweep_record(void *user, const srv_pack_record *record)
 	blob_entry *entry = srv_digest_map_find(&s->store->blobs, &record->name);
 	if (!srv_digest_map_put(s->there, &record->name, &fresh))
 		return false;
-	/* The last record of a name is valid; if there is a file as well, the file. */
+	/* The last record of a name counts; a separate file takes precedence. */
 	bool moved = entry && (fresh || entry->place.pack > 0) && !is_at(entry, record->place);
 	if (entry && !moved)
 		return true;
@@ -151,7 +151,7 @@ static bool move_record(srv_store *store, const srv_pack_record *record)
 	srv_pack_place place;
 	blob_entry *entry = srv_digest_map_find(&store->blobs, &record->name);
 	if (srv_packs_copy(&store->packs, record, &place) != SRV_PACK_READ)
-		return false; /* opening it will fail and report */
+		return false; /* opening it will fail and report the error */
 	uint32_t used_at_s = entry->used_at_s;
 	entry = srv_store_table_add(store, &record->name, record->size, place);
 	entry->used_at_s = used_at_s;

@@ -50,7 +50,7 @@ bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_e
 bool srv_store_put_record(srv_store *store, const srv_record *record, hob_error *err)
 {
 	const hob_sha256 *digests = record->output_count > 0 ? &record->outputs[0].digest : NULL;
-	/* Without its copy it is only lost with the index. */
+	/* A missing copy matters only if the index is lost. */
 	return srv_store_blobs_name(store, digests, sizeof *record->outputs, record->output_count, err) &&
 		   srv_store_record_put_rows(store, record, err) && srv_store_copy_put(store, record, err);
 }
@@ -118,7 +118,7 @@ static bool is_damaged(srv_store *store, hob_error *err)
 		"index.db is damaged (a record lost a part); it is rebuilt from the copies of its records");
 }
 
-/* Its texts are those of the row, of the store's table of texts or of the arena, until the next step. */
+/* Its texts are from the row, the store's table of texts or the arena, until the next step. */
 static bool take_record(srv_store *store, sqlite3_stmt *row, hob_arena *arena, srv_record *out,
 						hob_error *err)
 {
@@ -237,7 +237,7 @@ bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECORD, err);
 	bool ok = rows;
 	hob_arena_init(&arena, SIZE_MAX);
-	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
 	while (ok && srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_record record;

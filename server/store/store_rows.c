@@ -3,7 +3,7 @@
 
 enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
 
-/* Clients get these texts as they are. */
+/* Clients get these texts verbatim. */
 static bool is_json(hob_str text)
 {
 	enum { DEPTH = 64 };
@@ -61,7 +61,7 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 
 /* ---- assets */
 
-#define SAME HOB_STR("=") /* what asset.last is when it is asset.good */
+#define SAME HOB_STR("=") /* stored in asset.last when it equals asset.good */
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err)
 {
@@ -286,7 +286,7 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 
 /* ---- jobs */
 
-/* Numbers may be left out: not every job has a row. */
+/* Ids may have gaps: not every job has a row. */
 static bool trim_rows(srv_store *store, store_statement which, uint64_t before, uint64_t newest,
 					  uint64_t kept, hob_error *err)
 {
@@ -438,7 +438,7 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 	srv_store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
 	srv_store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
 	hob_arena_init(&arena, SIZE_MAX);
-	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
 	while (more && srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_change_row row = {srv_store_column_u64(rows, 0), srv_store_column_str(rows, 1), {0}};

@@ -1,10 +1,10 @@
-/* store_start.h - the layout of index.start: store_start_collect.c makes it, store_start.c writes and reads
- * it.
+/* store_start.h - the layout of index.start: written by store_start_collect.c and store_start.c, read by the
+ * latter.
  *
  * A head, the digests of blobs and of files, the texts, then rows of parts, blobs, files and assets. Numbers
- * are LEB128; a text is 0 (empty) or its number from 1. A path is how much of the path before it is kept, and
- * the rest. A record follows the first asset that names it. Only the program and the machine that wrote it
- * can read it. */
+ * are LEB128; a text is 0 (empty) or its number from 1. A path is the length of the prefix shared with the
+ * previous path, and the rest. A record follows the first asset that names it. Only the program and the
+ * machine that wrote the file can read it. */
 #ifndef SRV_STORE_START_H
 #define SRV_STORE_START_H
 
@@ -15,7 +15,7 @@ enum { START_FORMAT = 5 };
 typedef struct start_head {
 	char magic[8];
 	uint32_t format, schema;
-	srv_stat index; /* index.db when it was closed */
+	srv_stat index; /* index.db at close */
 	uint64_t size, hash[2];
 	uint64_t last_job, last_rev, record_count;
 	int64_t base_ms;
@@ -28,10 +28,10 @@ typedef struct start_part {
 	uint32_t used_at_s, saved_at_s;
 } start_part;
 
-/* How an asset names a record: by its place from RECORD_PLACES, or one of these. A record is stored at its
- * first mention. */
+/* Reference of an asset to a record: its place from RECORD_PLACES, or one of these. A record is stored at its
+ * first reference. */
 enum { RECORD_NONE, RECORD_UNKNOWN /* key */, RECORD_HERE /* length, record */, RECORD_SAME, RECORD_PLACES };
-/* A digest that a record names: by its number from DIGEST_NUMBERS, or one of these. */
+/* Reference of a record to a digest: its number from DIGEST_NUMBERS, or one of these. */
 enum { DIGEST_FIRST /* missing; of outputs: the next one */, DIGEST_HERE /* digest */, DIGEST_NUMBERS };
 
 #endif

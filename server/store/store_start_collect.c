@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 typedef struct record_text {
-	uint64_t at, size; /* in `records`: all but the outputs */
-	uint64_t outputs;  /* and these follow it there */
-	uint64_t place;	   /* RECORD_PLACES + place in `assets`; 0: not yet */
+	uint64_t at, size; /* range in `records`: all but the outputs */
+	uint64_t outputs;  /* size of the outputs, which follow it */
+	uint64_t place;	   /* RECORD_PLACES + offset in `assets`; 0: not written yet */
 } record_text;
 
 typedef struct writer {
@@ -20,7 +20,7 @@ typedef struct writer {
 	srv_asset_row *rows; /* texts in `arena` */
 	uint32_t row_count, row_room;
 	hob_arena arena;
-	srv_stat before; /* of the file before */
+	srv_stat before; /* of the previous file */
 	bool failed;
 } writer;
 
@@ -34,7 +34,7 @@ static void put_number(hob_buf *out, uint64_t value)
 	hob_buf_put(out, bytes, size);
 }
 
-/* Small for small differences either way; differences wrap. */
+/* Maps small differences in either direction to small numbers; differences wrap. */
 static void put_difference(hob_buf *out, uint64_t from, uint64_t to)
 {
 	uint64_t d = to - from;
@@ -188,8 +188,7 @@ static void collect_record(void *user, const srv_record *record)
 		put_digest(out, &record->outputs[i].digest);
 }
 
-/* Blobs have the order in which records name them, so that reading a record reads digests that lie
- * together. */
+/* Blobs are ordered as records name them, so that reading a record reads adjacent digests. */
 static void put_outputs(writer *w, hob_buf *out, const record_text *text)
 {
 	put_number(out, w->head.blobs);

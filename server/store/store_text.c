@@ -1,4 +1,4 @@
-/* Texts that many records have: most records that are read one after the other have the same few. */
+/* A cache of texts: records that are read in sequence mostly share a few. */
 #include "row.h"
 #include "store_internal.h"
 

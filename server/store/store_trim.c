@@ -19,8 +19,8 @@ typedef struct candidate {
 } candidate;
 
 typedef struct name_count {
-	uint32_t records, parts; /* rows that name the blob */
-	size_t passed; /* parts that were tried while records named it: index + 1 of the last, 0 = none */
+	uint32_t records, parts; /* number of rows that name the blob */
+	size_t passed;			 /* parts skipped while records named it: index + 1 of the last, 0 = none */
 } name_count;
 
 typedef struct trimmer {
@@ -28,7 +28,7 @@ typedef struct trimmer {
 	digest_map names; /* name_count */
 	candidate *items;
 	uint32_t count, room;
-	digest_map loose;	/* blobs that nothing names any more */
+	digest_map loose;	/* blobs no longer named */
 	digest_map evicted; /* records whose copies are deleted as well */
 	uint64_t loose_bytes;
 	uint32_t now;
@@ -78,7 +78,7 @@ static bool blob_info(srv_store *store, const hob_sha256 *digest, blob_entry *ou
 	return entry;
 }
 
-/* ---- who names what */
+/* ---- references */
 
 static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
@@ -117,7 +117,7 @@ static bool collect_parts(trimmer *t)
 	return ok;
 }
 
-/* A record counts as used when any of its outputs was opened last. */
+/* A record counts as used when any of its outputs is opened. */
 static bool count_outputs(trimmer *t, candidate *item, hob_str lists)
 {
 	hob_arena arena;
@@ -198,7 +198,7 @@ static bool evict_part(trimmer *t, const candidate *item)
 	return true;
 }
 
-/* The parts that waited only for the last record that names their blob. */
+/* The parts that waited for the last record that names their blob. */
 static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 {
 	name_count *count = srv_digest_map_find(&t->names, blob);
@@ -254,7 +254,7 @@ static bool evict_record(trimmer *t, const candidate *item)
 	return ok;
 }
 
-/* Few texts cost nothing, and looking for those that nothing names reads every record. */
+/* Few texts cost nothing, whereas finding unreferenced ones reads every record. */
 static bool trim_texts(trimmer *t)
 {
 	if (t->evicted.count == 0)
@@ -386,7 +386,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	/* A tenth below the limit, so that a full cache is not trimmed after every blob. */
 	if (ok && over)
 		ok = evict(&t, usage.blob_bytes - store->max_bytes / 10 * 9, live, user);
-	/* Delete rows before files: a row never names a blob that does not exist. */
+	/* Deletes rows before files: a row never names a missing blob. */
 	if (ok && sweep)
 		collect_orphans(&t);
 	if (ok && trim_texts(&t) && srv_store_commit(store, &t.err)) {
@@ -404,7 +404,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	return freed;
 }
 
-/* ---- the same beside the loop */
+/* ---- the same off the loop */
 
 bool srv_store_sweep_is_due(srv_store *store)
 {
@@ -415,7 +415,7 @@ bool srv_store_sweep_is_due(srv_store *store)
 	return due;
 }
 
-/* Blobs that nobody has used for long: what is named later was used then. */
+/* Unreferenced blobs not used for long; a blob named later counts as used then. */
 static bool collect_idle(srv_store *store, digest_map *out)
 {
 	hob_sha256 digest;
@@ -438,7 +438,7 @@ static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, ho
 	bool ok = false;
 	hob_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
-	hob_arena_alloc(&arena, 1, 1); /* its first block stays */
+	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
 	while (rows && srv_store_step(reader, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_record record;
@@ -501,7 +501,7 @@ uint64_t srv_store_drop_orphans(srv_store *store, const hob_sha256 *digests, uin
 	}
 	if (freed > 0) {
 		srv_store_packs_shrink(store);
-		(void)!srv_store_commit(store, &error); /* rows that name no file are found at the next start */
+		(void)!srv_store_commit(store, &error); /* rows without a file are found at the next start */
 	}
 	return freed;
 }

@@ -12,9 +12,9 @@ enum {
 	TOGETHER_MAX = 256,
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60000,
-	AWAKE_MS = 2000, /* until a returning machine has announced its cooks */
-	LATE_MS = 100,	 /* wait before asking again, if another machine has a lease */
-	FULL_MS = 30000, /* wait before giving something again to a cache that is full */
+	AWAKE_MS = 2000, /* time for a returning machine to announce its cooks */
+	LATE_MS = 100,	 /* wait before asking again, if another machine has the lease */
+	FULL_MS = 30000, /* wait before the next attempt to store in a full cache */
 	PATIENCE_LEASES = 4
 };
 
@@ -45,7 +45,7 @@ order *srv_line_pop(line *l)
 	return o;
 }
 
-/* ---- the state; under the lock */
+/* ---- state; lock held */
 
 void srv_carry_fail_all(srv_upstream *u, line *l)
 {
@@ -70,7 +70,7 @@ static void set_state(srv_upstream *u, srv_upstream_state state, const char *rea
 	u->facts.state = state;
 	snprintf(u->facts.reason, sizeof u->facts.reason, "%s", reason);
 	if (!same)
-		pthread_cond_broadcast(&u->work); /* threads that had nothing to do try again in time */
+		pthread_cond_broadcast(&u->work); /* idle threads then retry in time */
 	if (!same && state == SRV_UPSTREAM_UP)
 		srv_log(SRV_LOG_INFO, "upstream", "%s answers again", u->url);
 	else if (!same)
@@ -83,7 +83,7 @@ static bool is_answer(srv_exchange_end end)
 		   end != SRV_EXCHANGE_HERE;
 }
 
-/* Only a probe ends an outage: a call that began before it may have reached a part that still answers. */
+/* Only a probe ends an outage: an older call may have reached a part that still answers. */
 static void note_probe(srv_upstream *u, srv_exchange_end end)
 {
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
@@ -96,7 +96,7 @@ static void note_failure(srv_upstream *u, srv_upstream_state state, const char *
 {
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
-		next = u->backoff_ms; /* the same failure, reported by another thread */
+		next = u->backoff_ms; /* the same failure, seen by another thread */
 	u->backoff_ms = next > BACKOFF_MAX_MS || state == SRV_UPSTREAM_BARRED ? BACKOFF_MAX_MS : next;
 	u->chance = u->chance * 1103515245u + 12345u;
 	u->retry_at =
@@ -114,7 +114,7 @@ bool srv_carry_is_up(const srv_upstream *u)
 	return u->facts.state == SRV_UPSTREAM_UP;
 }
 
-/* Nothing that has happened for so long is waited for. */
+/* Maximum time to wait for a machine. */
 static int64_t patience(const srv_upstream *u)
 {
 	return (int64_t)PATIENCE_LEASES * u->facts.lease_ms;
@@ -126,8 +126,8 @@ bool srv_carry_is_apart(const srv_upstream *u)
 	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
 	if (u->facts.nodes <= 1 || u->facts.state == SRV_UPSTREAM_BARRED || since < 0)
 		return false;
-	/* When each tries again follows from how long it was away, so that the others notice later by as much
-	 * again at most. */
+	/* Machines retry at intervals that follow from the length of the outage, so all are back after at most as
+	 * long again. */
 	if (u->facts.state == SRV_UPSTREAM_UP) {
 		most = u->away_ms + u->away_ms / 4 + AWAKE_MS;
 		most = u->away_ms == 0 ? 0 : most < LAST_MS ? most : LAST_MS;
@@ -165,9 +165,9 @@ static void note_refused(srv_upstream *u, const hob_sha256 *key, const char *why
 			text, why);
 }
 
-/* ---- carrying out; on a carrier's thread, without the lock */
+/* ---- execution; on a carrier's thread, without the lock */
 
-/* A farm deletes a record that one of its machines finds invalid, and keeps the name of its author. */
+/* Deletes a record that this machine found invalid from the farm, and stores the name of its author. */
 static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *reason)
 {
 	srv_farm_why why;
@@ -175,8 +175,7 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
-/* A machine with the wrong bucket or folder finds no blob at all, and must not delete the records of all
- * others. */
+/* A machine with the wrong bucket or folder finds no blob at all, and must not delete everyone's records. */
 static bool is_certain(srv_upstream *u, const hob_error *error)
 {
 	pthread_mutex_lock(&u->lock);
@@ -185,7 +184,7 @@ static bool is_certain(srv_upstream *u, const hob_error *error)
 	return proved || error->code != HOB_ERR_NOT_FOUND;
 }
 
-/* A failure that every machine has; the error as in the API, as `server/engine` writes it. */
+/* A failure that every machine would have; the error as in the API, written by server/engine. */
 static bool is_shared_failure(const srv_upstream *u, const srv_record *record)
 {
 	cJSON *error = cJSON_ParseWithLength(record->error.data, record->error.len);
@@ -237,8 +236,8 @@ static bool take_record(srv_upstream *u, order *o, hob_str text)
 	return true;
 }
 
-/* Each line goes to every request for its lookup. A line that nobody asked for, or that is not a record, is
- * refused. */
+/* Passes each line to every request for its lookup. Refuses a line that was not requested, or is not a
+ * record. */
 static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, hob_str lines)
 {
 	enum { KEY_AT = sizeof "{\"hob_result\":1,\"key\":\"" - 1 };
@@ -299,7 +298,7 @@ static double mix(double old, double now)
 	return old > 0 ? 0.8 * old + 0.2 * now : now;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void note_times(srv_upstream *u, const srv_exchange_times *times)
 {
 	u->proved = u->proved || times->small + times->large > 0;
@@ -354,7 +353,7 @@ void srv_carry_stays_full(srv_upstream *u)
 		srv_carry_leave_given(u);
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 *key, srv_exchange_end end)
 {
 	switch (end) {
@@ -417,9 +416,9 @@ static void probe(carrier *c)
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* ---- who does what next; under the lock */
+/* ---- scheduling; lock held */
 
-/* Requests for the same lookup path go together. */
+/* Combines requests with the same lookup path. */
 static uint32_t take_finds(srv_upstream *u, order *out[TOGETHER_MAX])
 {
 	uint32_t count = 0;
@@ -475,7 +474,7 @@ static void find_waiting(carrier *c)
 	u->finding = false;
 }
 
-/* One step; false: there is nothing to do. Releases the lock and takes it again. */
+/* One step; false: idle. Releases and retakes the lock. */
 static bool step(carrier *c)
 {
 	srv_upstream *u = c->upstream;

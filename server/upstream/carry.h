@@ -1,6 +1,6 @@
-/* carry.h - what the loop's side and the threads of an upstream share: orders, lists of orders, the state.
- * upstream.c makes orders and reports results; carry.c executes them. An order is in one list at a time. When
- * it is in `done`, it belongs to the loop again. */
+/* carry.h - shared by the loop's side and the threads of an upstream: orders, lists of orders, the state.
+ * upstream.c makes orders and reports results; carry.c executes them. An order is in one list at a time. In
+ * `done`, it belongs to the loop again. */
 #ifndef SRV_CARRY_H
 #define SRV_CARRY_H
 
@@ -18,7 +18,7 @@ typedef struct order {
 	order_kind kind;
 	void *user;
 	uint64_t deadline; /* uv_now; 0 = none */
-	bool told;		   /* its callback was called: it only has to be freed */
+	bool told;		   /* its callback was called; only to be freed */
 	bool reached;
 	/* find */
 	srv_upstream_found *found;
@@ -31,12 +31,12 @@ typedef struct order {
 	srv_upstream_fetched *fetched;
 	const srv_record *record;
 	char author[SRV_FARM_NAME];
-	/* claim: of `lookup`; NULL if nobody waits for the answer */
+	/* claim of `lookup`; NULL if no caller waits */
 	srv_upstream_claimed *claimed;
 	srv_upstream_verdict verdict;
 	uint32_t seen;
-	bool held;		 /* another machine had the lease, when it was last asked */
-	int64_t look_at; /* parked: time of the next question */
+	bool held;		 /* another machine had the lease when last asked */
+	int64_t look_at; /* parked: time of the next request */
 	char what[160];
 } order;
 
@@ -46,10 +46,10 @@ typedef struct line {
 
 /* A lease of this machine. */
 typedef struct lease {
-	bool asked; /* its claim is in progress; otherwise it is held */
-	bool left;	/* set by the loop: it ends as soon as it is known to be held */
+	bool asked; /* its claim is in progress; otherwise the lease is held */
+	bool left;	/* set by the loop: release it as soon as it is held */
 	bool given; /* its result is in the outbox */
-	bool heard; /* while it is asked: its result may be there since */
+	bool heard; /* while `asked`: a notification of its result arrived */
 } lease;
 
 typedef struct carrier {
@@ -79,8 +79,8 @@ struct srv_upstream {
 	srv_farm *farm;
 	pthread_t keeper;
 	bool has_keeper, claiming, leaving;
-	bool counts_back; /* the heartbeat in progress counts only the machines that came back since the outage */
-	line claims, parked; /* parked: another machine is cooking these */
+	bool counts_back;	 /* the heartbeat in progress counts only machines that came back since the outage */
+	line claims, parked; /* parked: another machine cooks these */
 	digest_map leases;
 	srv_outbox outbox;
 	srv_upstream_facts facts;
@@ -88,15 +88,16 @@ struct srv_upstream {
 	int64_t machines_at;
 	bool machines_wanted;
 	bool closing, finding, giving, probing;
-	bool announcing; /* the outbox, from announce_cursor on; nothing is given meanwhile */
+	bool announcing; /* the outbox is being announced, from announce_cursor on; nothing is given meanwhile */
 	size_t announce_cursor;
 	int64_t away_at, full_at;
-	int64_t away_ms; /* how long it was away the last time; 0: everybody is back since */
+	int64_t away_ms;						  /* length of the last outage; 0: all machines are back */
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
-	size_t give_cursor;			  /* of the outbox: one that must wait does not delay the others */
-	bool proved;				  /* a blob that a record names was there: this is the right store */
-	double blob_ms, bytes_per_ms; /* of fetches: of each blob, and after that; 0 = unknown */
+	size_t give_cursor; /* position in the outbox: one that must wait does not delay the others */
+	bool proved;		/* a blob named by a record was found: this is the right store */
+	/* averages of fetches: latency per blob, and bytes per ms after it; 0 = unknown */
+	double blob_ms, bytes_per_ms;
 	unsigned chance;
 };
 
@@ -105,28 +106,29 @@ void srv_line_init(line *l);
 void srv_line_push(line *l, order *o);
 order *srv_line_pop(line *l); /* NULL: it is empty */
 
-/* Under the lock: counts the result of a call. */
+/* Lock held: counts the result of a call. */
 void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
 bool srv_carry_is_up(const srv_upstream *upstream);
 bool srv_carry_is_apart(const srv_upstream *upstream);
 
-/* farm_claim.c: leases. Under the lock, which they give up while they ask. */
-bool srv_carry_claims(carrier *carrier); /* one step; false: there is nothing to do */
-/* Ends its lease. there: the database ended it when it took the result. Otherwise it is given up, so that
- * nobody waits for a result that may never come. */
+/* farm_claim.c: leases. Lock held; released while they ask. */
+bool srv_carry_claims(carrier *carrier); /* one step; false: idle */
+/* Ends its lease. there: the database ended it when it took the result; otherwise it is released, so that no
+ * machine waits for a result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-/* Claims the lookups waiting in the outbox, which were cooked during the outage, so that the other machines
- * wait for them. */
+/* Claims the lookups in the outbox that were cooked during the outage, so that other machines wait for
+ * them. */
 void srv_carry_announce(srv_upstream *upstream);
-void srv_carry_leave_given(srv_upstream *upstream); /* results of these will not be there soon */
-void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* gives again later */
-void srv_carry_stays_full(srv_upstream *upstream); /* for too long: the others need not wait for the outbox */
-void srv_carry_forget_claims(srv_upstream *upstream); /* the ones in progress */
+void srv_carry_leave_given(srv_upstream *upstream);					/* their results will not arrive soon */
+void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* retries later */
+/* full for too long: other machines need not wait for the outbox */
+void srv_carry_stays_full(srv_upstream *upstream);
+void srv_carry_forget_claims(srv_upstream *upstream); /* those in progress */
 void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
 
-/* The thread of a carrier: executes waiting orders until `closing`. */
+/* Thread of a carrier: executes waiting orders until `closing`. */
 void *srv_carry(void *carrier);
-/* Under the lock: answers all waiting orders with nothing. */
+/* Lock held: answers all waiting orders with nothing. */
 void srv_carry_fail_all(srv_upstream *upstream, line *l);
 
 #endif

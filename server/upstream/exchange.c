@@ -9,8 +9,7 @@
 
 enum { RECORD_ARENA = 64 << 20 };
 
-/* Shared by both kinds of upstream: the order of blobs and records, and the checks of everything that
- * arrives. */
+/* Shared by both kinds of upstream: the order of blobs and records, and checks of all received data. */
 
 void srv_exchange_release(srv_exchange *x)
 {
@@ -83,7 +82,8 @@ static bool is_wanted(const srv_record_output *output)
 	return !hob_str_starts(output->name, HOB_STR("classic."));
 }
 
-/* Whether the record states a wrong size for a blob that was here already, whose size nobody compared. */
+/* Whether the record states a wrong size for a blob that existed locally, so that its size was not compared
+ * on arrival. */
 static bool lies_about_a_size(srv_store *store, const srv_record *record)
 {
 	bool lies = false;

@@ -1,11 +1,11 @@
-/* exchange.h - the requests of one thread to another cache: ask for records, fetch blobs, give records.
+/* exchange.h - requests of one thread to another cache: find records, fetch blobs, give records.
  *
- * Everything that arrives is checked. A blob is hashed on arrival and gets its name only then. A record must
- * be canonical, have its own key, and be for the requested source and settings. Outputs must pass the same
- * validators as those of a cook process.
+ * All received data is checked. A blob is hashed on arrival and stored only if the digest matches. A record
+ * must be canonical, have its own key, and be for the requested source and settings. Outputs must pass the
+ * same validators as those of a cook process.
  *
- * Each call blocks its thread, never longer than the limits below. If the other side has closed a kept
- * connection, it is opened again, once. */
+ * Each call blocks its thread, never longer than the limits below. A kept connection that the other side has
+ * closed is reopened once. */
 #ifndef SRV_EXCHANGE_H
 #define SRV_EXCHANGE_H
 
@@ -25,25 +25,25 @@ enum {
 
 typedef enum srv_exchange_end {
 	SRV_EXCHANGE_OK,
-	SRV_EXCHANGE_NONE,		/* it does not have that */
-	SRV_EXCHANGE_DOWN,		/* no answer, a late one, or 5xx: later */
-	SRV_EXCHANGE_FULL,		/* no space left there: later */
+	SRV_EXCHANGE_NONE,		/* not found there */
+	SRV_EXCHANGE_DOWN,		/* no answer, a late one, or 5xx: retry later */
+	SRV_EXCHANGE_FULL,		/* no space left there: retry later */
 	SRV_EXCHANGE_BARRED,	/* the token is not accepted */
 	SRV_EXCHANGE_READ_ONLY, /* the token may not write */
 	SRV_EXCHANGE_LOOP,		/* caches ask each other in a circle */
-	SRV_EXCHANGE_REFUSED,	/* what arrived is invalid, or what was given was refused */
-	SRV_EXCHANGE_LATE,		/* another machine has the lease now: later */
-	SRV_EXCHANGE_CONFLICT,	/* another result has this key there */
-	SRV_EXCHANGE_HERE		/* this machine's own disk or memory */
+	SRV_EXCHANGE_REFUSED,	/* invalid data was received, or given data was refused */
+	SRV_EXCHANGE_LATE,		/* another machine has the lease: retry later */
+	SRV_EXCHANGE_CONFLICT,	/* the key has another result there */
+	SRV_EXCHANGE_HERE		/* failure of this machine's own disk or memory */
 } srv_exchange_end;
 
 typedef struct srv_exchange srv_exchange;
 
-/* The other side is a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function is as the one with its
- * name below. */
+/* The other side: a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function is specified by the one
+ * of its name below. */
 typedef struct srv_exchange_way {
 	void (*release)(srv_exchange *exchange);
-	void (*cut)(srv_exchange *exchange); /* under the lock */
+	void (*cut)(srv_exchange *exchange); /* lock held */
 	srv_exchange_end (*find)(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count, hob_str via,
 							 hob_buf *out);
 	srv_exchange_end (*fetch_blob)(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
@@ -52,8 +52,7 @@ typedef struct srv_exchange_way {
 	srv_exchange_end (*probe)(srv_exchange *exchange);
 } srv_exchange_way;
 
-/* How long fetches took. Small blobs show how long a request takes, large ones how fast bytes arrive after
- * that. */
+/* Times of fetches. Small blobs give the latency of a request, large ones the throughput after it. */
 typedef struct srv_exchange_times {
 	uint32_t small, large;
 	uint64_t large_bytes;
@@ -70,15 +69,15 @@ struct srv_exchange {
 	/* a farm */
 	srv_farm *farm;
 	void *blobs;
-	pthread_mutex_t lock; /* for `closing`, and for opening and closing the connection */
+	pthread_mutex_t lock; /* guards `closing`, and opening and closing of the connection */
 	bool closing;
-	hob_error error;		  /* of the last call that did not end with OK or NONE */
-	uint64_t bytes;			  /* bytes that the last call moved */
+	hob_error error;		  /* error of the last call that ended neither OK nor NONE */
+	uint64_t bytes;			  /* bytes transferred by the last call */
 	srv_exchange_times times; /* of the last call */
-	hob_sha256 lookup;		  /* of the last record that was given */
+	hob_sha256 lookup;		  /* lookup of the last given record */
 };
 
-/* A farm has no epochs and no circles of caches, and ignores `via`. Errors: CONFIG. */
+/* A farm has no epochs and no cycles of caches, and ignores `via`. Errors: CONFIG. */
 bool srv_exchange_init_farm(srv_exchange *exchange, srv_farm *farm, srv_store *store,
 							hob_error *err) HOB_MUST_CHECK;
 void srv_exchange_init(srv_exchange *exchange, const char *url, const char *token, srv_store *store,
@@ -91,17 +90,17 @@ void srv_exchange_cut(srv_exchange *exchange);
  * *out. */
 srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
 								   hob_str via, hob_buf *out);
-/* Fetches every missing output of the record into the store, and validates all outputs. Classic files are
- * left out. A failure has no outputs. */
+/* Fetches every missing output of the record into the store, and validates all outputs. Skips classic files.
+ * A failure has no outputs. */
 srv_exchange_end srv_exchange_fetch(srv_exchange *exchange, const srv_record *record);
 /* Fetches one blob, which must have `size` bytes. UINT64_MAX: any size up to the limit. */
 srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha256 *digest, uint64_t size);
-/* Gives the blobs of our own record `key` that are missing there, then the record. NONE: the record is no
- * longer here. */
+/* Gives the missing blobs of our own record `key`, then the record. NONE: the record is no longer in this
+ * cache. */
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
-/* The lookup of our own record `key`. False: the record is no longer here. */
+/* The lookup of our own record `key`. False: the record is no longer in this cache. */
 bool srv_exchange_lookup(srv_exchange *exchange, const hob_sha256 *key, hob_sha256 *lookup);
-/* Does it answer, and may this cache use it? */
+/* Whether it answers and this cache may use it. */
 srv_exchange_end srv_exchange_probe(srv_exchange *exchange);
 
 #endif

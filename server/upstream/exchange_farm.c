@@ -50,8 +50,7 @@ static srv_exchange_end probe(srv_exchange *x)
 {
 	srv_farm_why why = {""};
 	srv_farm_end end = srv_farm_probe(x->farm, &why);
-	/* Any blob will do: an answer that it does not exist is an answer. An answer to HEAD has no reason in
-	 * it. */
+	/* Any blob will do: "not found" is also an answer. HEAD answers carry no reason. */
 	if (end == SRV_FARM_OK) {
 		char name[SRV_FARM_BLOB_NAME];
 		srv_farm_blob_name(&(hob_sha256){{0}}, name);
@@ -79,8 +78,7 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* size: UINT64_MAX: any up to `most`. got: bytes that came. wrong: they are not those of the name, or not
- * that many. */
+/* size: UINT64_MAX: any up to `most`. got: bytes received. wrong: their digest or number is wrong. */
 static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, uint64_t most,
 								   const char *name, uint64_t *got, bool *wrong)
 {
@@ -110,9 +108,9 @@ static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, ui
 	return end_of(x, end, &why);
 }
 
-/* Every machine would refuse a blob whose bytes do not match its name, so delete it, if this machine may. Not
- * before it came twice, the second time whatever size the record says: another thread or machine may have
- * mended it meanwhile, a transfer can be damaged, and the record can be what is wrong. */
+/* Deletes a blob whose bytes do not match its name, as every machine would refuse it, if this machine may.
+ * Only after a second fetch, without the record's size: another thread or machine may have repaired it
+ * meanwhile, a transfer can be damaged, and the record itself can be wrong. */
 static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
 	char name[SRV_FARM_BLOB_NAME];
@@ -123,7 +121,7 @@ static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, ui
 	srv_exchange_end end = fetch_once(x, digest, size, most, name, &got, &wrong);
 	if (!wrong)
 		return end;
-	/* A body without end must not cost much. */
+	/* An endless body must not cost much. */
 	if (size != UINT64_MAX)
 		most = size > least ? size : least;
 	end = fetch_once(x, digest, UINT64_MAX, most, name, &got, &wrong);
@@ -162,7 +160,7 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	return end_of(x, end, &why);
 }
 
-/* `result` in the record's text; record.h says where it is. */
+/* `result` in the record's text, as defined in record.h. */
 static bool find_result(hob_str text, hob_sha256 *out)
 {
 	static const char member[] = ",\"result\":\"";

@@ -60,7 +60,7 @@ static int64_t now_ms(void)
 typedef struct request_body {
 	const void *data;
 	uint64_t size;
-	int fd; /* the body is this file; -1: `data` */
+	int fd; /* the file with the body; -1: `data` */
 	const char *type;
 } request_body;
 
@@ -118,7 +118,7 @@ static bool request(srv_exchange *x, const char *method, const char *target, con
 	return false;
 }
 
-/* Reads the rest of the answer, at most `most` bytes. False: it is incomplete, or longer. */
+/* Reads the rest of the answer, at most `most` bytes. False: incomplete or longer. */
 static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 {
 	srv_connection *c = x->connection;
@@ -136,7 +136,7 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 	return ok && srv_connection_is_whole(c);
 }
 
-/* Finished with this answer: keeps the connection if possible. */
+/* Finishes this answer and keeps the connection if possible. */
 static void end_answer(srv_exchange *x)
 {
 	srv_connection *c = x->connection;
@@ -150,7 +150,7 @@ static srv_exchange_end down(srv_exchange *x)
 	return SRV_EXCHANGE_DOWN;
 }
 
-/* The meaning of an unsuccessful answer, in its own words. */
+/* Maps an unsuccessful answer, with its own message. */
 static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const char *what)
 {
 	hob_buf body = {0};
@@ -214,7 +214,7 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 		return SRV_EXCHANGE_DOWN;
 	if (answer.status != 200) {
 		srv_exchange_end end = refuse(x, &answer, "a question for records");
-		/* A Hob that does not know this request. */
+		/* 404: a Hob that does not know this request. */
 		return end == SRV_EXCHANGE_NONE ? SRV_EXCHANGE_REFUSED : end;
 	}
 	x->bytes = 0;

@@ -13,10 +13,10 @@
 enum {
 	CLAIMS_MAX = 64,
 	LEAVES_MAX = 256,
-	LOOK_MS = 5000, /* a parked claim is asked about at least this often, even without a notification */
+	LOOK_MS = 5000, /* maximum interval of asking about a parked claim, without a notification */
 	LISTEN_MS = 500,
 	LEASE_MAX_MS = 600000,
-	EARLY_BEATS = 3, /* the first ones come soon, so that machines that start together know of each other */
+	EARLY_BEATS = 3, /* the first ones come early, so that machines that start together learn of each other */
 	EARLY_MS = 1000
 };
 
@@ -27,8 +27,8 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* The lease of an answered claim. If the loop has given it up meanwhile, it is released. heard: of the lookup
- * meanwhile. */
+/* The lease of an answered claim. Releases it if the loop has left it meanwhile. heard: a notification of the
+ * lookup arrived meanwhile. */
 static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *heard)
 {
 	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
@@ -47,7 +47,7 @@ static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *hea
 
 static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim, bool heard)
 {
-	/* Nobody takes a lease that long: somebody wrote it into the database. */
+	/* No machine takes such a long lease: the value is corrupt. */
 	uint32_t four = 4 * u->facts.lease_ms, most = four > LEASE_MAX_MS ? four : LEASE_MAX_MS;
 	bool held = claim->verdict == SRV_FARM_HELD && claim->left_ms <= most;
 	o->held = held && o->claimed;
@@ -76,7 +76,7 @@ static srv_exchange_end ask(srv_upstream *u, srv_farm_claim *claims, uint32_t co
 									   : SRV_EXCHANGE_REFUSED;
 }
 
-/* Under the lock, which it gives up. */
+/* Lock held on entry; released while asking. */
 static srv_exchange_end ask_noted(srv_upstream *u, srv_farm_claim *claims, uint32_t count)
 {
 	hob_error error;
@@ -84,7 +84,7 @@ static srv_exchange_end ask_noted(srv_upstream *u, srv_farm_claim *claims, uint3
 	srv_exchange_end end = ask(u, claims, count, &error);
 	pthread_mutex_lock(&u->lock);
 	srv_carry_note(u, &error, end);
-	/* A machine without write access can still read, and nobody waits for its cooks. */
+	/* A machine without write access can still read, and no machine waits for its cooks. */
 	if (end == SRV_EXCHANGE_READ_ONLY)
 		u->facts.read_only = true;
 	if (end == SRV_EXCHANGE_FULL)
@@ -125,7 +125,8 @@ void srv_carry_announce(srv_upstream *u)
 	u->announce_cursor = 0;
 }
 
-/* Some of them. Those that another machine has cooked or is cooking are held back when they are given. */
+/* Announces some of them. Those cooked, or being cooked, by another machine are held back when they are
+ * given. */
 static void announce(carrier *c)
 {
 	srv_upstream *u = c->upstream;
@@ -200,10 +201,10 @@ bool srv_carry_claims(carrier *c)
 	return true;
 }
 
-/* ---- claims that wait; under the lock */
+/* ---- waiting claims; lock held */
 
-/* Under the lock: asks again for those of `lookup`; NULL: for those whose time has come. Not while a lease of
- * this machine for the same lookup is in use: its end would end the new one, too. */
+/* Lock held: asks again for the claims of `lookup`; NULL: for those whose time has come. Skips a lookup for
+ * which this machine still uses a lease: its end would end the new one, too. */
 static void unpark(srv_upstream *u, const hob_sha256 *lookup)
 {
 	int64_t now = now_ms();
@@ -268,7 +269,7 @@ void srv_carry_forget_claims(srv_upstream *u)
 		}
 }
 
-/* ---- the keeper: learns of others' results, renews leases */
+/* ---- the keeper: receives notifications, renews leases */
 
 static void on_heard(void *user, const hob_sha256 *lookup)
 {
@@ -285,8 +286,7 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 {
 	srv_upstream *u = user;
 	pthread_mutex_lock(&u->lock);
-	/* Machines that are still away are cooking their shares. A machine that is back has announced its
-	 * cooks. */
+	/* Machines that are still away cook their shares. A returned machine has announced its cooks. */
 	bool all = nodes >= u->facts.nodes;
 	if (all || !u->counts_back) {
 		u->facts.nodes = nodes;
@@ -318,7 +318,7 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 			 count, (unsigned long long)u->outbox.keys.count, (unsigned long long)u->facts.asked,
 			 (unsigned long long)u->facts.found, (unsigned long long)u->facts.fetched,
 			 (unsigned long long)u->facts.given);
-	/* After an outage only those that have come back count. */
+	/* After an outage, counts only machines that have come back. */
 	int64_t back = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms;
 	u->counts_back = srv_carry_is_apart(u);
 	uint32_t within_s = u->counts_back ? (uint32_t)(back / 1000) + 1 : 0;
@@ -352,7 +352,7 @@ static void note(srv_upstream *u, srv_farm_end end, const srv_farm_why *why)
 {
 	hob_error error;
 	(void)hob_fail(&error, IO, "%s", why->text);
-	/* Only writers may do this, so a refusal says nothing about reading. */
+	/* Requires write access, so a refusal does not concern reading. */
 	if (end == SRV_FARM_DOWN)
 		srv_carry_note(u, &error, SRV_EXCHANGE_DOWN);
 	uv_async_send(&u->wake);

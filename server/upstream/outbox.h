@@ -1,6 +1,6 @@
 /* outbox.h - keys of results that another cache does not have yet: one empty file each, <cache>/outbox/<key>.
  * They are files, not rows of the index, so that they survive a damaged index and any thread can remove them.
- * Results in this list must not be evicted. The caller locks. */
+ * These results must not be evicted. The caller locks. */
 #ifndef SRV_OUTBOX_H
 #define SRV_OUTBOX_H
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { STALLED_MS = 300 }; /* limit of a question, so that saves do not wait for a slow one */
+enum { STALLED_MS = 300 }; /* limit of a request, so that saves do not wait for a slow one */
 
 /* ---- the loop's side */
 
@@ -60,8 +60,8 @@ static void on_wake(uv_async_t *wake)
 
 static void set_timer(srv_upstream *u);
 
-/* A late lookup is reported as late, and its answer dropped when it arrives. Only its order refers to the
- * arena of its records. */
+/* A late lookup is reported as such, and its answer dropped on arrival. Only its order refers to the arena of
+ * its records. */
 static void on_timer(uv_timer_t *timer)
 {
 	srv_upstream *u = timer->data;
@@ -103,7 +103,7 @@ static order *order_new(srv_upstream *u, order_kind kind, void *user)
 	return o;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static bool takes_orders(const srv_upstream *u)
 {
 	return u->facts.state == SRV_UPSTREAM_UP && !u->closing;
@@ -240,7 +240,7 @@ bool srv_upstream_is_worth(srv_upstream *u, const srv_record *record)
 	double ms = blobs * u->blob_ms + (u->bytes_per_ms > 0 ? (double)bytes / u->bytes_per_ms : 0);
 	bool worth = ms <= ALWAYS_MS || ms * 1e6 <= 2 * (double)record->cook_ns;
 	if (!worth) {
-		/* Otherwise, whoever was slow once would never be tried again. */
+		/* Otherwise an upstream that was slow once would never be tried again. */
 		u->facts.slower++;
 		u->blob_ms *= 0.9;
 		u->bytes_per_ms *= 1.1;

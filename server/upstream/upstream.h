@@ -3,19 +3,18 @@
  *            find -> records of a lookup        fetch -> blobs of one record        give <- outbox
  *
  * The loop's thread makes orders; a few threads of this module execute them, each on its own connection.
- * Questions that wait while another is in progress are sent together. Everything that arrives is checked: see
+ * Requests that wait while another is in progress are sent together. All received data is checked: see
  * exchange.h, and srv_upstream_find below.
  *
- * If nobody answers, nothing waits: the first failure ends all orders in progress, and new ones are refused
- * at once. The upstream is tried again after a second, later after up to a minute, plus a random quarter.
- * Results wait in the outbox meanwhile. A question may have a limit of its own, so that a save does not wait
- * for a slow network.
+ * If the upstream does not answer, nothing waits: the first failure ends all orders in progress, and new ones
+ * are refused at once. It is tried again after a second, later after up to a minute, plus a random quarter.
+ * Results wait in the outbox meanwhile. A request may have its own limit, so that a save does not wait for a
+ * slow network.
  *
- *   UP <-> DEGRADED (nobody answers: tried again)
- *   UP <-> BARRED   (the token, or a circle of caches: tried again each minute)
+ *   UP <-> DEGRADED (no answer: tried again)
+ *   UP <-> BARRED   (the token, or a cycle of caches: tried again each minute)
  *
- * Loop thread, but where it says otherwise. Callbacks come on the loop, never from within the call that
- * orders. */
+ * Loop thread, unless stated otherwise. Callbacks run on the loop, never within the ordering call. */
 #ifndef SRV_UPSTREAM_H
 #define SRV_UPSTREAM_H
 
@@ -31,18 +30,17 @@ typedef struct srv_upstream_options {
 	const char *token; /* NULL: none */
 	/* NULL: none; otherwise it replaces the other Hob, and `url` is only shown to people */
 	const srv_farm_options *farm;
-	const char *cache; /* folder of our own cache */
-	bool give;		   /* give results to it, if the token may write */
-	void (*changed)(
-		void *user); /* called when something was given, or when the state has changed; may be NULL */
+	const char *cache;			 /* folder of our own cache */
+	bool give;					 /* give results to it, if the token may write */
+	void (*changed)(void *user); /* called when a result was given, or when the state changed; may be NULL */
 	void *user;
 } srv_upstream_options;
 
 /* Copies the texts. Errors: IO (the outbox), CONFIG (an invalid farm), MEMORY. */
 bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store,
 					  srv_upstream **out, hob_error *err) HOB_MUST_CHECK;
-/* Ends work in progress, answers every order with nothing, then calls closed(user). Results that were not
- * given stay in the outbox. */
+/* Ends work in progress, answers every order with nothing, then calls closed(user). Undelivered results stay
+ * in the outbox. */
 void srv_upstream_close(srv_upstream *upstream, void (*closed)(void *user), void *user);
 /* Call it after `closed`, or after srv_upstream_new failed; until then other threads may read. NULL is
  * allowed. */
@@ -52,15 +50,14 @@ void srv_upstream_free(srv_upstream *upstream);
 typedef struct srv_upstream_wish {
 	hob_sha256 lookup, source;
 	hob_str inputs; /* as hob_ingredients_print writes them */
-	/* epochs on the way of a question that came from another cache; source and inputs are not compared
-	 * then */
+	/* epochs that a request from another cache has passed; source and inputs are not compared then */
 	hob_str via;
-	uint32_t wait_ms; /* 0: no limit; otherwise nothing is answered after this time */
+	uint32_t wait_ms; /* 0: no limit; otherwise the answer is dropped after this time */
 } srv_upstream_wish;
 
 /* records: the valid ones: canonical, of this lookup, source and inputs, with the right key, successful, with
- * outputs (except classic files, which are made here on request); newest first. From a farm also failures
- * that every machine has, at the end. They live in *arena, which the callee may take over. reached: somebody
+ * outputs (except classic files, which are made here on request); newest first. A farm also returns failures
+ * common to all machines, last. They live in *arena, which the callee may take over. reached: the upstream
  * answered. */
 typedef void srv_upstream_found(void *user, hob_arena *arena, srv_record *records, uint32_t count,
 								bool reached);
@@ -71,43 +68,43 @@ bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, sr
 /* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown;
  * valid during the call. */
 typedef void srv_upstream_fetched(void *user, bool ok, const char *author);
-/* `record` is valid until then. */
+/* `record` must stay valid until the callback. */
 bool srv_upstream_fetch(srv_upstream *upstream, const srv_record *record, srv_upstream_fetched *fetched,
 						void *user);
 /* One blob, for a client of this daemon. */
 bool srv_upstream_fetch_blob(srv_upstream *upstream, const hob_sha256 *digest, srv_upstream_fetched *fetched,
 							 void *user);
-/* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known: if not, it is
- * counted as slower. */
+/* Whether a fetch takes at most twice as long as another cook, or two seconds, as far as known; otherwise it
+ * is counted as slower. */
 bool srv_upstream_is_worth(srv_upstream *upstream, const srv_record *record);
 
-/* ---- for a farm: who cooks what. Otherwise nothing is claimed. */
+/* ---- for a farm: leases. Without a farm nothing is claimed. */
 
 typedef enum srv_upstream_verdict {
 	SRV_UPSTREAM_ALONE, /* the farm has not answered: cook it */
-	SRV_UPSTREAM_HELD,	/* the same, but another machine had the lease when it was last asked */
+	SRV_UPSTREAM_HELD,	/* the same, but another machine had the lease when last asked */
 	SRV_UPSTREAM_MINE,	/* this machine has the lease: cook it, then give the result or leave the claim */
 	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
 } srv_upstream_verdict;
 
-/* Calls `claimed` when this machine gets the lease, or when no machine has it. While another machine cooks
- * that lookup, it does not call; nor while this machine has the lease for another model with the same lookup,
- * until that result is given. seen: records of the lookup that were found invalid. what: for people. claimed
- * NULL: this machine cooks anyway; the others are informed. False: the farm is not asked now. */
+/* Calls `claimed` when this machine gets the lease, or when no machine has it. It waits while another machine
+ * cooks that lookup, and while this machine has the lease for another model with the same lookup, until that
+ * result is given. seen: records of the lookup that were found invalid. what: shown to users. claimed NULL:
+ * this machine cooks anyway; the others are informed. False: the farm is not asked now. */
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);
 /* Gives up that claim: its callback is called now, with ALONE. False: there is no such claim. */
 bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
-/* There will be no result for this claim. */
+/* Gives up a claim without a result. */
 void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
 
-/* Until srv_upstream_close; NULL: it is no farm. */
+/* Valid until srv_upstream_close; NULL: not a farm. */
 srv_farm *srv_upstream_farm(const srv_upstream *upstream);
 
-/* A result that was cooked here and is in the store. lookup: its lease ends with that. */
+/* Gives a result that was cooked here and is in the store. lookup: its lease ends with that. */
 void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key, const hob_sha256 *lookup);
-/* It waits in the outbox, and must not be evicted. */
+/* Whether it waits in the outbox, and so must not be evicted. */
 bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
 
 typedef enum srv_upstream_state {
@@ -120,9 +117,9 @@ typedef struct srv_upstream_facts {
 	char url[256];
 	srv_upstream_state state;
 	int64_t since_ms;	   /* Unix time of the last change of state; 0 = the start */
-	char reason[264];	   /* why it is not UP */
+	char reason[264];	   /* reason why it is not UP */
 	bool gives, read_only; /* read_only: the token has no write access */
-	bool full;			   /* it was full when something was last given */
+	bool full;			   /* it was full at the last attempt to give */
 	uint64_t asked, found; /* lookups, and those that found records */
 	uint64_t fetched, fetched_bytes, given, given_bytes;
 	uint64_t slower;	/* results that were not fetched because cooking is quicker here */
@@ -137,16 +134,16 @@ typedef struct srv_upstream_facts {
 	uint64_t taken_over; /* expired leases of other machines that this one took over */
 	uint64_t lost;		 /* expired leases of this machine */
 	uint64_t late;		 /* results kept back because another machine had the lease */
-	uint32_t nodes;		 /* machines that lived at the last heartbeat, this one included; 0: unknown */
-	uint32_t place;		 /* which of them this one is, from 0 */
+	uint32_t nodes;		 /* live machines at the last heartbeat, including this one; 0: unknown */
+	uint32_t place;		 /* index of this machine among them, from 0 */
 	uint32_t lease_ms;
-	bool apart; /* its machines cannot tell each other what they cook: each keeps to its share */
+	bool apart; /* its machines cannot coordinate: each keeps to its share */
 } srv_upstream_facts;
 
 /* Any thread. */
 void srv_upstream_look(srv_upstream *upstream, srv_upstream_facts *out);
-/* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and has it made again if it
- * is older than a few seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
+/* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and requests a new one if
+ * it is older than a few seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
 int64_t srv_upstream_machines(srv_upstream *upstream, hob_buf *out);
 const char *srv_upstream_state_name(srv_upstream_state state); /* "up", "degraded", "barred" */
 

@@ -1,4 +1,4 @@
-/* dir_tree.h - the watched folders of one root, found by watch descriptor or by name.
+/* dir_tree.h - the watched folders of one root, by watch descriptor or by name.
  *
  * A folder stores only its parent and its own name, so a rename also renames everything below. */
 #ifndef SRV_DIR_TREE_H
@@ -29,17 +29,17 @@ dir_node *srv_dir_tree_find_wd(const dir_tree *tree, int wd);
 dir_node *srv_dir_tree_child(const dir_tree *tree, const dir_node *parent, hob_str name);
 /* "" is the root. NULL if there is no such folder. */
 dir_node *srv_dir_tree_find(const dir_tree *tree, hob_str path);
-/* Puts a folder under parent (NULL: the root). If another descriptor has the name, that one is replaced; if
- * the descriptor has another place, it moves. Aborts without memory. */
+/* Puts a folder under parent (NULL: the root). Replaces a folder of the same name with another descriptor;
+ * moves the folder if its descriptor is in another place. Aborts without memory. */
 dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
 						   void *user);
-/* Detached folders (parent NULL) keep what is below them, and are found by descriptor, not by path. A move
- * makes a new node, because a node contains its name; a node with that name is removed first. A move below
- * itself, which no file system does, removes the folder and returns NULL. */
+/* Detached folders (parent NULL) keep their subfolders, and are found by descriptor, not by path. A move
+ * makes a new node, because a node contains its name; an existing node with that name is removed first. A
+ * move below itself, which no file system does, removes the folder and returns NULL. */
 void srv_dir_tree_detach(dir_tree *tree, dir_node *node);
 dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
 							dir_tree_gone *gone, void *user);
-/* With everything below. */
+/* Removes the folder with everything below. */
 void srv_dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user);
 /* Removes every folder that scan `seen` did not find. */
 void srv_dir_tree_sweep(dir_tree *tree, uint32_t seen, dir_tree_gone *gone, void *user);

@@ -22,7 +22,7 @@ static size_t hash(hob_str path)
 	return (size_t)(h ^ h >> 29);
 }
 
-/* The slot of `path`, or the free one where it would go. Slots of removed items stay in use. */
+/* The slot of `path`, or its free slot. Slots of removed items stay in use. */
 static size_t seek(const path_set *set, hob_str path)
 {
 	size_t i = hash(path) & (set->slot_count - 1);

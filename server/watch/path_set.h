@@ -1,4 +1,4 @@
-/* path_set.h - paths without duplicates, in the order they came. */
+/* path_set.h - paths without duplicates, in order of insertion. */
 #ifndef SRV_PATH_SET_H
 #define SRV_PATH_SET_H
 
@@ -7,10 +7,9 @@
 typedef struct path_item {
 	hob_str path;  /* NUL-terminated; data == NULL: removed */
 	bool gone;	   /* see settle_state */
-	bool complete; /* batch: the last record said that writing has ended */
+	bool complete; /* batch: the last record ended a write */
 	bool renamed;  /* batch: it was renamed from the previous item */
-	/* created: when to check the file, how long to wait before the second check, the state in the last
-	 * check */
+	/* created: time of the check, wait before the second check, state in the last check */
 	int64_t due_ns;
 	uint32_t wait_ms;
 	srv_stat seen;

@@ -85,7 +85,7 @@ static bool deliver_changed(srv_watch *watch, watch_message *message, bool again
 	return done;
 }
 
-/* False: it is not over. */
+/* False: not finished. */
 static bool deliver(srv_watch *watch, watch_message *message, bool again)
 {
 	void *user = watch->callbacks.user;
@@ -311,7 +311,7 @@ static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
 	pthread_condattr_t attributes;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	/* Held for at most one system call, thousands of times in a scan: spinning costs less than sleeping. */
+	/* Held for at most one system call, thousands of times per scan: spinning costs less than sleeping. */
 	pthread_mutexattr_t kind;
 	pthread_mutexattr_init(&kind);
 	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -449,7 +449,7 @@ srv_file_list *srv_watch_keep_list(srv_watch *watch)
 	return srv_file_list_keep(watch->delivered);
 }
 
-/* The first entry that is not before `path`. */
+/* The first entry at or after `path`. */
 static size_t place_of(const srv_file_list *list, hob_str path)
 {
 	size_t low = 0, high = list->count;

@@ -9,10 +9,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Files in use that no scan lists, and links. `ways` of a file: each link that leads to it, by its own place,
- * folders that it leaves by "..", and at last the place of the file itself, or as far as it can be followed.
- * No part of a way but the last one is a link. Folders of ways that are not in the tree get their own
- * watches. */
+/* Used files that no scan lists, and links. `ways` of a file: the path of each link that leads to it, of
+ * folders that it leaves by "..", and finally of the file itself, or as far as it can be resolved. Only the
+ * last component of a way may be a link. Folders of ways outside the tree get their own watches. */
 
 enum { LINKS_MAX = 40 };
 
@@ -46,7 +45,7 @@ static hob_buf find_ways(const watch_root *root, hob_str path)
 			continue;
 		if (part == 2 && memcmp(at, "..", 2) == 0) {
 			if (len == 0)
-				return ways; /* it leaves the root */
+				return ways; /* outside the root */
 			put_way(&ways, place);
 			len = hob_path_dir((hob_str){place, len}).len;
 			place[len] = 0;
@@ -62,7 +61,7 @@ static hob_buf find_ways(const watch_root *root, hob_str path)
 		if (srv_dir_tree_find(&root->tree, (hob_str){place, len}))
 			continue;
 		ssize_t size = readlinkat(root->dir_fd, place, target, PATH_MAX);
-		if (size < 0 && errno != EINVAL) { /* there is nothing more to follow */
+		if (size < 0 && errno != EINVAL) { /* missing: nothing more to resolve */
 			if (*next && !strstr(next, "..") && len + strlen(next) + 2 <= sizeof place)
 				strcpy(stpcpy(place + len, "/"), next);
 			break;
@@ -101,7 +100,7 @@ static bool has_folder(const watch_extras *x, hob_str path)
 	return false;
 }
 
-/* A folder that was just moved out of the tree loses its watch there soon. */
+/* A folder that was just moved out of the tree will soon lose its watch. */
 static bool is_in_tree(watch_root *root, int wd)
 {
 	char path[PATH_MAX];
@@ -133,7 +132,7 @@ static bool watch_folder(watch_root *root, const char *path)
 	if (wd < 0 || srv_dir_tree_find_wd(&root->tree, wd))
 		return wd >= 0;
 	extra_folder *known = folder_by_wd(x, wd);
-	if (known) { /* it was renamed */
+	if (known) { /* renamed */
 		free(known->path);
 		known->path = hob_must(strdup(path));
 		return true;
@@ -155,7 +154,7 @@ static bool watch_way(watch_root *root, const char *path)
 		memcpy(part, path, i);
 		part[i] = 0;
 		if (!watch_folder(root, part))
-			break; /* a link whose target is another way, or not there yet */
+			break; /* a link whose target is another way, or does not exist yet */
 		added = true;
 	}
 	return added;
@@ -177,7 +176,7 @@ static void drop_folders(watch_root *root, hob_str path)
 	}
 }
 
-/* Again if a folder was not watched before: what came in between gave no event. */
+/* Repeats when a folder was not watched before: changes in between gave no event. */
 static void follow(watch_root *root, size_t file)
 {
 	watch_extras *x = &root->extras;
@@ -213,7 +212,7 @@ void srv_watch_extra_renew(watch_root *root)
 		follow(root, i);
 }
 
-/* ---- finding them */
+/* ---- lookup */
 
 static int by_place(const void *a, const void *b)
 {
@@ -289,7 +288,7 @@ bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, s
 	return false;
 }
 
-/* The watches come first, then the caller looks: a change in between is reported twice instead of never. */
+/* Watches first, then reports: a change in between is reported twice instead of never. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now)
 {
 	watch_extras *x = &root->extras;
@@ -356,8 +355,8 @@ bool srv_watch_extra_add(watch_root *root, hob_str path)
 		x->files[file] = (extra_file){0};
 		follow(root, file);
 	}
-	/* Polling compares with the state that its caller knows, who may have seen the file in another state than
-	 * the last round. */
+	/* Polling must compare with the state that the caller knows, which may differ from that of the last
+	 * round. */
 	x->files[file].seen = (srv_stat){0};
 	srv_stat_path(root->dir_fd, path, &x->files[file].seen);
 	return true;

@@ -1,18 +1,17 @@
-/* watch_internal.h - what the files of the watcher share.
+/* watch_internal.h - shared by the files of the watcher.
  *
  *   watch.c         the loop's side: queue of messages, start, close
- *   watch_root.c    one thread per root: when to scan, polling, roots that come and go
- *   watch_extra.c   links, and files that are used and not listed: behind links, in ignored folders
- *   watch_probe.c   do events arrive in a folder at all?
+ *   watch_root.c    one thread per root: scheduling of scans, polling, missing roots
+ *   watch_extra.c   links, and used files that are not listed: behind links, in ignored folders
+ *   watch_probe.c   tests whether events arrive in a folder
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
- *   watch_settle.c  which paths are delivered when
+ *   watch_settle.c  decides when changed paths are delivered
  *   dir_tree.c      the watched folders;  path_set.c  paths without duplicates
  *
- * Each root has an inotify instance of its own, so that closing it drops all its watches, an overflow
- * concerns one root, and roots may overlap. root->lock guards everything of a root that both its thread and
- * the reader use; while the reader handles records it holds that lock. Messages go through watch->queue_lock,
- * a leaf. */
+ * Each root has its own inotify instance, so that closing it drops all its watches, an overflow concerns one
+ * root, and roots may overlap. root->lock guards everything of a root that both its thread and the reader
+ * use; the reader holds it while it handles records. Messages use watch->queue_lock, a leaf. */
 #ifndef SRV_WATCH_INTERNAL_H
 #define SRV_WATCH_INTERNAL_H
 
@@ -37,19 +36,19 @@ srv_file_list *srv_file_list_keep(srv_file_list *list);
 bool srv_file_list_is_unread(const srv_file_list *list, hob_str path);
 
 typedef struct settle_state {
-	path_set batch;	  /* will be delivered */
+	path_set batch;	  /* paths to deliver */
 	path_set created; /* created, not closed yet */
-	size_t gone;	  /* of `batch`: removed, or moved away to an unknown place */
+	size_t gone;	  /* number in `batch` that were removed, or moved to an unknown place */
 	int64_t first_ns, last_ns, hot_until_ns, created_due_ns;
-	path_set recent;		/* files since the last pause, as many as tell few from many */
-	char *alone;			/* path that was last delivered alone */
-	uint32_t rename_cookie; /* of the last MOVED_FROM of a file */
+	path_set recent;		/* distinct files since the last pause, up to a few */
+	char *alone;			/* path last delivered alone */
+	uint32_t rename_cookie; /* cookie of the last MOVED_FROM of a file */
 	char *rename_from;
 } settle_state;
 
 typedef struct extra_file {
 	hob_buf ways;  /* see watch_extra.c */
-	srv_stat seen; /* polling */
+	srv_stat seen; /* polling: the last state */
 } extra_file;
 
 typedef struct extra_way {
@@ -59,7 +58,7 @@ typedef struct extra_way {
 
 typedef struct extra_found {
 	uint32_t file;
-	bool below; /* it lies below the path, or a link on the way to it does */
+	bool below; /* the file, or a link on the way to it, is below the path */
 } extra_found;
 
 typedef struct extra_folder {
@@ -68,13 +67,13 @@ typedef struct extra_folder {
 } extra_folder;
 
 typedef struct watch_extras {
-	path_set names;	   /* nothing is removed */
-	extra_file *files; /* of the same numbers */
-	extra_way *ways;   /* of all files, in order if `sorted` */
+	path_set names;	   /* never shrinks */
+	extra_file *files; /* by index in `names` */
+	extra_way *ways;   /* ways of all files; ordered if `sorted` */
 	extra_found *found;
 	uint32_t room, way_count, way_room, found_count, found_room;
 	bool sorted;
-	extra_folder *folders; /* watched for them, not in the tree */
+	extra_folder *folders; /* watched for `files`; not in the tree */
 	size_t folder_count;
 } watch_extras;
 
@@ -87,30 +86,29 @@ typedef struct watch_root {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool want_scan, held;	   /* held: a scan is due or in progress, changes are only collected */
-	atomic_bool retry_inotify; /* requested: try again after the watch limit was reached */
+	atomic_bool retry_inotify; /* request: try inotify again after the watch limit */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
-	/* passed on by a scan that could not read everything to the next; 0 = the last one could */
+	/* wait before the next scan, set by a scan that could not read everything; 0 = the last one could */
 	int64_t unread_wait_ns;
 	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
 	uint32_t scan_number;
-	uint64_t mounts,
-		mounts_seen; /* srv_mounts_below; reader's number of the last change that was looked at */
+	uint64_t mounts, mounts_seen; /* srv_mounts_below; the reader's count at the last examined change */
 	dir_tree tree;
 	size_t counted; /* folders of this root in watch->watches */
-	int moving_wd;	/* folder that was renamed and whose new place is not known yet; 0: none */
+	int moving_wd;	/* a renamed folder whose new place is still unknown; 0: none */
 	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
 	uint64_t marks_set, marks_passed;
 	atomic_size_t collected; /* settle.batch.live, for the loop's thread */
 	watch_extras extras;
-	char limit[256]; /* why inotify is not available for this root; empty if it is */
+	char limit[256]; /* reason why inotify is not available for this root, or empty */
 
-	/* its own thread only */
+	/* root's own thread only */
 	uint64_t device, inode;
-	watch_probed probed; /* of this device and inode */
+	watch_probed probed; /* for this device and inode */
 	bool missing, announced;
-	bool unreadable; /* missing although it can be opened: tried again without a message */
+	bool unreadable; /* missing although it can be opened: retried without a message */
 	bool polling;
 	char why[300];
 	srv_file_list *known; /* polling: the newest list */
@@ -136,7 +134,7 @@ typedef struct watch_message {
 	path_set paths;
 	char why[300];
 	srv_watch_facts facts;
-	uint64_t number; /* of a mark */
+	uint64_t number; /* number of a mark */
 	bool seen;
 } watch_message;
 
@@ -151,7 +149,7 @@ struct srv_watch {
 	pthread_mutex_t queue_lock;
 	watch_message *first, **last;
 	watch_message *pending;	  /* taken from the queue; the loop's thread only */
-	bool paused;			  /* the first of them was taken up in part */
+	bool paused;			  /* its first message was only partly processed */
 	srv_file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t roots_lock; /* guards the array; a root exists until close */
@@ -180,37 +178,37 @@ void srv_watch_thread_ends(struct srv_watch *watch);
 bool srv_watch_ignores(watch_root *root, hob_str path);
 
 void *srv_watch_root_main(void *root);
-/* With root->lock held: everything since the last scan is uncertain; scan again after `delay_ns`. */
+/* With root->lock held: invalidates everything since the last scan; scans again after `delay_ns`. */
 void srv_watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
-/* Something could not be read: a new scan comes after a while, and events continue. With root->lock held. */
+/* Schedules a new scan because something could not be read; events continue. With root->lock held. */
 void srv_watch_root_look_again(watch_root *root, const char *why);
 void srv_watch_root_close_inotify(watch_root *root);
 void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
-/* After the tree changed. */
+/* Call it after the tree changed. */
 void srv_watch_recount(watch_root *root);
 
 /* watch_probe.c; takes at most a second, normally far less than a millisecond. Never returns WATCH_PROBE_OFF.
- * *inotify_fd: an inotify instance without watches, which the caller then owns, because closing one takes the
- * kernel many milliseconds. Records of a watch that it does not have may still arrive. -1: none. */
+ * *inotify_fd: an inotify instance without watches, owned by the caller, because closing one takes the kernel
+ * many milliseconds. Records of a removed watch may still arrive. -1: none. */
 watch_probed srv_watch_probe(int dir_fd, int *inotify_fd);
 
 /* watch_extra.c; with root->lock held. */
 bool srv_watch_extra_add(watch_root *root,
-						 hob_str path); /* false: it is no link, and events report it; or known */
+						 hob_str path); /* false: not a link, so events report it; or already known */
 void srv_watch_extra_learn(watch_root *root,
 						   hob_str path);	   /* `path`, NUL-terminated, may have become a link */
 void srv_watch_extra_renew(watch_root *root);  /* link targets and existing folders may have changed */
 void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
 void srv_watch_extra_release(watch_root *root);
-/* Path of a folder that is watched only for such files; false: it is not, or no longer, such a folder. */
+/* Path of a folder that is watched only for such files; false: it is not such a folder (any more). */
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
-/* Something happened to `path`, which no list contains. */
+/* An event for `path`, which no list contains. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
-/* Adds the files with a way that is in the batch, or below a folder of the batch. */
+/* Adds the files with a way in the batch, or below a folder of the batch. */
 void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
-/* Adds an inotify watch. -1: none; root->limit says so if a limit is reached. `here`: fd is also the calling
- * thread's current folder. With root->lock held. */
+/* Adds an inotify watch. -1: none, with the reason in root->limit if a limit is reached. `here`: fd is also
+ * the calling thread's current folder. With root->lock held. */
 int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
@@ -222,9 +220,9 @@ folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, ho
 typedef struct scan_result {
 	srv_file_list *files;
 	path_set links;
-	bool limit;			/* a watch could not be added: root->limit says why */
-	const char *silent; /* kind of a mount inside that gives no events */
-	char unread[200];	/* the first reason why something could not be read; empty: everything could */
+	bool limit;			/* a watch could not be added; the reason is in root->limit */
+	const char *silent; /* file system of a mount inside that gives no events */
+	char unread[200];	/* first reason why something could not be read; empty: none */
 	bool stopped;
 	int failed; /* errno: the root itself could not be read; 0 = it could */
 } scan_result;
@@ -243,12 +241,12 @@ void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie,
 void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_created(watch_root *root, hob_str path, int64_t now);
 void srv_settle_clear(watch_root *root);
-/* Everything that is complete becomes due. */
+/* Makes all complete paths due. */
 void srv_settle_hurry(watch_root *root, int64_t now);
-/* Delivers what is due. Returns the time of the next check, INT64_MAX for never. */
+/* Delivers due paths. Returns the time of the next check, INT64_MAX for never. */
 int64_t srv_settle_tick(watch_root *root, int64_t now);
 
-/* Tests: the reader leaves the kernel's queue alone while held. */
+/* Tests: the reader does not read the kernel's queue while held. */
 void srv_watch_hold_reader(struct srv_watch *watch, bool hold);
 
 #endif

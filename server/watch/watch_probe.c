@@ -20,7 +20,7 @@ static void name_probe(char out[64])
 	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)srv_watch_now_ns());
 }
 
-/* The content distinguishes it from somebody's file with the same name. */
+/* The content distinguishes it from a user's file with the same name. */
 static const char note[] =
 	"hob: a temporary file to test whether changes in this folder are reported; it can be deleted\n";
 
@@ -65,7 +65,7 @@ static bool arrives(int fd, const char *name)
 	int64_t until = srv_watch_now_ns() + watch_ms(WAIT_MS), left;
 	do {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		/* None is left on a machine that stood still: the event may be there all the same. */
+		/* No time is left after a suspend of the machine: the event may still be there. */
 		left = until - srv_watch_now_ns();
 		if (poll(&wait, 1, left > 0 ? (int)(left / 1000000) + 1 : 0) <= 0)
 			continue;

@@ -21,10 +21,10 @@ static const int64_t BACKOFF_FIRST_NS = 250000000, BACKOFF_MAX_NS = 30000000000,
 
 typedef struct reader {
 	srv_watch *watch;
-	watch_root *root; /* whose records are being handled, locked */
+	watch_root *root; /* root whose records are being handled, locked */
 	int64_t now;
 	uint8_t *records, *entries;
-	char path[PATH_MAX]; /* of the crawled folder with a trailing '/' */
+	char path[PATH_MAX]; /* path of the crawled folder, with a trailing '/' */
 	size_t path_len;
 	path_set todo; /* folders to crawl */
 	int mounts_fd; /* /proc/self/mountinfo, or -1 */
@@ -112,7 +112,7 @@ static void report_folder(reader *r, hob_str path)
 static void drop_moving(watch_root *root)
 {
 	dir_node *node = root->moving_wd ? srv_dir_tree_find_wd(&root->tree, root->moving_wd) : NULL;
-	/* If it has a parent, a crawl has found it again and put it there. */
+	/* A folder with a parent was already found again by a crawl. */
 	if (node && !node->parent && node != root->tree.root)
 		srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 	root->moving_wd = 0;
@@ -139,7 +139,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 	if (event->mask & IN_CREATE)
 		srv_watch_extra_event(root, path, event->mask, r->now);
 	if (event->mask & IN_CREATE && node)
-		return; /* the crawl of its parent already found it */
+		return; /* already found by the crawl of its parent */
 	if (event->mask & IN_MOVED_TO) {
 		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
 							  ? srv_dir_tree_find_wd(&root->tree, root->moving_wd)
@@ -182,7 +182,7 @@ static void on_overflow(reader *r)
 						 "the kernel's queue of file events overflowed; everything is scanned again");
 }
 
-/* In a folder that is watched only for files in use. */
+/* An event in a folder that is watched only for used files. */
 static void on_unlisted(reader *r, const struct inotify_event *event)
 {
 	char path[PATH_MAX];
@@ -269,7 +269,7 @@ static void read_records(reader *r)
 
 /* ---- mounts */
 
-/* True once after each change of the mounts of this namespace. */
+/* True once after each change of this namespace's mounts. */
 static bool mounts_change(reader *r)
 {
 	struct pollfd mounts = {.fd = r->mounts_fd, .events = POLLPRI};
@@ -318,7 +318,7 @@ static void pass_marks(reader *r)
 	uint64_t number = root->marks_set;
 	if (number == root->marks_passed || root->held)
 		return;
-	if (mounts_change(r)) /* other roots are looked at in the next turn */
+	if (mounts_change(r)) /* checks other roots in the next turn */
 		srv_watch_wake_reader(r->watch);
 	look_at_mounts(r);
 	if (root->held)
@@ -326,7 +326,7 @@ static void pass_marks(reader *r)
 	bool seen = root->inotify_fd >= 0 && !root->want_scan && root->unread_wait_ns == 0 && is_in_place(root);
 	if (seen) {
 		read_to_mark(r);
-		/* There was an overflow: the scan that is due finds what happened. */
+		/* After an overflow, the pending scan finds the changes. */
 		if (root->held)
 			return;
 		srv_settle_hurry(root, r->now);

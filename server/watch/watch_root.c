@@ -72,7 +72,7 @@ static int add_watch(watch_root *root, int fd, bool here, hob_str path)
 	int wd = inotify_add_watch(root->inotify_fd, self, MASK);
 	if (wd >= 0 || errno != ENOENT)
 		return wd;
-	/* Without /proc: by the full path, which a rename may redirect meanwhile. */
+	/* Without /proc, by the full path, which a rename may have redirected. */
 	char full[PATH_MAX];
 	if (snprintf(full, sizeof full, "%s/%.*s", root->path, HOB_FMT(path)) >= (int)sizeof full) {
 		errno = ENAMETOOLONG;
@@ -228,7 +228,7 @@ static void lose_root(watch_root *root, int code)
 static int open_root(watch_root *root, struct stat *info)
 {
 	int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A folder that one may not search can be listed, but its files cannot be examined. */
+	/* A folder without search permission can be listed, but its files cannot be examined. */
 	if (fd >= 0 && fstatat(fd, ".", info, 0) != 0) {
 		int code = errno;
 		close(fd);
@@ -238,7 +238,7 @@ static int open_root(watch_root *root, struct stat *info)
 	return fd;
 }
 
-/* If the condition lasts until the next check, it is reported: the root is gone. */
+/* If the condition lasts until the next check, the root is reported as gone. */
 static bool may_pass(const watch_root *root, int code)
 {
 	return srv_is_passing(code) && root->unread_wait_ns == 0 && !root->missing;
@@ -251,7 +251,7 @@ static void scan_later(watch_root *root, int code)
 	pthread_mutex_lock(&root->lock);
 	root->want_scan = false;
 	srv_watch_root_look_again(root, why);
-	/* Events continue if there are any. */
+	/* Events continue if inotify works. */
 	root->held = root->inotify_fd < 0;
 	pthread_mutex_unlock(&root->lock);
 	srv_watch_wake_reader(root->watch);
@@ -259,7 +259,7 @@ static void scan_later(watch_root *root, int code)
 
 static const char probe_silent[] = "a file that was made there for a trial gave no event";
 
-/* Opens the root and decides how it is watched: NULL for inotify, otherwise the reason. */
+/* Opens the root and chooses inotify (NULL) or polling (the reason). */
 static bool prepare(watch_root *root, const char **why)
 {
 	const srv_watch_options *options = &root->watch->options;
@@ -388,7 +388,8 @@ static void scan(watch_root *root)
 	srv_path_set_release(&result.links);
 	if (!result.stopped)
 		post_scanned(root, result.files);
-	/* Records from the time of the crawl go out after the list, unless the next scan is already due. */
+	/* Records from the time of the crawl are delivered after the list, unless the next scan is already
+	 * due. */
 	root->held = root->want_scan;
 	if (!result.unread[0])
 		root->unread_wait_ns = 0;
@@ -422,7 +423,7 @@ static bool wait_until(watch_root *root, int64_t until_ns)
 	return due;
 }
 
-/* Whether a file that has changed is now stable, and nobody has it open for writing. */
+/* Whether a changed file is stable, and not open for writing. */
 static bool is_settled(watch_root *root, const srv_file_entry *entry)
 {
 	srv_stat now;
@@ -437,9 +438,9 @@ static bool is_settled(watch_root *root, const srv_file_entry *entry)
 
 typedef struct difference {
 	size_t *changed;  /* indices into the new list */
-	srv_stat *before; /* the known state of each; zero for a new one */
+	srv_stat *before; /* previous state of each; zero for a new one */
 	size_t count;
-	path_set ready; /* to be reported */
+	path_set ready; /* paths to report */
 } difference;
 
 static void compare_lists(const srv_file_list *old, const srv_file_list *young, difference *out)
@@ -482,7 +483,7 @@ static void post_changed(watch_root *root, path_set *paths)
 	srv_watch_post(root->watch, changed);
 }
 
-/* Files that no list contains are checked one by one. */
+/* Checks files that no list contains one by one. */
 static void poll_extras(watch_root *root, path_set *ready)
 {
 	pthread_mutex_lock(&root->lock);
@@ -523,7 +524,7 @@ static void poll_once(watch_root *root)
 		if (is_settled(root, entry))
 			srv_path_set_put(&found.ready, entry->path);
 		else
-			entry->stat = found.before[i]; /* differs again in the next round */
+			entry->stat = found.before[i]; /* compares as different again in the next round */
 	}
 	poll_extras(root, &found.ready);
 	post_changed(root, &found.ready);

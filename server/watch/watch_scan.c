@@ -55,9 +55,9 @@ int srv_watch_list_folder(int fd, uint8_t *buffer, folder_entry *each, void *use
 /* ---- the crawl */
 
 typedef struct folder {
-	hob_str path;		 /* NUL-terminated, its last character is '/'; empty for the root */
-	uint32_t crawler;	 /* who listed it, and */
-	size_t first, count; /* which of its items are in it, sorted by name */
+	hob_str path;		 /* NUL-terminated, ends in '/'; empty for the root */
+	uint32_t crawler;	 /* crawler that listed it */
+	size_t first, count; /* range in its items, sorted by name */
 } folder;
 
 typedef struct item {
@@ -76,10 +76,10 @@ typedef struct crawl_state {
 	uint64_t device;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	folder_stack shared; /* for crawlers that have none left */
+	folder_stack shared; /* folders for idle crawlers */
 	unsigned busy;
 	path_set unread, outside, links;
-	char why[200]; /* the first of them was not read */
+	char why[200]; /* first reason for an unread folder */
 	atomic_uint waiting;
 	atomic_bool limit, stopped;
 	atomic_int failed;
@@ -91,14 +91,15 @@ typedef struct crawler {
 	pthread_t thread;
 	uint32_t number;
 	bool working, own_place;
-	bool here;					/* the folder is the thread's current folder */
-	bool has_file, has_foreign; /* the folder; foreign: of another device than the root */
+	bool here; /* the folder is the thread's current folder */
+	/* properties of the folder; foreign: has entries of another device than the root's */
+	bool has_file, has_foreign;
 	hob_arena arena;
 	folder_stack todo;
 	item *items;
 	uint32_t count, room;
 	uint8_t *buffer;
-	char path[PATH_MAX]; /* of the folder, with a trailing '/' unless it is the root */
+	char path[PATH_MAX]; /* path of the folder, ends in '/' unless it is the root */
 	size_t path_len;
 } crawler;
 
@@ -109,7 +110,7 @@ static void push(folder_stack *stack, folder *f)
 	stack->items[stack->count++] = f;
 }
 
-/* The oldest ones first: they have more below them. */
+/* Gives the oldest folders: they have more below them. */
 static void give_half(crawler *c)
 {
 	size_t count = c->todo.count / 2;
@@ -242,7 +243,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	return !atomic_load_explicit(&c->crawl->stopped, memory_order_relaxed);
 }
 
-/* Other file systems can be mounted inside: files on the root's own file system show that this is not one. */
+/* Other file systems can be mounted inside: files on the root's own device show that this is not one. */
 static void check_mount(crawl_state *crawl, int fd)
 {
 	struct stat info;
@@ -258,7 +259,7 @@ static int by_name(const void *a, const void *b)
 	return srv_watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
 }
 
-/* Folders hold a few files mostly. */
+/* Most folders hold few files. */
 static void sort_items(item *items, size_t count)
 {
 	enum { FEW = 24 };
@@ -295,7 +296,7 @@ static void crawl_folder(crawler *c, folder *f)
 	}
 	c->here = c->own_place && fchdir(fd) == 0;
 	c->has_file = c->has_foreign = false;
-	/* Watched first, listed second: what is made in between is seen twice rather than never. */
+	/* Watches first, then lists: a file created in between is seen twice rather than never. */
 	if (crawl->add_watches && !atomic_load(&crawl->limit) &&
 		srv_watch_add_folder(crawl->root, fd, c->here, path) == FOLDER_LIMIT)
 		atomic_store(&crawl->limit, true);
@@ -312,7 +313,8 @@ static void crawl_folder(crawler *c, folder *f)
 static void *crawler_main(void *argument)
 {
 	crawler *c = argument;
-	/* A current folder of its own names each folder to the kernel at less than the way through /proc. */
+	/* With its own current folder, a thread can name a folder as ".", which is cheaper for the kernel than a
+	 * path through /proc. */
 	c->own_place = c->crawl->add_watches && unshare(CLONE_FS) == 0;
 	for (folder *f = next_folder(c); f; f = next_folder(c)) {
 		if (atomic_load_explicit(&c->crawl->root->watch->stop, memory_order_relaxed))
@@ -320,13 +322,13 @@ static void *crawler_main(void *argument)
 		if (!atomic_load(&c->crawl->stopped))
 			crawl_folder(c, f);
 	}
-	/* No folder stays in use. */
+	/* Leaves the folder, so that it is not in use. */
 	if (c->own_place && chdir("/") != 0)
 		c->own_place = false;
 	return NULL;
 }
 
-/* ---- putting it together */
+/* ---- merging */
 
 static void put_in_order(const crawler *crawlers, const folder *f, srv_file_list *list)
 {
@@ -393,7 +395,7 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		free(crawlers[i].todo.items);
 	}
 	free(crawl.shared.items);
-	/* Without the right to search it, what is listed in the root cannot be looked at. */
+	/* Without search permission, entries of the root cannot be examined. */
 	struct stat info;
 	if (out->failed == 0 && fstatat(root->dir_fd, ".", &info, 0) != 0)
 		out->failed = errno;

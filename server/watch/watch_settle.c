@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* After many files more are to be expected, and nobody waits for one of them. */
+/* After many files more are likely to follow, and no user waits for a single one. */
 enum { FEW = 8, MANY_TIMES = 8 };
-/* If a file's writers cannot be found out, it is complete when it has looked the same for this long. */
+/* If a file's writers are unknown, it is complete when it has not changed for this long. */
 enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15, GONE_MS = 15, HOT_MS = 15 };
 
 static path_item *collect(settle_state *s, hob_str path, int64_t now)
@@ -20,7 +20,7 @@ static path_item *collect(settle_state *s, hob_str path, int64_t now)
 			srv_path_set_release(&s->recent);
 	}
 	s->last_ns = now;
-	/* The same few files saved over and over are no more than a few. */
+	/* Repeated saves of the same few files still count as few. */
 	if (s->recent.live <= FEW)
 		srv_path_set_put(&s->recent, path);
 	return srv_path_set_put(&s->batch, path);
@@ -177,8 +177,8 @@ static bool is_alone(const settle_state *s)
 		   s->batch.items[1].renamed;
 }
 
-/* The file that was last delivered, alone, is saved again; or this is the second half of a save that writes a
- * new file and renames it. No other file takes part, so there is nothing to wait for. */
+/* The file last delivered alone is saved again; or this is the second half of a save by rename. No other file
+ * is involved, so nothing needs to be collected. */
 static bool same_file_again(const settle_state *s)
 {
 	if (!s->alone || !is_alone(s))
@@ -227,7 +227,7 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 	if (s->batch.live == 0)
 		return due;
 	bool alone = is_alone(s), hot = now < s->hot_until_ns;
-	/* Nobody waits for a removal, and more removals follow; but people wait for a save. */
+	/* No user waits for a removal, and more removals follow; but users wait for a save. */
 	int64_t window = options->window_us * 1000ll * (s->recent.live > FEW ? MANY_TIMES : 1);
 	if (s->gone > 0 && window < watch_ms(GONE_MS))
 		window = watch_ms(GONE_MS);

@@ -69,7 +69,7 @@ static bool check_other(hob_str name, hob_bytes bytes, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(packed); i++)
 		if (hob_str_equal(name, hob_str_of(packed[i])))
 			return true;
-	/* With encoding `source` or `png` a texture is a picture file, which nothing opens here. */
+	/* With encoding `source` or `png` a texture is a picture file, which is not decoded here. */
 	static const uint8_t ktx2[4] = {0xAB, 'K', 'T', 'X'};
 	if (hob_str_starts(name, HOB_STR("textures/")))
 		return bytes.size < sizeof ktx2 || memcmp(bytes.data, ktx2, sizeof ktx2) != 0 ||

@@ -1,5 +1,5 @@
-/* check.h - checks outputs before they are stored or served: each passes the independent validator of its
- * format, the packed files agree with each other, and each has a name that a cook gives, once. */
+/* check.h - checks outputs before they are stored or served: the independent validator of each format,
+ * agreement between the packed files, and valid, unique output names. */
 #ifndef SRV_CHECK_H
 #define SRV_CHECK_H
 

@@ -1,9 +1,9 @@
-/* exporter.h - what hob passes to hob-exporter, and what it gets back.
+/* exporter.h - the interface between hob and hob-exporter.
  *
  * A cook that needs an external editor asks the daemon (protocol.h: EXPORT). The daemon makes a private
  * folder and starts hob-exporter with the program's path as its only argument and these descriptors: 1 and 2
  * a log, 3 the watched folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter enters
- * its sandbox (sandbox.h) and becomes that program, which runs blend_export.py and leaves the file "result"
+ * its sandbox (sandbox.h) and executes that program, which runs blend_export.py and leaves the file "result"
  * in the private folder:
  *
  *   "HOBX", u32 size of the JSON, the JSON, then the model as binary glTF
@@ -12,7 +12,7 @@
  *    "notes": [[code, text], ...], warnings; with "info" as third, not
  *    "error": text when there is no model}
  *
- * The worker that asked parses it in its own sandbox and trusts nothing in it. */
+ * The worker that asked parses it in its own sandbox, as untrusted input. */
 #ifndef SRV_EXPORTER_H
 #define SRV_EXPORTER_H
 

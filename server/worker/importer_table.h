@@ -1,5 +1,5 @@
-/* importer_table.h - which importer reads a file, by the end of its name; used for every file of every scan.
- * All memory is the arena's. {0} is an empty table. */
+/* importer_table.h - finds the importer of a file by its extension; used for every file of every scan. All
+ * memory is from the arena. {0} is an empty table. */
 #ifndef SRV_IMPORTER_TABLE_H
 #define SRV_IMPORTER_TABLE_H
 

@@ -66,7 +66,7 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 	char text[TEXT_MAX];
 	uint64_t limit =
 		read_text(root, folder, kind->limit, text) ? number_after(text, "", UINT64_MAX) : UINT64_MAX;
-	if (limit >= INT64_MAX / 2) /* v1 says so for "none" */
+	if (limit >= INT64_MAX / 2) /* v1's value for "none" */
 		return;
 	uint64_t used = read_text(root, folder, kind->usage, text) ? number_after(text, "", 0) : 0;
 	uint64_t cached =
@@ -80,8 +80,8 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 	out->available = left < out->available ? left : out->available;
 }
 
-/* For each group from this process's own to the outermost. A missing group is outside of what this container
- * sees. */
+/* Applies the limits of each group from this process's own to the outermost. Groups outside this container's
+ * view are missing. */
 static void narrow_all(const char *root, const group_kind *kind, char *path, srv_memory *out)
 {
 	char folder[PATH_MAX];

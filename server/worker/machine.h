@@ -8,13 +8,13 @@
 #include "../../core/base/base.h"
 
 typedef struct srv_memory {
-	uint64_t total;		/* of the machine or, if that is less, of the container; UINT64_MAX: unknown */
-	uint64_t available; /* before something must be ended; the same */
-	bool contained;		/* the limit of a container is the smaller one */
+	uint64_t total;		/* memory of the machine or, if less, of the container; UINT64_MAX: unknown */
+	uint64_t available; /* free before the kernel must end a process; likewise */
+	bool contained;		/* the container has the smaller limit */
 } srv_memory;
 void srv_machine_memory(const char *root, srv_memory *out);
 
-/* How often the kernel ended a process because memory ran out, in this container or, if unknown, on this
+/* Number of processes ended by the kernel for lack of memory, in this container or, if unknown, on this
  * machine. */
 uint64_t srv_machine_oom_kills(const char *root);
 

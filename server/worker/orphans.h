@@ -1,8 +1,7 @@
 /* orphans.h - processes that a cook process started and left behind.
  *
- * In the sandbox it cannot start any. Without it, this process becomes their parent when theirs ends, even of
- * those that left its process group, because it asks the kernel for that. They are recognised by the program
- * that they run, the worker's. */
+ * The sandbox forbids them. Without it, this process becomes their parent when theirs ends, even if they left
+ * its process group, because it is a subreaper. They are recognised by their program, the worker's. */
 #ifndef SRV_ORPHANS_H
 #define SRV_ORPHANS_H
 
@@ -10,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From now on orphans of child processes become children of this process (Linux 3.4). */
+/* Makes this process a subreaper: orphans of child processes become its children (Linux 3.4). */
 void srv_orphans_adopt(void);
-/* Ends adopted children that run `program` (an absolute path without links) and are not `known`. Returns how
- * many, at most `room`, with their ids in `out`. The caller reaps each of them by its id when SIGCHLD
+/* Ends adopted children that run `program` (an absolute path without links) and are not `known`. Returns
+ * their number, at most `room`, with their ids in `out`. The caller reaps each of them by its id when SIGCHLD
  * arrives, because there are other children as well. */
 uint32_t srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user, pid_t *out,
 						 uint32_t room);

@@ -1,10 +1,10 @@
-/* part_claims.h - which worker is making which part, so that two workers do not make the same part.
+/* part_claims.h - assigns parts to workers, so that two workers do not make the same part.
  *
- *   nobody's --srv_claims_ask--> made by a worker --srv_claims_end (put) or srv_claims_leave--> nobody's
+ *   unclaimed --srv_claims_ask--> made by a worker --srv_claims_end (put) or srv_claims_leave--> unclaimed
  *
  * If a part is in progress, the worker that asked makes its other parts first. When nothing else is left, it
- * asks to wait. It then makes nothing itself, so two workers never wait for each other. A worker has 4,096
- * claims at most; further parts are made without one. */
+ * asks to wait. It then makes nothing itself, so two workers never wait for each other. A worker has at most
+ * 4,096 claims; further parts are made without one. */
 #ifndef WORKER_PART_CLAIMS_H
 #define WORKER_PART_CLAIMS_H
 
@@ -24,20 +24,19 @@ typedef struct srv_claims {
 typedef enum srv_claim_answer {
 	SRV_CLAIM_MAKE,		 /* the asker makes it */
 	SRV_CLAIM_ELSEWHERE, /* another makes it */
-	SRV_CLAIM_WAIT		 /* the same, and the caller is answered later: it is stored as waiting */
+	SRV_CLAIM_WAIT		 /* the same; the caller is answered later and stored as waiting */
 } srv_claim_answer;
 
-/* Asks for an unknown part. With `wait`, the worker gives up its other claims. */
+/* Asks for an unknown part. With `wait`, the worker releases its other claims. */
 srv_claim_answer srv_claims_ask(srv_claims *claims, uint32_t worker, const uint8_t key[32], bool wait);
 
-/* The part is made and is being stored: it stays claimed until srv_claims_end, whatever happens to its
- * maker. */
+/* The part is made and is being stored: it stays claimed until srv_claims_end, even if its maker ends. */
 void srv_claims_store(srv_claims *claims, const uint8_t key[32]);
 
-/* The part exists, or its maker gave up: removes the claim. */
+/* The part exists, or its maker failed: removes the claim. */
 void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 
-/* The worker's job is over: removes everything that it claimed or waited for. */
+/* The worker's job is over: removes its claims and its waiting entry. */
 void srv_claims_leave(srv_claims *claims, uint32_t worker);
 
 /* Removes and returns a worker that waits for a part which is no longer being made; false if there is

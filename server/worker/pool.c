@@ -91,7 +91,7 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 					"hob-worker is not beside hob in '%s'; put it there, or install Hob again", self);
 }
 
-/* The name that the kernel gives it: orphans are recognised by it. */
+/* The path as the kernel reports it, to recognise orphans. */
 static bool resolve_worker(srv_pool *pool, hob_error *err)
 {
 	if (!find_worker(pool, err))
@@ -152,8 +152,8 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 		w->deadline.data = w;
 		pool->open_handles++;
 	}
-	/* The first worker starts while the caller continues. If it cannot start, the loop tries again and
-	 * reports it later, because the callbacks are not ready yet. */
+	/* The first worker starts asynchronously. If it cannot start, the loop tries again and reports it later,
+	 * because the callbacks are not ready yet. */
 	if (!srv_pool_spawn(&pool->workers[0], &(hob_error){0}) || !options->one_first)
 		srv_pool_fill(pool);
 	*out = pool;
@@ -218,7 +218,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	return true;
 }
 
-/* For the process group, because each thread has its own priority. */
+/* Sets the priority of the process group, because each thread has its own. */
 static bool set_lowered(worker *w, bool lowered)
 {
 	int priority = lowered ? 19 : getpriority(PRIO_PROCESS, 0);

@@ -8,12 +8,12 @@
  *                     DYING <---------------------------------------+     reaped: respawn, with back-off
  *                                                                         when it never became ready
  *
- * Processes are made with posix_spawn, whose cost does not grow with the daemon (no fork of it), in a process
- * group of their own, at nice 19 unless somebody waits, and end with the daemon (parent-death signal). What
- * they print is drained into a capped log. A worker that broke a rule, crashed or failed a job is replaced,
- * never reused.
+ * Processes are made with posix_spawn, whose cost does not grow with the daemon (no fork of it), each in its
+ * own process group, at nice 19 unless a user waits, and end with the daemon (parent-death signal). Their
+ * output is drained into a capped log. A worker that broke a rule, crashed or failed a job is replaced, never
+ * reused.
  *
- * All calls and callbacks belong to the loop's thread. */
+ * All calls and callbacks run on the loop's thread. */
 #ifndef SRV_POOL_H
 #define SRV_POOL_H
 
@@ -37,26 +37,26 @@ typedef struct srv_outcome {
 	bool ok;
 	/* if !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (caused from outside), or the cook's own error */
 	hob_error error;
-	bool died; /* the worker ended or was ended: counts towards quarantine */
+	bool died; /* the worker ended or was killed: counts towards quarantine */
 	bool cancelled;
-	/* Its time was over before it had computed for a quarter of it. If it slept, the machine may be the
+	/* Its time was over before it had used a quarter of it as CPU time. If it slept, the machine may be the
 	 * cause, so it is worth one more try. If it was stopped, or had no processor, the error is
 	 * INTERRUPTED. */
 	bool stalled;
 	uint32_t lost_ms;  /* from the start of the job to the end of its worker, if it died */
-	srv_result result; /* ok, or a failure that the cook itself reported: deps and notes are filled */
+	srv_result result; /* ok, or a failure reported by the cook: deps and notes are filled */
 	bool has_result;
-	hob_str *touched; /* every path that the cook looked for, also if it died */
+	hob_str *touched; /* every path that the cook looked for, even if it died */
 	uint32_t touched_count;
 	uint64_t cook_ns, peak_bytes;
-	hob_str log; /* what the worker printed during the job */
+	hob_str log; /* the worker's output during the job */
 	hob_arena arena;
 	void *mapping;
 	size_t mapping_size;
 	hob_buf log_text;
 } srv_outcome;
 void srv_outcome_free(srv_outcome *outcome); /* NULL is allowed */
-/* Adds to the error of a job that stalled that the previous try stalled, too. */
+/* Adds to the error of a stalled job that the previous try stalled, too. */
 void srv_outcome_stalled_again(srv_outcome *outcome);
 
 typedef struct srv_pool_callbacks {
@@ -69,12 +69,12 @@ typedef struct srv_pool_callbacks {
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	void (*progress)(void *user, void *job, hob_str stage, float fraction);
 	/* Parts: a descriptor that the pool sends and closes, or -1; and bytes to keep. The callee unmaps the
-	 * bytes, on any thread, and calls srv_pool_part_kept, at once or later. fd: sealed; the pool closes it
-	 * when this returns. */
+	 * bytes, on any thread, and calls srv_pool_part_kept, immediately or later. fd: sealed; the pool closes
+	 * it after the call. */
 	int (*part_get)(void *user, const uint8_t key[32]);
 	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries
-	 * again, after at most 10 s; NULL when one has started again. */
+	 * again, at the latest after 10 s; NULL when one has started again. */
 	void (*degraded)(void *user, const hob_error *why);
 } srv_pool_callbacks;
 
@@ -84,12 +84,12 @@ typedef struct srv_pool_options {
 	uint32_t timeout_ms;	  /* wall clock per job; 0 = 300000 */
 	uint32_t cpu_seconds;	  /* CPU per job and thread; 0 = 2 x timeout */
 	uint64_t memory_limit;	  /* RLIMIT_AS; 0 = 4 GiB */
-	uint64_t source_limit;	  /* bytes of one file that is read; 0 = HOB_LIMIT_SOURCE_BYTES */
+	uint64_t source_limit;	  /* maximum bytes of a file to read; 0 = HOB_LIMIT_SOURCE_BYTES */
 	uint32_t jobs_per_worker; /* 0 = 256 */
 	srv_sandbox_policy sandbox;
 	const int *root_fds; /* O_PATH or O_RDONLY directories; used only during srv_pool_new (dup'ed) */
 	uint32_t root_count;
-	bool one_first; /* srv_pool_fill starts the others */
+	bool one_first; /* srv_pool_fill starts the other workers */
 	/* A path, or a name to look up in PATH; NULL: "blender"; "none": never. */
 	const char *blender;
 } srv_pool_options;
@@ -108,31 +108,31 @@ typedef struct srv_pool_job {
 	hob_settings settings;
 	hob_profile profile;
 	uint32_t threads; /* 0 = all */
-	/* Run it in a worker that had no job yet, without parts of other cooks and without leaving any, so that
+	/* Run it in a worker without earlier jobs, without parts of other cooks and without storing any, so that
 	 * no earlier cook can affect it. If only used workers are idle, one of them is replaced, and the idle
 	 * callback says when to ask again. */
 	bool alone;
-	/* Somebody waits: the cook gets the daemon's own priority. Otherwise the worker runs at nice 19. Only
-	 * root can raise the priority of a process again. Without root, a worker at nice 19 is replaced, as for
-	 * `alone`, if the cook is `slow` and so worth a new process; otherwise it is used as it is. */
+	/* waited: a user waits, so the cook gets the daemon's own priority; otherwise the worker runs at nice 19.
+	 * Only root can raise the priority of a process again. Without root, a worker at nice 19 is replaced, as
+	 * for `alone`, if the cook is `slow` and so worth a new process; otherwise it keeps its priority. */
 	bool waited, slow;
 } srv_pool_job;
 /* Starts a job in an idle worker. False if none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
-/* Somebody now waits for a running job. If the priority cannot be raised, nothing changes. */
+/* A user now waits for a running job. If the priority cannot be raised, nothing changes. */
 void srv_pool_hurry(srv_pool *pool, void *job);
 /* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for
- * every part_put, also while the pool closes, which waits for it. */
+ * every part_put, even while the pool closes, which waits for it. */
 void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
 /* Any thread. */
 void srv_pool_part_unmap(hob_bytes bytes);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
-/* The same, but the worker may end its cook, and is killed only after `most_ms`: a new process costs more
+/* The same, but the worker may finish its cook, and is killed only after `most_ms`: a new process costs more
  * than a short cook. */
 bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms);
 /* Root number `root` is now another folder. Workers opened the old one and their sandbox allows only that
- * one, so they are replaced, busy ones after their job. The caller keeps `fd`. */
+ * one, so they are replaced, busy ones after their job. The caller keeps ownership of `fd`. */
 void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd);
 uint32_t srv_pool_idle(const srv_pool *pool);
 /* Workers that have a job, wait for one, or are starting. */

@@ -19,7 +19,7 @@
 
 enum { REASON_MAX = 320, LOOK_MS = 100, ENTRIES_MAX = 4096, DEPTH_MAX = 32, THREADS_MAX = 2048 };
 
-/* ---- which program */
+/* ---- the program */
 
 static bool find_on_path(const char *name, char out[SRV_EXPORTER_PATH])
 {
@@ -85,15 +85,15 @@ static void sweep_folders(void)
 		closedir(list);
 }
 
-/* ---- what it takes of the machine */
+/* ---- resources in use by the program */
 
 typedef struct amount {
 	uint64_t bytes;
 	uint32_t entries;
-	bool hidden; /* there is more that cannot be seen */
+	bool hidden; /* some usage is not visible */
 } amount;
 
-/* Other processes change it meanwhile: what is gone does not count. */
+/* Other processes change it meanwhile: missing files do not count. */
 static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
 	struct stat info;
@@ -116,7 +116,7 @@ static void count_folder(int parent, const char *name, uint32_t depth, amount *s
 		close(fd);
 }
 
-/* Files without a name count as long as they are open. */
+/* Unnamed files count while they are open. */
 static uint64_t nameless_bytes(pid_t pid)
 {
 	char path[64];
@@ -140,7 +140,7 @@ static uint32_t thread_count(pid_t pid)
 	return stat(path, &info) == 0 && info.st_nlink > 2 ? (uint32_t)info.st_nlink - 2 : 0;
 }
 
-/* `why` stays empty if it took no more than it may. */
+/* `why` stays empty if it is within its limits. */
 static void look_at(worker *w, hob_error *why)
 {
 	uint64_t limit = w->pool->options.memory_limit;
@@ -227,7 +227,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	ask.path[sizeof ask.path - 1] = 0;
 	ask.sandbox = pool->options.sandbox;
 	ask.memory_limit = pool->options.memory_limit;
-	/* its memory and time are limited; on a busy machine, nice 19 would never get the processor */
+	/* memory and time are limited; on a busy machine, nice 19 would never get the processor */
 	ask.nice = w->lowered ? 5 : 0;
 	ask.cpu_seconds = pool->options.timeout_ms / 1000 + 1;
 	sweep_folders();
@@ -257,7 +257,7 @@ void srv_pool_export_kill(worker *w)
 	kill(w->export.pid, SIGKILL);
 }
 
-/* The last output of the program. */
+/* The last line of the program's output. */
 static void last_line(int folder, char out[REASON_MAX])
 {
 	char text[2048];

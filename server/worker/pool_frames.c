@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX: parts
- * that wait to be stored; further ones are made again when needed. */
+/* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX:
+ * maximum number of parts waiting to be stored; further ones are made again when needed. */
 enum {
 	RSS_GROWTH_MAX = 512 << 20,
 	LEAVE_MS = 200,
@@ -126,7 +126,7 @@ static int new_memory(uint64_t size)
 	return -1;
 }
 
-/* A worker makes no memory files of its own, because nothing would count them. Their size is sealed. */
+/* A worker makes no memory files itself, because they would not be counted. Their size is sealed. */
 static void on_memory(worker *w, const srv_frame *frame)
 {
 	uint64_t limit = w->pool->options.memory_limit,
@@ -159,7 +159,7 @@ static void on_memory(worker *w, const srv_frame *frame)
 static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 {
 	struct stat info;
-	/* Sealed first: after that nobody can change a byte that is checked here. */
+	/* Sealed first, so that the checked bytes cannot change. */
 	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0 ||
 		fstat(fd, &info) != 0 || info.st_size <= 0)
 		return hob_fail(err, REJECTED,
@@ -177,7 +177,8 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	srv_pool *pool = w->pool;
 	srv_pool_drain(w);
 	srv_outcome *outcome = srv_pool_outcome(w);
-	/* No more than possible: both are summed up, and decide which cooks run at the same time. */
+	/* Limits both values to what is possible: they are summed, and decide which cooks run at the same
+	 * time. */
 	uint64_t took_ns = uv_hrtime() - w->began_ns, most = pool->options.memory_limit;
 	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
 	outcome->peak_bytes = frame->b < most ? frame->b : most;
@@ -195,7 +196,7 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
 	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
 	bool heavy = w->file_bytes > pool->options.memory_limit;
-	/* A file that is being written says nothing about the worker. */
+	/* A changed source is not the worker's fault. */
 	bool failed = !outcome->ok && outcome->error.code != HOB_ERR_CHANGED;
 	bool over = w->pid == 0, recycle = over || failed || w->jobs >= jobs_max || grown || heavy;
 	if (recycle && !over)
@@ -269,8 +270,8 @@ static bool is_question(uint32_t type)
 		   type == SRV_FRAME_DONE;
 }
 
-/* A message without a job, other than the start, does not come from hob-worker. Neither does a question while
- * the last one is not answered: two workers could wait for each other, and no deadline runs. */
+/* Except at start, a message without a job is not from hob-worker. Neither is a request before the last one
+ * is answered: two workers could wait for each other without a deadline. */
 static void on_frame(worker *w, const srv_frame *frame, int fd)
 {
 	if (frame->type != SRV_FRAME_READY && (w->state != BUSY || (w->waits && is_question(frame->type)))) {
@@ -356,7 +357,7 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 			if (fd >= 0)
 				close(fd);
 		} else if (got == 0) {
-			/* It is ending, and SIGCHLD brings the reason; or it closed its socket and continues. */
+			/* It is ending, and SIGCHLD gives the reason; or it closed its socket and continues. */
 			uv_poll_stop(poll);
 			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;

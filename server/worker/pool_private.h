@@ -22,33 +22,33 @@ typedef struct worker {
 	uv_poll_t *socket_poll,
 		*output_poll; /* allocated separately: closing takes longer than the slot's next worker */
 	uv_timer_t deadline;
-	bool waits;		  /* for a part; until then it may ask for nothing */
-	uint64_t left_ms; /* of the deadline, meanwhile */
+	bool waits;		  /* waits for a part; must not ask for anything until then */
+	uint64_t left_ms; /* time left until the deadline, while it waits */
 	uint64_t first_rss, jobs;
-	uint64_t oom_kills;		 /* OOM kills that this process survived */
-	uint64_t file_bytes;	 /* of all memory files that this process was given */
-	uint64_t cpu_before_ns;	 /* used when the job began */
-	bool looked;			 /* a quarter of the job's time is over, and */
-	uint64_t wait_before_ns; /* by then it had waited so long for a processor */
+	uint64_t oom_kills;		 /* OOM kills that occurred during this process */
+	uint64_t file_bytes;	 /* total size of the memory files given to this process */
+	uint64_t cpu_before_ns;	 /* CPU time when the job began */
+	bool looked;			 /* a quarter of the job's time has passed ... */
+	uint64_t wait_before_ns; /* ... when it had waited this long for a processor */
 	/* the running job */
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
 	uint32_t touched_count;
-	uint64_t began_ns;				   /* the job, by uv_hrtime */
-	uint64_t part_bytes;			   /* parts that it has left so far */
+	uint64_t began_ns;				   /* start of the job, by uv_hrtime */
+	uint64_t part_bytes;			   /* total size of the job's parts so far */
 	uint64_t files_before;			   /* size of its memory files when the job began */
-	bool refused;					   /* no memory file for its result */
+	bool refused;					   /* got no memory file for its result */
 	hob_error why;					   /* set by the code that decided to end this worker */
-	bool has_why, cancelled, outdated; /* outdated: has a root that is another folder now */
+	bool has_why, cancelled, outdated; /* outdated: one of its roots is now another folder */
 	bool stalled;
-	bool alone;	  /* the job: neither gets parts nor leaves any */
+	bool alone;	  /* of the job: neither gets nor stores parts */
 	bool lowered; /* runs at nice 19 */
 	struct {
 		pid_t pid;	 /* 0: none runs */
 		bool wanted; /* the worker still waits for it */
 		uint32_t root;
 		char folder[SRV_EXPORT_FOLDER];
-		hob_error greedy; /* it took too much disk or too many threads, and was ended */
+		hob_error greedy; /* reason why it was ended: too much disk or too many threads */
 	} export;			  /* the program that the running job waits for */
 } worker;
 
@@ -62,7 +62,7 @@ struct srv_pool {
 	worker *workers;
 	uint32_t count;
 	uv_signal_t child;
-	uv_timer_t respawn, look; /* look: at the programs of exports, while any runs */
+	uv_timer_t respawn, look; /* look: checks the programs of exports while any runs */
 	uint32_t respawn_ms;
 	bool closing, announced, degraded;
 	uint32_t open_handles;
@@ -74,12 +74,12 @@ struct srv_pool {
 	importer_table importers;
 	char sandbox[96];
 	srv_claims claims;
-	uint32_t parts_pending; /* handed over and not stored yet */
+	uint32_t parts_pending; /* passed on, not stored yet */
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
-/* pool.c: the outputs of the running job, with its log and the paths it touched; and the end of the job,
- * which hands them over. */
+/* pool.c: the outcome of the running job, with its log and touched paths; and the end of the job, which
+ * returns it. */
 srv_outcome *srv_pool_outcome(worker *w);
 void srv_pool_finish(worker *w, srv_outcome *outcome);
 /* Frees the pool if it is closing and its last process and handle are gone. */
@@ -106,6 +106,6 @@ void srv_pool_export_reap(worker *w);
 /* pool_frames.c */
 void srv_pool_on_socket(uv_poll_t *poll, int status, int events);
 void srv_pool_wake_waiters(srv_pool *pool);
-/* For a process that ended (pid 0) during a job: reads its unread messages. A result among them ends the job;
- * a process may die while it frees what it cooked. Requests among them are not answered. */
+/* For a process that ended (pid 0) during a job: reads its unread messages. A result among them ends the job,
+ * as a process may die while it frees memory. Requests among them are not answered. */
 void srv_pool_hear_last(worker *w);

@@ -43,7 +43,7 @@ void srv_pool_end(worker *w)
 {
 	w->state = DYING;
 	uv_timer_stop(&w->deadline);
-	/* Otherwise its end would wake the loop again and again until the process is reaped. */
+	/* Otherwise the closed socket would wake the loop repeatedly until the process is reaped. */
 	if (w->socket_poll)
 		uv_poll_stop(w->socket_poll);
 	kill(-w->pid, SIGKILL);
@@ -122,7 +122,7 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 	bool known = srv_process_cpu_ns(w->pid, &used) && used >= w->cpu_before_ns;
 	used = known ? used - w->cpu_before_ns : 0;
 	bool stalled = known && w->export.pid == 0 && used < limit_ns / 4;
-	/* During the three quarters observed, it waited more than half for a processor. */
+	/* In the last three quarters of its time, it waited more than half for a processor. */
 	bool starved = known && w->export.pid == 0 && used < limit_ns / 2 &&
 				   now.wait_ns - w->wait_before_ns > limit_ns * 3 / 8;
 	bool kept = there && (now.stopped || starved || (stalled && !now.sleeping));
@@ -251,8 +251,7 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
-/* Each process counts this for itself: another one may start, or end in the same way, before this death is
- * reported. */
+/* Per process: another one may start, or die in the same way, before this death is reported. */
 static bool had_oom_kill(worker *w)
 {
 	srv_pool *pool = w->pool;

@@ -21,7 +21,7 @@ static bool is_cut_off(int status)
 	return WEXITSTATUS(status) == SRV_WORKER_CUT_OFF || WEXITSTATUS(status) == SRV_WORKER_HELD_UP;
 }
 
-/* Libraries react to a refused allocation in different ways: they abort, use the null pointer, or exit. */
+/* Libraries react to a failed allocation by aborting, by using the null pointer, or by exiting. */
 static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
 {
 	bool own =
@@ -131,7 +131,7 @@ static bool read_small(int dir, const char *name, char *out, size_t room)
 	return got > 0;
 }
 
-/* "12 (a name) S 1 2 3 4 5 flags ..." The name can contain anything, so use the last bracket. */
+/* "12 (a name) S 1 2 3 4 5 flags ..." The name may contain anything, so search for the last bracket. */
 static char state_of(const char *stat, unsigned long *flags)
 {
 	const char *end = strrchr(stat, ')');
@@ -177,7 +177,7 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 	return true;
 }
 
-/* The first numbers of statm: all pages, those in memory, and of these the ones of files. */
+/* The first numbers of statm: all pages, resident pages, resident file pages. */
 static bool read_pages(pid_t pid, uint64_t pages[3])
 {
 	char path[64], text[128] = "";
@@ -206,7 +206,7 @@ uint64_t srv_own_bytes(pid_t pid)
 	return known ? (pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* The effect of so few descriptors on a program and its libraries depends on the moment. */
+/* How so few descriptors affect a program and its libraries depends on timing. */
 static const char *few_files(char *out, size_t room)
 {
 	struct rlimit files = {0};

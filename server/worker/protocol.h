@@ -1,23 +1,23 @@
 /* protocol.h - the messages between hob and hob-worker.
  *
- * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame with up to SRV_FRAME_PAYLOAD bytes behind
- * it and at most one descriptor; with more it is malformed. A worker that waits for an answer asks for
- * nothing else. Both programs come from one build (the START frame's version is compared), so structs travel
- * as they are. The daemon trusts no message of a worker: results are parsed with bounds checks (result.h) and
- * every output passes its validator before it is stored.
+ * One SOCK_SEQPACKET socket per worker; each frame is a srv_frame, up to SRV_FRAME_PAYLOAD bytes and at most
+ * one descriptor; a frame with more is malformed. A worker that waits for an answer sends no other request.
+ * Both programs come from one build (the START frame's version is compared), so structs are sent unchanged.
+ * The daemon trusts no message of a worker: results are parsed with bounds checks (result.h) and every output
+ * passes its validator before it is stored.
  *
  *   hob                                   hob-worker
  *   ROOT index + directory fd (each)  -->
- *   START options                     -->  closes itself in
+ *   START options                     -->  enters its sandbox
  *                                     <--  READY: JSON with importers and sandbox layers
  *   JOB root, settings, path          -->
  *                                     <--  PROGRESS stage, permille
- *                                     <--  DEP path (each file looked for, before it is opened: known even if
- * the cook dies)
+ *                                     <--  DEP path (each file, before it is opened: known even if the cook
+ *                                          dies)
  *                                     <--  PART_GET key, wait      (any number of times)
  *   PART 0 unknown, 1 + blob fd,
  *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
- *                                     <--  MEMORY size, for what  (the daemon owns and counts memory files)
+ *                                     <--  MEMORY size, purpose   (the daemon owns and counts memory files)
  *   MEMORY 1 + memfd, 0 refused       -->
  *                                     <--  PART_PUT key, size + memfd
  *                                     <--  EXPORT srv_exporter_ask (exporter.h)
@@ -30,9 +30,9 @@
 #include "../../core/base/base.h"
 #include "../../core/cook/cook.h"
 
-/* glibc's malloc in hob-worker: huge pages, and one heap that stays until 64 MiB of it are free; only larger
- * arrays are returned at once. A cook allocates and frees arrays of megabytes; with small pages, a sixth of
- * its time is page faults. */
+/* glibc malloc of hob-worker: huge pages, and one heap that is trimmed only above 64 MiB of free memory;
+ * larger arrays are returned at once. A cook allocates and frees arrays of megabytes; with small pages, page
+ * faults take a sixth of its time. */
 #define SRV_WORKER_TUNABLES                                                                                  \
 	"glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=67108864:"      \
 	"glibc.malloc.top_pad=2097152"
@@ -74,24 +74,24 @@ typedef struct srv_start {
 	uint32_t threads;	   /* largest number of threads of a job */
 	uint32_t sandbox;	   /* srv_sandbox_policy */
 	uint32_t has_blender;
-	char blender[SRV_EDITOR_TEXT]; /* which one, as text of the cook key */
+	char blender[SRV_EDITOR_TEXT]; /* the editor's identity, part of the cook key */
 } srv_start;
 
 typedef struct srv_job_head {
 	hob_settings settings;
 	uint32_t profile, threads;
 	uint32_t path_size, reserved;
-	/* followed by the path, and then by the text that replaces the file, if any */
+	/* followed by the path, then optionally by text that replaces the file */
 } srv_job_head;
 
-/* With what hob-worker ends when it cannot go on; neither is the model's fault. */
+/* Exit codes of hob-worker when it cannot continue; neither is the model's fault. */
 enum {
-	SRV_WORKER_CUT_OFF = 3, /* the socket does not work */
+	SRV_WORKER_CUT_OFF = 3, /* the socket failed */
 	SRV_WORKER_HELD_UP		/* the kernel refuses to pass a descriptor: see srv_frame_send */
 };
 
-/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). A descriptor
- * fails with errno ETOOMANYREFS while more of them are on their way in sockets of this user, of any program,
+/* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). Sending a
+ * descriptor fails with errno ETOOMANYREFS while sockets of this user, in any program, carry more descriptors
  * than this process may open. */
 bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int fd, hob_error *err);
 /* Receives one frame into *frame and payload[SRV_FRAME_PAYLOAD]. Returns 1, 0 at the end, -1 if nothing is

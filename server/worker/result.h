@@ -1,8 +1,8 @@
-/* result.h - a cook's result as one run of bytes in a memfd: written by the worker, read by the daemon.
+/* result.h - a cook's result as contiguous bytes in a memfd: written by the worker, read by the daemon.
  *
  * Reading checks every length against the bytes and every count against its limit: the number of files that a
- * cook may read, the number of notes that core keeps. Only the shape of a result is known to be right, not
- * its content. */
+ * cook may read, the number of notes that core keeps. This validates only the structure of a result, not its
+ * content. */
 #ifndef SRV_RESULT_H
 #define SRV_RESULT_H
 
@@ -14,7 +14,7 @@ typedef struct srv_dep {
 	hob_str path; /* below the root */
 	bool missing;
 	uint64_t size, inode;
-	int64_t mtime_ns, ctime_ns; /* of exactly the descriptor that was read */
+	int64_t mtime_ns, ctime_ns; /* of the descriptor that was read */
 	hob_sha256 digest;
 } srv_dep;
 

@@ -17,9 +17,9 @@ enum { HASH_ASIDE_BYTES = 1 << 20 };
 typedef struct file_record {
 	srv_dep dep;
 	uint8_t *data;
-	hob_error error; /* set if it was looked for and could not be read */
+	hob_error error; /* set if the file could not be read */
 	bool failed;
-	bool hashing; /* the hasher has it, or will */
+	bool hashing; /* queued for the hasher */
 	struct file_record *next;
 } file_record;
 
@@ -31,7 +31,7 @@ struct srv_root_hasher {
 };
 
 struct srv_root_io {
-	bool left_root; /* the model refers to something above it */
+	bool left_root; /* the model refers to something above the root */
 	int root_fd;
 	uint64_t source_limit;
 	srv_root_hasher *hasher;
@@ -243,7 +243,7 @@ static file_record *find_record(srv_root_io *io, hob_str path)
 static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	srv_root_io *io = user;
-	if (path.len >= HOB_LIMIT_PATH_BYTES) /* it never existed, so it is not a dependency either */
+	if (path.len >= HOB_LIMIT_PATH_BYTES) /* cannot exist, so it is not a dependency */
 		return fail_too_long(path, err);
 	if (srv_spelling_is(path))
 		return hob_fail(err, CORRUPT, "'%.*s': no file with such a name is read; rename it", HOB_FMT(path));
@@ -274,7 +274,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	srv_root_io *io = user;
 	char question[PATH_MAX], name[NAME_MAX + 1] = "";
 	hob_str dir = hob_path_dir(path), asked = srv_spelling_of(path, question);
-	/* Beyond the limit the answer is the same for every folder, so it is no dependency. */
+	/* Beyond the limit every folder gives the same answer, so it is not a dependency. */
 	if (asked.len == 0 || asked.len >= HOB_LIMIT_PATH_BYTES || io->count >= HOB_LIMIT_SOURCE_FILES)
 		return false;
 	file_record *known = find_record(io, asked), *file = known ? known : add_record(io, asked);
@@ -331,8 +331,8 @@ const srv_dep *srv_root_io_deps(srv_root_io *io, uint32_t *count)
 	for (uint32_t i = 0; i < io->count; i++) {
 		wait_for_hash(io->hasher, io->files[i]);
 		io->deps[i] = io->files[i]->dep;
-		/* A file that exists but could not be used has no digest to compare with. It counts as missing, and
-		 * the cook has failed anyway. */
+		/* A file that exists but could not be used has no digest to compare. It counts as missing; the cook
+		 * has failed anyway. */
 		io->deps[i].missing = io->files[i]->failed;
 	}
 	*count = io->count;

@@ -172,10 +172,9 @@ static const int refused[] = {
 };
 #endif
 
-/* fcntl's other commands would turn a descriptor that is shared with the daemon against it: F_SETOWN,
- * F_SETSIG and O_ASYNC send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease
- * for writing, everybody who opens the file waits. F_SETSIG with SIGURG comes before a lease: see
- * beneath.c. */
+/* Other commands of fcntl could misuse a descriptor shared with the daemon: F_SETOWN, F_SETSIG and O_ASYNC
+ * send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease for writing, every
+ * process that opens the file waits. F_SETSIG with SIGURG precedes a lease: see beneath.c. */
 static bool allow_fcntl(scmp_filter_ctx filter)
 {
 	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	F_GETFL,
@@ -209,21 +208,21 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
 #ifdef HOB_SANITIZED
-	/* ThreadSanitizer has a thread that mostly sleeps; if sleep is refused, it spins. */
+	/* ThreadSanitizer has a thread that mostly sleeps; without sleep it spins. */
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(nanosleep), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(gettimeofday), 0) == 0;
 #else
 	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
-	/* Memory is never executable. Processes are not allowed, nor more threads than there are, except where
-	 * libraries make them while they make code. clone3's flags cannot be checked, so glibc is made to use
-	 * clone. abort() may signal this process. */
+	/* Memory is never executable. No new processes, and no more threads, except where libraries start them to
+	 * generate code. clone3's flags cannot be checked, so glibc is made to use clone. abort() may signal this
+	 * process. */
 	const struct scmp_arg_cmp own_process = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
 	const struct scmp_arg_cmp no_code = {
 		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
-	/* Huge pages would come from a pool that all share. */
+	/* Huge pages come from a pool shared with other processes. */
 	const struct scmp_arg_cmp own_memory = {
 		.arg = 3, .op = SCMP_CMP_MASKED_EQ, .datum_a = MAP_HUGETLB | MAP_LOCKED, .datum_b = 0};
 	ok = ok &&
@@ -239,7 +238,7 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(statx), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, own_process) == 0;
-	/* Its memory limit would not count memory files, so a worker asks the daemon for them. */
+	/* RLIMIT_AS does not cover memory files, so a worker asks the daemon for them. */
 	ok = ok && (!makes_code ||
 				(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ftruncate), 0) == 0 &&
 				 seccomp_rule_add(
@@ -251,7 +250,7 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 	return ok;
 }
 
-/* SIGXCPU, which is its own doing, comes before SIGKILL, which is not. */
+/* SIGXCPU, caused by the process itself, precedes SIGKILL, which could have other causes. */
 static bool limit_time(uint32_t seconds)
 {
 	struct rlimit bound = {seconds, (rlim_t)seconds + 5};
@@ -304,10 +303,10 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	return true;
 }
 
-/* ---- programs that were not written for it */
+/* ---- external programs */
 
-/* The calls of Debian's Blender when it exports the corpus, those of its C library and Python for the same
- * ends, and those of other versions and processors. SECURITY.md says why each is harmless. */
+/* The calls of Debian's Blender when it exports the corpus, their equivalents in its C library and Python,
+ * and those of other versions and processors. SECURITY.md explains why each is harmless. */
 static const int program_calls[] = {SCMP_SYS(read),
 									SCMP_SYS(write),
 									SCMP_SYS(readv),
@@ -391,7 +390,7 @@ static const int program_calls[] = {SCMP_SYS(read),
 									SCMP_SYS(exit),
 									SCMP_SYS(exit_group)};
 
-/* Calls that one argument decides. */
+/* Calls that are allowed by one argument. */
 static const struct {
 	int call;
 	struct scmp_arg_cmp arg;
@@ -406,7 +405,7 @@ static const struct {
 	{SCMP_SYS(ioctl), {1, SCMP_CMP_EQ, FIOCLEX, 0}},
 	{SCMP_SYS(prctl), {0, SCMP_CMP_EQ, PR_SET_NAME, 0}},
 	{SCMP_SYS(prctl), {0, SCMP_CMP_EQ, PR_CAPBSET_READ, 0}},
-	/* Huge and locked pages come from pools that all share. */
+	/* Huge and locked pages come from pools shared with other processes. */
 	{SCMP_SYS(mmap), {3, SCMP_CMP_MASKED_EQ, MAP_HUGETLB | MAP_LOCKED, 0}},
 	{SCMP_SYS(clone), {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}},
 };
@@ -422,14 +421,14 @@ static bool allow_program_calls(void)
 	for (size_t i = 0; i < HOB_COUNT_OF(program_uses); i++)
 		ok =
 			ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, program_uses[i].call, 1, program_uses[i].arg) == 0;
-	/* Signals to itself, and its own limits to read. */
+	/* Signals to itself, and reads of its own limits. */
 	const scmp_datum_t own = (scmp_datum_t)getpid();
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_EQ, own, 0)) == 0;
 	ok = ok &&
 		 seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, own, 0)) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0, 0),
 								SCMP_A2(SCMP_CMP_EQ, 0, 0)) == 0;
-	/* The C library then uses clone, whose flags can be checked, and writes instead of reserving. */
+	/* The C library then uses clone, whose flags can be checked, and write instead of fallocate. */
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EOPNOTSUPP), SCMP_SYS(fallocate), 0) == 0;
 	ok = ok && seccomp_load(filter) == 0;
@@ -437,7 +436,7 @@ static bool allow_program_calls(void)
 	return ok;
 }
 
-/* An execve as root would restore every capability of the bounding set, unless root has no special rights. */
+/* An execve as root would restore every capability of the bounding set, unless SECBIT_NOROOT is set. */
 static void keep_no_capability(void)
 {
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE, 0, 0, 0);

@@ -23,12 +23,12 @@ typedef struct srv_sandbox_layers {
 } srv_sandbox_layers;
 
 /* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes).
- * makes_code: the process compiles code at run time (the shaders of a software renderer). Then executable
- * memory is allowed, and calls of its libraries outside the list fail instead of ending the process, and they
- * may start threads.
+ * makes_code: the process compiles code at run time (the shaders of a software renderer). Executable memory
+ * is then allowed, its libraries' calls outside the list fail instead of ending the process, and they may
+ * start threads.
  *
  * make_threads: called between landlock and seccomp, with any policy; starts all threads that the process
- * will have, which are then as limited as this one. Later ones fail with EAGAIN. NULL: it has none. */
+ * will have, with the same restrictions. Later ones fail with EAGAIN. NULL: none. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
 					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
 					   srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
@@ -41,10 +41,10 @@ typedef struct srv_sandbox_place {
 	srv_sandbox_access access;
 } srv_sandbox_place;
 
-/* The same for a program that is executed next and was not written for this. RUN places contain the program
- * and its libraries; WRITE places are its own, also for reading. Only the system calls that Blender needs to
- * export: no sockets, no new processes, no modes, owners or times of files, no locks, nothing for others;
- * refused calls fail with EPERM. An execve as root does not bring capabilities back. */
+/* The same for an external program that is executed next. RUN places contain the program and its libraries;
+ * WRITE places are its own, also for reading. Allows only the system calls that Blender needs to export: no
+ * sockets, no new processes, no changes of modes, owners or times of files, no locks, no effect on other
+ * processes; refused calls fail with EPERM. An execve as root does not restore capabilities. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;

@@ -6,8 +6,8 @@
 #include <spawn.h>
 #include <unistd.h>
 
-/* First to numbers that neither side uses, so that no descriptor is overwritten before it was passed. A
- * number that is passed to itself would stay close-on-exec. */
+/* Duplicates to unused numbers first, so that no descriptor is overwritten before it is passed; a descriptor
+ * dup'ed to itself would stay close-on-exec. */
 static void pass(posix_spawn_file_actions_t *actions, const int *fds, uint32_t count)
 {
 	int high = (int)count + 1;

@@ -1,7 +1,7 @@
 /* spawn.h - starts a helper program of the daemon with posix_spawn, which copies nothing of the daemon, in
  * its own process group and with no signal ignored. The terminal's stop signals stay blocked: Ctrl-Z could
- * otherwise stop the child before it has its own group and runs its program. The daemon would then wait for
- * ever, and `fg` does not reach the child's group. */
+ * otherwise stop the child before it has its own group and runs its program; the daemon would then wait
+ * forever, and `fg` does not reach the child's group. */
 #ifndef SRV_SPAWN_H
 #define SRV_SPAWN_H
 

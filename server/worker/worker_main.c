@@ -40,8 +40,8 @@ typedef struct worker {
 	hob_bytes *parts; /* mapped for the current job */
 	uint32_t part_count, part_capacity;
 	pthread_mutex_t talk; /* every thread of a cook can ask for parts */
-	bool broken;		  /* the daemon is gone or sends garbage */
-	bool held_up;		  /* broken because the kernel passes no descriptor */
+	bool broken;		  /* the daemon is gone or sends invalid frames */
+	bool held_up;		  /* broken because the kernel refuses to pass a descriptor */
 	int peak_reset;		  /* the kernel's file that resets the peak of this process; -1: there is none */
 } worker;
 
@@ -59,7 +59,7 @@ static void send_progress(void *user, const char *stage, float done)
 					   .number = (uint32_t)(done * 1000),
 					   .payload_size = (uint32_t)strlen(stage)};
 	srv_frame_send(SRV_WORKER_SOCKET, &frame, stage, -1, NULL);
-	/* The allocator keeps what one stage has freed; the next one needs it elsewhere. */
+	/* The allocator keeps memory freed by one stage; the next stage needs it elsewhere. */
 	if (mallinfo2().fordblks > UNUSED_BYTES)
 		malloc_trim(0);
 }
@@ -87,7 +87,7 @@ static void pause_ms(uint32_t ms)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Descriptors of others that are on their way arrive sooner or later. */
+/* Descriptors in transit by other programs arrive eventually, so this retries. */
 static void hand_over(worker *w, const srv_frame *frame, int fd)
 {
 	enum { PAUSE_MS = 5, PATIENCE_MS = 5000 };
@@ -154,7 +154,7 @@ static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob
 	return state;
 }
 
-/* With the lock of `talk`: no part is requested while an importer waits, and none could be answered. */
+/* Holds the lock of `talk`: no part can be requested, or answered, while an importer waits. */
 static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *result, hob_error *err)
 {
 	worker *w = user;
@@ -193,8 +193,8 @@ static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 	return fd;
 }
 
-/* The reader seals it again, at no cost. Sealing by the thread that wrote is fast, because its processor
- * still has the pages. On another one the kernel waits until all processors have released them. */
+/* The reader's seal then costs nothing. Sealing is fast on the thread that wrote, because its processor still
+ * has the pages; on another one the kernel waits until all processors have released them. */
 static void seal(int fd)
 {
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
@@ -223,14 +223,14 @@ static uint64_t peak_bytes(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* The peak is that of one job, not the largest of all jobs of this process. */
+/* Resets the peak, which would otherwise span all jobs of this process. */
 static void forget_peak(const worker *w)
 {
 	ssize_t done = w->peak_reset >= 0 ? write(w->peak_reset, "5", 1) : 0;
 	(void)done;
 }
 
-/* A source that came with the job replaces the file in the folder. */
+/* Source text sent with the job, which replaces the file in the folder. */
 typedef struct sent_source {
 	hob_io below;
 	hob_str path;

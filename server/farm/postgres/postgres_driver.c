@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* PostgreSQL through libpq, always asynchronous: a stopped server does not answer, but keeps its connections.
- * Statements with parameters are prepared: to plan one costs more than to execute it. */
+ * Statements with parameters are prepared: planning costs more than executing. */
 
 enum { PREPARED_MAX = 24 };
 
@@ -19,7 +19,7 @@ typedef struct postgres {
 	char *url, *password;
 	PGconn *conn;
 	uint64_t sessions;
-	char *prepared[PREPARED_MAX]; /* of this session, under the names "0", "1".. */
+	char *prepared[PREPARED_MAX]; /* statements prepared in this session, named "0", "1".. */
 	int cut;					  /* an eventfd that is readable after a cut */
 } postgres;
 
@@ -95,7 +95,7 @@ static void postgres_cut(void *handle)
 	(void)ignored;
 }
 
-/* 1: ready; 0: time is over; -1: cut. */
+/* 1: ready; 0: timed out; -1: cut. */
 static int await(postgres *p, short events, int64_t until)
 {
 	struct pollfd fds[] = {{PQsocket(p->conn), events, 0}, {p->cut, POLLIN, 0}};
@@ -165,7 +165,7 @@ static srv_farm_end failed(postgres *p, const PGresult *result, srv_farm_why *wh
 	return state ? end_of(state) : SRV_FARM_DOWN;
 }
 
-/* A standby, after another server has taken over: the next connection may find the new one. */
+/* A standby, after a failover: the next connection may find the primary. */
 static bool is_standby(const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -187,7 +187,7 @@ static void tell_rows(const PGresult *result, srv_farm_row *each, void *user)
 	}
 }
 
-/* Sends what is waiting and reads until there is a result. */
+/* Sends pending data and reads until there is a result. */
 static srv_farm_end until_result(postgres *p, int64_t until, int ms, srv_farm_why *why)
 {
 	for (int unsent = PQflush(p->conn);; unsent = unsent ? PQflush(p->conn) : 0) {
@@ -203,7 +203,7 @@ static srv_farm_end until_result(postgres *p, int64_t until, int ms, srv_farm_wh
 	}
 }
 
-/* Reads the results of what was sent. */
+/* Reads the results of the sent statement. */
 static srv_farm_end finish(postgres *p, int64_t until, int ms, srv_farm_row *each, void *user,
 						   srv_farm_why *why)
 {
@@ -230,7 +230,7 @@ static srv_farm_end finish(postgres *p, int64_t until, int ms, srv_farm_row *eac
 	}
 }
 
-/* name: "" if there are too many. */
+/* name: "" if too many are prepared. */
 static srv_farm_end prepare(postgres *p, const char *sql, int64_t until, int ms, char name[8],
 							srv_farm_why *why)
 {

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A bucket of anything that speaks S3, through libcurl, which signs (AWS Signature 4). For this, libcurl 7.88
- * needs the payload's digest in a header of ours, no header without a value, sorted query parameters, and
- * names of [0-9a-f/]. */
+/* A bucket of any S3-compatible store, through libcurl, which signs requests (AWS Signature 4). For this,
+ * libcurl 7.88 needs a header with the payload's digest, no header without a value, sorted query parameters,
+ * and names of [0-9a-f/]. */
 
 enum {
 	PART_DEFAULT = 64 << 20, /* larger blobs are uploaded in parts of this size; S3 allows 10,000 */
@@ -32,7 +32,7 @@ typedef struct s3 {
 
 typedef struct request {
 	const char *method, *name, *query; /* name: in the bucket; query: sorted, without '?'; NULL: none */
-	const char *sha256;				   /* of the body */
+	const char *sha256;				   /* digest of the body */
 	int fd;							   /* the body: `size` bytes of this file from `offset`; -1: `text` */
 	uint64_t offset, size;
 	const char *text;
@@ -56,7 +56,7 @@ typedef struct answer {
 	uint64_t length;
 } answer;
 
-/* ---- libcurl calls these */
+/* ---- callbacks of libcurl */
 
 static size_t on_body(char *data, size_t one, size_t size, void *user)
 {
@@ -128,10 +128,10 @@ static int on_progress(void *user, curl_off_t a, curl_off_t b, curl_off_t c, cur
 	return atomic_load(&s->cut);
 }
 
-/* ---- what an answer means */
+/* ---- interpretation of answers */
 
-/* The text between <tag> and </tag>, unchanged. False: there is none, or it does not fit; then its beginning
- * is in `out`. */
+/* The text between <tag> and </tag>, unchanged. False: there is none, or it does not fit; `out` then holds
+ * its beginning. */
 static bool find_tag(const char *xml, const char *tag, char *out, size_t room)
 {
 	char begin[64];
@@ -150,8 +150,8 @@ static srv_farm_end end_of(const answer *a, srv_farm_why *why)
 	find_tag(a->told, "Code", code, sizeof code);
 	find_tag(a->told, "Message", message, sizeof message);
 	bool skewed = strcmp(code, "RequestTimeTooSkewed") == 0;
-	bool head = strcmp(a->asked->method, "HEAD") == 0; /* its answer has no reason */
-	/* Another region or place. It says nothing about a blob. */
+	bool head = strcmp(a->asked->method, "HEAD") == 0; /* an answer to HEAD has no reason */
+	/* Another region or place: no answer about the blob. */
 	bool elsewhere = a->status / 100 == 3 || strcmp(code, "AuthorizationHeaderMalformed") == 0 ||
 					 (head && a->status == 400);
 	if (!code[0] && (a->status == 401 || a->status == 403))
@@ -380,7 +380,8 @@ static srv_farm_end s3_remove(void *handle, const char *name, srv_farm_why *why)
 	return ask_plainly(handle, &(request){.method = "DELETE", .name = name, .sha256 = EMPTY, .fd = -1}, why);
 }
 
-/* Parts are listed by number. Parts of an unfinished upload would stay and cost money. */
+/* Completes a multipart upload; parts are listed by number. Parts of an unfinished upload would remain and
+ * cost money. */
 static srv_farm_end end_parts(s3 *s, const char *name, const char *upload, const char *list,
 							  srv_farm_why *why)
 {
@@ -402,7 +403,7 @@ static srv_farm_end end_parts(s3 *s, const char *name, const char *upload, const
 				 .text = list,
 				 .size = strlen(list)};
 	srv_farm_end end = ask(s, &r, TOLD_MAX, &a, why);
-	/* An answer can have status 200 and then report a failure. */
+	/* An answer with status 200 may still report a failure. */
 	if (end == SRV_FARM_OK && strstr(a.told, "<Error>"))
 		end = SRV_FARM_DOWN;
 	free(a.told);
@@ -484,7 +485,7 @@ static srv_farm_end s3_put(void *handle, const char *name, int fd, uint64_t size
 static srv_farm_end s3_init(void *handle, srv_farm_why *why)
 {
 	srv_farm_why tried;
-	/* A store may take long to create one. */
+	/* Creating a bucket may take long. */
 	request bucket = {.method = "PUT", .name = "", .sha256 = EMPTY, .fd = -1, .text = "", .silence_s = 60};
 	request trial = {.method = "PUT", .name = "blobs/0", .sha256 = EMPTY, .fd = -1, .text = ""};
 	srv_farm_end end = ask_plainly(handle, &trial, why);
@@ -503,15 +504,15 @@ static int64_t age_of(const char *time_text)
 															: 0;
 }
 
-/* A blob, or what the folder's driver or a trial writes. Other names are not ours: with ".." in it, libcurl
- * would even leave the bucket. */
+/* Names of blobs, and of the files that the folder's driver or a trial writes. Other names are foreign; with
+ * ".." in one, libcurl would even leave the bucket. */
 static bool is_ours(const char *name)
 {
 	const char *rest = name + strlen("blobs/");
 	return strncmp(name, "blobs/", strlen("blobs/")) == 0 && rest[strspn(rest, "0123456789abcdef/")] == 0;
 }
 
-/* False: the caller wants no more. */
+/* False: the caller stops. */
 static bool tell_page(const char *xml, const char *prefix,
 					  bool (*each)(void *user, const char *name, uint64_t size, int64_t age_s), void *user)
 {
