@@ -445,6 +445,9 @@ void hob_check_notes(const hob_settings *settings, const hob_findings *findings,
 		put_summary(&settings->rules, findings, i, &text);
 		hob_note_add(notes, settings->rules.level[i] >= HOB_LEVEL_WARNING ? HOB_NOTE_WARNING : HOB_NOTE_INFO,
 					 hob_rule_table[i].id, "%.*s", HOB_FMT(hob_buf_str(&text)));
+		hob_note *last = notes->count > 0 ? &notes->items[notes->count - 1] : NULL;
+		if (last && hob_str_equal(last->code, hob_str_of(hob_rule_table[i].id)))
+			last->count = findings->found[i];
 		hob_buf_release(&text);
 	}
 }

@@ -46,7 +46,7 @@ void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_f
 /* bytes: 0 = not known yet. */
 void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint32_t draws, uint64_t bytes,
 					  hob_findings *out);
-/* A note for each rule with findings: the count, the first objects and the remedy. */
+/* A note for each rule with findings: the value, the first objects and the remedy; it counts the objects. */
 void hob_check_notes(const hob_settings *settings, const hob_findings *findings, hob_notes *notes);
 /* Appends ,"findings":[...],"unchecked":[...]; nothing if there is neither. */
 void hob_check_print(const hob_findings *findings, hob_buf *out);

@@ -88,3 +88,48 @@ bool hob_rules_check(const hob_settings *settings, const hob_note *notes, uint32
 	return refused == 0 ||
 		   (budget ? hob_fail(err, BUDGET, "%s", text) : hob_fail(err, RULE, "%s%s (%s)", text, more, why));
 }
+
+void hob_rules_print_counts(const hob_note *notes, uint32_t count, hob_buf *out)
+{
+	uint64_t found[HOB_RULE_COUNT + 1] = {0};
+	const char *before = ",\"findings\":{";
+	for (uint32_t i = 0; i < count; i++)
+		found[hob_rules_of_note(notes[i].code)] += notes[i].count;
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		if (found[i] > 0) {
+			hob_buf_printf(out, "%s\"%s\":%llu", before, hob_rule_table[i].id, (unsigned long long)found[i]);
+			before = ",";
+		}
+	hob_buf_put_str(out, before[1] ? (hob_str){0} : HOB_STR("}"));
+}
+
+uint32_t hob_rules_read_counts(const hob_settings *settings, hob_str text, hob_rule_count out[HOB_RULE_COUNT])
+{
+	hob_str name = HOB_STR("\"findings\":{");
+	size_t at = hob_str_find(text, name, 0);
+	uint32_t count = 0;
+	for (at = at == SIZE_MAX ? text.len : at + name.len; at < text.len && text.data[at] == '"'; at++) {
+		size_t end = hob_str_find(text, HOB_STR("\":"), at);
+		if (end == SIZE_MAX || count == HOB_RULE_COUNT)
+			break;
+		hob_rule rule = hob_rule_find(hob_str_sub(text, at + 1, end));
+		uint64_t found = 0;
+		for (at = end + 2; at < text.len && text.data[at] >= '0' && text.data[at] <= '9'; at++)
+			found = found < UINT32_MAX / 16 ? found * 10 + (uint64_t)(text.data[at] - '0') : found;
+		hob_rule_level level = rule < HOB_RULE_COUNT ? hob_rules_level(settings, rule) : HOB_LEVEL_OFF;
+		if (level != HOB_LEVEL_OFF)
+			out[count++] = (hob_rule_count){(uint16_t)rule, (uint16_t)level, (uint32_t)found};
+	}
+	return count;
+}
+
+void hob_rules_print_levels(const hob_rule_count *counts, uint32_t count, hob_buf *out)
+{
+	uint64_t sums[4] = {0};
+	for (uint32_t i = 0; i < count; i++)
+		sums[counts[i].level] += counts[i].count;
+	for (uint32_t level = HOB_LEVEL_ERROR; level > HOB_LEVEL_OFF; level--)
+		hob_buf_printf(out, "%c\"%ss\":%llu", level == HOB_LEVEL_ERROR ? '{' : ',', hob_rule_levels[level],
+					   (unsigned long long)sums[level]);
+	hob_buf_put(out, "}", 1);
+}

@@ -18,4 +18,18 @@ bool hob_rules_may_refuse(const hob_settings *settings);
 bool hob_rules_check(const hob_settings *settings, const hob_note *notes, uint32_t count,
 					 hob_error *err) HOB_MUST_CHECK;
 
+/* How often a rule is broken, and its level. */
+typedef struct hob_rule_count {
+	uint16_t rule, level;
+	uint32_t count;
+} hob_rule_count;
+
+/* Appends ,"findings":{"mesh.open":3}: the objects that break each rule; nothing if there is none. */
+void hob_rules_print_counts(const hob_note *notes, uint32_t count, hob_buf *out);
+/* Reads them from the text around them, without rules that are off; in the order of the table. */
+uint32_t hob_rules_read_counts(const hob_settings *settings, hob_str text,
+							   hob_rule_count out[HOB_RULE_COUNT]);
+/* Appends {"errors":0,"warnings":3,"infos":0}. */
+void hob_rules_print_levels(const hob_rule_count *counts, uint32_t count, hob_buf *out);
+
 #endif

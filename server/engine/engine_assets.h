@@ -40,6 +40,7 @@ typedef struct asset_shown {
 	hob_buf lost;	/* what the version before `good` had more, as "triangles 100 -> 0" */
 	srv_state told; /* what the newest event or an earlier run published */
 	bool any;		/* clients saw it with outputs */
+	bool unjudged;	/* its view was made before its settings were known, and lacks findings */
 	bool view_due;	/* listed in `due`: its view is out of date */
 } asset_shown;
 

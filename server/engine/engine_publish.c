@@ -184,6 +184,15 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 		hob_buf_put_str(&tail, HOB_STR(",\"error\":"));
 		hob_buf_put_str(&tail, hob_buf_str(&a->error));
 	}
+	if (job) {
+		hob_rule_count findings[HOB_RULE_COUNT];
+		hob_arena_mark mark = hob_arena_save(&engine->scratch);
+		uint32_t count = srv_asset_findings(engine, a, good ? record->stats : (hob_str){0},
+											&job->ingredients.settings, findings);
+		hob_arena_restore(&engine->scratch, mark);
+		hob_buf_put_str(&tail, HOB_STR(",\"findings\":"));
+		hob_rules_print_levels(findings, count, &tail);
+	}
 	hob_buf_put_str(&tail, HOB_STR(",\"cause\":["));
 	hob_buf_put_str(&tail, reasons);
 	hob_buf_put_str(&tail, HOB_STR("]}"));

@@ -54,9 +54,12 @@ void srv_publish_view(srv_engine *engine, asset *a);
 /* The same with the record `good`; an empty record if there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);
 void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */
-void srv_engine_show(srv_engine *engine);					  /* publishes the views now */
-const char *srv_asset_quality(const asset *a);				  /* "preview", "final"; empty without outputs */
-void srv_engine_show_some(void *engine); /* as many as this turn has time for, newest first */
+/* Findings of the newest version: of a refused one those of its record, else those in `stats`. */
+uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, const hob_settings *settings,
+							hob_rule_count out[HOB_RULE_COUNT]);
+void srv_engine_show(srv_engine *engine);	   /* publishes the views now */
+const char *srv_asset_quality(const asset *a); /* "preview", "final"; empty without outputs */
+void srv_engine_show_some(void *engine);	   /* as many as this turn has time for, newest first */
 /* Makes due views while this turn has time. True: all are made. */
 bool srv_engine_make_views(srv_engine *engine);
 

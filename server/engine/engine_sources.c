@@ -213,6 +213,8 @@ static void check(srv_engine *engine, uint32_t id)
 	if (srv_asset_is_alive(&a->life) && !srv_engine_root_is_away(engine, a->root) &&
 		!srv_queue_has(engine->jobs->queue, id) && !a->life.job && !srv_asset_is_current(engine, a))
 		srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "check", (hob_str){0});
+	else if (a->shown.unjudged)
+		srv_publish_view_later(engine, id);
 }
 
 /* As srv_engine_has_time, but asks the clock only once in many calls. */

@@ -7,6 +7,7 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
+#include "../../core/settings/rules.h"
 #include "../log/log.h"
 
 void srv_engine_put_audit(const asset *a, hob_buf *out)
@@ -45,6 +46,22 @@ static hob_str kind_of(hob_str ingredients)
 const char *srv_asset_quality(const asset *a)
 {
 	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
+}
+
+uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, const hob_settings *settings,
+							hob_rule_count out[HOB_RULE_COUNT])
+{
+	srv_record last = {0};
+	hob_error ignored;
+	hob_str why = hob_buf_str(&a->error);
+	bool judged = hob_str_find(why, HOB_STR("\"code\":\"cook.rule\""), 0) != SIZE_MAX ||
+				  hob_str_find(why, HOB_STR("\"code\":\"cook.over-budget\""), 0) != SIZE_MAX;
+	bool refused = judged && srv_store_record(engine->store, &a->last.key, &engine->scratch, &last, &ignored);
+	uint32_t count = hob_rules_read_counts(settings, refused ? last.stats : stats, out);
+	hob_rule_level shrunk = hob_rules_level(settings, HOB_RULE_source_shrunk);
+	if (a->shown.lost.size > 0 && shrunk != HOB_LEVEL_OFF && count < HOB_RULE_COUNT)
+		out[count++] = (hob_rule_count){HOB_RULE_source_shrunk, (uint16_t)shrunk, 1};
+	return count;
 }
 
 static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
@@ -95,13 +112,18 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	view.quality = srv_asset_quality(a);
 	view.moved_from = srv_engine_moved_from(engine, a);
 	hob_ingredients now;
+	hob_rule_count findings[HOB_RULE_COUNT];
 	hob_error error;
 	if (a->importer)
 		view.kind = a->importer->name;
 	/* Without its root the settings files cannot be read. */
 	if (a->importer && !srv_engine_root_is_away(engine, a->root) &&
-		srv_asset_ingredients(engine, a, arena, &now, &error))
+		srv_asset_ingredients(engine, a, arena, &now, &error)) {
 		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
+		view.finding_count = srv_asset_findings(engine, a, view.stats, &now.settings, findings);
+		view.findings = findings;
+	}
+	a->shown.unjudged = !view.findings && hob_str_find(view.stats, HOB_STR("\"findings\":"), 0) != SIZE_MAX;
 	if (view.stats.len == 0)
 		view.stats = HOB_STR("{}");
 	hob_buf stats = {0};

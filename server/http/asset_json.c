@@ -93,6 +93,10 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 	case FIELD_warnings:
 		hob_json_put_u64(out, "warnings", a->warnings);
 		break;
+	case FIELD_findings:
+		hob_json_key(out, "findings");
+		hob_rules_print_levels(a->findings, a->finding_count, out);
+		break;
 	case FIELD_error:
 		hob_json_put(out, HOB_JSON_RAW("error", a->error));
 		break;

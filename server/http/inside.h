@@ -407,6 +407,7 @@ bool srv_etag_in_list(hob_str list, hob_str tag);
 	X(bytes)                                                                                                 \
 	X(stats)                                                                                                 \
 	X(warnings)                                                                                              \
+	X(findings)                                                                                              \
 	X(error)                                                                                                 \
 	X(links) X(source) X(record) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from)
 

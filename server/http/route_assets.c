@@ -20,14 +20,16 @@ typedef enum order {
 	BY_LODS,
 	BY_STATE,
 	BY_REV,
+	BY_FINDINGS,
 	ORDER_COUNT
 } order;
-static const char *const order_names[ORDER_COUNT] = {"path",	  "cooked_at", "cook_ms", "bytes", "textures",
-													 "triangles", "lods",	   "state",	  "rev"};
+static const char *const order_names[ORDER_COUNT] = {
+	"path", "cooked_at", "cook_ms", "bytes", "textures", "triangles", "lods", "state", "rev", "findings"};
 
 typedef struct query {
 	hob_str q, root, kind, path;
-	uint32_t states, standings; /* bits; 0: any */
+	uint32_t states, standings, levels; /* bits; 0: any */
+	hob_rule rule;						/* HOB_RULE_COUNT: any */
 	bool has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
@@ -159,11 +161,21 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 			q->order = (order)i;
 			return true;
 		}
-	*result =
-		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-						  "sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state or "
-						  "rev; a leading '-' reverses the order",
-						  "there is no order '%.*s'", HOB_FMT(sort));
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+								"sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state, "
+								"rev or findings; a leading '-' reverses the order",
+								"there is no order '%.*s'", HOB_FMT(sort));
+	return false;
+}
+
+static bool read_rule(request *r, query *q, enum MHD_Result *result)
+{
+	hob_str id;
+	q->rule = HOB_RULE_COUNT;
+	if (!srv_request_param(r, "rule", &id) || id.len == 0 || (q->rule = hob_rule_find(id)) < HOB_RULE_COUNT)
+		return true;
+	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "'hob check --explain all' lists the rules",
+								"there is no rule '%.*s'", HOB_FMT(id));
 	return false;
 }
 
@@ -188,7 +200,9 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 	}
 	return read_words(r, "state", states, HOB_COUNT_OF(states), &q->states, result) &&
 		   read_words(r, "standing", standings, HOB_COUNT_OF(standings), &q->standings, result) &&
-		   read_order(r, q, result) && srv_request_flag(r, "problem", false, result, &q->problem) &&
+		   read_words(r, "level", hob_rule_levels, HOB_COUNT_OF(hob_rule_levels), &q->levels, result) &&
+		   read_rule(r, q, result) && read_order(r, q, result) &&
+		   srv_request_flag(r, "problem", false, result, &q->problem) &&
 		   srv_request_flag(r, "warning", false, result, &q->warning) &&
 		   srv_request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
 		   srv_request_flag(r, "count", false, result, &q->count) &&
@@ -230,6 +244,20 @@ static bool has_words(hob_str s, hob_str words)
 	return true;
 }
 
+static bool is_asked(const query *q, const hob_rule_count *finding)
+{
+	return (q->rule == HOB_RULE_COUNT || q->rule == (hob_rule)finding->rule) &&
+		   (q->levels == 0 || q->levels & 1u << finding->level);
+}
+
+static bool has_finding(const query *q, const srv_view_asset *a)
+{
+	bool found = q->rule == HOB_RULE_COUNT && q->levels == 0;
+	for (uint32_t i = 0; i < a->finding_count && !found; i++)
+		found = is_asked(q, &a->findings[i]);
+	return found;
+}
+
 static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->states == 0 || q->states & 1u << a->state) &&
@@ -239,7 +267,8 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
-		   (!q->has_problem || q->problem == srv_view_is_problem(a)) && has_words(a->full, q->q);
+		   (!q->has_problem || q->problem == srv_view_is_problem(a)) && has_words(a->full, q->q) &&
+		   has_finding(q, a);
 }
 
 /* Assets that need attention come first. */
@@ -252,6 +281,19 @@ static uint64_t rank_of(const srv_view_asset *a)
 	while (rank < HOB_COUNT_OF(ranks) && ranks[rank] != a->standing)
 		rank++;
 	return 2 * rank + !srv_view_is_problem(a);
+}
+
+/* Errors, then warnings, then infos. */
+static uint64_t findings_key(const srv_view_asset *a)
+{
+	uint64_t key = 0;
+	for (uint32_t level = HOB_LEVEL_ERROR; level > HOB_LEVEL_OFF; level--) {
+		uint64_t sum = 0;
+		for (uint32_t i = 0; i < a->finding_count; i++)
+			sum += a->findings[i].level == level ? a->findings[i].count : 0;
+		key = key << 21 | (sum < (1u << 21) ? sum : (1u << 21) - 1);
+	}
+	return key;
 }
 
 static uint64_t key_of(const query *q, const srv_view_asset *a)
@@ -273,6 +315,8 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 		return rank_of(a);
 	case BY_REV:
 		return a->rev;
+	case BY_FINDINGS:
+		return findings_key(a);
 	case BY_PATH:
 	case ORDER_COUNT:
 		break;
@@ -455,6 +499,85 @@ enum MHD_Result srv_route_assets(request *r)
 		result = p.items ? answer(r, view, &q, &p) : MHD_NO;
 		srv_view_drop(view);
 		free(p.items);
+	}
+	hob_buf_release(&q.after);
+	return result;
+}
+
+/* ---- findings */
+
+static void put_finding(hob_buf *out, const srv_view_asset *a, const hob_rule_count *finding)
+{
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'),
+				 HOB_JSON("rule", hob_str_of(hob_rule_table[finding->rule].id)),
+				 HOB_JSON("level", hob_str_of(hob_rule_levels[finding->level])),
+				 HOB_JSON("count", finding->count), HOB_JSON_KEY("asset"));
+	srv_put_asset(out, a,
+				  1u << FIELD_id | 1u << FIELD_name | 1u << FIELD_path | 1u << FIELD_root |
+					  1u << FIELD_standing | 1u << FIELD_links);
+	hob_json_close(out, '}');
+}
+
+typedef struct finding_sum {
+	uint64_t assets, count;
+} finding_sum;
+
+/* A page of findings, and the sums of all pages. */
+static void put_findings(const srv_view *view, const query *q, hob_buf *out)
+{
+	finding_sum sums[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1] = {0};
+	hob_str after = hob_buf_str(&q->after);
+	hob_buf cursor = {0};
+	uint64_t shown = 0;
+	const srv_view_asset *last = NULL;
+	uint64_t last_rule = 0;
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
+	for (uint32_t i = 0; i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		bool asked = a->finding_count > 0 && passes(q, a);
+		for (uint32_t k = 0; asked && k < a->finding_count; k++) {
+			const hob_rule_count *finding = &a->findings[k];
+			if (!is_asked(q, finding))
+				continue;
+			sums[finding->rule][finding->level].assets++;
+			sums[finding->rule][finding->level].count += finding->count;
+			int way = q->has_cursor ? hob_str_compare(a->full, after) : 1;
+			if (way < 0 || (way == 0 && finding->rule <= q->after_key))
+				continue;
+			if (shown++ < q->limit) {
+				put_finding(out, a, finding);
+				last = a;
+				last_rule = finding->rule;
+			}
+		}
+	}
+	if (shown > q->limit)
+		put_cursor(&cursor, last_rule, last->full);
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_OPEN("rules", '['));
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		for (uint32_t level = HOB_LEVEL_ERROR; level > HOB_LEVEL_OFF; level--)
+			if (sums[i][level].assets > 0)
+				hob_json_object(out, HOB_JSON("rule", hob_str_of(hob_rule_table[i].id)),
+								HOB_JSON("level", hob_str_of(hob_rule_levels[level])),
+								HOB_JSON("assets", sums[i][level].assets),
+								HOB_JSON("count", sums[i][level].count),
+								HOB_JSON("meaning", hob_str_of(hob_rule_table[i].meaning)),
+								HOB_JSON("mend", hob_str_of(hob_rule_table[i].mend)));
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
+				 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
+	hob_buf_release(&cursor);
+}
+
+enum MHD_Result srv_route_findings(request *r)
+{
+	enum MHD_Result result;
+	query q = {0};
+	hob_buf body = {0};
+	if (read_query(r, &q, &result)) {
+		const srv_view *view = srv_views_take(r->http->sources.views);
+		put_findings(view, &q, &body);
+		srv_view_drop(view);
+		result = srv_reply_json(r, MHD_HTTP_OK, &body);
 	}
 	hob_buf_release(&q.after);
 	return result;

@@ -75,6 +75,14 @@ static void put_view(hob_buf *out, const srv_view *view)
 		snprintf(labels, sizeof labels, "standing=\"%s\"", srv_standing_name((srv_standing)i));
 		srv_metric_u64(out, METRIC_assets_standing, labels, view->standings[i]);
 	}
+	srv_metric_head(out, METRIC_findings);
+	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
+		for (uint32_t level = HOB_LEVEL_INFO; level <= HOB_LEVEL_ERROR; level++) {
+			snprintf(labels, sizeof labels, "rule=\"%s\",level=\"%s\"", hob_rule_table[i].id,
+					 hob_rule_levels[level]);
+			if (view->findings[i][level] > 0)
+				srv_metric_u64(out, METRIC_findings, labels, view->findings[i][level]);
+		}
 	static const char *const modes[] = {"inotify", "polling", "scanning", "missing"};
 	srv_metric_head(out, METRIC_watch_roots);
 	for (size_t m = 0; m < HOB_COUNT_OF(modes); m++) {

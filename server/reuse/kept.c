@@ -1,6 +1,7 @@
 #include "kept.h"
 
 #include "../../core/base/json_write.h"
+#include "../../core/settings/rules.h"
 #include "../cook/inputs.h"
 
 #include <cjson/cJSON.h>
@@ -33,6 +34,7 @@ void srv_kept_stats(const srv_result *result, hob_buf *out)
 			hob_json_str(out, hob_str_sub(code, budget.len, code.len));
 	}
 	hob_json_close(out, ']');
+	hob_rules_print_counts(result->notes, result->note_count, out);
 	if (s->short_mib > 0)
 		hob_json_put_u64(out, "short_mib", s->short_mib);
 	hob_json_close(out, '}');

@@ -124,6 +124,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 {
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
+	size_t findings_size = sizeof *asset->findings * asset->finding_count;
 	hob_str quality = hob_str_of(asset->quality);
 	const hob_str texts[] = {asset->root,	asset->path,  asset->full,		 asset->kind, asset->error,
 							 asset->reason, asset->audit, asset->moved_from, quality};
@@ -135,14 +136,15 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	for (uint32_t i = 0; i < asset->dep_count; i++)
 		text_size += asset->deps[i].path.len + 1;
 
-	record *r = hob_must(malloc(sizeof *r + outputs_size + deps_size + text_size));
+	record *r = hob_must(malloc(sizeof *r + outputs_size + deps_size + findings_size + text_size));
 	r->asset = *asset;
 	r->next_garbage = NULL;
 	r->settings = text_share(views, asset->settings, &views->last_settings);
 	r->stats = text_share(views, asset->stats, &views->last_stats);
 	srv_view_output *outputs = (srv_view_output *)(r + 1);
 	srv_view_dep *deps = (srv_view_dep *)(outputs + asset->output_count);
-	char *at = (char *)(deps + asset->dep_count);
+	hob_rule_count *findings = (hob_rule_count *)(deps + asset->dep_count);
+	char *at = (char *)(findings + asset->finding_count);
 
 	srv_view_asset *copy = &r->asset;
 	copy->root = copy_text(&at, asset->root);
@@ -168,6 +170,9 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	}
 	copy->outputs = outputs;
 	copy->deps = deps;
+	if (findings_size > 0)
+		memcpy(findings, asset->findings, findings_size);
+	copy->findings = findings;
 	return r;
 }
 
@@ -496,6 +501,9 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 	v->source_bytes += sign * asset->source_bytes;
 	v->cooked_bytes += sign * asset->cooked_bytes;
 	v->warnings += sign * asset->warnings;
+	for (uint32_t i = 0; i < asset->finding_count; i++)
+		v->findings[asset->findings[i].rule][asset->findings[i].level] +=
+			(uint32_t)sign * asset->findings[i].count;
 	v->outputs += sign * asset->output_count;
 }
 
@@ -604,6 +612,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	memcpy(to->open.states, from->open.states, sizeof to->open.states);
 	memcpy(to->open.problems, from->open.problems, sizeof to->open.problems);
 	memcpy(to->open.standings, from->open.standings, sizeof to->open.standings);
+	memcpy(to->open.findings, from->open.findings, sizeof to->open.findings);
 	to->open.source_bytes = from->open.source_bytes;
 	to->open.cooked_bytes = from->open.cooked_bytes;
 	to->open.warnings = from->open.warnings;

@@ -8,7 +8,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
-#include "../../core/settings/settings.h"
+#include "../../core/settings/rules.h"
 
 enum { SRV_ASSET_ID = 12 };
 
@@ -76,7 +76,9 @@ typedef struct srv_view_asset {
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
 	hob_str audit;	/* JSON object: result of its reproducibility check, or empty */
 	uint32_t warnings, output_count, dep_count;
-	uint64_t triangles, lods; /* of `stats`; srv_views_put reads them there */
+	uint64_t triangles, lods;		/* of `stats`; srv_views_put reads them there */
+	const hob_rule_count *findings; /* of the newest version that was cooked, be it refused */
+	uint32_t finding_count;
 	const srv_view_output *outputs;
 	const srv_view_dep *deps;
 	hob_str settings;	 /* JSON: effective settings */
@@ -111,6 +113,7 @@ typedef struct srv_view {
 	const srv_view_asset *const *assets;						 /* sorted by full, bytewise */
 	uint32_t states[SRV_STATE_COUNT], problems[SRV_STATE_COUNT]; /* problems: srv_view_is_problem */
 	uint32_t standings[SRV_STANDINGS_LISTED];
+	uint32_t findings[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1];
 	uint64_t source_bytes, cooked_bytes, warnings, outputs; /* sums over all assets */
 	uint32_t root_count;
 	const srv_view_root *roots;

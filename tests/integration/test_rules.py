@@ -294,6 +294,54 @@ class Rules(CommandLine):
         self.daemon.sync()
         self.assertIn("did you mean 'mesh.open'?", state()["error"]["message"])
 
+    def test_findings_are_counted_in_lists_events_and_metrics(self):
+        for i in range(3):
+            self.put(f"m{i}.obj", obj_text(2))
+        self.put("in/m.obj", obj_text(2))
+        self.put("closed.off", off(model()))
+        self.put("cook.json", '{"rules": {"mesh.open": "warning", "uv.missing": "info"}}')
+        self.put("in/cook.json", '{"rules": {"mesh.open": "error", "uv.missing": "info"}}')
+        self.start()
+        self.daemon.sync()
+        none, some = {"errors": 0, "warnings": 0, "infos": 0}, {"errors": 0, "warnings": 1, "infos": 1}
+        refused = {"errors": 1, "warnings": 0, "infos": 1}
+        wanted = {f"art/m{i}.obj": some for i in range(3)} | {"art/in/m.obj": refused, "art/closed.off": none}
+        counts = lambda query="": {name: asset["findings"] for name, asset in self.daemon.assets(query).items()}
+
+        def compare_all():
+            self.assertEqual(counts(), wanted)
+            page = self.daemon.get("/api/v1/findings?limit=3").json()
+            self.assertEqual([(rule["rule"], rule["level"], rule["assets"], rule["count"]) for rule in page["rules"]],
+                             [("mesh.open", "error", 1, 1), ("mesh.open", "warning", 3, 3), ("uv.missing", "info", 4, 4)])
+            items = page["items"]
+            while page["next"]:
+                page = self.daemon.get(f"/api/v1/findings?limit=3&cursor={page['next']}").json()
+                items += page["items"]
+            self.assertEqual([(item["asset"]["name"], item["rule"], item["level"]) for item in items],
+                             [(name, rule, level) for name in sorted(wanted) if wanted[name] != none
+                              for rule, level in (("mesh.open", "error" if wanted[name] == refused else "warning"), ("uv.missing", "info"))])
+            self.assertEqual({label: value for label, value in re.findall(r"(?m)^hob_findings\{(.*)\} (\d+)$", self.daemon.get("/metrics").body.decode())},
+                             {'rule="mesh.open",level="error"': "1", 'rule="mesh.open",level="warning"': "3", 'rule="uv.missing",level="info"': "4"})
+
+        compare_all()
+        self.assertEqual(set(counts("&level=error")), {"art/in/m.obj"})
+        self.assertEqual(set(counts("&rule=mesh.open&level=warning")), {f"art/m{i}.obj" for i in range(3)})
+        self.assertEqual(list(counts("&sort=-findings"))[0], "art/in/m.obj")
+        self.assertEqual(len(self.daemon.get("/api/v1/findings?rule=mesh.open&q=m1").json()["items"]), 1)
+        self.assertIn("there is no rule 'mesh.opan'", self.daemon.get("/api/v1/findings?rule=mesh.opan").json()["detail"])
+        self.assertEqual(self.daemon.assets()["art/m0.obj"]["stats"]["findings"], {"mesh.open": 1, "uv.missing": 1})
+        self.assertEqual(self.daemon.stop(), 0)
+        self.start()
+        self.daemon.sync()
+        compare_all()
+        cooked = self.daemon.cooked()
+        self.put("in/cook.json", '{"rules": {"mesh.open": "warning", "uv.missing": "info"}}')
+        event = self.daemon.wait_event("asset", lambda data: data["asset"] == "art/in/m.obj")
+        self.assertEqual((event["kind"], event["findings"], self.daemon.cooked()), ("recovered", some, cooked))
+        self.put("in/cook.json", '{"rules": {"mesh.open": "error", "uv.missing": "info"}}')
+        event = self.daemon.wait_event("asset", lambda data: data["asset"] == "art/in/m.obj" and data["kind"] == "failed")
+        self.assertEqual(event["findings"], refused)
+
     def check(self, *args, code=0):
         return self.hob("check", self.art, "--cache", self.folder / "cache", *args, code=code)[0]
 
