@@ -9,20 +9,27 @@ import sys
 PART = re.compile(r"\.(part|cold|constprop|isra)\b.*")
 
 
-def read(path):
+def dump(options, paths):
+    """What objdump prints of each path. One process for many files: starting one takes longer than reading a file."""
+    text = subprocess.run(["objdump", *options, *paths], capture_output=True, text=True, check=True).stdout
+    return [part.split("\n", 1)[1] for part in re.split(r"^\S.*:     file format ", text, flags=re.M)[1:]]
+
+
+def read(text):
     """Functions by section and address, and the edges of each: a name, or a section and an address."""
     places, edges, current, section = {}, [], None, ""
-    text = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", "-w", path], capture_output=True, text=True, check=True).stdout
     for line in text.splitlines():
-        if match := re.match(r"Disassembly of section (\S+):", line):
+        if line[:1] in "\t ":
+            if "R_" in line:
+                edges.append((current, line.split()[-1]))
+            elif line.endswith(">") and ("call" in line or "jmp" in line):
+                if match := re.search(r"\b(?:call|jmp)\s+[0-9a-f]+ <([^>+]+)>", line):
+                    edges.append((current, match[1]))
+        elif match := re.match(r"Disassembly of section (\S+):", line):
             section = match[1]
         elif match := re.match(r"([0-9a-f]+) <([^>]+)>:", line):
             current = PART.sub("", match[2])
             places.setdefault(section, []).append((int(match[1], 16), current))
-        elif match := re.search(r"\bR_\w+\s+(\S+)", line):
-            edges.append((current, match[1]))
-        elif match := re.search(r"\b(?:call|jmp)\s+[0-9a-f]+ <([^>+]+)>", line):
-            edges.append((current, match[1]))
     return places, edges
 
 
@@ -32,20 +39,20 @@ def split(target):
     return match[1], int(match[2] + match[3], 16) if match[3] else 0
 
 
-def read_tables(path):
-    """The objects that hold addresses: section, begin, end, name, and the targets of their relocations."""
-    text = subprocess.run(["objdump", "-tr", path], capture_output=True, text=True, check=True).stdout
+def read_symbols(text):
+    """The exported functions, and the objects that hold addresses: section, begin, end, name, and the targets of their relocations."""
+    symbols, *relocations = text.split("RELOCATION RECORDS FOR [")
     tables = [(m[2], int(m[1], 16), int(m[1], 16) + int(m[3], 16), m[4], []) for m in re.finditer(
-        r"^([0-9a-f]+) .{7} (\.data\S*)\s+([0-9a-f]+) (?:\.\w+ )?(\S+)$", text, flags=re.M)]
-    section = ""
-    for line in text.splitlines():
-        if match := re.match(r"RELOCATION RECORDS FOR \[(\S+)\]:", line):
-            section = match[1]
-        elif match := re.match(r"([0-9a-f]+) R_\w+\s+(\S+)", line):
+        r"^([0-9a-f]+) .{7} (\.data\S*)\s+([0-9a-f]+) (?:\.\w+ )?(\S+)$", symbols, flags=re.M)]
+    for block in relocations:
+        if not block.startswith(".data"):
+            continue
+        section = block[:block.index("]")]
+        for match in re.finditer(r"^([0-9a-f]+) R_\w+\s+(\S+)", block, flags=re.M):
             for place, begin, end, _, entries in tables:
                 if place == section and begin <= int(match[1], 16) < end:
                     entries.append(match[2])
-    return tables
+    return re.findall(r"^[0-9a-f]+ g.{6} \.text\S*\s+[0-9a-f]+ (?:\.\w+ )?(\S+)$", symbols, flags=re.M), tables
 
 
 def entries_of(target, tables):
@@ -102,12 +109,15 @@ def main():
         if match := re.search(r"\.dir/((?:core|server)/.*)\.o$", str(path)):
             objects.setdefault(match[1], path)
     known, parts, graph = {}, {}, {}
-    for name, path in objects.items():
-        parts[name] = *read(path), read_tables(path)
-        for line in subprocess.run(["nm", "-P", path], capture_output=True, text=True, check=True).stdout.splitlines():
-            if line.split()[1] == "T":
-                known[line.split()[0]] = name, line.split()[0]
-        known.update({(name, function): True for section in parts[name][0].values() for _, function in section})
+    names = list(objects)
+    for first in range(0, len(names), 64):
+        some = names[first:first + 64]
+        paths = [objects[name] for name in some]
+        for name, code, rest in zip(some, dump(["-dr", "--no-show-raw-insn", "-w"], paths), dump(["-tr"], paths), strict=True):
+            exported, tables = read_symbols(rest)
+            parts[name] = *read(code), tables
+            known.update({function: (name, function) for function in exported})
+            known.update({(name, function): True for section in parts[name][0].values() for _, function in section})
     for name, (places, edges, tables) in parts.items():
         tabled = [(function, entry) for function, target in edges if target[0] == "." or "+" not in target
                   for entry in entries_of(target, tables)]
