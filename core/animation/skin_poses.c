@@ -275,14 +275,29 @@ static double gain_of(const candidate_t *candidate, const float *best, uint32_t 
 	return gain;
 }
 
-static uint32_t choose_most(const candidate_t *candidates, uint32_t count, const sample_t *samples,
-							uint32_t sample_count, const candidate_t *chosen[HOB_SKIN_POSES])
+/* Drops the candidates that bend nothing. */
+static uint32_t keep_bent(candidate_t *candidates, uint32_t count, const sample_t *samples,
+						  uint32_t sample_count)
 {
-	float best[SAMPLES] = {0};
-	double reached = 0, least = 0;
-	uint32_t taken = 0;
+	const float none[SAMPLES] = {0};
+	double least = 0;
+	uint32_t kept = 0;
 	for (uint32_t s = 0; s < sample_count; s++)
 		least += least_bend * samples[s].edge;
+	for (uint32_t i = 0; i < count; i++)
+		if (gain_of(&candidates[i], none, sample_count) > least)
+			candidates[kept++] = candidates[i];
+	return kept;
+}
+
+/* The poses that raise the largest bends most, then others evenly spread: a level is far off between two
+ * poses, too. */
+static uint32_t choose_most(const candidate_t *candidates, uint32_t count, uint32_t sample_count,
+							const candidate_t *chosen[HOB_SKIN_POSES])
+{
+	float best[SAMPLES] = {0};
+	double reached = 0;
+	uint32_t taken = 0;
 	for (; taken < HOB_SKIN_POSES; taken++) {
 		const candidate_t *most = NULL;
 		double gain = 0;
@@ -291,12 +306,21 @@ static uint32_t choose_most(const candidate_t *candidates, uint32_t count, const
 			if (more > gain)
 				most = &candidates[i], gain = more;
 		}
-		if (gain <= least || gain < least_gain * reached)
+		if (!most || gain < least_gain * reached)
 			break;
 		chosen[taken] = most;
 		reached += gain;
 		for (uint32_t s = 0; s < sample_count; s++)
 			best[s] = most->bend[s] > best[s] ? most->bend[s] : best[s];
+	}
+	uint32_t bent = taken, rest = count > taken ? HOB_SKIN_POSES - taken : 0;
+	for (uint32_t k = 0; k < rest; k++) {
+		const candidate_t *spread = &candidates[(2 * k + 1) * count / (2 * rest)];
+		bool has = false;
+		for (uint32_t i = 0; i < bent; i++)
+			has = has || chosen[i] == spread;
+		if (!has)
+			chosen[taken++] = spread;
 	}
 	return taken;
 }
@@ -349,7 +373,8 @@ static bool choose(const hob_skin_poses *c, uint32_t id, hob_arena *arena, hob_m
 		if (!add_candidates(c, &c->boxes.meshes[i], use++ * step, uses * step, samples, sample_count, arena,
 							candidates, &count))
 			return false;
-	uint32_t taken = choose_most(candidates, count, samples, sample_count, chosen);
+	count = keep_bent(candidates, count, samples, sample_count);
+	uint32_t taken = choose_most(candidates, count, sample_count, chosen);
 	return taken == 0 || write_poses(c, mesh, chosen, taken, arena, out);
 }
 

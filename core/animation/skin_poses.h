@@ -40,8 +40,8 @@ bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_p
  *
  * At each instant up to 64 triangles are measured, preferably those that joints bend: how far apart their
  * joints carry them, and how much they grow. Poses are added that raise the sum of the largest values most,
- * up to HOB_SKIN_POSES and while the sum rises. Small meshes are measured at fewer instants. Several nodes
- * with the mesh share the instants.
+ * while the sum rises, then instants evenly spread over those that bend the mesh, HOB_SKIN_POSES in all.
+ * Small meshes are measured at fewer instants. Several nodes with the mesh share the instants.
  *
  * Matrices are divided by the scale of the mesh under its skin at rest, so that lengths are in the mesh's
  * space: a renderer knows that scale, but not its changes during a clip.

@@ -323,9 +323,18 @@ static bool complete_attributes(bake_t *b)
 
 /* ---- order and levels */
 
+/* Meshes of so many triangles are expected to have levels. */
+enum { WORTH_LEVELS = 500 };
+
 static void note_end(bake_t *b, hob_lod_end end, uint32_t level_count, const hob_lod_level *last)
 {
 	uint32_t left = last->index_count / 3;
+	if (end == HOB_LOD_END_ERROR && level_count == 1 && left >= WORTH_LEVELS)
+		hob_note_add(
+			b->notes, HOB_NOTE_INFO, "mesh.lods-error",
+			"mesh '%.*s': no levels of detail beside the full one of %u triangles; the first would be "
+			"farther off than 'lods.error' allows",
+			HOB_FMT(b->mesh.name), left);
 	if (end == HOB_LOD_END_PIECES)
 		hob_note_add(
 			b->notes, HOB_NOTE_INFO, "mesh.lods-pieces",

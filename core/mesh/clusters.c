@@ -3,8 +3,9 @@
 #include "lod_error.h"
 #include "lod_pieces.h"
 #include "meshopt_shim.h"
-#include "siblings.h"
+#include "simplify.h"
 #include "triangle_order.h"
+#include "visible.h"
 #include "weld.h"
 
 #include <assert.h>
@@ -13,7 +14,7 @@
 
 #define SHARED (HOB_NONE - 1)
 
-enum { COPIES = 2, LEFT_PERCENT = 95 };
+enum { LEFT_PERCENT = 95 };
 
 /* Errors and radii are a little larger than they were computed, so that rounding in a renderer does not turn
  * the order of a group and its sources around. */
@@ -28,8 +29,9 @@ typedef struct build {
 	const hob_mesh *mesh;
 	const float *positions;
 	uint32_t vertex_count;
-	hob_siblings siblings;
-	bool split;		 /* most vertices have siblings: triangles hardly share any */
+	float *attributes; /* [vertex_count][attribute_count] as lengths (visible.h) */
+	uint32_t attribute_count;
+	bool split;		 /* triangles hardly share any vertices */
 	uint32_t *place; /* [vertex_count] first vertex at the same position */
 	uint32_t *owner; /* by place: the group that has it, SHARED or HOB_NONE */
 	uint32_t *local; /* by vertex, and by place: number within a group; HOB_NONE between groups */
@@ -137,10 +139,13 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 /* The triangles of a group over vertices of its own. */
 typedef struct part {
 	uint32_t *indices, index_count;
-	uint32_t *from;	  /* [vertex_count] the mesh's vertices */
-	uint32_t *first;  /* [vertex_count] the first of them at the same place */
-	float *positions; /* [vertex_count + copies][3] */
-	uint32_t vertex_count, copies;
+	uint32_t *from;	   /* [vertex_count] the mesh's vertices */
+	uint32_t *first;   /* [vertex_count] the first of them at the same place */
+	float *positions;  /* [vertex_count][3] */
+	float *attributes; /* [vertex_count][attribute_count] */
+	float *uv[HOB_SIMPLIFY_UVS];
+	uint8_t *locked; /* [vertex_count] other groups have the place, too */
+	uint32_t vertex_count;
 } part_t;
 
 /* The mesh's indices of clusters. */
@@ -164,8 +169,9 @@ static bool take_part(build_t *b, const uint32_t *corners, uint32_t count, part_
 					.index_count = count,
 					.from = HOB_NEW(b->scratch, uint32_t, count),
 					.first = HOB_NEW(b->scratch, uint32_t, count),
-					.positions = HOB_NEW(b->scratch, float, 3 * (size_t)count * (1 + COPIES))};
-	if (!out->indices || !out->from || !out->first || !out->positions)
+					.locked = HOB_NEW(b->scratch, uint8_t, count),
+					.positions = HOB_NEW(b->scratch, float, 3 * (size_t)count)};
+	if (!out->indices || !out->from || !out->first || !out->positions || !out->locked)
 		return short_of_memory(b);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t v = corners[i];
@@ -178,86 +184,64 @@ static bool take_part(build_t *b, const uint32_t *corners, uint32_t count, part_
 		}
 		out->indices[i] = b->local[v];
 	}
-	for (uint32_t v = 0; v < out->vertex_count; v++)
-		memcpy(out->positions + 3 * (size_t)v, b->positions + 3 * (size_t)out->from[v], 12);
 	for (uint32_t v = 0; v < out->vertex_count; v++) {
-		b->local[out->from[v]] = b->at[b->place[out->from[v]]] = HOB_NONE;
-		if (out->first[v] != v || b->owner[b->place[out->from[v]]] != SHARED)
-			continue;
-		/* The simplifier has no word for "this vertex stays", but it leaves alone where more than two are at
-		 * one place. */
-		for (uint32_t i = 0; i < COPIES; i++)
-			memcpy(out->positions + 3 * (size_t)(out->vertex_count + out->copies++),
-				   out->positions + 3 * (size_t)v, 12);
+		uint32_t from = out->from[v];
+		memcpy(out->positions + 3 * (size_t)v, b->positions + 3 * (size_t)from, 12);
+		out->locked[v] = b->owner[b->place[from]] == SHARED;
+		b->local[from] = b->at[b->place[from]] = HOB_NONE;
 	}
 	return true;
 }
 
-static uint32_t drop_collapsed(const part_t *part, uint32_t *indices, uint32_t count)
+static bool take_attributes(build_t *b, part_t *part)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < count; i += 3) {
-		uint32_t a = part->first[indices[i]], b = part->first[indices[i + 1]],
-				 c = part->first[indices[i + 2]];
-		if (a != b && b != c && c != a) {
-			memmove(indices + kept, indices + i, 12);
-			kept += 3;
-		}
+	size_t size = b->attribute_count * sizeof(float);
+	part->attributes = hob_arena_array(b->scratch, part->vertex_count, size, 4);
+	if (!part->attributes)
+		return short_of_memory(b);
+	for (uint32_t v = 0; v < part->vertex_count && size > 0; v++)
+		memcpy((uint8_t *)part->attributes + size * v, (const uint8_t *)b->attributes + size * part->from[v],
+			   size);
+	for (uint32_t set = 0; set < HOB_SIMPLIFY_UVS && b->mesh->uv[set]; set++) {
+		part->uv[set] = HOB_NEW(b->scratch, float, 2 * (size_t)part->vertex_count);
+		if (!part->uv[set])
+			return short_of_memory(b);
+		for (uint32_t v = 0; v < part->vertex_count; v++)
+			memcpy(part->uv[set] + 2 * (size_t)v, b->mesh->uv[set] + 2 * (size_t)part->from[v], 8);
 	}
-	return kept;
+	return true;
 }
 
 typedef struct attempt {
 	part_t part;
 	uint32_t *indices, count; /* over the part's vertices */
 	double estimate;		  /* what the simplifier thinks that it costs */
+	const float *spread;
 } attempt_t;
 
 static bool simplify(build_t *b, attempt_t *a)
 {
-	const part_t *part = &a->part;
-	float estimate = 0;
-	size_t all = (size_t)part->vertex_count + part->copies;
-	a->indices = HOB_NEW(b->scratch, uint32_t, part->index_count);
-	if (!a->indices)
-		return short_of_memory(b);
-	if (!hob_meshopt_simplify(a->indices, part->indices, part->index_count, part->positions, all,
-							  part->index_count / 6 * 3, 1e10f, 0, &a->count, &estimate))
-		return short_of_memory(b);
-	a->count = drop_collapsed(part, a->indices, a->count);
-	a->estimate = (double)estimate * (double)meshopt_simplifyScale(part->positions, part->vertex_count, 12);
-	return true;
-}
-
-static bool is_better(const attempt_t *a, const attempt_t *than)
-{
-	if (a->count == 0 || than->count == 0)
-		return a->count > 0;
-	if (than->count * 100ull > than->part.index_count * 60ull && a->count * 100ull < than->count * 90ull)
-		return true;
-	return a->count * 100ull <= than->count * 110ull && a->estimate * 1.5 < than->estimate;
-}
-
-/* Hard edges are seams that hold up the work, or cost far more than they are worth: with vertices that differ
- * in normal and tangent alone taken for one, they soften before the shape is distorted. */
-static bool try_united(build_t *b, const uint32_t *corners, attempt_t *best, bool *united)
-{
-	attempt_t a;
-	uint32_t count = best->part.index_count;
-	uint32_t *one = HOB_NEW(b->scratch, uint32_t, count);
-	if (!one)
-		return short_of_memory(b);
-	memcpy(one, corners, count * sizeof *one);
-	hob_siblings_unite(&b->siblings, one, count);
-	if (!take_part(b, one, count, &a.part))
+	part_t *part = &a->part;
+	hob_simplify_level level = {.target = part->index_count / 6};
+	uint32_t reached = 1;
+	hob_simplify_end end;
+	if (!take_attributes(b, part))
 		return false;
-	if (a.part.vertex_count == best->part.vertex_count)
-		return true;
-	if (!simplify(b, &a))
+	hob_simplify_input input = {.positions = part->positions,
+								.vertex_count = part->vertex_count,
+								.first = part->first,
+								.attributes = part->attributes,
+								.attribute_count = b->attribute_count,
+								.uv = {part->uv[0], part->uv[1]},
+								.locked = part->locked,
+								.keep_pieces = true,
+								.indices = part->indices,
+								.index_count = part->index_count,
+								.limit = HUGE_VAL};
+	if (!hob_simplify(&input, &level, &reached, &end, b->scratch, b->err))
 		return false;
-	*united = is_better(&a, best);
-	if (*united)
-		*best = a;
+	a->indices = level.indices, a->count = reached > 0 ? level.index_count : 0, a->estimate = level.mean,
+	a->spread = level.spread;
 	return true;
 }
 
@@ -275,8 +259,8 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 	}
 	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
 							 part->index_count, false, &b->measuring, &full, b->err) ||
-		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, NULL, &b->measuring,
-							   distance, NULL, b->err))
+		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, a->spread, NULL,
+							   &b->measuring, distance, b->err))
 		return false;
 	if (*distance > (double)FLT_MAX)
 		a->count = 0;
@@ -288,10 +272,8 @@ static bool measure(build_t *b, attempt_t *a, double *distance)
 static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
 	attempt_t best;
-	bool united = false;
 	*out = (part_t){0};
-	if (!take_part(b, corners, count, &best.part) || !simplify(b, &best) ||
-		(b->siblings.count < b->vertex_count && !try_united(b, corners, &best, &united)))
+	if (!take_part(b, corners, count, &best.part) || !simplify(b, &best))
 		return false;
 	if (best.count == 0 || best.count * 100ull > count * 85ull)
 		return true;
@@ -302,8 +284,6 @@ static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *
 		return ok;
 	for (uint32_t i = 0; i < best.count; i++)
 		best.indices[i] = best.part.from[best.indices[i]];
-	if (united)
-		hob_siblings_choose(&b->siblings, b->mesh, best.indices, best.count);
 	return take_part(b, best.indices, best.count, out);
 }
 
@@ -570,9 +550,14 @@ static bool begin(build_t *b, const uint32_t *indices, uint32_t index_count)
 	if (!copy || !b->place || !b->owner || !b->local || !b->at ||
 		!hob_weld_places(b->positions, b->vertex_count, b->scratch, b->place))
 		return short_of_memory(b);
-	if (!hob_siblings_find(b->mesh, b->scratch, &b->siblings, b->err))
+	uint32_t places = 0;
+	for (uint32_t v = 0; v < b->vertex_count; v++)
+		places += b->place[v] == v;
+	b->split = places < b->vertex_count / 2;
+	double size = (double)meshopt_simplifyScale(b->positions, b->vertex_count, 12);
+	if (!hob_visible_attributes(b->mesh, indices, index_count, size, b->scratch, &b->attributes,
+								&b->attribute_count, b->err))
 		return false;
-	b->split = b->siblings.count < b->vertex_count / 2;
 	memset(b->local, 0xFF, b->vertex_count * sizeof *b->local);
 	memset(b->at, 0xFF, b->vertex_count * sizeof *b->at);
 	memcpy(copy, indices, index_count * sizeof *copy);

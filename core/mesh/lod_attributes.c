@@ -2,7 +2,7 @@
 #include "weld.h"
 
 enum {
-	MIN_POINTS = 250,
+	MIN_POINTS = 1000,
 	MANY = 2000,
 	STRIDE = 64,
 	SHARE = 4,
@@ -12,6 +12,8 @@ enum {
 	CLIMBS = 16,
 	ROUNDS = 5
 };
+/* Share of the largest difference at a triangle's centre from which more of its points are asked. */
+static const double peak_share = 0.5;
 
 /* A surface, and the vertices that its corners are. */
 typedef struct side {
@@ -177,8 +179,15 @@ static void fit_better(apart_t *best, apart_t other)
 	best->weight = other.weight < best->weight ? other.weight : best->weight;
 }
 
-/* Returns how far above what was the most before. What one walk finds no farther off than that needs no
- * better look. */
+/* Whether a point is so far off that one beside it may be the farthest. */
+static bool is_high(const comparison_t *c, apart_t apart)
+{
+	return apart.uv > peak_share * c->most.uv || apart.color > peak_share * c->most.color ||
+		   apart.weight > peak_share * c->most.weight;
+}
+
+/* Returns how far above what was the most before; 0: not above, but high; -1: not high. What one walk finds
+ * no farther off than that needs no better look. */
 static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 p)
 {
 	const hob_surface *s = to->surface;
@@ -186,7 +195,7 @@ static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 
 	hob_surface_distance(s, p, 0, HUGE_VAL, &to->seeker);
 	try_triangle(c, to, to->seeker.hint / 3, from, p, HUGE_VAL, &best);
 	if (above(c, best) <= 0)
-		return 0;
+		return is_high(c, best) ? 0 : -1;
 	const apart_t walked = best;
 	double limit = 1.001 * hob_surface_distance(s, p, 0, 0, &to->seeker) + 4 * c->least;
 	uint32_t nearest = to->seeker.hint / 3;
@@ -307,17 +316,22 @@ static void compare_within(comparison_t *c, const side_t *level, side_t *to)
 	static const double points[7][2] = {{1.0 / 3, 1.0 / 3}, {0.5, 0},			{0, 0.5},		   {0.5, 0.5},
 										{1.0 / 6, 1.0 / 6}, {2.0 / 3, 1.0 / 6}, {1.0 / 6, 2.0 / 3}};
 	const hob_surface *s = level->surface;
-	uint32_t count = points_of(s->triangle_count),
-			 per_triangle = 7 * s->triangle_count < 2 * MIN_POINTS ? 7 : 1;
+	uint32_t count = points_of(s->triangle_count), per_triangle = 7 * s->triangle_count < 4 * MIN_POINTS ? 7
+																  : s->triangle_count < MANY			 ? 4
+																										 : 1;
 	uint32_t farthest = HOB_NONE, at = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t t = (uint32_t)((uint64_t)s->triangle_count * i / count);
 		uint32_t place = s->corners[3 * (size_t)t];
 		if (hob_surface_has(to->surface, place))
 			to->seeker.hint = to->surface->fan[to->surface->fan_first[place]];
-		for (uint32_t k = 0; k < per_triangle; k++)
-			if (compare_point(c, level, to, t, points[k][0], points[k][1]) > 0)
+		bool high = true;
+		for (uint32_t k = 0; k < per_triangle && high; k++) {
+			double by = compare_point(c, level, to, t, points[k][0], points[k][1]);
+			if (by > 0)
 				farthest = t, at = k;
+			high = by >= 0 || per_triangle == 7;
+		}
 	}
 	if (farthest != HOB_NONE)
 		climb_within(c, level, to, farthest, points[at][0], points[at][1]);

@@ -16,7 +16,7 @@
 #include "../model/baked.h"
 
 /* Stated errors are measured ones times this, for places between the points. */
-#define HOB_LOD_ATTRIBUTE_MARGIN 1.1
+#define HOB_LOD_ATTRIBUTE_MARGIN 1.2
 
 /* Whether there is anything to compare. */
 bool hob_lod_has_attributes(const hob_mesh *mesh);

@@ -162,7 +162,8 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 		if (c->indices[l].failed)
 			return hob_fail_memory(c->err, c->arena, "levels of chunks");
 		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0) {
-			*end = HOB_LOD_END_STUCK;
+			/* what holds it may be where chunks meet, and the next ones meet elsewhere */
+			*end = *level_count > 1 ? HOB_LOD_END_MAX : HOB_LOD_END_STUCK;
 			return true;
 		}
 		uint32_t *indices = HOB_NEW(c->result, uint32_t, count);

@@ -1,6 +1,8 @@
 #include "lod_error.h"
 #include "weld.h"
 
+#include <stdlib.h>
+
 enum {
 	PEAKS = 16,
 	STRIDE = 17,
@@ -13,7 +15,10 @@ enum {
 	MANY = 1000,
 	SMALL = 20000,
 	SLICED = 1 << 16,
-	SLICES = 32
+	SLICES = 32,
+	SAMPLES = 512,
+	FEW_POINTS = 2048,
+	LARGE = 2
 };
 /* Points that are this much of the farthest away are climbed from: their triangles may have the highest
  * ridge. */
@@ -21,6 +26,8 @@ static const double peak_share = 0.8;
 /* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always
  * near enough there. */
 static const double slope = 0.5, least_share = 0.4;
+/* How far along a side. */
+static const double beside = 1.0 / 16;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;
 
@@ -38,6 +45,7 @@ typedef struct sweep {
 	hob_surface_seeker seeker;
 	bool corners_are_near; /* corners of all triangles lie on the other surface */
 	bool has_slivers;	   /* so many that each has points along it alone */
+	float least_guess;	   /* points below are asked at strides alone */
 	double farthest;
 	peak_t peaks[PEAKS];
 	uint32_t peak_count;
@@ -54,11 +62,6 @@ typedef struct sliced {
 	uint32_t count;
 	sweep_t slices[SLICES];
 } sliced_t;
-
-static float round_up(double x)
-{
-	return (float)(x * (1 + 1.0 / (1 << 22)));
-}
 
 static hob_vec3 point_of(const float *positions, const uint32_t corner[3], double v, double w)
 {
@@ -320,22 +323,69 @@ static void begin_at_corners(sweep_t *s, const uint32_t corner[3])
 	begin_at(s, best);
 }
 
+/* By place, about how far the surfaces are apart there; NULL: not known. */
+typedef struct guess {
+	const float *by_vertex;
+	const uint32_t *vertex; /* by place */
+} guess_t;
+
+static float guess_at(const guess_t *g, const uint32_t *places, uint32_t count)
+{
+	float most = 0;
+	for (uint32_t k = 0; k < count; k++) {
+		float at = g->by_vertex[g->vertex[places[k]]];
+		most = at > most ? at : most;
+	}
+	return most;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+	return (x > y) - (x < y);
+}
+
+/* The guess that three quarters do not exceed, by samples of `count` items. 0: there are few.
+ * places   [count][width] of each item; NULL: item i is at place i */
+static float least_guess(const guess_t *g, const uint32_t *places, uint32_t width, uint32_t count)
+{
+	float samples[SAMPLES];
+	if (!g->by_vertex || count < FEW_POINTS)
+		return 0;
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		uint32_t item = (uint32_t)((uint64_t)count * i / SAMPLES);
+		samples[i] = guess_at(g, places ? places + (size_t)width * item : &item, width);
+	}
+	qsort(samples, SAMPLES, sizeof *samples, by_size);
+	return samples[SAMPLES * 3 / 4];
+}
+
+/* Whether others are likely to be farther off. A guess says little about large triangles. */
+static bool may_skip(const sweep_t *s, const guess_t *guess, const uint32_t corner[3], double typical)
+{
+	double longest;
+	if (!(s->least_guess > 0) || guess_at(guess, corner, 3) >= s->least_guess)
+		return false;
+	triangle_area(s->positions, corner, &longest);
+	return longest <= LARGE * typical;
+}
+
 /* The triangles of a level, looked from. */
 typedef struct level_look {
 	const hob_surface *level;
+	const guess_t *guess;
 	double spacing, typical;
 	uint32_t least;
-	float *met; /* by triangle; NULL: not wanted */
 } level_look_t;
 
 static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t)
 {
 	const level_look_t *l = context;
 	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
+	if (t % STRIDE != 0 && may_skip(s, l->guess, corner, l->typical))
+		return;
 	begin_at_corners(s, corner);
-	double centre = look_from_triangle(s, corner, l->spacing, l->typical, l->least);
-	if (l->met)
-		l->met[t] = round_up(centre);
+	look_from_triangle(s, corner, l->spacing, l->typical, l->least);
 }
 
 static void look_from_other_level_triangles(sweep_t *s, const void *context, uint32_t t)
@@ -344,24 +394,32 @@ static void look_from_other_level_triangles(sweep_t *s, const void *context, uin
 		look_from_level_triangle(s, context, t);
 }
 
-static void look_from_level(sweep_t *s, const hob_surface *level, double spacing, float *met,
+static void look_from_level(sweep_t *s, const hob_surface *level, const guess_t *guess, double spacing,
 							const hob_parallel *parallel)
 {
 	uint32_t count = level->triangle_count;
-	level_look_t from = {level, spacing, sqrt(2 * area_of(level) / count),
+	level_look_t from = {level, guess, spacing, sqrt(2 * area_of(level) / count),
 						 count < FEW	? 2
 						 : count < MANY ? 1
-										: 0,
-						 met};
+										: 0};
+	s->least_guess = least_guess(guess, level->corners, 3, count);
 	for (uint32_t t = 0; t < count; t += STRIDE)
 		look_from_level_triangle(s, &from, t);
 	look_at_all(s, look_from_other_level_triangles, &from, count, parallel);
 }
 
+typedef struct wide_look {
+	const hob_lod_full *full;
+	const guess_t *guess;
+} wide_look_t;
+
 static void look_from_wide(sweep_t *s, const void *context, uint32_t i)
 {
-	const hob_lod_full *full = context;
+	const wide_look_t *w = context;
+	const hob_lod_full *full = w->full;
 	const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
+	if (i % STRIDE != 0 && may_skip(s, w->guess, corner, full->spacing))
+		return;
 	/* Collapses change the triangles around a lost vertex and no others. */
 	if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
 		!hob_surface_has(s->to, corner[2]))
@@ -391,8 +449,8 @@ static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level
 /* The lost vertices, looked from. */
 typedef struct lost_look {
 	const hob_lod_full *full;
+	const guess_t *guess;
 	const uint8_t *before; /* by place: whether the level before has it; NULL: all have */
-	float *met;			   /* by place; NULL: not wanted */
 	uint32_t old;		   /* stride */
 } lost_look_t;
 
@@ -403,25 +461,34 @@ static void look_from_lost_vertex(sweep_t *s, const void *context, uint32_t v)
 		return;
 	const uint32_t alone[3] = {v, v, v};
 	begin_beside(s, &l->full->surface, v);
-	double distance = look(s, alone, 0, 0, peak_share * s->farthest);
-	if (l->met)
-		l->met[v] = round_up(distance);
+	look(s, alone, 0, 0, peak_share * s->farthest);
 }
 
 static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint32_t v)
 {
 	const lost_look_t *l = context;
+	if (s->least_guess > 0 && guess_at(l->guess, &v, 1) < s->least_guess)
+		return;
 	if (v % STRIDE != 0 && (l->old == 1 || l->before[v] || v % l->old == 0))
 		look_from_lost_vertex(s, context, v);
 }
 
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const uint8_t *before, float *met,
-									const hob_parallel *parallel)
+static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const guess_t *guess,
+									const uint8_t *before, const hob_parallel *parallel)
 {
-	lost_look_t lost = {full, before, met, before ? stride_of_old(full, s->to) : 1};
+	lost_look_t lost = {full, guess, before, before ? stride_of_old(full, s->to) : 1};
+	s->least_guess = least_guess(guess, NULL, 1, full->seen_count);
 	for (uint32_t v = 0; v < full->seen_count; v += STRIDE)
 		look_from_lost_vertex(s, &lost, v);
 	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
+}
+
+/* Looks beside a corner of a triangle, along its next side: a lost corner may have a ridge beside it. */
+static void look_beside(sweep_t *s, const uint32_t *corners, uint32_t at)
+{
+	const uint32_t *triangle = corners + at / 3 * 3, k = at % 3;
+	const uint32_t turned[3] = {triangle[k], triangle[(k + 1) % 3], triangle[(k + 2) % 3]};
+	look(s, turned, beside, 0, peak_share * s->farthest);
 }
 
 /* Where a whole limb is gone, it is farthest away somewhere inside the triangles around the farthest
@@ -435,8 +502,10 @@ static void look_around_lost_vertices(sweep_t *s, const hob_surface *full)
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t f = 0; vertices[i] != HOB_NONE && f < MAX_AROUND; f++) {
 			uint32_t at = full->fan_first[vertices[i]] + f;
-			if (at < full->fan_first[vertices[i] + 1])
-				look_from_triangle(s, full->corners + full->fan[at] / 3 * 3, 0, 0, 1);
+			if (at >= full->fan_first[vertices[i] + 1])
+				break;
+			look_from_triangle(s, full->corners + full->fan[at] / 3 * 3, 0, 0, 1);
+			look_beside(s, full->corners, full->fan[at]);
 		}
 }
 
@@ -537,18 +606,18 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_lod_met *met, const uint8_t *before, double known,
-					  const hob_parallel *parallel)
+static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known,
+					  const guess_t *guess, const hob_parallel *parallel)
 {
-	const hob_surface *level = &met->level;
+	const wide_look_t wide = {full, guess};
 	sweep_t from_full = {.positions = full->positions,
 						 .to = level,
 						 .has_slivers = full->surface.capsules,
 						 .farthest = known > full->least ? known : full->least,
 						 .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_lost_vertices(&from_full, full, before, met->vertices, parallel);
+	look_from_lost_vertices(&from_full, full, guess, before, parallel);
 	look_around_lost_vertices(&from_full, &full->surface);
-	look_at_all(&from_full, look_from_wide, full, full->wide_count, parallel);
+	look_at_all(&from_full, look_from_wide, &wide, full->wide_count, parallel);
 	climb_all(&from_full);
 	sweep_t from_level = {.positions = level->positions,
 						  .to = &full->surface,
@@ -556,7 +625,7 @@ static double measure(const hob_lod_full *full, const hob_lod_met *met, const ui
 						  .has_slivers = full->surface.capsules,
 						  .farthest = from_full.farthest,
 						  .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_level(&from_level, level, full->spacing, met->triangles, parallel);
+	look_from_level(&from_level, level, guess, full->spacing, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
 }
@@ -586,125 +655,24 @@ static uint8_t *mark_places(const hob_lod_full *full, const uint32_t *indices, u
 	return marks;
 }
 
-static bool prepare_met(const hob_lod_full *full, hob_lod_met *met, hob_arena *arena, hob_error *err)
-{
-	met->vertices = HOB_NEW(arena, float, full->seen_count);
-	met->triangles = HOB_NEW(arena, float, met->level.triangle_count);
-	if (!met->vertices || !met->triangles)
-		return hob_fail_memory(err, arena, "the error of a level of detail");
-	for (uint32_t v = 0; v < full->seen_count; v++)
-		met->vertices[v] = HUGE_VALF;
-	return true;
-}
-
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_lod_met *met,
-						   hob_error *err)
+						   const uint32_t *before, uint32_t before_count, double known, const float *guess,
+						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_error *err)
 {
-	if (met)
-		*met = (hob_lod_met){0};
 	if (full->surface.triangle_count == 0) {
 		*distance = known;
 		return true;
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	hob_lod_met here = {0};
+	hob_surface level;
+	const guess_t by_place = {guess, full->vertex};
 	uint8_t *marks = before ? mark_places(full, before, before_count, arena) : NULL;
 	if (before && !marks)
 		return hob_fail_memory(err, arena, "the error of a level of detail");
-	if (!build_level(full, indices, index_count, arena, &here.level, err) ||
-		(met && !prepare_met(full, &here, arena, err)))
+	if (!build_level(full, indices, index_count, arena, &level, err))
 		return false;
-	*distance = here.level.triangle_count > 0 ? measure(full, &here, marks, known, parallel) : HUGE_VAL;
-	if (met)
-		*met = here;
-	else
-		hob_arena_restore(arena, mark);
-	return true;
-}
-
-/* Places found so far; the list ends at `room`. */
-typedef struct found {
-	uint8_t *taken;			/* by place */
-	const uint32_t *vertex; /* by place: the first there */
-	uint32_t *places, room, count;
-} found_t;
-
-static void add_place(found_t *found, uint32_t place)
-{
-	if (found->taken[place] || found->count > found->room)
-		return;
-	found->taken[place] = 1;
-	if (found->count < found->room)
-		found->places[found->count] = found->vertex[place];
-	found->count++;
-}
-
-/* By place and by triangle of the level: far from the other surface. Each number is looked at by one slice
- * alone. */
-typedef struct far_look {
-	const hob_lod_full *full;
-	const hob_lod_met *met;
-	double limit;
-	uint8_t *far; /* [full->seen_count] */
-	/* [level->triangle_count] the nearest triangle of the full mesh, as a hint; HOB_NONE: not far */
-	uint32_t *blame;
-} far_look_t;
-
-static void look_whether_far(sweep_t *s, const void *context, uint32_t v)
-{
-	const far_look_t *l = context;
-	if ((double)l->met->vertices[v] <= l->limit || hob_surface_has(&l->met->level, v))
-		return;
-	begin_beside(s, &l->full->surface, v);
-	hob_vec3 p = hob_vec3_load(l->full->positions + 3 * (size_t)v);
-	l->far[v] = hob_surface_distance(&l->met->level, p, l->limit, l->limit, &s->seeker) > l->limit;
-}
-
-static void look_whether_level_is_far(sweep_t *s, const void *context, uint32_t t)
-{
-	const far_look_t *l = context;
-	const uint32_t *corner = l->met->level.corners + 3 * (size_t)t;
-	l->blame[t] = HOB_NONE;
-	if ((double)l->met->triangles[t] <= l->limit)
-		return;
-	begin_at_corners(s, corner);
-	hob_vec3 p = point_of(l->met->level.positions, corner, 1.0 / 3, 1.0 / 3);
-	bool far = hob_surface_distance(&l->full->surface, p, l->limit, l->limit, &s->seeker) > l->limit;
-	if (far)
-		l->blame[t] = s->seeker.hint;
-}
-
-static void find_lost(const far_look_t *l, const hob_parallel *parallel, found_t *found)
-{
-	const hob_lod_full *full = l->full;
-	const hob_surface *level = &l->met->level;
-	hob_surface_seeker seeker = hob_surface_seek(&full->surface, level);
-	sweep_t there = {.to = level, .seeker = seeker}, back = {.to = &full->surface, .seeker = seeker};
-	look_at_all(&there, look_whether_far, l, full->seen_count, parallel);
-	look_at_all(&back, look_whether_level_is_far, l, level->triangle_count, parallel);
-	for (uint32_t v = 0; v < full->seen_count; v++)
-		if (l->far[v])
-			add_place(found, v);
-	for (uint32_t t = 0; t < level->triangle_count; t++)
-		for (uint32_t k = 0; l->blame[t] != HOB_NONE && k < 3; k++)
-			add_place(found, full->surface.corners[l->blame[t] + k]);
-}
-
-bool hob_lod_error_lost(const hob_lod_full *full, const hob_lod_met *met, double limit, uint32_t *places,
-						uint32_t room, uint32_t *count, const hob_parallel *parallel, hob_arena *arena,
-						hob_error *err)
-{
-	hob_arena_mark mark = hob_arena_save(arena);
-	found_t found = {HOB_NEW(arena, uint8_t, full->place_count), full->vertex, places, room, 0};
-	far_look_t l = {full, met, limit, HOB_NEW(arena, uint8_t, full->seen_count),
-					HOB_NEW(arena, uint32_t, met->level.triangle_count)};
-	if (!found.taken || !l.far || !l.blame)
-		return hob_fail_memory(err, arena, "the error of a level of detail");
-	if (met->level.triangle_count > 0)
-		find_lost(&l, parallel, &found);
-	*count = found.count;
+	*distance =
+		level.triangle_count > 0 ? measure(full, &level, marks, known, &by_place, parallel) : HUGE_VAL;
 	hob_arena_restore(arena, mark);
 	return true;
 }

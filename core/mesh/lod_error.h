@@ -26,13 +26,6 @@ typedef struct hob_lod_full {
 	double spacing, least; /* between points; what float positions cannot tell from nothing */
 } hob_lod_full;
 
-/* Upper bounds of distances, as measuring a level found them. */
-typedef struct hob_lod_met {
-	hob_surface level;
-	float *vertices;  /* [seen_count] by place, from that vertex to the level; HUGE_VAL: not measured */
-	float *triangles; /* [level.triangle_count] from their centres to the full mesh */
-} hob_lod_met;
-
 /* Prepares the full mesh.
  *
  * positions    [vertex_count][3] finite
@@ -64,30 +57,20 @@ uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, con
  *              mesh. What that one has lost is asked at fewer places
  * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is
  *              to be stated anyway. Points nearer than that are not measured any closer, so it saves time.
+ * guess        by first vertex at a place: about how far from the other surface what is around it may be.
+ *              Only the quarter of the points that is farthest by that is asked, and one in 17 of the others;
+ *              NULL: all are
  * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there
  *              are
- * arena        restored before returning, unless `met` is wanted
+ * arena        restored before returning
  * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen
  *              and nothing of the level. What is stated is HOB_LOD_ERROR_MARGIN times that.
- * met          out: for hob_lod_error_lost; in `arena`; NULL: not wanted
  * Errors       MEMORY.
  * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves
  *              together. */
 bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_lod_met *met,
+						   const uint32_t *before, uint32_t before_count, double known, const float *guess,
+						   const hob_parallel *parallel, hob_arena *arena, double *distance,
 						   hob_error *err) HOB_MUST_CHECK;
-
-/* Finds what a level lost farthest away: limbs and small pieces that a mean of squares does not see.
- *
- * met          from measuring the level
- * limit        only what is farther from the level than that
- * places       [room] out: the first vertices at those places of the full mesh; those around the farthest
- *              points of the level, too
- * count        out: how many; room + 1 when there are more
- * Errors       MEMORY. */
-bool hob_lod_error_lost(const hob_lod_full *full, const hob_lod_met *met, double limit, uint32_t *places,
-						uint32_t room, uint32_t *count, const hob_parallel *parallel, hob_arena *arena,
-						hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -33,7 +33,7 @@ typedef enum hob_lod_end {
 	HOB_LOD_END_MAX,	/* options.max reached, or LODs are off */
 	HOB_LOD_END_SMALL,	/* HOB_LOD_SMALL triangles or fewer are left */
 	HOB_LOD_END_ERROR,	/* the error is used up */
-	HOB_LOD_END_STUCK,	/* seams, borders or topology keep more than 85 % of the triangles */
+	HOB_LOD_END_STUCK,	/* topology, borders or seams hold what is left */
 	HOB_LOD_END_PIECES, /* the next level would lose whole pieces: leaves, hair cards, loose triangles */
 } hob_lod_end;
 
@@ -44,40 +44,27 @@ enum { HOB_LOD_SMALL = 64 };
  * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the
  * simplifier what hangs together. No coarser level has any.
  *
- * Of skinned meshes the most bent of options->poses is simplified instead of the bind pose.
- *
- * Each level is simplified from the one before, on its own vertices alone. Nothing moves and nothing is
- * blended: a coarser level names a subset of the vertices of the mesh, so their attributes hold. Vertices at
- * one place that differ in an attribute are a seam: it is collapsed along itself and never torn open or
- * smeared. Where seams hold up the work - the step misses its target, or costs far more error than halving
- * usually does - vertices that differ in normal and tangent alone are taken for one from there on if that
- * helps (hard edges then soften before they distort the shape), and each corner gets, of those, the one that
- * suits its triangle best (siblings.h). README.md has the measurements.
- *
- * Where a step turns out four times farther off than the simplifier thinks, and at most one vertex in fifty
- * is to blame (a spike, a small piece), it is taken again with those vertices held in place. It costs that
- * step's time again.
+ * All levels come from one run of half-edge collapses (simplify.h) over the full mesh: nothing moves and
+ * nothing is blended, a coarser level names a subset of the vertices of the mesh, so their attributes hold.
+ * Attributes count as visible.h says. Of skinned meshes the most bent of options->poses is simplified instead
+ * of the bind pose.
  *
  * Of sheets with two sides (sheets.h) one side is simplified, and the other has its mirror: both keep the
  * same triangles. Where a number of triangles is a target or a limit, one side counts.
  *
- * A level that keeps more than 85 % of the triangles is dropped and ends the chain. So is one that destroys
- * pieces: a piece, what hangs together by position, counts as destroyed when it is down to 16 triangles and
- * has lost 40 % of its area; more than 5 % of the mesh's area may not go that way.
+ * A level has as many triangles as `ratio` says, but for two. Where collapses end earlier, one more level has
+ * what is left if that is at most 85 % of the level before.
  *
  * mesh           triangles, finite positions; every vertex used by levels[0]; its indices are not read
  * levels         [options->max] in and out
  * level_count    in: 1; out: number of levels
  * end            out: why it ended
  * The levels' indices and what is needed to make them stay in `arena`. Errors: MEMORY.
- * Cost           about 2.5 microseconds a triangle of level 0 for the whole chain, more than half of it for
- *                measuring errors.
- * Threads        options->parallel simplifies large steps in parts, measures errors and orders levels. The
- *                result does not depend on the number of threads.
- * Memory         meshoptimizer allocates about 170 bytes per vertex and 60 per triangle of its own meanwhile.
- *                What measuring errors needs, about 90 bytes a triangle, comes after the first step.
- * Source         Garland and Heckbert 1997 (quadric error metrics) in meshopt_simplify; a chain of steps as
- *                meshoptimizer advises, but with errors measured against the full mesh. */
+ * Cost           2.5 to 3 microseconds a triangle of level 0 for the whole chain, half of it for measuring
+ *                errors.
+ * Threads        options->parallel prices collapses, measures errors and orders levels. The result does not
+ *                depend on the number of threads.
+ * Memory         simplify.h; what measuring errors needs, about 90 bytes a triangle, comes afterwards. */
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
 					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 

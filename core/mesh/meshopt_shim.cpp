@@ -12,16 +12,6 @@ template <class Call> static bool has_memory_for(Call call)
 	}
 }
 
-bool hob_meshopt_simplify(uint32_t *out, const uint32_t *indices, size_t index_count, const float *positions,
-						  size_t vertex_count, size_t target, float most_error, unsigned options,
-						  uint32_t *count, float *error)
-{
-	return has_memory_for([&] {
-		*count = static_cast<uint32_t>(meshopt_simplify(out, indices, index_count, positions, vertex_count,
-														12, target, most_error, options, error));
-	});
-}
-
 bool hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count)
 {
 	return has_memory_for(

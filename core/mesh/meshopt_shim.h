@@ -12,10 +12,6 @@
 extern "C" {
 #endif
 
-/* count, error: out */
-bool hob_meshopt_simplify(uint32_t *out, const uint32_t *indices, size_t index_count, const float *positions,
-						  size_t vertex_count, size_t target, float most_error, unsigned options,
-						  uint32_t *count, float *error) HOB_MUST_CHECK;
 /* In place. */
 bool hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count) HOB_MUST_CHECK;
 bool hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex_count,

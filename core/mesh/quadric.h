@@ -7,6 +7,25 @@
 #define HOB_QUADRIC_H
 
 #include <stdint.h>
+#include <string.h>
+
+typedef float hob_lanes __attribute__((vector_size(16)));
+
+static inline hob_lanes hob_lanes_load(const float *from)
+{
+	hob_lanes out;
+	memcpy(&out, from, sizeof out);
+	return out;
+}
+
+static inline float hob_lanes_sum(hob_lanes a)
+{
+	typedef float half __attribute__((vector_size(8)));
+	half halves[2];
+	memcpy(halves, &a, sizeof halves);
+	halves[0] += halves[1];
+	return halves[0][0] + halves[0][1];
+}
 
 /* Sum of weight * (normal . p + d)^2: p'Ap + 2b'p + c. */
 typedef struct hob_quadric {
@@ -65,19 +84,32 @@ static inline void hob_wedge_add_gradient(float *w, uint32_t index, const float 
 	each[0] += weight * x, each[1] += weight * y, each[2] += weight * z;
 }
 
+/* Sums the differences of attributes times their gradients and offsets; returns the sum of their squares. */
+static inline float hob_wedge_steps(const float *w, uint32_t count, const float *from, const float *to,
+									hob_lanes *sums)
+{
+	const float *each = w + HOB_WEDGE_HEAD;
+	float squares = 0;
+	*sums = (hob_lanes){0, 0, 0, 0};
+	for (uint32_t i = 0; i < count; i++, each += HOB_WEDGE_EACH) {
+		float step = to[i] - from[i];
+		squares += step * step;
+		*sums += step * hob_lanes_load(each);
+	}
+	return squares;
+}
+
 /* from, to: [count] attributes of the vertex and of the one that is to stand for it, `way` from it. */
 static inline float hob_wedge_at(const float *w, uint32_t count, const float way[3], const float *from,
 								 const float *to)
 {
 	float ap[3];
+	hob_lanes sums;
 	hob_quadric_times(w, way, ap);
 	float sum =
 		(ap[0] + 2 * w[6]) * way[0] + (ap[1] + 2 * w[7]) * way[1] + (ap[2] + 2 * w[8]) * way[2] + w[9];
-	const float *each = w + HOB_WEDGE_HEAD;
-	for (uint32_t i = 0; i < count; i++, each += HOB_WEDGE_EACH) {
-		float step = to[i] - from[i];
-		sum += step * (w[10] * step - 2 * (each[0] * way[0] + each[1] * way[1] + each[2] * way[2] + each[3]));
-	}
+	sum += w[10] * hob_wedge_steps(w, count, from, to, &sums);
+	sum -= 2 * (sums[0] * way[0] + sums[1] * way[1] + sums[2] * way[2] + sums[3]);
 	return sum > 0 ? sum : 0;
 }
 
@@ -86,21 +118,21 @@ static inline void hob_wedge_add(float *w, const float *q, uint32_t count, const
 								 const float *from, const float *to)
 {
 	float ap[3];
+	hob_lanes sums;
 	hob_quadric_times(q, way, ap);
 	w[9] += hob_wedge_at(q, count, way, from, to);
+	hob_wedge_steps(q, count, from, to, &sums);
 	for (int i = 0; i < 3; i++)
-		w[6 + i] += q[6 + i] + ap[i];
+		w[6 + i] += q[6 + i] + ap[i] - sums[i];
 	for (int i = 0; i < 6; i++)
 		w[i] += q[i];
 	w[10] += q[10];
 	for (uint32_t k = 0; k < count; k++) {
 		const float *each = q + HOB_WEDGE_HEAD + HOB_WEDGE_EACH * k;
 		float *sum = w + HOB_WEDGE_HEAD + HOB_WEDGE_EACH * k, step = to[k] - from[k];
-		for (int i = 0; i < 3; i++) {
-			w[6 + i] -= step * each[i];
+		for (int i = 0; i < 4; i++)
 			sum[i] += each[i];
-		}
-		sum[3] += each[3] + each[0] * way[0] + each[1] * way[1] + each[2] * way[2] - q[10] * step;
+		sum[3] += each[0] * way[0] + each[1] * way[1] + each[2] * way[2] - q[10] * step;
 	}
 }
 

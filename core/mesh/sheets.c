@@ -319,22 +319,6 @@ bool hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indi
 	return ok;
 }
 
-bool hob_sheets_unite(const hob_siblings *siblings, const uint32_t *mirror, uint32_t vertex_count,
-					  uint32_t *out)
-{
-	memset(out, 0xFF, vertex_count * sizeof *out);
-	for (uint32_t v = 0; v < vertex_count; v++) {
-		if (mirror[v] == HOB_NONE)
-			continue;
-		uint32_t both[2] = {v, mirror[v]};
-		hob_siblings_unite(siblings, both, 2);
-		if (out[both[0]] != HOB_NONE && out[both[0]] != both[1])
-			return false;
-		out[both[0]] = both[1];
-	}
-	return true;
-}
-
 uint32_t hob_sheets_unfold(const uint32_t *mirror, uint32_t *indices, uint32_t index_count)
 {
 	uint32_t count = index_count;

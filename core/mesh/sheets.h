@@ -8,7 +8,7 @@
 #ifndef HOB_SHEETS_H
 #define HOB_SHEETS_H
 
-#include "siblings.h"
+#include "../model/model.h"
 
 /* Drops one side of every sheet.
  *
@@ -25,14 +25,6 @@
  *              those that do. */
 bool hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indices, uint32_t *index_count,
 					 hob_arena *arena, uint32_t **mirror, hob_error *err) HOB_MUST_CHECK;
-
-/* The mirrors of the first members of families: what hob_siblings_unite makes of the vertices.
- *
- * mirror       as made by hob_sheets_fold
- * out          [vertex_count] the same for united vertices
- * Returns      false when a family would have two mirrors. */
-bool hob_sheets_unite(const hob_siblings *siblings, const uint32_t *mirror, uint32_t vertex_count,
-					  uint32_t *out) HOB_MUST_CHECK;
 
 /* Appends the other side of every triangle of a sheet.
  *

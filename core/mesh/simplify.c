@@ -29,40 +29,45 @@ typedef struct piece {
 	bool going; /* its area is taken from what pieces may lose */
 } piece_t;
 
-enum { LOCKED = 1, CHANGED = 2, TOUCHED = 4, GONE = 8 };
+/* CHANGED: to be priced again. In this round, STIRRED: a place around moved; TOUCHED: it had a collapse */
+enum { LOCKED = 1, CHANGED = 2, STIRRED = 4, TOUCHED = 8, GONE = 16 };
 
 typedef struct candidate {
-	uint32_t to;		/* HOB_NONE: no collapse is allowed */
-	float cost, key;	/* squared; what orders them */
+	uint32_t to;				  /* HOB_NONE: no collapse is allowed */
+	float cost, key;			  /* squared; what orders them */
+	float distance, change, area; /* as of a collapse */
+	uint32_t removed;
 	bool held_by_piece; /* a collapse was refused because a piece would vanish */
 } candidate_t;
 
 typedef struct run {
 	const hob_simplify_input *in;
 	double size;
-	uint32_t place_count, wedge_count, attribute_count, wedge_size;
+	uint32_t place_count, wedge_count, attribute_count, attribute_stride, wedge_size;
 	uint32_t *vertex; /* [wedge_count] in the mesh */
+	uint32_t *first;  /* [place_count] the first vertex there */
+	uint32_t *into;	  /* [place_count] a place that it was merged into; itself: none */
 	float (*position)[3];
-	float *attributes; /* [wedge_count][attribute_count] */
+	float *attributes; /* [wedge_count][attribute_stride] zeros behind attribute_count */
 	hob_quadric *quadrics;
-	float *wedges;		/* [wedge_count][wedge_size] quadrics of attributes */
-	float (*normal)[3]; /* of the full mesh, by place; zeros where its triangles face many ways */
-	float *spread;
+	float *wedges;			/* [wedge_count][wedge_size] quadrics of attributes */
+	float (*normal)[3];		/* of the full mesh, by place; zeros where its triangles face many ways */
+	float *spread, *change; /* [place_count] as whole_cost says; as hob_simplify_level.change */
 	uint8_t *state;
 	uint32_t *piece; /* [place_count] */
 	piece_t *pieces;
 	uint32_t piece_count;
-	double vanishing; /* area that may still vanish */
-	bool facing[6];	  /* all triangles face +x, -x, +y ... */
+	double vanishing;	   /* area that may still vanish */
+	bool faces, facing[6]; /* all triangles face +x, -x, +y ... */
 	triangle_t *triangles;
 	uint32_t triangle_count, live;
-	uint32_t *corner_first, *corners; /* by place: triangle * 3 + corner */
+	uint32_t *corner_first, *corners; /* by place: triangle * 4 + corner */
 	uint32_t *alive, alive_count;
 	candidate_t *best;
 	uint32_t *order, *sorted; /* [alive_count] */
+	float most;				  /* key of candidates in this round */
 	float reached;			  /* dearest cost so far, squared */
-	uint32_t held_by_pieces;
-	double limit; /* squared, of the unit box */
+	double limit;			  /* squared, of the unit box */
 	hob_arena *arena;
 	hob_error *err;
 } run_t;
@@ -120,11 +125,11 @@ static bool number(run_t *s)
 	s->triangles = HOB_NEW(s->arena, triangle_t, in->index_count / 3);
 	s->vertex =
 		HOB_NEW(s->arena, uint32_t, in->vertex_count < in->index_count ? in->vertex_count : in->index_count);
-	uint32_t *first_vertex = HOB_NEW(s->arena, uint32_t, in->vertex_count);
+	s->first = HOB_NEW(s->arena, uint32_t, in->vertex_count);
 	mark = hob_arena_save(s->arena);
 	uint32_t *wedge = HOB_NEW(s->arena, uint32_t, in->vertex_count);
 	uint32_t *place = HOB_NEW(s->arena, uint32_t, in->vertex_count);
-	if (!s->triangles || !s->vertex || !first_vertex || !wedge || !place)
+	if (!s->triangles || !s->vertex || !s->first || !wedge || !place)
 		return short_of_memory(s);
 	memset(wedge, 0xFF, in->vertex_count * sizeof *wedge);
 	memset(place, 0xFF, in->vertex_count * sizeof *place);
@@ -139,7 +144,7 @@ static bool number(run_t *s)
 			if (wedge[v] == HOB_NONE)
 				s->vertex[s->wedge_count] = v, wedge[v] = s->wedge_count++;
 			if (place[p] == HOB_NONE)
-				first_vertex[s->place_count] = v, place[p] = s->place_count++;
+				s->first[s->place_count] = v, place[p] = s->place_count++;
 			t->wedge[k] = wedge[v], t->place[k] = place[p];
 		}
 	}
@@ -152,7 +157,7 @@ static bool number(run_t *s)
 	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
 	for (uint32_t p = 0; p < s->place_count; p++)
 		for (int k = 0; k < 3; k++) {
-			double x = (double)in->positions[3 * (size_t)first_vertex[p] + (size_t)k];
+			double x = (double)in->positions[3 * (size_t)s->first[p] + (size_t)k];
 			low[k] = fmin(low[k], x), high[k] = fmax(high[k], x);
 		}
 	for (int k = 0; k < 3 && s->place_count > 0; k++)
@@ -160,7 +165,7 @@ static bool number(run_t *s)
 	double scale = s->size > 0 ? 1 / s->size : 0;
 	for (uint32_t p = 0; p < s->place_count; p++)
 		for (int k = 0; k < 3; k++) {
-			double x = (double)in->positions[3 * (size_t)first_vertex[p] + (size_t)k];
+			double x = (double)in->positions[3 * (size_t)s->first[p] + (size_t)k];
 			s->position[p][k] = (float)((x - low[k] / 2 - high[k] / 2) * scale);
 		}
 	for (uint32_t t = 0; in->locked && t < s->triangle_count; t++)
@@ -175,14 +180,15 @@ static bool copy_attributes(run_t *s)
 	const hob_simplify_input *in = s->in;
 	float scale = s->size > 0 ? (float)(1 / s->size) : 0;
 	s->attribute_count = in->attributes ? in->attribute_count : 0;
+	s->attribute_stride = (s->attribute_count + 3) & ~3u;
 	s->wedge_size = s->attribute_count > 0 ? HOB_WEDGE_HEAD + HOB_WEDGE_EACH * s->attribute_count : 0;
-	s->attributes = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->attribute_count);
+	s->attributes = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->attribute_stride);
 	s->wedges = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->wedge_size);
 	if (!s->attributes || !s->wedges)
 		return short_of_memory(s);
 	for (uint32_t w = 0; w < s->wedge_count; w++)
 		for (uint32_t i = 0; i < s->attribute_count; i++)
-			s->attributes[(size_t)w * s->attribute_count + i] =
+			s->attributes[(size_t)w * s->attribute_stride + i] =
 				in->attributes[(size_t)s->vertex[w] * in->attribute_count + i] * scale;
 	return true;
 }
@@ -259,6 +265,8 @@ static bool find_normals(run_t *s)
 			area[place[k]] += length;
 		}
 	}
+	for (int i = 0; i < 6; i++)
+		s->faces = s->faces || s->facing[i];
 	for (uint32_t p = 0; p < s->place_count; p++) {
 		float length = sqrtf(dot(s->normal[p], s->normal[p]));
 		float scale = length > 0 && length > 0.5f * area[p] ? 1 / length : 0;
@@ -292,7 +300,7 @@ static void add_attributes(run_t *s, const triangle_t *t, float weight)
 	const float *at[3];
 	float *quadric[3];
 	for (uint32_t k = 0; k < 3; k++) {
-		at[k] = s->attributes + (size_t)t->wedge[k] * s->attribute_count;
+		at[k] = s->attributes + (size_t)t->wedge[k] * s->attribute_stride;
 		quadric[k] = s->wedges + (size_t)t->wedge[k] * s->wedge_size;
 		quadric[k][10] += weight;
 	}
@@ -373,7 +381,7 @@ static void list_corners(run_t *s)
 	s->corner_first[s->place_count] = sum;
 	for (uint32_t t = kept; t-- > 0;)
 		for (uint32_t k = 3; k-- > 0;)
-			s->corners[--s->corner_first[s->triangles[t].place[k]]] = 3 * t + k;
+			s->corners[--s->corner_first[s->triangles[t].place[k]]] = 4 * t + k;
 }
 
 static uint32_t corner_count(const run_t *s, uint32_t place)
@@ -394,6 +402,7 @@ static bool is_torn(const run_t *s, uint32_t a, uint32_t b)
 /* Sides that one triangle has alone, and sides where texture coordinates are torn, get planes. */
 static void hold_sides(run_t *s)
 {
+	bool torn = s->in->uv[0] || s->in->uv[1];
 	for (uint32_t i = 0; i < s->triangle_count; i++) {
 		const triangle_t *t = &s->triangles[i];
 		for (uint32_t k = 0; k < 3; k++) {
@@ -404,9 +413,10 @@ static void hold_sides(run_t *s)
 			if (corner_count(s, at) > MOST_TAKEN)
 				continue;
 			bool alone = true, seam = false;
-			for (uint32_t c = s->corner_first[at]; c < s->corner_first[at + 1]; c++) {
-				const triangle_t *other = &s->triangles[s->corners[c] / 3];
-				uint32_t own = s->corners[c] % 3, next = next_corner(own), prev = prev_corner(own);
+			for (uint32_t c = s->corner_first[at]; c < s->corner_first[at + 1] && (alone || (torn && !seam));
+				 c++) {
+				const triangle_t *other = &s->triangles[s->corners[c] / 4];
+				uint32_t own = s->corners[c] % 4, next = next_corner(own), prev = prev_corner(own);
 				uint32_t there = other->place[next] == far ? next : prev;
 				if (other == t || other->place[there] != far)
 					continue;
@@ -427,14 +437,18 @@ static void hold_sides(run_t *s)
 
 /* ---- a collapse */
 
+/* INNER: of two triangles; CREASE: of more, as many one way round as the other; OPEN: of any others */
+typedef enum side { INNER, CREASE, OPEN } side_t;
+
 /* The triangles and vertices around a place. */
 typedef struct ring {
-	uint32_t place, count, neighbour_count, wedge_count, edges; /* edges: sides not shared by two triangles */
+	uint32_t place, count, neighbour_count, wedge_count;
+	side_t side; /* the most open one */
 	uint32_t triangle[MOST_RING];
 	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* of triangles: corner; neighbours */
 	uint8_t own[MOST_RING];										 /* of triangles: wedge */
 	uint32_t neighbour[MOST_RING], wedge[MOST_RING];
-	uint8_t uses[MOST_RING]; /* of neighbours: triangles */
+	uint16_t uses[MOST_RING]; /* of neighbours: triangles that have it next, and 256 times those before */
 } ring_t;
 
 /* A collapse of a ring's place into a neighbour, and what its vertices become. */
@@ -442,10 +456,11 @@ typedef struct collapse {
 	uint32_t neighbour, to;
 	float way[3];
 	uint32_t wedge[MOST_RING];
-	float attributes, weight; /* the cost of attributes, summed over area, and that area */
-	double area;			  /* that the piece gains */
-	float distance;			  /* of the place from its triangles afterwards */
-	uint32_t removed;		  /* triangles */
+	float attributes; /* their cost, summed over area */
+	float area;		  /* that the piece gains */
+	float distance;	  /* of the place from its triangles afterwards */
+	float change;	  /* of the other place from the planes of its triangles, the largest */
+	uint32_t removed; /* triangles */
 } collapse_t;
 
 static uint32_t index_in(uint32_t *list, uint32_t *count, uint32_t value)
@@ -458,32 +473,39 @@ static uint32_t index_in(uint32_t *list, uint32_t *count, uint32_t value)
 	return i;
 }
 
+static side_t side_of(const ring_t *r, uint32_t neighbour)
+{
+	uint32_t next = r->uses[neighbour] & 255, prev = r->uses[neighbour] >> 8;
+	return next != prev ? OPEN : next > 1 ? CREASE : INNER;
+}
+
 /* False when the place is too crowded. */
 static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
 {
-	r->place = place, r->count = r->neighbour_count = r->wedge_count = r->edges = 0;
+	r->place = place, r->count = r->neighbour_count = r->wedge_count = 0;
+	r->side = INNER;
 	if (corner_count(s, place) > MOST_RING)
 		return false;
+	memset(r->uses, 0, sizeof r->uses);
 	for (uint32_t c = s->corner_first[place]; c < s->corner_first[place + 1]; c++) {
-		uint32_t id = s->corners[c] / 3, k = s->corners[c] % 3, i = r->count;
+		uint32_t id = s->corners[c] / 4, k = s->corners[c] % 4, i = r->count;
 		const triangle_t *t = &s->triangles[id];
 		if (t->place[0] == HOB_NONE)
 			continue;
-		uint32_t before = r->neighbour_count;
 		uint32_t next = index_in(r->neighbour, &r->neighbour_count, t->place[next_corner(k)]);
 		uint32_t prev = index_in(r->neighbour, &r->neighbour_count, t->place[prev_corner(k)]);
 		if (next == MOST_RING || prev == MOST_RING)
 			return false;
-		for (uint32_t n = before; n < r->neighbour_count; n++)
-			r->uses[n] = 0;
-		r->uses[next]++, r->uses[prev]++;
+		r->uses[next]++, r->uses[prev] += 256;
 		r->triangle[i] = id, r->corner[i] = (uint8_t)k;
 		r->next[i] = (uint8_t)next, r->prev[i] = (uint8_t)prev;
 		r->own[i] = (uint8_t)index_in(r->wedge, &r->wedge_count, t->wedge[k]);
 		r->count++;
 	}
-	for (uint32_t n = 0; n < r->neighbour_count; n++)
-		r->edges += r->uses[n] != 2;
+	for (uint32_t n = 0; n < r->neighbour_count; n++) {
+		side_t side = side_of(r, n);
+		r->side = side > r->side ? side : r->side;
+	}
 	return r->count > 0;
 }
 
@@ -495,8 +517,8 @@ static bool has_neighbour(const ring_t *r, uint32_t triangle, uint32_t neighbour
 static float wedge_cost(const run_t *s, uint32_t from, uint32_t to, const float way[3])
 {
 	return hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, way,
-						s->attributes + (size_t)from * s->attribute_count,
-						s->attributes + (size_t)to * s->attribute_count);
+						s->attributes + (size_t)from * s->attribute_stride,
+						s->attributes + (size_t)to * s->attribute_stride);
 }
 
 /* Takes `to` for a vertex of the ring if it fits better. */
@@ -512,30 +534,34 @@ static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, 
 /* The vertex at a place whose attributes are nearest to those of another, of MOST_RING and `best`. */
 static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint32_t best)
 {
-	const float *own = s->attributes + (size_t)wedge * s->attribute_count;
+	const float *own = s->attributes + (size_t)wedge * s->attribute_stride;
 	uint32_t count = corner_count(s, place);
 	float least = HUGE_VALF;
 	for (uint32_t i = 0; i < count && i < MOST_RING; i++) {
 		uint32_t corner = s->corners[s->corner_first[place] + i];
-		const triangle_t *t = &s->triangles[corner / 3];
+		const triangle_t *t = &s->triangles[corner / 4];
 		if (t->place[0] == HOB_NONE)
 			continue;
-		const float *other = s->attributes + (size_t)t->wedge[corner % 3] * s->attribute_count;
-		float sum = 0;
-		for (uint32_t k = 0; k < s->attribute_count; k++)
-			sum += (own[k] - other[k]) * (own[k] - other[k]);
+		const float *other = s->attributes + (size_t)t->wedge[corner % 4] * s->attribute_stride;
+		hob_lanes sums = {0, 0, 0, 0};
+		for (uint32_t k = 0; k < s->attribute_stride; k += 4) {
+			hob_lanes step = hob_lanes_load(own + k) - hob_lanes_load(other + k);
+			sums += step * step;
+		}
+		float sum = hob_lanes_sum(sums);
 		if (sum < least)
-			best = t->wedge[corner % 3], least = sum;
+			best = t->wedge[corner % 4], least = sum;
 	}
 	return best;
 }
 
-/* Chooses what the vertices at the place become. */
-static void choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, collapse_t *c)
+/* Chooses what the vertices at the place become. False when that costs more than `most`; c->attributes is
+ * then a part of the cost. */
+static bool choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, float most, collapse_t *c)
 {
 	float costs[MOST_RING];
 	uint32_t there = HOB_NONE;
-	c->neighbour = neighbour, c->to = r->neighbour[neighbour];
+	c->neighbour = neighbour, c->to = r->neighbour[neighbour], c->attributes = 0;
 	subtract(s->position[c->to], s->position[r->place], c->way);
 	for (uint32_t w = 0; w < r->wedge_count; w++)
 		c->wedge[w] = HOB_NONE, costs[w] = 0;
@@ -547,13 +573,22 @@ static void choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, c
 			offer(s, r, c, r->own[i], there, costs);
 		}
 	for (uint32_t w = 0; w < r->wedge_count; w++)
-		if (c->wedge[w] == HOB_NONE)
-			offer(s, r, c, w, most_alike(s, r->wedge[w], c->to, there), costs);
-	c->attributes = c->weight = 0;
-	for (uint32_t w = 0; w < r->wedge_count && s->attribute_count > 0; w++) {
 		c->attributes += costs[w];
-		c->weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
-	}
+	for (uint32_t w = 0; w < r->wedge_count && c->attributes <= most; w++)
+		if (c->wedge[w] == HOB_NONE) {
+			offer(s, r, c, w, most_alike(s, r->wedge[w], c->to, there), costs);
+			c->attributes += costs[w];
+		}
+	return c->attributes <= most;
+}
+
+/* The area that the cost of attributes is summed over. */
+static float wedge_weight(const run_t *s, const ring_t *r)
+{
+	float weight = 0;
+	for (uint32_t w = 0; w < r->wedge_count; w++)
+		weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
+	return weight;
 }
 
 /* Whether the two ends share the neighbours of the triangles that vanish and no others, and no triangle comes
@@ -567,8 +602,8 @@ static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 		if (has_neighbour(r, i, c->neighbour))
 			shared |= (uint64_t)1 << (r->next[i] == c->neighbour ? r->prev[i] : r->next[i]);
 	for (uint32_t i = s->corner_first[c->to]; i < s->corner_first[c->to + 1]; i++) {
-		const triangle_t *t = &s->triangles[s->corners[i] / 3];
-		uint32_t k = s->corners[i] % 3, a = t->place[next_corner(k)], b = t->place[prev_corner(k)], at_a,
+		const triangle_t *t = &s->triangles[s->corners[i] / 4];
+		uint32_t k = s->corners[i] % 4, a = t->place[next_corner(k)], b = t->place[prev_corner(k)], at_a,
 				 at_b;
 		if (t->place[0] == HOB_NONE || a == r->place || b == r->place)
 			continue;
@@ -650,7 +685,7 @@ static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t 
 	float turn = dot(before, after);
 	if (was > 0 && (turn <= 0 || turn * turn < least_turn * least_turn * was * length))
 		return false;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 6 && s->faces; i++)
 		if (s->facing[i] && (i % 2 ? -after[i / 2] : after[i / 2]) < least_facing * sqrtf(length))
 			return false;
 	for (int i = 0; i < 3; i++)
@@ -663,28 +698,37 @@ static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t 
 static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 {
 	const float *from = s->position[r->place], *to = s->position[c->to];
-	float nearest = dot(c->way, c->way);
+	float nearest = dot(c->way, c->way), change = 0, planes[MOST_RING];
 	c->area = 0, c->removed = 0;
 	for (uint32_t i = 0; i < r->count; i++) {
 		const triangle_t *t = &s->triangles[r->triangle[i]];
-		const uint32_t k = r->corner[i], other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
-		const float *a = s->position[other[0]], *b = s->position[other[1]];
+		const uint32_t other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
 		float before[3], after[3];
-		normal_of(from, a, b, before);
-		c->area -= (double)sqrtf(dot(before, before)) / 2;
+		normal_of(from, s->position[other[0]], s->position[other[1]], before);
+		float length = dot(before, before), height = dot(before, c->way);
+		change = height * height > change * length ? height * height / length : change;
+		c->area -= sqrtf(length) / 2;
+		planes[i] = HUGE_VALF;
 		if (has_neighbour(r, i, c->neighbour)) {
 			c->removed++;
 			continue;
 		}
-		normal_of(to, a, b, after);
-		c->area += (double)sqrtf(dot(after, after)) / 2;
+		normal_of(to, s->position[other[0]], s->position[other[1]], after);
+		length = dot(after, after), height = dot(after, c->way);
+		c->area += sqrtf(length) / 2;
 		if (!keeps_orientation(s, other, r->place, c->to, before, after) ||
-			!keeps_uv(s, t, k, r->wedge[r->own[i]], c->wedge[r->own[i]]))
+			!keeps_uv(s, t, r->corner[i], r->wedge[r->own[i]], c->wedge[r->own[i]]))
 			return false;
-		float distance = nearest > 0 ? distance_to(from, to, a, b) : 0;
-		nearest = distance < nearest ? distance : nearest;
+		planes[i] = length > 0 ? 0.9999f * height * height / length : 0;
 	}
-	c->distance = sqrtf(nearest);
+	/* A triangle is at least as far as its plane. */
+	for (uint32_t i = 0; i < r->count; i++)
+		if (planes[i] < nearest) {
+			float distance = distance_to(from, to, s->position[r->neighbour[r->next[i]]],
+										 s->position[r->neighbour[r->prev[i]]]);
+			nearest = distance < nearest ? distance : nearest;
+		}
+	c->distance = sqrtf(nearest), c->change = sqrtf(change);
 	return true;
 }
 
@@ -696,7 +740,7 @@ static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
 		return false;
 	if (piece->going || piece->triangles > FEW_TRIANGLES + c->removed)
 		return true;
-	return piece->left + c->area >= piece_share * piece->area || piece->area <= s->vanishing;
+	return piece->left + (double)c->area >= piece_share * piece->area || piece->area <= s->vanishing;
 }
 
 /* The cost of planes, per area: the least that a collapse costs. */
@@ -716,42 +760,52 @@ static float whole_cost(const run_t *s, const ring_t *r, const collapse_t *c, fl
 
 static bool may_move(const ring_t *r, uint32_t neighbour)
 {
-	return r->edges == 0 || r->uses[neighbour] != 2;
+	return side_of(r, neighbour) == r->side;
 }
 
-/* Finds the cheapest collapse of a place that is allowed. Attributes are dear to price, so only those
- * neighbours are asked for them whose planes alone do not cost more than another's sum. */
+/* Finds the cheapest collapse of a place that is allowed. Attributes are dear to price: those of a neighbour
+ * are no further than until it costs more than another. */
 static candidate_t evaluate(const run_t *s, uint32_t place)
 {
 	candidate_t out = {.to = HOB_NONE};
 	ring_t r;
 	collapse_t c = {.neighbour = HOB_NONE};
-	float costs[MOST_RING];
-	bool priced[MOST_RING];
+	float costs[MOST_RING], planes[MOST_RING];
+	bool begun[MOST_RING], priced[MOST_RING];
 	if ((s->state[place] & LOCKED) || !take_ring(s, place, &r))
 		return out;
+	float weight = s->attribute_count > 0 ? wedge_weight(s, &r) : 0;
 	for (uint32_t n = 0; n < r.neighbour_count; n++) {
-		costs[n] = may_move(&r, n) ? plane_cost(s, &r, n) : HUGE_VALF;
-		priced[n] = s->attribute_count == 0;
+		costs[n] = planes[n] = may_move(&r, n) ? plane_cost(s, &r, n) : HUGE_VALF;
+		begun[n] = false, priced[n] = !(weight > 0);
 	}
 	for (uint32_t tries = 0; tries < MOST_TRIES;) {
 		uint32_t n = 0;
-		for (uint32_t i = 1; i < r.neighbour_count; i++)
-			n = costs[i] < costs[n] ? i : n;
+		float second = HUGE_VALF;
+		for (uint32_t i = 1; i < r.neighbour_count; i++) {
+			bool cheaper = costs[i] < costs[n];
+			float other = cheaper ? costs[n] : costs[i];
+			second = other < second ? other : second;
+			n = cheaper ? i : n;
+		}
 		if (!(costs[n] < HUGE_VALF))
 			break;
-		if (c.neighbour != n)
-			choose_wedges(s, &r, n, &c);
 		if (!priced[n]) {
-			costs[n] += c.weight > 0 ? c.attributes / c.weight : 0;
-			priced[n] = true;
+			float most = begun[n] ? HUGE_VALF : (second - planes[n]) * weight;
+			begun[n] = true;
+			priced[n] = choose_wedges(s, &r, n, most, &c);
+			costs[n] = planes[n] + c.attributes / weight;
+			c.neighbour = priced[n] ? n : HOB_NONE;
 			continue;
 		}
+		if (c.neighbour != n)
+			choose_wedges(s, &r, n, HUGE_VALF, &c);
 		tries++;
-		if (keeps_topology(s, &r, &c) && keeps_shape(s, &r, &c)) {
+		if (keeps_shape(s, &r, &c) && keeps_topology(s, &r, &c)) {
 			out.held_by_piece = !keeps_piece(s, &r, &c);
 			if (!out.held_by_piece) {
-				out.to = c.to;
+				out.to = c.to, out.removed = c.removed;
+				out.distance = c.distance, out.change = c.change, out.area = c.area;
 				out.cost = whole_cost(s, &r, &c, costs[n]);
 				out.key = out.cost * sqrtf(s->quadrics[place].weight);
 				break;
@@ -765,7 +819,7 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 static void mark(run_t *s, const ring_t *r)
 {
 	for (uint32_t n = 0; n < r->neighbour_count; n++)
-		s->state[r->neighbour[n]] |= CHANGED;
+		s->state[r->neighbour[n]] |= CHANGED | STIRRED;
 }
 
 static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
@@ -781,22 +835,26 @@ static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
 	}
 	s->live -= c->removed;
 	piece->triangles -= c->removed;
-	piece->left += c->area;
+	piece->left += (double)c->area;
 	if (!piece->going && piece->triangles <= FEW_TRIANGLES && piece->left < piece_share * piece->area) {
 		piece->going = true;
 		s->vanishing -= piece->area;
 	}
+	float change = s->change[r->place] + fmaxf(c->change, c->distance);
+	for (uint32_t n = 0; n < r->neighbour_count; n++)
+		s->change[r->neighbour[n]] = fmaxf(s->change[r->neighbour[n]], change);
 	hob_quadric_add(&s->quadrics[c->to], &s->quadrics[r->place], c->way);
 	for (uint32_t w = 0; w < r->wedge_count && s->attribute_count > 0; w++)
 		hob_wedge_add(s->wedges + (size_t)c->wedge[w] * s->wedge_size,
 					  s->wedges + (size_t)r->wedge[w] * s->wedge_size, s->attribute_count, c->way,
-					  s->attributes + (size_t)r->wedge[w] * s->attribute_count,
-					  s->attributes + (size_t)c->wedge[w] * s->attribute_count);
+					  s->attributes + (size_t)r->wedge[w] * s->attribute_stride,
+					  s->attributes + (size_t)c->wedge[w] * s->attribute_stride);
 	float spread = s->spread[r->place] + c->distance;
 	s->spread[c->to] = spread > s->spread[c->to] ? spread : s->spread[c->to];
 	s->reached = cost > s->reached ? cost : s->reached;
 	s->state[r->place] |= TOUCHED | GONE;
-	s->state[c->to] |= TOUCHED | CHANGED;
+	s->into[r->place] = c->to;
+	s->state[c->to] |= TOUCHED | CHANGED | STIRRED;
 	mark(s, r);
 }
 
@@ -812,8 +870,11 @@ static bool try_collapse(run_t *s, uint32_t place)
 	while (n < r.neighbour_count && r.neighbour[n] != best->to)
 		n++;
 	if (n < r.neighbour_count && may_move(&r, n)) {
-		choose_wedges(s, &r, n, &c);
-		if (keeps_topology(s, &r, &c) && keeps_shape(s, &r, &c) && keeps_piece(s, &r, &c)) {
+		choose_wedges(s, &r, n, HUGE_VALF, &c);
+		c.distance = best->distance, c.change = best->change, c.area = best->area, c.removed = best->removed;
+		bool kept = !((s->state[place] | s->state[best->to]) & STIRRED) ||
+					(keeps_shape(s, &r, &c) && keeps_topology(s, &r, &c));
+		if (kept && keeps_piece(s, &r, &c)) {
 			apply(s, &r, &c, best->cost);
 			return true;
 		}
@@ -824,6 +885,12 @@ static bool try_collapse(run_t *s, uint32_t place)
 
 /* ---- rounds */
 
+static bool may_go(const run_t *s, const candidate_t *c)
+{
+	return c->to != HOB_NONE && (double)c->cost <= s->limit;
+}
+
+/* Prices what changed and may be among the cheapest: what was dear before is hardly cheaper now. */
 static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
 {
 	run_t *s = context;
@@ -831,9 +898,11 @@ static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
 	(void)thread;
 	for (uint32_t i = index * SLICE; i < end; i++) {
 		uint32_t p = s->alive[i];
-		if (s->state[p] & CHANGED)
+		if ((s->state[p] & CHANGED) && (s->best[p].to == HOB_NONE || s->best[p].key <= s->most)) {
 			s->best[p] = evaluate(s, p);
-		s->state[p] &= (uint8_t) ~(CHANGED | TOUCHED);
+			s->state[p] &= (uint8_t)~CHANGED;
+		}
+		s->state[p] &= (uint8_t) ~(STIRRED | TOUCHED);
 	}
 }
 
@@ -844,15 +913,41 @@ static uint32_t bits_of(float key)
 	return bits;
 }
 
-/* Lists the candidates by cost, to 16 bits; equal ones keep their order. Returns how many there are. */
+static void evaluate_all(run_t *s)
+{
+	hob_parallel_for(s->in->parallel, (s->alive_count + SLICE - 1) / SLICE, evaluate_slice, s);
+}
+
+/* A key, to 16 bits and rounded up, that `wanted` candidates do not exceed. */
+static float key_of_rank(const run_t *s, uint32_t wanted)
+{
+	uint32_t high = 0, bits = 0;
+	for (int digit = 0; digit < 2; digit++) {
+		uint32_t counts[256] = {0}, bin = 0;
+		for (uint32_t i = 0; i < s->alive_count; i++) {
+			const candidate_t *best = &s->best[s->alive[i]];
+			bits = bits_of(best->key);
+			if (may_go(s, best) && (digit == 0 || bits >> 24 == high))
+				counts[digit == 0 ? bits >> 24 : bits >> 16 & 255]++;
+		}
+		for (; bin < 255 && counts[bin] <= wanted; bin++)
+			wanted -= counts[bin];
+		high = digit == 0 ? bin : high << 8 | bin;
+	}
+	float key;
+	bits = high << 16 | 0xFFFF;
+	memcpy(&key, &bits, sizeof key);
+	return key;
+}
+
+/* Lists the candidates that are not dearer than `most` by cost, to 16 bits; equal ones keep their order.
+ * Returns how many there are. */
 static uint32_t sort_candidates(run_t *s)
 {
 	uint32_t count = 0;
-	s->held_by_pieces = 0;
 	for (uint32_t i = 0; i < s->alive_count; i++) {
 		const candidate_t *best = &s->best[s->alive[i]];
-		s->held_by_pieces += best->held_by_piece;
-		if (best->to != HOB_NONE && (double)best->cost <= s->limit)
+		if (may_go(s, best) && best->key <= s->most)
 			s->order[count++] = s->alive[i];
 	}
 	for (uint32_t shift = 16; shift <= 24; shift += 8) {
@@ -873,24 +968,21 @@ static uint32_t sort_candidates(run_t *s)
 static void run_round(run_t *s, uint32_t target, bool all)
 {
 	list_corners(s);
-	hob_parallel_for(s->in->parallel, (s->alive_count + SLICE - 1) / SLICE, evaluate_slice, s);
-	uint32_t count = sort_candidates(s), wanted = (s->live - target) / 2 + 1;
-	if (count == 0)
-		return;
+	uint32_t wanted = (s->live - target) / 2 + 1;
 	wanted = wanted > s->alive_count / 4 ? s->alive_count / 4 : wanted;
-	float most = s->best[s->order[wanted < count ? wanted : count - 1]].key * round_reach;
-	for (uint32_t i = 0; i < count && s->live > target; i++) {
-		if (!all && s->best[s->order[i]].key > most)
-			break;
+	s->most = all ? HUGE_VALF : key_of_rank(s, wanted) * round_reach;
+	evaluate_all(s);
+	uint32_t count = sort_candidates(s);
+	for (uint32_t i = 0; i < count && s->live > target; i++)
 		try_collapse(s, s->order[i]);
-	}
 }
 
 static bool take_level(run_t *s, hob_simplify_level *level)
 {
 	double sum = 0, area = 0;
 	level->indices = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->live);
-	if (!level->indices)
+	level->spread = HOB_NEW(s->arena, float, s->in->vertex_count);
+	if (!level->indices || !level->spread)
 		return short_of_memory(s);
 	level->index_count = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++) {
@@ -899,11 +991,13 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 		if (from->place[0] == HOB_NONE)
 			continue;
 		normal_of(s->position[from->place[0]], s->position[from->place[1]], s->position[from->place[2]], n);
-		if (!(dot(n, n) > 0))
+		if (!s->in->keep_pieces && !(dot(n, n) > 0))
 			continue;
 		for (uint32_t k = 0; k < 3; k++)
 			level->indices[level->index_count++] = s->vertex[from->wedge[k]];
 	}
+	for (uint32_t p = 0; p < s->place_count; p++)
+		level->spread[s->in->first[s->first[p]]] = (float)s->size * s->change[root_of(s->into, p)];
 	for (uint32_t p = 0; p < s->place_count; p++)
 		if (!(s->state[p] & GONE))
 			sum += (double)s->quadrics[p].c, area += (double)s->quadrics[p].weight;
@@ -915,22 +1009,27 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 static bool begin(run_t *s)
 {
 	s->spread = HOB_NEW(s->arena, float, s->place_count);
+	s->change = HOB_NEW(s->arena, float, s->place_count);
+	s->into = HOB_NEW(s->arena, uint32_t, s->place_count);
 	s->corner_first = HOB_NEW(s->arena, uint32_t, (size_t)s->place_count + 1);
 	s->corners = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->triangle_count);
 	s->alive = HOB_NEW(s->arena, uint32_t, s->place_count);
 	s->best = HOB_NEW(s->arena, candidate_t, s->place_count);
 	s->order = HOB_NEW(s->arena, uint32_t, s->place_count);
 	s->sorted = HOB_NEW(s->arena, uint32_t, s->place_count);
-	if (!s->spread || !s->corner_first || !s->corners || !s->alive || !s->best || !s->order || !s->sorted)
+	if (!s->spread || !s->change || !s->into || !s->corner_first || !s->corners || !s->alive || !s->best ||
+		!s->order || !s->sorted)
 		return short_of_memory(s);
 	if (!find_pieces(s) || !measure_pieces(s) || !find_normals(s) || !sum_quadrics(s))
 		return false;
 	list_corners(s);
 	hold_sides(s);
 	for (uint32_t p = 0; p < s->place_count; p++)
-		s->state[p] |= CHANGED;
+		s->state[p] |= CHANGED, s->into[p] = p;
 	double limit = s->size > 0 ? s->in->limit / s->size : 0;
 	s->limit = limit * limit;
+	s->most = HUGE_VALF;
+	evaluate_all(s);
 	return true;
 }
 
@@ -954,16 +1053,21 @@ static bool reach(run_t *s, uint32_t target)
 	return true;
 }
 
-static hob_simplify_end end_of(const run_t *s)
+/* Prices what the last round refused, and counts what holds it. */
+static hob_simplify_end end_of(run_t *s)
 {
-	uint32_t dear = 0;
+	uint32_t dear = 0, held = 0;
+	list_corners(s);
+	s->most = HUGE_VALF;
+	evaluate_all(s);
 	for (uint32_t i = 0; i < s->alive_count; i++) {
 		const candidate_t *best = &s->best[s->alive[i]];
 		dear += best->to != HOB_NONE && (double)best->cost > s->limit;
+		held += best->held_by_piece;
 	}
-	return dear * 4ull >= s->alive_count				? HOB_SIMPLIFY_LIMIT
-		   : s->held_by_pieces * 4ull >= s->alive_count ? HOB_SIMPLIFY_PIECES
-														: HOB_SIMPLIFY_STUCK;
+	return dear * 4ull >= s->alive_count   ? HOB_SIMPLIFY_LIMIT
+		   : held * 4ull >= s->alive_count ? HOB_SIMPLIFY_PIECES
+										   : HOB_SIMPLIFY_STUCK;
 }
 
 static bool run(run_t *s, hob_simplify_level *levels, uint32_t *level_count, hob_simplify_end *end,

@@ -450,9 +450,9 @@ def obj_text(triangles=1, shift=0.0, mtl=None):
     return "\n".join(lines) + "\n"
 
 
-def bumpy_grid(side, height=0.1):
+def bumpy_grid(side, height=0.1, bump=lambda x, y: (x * 7 + y * 13) % 5):
     """A square of side x side quads as an OBJ: large enough that its levels of detail take a while."""
-    lines = [f"v {x} {y} {height * ((x * 7 + y * 13) % 5):.3f}" for y in range(side + 1) for x in range(side + 1)]
+    lines = [f"v {x} {y} {height * bump(x, y):.3f}" for y in range(side + 1) for x in range(side + 1)]
     for y in range(side):
         for x in range(side):
             a = y * (side + 1) + x + 1

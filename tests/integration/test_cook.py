@@ -318,7 +318,7 @@ class Cook(Scenario):
         self.cook(code=2)
 
     def test_settings_of_the_command_line_win_and_each_says_where_it_is_from(self):
-        self.put("deep/a.obj", bumpy_grid(30))
+        self.put("deep/a.obj", bumpy_grid(30, 0.02, lambda x, y: x * x + y * y))  # a bowl: each level is farther off
         self.put("cook.json", '{"lods": {"max": 5, "ratio": 0.75}, "meshlets": true}')
         self.put("deep/cook.json", '{"lods": {"max": 4}, "budget": {"triangles": 7}}')
         self.put("deep/a.obj.cook.json", '{"lods": {"max": 3}}')

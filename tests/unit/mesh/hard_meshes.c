@@ -1,8 +1,6 @@
 /* Meshes that cost much more than others, or are hardly meshes at all. Steps are counted, not time. */
 #include "../shapes.h"
 #include "core/mesh/bake.h"
-#include "core/mesh/lod_part.h"
-#include "core/mesh/siblings.h"
 #include "core/mesh/surface.h"
 #include "core/mesh/triangle_order.h"
 #include "core/mesh/weld.h"
@@ -297,82 +295,6 @@ static void searches_end_when_their_room_is_spent(void **state)
 	assert_true(before - seeker.room > HOB_SURFACE_FEW);
 }
 
-/* The simplifier takes as many steps as the sum of squares of these. */
-static uint32_t most_uses(const hob_mesh *mesh, uint32_t *copies)
-{
-	hob_lod_part part;
-	hob_error err = {0};
-	assert_true(hob_lod_part_take(mesh->position, mesh->vertex_count, mesh->indices, mesh->index_count, false,
-								  &input, &part, &err));
-	uint32_t *uses = shape_alloc(&input, part.vertex_count, 4), most = 0;
-	*copies = 0;
-	for (uint32_t i = 0; i < mesh->index_count; i++) {
-		assert_in_range(part.indices[i], 0, part.vertex_count - 1);
-		assert_int_equal(part.vertex[part.indices[i]], mesh->indices[i]);
-		uint32_t count = ++uses[part.indices[i]];
-		most = count > most ? count : most;
-	}
-	for (uint32_t v = 0; v < part.vertex_count; v++) {
-		assert_memory_equal(part.positions + 3 * (size_t)v, mesh->position + 3 * (size_t)part.vertex[v], 12);
-		*copies += part.crowded && part.crowded[v];
-	}
-	return most;
-}
-
-static void no_vertex_is_in_very_many_triangles(void **state)
-{
-	(void)state;
-	uint32_t copies;
-	hob_mesh fan = a_fan_of_slivers(20000), same = the_same_triangle(20000), book = one_edge_in_all(20000),
-			 point = one_vertex_in_all(20000), few = a_fan_of_slivers(HOB_LOD_CROWD);
-	assert_in_range(most_uses(&fan, &copies), 1, 2 * HOB_LOD_CROWD);
-	assert_in_range(copies, 2, 30);
-	assert_in_range(most_uses(&same, &copies), 1, 4 * HOB_LOD_CROWD);
-	assert_in_range(most_uses(&book, &copies), 1, 4 * HOB_LOD_CROWD);
-	assert_in_range(most_uses(&point, &copies), 1, 4 * HOB_LOD_CROWD);
-	assert_int_equal(most_uses(&few, &copies), HOB_LOD_CROWD);
-	assert_int_equal(copies, 0);
-}
-
-/* Sides where sectors meet are held, so there must be few. */
-static void sectors_of_a_fan_hang_together(void **state)
-{
-	(void)state;
-	hob_mesh fan = a_fan_of_slivers(20000);
-	uint64_t seed = 31;
-	for (uint32_t i = 20000 - 1; i > 0; i--) {
-		uint32_t other = shape_random(&seed) % (i + 1), swap[3];
-		memcpy(swap, fan.indices + 3 * i, sizeof swap);
-		memcpy(fan.indices + 3 * i, fan.indices + 3 * other, sizeof swap);
-		memcpy(fan.indices + 3 * other, swap, sizeof swap);
-	}
-	hob_lod_part part;
-	hob_error err = {0};
-	assert_true(hob_lod_part_take(fan.position, fan.vertex_count, fan.indices, fan.index_count, false, &input,
-								  &part, &err));
-	uint32_t *sector = shape_alloc(&input, fan.vertex_count, 4), borders = 0;
-	for (uint32_t t = 0; t < 20000; t++)
-		sector[fan.indices[3 * t + 1]] = part.indices[3 * t];
-	for (uint32_t v = 2; v < fan.vertex_count; v++)
-		borders += sector[v] != sector[v - 1];
-	assert_in_range(borders, 1, 30);
-}
-
-static void large_families_are_asked_at_some_members(void **state)
-{
-	(void)state;
-	hob_mesh cone = a_rough_cone(5000), mesh = hard(&cone);
-	hob_siblings siblings;
-	hob_error err = {0};
-	assert_true(hob_siblings_find(&mesh, &input, &siblings, &err));
-	assert_int_equal(siblings.count, cone.vertex_count);
-	uint64_t tried = hob_siblings_choose(&siblings, &mesh, mesh.indices, mesh.index_count);
-	assert_in_range(tried, mesh.index_count, 300ull * mesh.index_count / 3);
-	for (uint32_t i = 0; i < mesh.index_count; i++)
-		assert_memory_equal(mesh.position + 3 * (size_t)mesh.indices[i],
-							cone.position + 3 * (size_t)cone.indices[i], 12);
-}
-
 /* ---- baked whole */
 
 static uint32_t bake_all_ways(const hob_mesh *mesh)
@@ -478,9 +400,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(slivers_do_not_hide_behind_their_boxes),
 		TEST(searches_end_when_their_room_is_spent),
-		TEST(no_vertex_is_in_very_many_triangles),
-		TEST(sectors_of_a_fan_hang_together),
-		TEST(large_families_are_asked_at_some_members),
 		TEST(slivers_have_levels),
 		TEST(whatever_it_is_it_bakes),
 		TEST(ten_thousand_parts_bake),

@@ -5,7 +5,6 @@
 #include "core/mesh/mesh_bounds.h"
 #include "core/mesh/normals.h"
 #include "core/mesh/quantize.h"
-#include "core/mesh/siblings.h"
 #include "core/mesh/split.h"
 #include "core/mesh/triangle_order.h"
 #include "core/mesh/weld.h"
@@ -298,42 +297,7 @@ static void density_is_uv_over_space(void **state)
 	assert_true(hob_uv_density(m.position, m.uv[0], m.indices, 0, scratch) == 0);
 }
 
-/* ---- siblings and pieces */
-
-static void corners_take_the_sibling_that_faces_their_way(void **state)
-{
-	(void)state;
-	/* Two triangles over an edge, one facing +Y and one +X, with two normals at each vertex of the edge. */
-	float position[6][3] = {{0, 0, 0}, {0, 0, 1}, {1, 0, 0}, {0, 0, 0}, {0, 0, 1}, {0, -1, 0}};
-	float normal[6][3] = {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}, {-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}};
-	uint32_t wrong[6] = {3, 4, 2, 0, 5, 1};
-	hob_mesh m = {.vertex_count = 6, .position = &position[0][0], .normal = &normal[0][0]};
-	hob_siblings s;
-	hob_error err = {0};
-	assert_true(hob_siblings_find(&m, &arena, &s, &err));
-	assert_int_equal(s.count, 4);
-	hob_siblings_choose(&s, &m, wrong, 6);
-	const uint32_t right[6] = {0, 1, 2, 3, 5, 4};
-	assert_memory_equal(wrong, right, sizeof right);
-	uint32_t united[2] = {3, 4};
-	hob_siblings_unite(&s, united, 2);
-	assert_int_equal(united[0], 0);
-	assert_int_equal(united[1], 1);
-}
-
-static void other_attributes_make_no_siblings(void **state)
-{
-	(void)state;
-	float position[2][3] = {{0}}, normal[2][3] = {{0, 1, 0}, {1, 0, 0}}, uv[2][2] = {{0, 0}, {0, 1}};
-	hob_mesh m = {.vertex_count = 2, .position = &position[0][0], .normal = &normal[0][0]};
-	hob_siblings s;
-	hob_error err = {0};
-	assert_true(hob_siblings_find(&m, &arena, &s, &err));
-	assert_int_equal(s.count, 1);
-	m.uv[0] = &uv[0][0];
-	assert_true(hob_siblings_find(&m, &arena, &s, &err));
-	assert_int_equal(s.count, 2);
-}
+/* ---- pieces */
 
 static void pieces_hang_together_by_position(void **state)
 {
@@ -533,8 +497,6 @@ int main(void)
 		TEST(unorm_is_recognised_exactly),
 		TEST(sphere_holds_all_and_is_tight),
 		TEST(density_is_uv_over_space),
-		TEST(corners_take_the_sibling_that_faces_their_way),
-		TEST(other_attributes_make_no_siblings),
 		TEST(pieces_hang_together_by_position),
 		TEST(an_error_is_at_most_the_sum_of_its_steps),
 		TEST(triangles_are_the_same_after_ordering),

@@ -238,13 +238,13 @@ static void parts_and_threads_do_not_show(void **state)
 	uint32_t loops = 0;
 	hob_parallel backwards = {&loops, 2, run_backwards};
 	hob_mesh grid = shape_grid(&arena, 370, 0.1f, false, false);
-	grid.position[3 * 30000 + 2] += 3; /* a spike: the first step is taken again */
+	grid.position[3 * 30000 + 2] += 3; /* a spike */
 	hob_lod_options options = {.max = 5, .ratio = 0.5f, .error = 1};
 	hob_lod_level alone[5], together[5];
 	uint32_t count = build(&grid, options, alone);
 	options.parallel = &backwards;
 	assert_int_equal(build(&grid, options, together), count);
-	assert_true(count == 5 && loops > 10);
+	assert_true(count == 5 && loops > 5);
 	uint8_t *open = HOB_NEW(&arena, uint8_t, grid.vertex_count);
 	find_open(grid.indices, grid.index_count, NULL, open);
 	for (uint32_t l = 0; l < count; l++) {
@@ -269,7 +269,7 @@ static void *take(size_t size)
 }
 
 /* meshoptimizer's memory ends at each place that there is: every call says so, and the process lives. */
-static void memory_that_ends_in_the_simplifier_is_an_error(void **state)
+static void memory_that_ends_in_meshoptimizer_is_an_error(void **state)
 {
 	(void)state;
 	hob_mesh grid = shape_grid(&arena, 12, 0.2f, false, false);
@@ -284,7 +284,7 @@ static void memory_that_ends_in_the_simplifier_is_an_error(void **state)
 		allocations_left = most;
 		done = hob_lods_build(&grid, &options, levels, &count, &why, &arena, &err);
 		assert_true(done || err.code == HOB_ERR_MEMORY);
-		assert_true(!done || (most > 10 && count == 3));
+		assert_true(!done || (most > 1 && count == 3));
 	}
 	assert_true(done);
 	for (int effort = 0; effort < 3; effort++)
@@ -309,7 +309,7 @@ int main(void)
 		TEST(odd_meshes_end_the_chain_quietly),
 		TEST(a_level_as_far_off_as_a_coarser_one_is_left_out),
 		TEST(parts_and_threads_do_not_show),
-		TEST(memory_that_ends_in_the_simplifier_is_an_error),
+		TEST(memory_that_ends_in_meshoptimizer_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
