@@ -45,7 +45,7 @@ export async function startDaemon(roots, cache, wanted = 0, options = []) {
 }
 
 /** Draws in software. */
-export const launchBrowser = () => chromium.launch({ executablePath: browserPath, timeout: patience, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist'] });
+export const launchBrowser = (...more) => chromium.launch({ executablePath: browserPath, timeout: patience, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist', ...more] });
 
 function pass(port, from, to) {
 	const headers = { ...from.headers, host: `127.0.0.1:${port}` };

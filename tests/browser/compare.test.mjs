@@ -7,11 +7,26 @@ import { after, before, describe, test } from 'node:test';
 import { missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, openStudio } from './studio.mjs';
 
-/* The model of tests/integration/robot.py, after `change`, lines of Python on `made`. */
-const python = `import sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))}); import robot, hobtest`;
-const run = (lines) => execFileSync('python3', ['-c', `${python}\n${lines}`], { maxBuffer: 1 << 26 });
-const robot = (change = 'pass') => run(`made = robot.model()\n${change}\nsys.stdout.write(robot.text(made))`);
-const png = (red, green, blue) => run(`sys.stdout.buffer.write(hobtest.png(${red}, ${green}, ${blue}))`);
+/* The model of tests/integration/robot.py after each of `changes`, lines of Python on `made`. One process makes them all: it takes
+ * longer to start than to make one. */
+const changes = {
+	none: 'pass', fewer: "made['clips'] = {}\nmade['sides']['Body'] = 22",
+	'fewer, indented': "made['clips'] = {}\nmade['sides']['Body'] = 22\nmade['indent'] = 1", indented: "made['indent'] = 1",
+};
+const colours = { red: [200, 40, 40], normal: [128, 50, 220], flipped: [128, 206, 220] };
+const makeAll = `import base64, json, sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))}); import robot, hobtest
+given, out = json.load(sys.stdin), {}
+for name, change in given["changes"].items():
+	made = robot.model()
+	exec(change)
+	out[name] = robot.text(made)
+colours = {name: base64.b64encode(hobtest.png(*colour)).decode() for name, colour in given["colours"].items()}
+json.dump({"robots": out, "colours": colours}, sys.stdout)`;
+function makeFiles() {
+	for (const [name, { change }] of Object.entries(planted)) if (change) changes[name] = change;
+	const { robots, colours: pngs } = JSON.parse(execFileSync('python3', ['-c', makeAll], { input: JSON.stringify({ changes, colours }), maxBuffer: 1 << 27 }));
+	return { robot: (name = 'none') => robots[name], png: (name) => Buffer.from(pngs[name], 'base64') };
+}
 
 /* How many pixels of the difference are of the colours of its legend. */
 async function coloursOf() {
@@ -35,7 +50,7 @@ async function coloursOf() {
 const planted = {
 	'a lost clip': { change: "del made['clips']['Wave']", told: "clip 'Wave' is gone", number: 'animations', tone: 'warn' },
 	'a longer clip': { change: "made['clips']['Walk'] = (1, 'translation', [0, 0, 0, 0, 0.5, 0, 0, 0, 0], [0, 0.5, 3])", told: "clip 'Walk' lasts 3 s, was 1 s", number: 'animation_seconds' },
-	'a flipped normal map': { beside: ['normal.png', [128, 206, 220]], told: '(normal) shows another picture', number: 'differing_textures' },
+	'a flipped normal map': { beside: ['normal.png', 'flipped'], told: '(normal) shows another picture', number: 'differing_textures' },
 	'a missing texture': { beside: ['color.png', null], told: 'cannot be read: a checkerboard replaces it', number: 'missing_textures', tone: 'bad' },
 	'more triangles': { change: "made['sides']['Arm'] = 11", told: '242 triangles, was 128', number: 'triangles', tone: 'warn' },
 	'a moved node': { change: "made['nodes'][2]['translation'] = [1.5, 0.5, 0.25]", told: "'arm' is moved by 0.25 m", number: 'largest_move' },
@@ -50,8 +65,11 @@ const planted = {
 describe('before and after', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	let studio;
 	let page;
+	let robot;
+	let png;
 	before(async () => {
-		studio = await openStudio({ 'robot.gltf': robot(), 'color.png': png(200, 40, 40), 'normal.png': png(128, 50, 220) });
+		({ robot, png } = makeFiles());
+		studio = await openStudio({ 'robot.gltf': robot(), 'color.png': png('red'), 'normal.png': png('normal') });
 		await studio.sync();
 		page = await studio.newPage('/ui/asset/art/robot.gltf?tab=history');
 	});
@@ -63,7 +81,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 	});
 
 	test('a save that loses all clips and adds triangles is told in words and numbers, and no loss is green', async () => {
-		studio.save('robot.gltf', robot("made['clips'] = {}\nmade['sides']['Body'] = 22"));
+		studio.save('robot.gltf', robot('fewer'));
 		await studio.sync();
 		const told = page.locator('.told > li');
 		await told.filter({ hasText: "clip 'Walk' is gone" }).waitFor();
@@ -106,7 +124,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 	});
 
 	test('two cooks are picked, and the same content in another file shows nothing', async () => {
-		studio.save('robot.gltf', robot("made['clips'] = {}\nmade['sides']['Body'] = 22\nmade['indent'] = 1"));
+		studio.save('robot.gltf', robot('fewer, indented'));
 		await studio.sync();
 		const [from, to] = [page.locator('.pickers select').first(), page.locator('.pickers select').last()];
 		const option = from.locator('option');
@@ -122,18 +140,17 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 	test('each of twelve planted changes is seen in words, in numbers and in a picture; what was only cooked again is not', async (t) => {
 		const folderOf = (name) => name.replaceAll(' ', '_');
 		const names = [...Object.keys(planted), 'nothing'];
-		const unchanged = robot();
 		for (const name of names) {
-			studio.save(`${folderOf(name)}/robot.gltf`, unchanged);
-			studio.save(`${folderOf(name)}/color.png`, png(200, 40, 40));
-			studio.save(`${folderOf(name)}/normal.png`, png(128, 50, 220));
+			studio.save(`${folderOf(name)}/robot.gltf`, robot());
+			studio.save(`${folderOf(name)}/color.png`, png('red'));
+			studio.save(`${folderOf(name)}/normal.png`, png('normal'));
 		}
 		await studio.sync();
-		studio.save('nothing/robot.gltf', robot("made['indent'] = 1"));
+		studio.save('nothing/robot.gltf', robot('indented'));
 		for (const [name, { change, beside, settings }] of Object.entries(planted)) {
 			const folder = folderOf(name);
-			if (change) studio.save(`${folder}/robot.gltf`, robot(change));
-			if (beside?.[1]) studio.save(`${folder}/${beside[0]}`, png(...beside[1]));
+			if (change) studio.save(`${folder}/robot.gltf`, robot(name));
+			if (beside?.[1]) studio.save(`${folder}/${beside[0]}`, png(beside[1]));
 			else if (beside) rmSync(join(studio.art, folder, beside[0]));
 			if (settings) studio.save(`${folder}/robot.gltf.cook.json`, JSON.stringify(settings));
 		}

@@ -100,7 +100,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 			v.stage.surface.slow = true;
 			v.stage.invalidate();
 		});
-		const width = () => viewer((v) => v.stage.canvas.width / v.stage.host.clientWidth);
+		const width = () => viewer((v) => v.stage.canvas.width / v.stage.host.clientWidth / devicePixelRatio);
 		await page.waitForFunction(() => document.querySelector('.viewer-root').parentElement.viewer.stage.fine);
 		assert.equal(await width(), 2);
 		await viewer((v) => v.stage.turn(0.1, 0));

@@ -1,11 +1,22 @@
 /* A daemon on folders of its own and a browser that looks at its dashboard, for the tests of the pages. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { here, launchBrowser, patience, saveFile, startDaemon } from './bench.mjs';
 
 const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
+
+/* A request on a connection of its own. fetch would take one that the daemon closed while this process was busy, and fail. */
+const ask = (url, options, body) => new Promise((resolve, reject) => {
+	const asked = request(url, { ...options, agent: false }, async (answer) => {
+		let text = '';
+		for await (const chunk of answer.setEncoding('utf8')) text += chunk;
+		resolve({ status: answer.statusCode, text });
+	});
+	asked.on('error', reject).end(body);
+});
 
 /** files: {'props/box.obj': text or Buffer} below the one root, art. token: what the tests themselves show the daemon. */
 export async function openStudio(files, { options = [], token } = {}) {
@@ -25,17 +36,18 @@ export async function openStudio(files, { options = [], token } = {}) {
 	const { port } = daemon;
 	studio.origin = `http://127.0.0.1:${port}`;
 	const shown = token ? { Authorization: `Bearer ${token}` } : {};
-	studio.get = (path) => fetch(studio.origin + path, { headers: shown }).then((answer) => answer.json());
+	studio.get = async (path) => JSON.parse((await ask(studio.origin + path, { headers: shown })).text);
 	/* Until everything saved so far is cooked. */
 	studio.sync = async () => {
-		await new Promise(setImmediate); /* a connection that was closed while this process was busy is seen to be, and not used */
-		const answer = await fetch(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown }, body: JSON.stringify({ timeout_ms: patience }) });
-		assert.equal(answer.status, 200, await answer.text());
+		const { status, text } = await ask(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown } }, JSON.stringify({ timeout_ms: patience }));
+		assert.equal(status, 200, text);
 	};
 	studio.stopDaemon = () => daemon.stop();
 	studio.startDaemon = async (more = []) => (daemon = await startDaemon([art], join(folder, 'cache'), port, [...options, ...more]));
-	const browser = await launchBrowser();
-	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
+	/* Pages are put together without OpenGL, which is drawn in software here: a third of all work. */
+	const browser = await launchBrowser('--disable-gpu-compositing');
+	/* Half as many pixels each way: drawing in software is most of the work, and these tests read the page rather than look at it. */
+	const context = await browser.newContext({ deviceScaleFactor: 0.5, viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
 	context.setDefaultTimeout(patience);
 	await context.addInitScript({ path: axeFile });
 	studio.newPage = async (path = '/') => {
