@@ -12,7 +12,7 @@ import subprocess
 import unittest
 import zlib
 
-from hobtest import HOB, Daemon, Scenario, children, main, obj_text, png, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, children, main, obj_text, png, until
 
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 CANARY = b"HOB-CANARY-7f3a91"
@@ -173,7 +173,7 @@ class Contained(Scenario):
             path = self.art / ".hobignore"
             make(path)
             for words in (["serve", "--listen", "127.0.0.1:0", "--cache", str(self.cache)], ["cook", "-o", str(self.folder / "out")]):
-                done = subprocess.run([HOB, words[0], str(self.art), *words[1:]], capture_output=True, timeout=60)
+                done = subprocess.run([HOB, words[0], str(self.art), *words[1:]], capture_output=True, timeout=DEADLINE)
                 self.assertEqual(done.returncode, 2, (kind, words[0], done.stderr))
                 self.assertIn(b".hobignore' is not a regular file", done.stderr, kind)
                 self.assertNotIn(CANARY, done.stderr)

@@ -1,12 +1,12 @@
 """Requests in forms that proxies, probes and libraries send: the absolute form, HTTP/1.0 without a Host field."""
 import socket
 
-from hobtest import Scenario, main
+from hobtest import DEADLINE, Scenario, main
 
 
 class Forms(Scenario):
     def status(self, daemon, *lines):
-        with socket.create_connection(("127.0.0.1", daemon.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) as connection:
             connection.sendall("".join(line + "\r\n" for line in (*lines, "")).encode())
             answer = b""
             while b"\r\n" not in answer:

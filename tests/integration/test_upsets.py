@@ -58,7 +58,7 @@ class Upsets(Scenario):
                 # Waiting clients are answered after their time, not after a year.
                 began = time.monotonic()
                 self.assertEqual(daemon.get(f"/api/v1/changes?since={daemon.get('/api/v1').json()['rev']}", Prefer="wait=1").status, 200)
-                self.assertLess(time.monotonic() - began, 60)
+                self.assertLess(time.monotonic() - began, DEADLINE)
             told = meshes(daemon)
         with self.serve() as daemon:
             daemon.sync()
@@ -215,7 +215,7 @@ class Upsets(Scenario):
             code = daemon.process.wait(timeout=DEADLINE)
             took = time.monotonic() - began
             self.assertEqual(code, 0)
-            self.assertLess(took, 1 if LONG else 20)
+            self.assertLess(took, 1 if LONG else 60)
             for stream in streams:
                 self.assertTrue(self.is_over(stream))
             for connection in held:

@@ -22,22 +22,25 @@ static void crowds_of_any_size_are_served_without_a_stall(void **state)
 		assert_non_null(crowd);
 		for (size_t i = 0; i < sizes[s]; i++)
 			crowd[i] = client_open(f);
-		int64_t begin = test_now_ms();
+		int64_t longest = 0; /* of all silences: a crowd takes long on a busy machine, one answer does not */
 		for (int turn = 0; turn < 10; turn++) {
 			char head[256];
 			snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
 			for (size_t i = 0; i < sizes[s]; i++)
 				client_send(&crowd[i], head);
 			for (size_t i = 0; i < sizes[s]; i++) {
+				int64_t begin = test_now_ms();
 				answer a = client_take(&crowd[i], false);
+				int64_t silence = test_now_ms() - begin;
+				if (silence > longest)
+					longest = silence;
 				assert_int_equal(a.status, 200);
 				assert_int_equal(a.size, sizeof body);
 				answer_release(&a);
 			}
 		}
-		int64_t took = test_now_ms() - begin;
-		if (took > 10000)
-			fail_msg("%zu connections, 10 turns: %lld ms", sizes[s], (long long)took);
+		if (longest > 10000)
+			fail_msg("%zu connections: no answer for %lld ms", sizes[s], (long long)longest);
 		for (size_t i = 0; i < sizes[s]; i++)
 			client_close(&crowd[i]);
 		free(crowd);

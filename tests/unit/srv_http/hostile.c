@@ -215,7 +215,9 @@ static void await_all_closed(client *clients, size_t count)
 
 static void every_prefix_of_a_request_leaves_the_server_well(void **state)
 {
-	fixture *f = *state;
+	(void)state;
+	/* A peer that is gone is let go at once: no deadline comes while the test waits. */
+	fixture *f = fixture_new(&(srv_http_options){.head_deadline_ms = 600000, .idle_ms = 600000});
 	const char *request =
 		"POST /api/v1/sync HTTP/1.1\r\n" HOST JSON "Content-Length: 17\r\n\r\n{\"timeout_ms\":10}";
 	client clients[256];
@@ -225,11 +227,9 @@ static void every_prefix_of_a_request_leaves_the_server_well(void **state)
 		clients[i] = client_open(f);
 		client_send_bytes(&clients[i], request, i);
 	}
-	int64_t begin = test_now_ms();
 	await_all_closed(clients, size + 1);
-	/* A peer that is gone is let go at once, not when its deadline comes. */
-	assert_true(test_now_ms() - begin < 9000);
 	assert_int_equal(status_of(f, cases[0].request), 200);
+	fixture_free(f);
 }
 
 static void every_byte_changed_leaves_the_server_well(void **state)
@@ -403,7 +403,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile_heads_are_refused_and_good_ones_served, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_answer_lets_other_sites_in, setup, teardown),
 		cmocka_unit_test(a_host_can_be_allowed_by_name),
-		cmocka_unit_test_setup_teardown(every_prefix_of_a_request_leaves_the_server_well, setup, teardown),
+		cmocka_unit_test(every_prefix_of_a_request_leaves_the_server_well),
 		cmocka_unit_test_setup_teardown(every_byte_changed_leaves_the_server_well, setup, teardown),
 		cmocka_unit_test_setup_teardown(heads_over_the_limit_are_answered_with_431, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_body_of_1_mib_is_taken_and_one_byte_more_is_not, setup, teardown),
