@@ -5,6 +5,7 @@ line than its type, no string is broken into pieces of a few characters, no comm
 Who, Whose, Those, Of), every cook setting has a name and a group on the pages,
 and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
 import ast
+import functools
 import pathlib
 import re
 import subprocess
@@ -19,46 +20,64 @@ C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]
 C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|unsigned|static) )*[A-Za-z_]\w*(?: \*+)?\n"
                     r"[ \t]+\*{0,3}[A-Za-z_]\w*(?:\[[^\]]*\])*;", re.M)
 
+VAGUE_WORD = re.compile(r"(?:/\*|//|#) ?(?:What|Who|Whose|Those|Of) ")
 VAGUE = re.compile(r"(?:^|[^:\"'\w])(?:/\*|//|#) ?(What|Who|Whose|Those|Of) ")
 
+LOOP = re.compile(r"^[ \t]*while\b(?:.*\n){0,9}?.*\b(?:pass|get|sync)\b", re.M)  # may be busy: parsing all scenarios takes long
 STANDINGS = "|".join(re.findall(r'^STANDING\(\w+, "(\w+)"', (ROOT / "schema/standings.def").read_text(), re.M)) + "|stale|quarantined"
 COMPARED = re.compile(rf"""strcmp\([^;]*(?:state|standing)[^;]*"(?:{STANDINGS})"\)|(?:state|standing)\)? [!=]== '(?:{STANDINGS})'""")
 DECIDERS = {"server/cli/query.c", "web/app/ui.js"}
 
 
+@functools.cache
+def sources():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [ROOT / name for name in listed.stdout.splitlines()] if listed.returncode == 0 else [
+        path for path in ROOT.rglob("*") if not {"node_modules", "build"} & set(path.relative_to(ROOT).parts)]
+
+
 def tracked(ending):
-    listed = subprocess.run(["git", "ls-files", "*" + ending], cwd=ROOT, capture_output=True, text=True, check=False)
-    paths = [ROOT / name for name in listed.stdout.splitlines()] if listed.returncode == 0 else [
-        path for path in ROOT.rglob("*" + ending) if not {"node_modules", "build"} & set(path.relative_to(ROOT).parts)]
-    return [path for path in paths if path.exists()]
+    return [path for path in sources() if path.name.endswith(ending) and path.exists()]
+
+
+@functools.cache
+def read(path):
+    return path.read_text()
+
+
+def width(line):
+    return len(line.expandtabs(4)) if "\t" in line else len(line)
 
 
 def wide_lines(path):
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(read(path).splitlines(), 1):
         if len(line) > COLUMNS and not line.lstrip().startswith("|"):
             yield f"{path.relative_to(ROOT)}:{number}: {len(line)} columns, more than {COLUMNS}"
 
 
 def wide_web_lines(path):
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        width = len(line.expandtabs(4))
-        if width > WEB_COLUMNS:
-            yield f"{path.relative_to(ROOT)}:{number}: {width} columns, more than {WEB_COLUMNS}"
+    for number, line in enumerate(read(path).splitlines(), 1):
+        if width(line) > WEB_COLUMNS:
+            yield f"{path.relative_to(ROOT)}:{number}: {width(line)} columns, more than {WEB_COLUMNS}"
 
 
 def vague_comments(path):
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    if not VAGUE_WORD.search(read(path)):
+        return
+    for number, line in enumerate(read(path).splitlines(), 1):
         if found := VAGUE.search(line):
             yield f"{path.relative_to(ROOT)}:{number}: a comment that begins with '{found[1]}'; name the thing first"
 
 
 def c_findings(path):
-    text, name = path.read_text(), path.relative_to(ROOT)
+    text, name = read(path), path.relative_to(ROOT)
     for number, line in enumerate(text.splitlines(), 1):
-        if (width := len(line.expandtabs(4))) > C_COLUMNS:
-            yield f"{name}:{number}: {width} columns, more than {C_COLUMNS}"
+        if width(line) > C_COLUMNS:
+            yield f"{name}:{number}: {width(line)} columns, more than {C_COLUMNS}"
     for torn in C_TORN.finditer(text):
         yield f"{name}:{text.count(chr(10), 0, torn.end()) + 1}: a field on another line than its type; put its comment above"
+    if not re.search(r'"\s*\n\s*"', text):
+        return
     literals = [m for m in C_TOKEN.finditer(text) if m.group().startswith('"')]
     for one, next_one in zip(literals, literals[1:]):
         gap = text[one.end():next_one.start()]
@@ -94,7 +113,9 @@ def is_busy(loop):
 
 
 def endless_loops(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    if not LOOP.search(read(path)):
+        return
+    for node in ast.walk(ast.parse(read(path))):
         if isinstance(node, ast.While) and is_busy(node):
             yield f"{path.relative_to(ROOT)}:{node.lineno}: polls without a deadline; use hobtest.until()"
 
@@ -103,7 +124,7 @@ def compared_standings(path):
     """How an asset stands is decided in server/view/names.c; a surface asks a function of one of DECIDERS and compares no word."""
     if path.relative_to(ROOT).as_posix() in DECIDERS:
         return
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(read(path).splitlines(), 1):
         if COMPARED.search(line):
             yield f"{path.relative_to(ROOT)}:{number}: compares a word of standings.def; ask srv_cli_is_fresh or ui.js"
 

@@ -89,7 +89,7 @@ TREE = {
     "an expectation whose test is gone": (PROMISES, "there is no test_", replace("tests/EXPECTATIONS.md", "`test_", "`test_gone_")),
     "whitespace": (FORMAT, "core/hash/hash.h", append("core/hash/hash.h", "int  wide ( void ) ;\n")),
     "a misspelling": (SPELLING, "==> receive", append("core/hash/README.md", "reci" + "eve\n")),
-    "a runtime that is no C++": (LANGUAGES, "error", append("core/runtime/rt_open.c", "int *new_(void);\nstatic int class;\n")),
+    "a runtime that is no C++": (LANGUAGES, "core/runtime/rt_open.c", append("core/runtime/rt_open.c", "int *new_(void);\nstatic int class;\n")),
 }
 # Objects: the part, a word of what is printed, the source.
 OBJECTS = {
@@ -135,7 +135,8 @@ def check_tree(tree, findings):
     trees = {SPELLING[0]: small(tree, "core/hash", "small"), LANGUAGES[0]: tree}
     trees[FORMAT[0]] = trees[SPELLING[0]]
     skipped = set()
-    for command in (LAYERS, OWNERS, TEXT, DOCS, PROMISES, FORMAT, SPELLING, LANGUAGES):
+    # Not LANGUAGES: lint.runtime_languages builds the same files for seconds.
+    for command in (LAYERS, OWNERS, TEXT, DOCS, PROMISES, FORMAT, SPELLING):
         code, said = run(trees.get(command[0], tree), command)
         if code == 77:
             skipped.add(command[0])
