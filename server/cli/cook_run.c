@@ -134,7 +134,8 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 			if (budget)
 				r->over_budget++;
 			if (note->level == HOB_NOTE_WARNING && (budget || !r->options->quiet))
-				fprintf(stderr, "        %s: %s\n", path.text, show(note->text, &text));
+				srv_causes_log(&r->warnings, SRV_LOG_WARNING, "", note->text, "%s: %s", path.text,
+							   show(note->text, &text));
 		}
 	r->assets_over += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
 	r->triangles += outcome && outcome->has_result && !error ? outcome->result.stats.triangles : 0;
@@ -143,6 +144,13 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 }
 
 /* ---- the run */
+
+static void say_warning(const char *verb, const char *text)
+{
+	(void)verb;
+	shown plain;
+	fprintf(stderr, "        %s\n", show(hob_str_of(text), &plain));
+}
 
 static void on_closed(void *user)
 {
@@ -624,6 +632,7 @@ static int finish(run *r)
 {
 	const cook_run_options *options = r->options;
 	char time[32], size[32];
+	srv_causes_end(&r->warnings);
 	bool over_budget = r->over_budget > 0 || r->failed_rule > 0;
 	int code = r->failed > r->failed_rule ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	if (r->interrupted) {
@@ -742,6 +751,7 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
 	r = (run){.plan = *plan,
+			  .warnings = {.say = say_warning},
 			  .options = options,
 			  .offered = options->offered,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};

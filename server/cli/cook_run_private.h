@@ -9,6 +9,7 @@
 #include "cook_run.h"
 #include "offer.h"
 
+#include "../log/causes.h"
 #include "../upstream/upstream.h"
 #include "../worker/pool.h"
 
@@ -28,6 +29,7 @@ typedef struct run {
 	uint32_t left;							/* a worker: to others */
 	uint32_t finished, failed, over_budget; /* failed: for reasons other than a budget, too */
 	uint32_t failed_rule, assets_over;
+	srv_causes warnings; /* those with the same text are counted, and told at the end */
 	uint64_t cook_ns, bytes, reused, triangles, began_ns;
 	uint32_t writes_pending;
 	uv_signal_t interrupt;

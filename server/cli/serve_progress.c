@@ -1,11 +1,11 @@
 #include "serve_progress.h"
 
-#include "../log/log.h"
+#include "../log/causes.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-enum { IDLE_MS = 250, DRAW_MS = 100, LEAST_JOBS = 20, FAILED_SHOWN = 20 };
+enum { IDLE_MS = 250, DRAW_MS = 100, LEAST_JOBS = 20 };
 
 /* 1204 -> "1,204" */
 static const char *grouped(uint64_t value, char out[32])
@@ -54,19 +54,19 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 
 static void tell_failed(const serve_progress *progress, const srv_view *view)
 {
-	uint32_t count = 0;
+	srv_causes causes = {0};
 	for (uint32_t i = 0; i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];
-		if (a->error.len == 0 || a->rev <= progress->began_rev || count++ >= FAILED_SHOWN)
+		if (a->error.len == 0 || a->rev <= progress->began_rev)
 			continue;
 		cJSON *error = cJSON_ParseWithLength(a->error.data, a->error.len);
-		const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
-		srv_log(SRV_LOG_ERROR, "failed", "%.*s  %s", HOB_FMT(a->full),
-				message ? message : "no reason is known");
+		const char *known = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
+		const char *message = known ? known : "no reason is known";
+		srv_causes_log(&causes, SRV_LOG_ERROR, "failed", hob_str_of(message), "%.*s  %s", HOB_FMT(a->full),
+					   message);
 		cJSON_Delete(error);
 	}
-	if (count > FAILED_SHOWN)
-		srv_log(SRV_LOG_ERROR, "failed", "and %u more: hob ls --state broken,blocked", count - FAILED_SHOWN);
+	srv_causes_end(&causes);
 }
 
 static void summarize(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)

@@ -36,6 +36,7 @@ HEAR(sweep, srv_engine_sweep(engine, SECOND_MS))
 HEAR(keep_moves, srv_engine_keep_moves(engine))
 HEAR(read_moved, srv_engine_move_read(engine, fact->asset, fact->digest))
 HEAR(raise_used, srv_engine_raise_used(engine))
+HEAR(log_second, srv_publish_log_second(engine))
 HEAR(stir, srv_engine_stir(engine))
 HEAR(draw, srv_derive_draw(engine->derive))
 HEAR(blame, srv_engine_blame_for(engine, srv_asset_at(engine, fact->asset)))
@@ -49,6 +50,7 @@ static void listen_to_facts(srv_engine *engine)
 	srv_facts_on(facts, SRV_FACT_SECOND, sweep, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, keep_moves, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, raise_used, engine);
+	srv_facts_on(facts, SRV_FACT_SECOND, log_second, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, stir, engine);
 	srv_facts_on(facts, SRV_FACT_SECOND, draw, engine);
 	srv_facts_on(facts, SRV_FACT_SOURCE_READ, read_moved, engine);

@@ -57,10 +57,11 @@ typedef struct asset_membership {
 } asset_membership;
 
 typedef struct asset_move {
-	uint32_t row;	/* 1 + the newest row of engine_move.c for its name; 0: none */
-	uint32_t trace; /* 1 + its place among the files that came or went lately */
-	bool untold;	/* no event has named the row yet */
-	bool settling;	/* its settings file is still where the model was */
+	uint32_t row;		 /* 1 + the newest row of engine_move.c for its name; 0: none */
+	uint32_t row_before; /* `row` when the asset was removed */
+	uint32_t trace;		 /* 1 + its place among the files that came or went lately */
+	bool untold;		 /* no event has named the row yet */
+	bool settling;		 /* its settings file is still where the model was */
 } asset_move;
 
 typedef struct asset {

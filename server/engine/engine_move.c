@@ -108,6 +108,16 @@ static const moved *row_of(const srv_engine *engine, const asset *a)
 	return a->move.row > 0 ? &engine->moves->rows[a->move.row - 1] : NULL;
 }
 
+void srv_engine_note_removal(asset *a)
+{
+	a->move.row_before = a->move.untold ? 0 : a->move.row;
+}
+
+bool srv_engine_moved_away(const asset *a)
+{
+	return a->move.row > a->move.row_before;
+}
+
 static bool has_arrived(const moved *row, const asset *a)
 {
 	return row && strcmp(row->name, a->full) == 0;
@@ -297,6 +307,20 @@ static bool is_published(const asset *a)
 	return a->shown.rev > 0 && a->shown.told != SRV_REMOVED;
 }
 
+/* The models of a renamed folder have one cause: what differs between the names. */
+static void log_move(srv_engine *engine, hob_str from, hob_str to)
+{
+	size_t same = 0;
+	for (size_t i = 1; i <= from.len && i <= to.len && from.data[from.len - i] == to.data[to.len - i]; i++)
+		same = from.data[from.len - i] == '/' ? i : same;
+	hob_buf cause = {0};
+	hob_buf_printf(&cause, "%.*s is %.*s now", (int)(from.len - same), from.data, (int)(to.len - same),
+				   to.data);
+	srv_causes_log(&engine->publishing->causes, SRV_LOG_INFO, "moved", hob_buf_str(&cause),
+				   "%.*s is %.*s now", HOB_FMT(from), HOB_FMT(to));
+	hob_buf_release(&cause);
+}
+
 static void move(srv_engine *engine, uint32_t from, uint32_t to)
 {
 	struct engine_moves *moves = engine->moves;
@@ -315,7 +339,7 @@ static void move(srv_engine *engine, uint32_t from, uint32_t to)
 	old->move.row = now->move.row = moves->count;
 	old->move.untold = now->move.untold = true;
 	srv_engine_stored(engine, srv_store_put_move(engine->store, &row, &error), &error);
-	srv_log(SRV_LOG_INFO, "moved", "%s is %s now", old->full, now->full);
+	log_move(engine, hob_str_of(old->full), hob_str_of(now->full));
 	cook_with_settings(engine, to);
 	add_reason(engine, to, row.earlier);
 	srv_publish_view_later(engine, to);

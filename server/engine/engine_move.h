@@ -10,6 +10,8 @@ bool srv_engine_load_moves(srv_engine *engine, hob_error *err); /* call it befor
 void srv_engine_keep_moves(srv_engine *engine);					/* once a second */
 /* Moves settings files after their models while this turn has time. */
 void srv_engine_step_settings(srv_engine *engine);
+void srv_engine_note_removal(asset *a);
+bool srv_engine_moved_away(const asset *a);							 /* since its removal was noted */
 uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
 /* Its source is gone. The arguments describe the file as it was; bytes: NULL if not known. */
 void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);

@@ -1,5 +1,6 @@
 #include "engine_publish.h"
 
+#include "../../core/base/array.h"
 #include "../../core/settings/rules.h"
 #include "../cook/error_json.h"
 #include "../cook/shrunk.h"
@@ -14,6 +15,7 @@
 
 #include <assert.h>
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- rows and events */
@@ -214,12 +216,17 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 		const hob_note *note = &job->cook.outcome->result.notes[i];
 		if (note->level != HOB_NOTE_WARNING)
 			continue;
-		srv_log(SRV_LOG_WARNING, "warning", "%s  %.*s", a->full, HOB_FMT(note->text));
+		srv_causes_log(&job->engine->publishing->causes, SRV_LOG_WARNING, "warning", note->text, "%s  %.*s",
+					   a->full, HOB_FMT(note->text));
 		shown++;
 	}
-	if (warnings > shown)
-		srv_log(SRV_LOG_WARNING, "warning", "%s  %u %swarning%s; hob why '%s' tells", a->full,
-				warnings - shown, shown > 0 ? "more " : "", warnings - shown == 1 ? "" : "s", a->full);
+	if (warnings == shown)
+		return;
+	char cause[64];
+	snprintf(cause, sizeof cause, "%u %swarning%s", warnings - shown, shown > 0 ? "more " : "",
+			 HOB_PLURAL(warnings - shown));
+	srv_causes_log(&job->engine->publishing->causes, SRV_LOG_WARNING, "warning", hob_str_of(cause),
+				   "%s  %s; hob why '%s' tells", a->full, cause, a->full);
 }
 
 /* The clients that follow changes. Their filters are not known here. */
@@ -415,16 +422,14 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 	srv_engine_tell(engine, SRV_FACT_ASSET_FAILED, a->id);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
-	srv_log(skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,
-			skipped						   ? "skipped"
-			: class == SRV_ASSET_NO_WORKER ? "blocked"
-										   : "failed",
-			"%s  %s%s%s", a->full,
-			error	  ? error->context
-			: message ? message
-					  : "",
-			error || skipped ? "" : "  (as known: the same inputs failed before)",
-			srv_engine_serves(engine, a) ? "  (the last good version stays served)" : "");
+	const char *cause = error ? error->context : message ? message : "";
+	srv_causes_log(&engine->publishing->causes, skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,
+				   skipped						  ? "skipped"
+				   : class == SRV_ASSET_NO_WORKER ? "blocked"
+												  : "failed",
+				   hob_str_of(cause), "%s  %s%s%s", a->full, cause,
+				   error || skipped ? "" : "  (as known: the same inputs failed before)",
+				   srv_engine_serves(engine, a) ? "  (the last good version stays served)" : "");
 	cJSON_Delete(known);
 }
 
@@ -473,6 +478,28 @@ void srv_publish_same(engine_job *job, const srv_record *record)
 		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->life.order.why));
 }
 
+static void log_later(struct engine_publishing *p, asset *a)
+{
+	srv_engine_note_removal(a);
+	if (HOB_ROOM(p->gone.ids, p->gone.capacity, p->gone.count))
+		p->gone.ids[p->gone.count++] = a->id;
+	else
+		srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
+}
+
+void srv_publish_log_second(srv_engine *engine)
+{
+	struct engine_publishing *p = engine->publishing;
+	for (uint32_t i = 0; i < p->gone.count; i++) {
+		const asset *a = srv_asset_at(engine, p->gone.ids[i]);
+		if (!srv_engine_moved_away(a)) /* else it was logged as moved */
+			srv_causes_log(&p->causes, SRV_LOG_INFO, "removed", hob_path_dir(hob_str_of(a->full)), "%s",
+						   a->full);
+	}
+	p->gone.count = 0;
+	srv_causes_second(&p->causes);
+}
+
 void srv_publish_removed(srv_engine *engine, asset *a)
 {
 	hob_buf tail = {0};
@@ -481,7 +508,7 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
 	hob_buf_put_json(&tail, hob_str_of(a->full));
 	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\",\"standing\":\"removed\"}"));
-	srv_log(SRV_LOG_INFO, "removed", "%s", a->full);
+	log_later(engine->publishing, a);
 	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
 	srv_publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},
@@ -492,6 +519,8 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 void srv_engine_publishing_free(struct engine_publishing *publishing)
 {
 	if (publishing) {
+		srv_causes_end(&publishing->causes);
+		free(publishing->gone.ids);
 		hob_buf_release(&publishing->open_rev.all);
 		free(publishing->due);
 	}

@@ -2,10 +2,17 @@
 #ifndef ENGINE_PUBLISH_H
 #define ENGINE_PUBLISH_H
 
+#include "../log/causes.h"
 #include "engine_jobs.h"
 
 struct engine_publishing {
 	uint64_t rev;
+	srv_causes causes;
+	/* Assets removed in this second, not logged yet because they may have moved. */
+	struct {
+		uint32_t *ids;
+		uint32_t count, capacity;
+	} gone;
 	/* Assets whose view is made just before the next publication, because most change again before. */
 	uint32_t *due;
 	uint32_t due_count, due_capacity;
@@ -43,6 +50,7 @@ void srv_publish_blamed(srv_engine *engine, asset *a); /* its error now names an
 /* The record is already the current one: only view and job event. */
 void srv_publish_same(engine_job *job, const srv_record *record);
 void srv_publish_removed(srv_engine *engine, asset *a);
+void srv_publish_log_second(srv_engine *engine); /* logs what waited for others with the same cause */
 /* Publishes assets of which only the state changed. */
 void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind);
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */

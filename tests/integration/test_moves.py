@@ -33,6 +33,33 @@ class Moves(Scenario):
 
         return ask
 
+    def test_one_cause_is_told_once(self):
+        """A renamed folder, a lost material, a broken cook.json and a removed folder: each is two lines for twelve models."""
+        for i in range(12):
+            self.put(f"old/{i}.obj", obj_text(i + 1, mtl="gone.mtl"))
+
+        def told(daemon, verb, *actions):
+            """What the log says with this verb until the rest is counted."""
+            begin = len(daemon.log)
+            for action in actions:
+                action()
+            daemon.wait_log(f" {verb} 11 more  ")
+            return [line.split(" ", 1)[1] for line in daemon.log[begin:] if line.split(" ")[1] in (verb, "removed")]
+
+        with self.serve() as daemon:
+            first, second, rest, last = [*told(daemon, "warning", daemon.sync), "warning " + daemon.wait_log(" 11 more  ").split(" ", 2)[2]][:4]
+            self.assertRegex(first, r"^warning art/old/\d+\.obj  material library 'gone.mtl'")
+            self.assertEqual([rest, last], ["warning 11 more  " + line.split("  ", 1)[1] for line in (first, second)])
+            first, rest = told(daemon, "moved", lambda: os.rename(self.art / "old", self.art / "new"), daemon.sync)
+            self.assertRegex(first, r"^moved art/old/(\d+\.obj) is art/new/\1 now$")
+            self.assertEqual(rest, "moved 11 more  art/old is art/new now")
+            first, rest = told(daemon, "failed", lambda: self.put("new/cook.json", '{"lods": '), daemon.sync)
+            self.assertRegex(first, r"^failed art/new/\d+\.obj  new/cook\.json: .*\(the last good version stays served\)$")
+            self.assertRegex(rest, r"^failed 11 more  new/cook\.json: not valid JSON near line 1, column 9$")
+            first, rest = told(daemon, "removed", lambda: shutil.rmtree(self.art / "new"), daemon.sync)
+            self.assertRegex(first, r"^removed art/new/\d+\.obj$")
+            self.assertEqual(rest, "removed 11 more  art/new")
+
     def jobs(self, daemon, identity):
         return [job["job"] for job in daemon.get(f"/api/v1/assets/{identity}/history").json()["items"]]
 

@@ -1,0 +1,88 @@
+#include "causes.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TELL_SECONDS = 10, LINE_LENGTH = 1024 };
+
+static void say(const srv_causes *causes, srv_log_level level, const char *verb, const char *text)
+{
+	if (causes->say)
+		causes->say(verb, text);
+	else
+		srv_log(level, verb, "%s", text);
+}
+
+static void tell(const srv_causes *causes, struct srv_cause *c)
+{
+	char rest[LINE_LENGTH];
+	snprintf(rest, sizeof rest, "%u more  %s", c->more, c->cause);
+	if (c->more > 0)
+		say(causes, c->level, c->verb, c->more == 1 && c->line ? c->line : rest);
+	free(c->line);
+	c->line = NULL;
+	c->more = c->seconds = 0;
+}
+
+static struct srv_cause *find(srv_causes *causes, const char *verb, hob_str cause)
+{
+	for (uint32_t i = 0; i < causes->count; i++)
+		if (strcmp(causes->at[i].verb, verb) == 0 && hob_str_equal(hob_str_of(causes->at[i].cause), cause))
+			return &causes->at[i];
+	return NULL;
+}
+
+void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, hob_str cause, const char *fmt,
+					...)
+{
+	char line[LINE_LENGTH];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	struct srv_cause *c = find(causes, verb, cause);
+	if (c) {
+		assert(c->level == level);
+		free(c->line);
+		c->line = strdup(line);
+		c->more++;
+		c->heard = true;
+		return;
+	}
+	say(causes, level, verb, line);
+	char *copy = causes->count < SRV_CAUSES_MAX ? strndup(cause.data, cause.len) : NULL;
+	if (copy)
+		causes->at[causes->count++] =
+			(struct srv_cause){.cause = copy, .verb = verb, .level = level, .heard = true};
+}
+
+void srv_causes_second(srv_causes *causes)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < causes->count; i++) {
+		struct srv_cause *c = &causes->at[i];
+		bool over = !c->heard;
+		c->heard = false;
+		c->seconds++;
+		if (over || c->seconds >= TELL_SECONDS)
+			tell(causes, c);
+		if (over)
+			free(c->cause);
+		else
+			causes->at[kept++] = *c;
+	}
+	assert(kept <= causes->count);
+	causes->count = kept;
+}
+
+void srv_causes_end(srv_causes *causes)
+{
+	for (uint32_t i = 0; i < causes->count; i++) {
+		tell(causes, &causes->at[i]);
+		free(causes->at[i].cause);
+	}
+	causes->count = 0;
+}
