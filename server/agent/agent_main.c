@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Exit codes: 0 done, 1 assets failed, 2 usage or a refusal, 3 no answer of the daemon, 4 deletions wait. */
+/* Exit codes: 0 done, 1 assets failed, 2 usage or a refusal, 3 no answer from the daemon, 4 deletions
+ * wait. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_AWAY = 3, EXIT_YES = 4 };
 enum {
 	HEARTBEAT_MS = 60000,
@@ -31,7 +32,7 @@ static const char usage[] =
 	"\n"
 	"FOLDER/.hobignore names files that are not mirrored, one pattern per line. FOLDER is only read.\n";
 
-/* ---- lines for people */
+/* ---- output */
 
 static char lines[LINES][LINE_BYTES];
 static uint32_t line_count;
@@ -57,7 +58,7 @@ void agent_say(agent *a, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	/* Names come from anywhere, and must not control a terminal. */
+	/* Names are untrusted and must not control a terminal. */
 	for (char *c = text; *c; c++)
 		if ((uint8_t)*c < 0x20 || *c == 0x7F)
 			*c = '?';
@@ -183,7 +184,7 @@ static bool read_token(agent *a)
 	return true;
 }
 
-/* A folder of its own for each mirrored folder and daemon. */
+/* A separate folder for each mirrored folder and daemon. */
 static bool open_state(agent *a)
 {
 	char base[AGENT_PATH - 128], key[HOB_SHA256_TEXT + 1], lock[AGENT_PATH + 16];
@@ -322,7 +323,7 @@ static int run_for_ever(agent *a)
 		if (!agent_watch_wait(a->watch, until > now ? until - now : 0, on_changed, a))
 			agent_tree_touch(a, (hob_str){0});
 		again = a->in_step;
-		/* The rest of the same save, such as the second half of a rename. */
+		/* Waits for the rest of the same save, such as the second half of a rename. */
 		agent_watch_wait(a->watch, COALESCE_MS, on_changed, a);
 		if (a->next_ms && sys_ticks_ms() >= a->next_ms) {
 			agent_tree_retry(a);

@@ -9,11 +9,11 @@
 enum {
 	CHANGES_MAX = 2000,
 	BODY_MAX = 900000,
-	GRACE_MS = 400,	  /* a file that is gone may come back: programs save by rename and write */
-	BUSY_MS = 300,	  /* until a busy file is tried again */
-	RETRY_MS = 2000,  /* until a daemon that does not answer is asked again */
-	ROUNDS_MAX = 4,	  /* of one list whose blobs are missing */
-	SHARE_OF_ALL = 5, /* 1/5 of the files gone at once needs a person's word */
+	GRACE_MS = 400,	  /* wait for a missing file to reappear: programs save by rename and write */
+	BUSY_MS = 300,	  /* wait before a busy file is retried */
+	RETRY_MS = 2000,  /* wait before a silent daemon is asked again */
+	ROUNDS_MAX = 4,	  /* attempts to send one list whose blobs are missing */
+	SHARE_OF_ALL = 5, /* if 1/5 of the files vanish at once, the user must confirm */
 	FEW = 3,
 	UPLOAD_SILENCE_MS = 120000
 };
@@ -37,7 +37,7 @@ static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *
 	if (!ok || *status == 200)
 		return ok;
 	agent_problem(a, *status, agent_json(answer));
-	/* 404 and 409 during a session: the trees are compared again. The rest needs a person, or time. */
+	/* 404 and 409 during a session: the trees are compared again. Other errors need the user, or time. */
 	bool again = *status == 503 || *status == 507 || *status == 429 || *status >= 500;
 	bool opening = strcmp(what, "session") == 0;
 	a->in_step = a->in_step && (*status == 507 || *status == 503);
@@ -54,7 +54,7 @@ static bool parse_digest(hobc_json value, hob_sha256 *out)
 /* ---- comparing trees */
 
 typedef struct picture {
-	agent_file **files; /* those on the disk, in order */
+	agent_file **files; /* files on the disk, sorted */
 	uint32_t count;
 } picture;
 
@@ -109,7 +109,7 @@ static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_s
 		(f->on_disk && hob_sha256_equal(&f->digest, digest)))
 		return;
 	if (!f->on_disk) {
-		f->is_sent = false; /* somebody else's file */
+		f->is_sent = false; /* a file of another agent */
 		return;
 	}
 	if ((int64_t)agent_number(agent_member(item, "mtime_ms")) > f->stat.mtime_ns / 1000000) {
@@ -118,7 +118,7 @@ static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_s
 	}
 }
 
-/* One folder of a manifest. Appends to `next` the folders that differ, as JSON strings. */
+/* Compares one folder of a manifest. Appends differing subfolders to `next`, as JSON strings. */
 static bool take_folder(agent *a, const picture *p, hobc_json folder, hob_buf *next)
 {
 	char path[AGENT_PATH], name[AGENT_PATH];
@@ -217,7 +217,7 @@ static bool open_session(agent *a)
 	return ok;
 }
 
-/* ---- what differs */
+/* ---- differences */
 
 typedef struct difference {
 	agent_file *put, *gone; /* both: a move */
@@ -226,7 +226,7 @@ typedef struct difference {
 typedef struct differences {
 	difference *items;
 	uint32_t count;
-	uint32_t gone; /* without moves */
+	uint32_t gone; /* deletions, not counting moves */
 } differences;
 
 static int by_sent(const void *a, const void *b)
@@ -235,7 +235,7 @@ static int by_sent(const void *a, const void *b)
 				  sizeof(hob_sha256));
 }
 
-/* The first unused file that is gone and was what `f` is now. */
+/* The first unused missing file whose content is that of `f`. */
 static agent_file *source_of(agent_file **gone, bool *used, uint32_t count, const agent_file *f)
 {
 	uint32_t low = 0, high = count;
@@ -254,7 +254,7 @@ static agent_file *source_of(agent_file **gone, bool *used, uint32_t count, cons
 	return NULL;
 }
 
-/* Moves first, then saves, then deletions that have waited long enough or *wait for it. */
+/* Moves first, then saves, then deletions that are old enough; otherwise *wait is the remaining time. */
 static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 {
 	agent_tree *tree = &a->tree;
@@ -279,7 +279,7 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 			if (!differs || (pass == 1 && f->seen))
 				continue;
 			agent_file *from = pass == 0 && !f->is_sent ? source_of(gone, used, gone_count, f) : NULL;
-			f->seen = from != NULL; /* as a move */
+			f->seen = from != NULL; /* sent as a move */
 			if (from || pass == 1)
 				out->items[out->count++] = (difference){f, from};
 		}
@@ -349,7 +349,7 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 	if (ok && status != 201 && status != 204) {
 		agent_problem(a, status, agent_json(&answer));
 		a->stop = status == 401 || status == 403 || status == 413;
-		/* 400: it changed while it was sent. 409: the part that was held is gone. */
+		/* 400: the file changed while it was sent. 409: the stored part is gone. */
 		ok = status == 400 || status == 409;
 		same = ok ? false : same;
 	}
@@ -364,7 +364,7 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 	return ok;
 }
 
-/* How much of the blob the daemon holds since an upload was cut. */
+/* Number of bytes that the daemon kept of an interrupted upload. */
 static uint64_t held_of(hobc_json held, const hob_sha256 *digest)
 {
 	hobc_json item;
@@ -392,7 +392,7 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	hobc_json missing = agent_member(agent_json(&answer), "missing"), item;
 	hobc_json held = agent_member(agent_json(&answer), "held");
 	size_t at = 0;
-	/* The answer is in the order of the question. */
+	/* The answer has the order of the request. */
 	for (uint32_t i = first; ok && hobc_json_item(missing, &at, &item);) {
 		hob_sha256 digest;
 		ok = parse_digest(item, &digest);
@@ -427,7 +427,7 @@ static void take_done(agent *a, const differences *d, uint32_t first, uint32_t e
 	}
 }
 
-/* One list. The blobs may be evicted between two questions, so it is tried several times. */
+/* Sends one list. Blobs may be evicted between two requests, so it tries several times. */
 static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t end)
 {
 	hob_buf body = {0}, answer = {0};

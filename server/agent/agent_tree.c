@@ -9,7 +9,7 @@
 
 enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 1024, IGNORE_MAX = 1100, RACY_MS = 2000, TRIES = 3 };
 
-/* Temporary files of programs that save safely, and backups. */
+/* Temporary files of safe saves, and backups. */
 static const char *const always_ignored[] = {
 	"**/~$*",	  "**/*.tmp",	"**/*.blend@",		"**/*.blend1",	  "**/*.blend2",
 	"**/*.swp",	  "**/*~",		"**/Thumbs.db",		"**/desktop.ini", "**/.DS_Store",
@@ -157,7 +157,7 @@ static bool read_ignore(agent *a, hob_error *err)
 	bool ok = tree->ignore != NULL;
 	for (size_t i = 0; ok && i < HOB_COUNT_OF(always_ignored); i++) {
 		hob_str pattern = hob_str_of(always_ignored[i]);
-		/* "**" + "/" needs a folder; the rest of the pattern matches names in the top folder. */
+		/* "**" + "/" requires a folder; the rest of the pattern also matches in the top folder. */
 		ok = add_pattern(tree, &count, pattern) &&
 			 add_pattern(tree, &count, hob_str_sub(pattern, 3, pattern.len));
 	}
@@ -180,7 +180,7 @@ static bool read_ignore(agent *a, hob_error *err)
 	return ok;
 }
 
-/* ---- digests of the last run */
+/* ---- digests of the previous run */
 
 static hob_str take_field(hob_str *line)
 {
@@ -263,7 +263,7 @@ static bool same_stat(const sys_stat *a, const sys_stat *b)
 	return a->size == b->size && a->id == b->id && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
-/* Whole and unchanged while it was read; else false. */
+/* False unless the whole file was read unchanged. */
 static bool hash_once(agent *a, agent_file *f, bool *gone)
 {
 	bool locked = false;
@@ -322,14 +322,14 @@ static void look_at_file(agent *a, agent_file *f, const sys_stat *stat)
 		agent_say(a, "waiting for %s: another program writes or locks it", f->path.data);
 	a->tree.busy += !whole;
 	f->busy = !whole;
-	/* Until it can be read, it stays at the daemon as it was. */
+	/* An unreadable file keeps its version at the daemon. */
 	f->on_disk = f->on_disk || whole;
 }
 
 typedef struct scan {
 	agent *a;
 	hob_str folder;
-	hob_buf folders; /* names of folders in it, each with a NUL */
+	hob_buf folders; /* names of its subfolders, each NUL-terminated */
 } scan;
 
 static bool may_send(agent *a, hob_str path, const char *why, bool is_folder)
@@ -355,7 +355,7 @@ static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *sta
 	hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(s->folder), s->folder.len > 0 ? "/" : "", HOB_FMT(name));
 	hob_str text = hob_buf_str(&path);
 	agent_file *f = kind == SYS_FILE ? find(&s->a->tree, text) : NULL;
-	if (f && f->on_disk) { /* known to be fine */
+	if (f && f->on_disk) { /* known to be unchanged */
 		look_at_file(s->a, f, stat);
 	} else if (kind == SYS_LINK) {
 		s->a->tree.skipped++;
@@ -444,7 +444,7 @@ void agent_tree_touch(agent *a, hob_str path)
 	if (path.len > 0)
 		vanish_below(a, path, true);
 	else
-		a->tree.failed = true; /* the folder itself is gone, as a drive that was pulled: nothing is deleted */
+		a->tree.failed = true; /* the folder itself is gone, like an unplugged drive: deletes nothing */
 }
 
 void agent_tree_retry(agent *a)

@@ -1,4 +1,5 @@
-/* agent_watch.h - which paths below a folder may have changed. A hint: the files themselves are the truth. */
+/* agent_watch.h - reports paths below a folder that may have changed. Only a hint: the files are
+ * authoritative. */
 #ifndef AGENT_WATCH_H
 #define AGENT_WATCH_H
 
@@ -6,12 +7,12 @@
 
 typedef struct agent_watch agent_watch;
 
-/* poll_ms: 0 = events; they are not available everywhere: *note says so, and polling is used. Errors: IO. */
+/* poll_ms: 0 = events. Where they are not available, *note has the reason and polling is used. Errors: IO. */
 agent_watch *agent_watch_open(const char *folder, uint32_t poll_ms, const char **note, hob_error *err);
 void agent_watch_close(agent_watch *watch); /* NULL is allowed */
-/* Before a folder is listed. Does nothing where the system watches whole trees. */
+/* Call it before listing a folder. Does nothing where the system watches whole trees. */
 void agent_watch_folder(agent_watch *watch, hob_str path);
-/* Waits up to `ms` (-1: for ever) for a change and calls `changed` for each path that may have changed; the
+/* Waits up to `ms` (-1: forever) for a change and calls `changed` for each path that may have changed; the
  * empty path means all. Returns false if the watched folder is gone. */
 typedef void agent_changed(void *user, hob_str path);
 bool agent_watch_wait(agent_watch *watch, int64_t ms, agent_changed *changed, void *user);

@@ -74,7 +74,7 @@ static bool send_once(agent_fetch *fetch, const fetch_request *r, int *status, h
 	bool all = ok && (r->file ? send_file(fetch, r, sent, err)
 							  : srv_connection_put(fetch->connection, r->body.data, r->body.len, err));
 	*sent += all && !r->file ? r->body.len : 0;
-	/* A refusal may come before everything is sent. */
+	/* A refusal may arrive before everything is sent. */
 	ok = ok && srv_connection_answer(fetch->connection, &head, err);
 	*status = head.status;
 	char bytes[16384];
@@ -98,7 +98,7 @@ bool agent_fetch_send(agent_fetch *fetch, const fetch_request *request, int *sta
 	bool kept = fetch->connection != NULL;
 	if (send_once(fetch, request, status, answer, sent, err))
 		return true;
-	/* The daemon may have closed a connection that was idle. Lists have numbers, so repeating is safe. */
+	/* The daemon may have closed an idle connection. Lists are numbered, so repeating is safe. */
 	if (!kept || (request->file && !sys_seek(request->file, request->from)))
 		return false;
 	return send_once(fetch, request, status, answer, sent, err);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* winhttp: proxies and certificates as Windows has them. */
+/* winhttp: uses the proxies and certificates configured in Windows. */
 
 enum { PIECE = 128 << 10, ANSWER_MAX = 64 << 20, SILENCE_MS = 60000, CONNECT_MS = 10000 };
 
@@ -125,7 +125,7 @@ bool agent_fetch_send(agent_fetch *fetch, const fetch_request *r, int *status, h
 	char lines[160] = "";
 	hob_buf_clear(answer);
 	uint64_t length = r->file ? r->size - r->from : r->body.len;
-	/* winhttp's own length has 32 bits. */
+	/* winhttp's own length is 32 bits. */
 	if (length > UINT32_MAX)
 		return hob_fail(err, IO, "files of more than 4 GiB cannot be sent");
 	if (r->file && r->from > 0)
@@ -150,7 +150,7 @@ bool agent_fetch_send(agent_fetch *fetch, const fetch_request *r, int *status, h
 			  WinHttpSendRequest(handle, NULL, 0, NULL, 0, (DWORD)length, 0);
 	if (!ok)
 		(void)!fail(err, fetch, "cannot send");
-	/* A refusal may come before everything is sent. */
+	/* A refusal may arrive before everything is sent. */
 	if (ok) {
 		write_body(handle, r, sent);
 		ok = read_answer(fetch, handle, status, answer, err);

@@ -1,4 +1,4 @@
-/* memmem.h - what mingw's C library lacks; agent_windows.sh includes it before every file. */
+/* memmem.h - functions missing in mingw's C library; agent_windows.sh includes it before every file. */
 #ifndef AGENT_MEMMEM_H
 #define AGENT_MEMMEM_H
 

@@ -1,4 +1,4 @@
-/* sys.h - what the agent needs of a system: files, clocks, a thread, a place for its own files.
+/* sys.h - the agent's system interface: files, clocks, a thread, the folder of its own files.
  *
  * Paths are UTF-8 with '/', relative to the watched folder ("" = itself). Links, junctions and mount points
  * are never followed. On Windows, names are NFC on this side, long paths work, and a path whose last name
@@ -17,13 +17,13 @@ typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER } sy
 
 /* Kind of the named entry, and its stat if it is a file. */
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out);
-/* Calls `item` for each name in a folder. why: NULL, or why the name cannot be sent (not valid Unicode).
- * False: it cannot be listed. */
+/* Calls `item` for each name in a folder. why: NULL, or the reason why the name cannot be sent (not valid
+ * Unicode). False: it cannot be listed. */
 typedef void sys_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why);
 bool sys_list(const char *folder, hob_str path, sys_item *item, void *user);
 
 typedef struct sys_file sys_file;
-/* NULL: it is gone (*locked false), or another program writes it or forbids to read it (*locked). */
+/* NULL: it is gone (*locked false), or another program is writing it or denies reading (*locked). */
 sys_file *sys_open(const char *folder, hob_str path, bool *locked);
 bool sys_stat_open(sys_file *file, sys_stat *out);
 bool sys_seek(sys_file *file, uint64_t to);
@@ -36,16 +36,16 @@ void sys_sleep_ms(uint32_t ms);
 void sys_who(char *out, size_t room); /* "anna@PC7" */
 bool sys_thread(void (*run)(void *user), void *user);
 
-/* The folder for the agent's own files, which exists then. Never below the watched folder. */
+/* The folder for the agent's own files, created if necessary. Never below the watched folder. */
 bool sys_state_folder(char *out, size_t room);
 bool sys_read_whole(const char *path, hob_buf *out);
-bool sys_replace(const char *path, hob_bytes bytes); /* whole or not at all */
+bool sys_replace(const char *path, hob_bytes bytes); /* atomic */
 /* Held until the process ends. False: another process holds it. */
 bool sys_lock(const char *path);
-/* Absolute, without a '/' at the end. False: it is no folder. */
+/* Absolute, without a trailing '/'. False: not a folder. */
 bool sys_whole_path(const char *path, char *out, size_t room);
 
-/* Output to people and command lines in UTF-8. */
+/* Sets up UTF-8 output and command line. */
 void sys_begin(int *argc, char ***argv);
 
 #endif

@@ -86,7 +86,7 @@ static sys_stat stat_of(const WIN32_FIND_DATAW *found)
 					  .ctime_ns = unix_ns(found->ftCreationTime)};
 }
 
-/* The name that the disk has must be the name that was asked for: "Duck" is not "duck". */
+/* The name on the disk must equal the requested one: "Duck" is not "duck". */
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 {
 	WIN32_FIND_DATAW found;
@@ -142,8 +142,7 @@ bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 
 /* ---- reading */
 
-/* Sharing is allowed for readers and for deletion, but not for writers: a file that is being saved cannot be
- * opened so. */
+/* Shares with readers and deletion, but not with writers: a file that is being saved cannot be opened. */
 sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 {
 	wchar_t *wide = agent_wide_path(folder, path);
@@ -319,7 +318,7 @@ bool sys_lock(const char *path)
 	if (wide)
 		CreateDirectoryW(wide, NULL);
 	free(wide);
-	/* Nobody else can open it; kept open until the process ends. */
+	/* No other process can open it; kept open until the process ends. */
 	return open_own(path, GENERIC_WRITE, 0, OPEN_ALWAYS) != INVALID_HANDLE_VALUE;
 }
 

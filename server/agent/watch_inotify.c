@@ -55,7 +55,7 @@ void agent_watch_close(agent_watch *watch)
 	free(watch);
 }
 
-/* From now on everything is looked at. */
+/* From now on, polls everything. */
 static void give_up(agent_watch *watch)
 {
 	fprintf(stderr,
@@ -110,7 +110,7 @@ static bool take_event(agent_watch *watch, const struct inotify_event *event, ag
 	}
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
 		return folder[0] != 0;
-	/* A file that was created is looked at when it is closed; but a link to a file is complete at once. */
+	/* A created file is checked when it is closed, but a link to a file is complete at once. */
 	if ((event->mask & IN_CREATE) && !(event->mask & IN_ISDIR)) {
 		sys_stat stat;
 		hob_buf path = {0};
@@ -122,7 +122,7 @@ static bool take_event(agent_watch *watch, const struct inotify_event *event, ag
 	}
 	hob_buf path = {0};
 	hob_buf_printf(&path, "%s%s%s", folder, folder[0] ? "/" : "", event->len > 0 ? event->name : "");
-	/* The attributes of a folder itself say nothing. */
+	/* Attribute changes of the folder itself are ignored. */
 	if (event->len > 0 && !((event->mask & IN_ATTRIB) && (event->mask & IN_ISDIR)))
 		changed(user, hob_buf_str(&path));
 	hob_buf_release(&path);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Systems without events that the agent knows: everything is looked at every two seconds. */
+/* For systems whose events the agent does not support: checks everything every two seconds. */
 
 enum { POLL_MS = 2000 };
 

@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-/* One ReadDirectoryChangesW for the whole tree. Events that its buffer cannot hold are lost with an empty
- * answer: then everything is looked at. A network drive gives no reliable events and is looked at every two
- * seconds. */
+/* One ReadDirectoryChangesW for the whole tree. When its buffer overflows, the answer is empty: everything is
+ * checked. Network drives give no reliable events and are checked every two seconds. */
 
 enum { BUFFER_BYTES = 64 << 10, POLL_MS = 2000 };
 
@@ -87,7 +86,7 @@ static void take(agent_watch *watch, DWORD size, agent_changed *changed, void *u
 		changed(user, (hob_str){0});
 		return;
 	}
-	/* The next events are asked for before these are looked at. */
+	/* Requests the next events before handling these. */
 	memcpy(copy, watch->bytes, size);
 	ask(watch);
 	for (size_t at = 0;;) {
@@ -111,7 +110,7 @@ bool agent_watch_wait(agent_watch *watch, int64_t ms, agent_changed *changed, vo
 		Sleep((DWORD)(due ? left > 0 ? left : 0 : ms));
 		if (due) {
 			watch->next_ms = sys_ticks_ms() + (watch->poll_ms ? watch->poll_ms : POLL_MS);
-			/* A drive that is there again gives events again. */
+			/* A reconnected drive gives events again. */
 			if (!watch->poll_ms)
 				ask(watch);
 			changed(user, (hob_str){0});

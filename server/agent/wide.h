@@ -11,7 +11,7 @@ enum { WIDE_PATH = 16384 };
 /* "\\?\C:\art\props\duck.fbx" of "C:/art" and "props/duck.fbx"; for free(). NULL: no memory, or no UTF-8. */
 wchar_t *agent_wide_path(const char *folder, hob_str path);
 wchar_t *agent_wide_text(hob_str text); /* for free() */
-/* Appends as UTF-8, in the form NFC. False: a lone surrogate. */
+/* Appends as UTF-8 in NFC. False: a lone surrogate. */
 bool agent_put_narrow(hob_buf *out, const wchar_t *text, size_t length);
 
 #endif

@@ -3,14 +3,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* Work that a cell asks for besides the new state. */
+/* Actions of a cell besides the new state. */
 enum {
 	P = 1,		/* publish */
 	T = 2,		/* touch */
 	N = 4,		/* there is a `next`: add the reason */
 	L = 8,		/* forget the newest cook */
-	I = 16,		/* ignored on purpose */
-	DETACH = 32 /* the job's result comes to nothing */
+	I = 16,		/* ignored intentionally */
+	DETACH = 32 /* discards the job's result */
 };
 enum { NONE = SRV_ASSET_STATES };
 
@@ -151,7 +151,7 @@ static void back_off(srv_asset *a, uint64_t now_ms, uint32_t lost_ms)
 	a->retry.at_ms = now_ms + a->retry.wait_ms;
 }
 
-/* Only real news is worth a cook's time, and of several saves in a row some cook finishes. */
+/* Only a real change is worth a cook's time, and during repeated saves some cook must finish. */
 static bool cuts(const srv_asset *a, const srv_asset_event *e)
 {
 	uint8_t most = e->quick ? SRV_ASSET_QUICK_CUTS : SRV_ASSET_CUTS;
@@ -218,9 +218,8 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 	cell c = table[e->kind][a->state];
 	srv_asset_todo todo = {0};
 	bool not_theirs = e->kind == SRV_ASSET_WORKERS_BACK && a->error != SRV_ASSET_NO_WORKER;
-	bool nobodys =
-		e->kind == SRV_ASSET_ROOT_CAUSE &&
-		(a->error == SRV_ASSET_FINE || a->error == SRV_ASSET_NO_WORKER); /* that waits for workers */
+	bool nobodys = e->kind == SRV_ASSET_ROOT_CAUSE &&
+				   (a->error == SRV_ASSET_FINE || a->error == SRV_ASSET_NO_WORKER); /* waiting for workers */
 	if ((c.todo & I) || not_theirs || nobodys)
 		return todo;
 	assert(c.to != NONE && "this event cannot come in this state");
@@ -236,9 +235,9 @@ srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *e)
 	if (c.todo & N)
 		want_next(a, e);
 	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == OUTDATED)
-		a->next.force = a->next.force || e->force; /* what was asked for is still to be done */
+		a->next.force = a->next.force || e->force; /* the request is still to be done */
 	if ((e->kind == SRV_ASSET_CUT || e->kind == SRV_ASSET_HALF_WRITTEN) && from == WORKING) {
-		assert(e->taken && e->taken->id != 0); /* the job gives its number and its reasons back */
+		assert(e->taken && e->taken->id != 0); /* the job returns its number and its reasons */
 		a->next = *e->taken;
 		a->next.cuts = a->job_cuts;
 	}

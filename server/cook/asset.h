@@ -1,17 +1,17 @@
 /* asset.h - the state of one asset.
  *
- * One enum and one table (asset.c): each cell says where an event leads, what to do then, or that the event
- * cannot come in that state, which asserts. srv_asset_apply alone writes the fields and returns what its
- * caller has to do: the queue, the job and publishing belong to others. Pure memory, no clock.
+ * One enum and one table (asset.c): each cell gives the next state and the actions of an event, or says that
+ * the event cannot come in that state, which asserts. srv_asset_apply alone writes the fields and returns the
+ * actions of its caller: the queue, the job and publishing belong to others. Pure memory, no clock.
  *
- *   ABSENT    there is no source          WRITER    an input is half-written: looked at again soon
+ *   ABSENT    there is no source          WRITER    an input is half-written: checked again soon
  *   AWAY      its root is missing         QUEUED    waits in the queue
- *   IDLE      nothing to do               WORKING   a job runs on what is on disk
+ *   IDLE      nothing to do               WORKING   a job runs on the current files
  *   BACKOFF   the newest failure is not   OUTDATED  a job runs, and `next` follows it
  *             the model's: tried again
  *
  * Always true: `job` iff WORKING or OUTDATED. `next.id` iff QUEUED, OUTDATED or WRITER. `retry.at_ms` iff
- * BACKOFF (perhaps never) or WRITER. In the queue iff QUEUED, which the caller keeps true. */
+ * BACKOFF (perhaps never) or WRITER. In the queue iff QUEUED, which the caller ensures. */
 #ifndef SRV_ASSET_H
 #define SRV_ASSET_H
 
@@ -35,27 +35,29 @@ typedef enum srv_asset_state {
 
 typedef enum srv_asset_event_kind {
 	SRV_ASSET_RESTORED,	 /* from an earlier run; has_good, good_is_preview, error */
-	SRV_ASSET_FORGOTTEN, /* what was restored proved wrong */
-	/* reason, path, priority, force: what it is cooked from may have changed, or somebody asks */
+	SRV_ASSET_FORGOTTEN, /* the restored state proved wrong */
+	/* reason, path, priority, force: its inputs may have changed, or a client asks */
 	SRV_ASSET_DIRTY,
-	SRV_ASSET_MOVED,		/* reason, path, priority: what it was cooked with, or is, are not its settings */
+	/* reason, path, priority: its current settings, or those of its cook, are not its own */
+	SRV_ASSET_MOVED,
 	SRV_ASSET_GONE,			/* its source was deleted or excluded */
 	SRV_ASSET_LOST,			/* its root is missing */
-	SRV_ASSET_BACK,			/* the root is there again, and nothing changed */
-	SRV_ASSET_CLOCK,		/* srv_asset_is_due said so; path: its own */
+	SRV_ASSET_BACK,			/* the root is back, and nothing changed */
+	SRV_ASSET_CLOCK,		/* srv_asset_is_due is true; path: its own */
 	SRV_ASSET_WORKERS_BACK, /* cook processes can be started again */
-	SRV_ASSET_BEGIN,		/* job, taken: its turn came; the caller has taken it out of the queue */
-	SRV_ASSET_PREVIEW,		/* the job has a preview, and goes on to the final cook unless it is outdated */
-	SRV_ASSET_GOOD,			/* the job's result is good */
-	SRV_ASSET_SAME,			/* the newest result is right still */
-	/* error, kept: the cook failed, and would again; displaced: the source is no asset any longer */
+	SRV_ASSET_BEGIN,		/* job, taken: its turn; the caller has removed it from the queue */
+	/* the job has a preview, and continues with the final cook unless it is outdated */
+	SRV_ASSET_PREVIEW,
+	SRV_ASSET_GOOD, /* the job's result is good */
+	SRV_ASSET_SAME, /* the newest result is still valid */
+	/* error, kept: the cook failed, and would again; displaced: the source is no longer an asset */
 	SRV_ASSET_BAD,
-	SRV_ASSET_PASSING,		/* error: the cook failed for a reason that goes away */
-	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished and no event told */
-	SRV_ASSET_STOPPED,		/* taken (from the queue): a person cancelled it */
-	SRV_ASSET_CUT,			/* the worker was stopped for a newer save, or for somebody's preview */
+	SRV_ASSET_PASSING,		/* error: the cook failed for a temporary reason */
+	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished without an event */
+	SRV_ASSET_STOPPED,		/* taken (from the queue): cancelled by a user */
+	SRV_ASSET_CUT,			/* the worker was stopped for a newer save, or for another preview */
 	SRV_ASSET_ROOT_CAUSE,	/* it failed because of another asset */
-	SRV_ASSET_LOST_RECORD,	/* what was cooked, or the record of it, is damaged; reason */
+	SRV_ASSET_LOST_RECORD,	/* its results or their record are damaged; reason */
 	SRV_ASSET_EVENTS
 } srv_asset_event_kind;
 
@@ -64,7 +66,7 @@ typedef enum srv_asset_error {
 	SRV_ASSET_FINE,
 	SRV_ASSET_FAILED,
 	SRV_ASSET_DIED,		   /* killed its worker more than once */
-	SRV_ASSET_BY_OTHER,	   /* fails with an asset that it is made of */
+	SRV_ASSET_BY_OTHER,	   /* fails because of an asset it contains */
 	SRV_ASSET_TRANSIENT,   /* input, output */
 	SRV_ASSET_INTERRUPTED, /* its worker was ended from outside */
 	SRV_ASSET_NO_ROOM,
@@ -74,7 +76,7 @@ typedef enum srv_asset_error {
 enum {
 	SRV_ASSET_REASONS_MAX = 8,
 	SRV_ASSET_WRITER_MS = 500,
-	SRV_ASSET_CUTS = 1, /* in a row */
+	SRV_ASSET_CUTS = 1, /* maximum in a row */
 	SRV_ASSET_QUICK_CUTS = 4,
 	SRV_ASSET_BACKOFF_MS = 1000,
 	SRV_ASSET_BACKOFF_MAX_MS = 60000,
@@ -82,13 +84,13 @@ enum {
 };
 #define SRV_ASSET_NEVER UINT64_MAX
 
-/* The job to come. */
+/* The next job. */
 typedef struct srv_asset_next {
 	uint64_t id; /* 0: none */
 	int64_t queued_at_ms;
 	srv_priority priority;
-	bool force;	  /* cook whatever is remembered */
-	uint8_t cuts; /* in a row; at the most of them the cook finishes: who saves faster would never see any */
+	bool force;	  /* cook even if a result exists */
+	uint8_t cuts; /* cuts in a row; at the limit the cook finishes, so rapid saves still show a result */
 	hob_buf why;  /* members of a JSON array */
 	uint32_t why_count;
 } srv_asset_next;
@@ -98,7 +100,7 @@ typedef struct srv_asset {
 	srv_asset_next next;
 	struct srv_job *job;
 	bool job_cut, job_previewed; /* of `job` */
-	uint8_t job_cuts;			 /* of earlier jobs, in a row */
+	uint8_t job_cuts;			 /* cuts of earlier jobs, in a row */
 	bool on_worker, cooking;	 /* now; since the job's first try began */
 	bool has_good, good_is_preview;
 	srv_asset_error error;
@@ -112,52 +114,52 @@ typedef struct srv_asset_event {
 	srv_asset_event_kind kind;
 	uint64_t now_ms;	/* of the loop's clock */
 	int64_t at_ms;		/* Unix time */
-	uint64_t *last_job; /* the newest job id that was given out; raised when `next` takes one */
+	uint64_t *last_job; /* newest job id assigned; incremented when `next` takes one */
 	const char *reason;
 	hob_str path; /* may be empty */
 	srv_priority priority;
 	bool force, kept, has_good, good_is_preview, displaced;
-	bool quick;		  /* DIRTY: its cooks are so short that they may be cut several times in a row */
-	uint32_t lost_ms; /* PASSING: the time that this try took; the pause is not shorter */
+	bool quick;		  /* DIRTY: its cooks are short enough to be cut several times in a row */
+	uint32_t lost_ms; /* PASSING: duration of this try, the minimum of the pause */
 	srv_asset_error error;
 	struct srv_job *job;
-	/* BEGIN, STOPPED in QUEUED: gets `next`, whose `why` is the caller's then. HALF_WRITTEN, CUT in WORKING:
-	 * becomes `next`, and its `why` the asset's. */
+	/* BEGIN, STOPPED in QUEUED: receives `next`, whose `why` the caller then owns. HALF_WRITTEN, CUT in
+	 * WORKING: becomes `next`, and its `why` the asset's. */
 	srv_asset_next *taken;
 } srv_asset_event;
 
-/* Work for the caller, in this order. */
+/* Actions for the caller, in this order. */
 typedef struct srv_asset_todo {
-	struct srv_job *detach; /* its result comes to nothing; the asset may begin another at once */
+	struct srv_job *detach; /* its result is discarded; the asset may begin another at once */
 	bool cut;				/* stop the job's worker; CUT follows */
 	bool dequeue, queue;	/* `queue`: with next.priority, or raise it to that */
-	bool forget_last;		/* nothing is known of the newest cook: the next one looks at everything */
+	bool forget_last;		/* the newest cook's inputs are unknown: the next job checks everything */
 	bool publish;			/* a change for clients */
-	bool touch;				/* the view is behind, and no event is due */
+	bool touch;				/* the view is outdated, without an event */
 } srv_asset_todo;
 
 srv_asset_todo srv_asset_apply(srv_asset *a, const srv_asset_event *event);
 void srv_asset_release(srv_asset *a);
 
-/* Its job is on a worker from now on, or no longer. */
+/* Sets whether its job is on a worker. */
 void srv_asset_set_worker(srv_asset *a, bool on);
-/* The job to come gets its turn earlier. True: so it has to be raised in the queue, too. */
+/* Raises the priority of the next job. True: raise it in the queue, too. */
 bool srv_asset_raise(srv_asset *a, srv_priority priority);
 
 bool srv_asset_is_alive(const srv_asset *a);
-/* Queued or under way: its waiters keep waiting. */
+/* Queued or in progress: its waiters keep waiting. */
 bool srv_asset_is_busy(const srv_asset *a);
-/* Shows a preview of the very inputs that its job cooks. */
+/* Whether it shows a preview of exactly the inputs that its job cooks. */
 bool srv_asset_shows_preview(const srv_asset *a);
 bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms);
 srv_standing srv_asset_standing(const srv_asset *a, bool skipped);
-/* The same in the words of 0.2. */
+/* The state in the terms of 0.2. */
 srv_state srv_asset_public(const srv_asset *a);
-/* By its newest finished job alone, whether or not an earlier version is served: as the index keeps it. */
+/* By its newest finished job only, whether or not an earlier version is served: the state in the index. */
 srv_state srv_asset_newest(const srv_asset *a);
-/* The same, as if nothing were queued or under way. */
+/* The state as if nothing were queued or in progress. */
 srv_state srv_asset_settled(const srv_asset *a);
-/* Whether everything that must always be true is. */
+/* Whether all invariants hold. */
 bool srv_asset_is_sound(const srv_asset *a);
 
 #endif

@@ -16,7 +16,7 @@ const char *srv_error_hint(hob_err_code code)
 	}
 }
 
-/* Importers name places as "line 71" or "line 71, column 12". */
+/* Importers give places as "line 71" or "line 71, column 12". */
 static uint32_t number_after(hob_str text, hob_str word)
 {
 	size_t at = hob_str_find(text, word, 0);
@@ -57,8 +57,8 @@ static hob_str settings_file(hob_str json)
 	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(json, at + key.len, end + sizeof "cook.json" - 1);
 }
 
-/* "...; in 'inside/interior.gltf', scenes[1]", as core/import/merge.c says where in which part it was: that
- * file below the root. */
+/* "...; in 'inside/interior.gltf', scenes[1]", the form of core/import/merge.c for an error in a part: that
+ * file, relative to the root. */
 static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 {
 	hob_str begin = HOB_STR("; in '"), end = HOB_STR("', scenes["), part;
@@ -73,7 +73,7 @@ static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 	return found ? part : (hob_str){0};
 }
 
-/* For files that people write by hand. False without memory. */
+/* For files written by hand. False without memory. */
 static bool error_of_merge(hob_str json, hob_str path, hob_buf *out)
 {
 	static const char mend[] = "correct this file; Hob tries again when it is saved";

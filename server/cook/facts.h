@@ -1,6 +1,6 @@
-/* facts.h - what happens to assets and jobs, told to those who listen. The trunk (assets, jobs, publishing)
- * records facts and calls no listener by name; who listens is decided once, at the start. What is off is not
- * subscribed and costs no call.
+/* facts.h - events of assets and jobs, passed to listeners. The trunk (assets, jobs, publishing) records
+ * facts and calls no listener by name; listeners are chosen once, at the start. A disabled feature does not
+ * subscribe and costs no call.
  *
  * Loop thread. A listener may change assets and publish; it must not wait. */
 #ifndef SRV_FACTS_H
@@ -10,11 +10,11 @@
 
 typedef enum srv_fact_kind {
 	SRV_FACT_SECOND,	   /* once a second */
-	SRV_FACT_WORKER_IDLE,  /* a worker has nothing to do */
-	SRV_FACT_JOB_WAITS,	   /* for a worker */
+	SRV_FACT_WORKER_IDLE,  /* a worker is idle */
+	SRV_FACT_JOB_WAITS,	   /* a job waits for a worker */
 	SRV_FACT_SOURCE_READ,  /* digest: of the asset's source */
-	SRV_FACT_ASSET_GOOD,   /* its good record is another one, or `fresh`: it was just cooked */
-	SRV_FACT_ASSET_FAILED, /* and its failure is kept */
+	SRV_FACT_ASSET_GOOD,   /* its good record changed, or `fresh`: it was just cooked */
+	SRV_FACT_ASSET_FAILED, /* its failure was stored */
 	SRV_FACT_ASSET_GONE,   /* its source was deleted */
 	SRV_FACT_CLOSING,
 	SRV_FACT_KINDS
@@ -37,10 +37,10 @@ typedef struct srv_facts {
 		void *user;
 	} listeners[SRV_FACT_KINDS][SRV_FACT_LISTENERS];
 	uint32_t counts[SRV_FACT_KINDS];
-	uint32_t depth; /* of facts that are being told: a listener may cause another */
+	uint32_t depth; /* facts being passed on: a listener may cause another */
 } srv_facts;
 
-/* Listeners of a kind hear it in the order in which they were added. */
+/* Listeners of a kind are called in the order of registration. */
 void srv_facts_on(srv_facts *facts, srv_fact_kind kind, srv_fact_hear *hear, void *user);
 void srv_facts_tell(srv_facts *facts, const srv_fact *fact);
 

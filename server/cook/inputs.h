@@ -1,12 +1,12 @@
-/* inputs.h - does a result of an earlier cook belong to the files as they are now? Pure. */
+/* inputs.h - compares the inputs of an earlier cook with the current files. Pure. */
 #ifndef SRV_INPUTS_H
 #define SRV_INPUTS_H
 
 #include "../../core/hash/hash.h"
 
-/* A file or name that a cook asked for, and what is known of it now. */
+/* A file or name that a cook requested, with its state at that time. */
 typedef struct srv_input_then {
-	bool missing; /* it looked for it, and there was none */
+	bool missing; /* it was looked for and did not exist */
 	const hob_sha256 *digest;
 } srv_input_then;
 typedef struct srv_input_now {
@@ -14,9 +14,9 @@ typedef struct srv_input_now {
 	const hob_sha256 *digest;
 } srv_input_now;
 
-/* False as well when the bytes of now are not known. */
+/* False as well when the current bytes are unknown. */
 bool srv_input_holds(srv_input_then then, srv_input_now now);
-/* A result that depends on the source's own name counts for that name alone; `used` is empty when it does
+/* A result that depends on the source's name is valid only for that name; `used` is empty when it does
  * not. */
 bool srv_name_holds(hob_str used, hob_str name);
 

@@ -2,14 +2,14 @@
 
 #include <assert.h>
 
-/* A cell without an entry is an event that cannot come in that stage. */
+/* A cell without an entry: the event cannot come in that stage. */
 typedef enum cell_kind {
 	NEVER,
 	GO,		/* to the stage */
-	STAY,	/* in the stage */
-	IGNORE, /* on purpose */
-	LEAVE,	/* it ends when what is under way answers */
-	QUIT,	/* a preview job ends without a word; any other goes on to the stage */
+	STAY,	/* stays in the stage */
+	IGNORE, /* intentionally */
+	LEAVE,	/* ends when the work in progress answers */
+	QUIT,	/* a preview job ends silently; any other goes to the stage */
 	CHOOSE	/* a rule below finds the stage */
 } cell_kind;
 
@@ -43,7 +43,7 @@ typedef struct cell {
 	{                                                                                                        \
 		CHOOSE, 0, 0                                                                                         \
 	}
-/* Stages in which something is under way, all but COOK. */
+/* All stages with work in progress, except COOK. */
 #define UNDER_WAY(cell)                                                                                      \
 	IN(HASH_SOURCE)                                                                                          \
 	cell, IN(FIND) cell, IN(HASH_INPUTS) cell, IN(MATCH) cell, IN(ASK) cell, IN(FETCH) cell, IN(CLAIM) cell, \
@@ -147,7 +147,7 @@ static bool is_elsewhere(srv_job_stage stage)
 	return stage == SRV_JOB_ASK || stage == SRV_JOB_FETCH;
 }
 
-/* Stages that the records of the own cache lead to, which a forced job does not look at. */
+/* Stages after a search in the own cache, which a forced job skips. */
 static bool looks_at_records(srv_job_stage stage)
 {
 	return stage == SRV_JOB_HASH_INPUTS || stage == SRV_JOB_MATCH || stage == SRV_JOB_DUPLICATE ||
@@ -192,7 +192,7 @@ bool srv_job_is_sound(const srv_job *job)
 		   is_pair_sound(job) && is_leave_sound(job) && is_part_sound(job);
 }
 
-/* ---- rules: each finds the next stage of one kind of event */
+/* ---- rules: each finds the next stage for one kind of event */
 
 static void go(srv_job *job, srv_job_stage to, srv_job_act act, srv_job_todo *todo)
 {
@@ -213,7 +213,7 @@ static void join(srv_job *job, srv_job *other, srv_job_todo *todo)
 static void quit_duplicate(srv_job *job)
 {
 	srv_job **at = job->of ? &job->of->duplicates : NULL;
-	while (at && *at && *at != job) /* not in it any longer: it was woken */
+	while (at && *at && *at != job) /* already removed: it was woken */
 		at = &(*at)->next;
 	if (at && *at)
 		*at = job->next;
@@ -231,7 +231,7 @@ static void want_worker(srv_job *job, const srv_job_event *e, srv_job_todo *todo
 		go(job, SRV_JOB_WAIT, SRV_JOB_DO_WAIT, todo);
 }
 
-/* Another cache is asked once; then a preview comes first, if somebody looks; then it is cooked. */
+/* Another cache is asked once; then a preview comes first, if a client waits; then it is cooked. */
 static void miss(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 {
 	bool may_ask = job->stage == SRV_JOB_MATCH && !job->asked && !srv_job_wants_preview(job);
@@ -249,7 +249,7 @@ static void miss(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 	}
 }
 
-/* The files are newer than what is shown: whoever looks wants another preview. */
+/* The files are newer than the served version: a waiting client wants another preview. */
 static void want_preview(srv_job *job)
 {
 	if (job->part == SRV_JOB_FINAL && job->order.priority > SRV_PRIORITY_CHANGED)
@@ -272,7 +272,7 @@ static void cooked(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 {
 	bool silent = job->part == SRV_JOB_BESIDE || job->leave >= SRV_JOB_YIELDS;
 	bool cancelled = e->cancelled || job->leave != SRV_JOB_STAYS;
-	/* If the preview fails, the final cook fails as well: the failure is kept as the final one. */
+	/* If the preview fails, so does the final cook: the failure is stored as the final one. */
 	if (!cancelled && !e->ok && job->part != SRV_JOB_BESIDE)
 		job->part = SRV_JOB_FINAL;
 	if (cancelled && silent)
@@ -357,7 +357,7 @@ static void choose(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 	case SRV_JOB_MISSED:
 		miss(job, e, todo);
 		break;
-	case SRV_JOB_DUPLICATE_OVER: /* the source of a preview job is that of its final one */
+	case SRV_JOB_DUPLICATE_OVER: /* a preview job has the source of its final one */
 		go(job, SRV_JOB_FIND, job->part == SRV_JOB_BESIDE ? SRV_JOB_DO_FIND : SRV_JOB_DO_LOOK_UP, todo);
 		break;
 	case SRV_JOB_COOKED:

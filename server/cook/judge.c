@@ -6,7 +6,7 @@ static bool is_transient(const srv_cook_facts *f)
 {
 	bool code = f->code == HOB_ERR_CHANGED || f->code == HOB_ERR_IO || f->code == HOB_ERR_DISK_FULL ||
 				f->code == HOB_ERR_INTERNAL;
-	/* A failure of the daemon itself says nothing about the model either. */
+	/* A failure of the daemon itself is not the model's either. */
 	return code && (f->has_result || f->code == HOB_ERR_IO);
 }
 
@@ -16,8 +16,8 @@ static srv_verdict again(srv_tries *tries)
 	return SRV_VERDICT_TRY_AGAIN;
 }
 
-/* Once more: a crash may be the machine's (memory), a second one is the file's. One that had not looked at
- * any file died of something else. */
+/* Retried once: a crash may be the machine's fault (memory), a second one is the file's. A process that had
+ * not read any file died of something else. */
 static srv_verdict of_crash(const srv_cook_facts *f, srv_tries *tries)
 {
 	bool begun = f->touched || tries->again >= SRV_TRIES_MAX, timeout = f->code == HOB_ERR_TIMEOUT;
@@ -36,8 +36,7 @@ srv_verdict srv_judge(const srv_cook_facts *f, srv_tries *tries)
 		return SRV_VERDICT_WRITER;
 	if (is_transient(f))
 		return tries->again < SRV_TRIES_MAX ? again(tries) : SRV_VERDICT_PASSING;
-	/* At once when it was one kill; after a pause when they come again and again, or the machine has no time
-	 * for it. */
+	/* Retries at once after one kill; after a pause when kills repeat, or the machine has no time for it. */
 	if (f->code == HOB_ERR_INTERRUPTED)
 		return tries->again == 0 && !f->stalled ? again(tries) : SRV_VERDICT_PASSING;
 	if (f->has_result)

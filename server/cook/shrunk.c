@@ -12,7 +12,7 @@ static uint64_t number_in(hob_str stats, const char *key)
 
 bool srv_shrunk(const srv_version_facts *before, const srv_version_facts *now, hob_buf *out)
 {
-	/* Percent that must stay; 0: something must. */
+	/* Minimum remaining percentage; 0: at least one. */
 	static const struct {
 		const char *name, *key;
 		uint32_t keep;

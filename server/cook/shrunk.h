@@ -1,4 +1,4 @@
-/* shrunk.h - what a new version of an asset has lost against the last good one. Pure. */
+/* shrunk.h - losses of a new version of an asset against the last good one. Pure. */
 #ifndef SRV_SHRUNK_H
 #define SRV_SHRUNK_H
 
@@ -6,7 +6,7 @@
 
 typedef struct srv_version_facts {
 	hob_str stats;	/* JSON, as in a record */
-	uint64_t bytes; /* of all outputs; 0: not compared */
+	uint64_t bytes; /* total size of all outputs; 0: not compared */
 } srv_version_facts;
 
 /* Appends "triangles 5856 -> 0, materials 3 -> 2" if all faces or clips, a material, or more than half of the

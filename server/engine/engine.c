@@ -16,12 +16,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The engine's life: it makes the owners of its state, calls them once a second, and closes when nothing of
- * it runs. */
+/* The engine's life cycle: creates the owners of its state, calls them once a second, and closes when none of
+ * its work runs. */
 
 enum { SECOND_MS = 1000 };
 
-/* ---- who listens */
+/* ---- listeners */
 
 #define HEAR(name, call)                                                                                     \
 	static void name(void *user, const srv_fact *fact)                                                       \
@@ -62,7 +62,7 @@ static void listen_to_facts(srv_engine *engine)
 static void on_second(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	if (!engine->closing) /* else assets still point to jobs that are freed */
+	if (!engine->closing) /* otherwise assets still point to freed jobs */
 		srv_engine_tell(engine, SRV_FACT_SECOND, HOB_NONE);
 }
 

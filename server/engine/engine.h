@@ -1,12 +1,12 @@
-/* engine.h - where the modules meet: watch -> graph -> queue -> worker -> store -> events and views.
+/* engine.h - connects the modules: watch -> graph -> queue -> worker -> store -> events and views.
  *
- * The states of an asset and what moves it from one to another: cook/asset.h.
+ * The states of an asset and their transitions: cook/asset.h.
  *
- * A job: digests of the source (and of what earlier records with this source needed) -> look-up -> either an
- * earlier record whose inputs are all as they were (a hit: nothing is cooked), or a worker -> validate and
- * store -> publish. What changes meanwhile makes the asset dirty again and the job's result is still
- * published, because it is the complete cook of one complete version. Everything here runs on the loop's
- * thread; hashing, validating and blob writing run in libuv's pool on data that they own. */
+ * A job: digests of the source (and of the inputs of earlier records with this source) -> look-up -> either
+ * an earlier record whose inputs are all unchanged (a hit: nothing is cooked), or a worker -> validate and
+ * store -> publish. Changes meanwhile make the asset dirty again; the job's result is still published,
+ * because it is the complete cook of one complete version. Everything here runs on the loop's thread;
+ * hashing, validating and blob writing run in libuv's pool on data that they own. */
 #ifndef SRV_ENGINE_H
 #define SRV_ENGINE_H
 
@@ -29,7 +29,7 @@ typedef struct srv_engine_root {
 	/* Globs, each list ends with NULL. A file is an asset if it matches `include` (NULL: all files) and not
 	 * `exclude`. Other files can still be dependencies. */
 	const char *const *include, *const *exclude;
-	hob_settings settings; /* the base that cook.json files and sidecars change */
+	hob_settings settings; /* base settings, which cook.json files and sidecars change */
 } srv_engine_root;
 
 typedef enum srv_engine_watch_mode {
@@ -60,7 +60,7 @@ typedef struct srv_engine_times {
 	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
 } srv_engine_times;
 
-/* A turn of the loop should take no longer than this: all clients wait for it. */
+/* Target duration of a turn of the loop: all clients wait for it. */
 enum { SRV_ENGINE_TURN_MS = 5 };
 
 /* Since the start. Written on the loop's thread, read on any. */
@@ -73,14 +73,14 @@ typedef struct srv_engine_counters {
 	atomic_ullong hits;		 /* answered by an earlier record: nothing was cooked */
 	atomic_ullong fetched;	 /* answered by the upstream: nothing was cooked */
 	atomic_ullong unchanged; /* hits whose record was already the current one: nothing was published */
-	atomic_ullong misses;	 /* look-ups without a record that fits */
+	atomic_ullong misses;	 /* look-ups without a matching record */
 	atomic_ullong saved_ns;	 /* cook time of the records that hits reused */
-	atomic_ullong cook_ns, cook_bytes; /* of all cooks; of the sources of final ones */
+	atomic_ullong cook_ns, cook_bytes; /* all cooks; sources of final cooks */
 	atomic_ullong rebuilds;			   /* rebuilds of a damaged index after the start */
 	atomic_ullong running;
 	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */
-	atomic_ullong expected_ns; /* until everything is cooked, estimated once a second from earlier cooks */
+	atomic_ullong expected_ns; /* until everything is cooked; estimated once a second from earlier cooks */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; once a second */
 	struct {
 		atomic_ullong crashed, timed_out, interrupted;
@@ -122,7 +122,7 @@ typedef struct srv_engine_callbacks {
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* Stops watching, ends workers, answers every waiting control with 503, then done(user). */
+/* Stops watching, ends workers, answers every waiting control with 503, then calls done(user). */
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user);
 /* Call it after done, when no other thread uses the engine. NULL is allowed. */
 void srv_engine_free(srv_engine *engine);
@@ -141,7 +141,7 @@ void srv_engine_stats(void *engine, hob_buf *out);
 void srv_engine_farm(void *engine, hob_buf *out);
 /* Bytes of all sources and dependencies, each file once; at most a second old. */
 uint64_t srv_engine_input_bytes(void *engine);
-/* While no worker can start: appends why, and what to do. Any thread. */
+/* While no worker can start: appends the reason and the remedy. Any thread. */
 void srv_engine_workers_error(void *engine, hob_buf *out);
 /* The same while the index is damaged or missing and cannot be rebuilt. */
 void srv_engine_index_error(void *engine, hob_buf *out);

@@ -1,5 +1,5 @@
-/* engine_acts.h - a function for each act of server/cook/job.h. Only the turn calls them, and applies the
- * event that they return. SRV_JOB_LATER: a callback puts one. */
+/* engine_acts.h - one function per act of server/cook/job.h. Only the turn calls them, and applies the event
+ * that they return. SRV_JOB_LATER: a callback will put the event. */
 #ifndef ENGINE_ACTS_H
 #define ENGINE_ACTS_H
 
@@ -9,7 +9,7 @@
 srv_job_event srv_job_hash_source(engine_job *job);
 srv_job_event srv_job_take_digests(engine_job *job);
 
-/* engine_cook.c: to the miss, and what ends without a cook */
+/* engine_cook.c: up to the miss, and ends without a cook */
 srv_job_event srv_job_look_up(engine_job *job);
 srv_job_event srv_job_find(engine_job *job);
 srv_job_event srv_job_hash_inputs(engine_job *job);
@@ -25,7 +25,7 @@ srv_job_event srv_job_fetch(engine_job *job);
 srv_job_event srv_job_claim(engine_job *job);
 srv_job_event srv_job_announce(engine_job *job);
 
-/* engine_finish.c: from the worker's answer to what is published */
+/* engine_finish.c: from the worker's answer to publication */
 srv_job_event srv_job_hash_read(engine_job *job);
 srv_job_event srv_job_judge(engine_job *job);
 srv_job_event srv_job_hash_touched(engine_job *job);
@@ -36,7 +36,7 @@ srv_job_event srv_job_keep_failure(engine_job *job);
 srv_job_event srv_job_give_back(engine_job *job);
 srv_job_event srv_job_cancelled(engine_job *job);
 
-/* Before an event of a callback is applied: the turn takes over the outcome, or learns how the work ended. */
+/* Called before an event of a callback is applied: the turn takes the outcome, or asks how the work ended. */
 void srv_job_take_outcome(engine_job *job);				 /* COOKED */
 srv_job_event srv_job_stored(engine_job *job);			 /* STORED, FAILED */
 srv_job_event srv_job_fetched(engine_job *job, bool ok); /* FETCHED, MISSED */

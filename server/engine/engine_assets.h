@@ -1,4 +1,4 @@
-/* engine_assets.h - the assets: what is known of each, and how its state changes. */
+/* engine_assets.h - the assets: the data of each, and its state transitions. */
 #ifndef ENGINE_ASSETS_H
 #define ENGINE_ASSETS_H
 
@@ -18,10 +18,10 @@ typedef struct asset_input {
 typedef struct asset_last {
 	bool known;
 	hob_sha256 key, lookup, source;
-	uint64_t ingredients[2]; /* fast hash of their text; zero: not known */
+	uint64_t ingredients[2]; /* fast hash of their text; zero: unknown */
 	asset_input *inputs;	 /* without the source */
 	uint32_t input_count;
-	int64_t doubt_at_ms; /* when its kept failure is tried again without a change; 0: never */
+	int64_t doubt_at_ms; /* time of the retry of a stored failure without a change; 0: never */
 } asset_last;
 
 /* Cost of its newest final cook; 0: not known. */
@@ -29,31 +29,31 @@ typedef struct asset_cost {
 	uint64_t final_ns, peak_bytes;
 } asset_cost;
 
-enum { ASSET_NS_PER_BYTE = 100 }; /* a cook of a large source, about */
+enum { ASSET_NS_PER_BYTE = 100 }; /* approximate cook time of a large source */
 
-/* The asset as clients see it. */
+/* The asset as published. */
 typedef struct asset_shown {
 	uint64_t rev;
 	hob_sha256 good;   /* the newest record that succeeded */
-	hob_sha256 served; /* the same, as clients know it */
+	hob_sha256 served; /* `good` as published */
 	int64_t cooked_at_ms;
-	hob_buf lost;	/* what the version before `good` had more, as "triangles 100 -> 0" */
-	srv_state told; /* what the newest event or an earlier run published */
-	bool any;		/* clients saw it with outputs */
+	hob_buf lost;	/* losses of `good` against the previous version: "triangles 100 -> 0" */
+	srv_state told; /* state published by the newest event or an earlier run */
+	bool any;		/* clients have seen it with outputs */
 	bool unjudged;	/* its view was made before its settings were known, and lacks findings */
-	bool view_due;	/* listed in `due`: its view is out of date */
+	bool view_due;	/* in `due`: its view is outdated */
 } asset_shown;
 
 /* Its reproducibility check. */
 typedef struct asset_check {
 	int64_t at_ms;	 /* 0 = `good` had none */
 	int64_t turn_ms; /* time of its last check, with any result */
-	hob_buf found;	 /* JSON object: what differed; empty: nothing */
+	hob_buf found;	 /* JSON object: the differences; empty: none */
 } asset_check;
 
 typedef struct asset_membership {
 	bool member;   /* its result is published with a changeset */
-	uint32_t held; /* 1 + the place of its held change; 0: none */
+	uint32_t held; /* 1 + index of its held change; 0: none */
 } asset_membership;
 
 typedef struct asset_move {
@@ -70,7 +70,7 @@ typedef struct asset {
 	const srv_pool_importer *importer;
 	srv_asset life; /* changed only by srv_engine_apply */
 	hob_buf error;	/* JSON, empty when fine */
-	hob_buf why;	/* JSON array members: the reasons of its newest job */
+	hob_buf why;	/* JSON array members: reasons of its newest job */
 	asset_last last;
 	asset_cost cost;
 	asset_shown shown;
@@ -81,7 +81,7 @@ typedef struct asset {
 } asset;
 
 typedef struct known_ingredients {
-	hob_ingredients of; /* its texts are the importer's, and `extension` */
+	hob_ingredients of; /* refers to texts of the importer, and to `extension` */
 	char extension[16];
 	hob_buf text;	  /* as printed */
 	uint64_t hash[2]; /* of the text */
@@ -90,12 +90,12 @@ typedef struct known_ingredients {
 struct engine_assets {
 	asset *items;
 	uint32_t count, capacity;
-	known_ingredients printed; /* the ingredients that were printed last */
-	/* Ids of all assets with an error or with a file that was half-written at the last look, and of some that
-	 * recovered since. */
+	known_ingredients printed; /* cache: the ingredients printed last */
+	/* Ids of all assets with an error or with a file that was half-written at the last check, and of some
+	 * that recovered since. */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
-	bool unsettled_sorted, unsettled_lost; /* lost: one is missing, because memory was short */
+	bool unsettled_sorted, unsettled_lost; /* lost: an id is missing, because memory was short */
 };
 
 /* Valid until the next srv_engine_add_asset. */
@@ -109,20 +109,19 @@ void srv_engine_assets_free(struct engine_assets *assets);
 uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
 uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
 void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
-/* A job found `file` in another state than known. All assets that use it are checked, except `but`, the job's
- * own asset. The scan that would find the change finds nothing new. */
+/* A job found `file` in a state other than the known one. Checks all assets that use it, except `but`, the
+ * job's own: the scan that would find the change will find nothing new. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
 /* Call it when the error or the state of the asset has changed. */
 void srv_asset_note(srv_engine *engine, asset *a);
-/* Assets with an error, or whose file was half-written at the last look, by id; valid until the next change
- * of one. */
+/* Ids of assets with an error, or whose file was half-written at the last check, ascending; valid until the
+ * next change of one. */
 const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count);
-/* Changes the asset's state and does what the transition asks for, except publishing: that is the caller's
- * task. */
+/* Applies an event to the asset and carries out the actions, except publishing, which the caller does. */
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
-/* For the queue: how long its next cook takes, from its last one or the size of its source. */
+/* For the queue: expected time of its next cook, from its last one or the size of its source. */
 uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
-/* Its file exists: it becomes an asset and is cooked. */
+/* Its file exists: makes it an asset and cooks it. */
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* The inputs that its job read have changed. */
 void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
@@ -137,14 +136,14 @@ bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_i
 hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of);
 /* True if the record `last` fits the current inputs and settings. False if that is not known. */
 bool srv_asset_is_current(srv_engine *engine, asset *a);
-/* Nothing is known of its newest cook: the next one looks at everything. */
+/* Forgets the inputs of its newest cook: the next job checks everything. */
 void srv_asset_forget_last(asset *a);
-void srv_engine_forget_inputs(asset *a); /* it has none any longer */
+void srv_engine_forget_inputs(asset *a); /* without its file */
 
 /* engine_blame.c */
-/* A model that contains a failed model is blocked, and its error names the model to repair. True: the culprit
- * is named now. */
+/* Blocks a model that contains a failed model; its error then names the model to repair. True: the error is
+ * new. */
 bool srv_engine_blame(srv_engine *engine, asset *a);
-void srv_engine_blame_for(srv_engine *engine, const asset *culprit); /* what failed with it before */
+void srv_engine_blame_for(srv_engine *engine, const asset *culprit); /* models blocked by it before */
 
 #endif

@@ -7,15 +7,14 @@
 
 #include <stdlib.h>
 
-/* Does the same come of the same inputs? When it has been quiet for a while one fresh asset is cooked again,
- * by a new worker that gets nothing of earlier cooks, and the digests are compared. Nothing of it is kept or
- * published but what was found.
+/* Reproducibility check: when the daemon has been idle for a while, one fresh asset is cooked again, by a new
+ * worker without parts of earlier cooks, and the digests are compared. Only the finding is kept or published.
  *
  *            on_second             go_on                take_outcome           compare_done
  *   (none) --------------> WANTED --------> COOKING -------------------> HASHING --------------> (none)
- *                             `--- give_way: real work ----'  (a result that comes all the same is dropped)
+ *                             `--- give_way: real work ----'  (a result that still comes is dropped)
  *
- * Who is asked: the one whose last audit is longest ago, never before those that had none. */
+ * Chooses the asset whose last check is longest ago; assets without one come first. */
 
 typedef enum audit_state { AUDIT_NONE, AUDIT_WANTED, AUDIT_COOKING, AUDIT_HASHING } audit_state;
 
@@ -33,10 +32,10 @@ struct engine_audit {
 	hob_sha256 record;
 	uint64_t quiet_since, jobs_seen, rev_seen;
 	hob_arena arena;
-	recorded *outputs; /* of the served outputs */
+	recorded *outputs; /* the served outputs */
 	uint32_t output_count;
 	srv_outcome *outcome;
-	hob_sha256 *digests; /* of the outcome's outputs */
+	hob_sha256 *digests; /* digests of the new outputs */
 	uv_work_t work;
 };
 
@@ -50,7 +49,7 @@ static void finish(srv_engine *engine)
 	audit->quiet_since = uv_now(engine->loop);
 }
 
-/* ---- whom, and when */
+/* ---- choice of asset and time */
 
 static bool is_quiet(srv_engine *engine)
 {
@@ -85,7 +84,7 @@ static bool is_compared(hob_str name)
 	return !hob_str_equal(name, HOB_STR("report")) && !hob_str_starts(name, HOB_STR("classic."));
 }
 
-/* Taken from the view: a question to the store would count as a use of the record. */
+/* Read from the view: reading the store would count as a use of the record. */
 static bool take_recorded(srv_engine *engine, struct engine_audit *audit, const asset *a)
 {
 	const srv_view *view = srv_views_take(engine->views);
@@ -180,7 +179,7 @@ static bool same_input(srv_engine *engine, const asset *a, const srv_dep *dep, h
 	return false;
 }
 
-/* A cook of changed inputs, or one that was interrupted, proves nothing. */
+/* A cook of changed inputs, or an interrupted one, proves nothing. */
 static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome *outcome)
 {
 	struct engine_audit *audit = engine->audit;
@@ -205,7 +204,7 @@ static bool is_comparable(srv_engine *engine, const asset *a, const srv_outcome 
 	}
 }
 
-/* At most this many are named. */
+/* Appends a name, up to a limit. */
 static uint32_t add_name(hob_buf *out, uint32_t count, hob_str name)
 {
 	enum { NAMES_MAX = 16 };
@@ -256,7 +255,7 @@ static void show(srv_engine *engine, const asset *a)
 	hob_buf_release(&audit);
 }
 
-/* Applies to each asset that serves these outputs: copies share them. */
+/* Applies to each asset with these outputs: copies share them. */
 static void keep_found(srv_engine *engine, hob_str found)
 {
 	struct engine_audit *audit = engine->audit;
@@ -276,7 +275,7 @@ static void keep_found(srv_engine *engine, hob_str found)
 	srv_engine_flush(engine);
 }
 
-/* message: why the second cook failed; otherwise `names` lists the outputs that differ. */
+/* message: reason why the second cook failed; otherwise `names` lists the outputs that differ. */
 static void conclude(srv_engine *engine, hob_str names, const char *message)
 {
 	const asset *a = srv_asset_at(engine, engine->audit->asset);
@@ -356,7 +355,7 @@ static void take_outcome(void *self, srv_outcome *outcome)
 	finish(engine);
 }
 
-/* ---- what is known */
+/* ---- results */
 
 static void take_row(void *user, const srv_audit_row *row)
 {

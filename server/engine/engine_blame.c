@@ -1,13 +1,13 @@
 #include "engine_publish.h"
 
-/* A model that contains a failed model is blocked, and its error names the model to repair. */
+/* Blocks a model that contains a failed model; its error then names the model to repair. */
 
 static bool is_broken(const asset *a)
 {
 	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
-/* The message names the file: the failure is not the asset's own. */
+/* The message names the file: the failure is another asset's. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++) {

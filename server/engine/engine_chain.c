@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-/* A cache above caches: what another one asks here and is not here, the own upstream is asked for. Its
- * records are passed on and remembered as promises; a blob that one of them names is fetched when it is asked
- * for. Once all blobs of a promise are here they are validated, and it becomes a record of this cache. */
+/* A cache above caches: requests of other caches that cannot be answered here are passed to the own upstream.
+ * Its records are passed on and remembered as promises; a blob named by one is fetched on request. When all
+ * blobs of a promise are here, they are validated, and it becomes a record of this cache. */
 
 enum { PROMISES_MAX = 4096, PASS_MS = 2000 };
 
 typedef struct promise {
-	hob_sha256 *digests; /* of its outputs, the text of the record behind them; NULL: none */
+	hob_sha256 *digests; /* digests of its outputs, followed by the text of the record; NULL: none */
 	uint32_t count;
 	size_t size; /* of the text */
 	bool keeping;
@@ -90,7 +90,7 @@ void srv_engine_pass_on(srv_engine *engine, srv_control *control, const hob_sha2
 	answer_if_over(p);
 }
 
-/* ---- fetching what was promised */
+/* ---- fetching promised blobs */
 
 typedef struct pull {
 	srv_engine *engine;

@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Changes that belong together become visible together. A delivery of the watch is part of its root's
- * changeset while version control works on the folder, or when it brings many files at once; what it makes
- * dirty or removes is a member. A member's outcome is held: rows, view and event are as before. When all
- * members have theirs, and nothing more comes, they are published as one rev. */
+/* Changes that belong together become visible together. A delivery of the watch joins its root's changeset
+ * while version control works on the folder, or when it brings many files at once; the assets that it makes
+ * dirty or removes are members. A member's result is held: rows, view and event stay unchanged. When all
+ * members have a result, and no more changes arrive, they are published as one rev. */
 
 enum {
 	MANY = 16,		 /* files in one delivery */
-	MANY_COMING = 2, /* files that the watch still has to deliver when the first one is already cooked */
+	MANY_COMING = 2, /* undelivered files of the watch when the first one is already cooked */
 	NEW_MS =
 		20, /* after a file that is new, was removed or was published alone: it may be the first of many */
 	QUIET_MS = 200, /* after the last one of many */
@@ -33,23 +33,23 @@ enum {
 typedef struct held_change {
 	uint32_t asset; /* HOB_NONE: a newer change replaced it */
 	srv_state state;
-	hob_buf tail; /* its JSON, from behind the rev */
+	hob_buf tail; /* its JSON, without the rev */
 } held_change;
 
 typedef struct changeset {
 	bool open, locked, long_pause, has_new;
-	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: when a change was last published alone */
-	uint64_t mark, passed; /* marks of the watch: set when version control is done, and newest passed */
+	uint64_t opened_at, joined_at, alone_at; /* uv_now; alone_at: last publication of a single change */
+	uint64_t mark, passed; /* marks of the watch: set when version control finished; newest passed */
 	uint32_t *members;
 	uint32_t member_count, member_room;
-	uint32_t over; /* the first `over` members have their outcome */
+	uint32_t over; /* the first `over` members have a result */
 	held_change *held;
 	uint32_t held_count, held_room, held_live;
 	bool publishing;
-	uint32_t next, published; /* then: the one in `held` whose turn it is; of this rev so far */
+	uint32_t next, published; /* during publication: the next one in `held`; number published of this rev */
 	srv_vcs copies[COPIES_MAX];
 	uint32_t copy_count;
-	char *looked_in; /* folder whose working copy was looked for last */
+	char *looked_in; /* folder whose working copy was searched last */
 } changeset;
 
 struct engine_changesets {
@@ -83,7 +83,7 @@ static bool is_busy(const srv_engine *engine, uint32_t id)
 	return a->changeset.member && srv_asset_is_busy(&a->life);
 }
 
-/* ---- what is held */
+/* ---- held changes */
 
 static void count_held(srv_engine *engine)
 {
@@ -107,7 +107,7 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob
 	return true;
 }
 
-/* A new file that is saved again is not the first of many: a person works on it and wants to see it. */
+/* A new file that is saved again is not the first of many: a user works on it and wants to see it. */
 static bool is_saved_again(const changeset *set, const asset *a)
 {
 	return a->life.next.id != 0 && !is_bulk(set);
@@ -145,7 +145,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	uint32_t id = a->id;
 	if (!engine->sources->ready || engine->closing)
 		return false;
-	/* The first of many files comes alone, and the others follow at once. */
+	/* The first of many files arrives alone, and the others follow at once. */
 	bool saved = job && (job->life.order.priority == SRV_PRIORITY_CHANGED ||
 						 job->life.order.priority == SRV_PRIORITY_IN_USE);
 	bool is_new = saved && !removed && !a->shown.any && !a->life.good_is_preview && !is_saved_again(set, a);
@@ -166,7 +166,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	return hold(engine, a, id, state, tail);
 }
 
-/* The held change of a file that has come, gone or moved since is out of date; a newer one follows. */
+/* The held change of a file that was since added, removed or moved is outdated; a newer one follows. */
 static bool is_true(const engine_change *change)
 {
 	const srv_asset *life = &change->a->life;
@@ -210,7 +210,7 @@ static void publish_held(srv_engine *engine, changeset *set, held_change *h)
 	hob_buf_release(&tail);
 }
 
-/* Publishes one rev over several turns. True: it is complete. */
+/* Publishes one rev over several turns. True: complete. */
 static bool publish(srv_engine *engine, changeset *set, bool all)
 {
 	if (set->held_count == 0)
@@ -287,7 +287,7 @@ static bool joins(srv_engine *engine, uint32_t id, bool gone)
 	changeset *set = changeset_of(engine, a);
 	if (engine->changesets->gathering != set || srv_engine_is_waited_for(engine, id))
 		return false;
-	/* A held version of it exists, so it is saved again, unless many files are. */
+	/* A held version exists, so it is saved again, unless many files are. */
 	return gone || a->changeset.held == 0 || set->held[a->changeset.held - 1].state == SRV_REMOVED ||
 		   is_bulk(set);
 }
@@ -345,7 +345,7 @@ bool srv_engine_in_changeset(const srv_engine *engine, uint32_t root)
 	return root == HOB_NONE ? engine->changesets->open_count > 0 : engine->changesets->of[root].open;
 }
 
-/* ---- when it begins and when it is over */
+/* ---- start and end */
 
 static bool is_locked(const changeset *set)
 {
@@ -385,7 +385,7 @@ static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_st
 	add_copy(set, &copy);
 }
 
-/* The root may just have become a working copy: its index counts as news. */
+/* The root may just have become a working copy: its index counts as changed. */
 static void look_above(srv_engine *engine, changeset *set, uint32_t root)
 {
 	if (set->copy_count > 0)
@@ -397,7 +397,7 @@ static void look_above(srv_engine *engine, changeset *set, uint32_t root)
 
 static bool look_at_copies(changeset *set)
 {
-	/* In this order: if the lock is gone at the first look, the second one finds the new index. */
+	/* In this order: if the lock is gone at the first check, the second one finds the new index. */
 	bool locked = is_locked(set), moved = has_moved(set);
 	set->locked = locked || (set->open && set->locked);
 	set->long_pause = locked || moved || (set->open && set->long_pause);
@@ -476,7 +476,7 @@ static void take_step(srv_engine *engine, uint32_t root)
 	if (step == SRV_CHANGESET_CLOSE)
 		close_changeset(engine, set);
 	set->opened_at = facts.now_ms;
-	if (goes_on) /* the next turn checks whether it is complete */
+	if (goes_on) /* the next turn checks for completeness */
 		srv_engine_go_on(engine);
 }
 

@@ -1,4 +1,4 @@
-/* engine_changeset.h - changes that belong together are published as one rev. */
+/* engine_changeset.h - publishes changes that belong together as one rev. */
 #ifndef ENGINE_CHANGESET_H
 #define ENGINE_CHANGESET_H
 
@@ -8,7 +8,7 @@ struct engine_changesets *
 srv_engine_changesets_new(const srv_engine_options *options); /* NULL without memory */
 void srv_engine_changesets_free(struct engine_changesets *changesets);
 void srv_engine_start_changesets(srv_engine *engine);
-/* A root may become a working copy at any time. */
+/* Call it repeatedly: a root may become a working copy at any time. */
 void srv_engine_changeset_find(srv_engine *engine, uint32_t root);
 /* Around a delivery of the watch: decides whether its changes join the changeset. */
 void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count);
@@ -18,16 +18,17 @@ bool srv_engine_gathers(const srv_engine *engine, uint32_t root);
 void srv_engine_gather_more(srv_engine *engine, uint32_t root); /* during a delivery */
 /* The asset becomes dirty or, `gone`, is removed: it joins, or leaves because it was saved again. */
 void srv_engine_join_or_leave(srv_engine *engine, uint32_t id, bool gone, bool saved);
-/* Publishes the asset's held change now, and its later changes alone: a client wants it, or it was saved
- * again. */
+/* Publishes the asset's held change now, and its later changes individually: a client wants it, or it was
+ * saved again. */
 void srv_engine_leave(srv_engine *engine, uint32_t id);
 /* Holds a change and takes its JSON (without the rev). False: the caller publishes it now. */
 bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);
-/* The watch has delivered all that was written before its mark `number`. */
+/* The watch has delivered everything written before its mark `number`. */
 void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t number);
-void srv_engine_step_changesets(srv_engine *engine);   /* once per turn: publishes when nothing is missing */
-void srv_engine_finish_publishing(srv_engine *engine); /* continues what an earlier turn began */
-void srv_engine_publish_held(srv_engine *engine);	   /* publishes now, also without the missing results */
-bool srv_engine_in_changeset(const srv_engine *engine, uint32_t root); /* some of it are held, or may be */
+void srv_engine_step_changesets(srv_engine *engine);   /* once per turn: publishes complete changesets */
+void srv_engine_finish_publishing(srv_engine *engine); /* continues an unfinished publication */
+void srv_engine_publish_held(srv_engine *engine);	   /* publishes now, without the missing results */
+/* some of its changes are, or may be, held */
+bool srv_engine_in_changeset(const srv_engine *engine, uint32_t root);
 
 #endif

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The steps of a job to the miss, and from a record that holds to its end. */
+/* The acts of a job up to the miss, and from a matching record to its end. */
 
 static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *digest)
 {
@@ -25,7 +25,7 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
-/* By the digests that are known now. */
+/* Compares with the currently known digests. */
 static bool inputs_match(engine_job *job, const srv_record *record)
 {
 	return srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
@@ -43,7 +43,7 @@ static bool candidate_matches(engine_job *job, const srv_record *record)
 	return true;
 }
 
-/* Whether it changed since the worker read it must be asked of the disk. */
+/* Only the disk can tell whether it changed since the worker read it. */
 bool srv_job_watch_input(engine_job *job, uint32_t file)
 {
 	srv_engine *engine = job->engine;
@@ -87,7 +87,8 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 		files[count] = file;
 		inputs[count++] = (asset_input){file, record->deps[i].missing, record->deps[i].digest};
 	}
-	/* The files that a cook uses are known only at its end, so nobody was told of changes since its start. */
+	/* The files that a cook uses are known only at its end, so changes since its start were not reported for
+	 * it. */
 	for (uint32_t i = 0; i < count; i++) {
 		bool later = job->cook.outcome && srv_graph_at(engine->graph, files[i])->changed > job->cook.tick;
 		if (later || srv_job_watch_input(job, files[i]))
@@ -107,10 +108,10 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 		srv_asset_outdated(engine, job->asset, changed);
 }
 
-/* ---- to the look-up */
+/* ---- up to the look-up */
 
-/* Why the source has no digest. The file is gone or unreadable: a removal event follows, or the permissions
- * are wrong. */
+/* Reason why the source has no digest. The file is gone or unreadable: a removal event follows, or the
+ * permissions are wrong. */
 static srv_job_event miss_source(engine_job *job, srv_file *source)
 {
 	const srv_engine *engine = job->engine;
@@ -268,7 +269,7 @@ bool srv_job_is_late(const engine_job *job)
 		   !(a->state == SRV_ASSET_WORKING && life->final && a->job == life->final);
 }
 
-/* ---- a preview for somebody who came later */
+/* ---- a preview for a client that came later */
 
 static void preview_beside(engine_job *final)
 {

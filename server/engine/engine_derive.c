@@ -4,7 +4,7 @@
 #include "engine_root.h"
 #include "engine_upkeep.h"
 
-/* Answers questions of server/derive. */
+/* Answers requests of server/derive. */
 
 static void describe(const srv_engine *engine, const asset *a, srv_derive_asset *out)
 {
@@ -44,7 +44,7 @@ static bool is_busy(void *user)
 	return engine->jobs->in_stage[SRV_JOB_WAIT] > 0 || srv_queue_count(engine->jobs->queue) > 0;
 }
 
-/* The served view lacks the outputs that were added to the record. */
+/* The served view lacks outputs added to the record. */
 static void added(void *user, uint32_t number, const hob_sha256 *key)
 {
 	srv_engine *engine = user;

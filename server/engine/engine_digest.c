@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Digests of the files that a job reads, made in the pool. */
+/* Digests of a job's input files, computed in the pool. */
 
 enum { HASH_HERE_BYTES = 64 << 10, HASH_HERE_FILES = 4 };
 
@@ -55,7 +55,7 @@ static void take_digest(engine_job *job, hash_item *item)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, item->file);
-	/* An event came during the hashing, so these may be the older bytes. */
+	/* An event came during hashing, so these may be the older bytes. */
 	if (f->changed != item->changed) {
 		job->hashing.again[job->hashing.again_count++] = item->file;
 		return;
@@ -115,7 +115,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Records of earlier versions name the same few files: each once. */
+/* Records of earlier versions name the same few files: lists each once. */
 static const uint32_t *each_once(engine_job *job, const uint32_t *files, uint32_t *count)
 {
 	uint32_t kept = 0, *list = *count > 1 ? HOB_NEW(&job->arena, uint32_t, *count) : NULL;
@@ -163,7 +163,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 	return SRV_JOB_LATER;
 }
 
-/* Also starts a job over. */
+/* Also restarts a job. */
 srv_job_event srv_job_hash_source(engine_job *job)
 {
 	uint32_t source = srv_asset_at(job->engine, job->asset)->file;
@@ -189,7 +189,7 @@ uint32_t srv_job_file(engine_job *job, hob_str path)
 	uint32_t known = srv_engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;
-	/* No scan lists it (ignored folder, or missing): ask the disk once. */
+	/* Not listed by any scan (ignored folder, or missing): asks the disk once. */
 	srv_stat stat;
 	bool there = srv_stat_path(engine->roots->fds[a->root], path, &stat);
 	if (!there && srv_is_passing(errno)) {

@@ -1,4 +1,4 @@
-/* engine_exchange.h - results from and for other machines: an upstream, a farm, and caches that ask this
+/* engine_exchange.h - exchange of results with other machines: an upstream, a farm, and caches that ask this
  * one. */
 #ifndef ENGINE_EXCHANGE_H
 #define ENGINE_EXCHANGE_H
@@ -10,25 +10,26 @@
 struct engine_exchange {
 	srv_upstream *upstream; /* NULL: none */
 	uint64_t claim_chance;
-	uint32_t most_changed; /* jobs of changed sources at once, in the burst that is under way; 0: none is */
+	/* maximum number of concurrent jobs of changed sources in the current burst; 0: none */
+	uint32_t most_changed;
 	struct promise *promises; /* promised records, in a ring; NULL: none yet */
 	uint32_t promised;
 };
 
-/* engine_upstream.c: asked after the own cache, before a cook. The first two want an upstream. */
+/* engine_upstream.c: asked after the own cache, before a cook. The first two need an upstream. */
 bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);
 void srv_engine_note_unreached(engine_job *job);
-void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends what was cooked here */
+void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends a result cooked here */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 
 /* engine_farm.c: leases, between the miss and the worker */
-/* A farm shares out this cook: it may wait for its turn, or for another machine. */
+/* Whether a farm distributes this cook: it may wait for its turn, or for another machine. */
 bool srv_engine_shares_out(const engine_job *job);
 void srv_engine_hurry_claim(engine_job *job);		   /* the job was raised */
-engine_job *srv_engine_next_claim(srv_engine *engine); /* whose turn it is to ask; NULL: none */
-/* Jobs that wait and are in the share of another machine. */
+engine_job *srv_engine_next_claim(srv_engine *engine); /* the next to ask; NULL: none */
+/* Number of waiting jobs in the share of another machine. */
 uint32_t srv_engine_left_to_others(const srv_engine *engine);
 
 /* engine_record.c */

@@ -3,20 +3,20 @@
 
 #include <assert.h>
 
-/* A farm shares out what is to be cooked: before a cook, this machine asks for the lease of its lookup. What
- * another machine cooks is waited for and fetched; the job starts over when it is there.
+/* Cooks on a farm: before a cook, this machine asks for the lease of its lookup. If another machine cooks it,
+ * the job waits, then restarts and fetches the result.
  *
- *   UNCLAIMED -> (a few at a time) CLAIM -> a lease, or nobody answers -> WAIT
+ *   UNCLAIMED -> (a few at a time) CLAIM -> a lease, or no answer -> WAIT
  *       |                             `--> another machine may have cooked it -> FIND
- *       `-> raised: somebody waits for it -> WAIT at once
+ *       `-> raised: a client waits for it -> WAIT at once
  *
- * Only cooks that no client waits for take part. What somebody has just saved is cooked at once, too, and the
- * others learn of it; but more changes than BY_HAND are a checkout, or a file that many models use, and every
- * machine has them.
+ * Only cooks that no client waits for take part. A source that was just saved is cooked at once, too, and the
+ * others are informed; but more changes than BY_HAND are a checkout, or a file that many models use, and
+ * every machine has them.
  *
- * Each machine begins with its share of them: which machine that is follows from the lookup and from the
- * machines of the last heartbeat. It helps the others when it has no more of its own. While they cannot tell
- * each other what they cook, it keeps to its share, and leaves to them what they held before. */
+ * Each machine begins with its share, which follows from the lookup and from the machines of the last
+ * heartbeat. It helps the others when its own share is done. While they cannot communicate, it keeps to its
+ * share, and leaves them the cooks that they held before. */
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
@@ -61,7 +61,7 @@ uint32_t srv_engine_left_to_others(const srv_engine *engine)
 	return unclaimed - count_of_own(engine, &facts);
 }
 
-/* As often as there is something new to look at, and a few times more. */
+/* Looks again whenever there are new records, and a few more times. */
 static bool looks_again(engine_job *job)
 {
 	bool more = job->remote.seen > job->remote.claim_seen;
@@ -104,9 +104,9 @@ srv_job_event srv_job_claim(engine_job *job)
 	return asked ? SRV_JOB_LATER : decide(job, SRV_UPSTREAM_ALONE);
 }
 
-/* Any waiting job of this machine's share; of another's when there is none, unless it is left to that
- * machine. Machines with the same list claim different ones, and what is not given yet when the farm goes
- * away is hardly in a share of somebody else, who would cook it again. NULL: none. */
+/* Any waiting job of this machine's share; without one, a job of another's share unless it is left to that
+ * machine. So machines with the same list claim different jobs, and when the farm goes away, unsent results
+ * are mostly in the own share, which the others would not cook. NULL: none. */
 static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	struct engine_exchange *x = engine->exchange;
@@ -155,7 +155,7 @@ static bool is_urgent(const engine_job *job)
 {
 	const srv_engine *engine = job->engine;
 	uint32_t changed = count_changed(engine);
-	/* The last jobs of a checkout are few, but still of a checkout. */
+	/* The last jobs of a checkout are few, but still part of the checkout. */
 	if (changed <= 1 || changed > engine->exchange->most_changed)
 		engine->exchange->most_changed = changed;
 	return job->life.order.priority < SRV_PRIORITY_CHANGED ||
@@ -174,7 +174,7 @@ bool srv_engine_shares_out(const engine_job *job)
 	return is_shared(job) && !is_urgent(job);
 }
 
-/* It waits for a worker: what is urgent is cooked here without asking, and the others are informed. */
+/* It waits for a worker: urgent jobs are cooked here without asking, and the others are informed. */
 srv_job_event srv_job_announce(engine_job *job)
 {
 	assert(job->life.stage == SRV_JOB_WAIT);

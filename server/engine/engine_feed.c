@@ -5,7 +5,7 @@
 #include "../cook/error_json.h"
 #include "../log/log.h"
 
-enum { LONG_MS = 1000 }; /* the stages of such a job are kept, whatever it did */
+enum { LONG_MS = 1000 }; /* the stages of longer jobs are kept, whatever their result */
 
 void srv_publish_job(engine_job *job, const char *state)
 {

@@ -15,7 +15,7 @@
 
 /* ---- after the cook: check, store, publish */
 
-/* Runs in libuv's pool, or at once. The daemon validates everything that a worker made. */
+/* Runs in libuv's pool, or at once. Validates all outputs of a worker. */
 static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
@@ -190,9 +190,10 @@ srv_job_event srv_job_store(engine_job *job)
 	return SRV_JOB_LATER;
 }
 
-/* ---- what the worker read */
+/* ---- files read by the worker */
 
-/* Calls `look` for what the worker says that it read, until it returns false. False: a later turn goes on. */
+/* Calls `look` for each file that the worker reports, until it returns false. False: continues in a later
+ * turn. */
 static bool each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep))
 {
 	const srv_result *result = &job->cook.outcome->result;
@@ -224,9 +225,9 @@ srv_job_event srv_job_check(engine_job *job)
 	return each_dep(job, check_input) ? SRV_JOB_SAY(CHECKED) : SRV_JOB_SAY(MORE);
 }
 
-/* The worker opens its inputs itself. A result of other versions than the hashed ones must not be kept under
- * their keys, because every later file with these bytes would get it. If an event came since the start of the
- * cook, its version is newer than the one that was read, and the asset is checked again. */
+/* The worker opens its inputs itself. A result of versions other than the hashed ones must not be stored
+ * under their keys, because every later file with these bytes would get it. If an event came since the start
+ * of the cook, its version is newer than the one read, and the asset is checked again. */
 static bool compare_input(engine_job *job, const srv_dep *dep)
 {
 	srv_engine *engine = job->engine;
@@ -268,7 +269,7 @@ static void count_death(srv_engine *engine, hob_err_code code, bool again)
 	engine->counters.failed += !(timeout && again);
 }
 
-/* Meaning of the worker's answer for the job. */
+/* Interprets the worker's answer. */
 static srv_verdict find_verdict(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -332,8 +333,8 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	if (file == HOB_NONE)
 		return true;
 	srv_file *f = srv_graph_at(engine->graph, file);
-	/* A scan after the start of the cook lists the file as the cook read it, and no event came: it has not
-	 * changed. */
+	/* A scan after the start of the cook lists the file as the cook read it, and no event came: it is
+	 * unchanged. */
 	if (!known && f->exists && srv_stat_equal(&f->stat, &stat) && f->changed > job->cook.tick)
 		f->changed = job->cook.tick;
 	if (f->changed > job->cook.tick)
@@ -343,7 +344,7 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	return true;
 }
 
-/* Digests of a worker are not trusted, because keys of other assets depend on them. Unknown files are hashed
+/* A worker's digests are not trusted, because keys of other assets depend on them. Unknown files are hashed
  * here. */
 srv_job_event srv_job_hash_read(engine_job *job)
 {
@@ -367,7 +368,7 @@ void srv_job_take_outcome(engine_job *job)
 	asset *a = srv_asset_at(engine, job->asset);
 	assert(job->life.stage == SRV_JOB_COOK && engine->counters.running > 0);
 	engine->counters.running--;
-	/* A file that is missing from a folder that is being deleted says nothing about the model. */
+	/* A file missing from a folder that is being deleted is not the model's fault. */
 	if (!engine->closing && !srv_job_leaves(&job->life))
 		srv_engine_doubt_root(engine, a->root);
 	if (!engine->closing && a->life.job == &job->life)
@@ -378,17 +379,17 @@ void srv_job_take_outcome(engine_job *job)
 	job->cook.looked = 0;
 	if (outcome->cancelled || srv_job_leaves(&job->life))
 		return;
-	/* A cook that ran out of memory tells how much the next try needs. */
+	/* A cook that ran out of memory shows how much the next try needs. */
 	if (job->cook.error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->cost.peak_bytes)
 		a->cost.peak_bytes = outcome->peak_bytes;
-	/* If the preview fails, the final cook fails as well, so the failure is kept as the final one. */
+	/* If the preview fails, so does the final cook: the failure is stored as the final one. */
 	if (!outcome->ok) {
 		job->ingredients.profile = HOB_PROFILE_FINAL;
 		job->lookup = job->final_lookup;
 	}
 }
 
-/* Its asset goes on later under the job's number, unless a newer save follows. True: so the job has not
+/* The asset continues later under the job's number, unless a newer save follows. True: the job has not
  * ended. */
 static bool give_number_back(engine_job *job, srv_asset_event_kind kind)
 {

@@ -141,7 +141,7 @@ bool srv_engine_heal_index(srv_engine *engine)
 
 /* ---- blobs */
 
-/* When blobs are damaged or missing: checks only the assets that have them among their outputs. */
+/* When blobs are damaged or missing: checks only the assets with these outputs. */
 
 static int compare(const void *a, const void *b)
 {

@@ -8,7 +8,7 @@
 
 struct engine_health {
 	uv_mutex_t lock;
-	hob_error ill[ENGINE_HEALTH_PARTS]; /* {0}: it is well; under `lock` */
+	hob_error ill[ENGINE_HEALTH_PARTS]; /* {0}: healthy; guarded by `lock` */
 	char sandbox[96];					/* written before sandbox_known */
 	atomic_bool sandbox_known;
 };

@@ -47,7 +47,7 @@ static bool is_printed(const known_ingredients *known, const hob_ingredients *of
 		   memcmp(&known->of.settings, &of->settings, sizeof of->settings) == 0;
 }
 
-/* Keeps the last text: printing costs more than using it, and most assets have the same settings. */
+/* Caches the last text: printing costs more than using it, and most assets have the same settings. */
 static const known_ingredients *print_ingredients(srv_engine *engine, const hob_ingredients *of)
 {
 	known_ingredients *known = &engine->assets->printed;
@@ -69,7 +69,7 @@ hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *o
 	return hob_buf_str(&print_ingredients(engine, of)->text);
 }
 
-/* True if source and settings give the same look-up key as for `last`. */
+/* True if source and settings give the look-up key of `last`. */
 static bool asks_for_last(srv_engine *engine, const asset *a, const hob_sha256 *source,
 						  const hob_ingredients *ingredients)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Events of jobs are applied here, for the job and for those that wait for it; the turn carries out acts. */
+/* Applies events of jobs, to the job and to its duplicates; the turn carries out acts. */
 
 enum { JOB_ARENA = 256 << 20 };
 
@@ -105,13 +105,13 @@ void srv_job_raise(engine_job *job, srv_priority priority)
 	for (srv_job *life = &job->life; life && life->order.priority > priority; life = life->of) {
 		job = srv_engine_job(life);
 		life->order.priority = priority;
-		/* A preview beside it comes first; then it hurries, too. */
+		/* A preview beside it comes first; the cook hurries after it. */
 		if (life->stage == SRV_JOB_COOK && priority <= SRV_PRIORITY_IN_USE && !life->preview)
 			srv_pool_hurry(engine->jobs->pool, &job->client);
 		else if (life->stage == SRV_JOB_CLAIM && priority < SRV_PRIORITY_BACKGROUND)
 			srv_engine_hurry_claim(job);
 		else if (life->stage == SRV_JOB_UNCLAIMED)
-			(void)srv_job_step(job, SRV_JOB_SAY(HURRY)); /* without a word to the others */
+			(void)srv_job_step(job, SRV_JOB_SAY(HURRY)); /* not announced to the others */
 		else if (life->stage == SRV_JOB_WAIT)
 			job->place = ++engine->jobs->last_place;
 	}

@@ -12,20 +12,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Which jobs begin, which of those that wait gets an idle worker, and what the pool says. */
+/* Starts jobs, assigns waiting ones to idle workers, and handles the pool's callbacks. */
 
-/* How many jobs of each priority may be under way beyond those on a worker: enough to keep the workers busy,
- * few enough that the order of the queue matters. A priority may also use the places of the lower ones, so it
- * never waits behind them. */
+/* How many jobs of each priority may be in progress beyond those on a worker: enough to keep the workers
+ * busy, few enough that the order of the queue matters. A priority may also use the places of the lower ones,
+ * so it never waits behind them. */
 enum { AHEAD = 16, ASKING_MAX = 256 };
 
-/* ---- which begin */
+/* ---- starting */
 
 static bool has_room(const srv_engine *engine, srv_priority priority)
 {
 	const struct engine_jobs *jobs = engine->jobs;
 	uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
-	/* Jobs that wait for the upstream use no resources here, and many of them share one question. */
+	/* Jobs that wait for the upstream use no resources here, and many of them share one request. */
 	uint32_t elsewhere = jobs->in_stage[SRV_JOB_ASK] + jobs->in_stage[SRV_JOB_FETCH] +
 						 jobs->in_stage[SRV_JOB_CLAIM] + srv_engine_left_to_others(engine);
 	elsewhere = elsewhere < ASKING_MAX ? elsewhere : ASKING_MAX;
@@ -62,7 +62,7 @@ bool srv_engine_start_ready(srv_engine *engine, uint32_t begun)
 	return true;
 }
 
-/* ---- which gets a worker */
+/* ---- assignment to workers */
 
 static void fail_waiting(srv_engine *engine)
 {
@@ -79,7 +79,7 @@ static bool start_on_worker(engine_job *job, bool alone)
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	assert(job->life.stage == SRV_JOB_WAIT);
-	/* A single job may use all cores; of many jobs each uses one. */
+	/* A single job may use all cores; of several, each uses one. */
 	srv_pool_job what = {.root = a->root,
 						 .path = hob_str_of(a->path),
 						 .settings = job->ingredients.settings,
@@ -101,7 +101,7 @@ static bool start_on_worker(engine_job *job, bool alone)
 	return true;
 }
 
-/* The next behind those that do not fit into memory: for them a running one has to end first. */
+/* The next job, skipping those that do not fit into memory until a running one ends. */
 static engine_job *next_that_fits(const srv_engine *engine)
 {
 	engine_job *job = srv_engine_next_waiting(engine, NULL);
@@ -145,7 +145,7 @@ static void show_extensions(srv_engine *engine)
 	hob_buf_release(&text);
 }
 
-/* The first worker tells which importers exist, and they decide which files are assets. */
+/* The first worker reports the importers, which decide which files are assets. */
 static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
@@ -261,7 +261,7 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 	free(jobs);
 }
 
-/* Jobs at rest end at once; a job with work under way ends when that answers. */
+/* Jobs at rest end at once; a job with work in progress ends when that answers. */
 void srv_engine_close_jobs(srv_engine *engine)
 {
 	assert(engine->closing);

@@ -1,8 +1,8 @@
-/* engine_jobs.h - the jobs: what each has, which begin, and which comes next.
+/* engine_jobs.h - the jobs: data of each, and the choice of the next one.
  *
- * server/cook/job.h decides: a job is in a stage, an event leads to another, and the transition says what is
- * to be done. Callbacks of the pool, of libuv and of the upstream put an event (srv_job_put); the turn takes
- * it and calls the function of the act that follows (engine_turn.c, engine_acts.h). */
+ * server/cook/job.h decides: a job is in a stage, an event leads to another, and the transition gives the
+ * act. Callbacks of the pool, of libuv and of the upstream put an event (srv_job_put); the turn takes it and
+ * calls the function of the resulting act (engine_turn.c, engine_acts.h). */
 #ifndef ENGINE_JOBS_H
 #define ENGINE_JOBS_H
 
@@ -30,46 +30,46 @@ typedef struct hash_item {
 
 typedef struct job_hashing {
 	hash_item *items;
-	uint32_t count, next; /* next: whose digest is taken up next */
-	uint32_t *again;	  /* files that have to be hashed once more */
+	uint32_t count, next; /* next: whose digest is used next */
+	uint32_t *again;	  /* files to hash again */
 	uint32_t again_count;
 	bool unfinished; /* some file is being saved */
 	hob_error error;
 } job_hashing;
 
-/* Results with the job's look-up, from this cache or from another. */
+/* Results with the job's look-up, from this or another cache. */
 typedef struct job_earlier {
 	srv_record *items;
 	uint32_t count;
-	const srv_record *taken; /* the one that holds */
-	hob_error unreadable;	 /* why srv_job_dep_file could not check a file */
+	const srv_record *taken; /* the matching one */
+	hob_error unreadable;	 /* reason why srv_job_dep_file could not check a file */
 } job_earlier;
 
 /* Answers of other machines. */
 typedef struct job_remote {
 	uint32_t seen;				/* number of records in the newest answer */
-	hob_arena found;			/* their memory */
+	hob_arena found;			/* memory of the records */
 	char author[SRV_FARM_NAME]; /* the machine of a farm that cooked it; "": unknown */
-	int verdict;				/* of the farm, on the newest claim */
-	uint32_t tries, claim_seen; /* claim_seen: `seen` at the last one */
+	int verdict;				/* of the newest claim */
+	uint32_t tries, claim_seen; /* claim_seen: `seen` at the last claim */
 } job_remote;
 
 typedef struct job_cook {
-	int64_t started_at_ms; /* of the job; then on its worker */
+	int64_t started_at_ms; /* start of the job; then start on its worker */
 	srv_tries tries;
 	uint64_t tick; /* srv_graph_now when the worker began */
 	srv_outcome *outcome;
-	hob_error error; /* why the job fails */
+	hob_error error; /* reason of the job's failure */
 	srv_record_output *outputs;
 	uint32_t output_count;
-	uint32_t looked; /* number of dependencies that srv_job_each_dep has gone through; 0 when it is over */
-	uint32_t *read;	 /* those that have to be hashed: files of the graph */
+	uint32_t looked; /* number of dependencies processed by srv_job_each_dep; 0 when finished */
+	uint32_t *read;	 /* those to hash: files of the graph */
 	uint32_t read_count;
-	bool other_input;		/* it read another version than the one that is known */
-	uint32_t changed_input; /* 1 + a dependency that has changed since it was read; 0: none */
+	bool other_input;		/* it read another version than the known one */
+	uint32_t changed_input; /* 1 + a dependency that changed after it was read; 0: none */
 } job_cook;
 
-/* Whom the pool calls. `done` takes the outcome. */
+/* Callbacks of the pool. `done` takes the outcome. */
 typedef struct pool_client {
 	void (*done)(void *self, srv_outcome *outcome);
 	void (*progress)(void *self, hob_str stage, float share); /* may be NULL */
@@ -81,11 +81,11 @@ struct engine_job {
 	pool_client client;
 	srv_engine *engine;
 	uint32_t asset;
-	uint64_t place; /* of those that wait for a worker with the same priority */
+	uint64_t place; /* among those that wait for a worker with the same priority */
 	struct {
 		engine_job *next;
 		bool queued;
-		srv_job_act act; /* DO_NOTHING: `event` comes first */
+		srv_job_act act; /* DO_NOTHING: `event` is applied first */
 		srv_job_event event;
 	} due; /* its entry in the queue of the turn */
 	hob_arena arena;
@@ -107,16 +107,16 @@ struct engine_jobs {
 	srv_pool *pool;	  /* NULL: it is closed */
 	srv_activity *activity;
 	bool pool_ready, no_workers, worker_idle; /* worker_idle: since the last turn */
-	bool stirred;							  /* something changed that decides which job is next */
+	bool stirred;							  /* the choice of the next job may have changed */
 	uint64_t last_id, last_place;
 	engine_job *due, *due_last;		   /* queue of the turn */
-	engine_job **active;			   /* jobs under way, in no order */
+	engine_job **active;			   /* jobs in progress, unordered */
 	uint32_t count, capacity;		   /* of them */
-	uint32_t in_stage[SRV_JOB_STAGES]; /* how many of them are in each */
+	uint32_t in_stage[SRV_JOB_STAGES]; /* number of jobs by stage */
 	uint64_t uses_seen;				   /* srv_uses_changes at the last comparison with the queue */
 	uint64_t doubt_at;
-	uint64_t memory_total; /* when srv_machine_memory was last asked */
-	char machine[96];	   /* srv_machine_facts then */
+	uint64_t memory_total; /* from the last srv_machine_memory */
+	char machine[96];	   /* from srv_machine_facts at the same time */
 };
 
 #define SRV_JOB_SAY(name) ((srv_job_event){.kind = SRV_JOB_##name})
@@ -127,27 +127,28 @@ static inline engine_job *srv_engine_job(srv_job *life)
 	return (engine_job *)life;
 }
 
-/* engine_kit.c: the queue of the turn, in the order of calls */
+/* engine_kit.c: the queue of the turn, first in, first out */
 void srv_job_put(engine_job *job, srv_job_event event); /* for callbacks */
 void srv_job_put_act(engine_job *job, srv_job_act act);
 engine_job *srv_engine_take_due(srv_engine *engine); /* NULL: the queue is empty */
 
 /* engine_job.c: events of jobs */
-/* Applies it, and returns what is to be done for this job; what others have to do is put in the queue. */
+/* Applies it, and returns the act for this job; acts of other jobs are queued. */
 srv_job_act srv_job_step(engine_job *job, srv_job_event event);
-/* Applies it now and puts what is to be done in the queue: for what ends a job at rest at once. */
+/* Applies it now and queues the acts: to end a job at rest at once. */
 void srv_job_send(engine_job *job, srv_job_event event);
 engine_job *srv_job_new(srv_engine *engine, uint32_t id);
 void srv_job_free(engine_job *job);
-void srv_job_drop(engine_job *job); /* its result comes to nothing */
-/* Its asset is saved again while the worker cooks. A quick cook may end, for nobody, and the next job begins
- * at once on another worker; another one is killed. True: the job has given its asset up. */
+void srv_job_drop(engine_job *job); /* discards its result */
+/* Its asset is saved again while the worker cooks. A quick cook may finish, without effect, and the next job
+ * starts at once on another worker; any other is killed. True: the job has released its asset. */
 bool srv_job_preempt(engine_job *job, bool quick);
-/* Raise a waiting job, and the duplicate that it waits for; never lower it. */
+/* Raises a waiting job, and the duplicate that it waits for; never lowers it. */
 void srv_job_raise(engine_job *job, srv_priority priority);
-void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority); /* in the queue, and its job */
+/* an asset in the queue, and its job */
+void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority);
 void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
-bool srv_job_is_alone(const engine_job *job);	/* no other has work to do */
+bool srv_job_is_alone(const engine_job *job);	/* no other job has work to do */
 void srv_engine_tell_stuck(
 	const srv_engine *engine); /* once a second: logs each job whose stage takes long */
 
@@ -165,12 +166,12 @@ void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* of an 
 
 /* engine_cook.c */
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);
-/* A file that no scan listed is watched from now on. True: it has changed since the worker read it. */
+/* Watches a file that no scan listed. True: it has changed since the worker read it. */
 bool srv_job_watch_input(engine_job *job, uint32_t file);
-/* A job beside its final one, whose asset has another job or a newer save by now. */
+/* Whether a preview job beside its final one is outdated: its asset has another job or a newer save. */
 bool srv_job_is_late(const engine_job *job);
-/* Somebody waits who did not when the job began its final cook: a preview comes first. If that cook runs, the
- * preview is made beside it, on another worker. */
+/* A client waits that did not when the job began its final cook: a preview comes first. If that cook runs,
+ * the preview is made beside it, on another worker. */
 void srv_job_show_soon(engine_job *job);
 
 /* engine_digest.c */
@@ -181,25 +182,24 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
 uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path below the root */
 
-/* engine_order.c: which waiting job is next, how long it takes, and how much memory it needs */
-/* The priority of a job for this asset. Assets that a connected client uses come before all but those that
- * somebody waits for. */
+/* engine_order.c: order of waiting jobs, their expected time and memory */
+/* The priority of a job for this asset. Assets used by a connected client come before all but those that a
+ * client waits for. */
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority);
-/* Next job behind `before` in the order in which jobs get a worker: by priority, previews first among equals.
+/* Next job after `before` in the order in which jobs get a worker: by priority, previews first among equals.
  * before NULL: the first. */
 engine_job *srv_engine_next_waiting(const srv_engine *engine, const engine_job *before);
 bool srv_job_waits(const engine_job *job); /* for another cache, for the farm, or for a worker */
-/* Expected to take long enough to be noticed: for a quick cook a preview, or a new process, is only a
- * delay. */
+/* Expected to take noticeably long: for a quick cook a preview, or a new process, is only a delay. */
 bool srv_asset_is_slow(const srv_engine *engine, const asset *a);
 bool srv_job_is_looked_at(const engine_job *job);
 bool srv_job_may_preview(const engine_job *job);
-/* The running job that is cut for the preview that waits; NULL: none. A preview that somebody waits for never
- * waits for a final cook: if all workers are busy, one is cut, and its job is queued again. No job is cut
- * twice, nor for a quick cook's sake. */
+/* The running job to cut for the waiting preview; NULL: none. A preview that a client waits for never waits
+ * for a final cook: if all workers are busy, one is cut, and its job is queued again. No job is cut twice,
+ * nor for a quick cook. */
 engine_job *srv_engine_find_cut(const srv_engine *engine);
 void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
-/* Expected time of its next cook: the last one's, otherwise an estimate from the size of its source and
+/* Expected time of its next cook: that of the last one, otherwise an estimate from the size of its source and
  * earlier cooks; 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
@@ -211,10 +211,10 @@ int srv_engine_part_get(void *user, const uint8_t key[32]);
 void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 
 /* engine_limits.c */
-/* Notes the limits under which a cook died or ran out of time or memory. */
+/* Stores the limits under which a cook died or ran out of time or memory. */
 void srv_engine_put_limits(engine_job *job, srv_record *record);
-/* True if those limits have changed or a day has passed: the failure no longer counts. Also of a result that
- * lacks the levels for which there was no memory, if the limit is higher now. */
+/* True if those limits have changed or a day has passed: the failure no longer counts. Also for a result
+ * without levels for lack of memory, if the limit is higher now. */
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record);
 /* record: the asset's newest failure; NULL: it has none. */
 void srv_engine_doubt_at(asset *a, const srv_record *record);
@@ -222,7 +222,7 @@ void srv_engine_look_at_machine(srv_engine *engine);
 /* Once a second: tries assets again whose failure no longer counts. */
 void srv_engine_doubt(srv_engine *engine);
 
-/* engine_jobs_list.c: what the API tells of queued and running jobs */
+/* engine_jobs_list.c: queued and running jobs in the API */
 void srv_engine_list_jobs(srv_engine *engine, srv_control *control);
 void srv_engine_tell_job(srv_engine *engine, srv_control *control);
 void srv_engine_cancel_job(srv_engine *engine, srv_control *control);

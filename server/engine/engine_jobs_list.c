@@ -137,7 +137,7 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	hob_buf_release(&next.why);
 }
 
-/* False: it is being checked or stored. */
+/* False: it is already being checked or stored. */
 static bool stop(engine_job *job)
 {
 	srv_job *life = &job->life;

@@ -171,7 +171,7 @@ void srv_engine_work_over(srv_engine *engine)
 	srv_engine_close_when_idle(engine);
 }
 
-/* First no pool thread hashes or stores for a job; then the handles close; then the watch has. */
+/* First the pool's hashing and storing ends; then the handles close; then the watch. */
 void srv_engine_close_when_idle(srv_engine *engine)
 {
 	struct engine_life *life = engine->life;

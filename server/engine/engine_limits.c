@@ -6,8 +6,8 @@
 #include <cjson/cJSON.h>
 
 /* The limits under which a cook died or ran out of time or memory. They are kept in the `stats` of its
- * record, which are otherwise empty. A result without the levels that memory left no room for has its limit
- * there, too (server/reuse/kept.h). */
+ * record, which are otherwise empty. A result without levels for lack of memory stores its limit there, too
+ * (server/reuse/kept.h). */
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, LOOK_MS = 60000 };
 

@@ -17,10 +17,10 @@ typedef struct loader {
 	uint32_t *next;				/* by row: the next row with the same record */
 	digest_map rows_of, audits; /* audits: kept_audit by record */
 	hob_arena scratch;
-	uint64_t printed[2]; /* the ingredients that were parsed last */
-	bool preview;		 /* and their values */
-	bool placed, failed; /* placed: the rows come from the copy; failed: `err` says why */
-	hob_str text;		 /* of the ingredients before; stays while the rows are placed */
+	uint64_t printed[2]; /* cache: the ingredients parsed last */
+	bool preview;		 /* their values */
+	bool placed, failed; /* placed: the rows come from the copy; failed: see `err` */
+	hob_str text;		 /* the previous ingredients; valid while the rows are placed */
 	hob_error *err;
 	uint32_t count, capacity;
 } loader;
@@ -103,7 +103,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *recor
 	a->last.known = files && srv_graph_set_deps(engine->graph, id, files, a->last.input_count);
 }
 
-/* Most assets have the ingredients of the asset before them. */
+/* Most assets have the ingredients of the previous one. */
 static bool is_preview(loader *load, const srv_record *record, uint64_t hash[2])
 {
 	hob_str text = record->ingredients;
@@ -120,7 +120,7 @@ static bool is_preview(loader *load, const srv_record *record, uint64_t hash[2])
 	return load->preview;
 }
 
-/* The kind of error that follows from the state in the row. */
+/* The kind of error implied by the state in the row. */
 static srv_asset_error error_of(const srv_asset_row *row)
 {
 	srv_state state = SRV_QUEUED;
@@ -207,7 +207,7 @@ static void load_other(loader *load, uint32_t number)
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* Reads from the copy, which knows the place of each record. */
+/* Reads from the copy, which has the place of each record. */
 static bool load_placed(loader *load, uint32_t number, hob_error *err)
 {
 	srv_store *store = load->engine->store;
@@ -229,7 +229,7 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 	return ok;
 }
 
-/* The copy is no statement of SQLite, so its rows need not be collected. */
+/* Reading the copy uses no SQL statement, so its rows need not be collected. */
 static void load_row(void *user, const srv_asset_row *row)
 {
 	loader *load = user;
@@ -293,7 +293,7 @@ static bool load_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* One wrong row makes all rows doubtful: each file of the scan is hashed and looked up again. */
+/* One wrong row invalidates all: each file of the scan is hashed and looked up again. */
 static void forget_loaded(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)
@@ -314,7 +314,7 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	loader load = {.engine = engine, .err = err};
 	hob_arena_init(&load.arena, SIZE_MAX);
 	hob_arena_init(&load.scratch, SIZE_MAX);
-	hob_arena_alloc(&load.scratch, 1, 1); /* its first block stays */
+	hob_arena_alloc(&load.scratch, 1, 1); /* the arena keeps its first block */
 	srv_digest_map_init(&load.rows_of, sizeof(uint32_t));
 	srv_digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);

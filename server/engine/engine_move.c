@@ -15,21 +15,20 @@
 #include <string.h>
 
 /* A source that is renamed or moved stays the same asset: it keeps its id, its past jobs and its settings
- * file. What is gone and what has come are held against each other for a while, in whatever order they are
- * reported:
+ * file. Removed and added files are compared for a while, in any order of the reports:
  *
  *   the same file     its inode, with its size and time, or with its file name in the same root
  *   the same bytes    if only one has them, or only one of those has the file name, too; never a copy that
  *                     clients know already
  *
- * Both must have the same profile, and of two roots only bytes and untouched files count. */
+ * Both must have the same profile, and between two roots only bytes and untouched files count. */
 
 enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000, TRACES_FEW = 1024 };
 
 typedef enum direction { GONE, CAME, DIRECTIONS } direction;
 
 typedef struct trace {
-	uint32_t asset, next_file, next_bytes; /* the next trace: 1 + its number; 0: none */
+	uint32_t asset, next_file, next_bytes; /* next trace in each chain: 1 + its number; 0: none */
 	direction side;
 	bool over, has_bytes;
 	uint64_t at_ms;
@@ -46,14 +45,14 @@ typedef struct moved {
 
 typedef struct left_settings {
 	uint32_t asset;
-	uint64_t at_ms; /* not before this time of the loop's clock */
+	uint64_t at_ms; /* earliest time of the next step, on the loop's clock */
 } left_settings;
 
 struct engine_moves {
 	moved *rows; /* oldest first */
 	uint32_t count, room;
 	digest_map newest; /* name -> 1 + its newest row */
-	uint32_t shown;	   /* rows whose former names the view has */
+	uint32_t shown;	   /* rows whose former names are in the view */
 	trace *traces;
 	uint32_t trace_count, trace_room;
 	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
@@ -61,7 +60,7 @@ struct engine_moves {
 	uint32_t settings_count, settings_room;
 };
 
-/* ---- what was moved */
+/* ---- moves */
 
 static hob_sha256 key_of(hob_str full)
 {
@@ -196,7 +195,7 @@ static bool is_there(const srv_engine *engine, uint32_t root, hob_str model, con
 		   srv_stat_path(engine->roots->fds[root], hob_str_of(path), &stat);
 }
 
-/* As the graph knows it. */
+/* In the graph. */
 static bool has_settings(const srv_engine *engine, const asset *a)
 {
 	char path[PATH_MAX];
@@ -206,8 +205,8 @@ static bool has_settings(const srv_engine *engine, const asset *a)
 	return file != HOB_NONE && srv_graph_at(engine->graph, file)->exists;
 }
 
-/* A model that was moved has the settings file at its newest former place that has one, unless another model
- * is there. */
+/* The settings file of a moved model is at its newest former place that has one, unless another model is
+ * there. */
 static hob_str find_settings(const srv_engine *engine, const asset *a, uint32_t *root)
 {
 	enum { PLACES_MAX = 64 };
@@ -262,7 +261,7 @@ uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str mod
 					: HOB_NONE;
 }
 
-/* A cook that began before the move was known had other settings: they could have let anything pass. */
+/* A cook that began before the move was known had other settings, possibly without its rules. */
 static void cook_with_settings(srv_engine *engine, uint32_t id)
 {
 	uint32_t root;
@@ -284,7 +283,7 @@ static void put_reason(hob_buf *reasons, hob_str earlier)
 	hob_buf_put(reasons, "}", 1);
 }
 
-/* The next or current job tells where the source comes from. */
+/* Adds the origin of the source to the reasons of the next or current job. */
 static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 {
 	asset *a = srv_asset_at(engine, id);
@@ -301,7 +300,7 @@ static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 	put_reason(&a->why, earlier);
 }
 
-/* Clients know it already, so it is a copy, and its original may be deleted alone. */
+/* Clients know it already, so it is a copy; its original may be deleted independently. */
 static bool is_published(const asset *a)
 {
 	return a->shown.rev > 0 && a->shown.told != SRV_REMOVED;
@@ -347,7 +346,7 @@ static void move(srv_engine *engine, uint32_t from, uint32_t to)
 		srv_publish_states(engine, &to, 1, "moved");
 }
 
-/* ---- what is gone and what has come */
+/* ---- removed and added files */
 
 static hob_sha256 key_of_file(uint64_t inode)
 {
@@ -448,7 +447,7 @@ static void put_in_maps(struct engine_moves *moves, uint32_t number)
 		put_trace(&moves->files[t->side], &file, number, &t->next_file);
 }
 
-/* The oldest ones; the others get new numbers. */
+/* Drops the oldest ones; the others get new numbers. */
 static void forget_traces(srv_engine *engine, uint32_t count)
 {
 	struct engine_moves *moves = engine->moves;
@@ -499,7 +498,7 @@ void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat,
 		add_trace(engine, GONE, id, stat, bytes);
 }
 
-/* At the first start every file is new, and none is gone. */
+/* At the first start every file is new, and none was removed. */
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 {
 	if (!engine->closing && (engine->sources->ready || engine->publishing->rev > 0))
@@ -518,7 +517,7 @@ void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *byt
 	match(engine, t);
 }
 
-/* ---- settings files follow later: a person may have moved the model, and not yet its settings */
+/* ---- settings files move later: the user may have moved the model first */
 
 static void move_settings(srv_engine *engine, uint32_t id)
 {

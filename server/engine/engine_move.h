@@ -1,4 +1,4 @@
-/* engine_move.h - a source that is renamed or moved stays the same asset. */
+/* engine_move.h - recognises renamed and moved sources as the same asset. */
 #ifndef ENGINE_MOVE_H
 #define ENGINE_MOVE_H
 
@@ -13,20 +13,20 @@ void srv_engine_step_settings(srv_engine *engine);
 void srv_engine_note_removal(asset *a);
 bool srv_engine_moved_away(const asset *a);							 /* since its removal was noted */
 uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
-/* Its source is gone. The arguments describe the file as it was; bytes: NULL if not known. */
+/* Its source was removed. The arguments describe the file before; bytes: NULL if unknown. */
 void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat);
 void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes);
-/* The model whose settings file `a` has, in *root: its own name, or, until the file follows it, a former one.
- * Empty: none. */
+/* The name whose settings file `a` uses, in *root: its own, or, until the file is moved, a former one. Empty:
+ * none. */
 hob_str srv_engine_settings_owner(srv_engine *engine, asset *a, uint32_t *root);
-/* The asset that has the settings file of this former name; HOB_NONE: none. */
+/* The asset that uses the settings file of this former name; HOB_NONE: none. */
 uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model);
 void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1]);
 hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its earlier name; empty: none */
-/* Prints members of its event: the id and, once, the place it moved from or to. */
+/* Prints members of its event: the id and, once, its old or new place. */
 void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out);
 void srv_engine_show_former(srv_engine *engine);	   /* in the next view */
-bool srv_engine_many_former(const srv_engine *engine); /* as many as should not wait for the end of a rev */
+bool srv_engine_many_former(const srv_engine *engine); /* too many to wait for the end of a rev */
 
 #endif

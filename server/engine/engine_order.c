@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* The priority of a dirty asset, and what raises it while it waits. */
+/* The priority of a dirty asset, and its changes while it waits. */
 
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {
@@ -51,11 +51,12 @@ bool srv_job_is_looked_at(const engine_job *job)
 bool srv_job_may_preview(const engine_job *job)
 {
 	const asset *a = srv_asset_at(job->engine, job->asset);
-	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend")); /* twice, then */
+	/* would be exported twice: for the preview, then for the cook */
+	bool exported = a->importer && hob_str_equal(a->importer->name, HOB_STR("blend"));
 	return srv_asset_is_slow(job->engine, a) && !exported && !a->changeset.member && !job->life.order.force;
 }
 
-/* Nobody waits for it, or for a preview of its own model only. */
+/* No client waits for it, or only for a preview of its own model. */
 static bool may_be_cut(const srv_engine *engine, const engine_job *job, const engine_job *preview)
 {
 	const asset *a = srv_asset_at(engine, job->asset);
@@ -75,8 +76,7 @@ engine_job *srv_engine_find_cut(const srv_engine *engine)
 		!srv_job_wants_preview(&preview->life) || engine->counters.running < workers ||
 		srv_pool_alive(engine->jobs->pool) < workers)
 		return NULL;
-	/* The one that began last loses least; the model's own last of all, because whoever waits wants that,
-	 * too. */
+	/* The one that began last loses least. The model's own cook comes last: its clients wait for it, too. */
 	engine_job *cut = NULL;
 	for (uint32_t i = 0; i < engine->jobs->count; i++) {
 		engine_job *job = engine->jobs->active[i];
@@ -111,7 +111,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 
 /* ---- estimates of time and memory, from earlier cooks */
 
-/* A cook that needs less memory than this, or less than this share of the machine's, always starts. */
+/* A cook that needs less memory than this, or than this fraction of the machine's, always starts. */
 enum { SMALL_BYTES = 256 << 20, SMALL_SHARE = 16 };
 
 uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a)
@@ -134,7 +134,7 @@ uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 	if (a->cost.final_ns > 0 || cooked == 0)
 		return a->cost.final_ns;
 	double rate = (double)ns / (double)(bytes > 0 ? bytes : 1);
-	rate = rate < ASSET_NS_PER_BYTE ? rate : ASSET_NS_PER_BYTE; /* many sources name larger files */
+	rate = rate < ASSET_NS_PER_BYTE ? rate : ASSET_NS_PER_BYTE; /* many sources refer to larger files */
 	double each = ((double)ns - rate * (double)bytes) / (double)cooked;
 	return (uint64_t)(each + rate * (double)srv_graph_at(engine->graph, a->file)->stat.size);
 }

@@ -84,11 +84,11 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	engine->counters.changes.published++;
 }
 
-/* Row, view and event leave together at the end of the turn, so a client that hears the event finds the row
- * and the view. */
+/* Row, view and event become visible together at the end of the turn, so a client that receives the event
+ * finds the row and the view. */
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
-	enum { PART_BYTES = 64 << 10 }; /* of a large rev are packed as they come */
+	enum { PART_BYTES = 64 << 10 }; /* parts of a large rev are compressed as they are made */
 	assert(engine->publishing->open_rev.open);
 	assert((change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life));
 	hob_buf *all = &engine->publishing->open_rev.all;
@@ -206,7 +206,7 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 
 /* ---- outcomes */
 
-/* Warnings are logged, so that a person who saves sees them without asking. */
+/* Logs warnings for users who do not query them. */
 static void log_warnings(const engine_job *job, const asset *a, uint32_t warnings)
 {
 	enum { SHOWN = 3 };
@@ -229,7 +229,7 @@ static void log_warnings(const engine_job *job, const asset *a, uint32_t warning
 				   "%s  %s; hob why '%s' tells", a->full, cause, a->full);
 }
 
-/* The clients that follow changes. Their filters are not known here. */
+/* Log text with the number of clients that follow changes; their filters are unknown here. */
 static void told_clients(const srv_engine *engine, char out[32])
 {
 	uint32_t count = srv_events_listeners(engine->publish.events);
@@ -246,8 +246,8 @@ static uint64_t bytes_of(const srv_record *record)
 	return bytes;
 }
 
-/* The losses of a new source against the last good version. What a preview lost, the final cook of its source
- * has lost too. */
+/* The losses of a new source against the last good version. The final cook has the same losses as its
+ * preview. */
 static void find_losses(const engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
@@ -366,8 +366,8 @@ static bool is_crash(const srv_record *record, const hob_error *error)
 				 : hob_str_find(record->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
-/* A full disk, a missing permission, a file that keeps changing: no event tells when it is over, so the asset
- * is tried again after a pause. */
+/* A full disk, a missing permission, a file that keeps changing: their end causes no event, so the asset is
+ * tried again after a pause. */
 static srv_asset_error classify(const srv_record *record, const hob_error *error, bool by_other)
 {
 	hob_err_code code = error ? error->code : HOB_ERR_OK;
@@ -382,8 +382,8 @@ static srv_asset_error classify(const srv_record *record, const hob_error *error
 	return is_crash(record, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
-/* A picture that only models use, or a scene whose export is the asset: an earlier version of it goes. A
- * scene that only this machine cannot read keeps it. */
+/* Whether an earlier version must go: for a picture that only models use, or a scene whose export is the
+ * asset. A scene that only this machine cannot read keeps it. */
 static bool is_displaced(const asset *a, const srv_record *record)
 {
 	bool other = a->importer && !hob_str_equal(a->importer->name, HOB_STR("blend"));

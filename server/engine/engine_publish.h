@@ -1,4 +1,4 @@
-/* engine_publish.h - what clients see: rows, views, events, and the rows of jobs that are over. */
+/* engine_publish.h - output to clients: rows, views, events, and the rows of finished jobs. */
 #ifndef ENGINE_PUBLISH_H
 #define ENGINE_PUBLISH_H
 
@@ -18,8 +18,8 @@ struct engine_publishing {
 	uint32_t due_count, due_capacity;
 	struct {
 		bool open;
-		uint32_t count; /* number of changes so far; the first one takes the rev */
-		hob_buf all;	/* their JSON, one a line; the store has the first part of a long one */
+		uint32_t count; /* number of changes so far; the rev is that of the first */
+		hob_buf all;	/* their JSON, one per line; the store has the first part of a long one */
 	} open_rev;
 };
 
@@ -38,16 +38,17 @@ void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint3
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
-/* Whether the rules in the job's settings allow this version: its notes are those of the cook that has just
- * ended, or of the kept report. RULE, BUDGET; IO if that cannot be read. */
+/* Whether the rules in the job's settings allow this version, by the notes of the cook just finished, or of
+ * the stored report. RULE, BUDGET; IO if they cannot be read. */
 bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *err);
-/* Publishes a version, or the reason why it is refused; false with *err then. A refused preview is silent. */
+/* Publishes a version, or the reason why it is refused (false, with *err). A refused preview is not
+ * published. */
 bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err);
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
-/* Cancelled by a person. job: NULL for a queued asset; its `next` is then passed on. */
+/* Cancelled by a user. job: NULL for a queued asset, whose `next` is then passed. */
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
 void srv_publish_blamed(srv_engine *engine, asset *a); /* its error now names another asset */
-/* The record is already the current one: only view and job event. */
+/* The record is already the current one: publishes only view and job event. */
 void srv_publish_same(engine_job *job, const srv_record *record);
 void srv_publish_removed(srv_engine *engine, asset *a);
 void srv_publish_log_second(srv_engine *engine); /* logs what waited for others with the same cause */
@@ -56,8 +57,8 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */
 
 /* engine_view.c */
-/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record,
- * call srv_publish_view_of. A view without outputs is older than the record. */
+/* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added
+ * to a record later are missing there: use srv_publish_view_of. */
 void srv_publish_view(srv_engine *engine, asset *a);
 /* The same with the record `good`; an empty record if there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);
@@ -71,9 +72,9 @@ void srv_engine_show_some(void *engine);	   /* as many as this turn has time for
 /* Makes due views while this turn has time. True: all are made. */
 bool srv_engine_make_views(srv_engine *engine);
 
-/* engine_feed.c: what is said of jobs */
+/* engine_feed.c: events and rows of jobs */
 void srv_publish_job(engine_job *job, const char *state);
-/* state "failed" without an error: the failure comes from the cache, and the asset has its text. */
+/* state "failed" without an error: the failure is from the cache, and the asset has its text. */
 void srv_record_job(engine_job *job, const char *result, const hob_sha256 *record, const hob_error *error);
 /* The row of a job that was cancelled before it began. */
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order);

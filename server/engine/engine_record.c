@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* Gives and takes records of cooks by key, for other machines. */
+/* Exports and imports records of cooks by key, for other machines. */
 
 enum { RECORD_ARENA = 64 << 20 };
 

@@ -21,7 +21,7 @@
 struct engine_requests {
 	uv_async_t wake;
 	uv_mutex_t lock;
-	srv_control **posted; /* under `lock` */
+	srv_control **posted; /* guarded by `lock` */
 	uint32_t count, capacity;
 	srv_waiters waiters;
 };
@@ -66,7 +66,7 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* Only a scan that begins after now sees everything written before now. A scan may be running, so two must
+/* Only a scan that begins after now sees everything written before now. One may be running, so two must
  * end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
@@ -79,7 +79,7 @@ bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
 }
 
 /* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan
- * takes its place. */
+ * replaces it. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
@@ -112,7 +112,7 @@ static bool has_preview(const srv_engine *engine, uint32_t id)
 	return srv_asset_shows_preview(&a->life);
 }
 
-/* The last look, before the request, met a half-written input. The writer may have finished since. */
+/* The last check, before the request, found a half-written input. It may be complete by now. */
 static bool waits_for_a_look(const asset *a, const srv_waiter *w)
 {
 	return a->life.state == SRV_ASSET_WRITER && a->life.retry.at_ms <= w->began_ms + SRV_ASSET_WRITER_MS;
@@ -232,9 +232,9 @@ static void control_cook(srv_engine *engine, srv_control *control)
 		answer_missing(engine, control, a);
 		return;
 	}
-	/* A person asked for it, so known digests are not trusted. */
+	/* Requested by a user, so known digests are not trusted. */
 	srv_graph_at(engine->graph, a->file)->has_digest = false;
-	/* A remembered failure is not trusted either. */
+	/* Stored failures are not trusted either. */
 	bool again = control->force || a->error.size > 0;
 	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
 	uint64_t job = a->life.next.id;

@@ -1,4 +1,4 @@
-/* engine_requests.h - messages of other threads that change something or that only the loop can answer. */
+/* engine_requests.h - requests of other threads for changes, or for answers that need the loop. */
 #ifndef ENGINE_REQUESTS_H
 #define ENGINE_REQUESTS_H
 

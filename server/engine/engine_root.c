@@ -17,15 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A root that is gone is no deletion: its assets stay listed as missing and what was cooked of them stays
- * served, until the folder is back and is compared like after any scan.
+/* A missing root is not a deletion: its assets are listed as missing and their outputs are still served,
+ * until the folder is back and is compared as after any scan.
  *
  *             lose: it cannot be opened or read, or is another folder without a file
  *   THERE  ------------------------------------------------------------------------->  AWAY
  *          <-------------------------------------------------------------------------
  *             find: a scan listed it */
 
-/* ---- what is published and kept */
+/* ---- published and stored state */
 
 static void show(srv_engine *engine, uint32_t root)
 {
@@ -65,7 +65,7 @@ static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 	hob_buf_release(&data);
 }
 
-/* ---- is it there, and is it the same? */
+/* ---- existence and identity */
 
 typedef enum look { LOOK_SAME, LOOK_OTHER, LOOK_GONE } look;
 
@@ -161,7 +161,7 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 		return;
 	free(state->away);
 	state->away = copy;
-	/* After a restart: the time that the earlier run noted. */
+	/* After a restart: the time stored by the earlier run. */
 	bool known = news && state->missing_since_ms != 0;
 	if (news)
 		r->missing_since_ms = known ? state->missing_since_ms : srv_engine_now_ms();
@@ -229,7 +229,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 		asset *a = srv_asset_at(engine, i);
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
 			continue;
-		/* The disk that was just missing may have lost rows. */
+		/* The disk that was missing may have lost rows. */
 		if (!srv_asset_is_current(engine, a) || srv_engine_has_lost_record(engine, a)) {
 			srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "returned", hob_str_of(a->path));
 			continue;
@@ -267,7 +267,7 @@ static void load_root(void *user, const srv_root_row *row)
 
 bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 {
-	/* A damaged index is rebuilt when all of it is loaded. */
+	/* A damaged index is rebuilt after everything is loaded. */
 	if (!srv_store_each_root(engine->store, load_root, engine, err) && !srv_store_is_damaged(engine->store))
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {

@@ -1,4 +1,4 @@
-/* engine_root.h - the watched folders: whether each is there, and whether it is still the same. */
+/* engine_root.h - the watched folders: existence and identity of each. */
 #ifndef ENGINE_ROOT_H
 #define ENGINE_ROOT_H
 
@@ -6,17 +6,17 @@
 
 #include "../settings/chain.h"
 
-/* State of a root that its view does not show. */
+/* State of a root outside its view. */
 typedef struct root_state {
 	const char *mode; /* from the watch; static text */
 	char *note;
-	char *away;				  /* why it is missing; NULL: it exists */
-	bool known;				  /* of an earlier run */
-	uint64_t device, inode;	  /* of the folder that was scanned last; 0 = none */
-	int64_t missing_since_ms; /* as the index says */
+	char *away;				  /* reason why it is missing; NULL: it exists */
+	bool known;				  /* known from an earlier run */
+	uint64_t device, inode;	  /* of the folder scanned last; 0 = none */
+	int64_t missing_since_ms; /* as stored in the index */
 } root_state;
 
-/* Each by root. */
+/* All arrays by root. */
 struct engine_roots {
 	uint32_t count;
 	int *fds;
@@ -37,13 +37,13 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
 void srv_engine_doubt_root(srv_engine *engine, uint32_t root);
 /* After each scan: checks that the open folder is still the root. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root);
-/* For a root without files: true if it is another folder than the one with the assets, for example an empty
- * mount point. */
+/* For a root without files: true if it is another folder than that of the assets, for example an empty mount
+ * point. */
 bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
 void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
-/* The root was scanned. Call the first before the files are compared, and the second after that if the first
- * returned true: it was away. */
+/* The root was scanned. Call find before the comparison of files; if it returned true (the root was away),
+ * call the second afterwards. */
 bool srv_engine_find_root(srv_engine *engine, uint32_t root);
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root);
 void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);

@@ -8,10 +8,10 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* Files in a root that are no asset although a person may expect it: models without a reader, links that
+/* Files in a root that are not assets although the user may expect it: models without a reader, links that
  * leave the root. */
 
-/* Most names that the API lists for one root; further ones are only counted. */
+/* Maximum names listed by the API for one root; further ones are only counted. */
 enum { LISTED = 1000 };
 
 typedef struct skipped_file {
@@ -24,7 +24,7 @@ struct engine_skipped {
 	skipped_file listed[LISTED];
 	uint32_t listed_count, links;
 	char *text, *list;
-	bool due; /* they come from the scan before */
+	bool due; /* the counts are from the previous scan */
 };
 
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots)
@@ -139,7 +139,7 @@ void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 		mark_link(engine, root, path, true);
 }
 
-/* For a model that its cook skipped: `why` replaces the sentence about the format. */
+/* For a model that its cook skipped: `why` replaces the text about the format. */
 static void put_asset(const asset *a, hob_buf *out)
 {
 	const srv_model_format *format = srv_model_format_of(hob_str_of(a->path));

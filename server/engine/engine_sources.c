@@ -100,7 +100,7 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
-		/* The end of the first scan checks each record against the files and settings. */
+		/* At the end of the first scan, each record is checked against the files and settings. */
 		if (engine->sources->ready)
 			dirty_by_settings(engine, file, priority);
 	}
@@ -156,7 +156,7 @@ static bool is_known(const srv_engine *engine, const srv_file *f)
 	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life));
 }
 
-/* A failed scan also counts for those that wait for it. */
+/* A failed scan also counts for its waiters. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->sources->scan_rounds[root]++;
@@ -192,7 +192,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 		return;
 	}
 	f->listed = false;
-	/* No scan lists a dependency behind a link or in an ignored folder: ask the disk. */
+	/* Asks the disk for dependencies behind a link or in an ignored folder, which no scan lists. */
 	uint32_t used;
 	srv_graph_dependents(engine->graph, file, &used);
 	srv_stat stat;
@@ -206,7 +206,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 		file_gone(engine, file, SRV_PRIORITY_BACKGROUND);
 }
 
-/* A result of an earlier run is kept only if each input still is as its record says. */
+/* Keeps a result of an earlier run only if each input still is as its record says. */
 static void check(srv_engine *engine, uint32_t id)
 {
 	asset *a = srv_asset_at(engine, id);
@@ -364,7 +364,7 @@ static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
 
-/* Models that asked for another spelling of this name, which came or went, may get another answer. */
+/* A name was added or removed: checks models that looked for another spelling of it. */
 static void answer_spelling(srv_engine *engine, uint32_t root, hob_str path)
 {
 	char room[PATH_MAX];
@@ -382,7 +382,7 @@ static void answer_spelling(srv_engine *engine, uint32_t root, hob_str path)
 		file_gone(engine, file, SRV_PRIORITY_CHANGED);
 }
 
-/* The scan compares all files with the known ones, and repeats while it cannot see this file. */
+/* The scan compares all files with the known ones, and repeats while it cannot read this file. */
 static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 {
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",

@@ -1,8 +1,7 @@
-/* engine_sources.h - changed files become changed assets: what the watch reports, what a sweep finds, and
- * which files are none.
+/* engine_sources.h - turns changed files into changed assets: reports of the watch, the sweep, and files that
+ * are no assets.
  *
- * A delivery of the watch, a scan or a list of changes, may take several turns: `intake` says how far it
- * came. */
+ * A delivery of the watch, a scan or a list of changes, may take several turns: `intake` has the progress. */
 #ifndef ENGINE_SOURCES_H
 #define ENGINE_SOURCES_H
 
@@ -10,28 +9,28 @@
 
 #include "../watch/watch.h"
 
-/* A digest that is not in the index yet, because the file was only just written when it was read. */
+/* A digest that is not in the index yet, because the file was written just before it was read. */
 typedef struct young_file {
 	uint32_t file;
-	uint64_t changed, since; /* of the file then; uv_now */
+	uint64_t changed, since; /* of the file at that time; uv_now */
 } young_file;
 
-/* The list of the newest scan. Only assets, settings and files that a cook asked for are in the graph as
- * well, and the graph is newer. */
+/* The list of the newest scan. Only assets, settings and requested files are in the graph as well, and the
+ * graph is newer. */
 typedef struct listed_files {
 	srv_file_list *list; /* NULL before the first scan */
-	uint64_t tick;		 /* srv_graph_now when it came */
+	uint64_t tick;		 /* srv_graph_now at its arrival */
 	uint32_t mark;
 } listed_files;
 
-/* How far earlier turns came with the reports of the watch. */
+/* Progress of earlier turns in the watch's reports. */
 typedef struct engine_intake {
 	bool open, compared, back; /* back: the root was away */
 	bool gathers;			   /* changes join the changeset of the root */
-	uint32_t mark;			   /* of the files that the scan lists */
-	size_t next;			   /* of the list, or of the paths */
-	uint32_t file, files;	   /* of the graph's files at the start */
-	uint32_t checked;		   /* assets, after the first scans */
+	uint32_t mark;			   /* marks the files that the scan lists */
+	size_t next;			   /* index in the list, or in the paths */
+	uint32_t file, files;	   /* progress and number of the graph's files at the start */
+	uint32_t checked;		   /* number of checked assets, after the first scans */
 } engine_intake;
 
 struct engine_sources {
@@ -44,7 +43,7 @@ struct engine_sources {
 	uint64_t *scan_rounds;			/* finished scans, by root */
 	listed_files *listed;			/* by root */
 	struct engine_skipped *skipped; /* by root */
-	uint32_t swept;					/* the file that srv_engine_sweep checked last */
+	uint32_t swept;					/* last file checked by srv_engine_sweep */
 	young_file *young;
 	uint32_t young_count, young_capacity;
 };
@@ -65,8 +64,8 @@ uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
 /* The same, but unknown files are added too. HOB_NONE without memory. */
 uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path);
 void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
-/* Writes the digest to the index, where it is valid while the stat data is the same. If the file was only
- * just written, it is stored later, once the file has not changed for a while. */
+/* Stores the digest in the index, where it is valid while the stat data is the same. If the file was just
+ * written, it is stored later, once the file has not changed for a while. */
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
 void srv_engine_keep_young(srv_engine *engine); /* once a second: stores those of unchanged files */
 
@@ -80,8 +79,7 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
 void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
-/* Its newest cook skipped it and no good version is left: it is listed as skipped, and is no asset for
- * clients. */
+/* Its newest cook skipped it and there is no good version: it is listed as skipped, not as an asset. */
 bool srv_asset_is_skipped(const asset *a);
 srv_standing srv_asset_stands(const asset *a);
 bool srv_asset_error_is_skip(const asset *a); /* although an earlier version may be served */

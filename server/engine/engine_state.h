@@ -1,8 +1,7 @@
-/* engine_state.h - what the files of the engine share: the modules below it, and its owners of state.
+/* engine_state.h - shared by the files of the engine: the modules below it, and its owners of state.
  *
- * An owner is one struct with the functions that change it, declared in a header of its own. Whoever needs
- * something of an owner includes that header. Only the owner's files assign its fields: tests/lint/owners.py
- * has the table. */
+ * An owner is one struct with the functions that change it, declared in its own header, which its users
+ * include. Only the owner's files assign its fields: tests/lint/owners.py has the table. */
 #ifndef ENGINE_STATE_H
 #define ENGINE_STATE_H
 
@@ -20,9 +19,9 @@ struct srv_engine {
 	srv_views *views;
 	srv_graph *graph;
 	srv_engine_counters counters;
-	srv_publish publish; /* what leaves at the end of the turn */
-	srv_facts facts;	 /* engine.c decides who listens */
-	hob_arena scratch;	 /* for memory that is not needed after the call; its first block stays */
+	srv_publish publish; /* output of the turn */
+	srv_facts facts;	 /* engine.c registers the listeners */
+	hob_arena scratch;	 /* temporary memory of a call; the arena keeps its first block */
 	atomic_bool closing; /* set once; other threads then stop long work */
 
 	struct engine_life *life;			  /* engine.c */

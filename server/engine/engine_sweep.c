@@ -11,7 +11,8 @@
 
 enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
 
-/* For a file that just changed or is being written an event follows. Nobody knows when a map is complete. */
+/* For a file that just changed or is being written an event follows; for a mapping the end of a write is
+ * unknown. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
@@ -24,7 +25,7 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 	return written;
 }
 
-/* A turn looks at few of many files, so that it stays short. */
+/* Limits the number of files per turn, so that it stays short. */
 static uint32_t due_of(uint32_t count, uint32_t period_ms)
 {
 	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000));

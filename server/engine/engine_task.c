@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Housekeeping on demand. A task has an id as jobs have, is listed with them and tells its progress:
+/* Housekeeping on request. A task has an id like a job, is listed with jobs and reports progress:
  *
  *   srv_engine_start_task --> RUNNING --- verify_done, or at once for gc --> DONE
  *
- * A task that is DONE is kept until TASKS_KEPT newer ones came. */
+ * A DONE task is kept until TASKS_KEPT newer ones exist. */
 
 enum { TASKS_KEPT = 16 };
 
@@ -26,8 +26,8 @@ struct engine_task {
 	atomic_bool stop;
 	atomic_ullong done, damaged; /* blobs */
 	uint64_t total, freed_bytes, over_bytes;
-	uint64_t max_bytes;	 /* of a gc: replaces the cache's limit; 0 = does not */
-	hob_sha256 *digests; /* of each blob, while a verify runs */
+	uint64_t max_bytes;	 /* for a gc: replaces the cache's limit; 0 = does not */
+	hob_sha256 *digests; /* of all blobs, while a verify runs */
 	uv_work_t work;
 	engine_task *next;
 };

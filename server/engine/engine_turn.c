@@ -16,7 +16,7 @@
 #include <time.h>
 
 /* One change may affect the whole tree. Each turn of the loop then does a part: assets that become dirty
- * (`spreads`), jobs that start, views that are out of date, the changes of one rev, events. */
+ * (`spreads`), jobs that start, outdated views, the changes of one rev, events. */
 
 enum {
 	AT_ONCE = 64,	  /* up to this many assets become dirty in the same turn */
@@ -28,14 +28,14 @@ typedef struct spread {
 	uint32_t count, next, root;
 	srv_priority priority;
 	const char *kind; /* static text */
-	hob_str path;	  /* the graph's */
+	hob_str path;	  /* in the graph */
 	bool gathers;	  /* the assets join the changeset of the root */
 } spread;
 
 struct engine_turn {
 	uv_check_t polled;
 	uv_prepare_t end;
-	uint64_t began_cpu_ns; /* the thread's own clock then */
+	uint64_t began_cpu_ns; /* the thread's CPU clock at the start */
 	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
 	uint32_t spread_count, spread_capacity;
 };
@@ -47,7 +47,7 @@ static uint64_t cpu_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- what one file makes dirty */
+/* ---- assets made dirty by one file */
 
 static bool add_spread(struct engine_turn *turn, const spread *s)
 {
@@ -174,7 +174,7 @@ static srv_job_event complete(engine_job *job, srv_job_event event)
 	if (event.kind == SRV_JOB_COOKED)
 		srv_job_take_outcome(job);
 	if (event.kind == SRV_JOB_LEASED)
-		return srv_job_claimed(job); /* a lease that came too late is given back */
+		return srv_job_claimed(job); /* a lease that came too late is released */
 	if (srv_job_leaves(&job->life))
 		return event;
 	if (event.kind == SRV_JOB_STORED)
@@ -193,8 +193,8 @@ static void take_due(engine_job *job)
 	carry_out(job, act);
 }
 
-/* Events come first, then idle workers, then the next job of the queue, whose events come first again: so a
- * job that the cache answers is over before the next one begins. What a full turn leaves, the next one takes:
+/* Events first, then idle workers, then the next job of the queue, whose events come first again: so a job
+ * answered by the cache is over before the next one begins. The rest of a full turn is left to the next one:
  * see on_end. */
 static void run_jobs(srv_engine *engine)
 {
@@ -252,7 +252,7 @@ bool srv_engine_is_behind(const srv_engine *engine)
 		   srv_engine_spreads(engine);
 }
 
-/* The time between two of these calls, without the sleep of the loop. */
+/* The time between two of these calls, without the loop's sleep. */
 static void count_turn(srv_engine *engine)
 {
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();

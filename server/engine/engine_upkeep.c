@@ -34,7 +34,8 @@ static void sync_done(uv_work_t *work, int status)
 		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
 	engine->upkeep->sync_said = engine->upkeep->sync_error;
 	if (failed)
-		engine->upkeep->synced_jobs = UINT64_MAX; /* without the number of jobs; tried again in a second */
+		/* without the job count, so that it is retried in a second */
+		engine->upkeep->synced_jobs = UINT64_MAX;
 	engine->upkeep->syncing = false;
 	srv_engine_work_over(engine);
 }
@@ -76,7 +77,7 @@ static int compare(const void *a, const void *b)
 typedef struct live_keys {
 	const srv_engine *engine;
 	srv_upstream *upstream;
-	hob_sha256 *keys; /* NULL: nobody has asked yet */
+	hob_sha256 *keys; /* NULL: not requested yet */
 	size_t count;
 	bool failed;
 } live_keys;
@@ -99,7 +100,7 @@ static void find_live(live_keys *live)
 		qsort(live->keys, live->count, sizeof *live->keys, compare);
 }
 
-/* Most rounds ask nothing, because the cache is within its limit. */
+/* Most rounds do not need it, because the cache is within its limit. */
 static bool is_live(void *user, const hob_sha256 *record)
 {
 	live_keys *live = user;
@@ -123,7 +124,7 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 	return freed;
 }
 
-/* ---- blobs that nothing names: looked for in the pool, dropped here */
+/* ---- unreferenced blobs: found in the pool, dropped here */
 
 static void sweep_run(uv_work_t *work)
 {
@@ -187,7 +188,7 @@ static void note_oldest(srv_engine *engine)
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }
 
-/* Logged once, and again after the cache was within its limit: nobody looks at a cache before the disk is
+/* Logged once, and again after the cache was within its limit: users do not check a cache before the disk is
  * full. */
 static void tell_limit(srv_engine *engine)
 {

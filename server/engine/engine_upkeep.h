@@ -1,4 +1,4 @@
-/* engine_upkeep.h - the cache is kept durable, within its limit, and whole. */
+/* engine_upkeep.h - keeps the cache durable, within its limit, and undamaged. */
 #ifndef ENGINE_UPKEEP_H
 #define ENGINE_UPKEEP_H
 
@@ -6,24 +6,25 @@
 
 struct engine_upkeep {
 	uv_work_t sync_work;
-	bool syncing;					 /* or folding the log */
-	hob_error sync_error, sync_said; /* of the newest sync, and the one before; {0} when it went well */
-	uint64_t synced_jobs;			 /* `counters.jobs` then */
+	bool syncing; /* or folding the log */
+	/* of the newest sync, and the last one reported; {0} when it succeeded */
+	hob_error sync_error, sync_said;
+	uint64_t synced_jobs; /* `counters.jobs` at the newest sync */
 	struct {
 		uv_work_t work;
 		hob_sha256 *found;
 		uint32_t count;
 		bool under_way;
-	} orphans; /* blobs that no record names */
+	} orphans; /* unreferenced blobs */
 	uint64_t trim_at;
 	bool limit_told; /* logged: the cache is above its limit and nothing can be evicted */
 	struct {
 		uv_work_t work;
 		bool under_way;
-		uint64_t at_ms;				/* not before */
+		uint64_t at_ms;				/* earliest next time */
 		uint64_t bytes, free_bytes; /* resident, and free in the allocator, after the last return of memory */
 	} rest;
-	uint64_t heal_at;		   /* the index is not rebuilt before */
+	uint64_t heal_at;		   /* earliest next rebuild of the index */
 	struct engine_task *tasks; /* the newest few, newest first */
 };
 
@@ -34,11 +35,10 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes that were freed
 void srv_engine_fold_log(srv_engine *engine);			/* in libuv's pool if it is long */
 
 /* engine_heal.c */
-/* Rebuilds the index if it is damaged, and writes the engine's state again. True: a failed write may be
- * repeated. */
+/* Rebuilds the index if it is damaged, and writes the engine's state again. True: repeat the failed write. */
 bool srv_engine_heal_index(srv_engine *engine);
-void srv_engine_tell_rows(srv_engine *engine);		/* once a second: rows that wait for the index */
-void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that nobody deleted it */
+void srv_engine_tell_rows(srv_engine *engine);		/* once a second: reports rows that wait for the index */
+void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that the index was not deleted */
 /* Once a second: cooks assets again whose blobs are damaged or gone. */
 void srv_engine_heal_blobs(srv_engine *engine);
 bool srv_engine_has_lost_record(srv_engine *engine, const asset *a);

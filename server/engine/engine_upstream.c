@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Another cache is asked when the own one has no result, and given what was cooked here. Whatever it does not
- * answer is a miss, as without an upstream. */
+/* Another cache is asked when the own one has no result, and receives results cooked here. No answer is a
+ * miss, as without an upstream. */
 
-/* How long a job waits for the upstream: for a save or a request a tenth of its expected cook time, within a
- * short bound. A claim that was answered with 'another machine has cooked it' is worth waiting for. 0: as
- * long as it takes. */
+/* Maximum wait of a job for the upstream: for a save or a request a tenth of its expected cook time, within a
+ * short bound; longer for a claim answered with 'another machine has cooked it'. 0: no limit. */
 static uint32_t longest_wait(const engine_job *job)
 {
 	enum { LEAST_MS = 5, MOST_MS = 250 };
@@ -24,7 +23,7 @@ static uint32_t longest_wait(const engine_job *job)
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
 }
 
-/* While the upstream is away, its records count as not seen: the job looks for them again before it claims a
+/* While the upstream is away, its records count as unseen: the job looks for them again before it claims a
  * cook. */
 void srv_engine_note_unreached(engine_job *job)
 {

@@ -23,8 +23,8 @@ void srv_engine_put_audit(const asset *a, hob_buf *out)
 
 /* ---- the view */
 
-/* Importer and settings from a record: correct for an unchanged asset, and all that is known before the first
- * worker and the first scan. */
+/* Importer and settings from a record: correct for an unchanged asset, and the best available before the
+ * first worker and the first scan. */
 static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
 {
 	size_t at = hob_str_find(printed, before, 0);
@@ -161,8 +161,8 @@ static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
 	return facts;
 }
 
-/* Takes the facts of `good` from the served view, or else from the index. After adding outputs to a record,
- * call srv_publish_view_of. A view without outputs is older than the record. */
+/* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added
+ * to a record later are missing there: use srv_publish_view_of. */
 void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->changeset.held > 0) {

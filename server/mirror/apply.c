@@ -21,7 +21,7 @@ static bool fail_disk(hob_error *err, const srv_tree *tree, const char *what)
 	return hob_fail(err, IO, "cannot %s in the mirror root %s: %s", what, tree->path, strerror(code));
 }
 
-/* ---- does the list fit the tree? */
+/* ---- check of the list against the tree */
 
 static int by_path(const void *a, const void *b)
 {
@@ -59,7 +59,7 @@ static void note(hob_buf *notes, hob_str path, const char *verb, const srv_tree 
 	hob_buf_release(&text);
 }
 
-/* Decides what each change does. False: the agent's picture of the tree is wrong. */
+/* Decides the action of each change. False: the agent's copy of the tree is outdated. */
 static bool weigh(srv_tree *tree, change_list *list, hob_buf *notes)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -95,7 +95,7 @@ static bool goes_away(const change_list *list, hob_str path)
 	return false;
 }
 
-/* Whether a folder is where a file is to be, or a file where a folder is. */
+/* Whether a folder is in the place of a file, or a file in the place of a folder. */
 static bool is_blocked(const srv_tree *tree, const change_list *list, hob_str path)
 {
 	hob_buf below = {0};
@@ -150,7 +150,7 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	return got == 0;
 }
 
-/* False: the blob is missing (*missing), or the disk refuses. */
+/* False: the blob is missing (*missing), or the disk failed. */
 static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, uint32_t index, bool sync,
 					  bool *missing)
 {
@@ -252,7 +252,7 @@ static void remove_empty(int root_fd, hob_str path)
 	}
 }
 
-/* from: below the root. Where it no longer is, an earlier attempt has moved it. */
+/* from: below the root. If it no longer exists, an earlier attempt has moved it. */
 static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 {
 	const char *name, *old;
@@ -261,7 +261,7 @@ static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 		return errno == ENOENT;
 	int parent = srv_tree_open_parent(tree->fd, path, true, &name);
 	bool ok = parent >= 0 && (renameat(source, old, parent, name) == 0 || errno == ENOENT);
-	/* An empty folder of the same name is nothing that an agent sees. */
+	/* An empty folder of the same name is invisible to agents, so it is removed. */
 	if (!ok && parent >= 0 && errno == EISDIR && unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		ok = renameat(source, old, parent, name) == 0;
 	int code = errno;

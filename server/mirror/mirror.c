@@ -22,8 +22,8 @@ enum {
 	TEXT_MAX = 256,
 	CHANGES_MAX = 10000,
 	FOLDERS_MAX = 10000,
-	AWAY_MS = 150000, /* two heartbeats of an agent are missing */
-	SKEW_MS = 120000  /* clocks that differ less count as equal */
+	AWAY_MS = 150000, /* two missed heartbeats of an agent */
+	SKEW_MS = 120000  /* smaller differences between clocks are ignored */
 };
 
 typedef struct session {
@@ -32,7 +32,7 @@ typedef struct session {
 	char *folder, *program, *last_path;
 	int64_t since_ms, seen_ms, saved_ms, skew_ms; /* skew: the agent's clock minus ours */
 	uint64_t seq;
-	hob_buf answer; /* to the list `seq` */
+	hob_buf answer; /* answer to list `seq` */
 } session;
 
 struct srv_mirrors {
@@ -44,7 +44,7 @@ struct srv_mirrors {
 	session *sessions;
 	uint32_t session_count, session_capacity;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the following */
 	pthread_cond_t posted;
 	srv_control *waiting[WAITING_MAX]; /* a ring */
 	uint32_t first, waiting_count;
@@ -103,7 +103,7 @@ static int64_t number_of(const cJSON *object, const char *name)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 	double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
-	/* Times of the years 1970 to 9999, in milliseconds. */
+	/* Limited to the years 1970 to 9999, in milliseconds. */
 	return value >= 0 && value < 253402300800000.0 ? (int64_t)value : 0;
 }
 
@@ -126,7 +126,7 @@ static void session_release(session *s)
 	hob_buf_release(&s->answer);
 }
 
-/* The session that the request names. NULL: it was refused with *status. */
+/* The session named by the request. NULL: it was refused with *status. */
 static session *find_session(question *q, int *status)
 {
 	hob_str id = text_of(q->json, "session");
@@ -146,7 +146,7 @@ static const char *base_of(const question *q, const session *s)
 	return q->mirrors->trees[q->root].agents[s->agent].base;
 }
 
-/* The place of a new session: that of an earlier one of the same agent, or of the one idle for longest. */
+/* The slot of a new session: that of an earlier one of the same agent, or of the longest idle one. */
 static session *make_room(srv_mirrors *m, uint32_t root, uint32_t agent)
 {
 	session *oldest = NULL;
@@ -426,7 +426,7 @@ static int put_manifest(question *q)
 	return 200;
 }
 
-/* ---- who sent what */
+/* ---- origins of files */
 
 static int put_origin(question *q)
 {

@@ -1,15 +1,15 @@
-/* mirror.h - folders of the daemon that agents on other machines feed.
+/* mirror.h - folders of the daemon that agents on other machines fill.
  *
  *   HTTP thread -- port --> inbox --> the thread of this module: applies lists, compares trees --> answer
  *
- * A root is a tree of files (tree.h), its log and an area for unfinished work, <root>/.hob-mirror. An agent
- * is a person on a machine with a base folder below the root; it opens a session and sends lists numbered
- * 1, 2, 3 ... A list is applied whole or not at all, also across a kill of the daemon. A repeated number
- * gets the answer of its first time. A new session begins with a comparison of the trees, so nothing else
- * about an agent must survive.
+ * A root has a tree of files (tree.h), its log and an area for unfinished work, <root>/.hob-mirror. An agent
+ * is a user on a machine with a base folder below the root; it opens a session and sends lists numbered 1, 2,
+ * 3 ... A list is applied atomically, also across a kill of the daemon. A repeated number gets the answer of
+ * its first time. A new session begins with a comparison of the trees, so no other state of an agent must
+ * survive.
  *
- * Two agents on one folder: the save with the later time stays, and the answer has a note that names the
- * other one. A deletion or move of a version that the agent has not seen does nothing and is noted. */
+ * Two agents on one folder: the later save wins, and the answer has a note that names the other agent. A
+ * deletion or move of a version that the agent has not seen does nothing and is noted. */
 #ifndef SRV_MIRROR_H
 #define SRV_MIRROR_H
 
@@ -28,10 +28,10 @@ typedef struct srv_mirrors srv_mirrors;
 bool srv_mirrors_new(srv_store *store, const srv_mirror_folder *folders, uint32_t count, const char *version,
 					 srv_mirrors **out, hob_error *err) HOB_MUST_CHECK;
 /* Accepts SRV_CONTROL_MIRROR. asset: a root; tag: "session", "changes", "manifest", "origin" or, without a
- * root, "list"; text: the JSON of the request; file: of "origin", a path below the root; of "session", the
- * folder that the token is for. Any thread. */
+ * root, "list"; text: the JSON of the request; file: for "origin" a path below the root, for "session" the
+ * folder that the token is limited to. Any thread. */
 srv_control_port srv_mirrors_port(srv_mirrors *mirrors);
-/* Answers what waits with 503, ends the thread and frees. NULL is allowed. */
+/* Answers waiting requests with 503, ends the thread and frees. NULL is allowed. */
 void srv_mirrors_close(srv_mirrors *mirrors);
 
 #endif

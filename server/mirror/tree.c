@@ -18,7 +18,7 @@ enum { DEPTH_MAX = 128 };
 uint32_t srv_tree_lower(const srv_tree *tree, hob_str path)
 {
 	uint32_t low = 0, high = tree->count;
-	/* Initial uploads come in order. */
+	/* Initial uploads arrive in order. */
 	if (high > 0 && hob_str_compare(tree->entries[high - 1]->path, path) < 0)
 		return high;
 	while (low < high) {
@@ -132,7 +132,7 @@ static hob_str next_field(hob_str *line)
 	return field;
 }
 
-/* The line ends with a NUL. */
+/* The line is NUL-terminated. */
 static int64_t next_number(hob_str *line)
 {
 	hob_str field = next_field(line);
@@ -167,7 +167,7 @@ static void read_line(srv_tree *tree, hob_str line)
 	}
 }
 
-/* A line that a kill has cut costs one hash: the disk is the truth. */
+/* A line truncated by a kill costs one hash: the disk is authoritative. */
 static bool read_log(srv_tree *tree, int area, hob_error *err)
 {
 	int fd = openat(area, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -350,7 +350,7 @@ int srv_tree_open_parent(int root_fd, hob_str path, bool create, const char **na
 
 /* ---- digests of folders */
 
-/* The entries of a folder and where their names begin. */
+/* The entries of a folder, and the offset of their names. */
 static uint32_t range(const srv_tree *tree, hob_str folder, uint32_t *end, size_t *skip)
 {
 	hob_buf prefix = {0};

@@ -1,7 +1,7 @@
-/* tree.h - what a mirror root holds, and who sent it.
+/* tree.h - the files of a mirror root, and their senders.
  *
- * The disk is the truth: the log only spares hashing and remembers the senders. srv_tree_check compares the
- * two and hashes what differs. Paths are relative to the root; the area .hob-mirror is not in the tree. */
+ * The disk is authoritative: the log only saves hashing and records the senders. srv_tree_check compares the
+ * two and hashes differing files. Paths are relative to the root; the area .hob-mirror is not in the tree. */
 #ifndef SRV_MIRROR_TREE_H
 #define SRV_MIRROR_TREE_H
 
@@ -13,10 +13,10 @@
 #define SRV_MIRROR_AREA ".hob-mirror"
 
 typedef struct tree_entry {
-	hob_str path; /* NUL behind it */
+	hob_str path; /* NUL-terminated */
 	hob_sha256 digest;
-	int64_t mtime_ms, at_ms; /* of the file on the agent's machine, in the daemon's time; when it arrived */
-	uint32_t agent;			 /* HOB_NONE: nobody, it was on the disk */
+	int64_t mtime_ms, at_ms; /* mtime on the agent's machine, in the daemon's time; time of arrival */
+	uint32_t agent;			 /* HOB_NONE: found on the disk */
 	srv_stat disk;
 	bool seen;
 } tree_entry;
@@ -27,27 +27,27 @@ typedef struct tree_agent {
 
 typedef struct srv_tree {
 	char *path;
-	int fd; /* of the folder; -1: never opened */
+	int fd; /* the folder; -1: never opened */
 	FILE *log;
-	tree_entry **entries; /* in the order of their paths, as bytes */
+	tree_entry **entries; /* sorted bytewise by path */
 	uint32_t count, capacity;
 	tree_agent *agents;
 	uint32_t agent_count, agent_capacity;
 } srv_tree;
 
-/* Opens the folder, makes its area and reads the log, the first time; later only checks that the folder is
- * still there. Errors: IO ("is missing", "is another folder than before"). */
+/* Opens the folder, makes its area and reads the log, the first time; later only checks that the folder still
+ * exists. Errors: IO ("is missing", "is another folder than before"). */
 bool srv_tree_open(srv_tree *tree, hob_error *err) HOB_MUST_CHECK;
 void srv_tree_release(srv_tree *tree);
-/* Makes the entries equal to the disk. Cost: a stat of each file, a read of each changed one. */
+/* Updates the entries from the disk. Cost: a stat of each file, a read of each changed one. */
 bool srv_tree_check(srv_tree *tree, hob_error *err) HOB_MUST_CHECK;
 /* The index of the agent with this name and base; HOB_NONE without memory. */
 uint32_t srv_tree_agent(srv_tree *tree, hob_str who, hob_str base);
 tree_entry *srv_tree_find(const srv_tree *tree, hob_str path);
-/* Sets or replaces, and writes it to the log. `disk` is read from the file. False: no memory, or no file. */
+/* Sets or replaces an entry, and logs it. `disk` is read from the file. False: no memory, or no file. */
 bool srv_tree_put(srv_tree *tree, const tree_entry *entry);
 void srv_tree_drop(srv_tree *tree, hob_str path);
-/* Index of the first entry that is not before `path`. */
+/* Index of the first entry at or after `path`. */
 uint32_t srv_tree_lower(const srv_tree *tree, hob_str path);
 
 /* Digest of a folder ("" = the root): SHA-256 over its files and folders in the order of the entries; for
@@ -57,8 +57,8 @@ hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder);
 typedef void srv_tree_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest);
 void srv_tree_list(const srv_tree *tree, hob_str folder, srv_tree_item *item, void *user);
 
-/* Opens the folder of `path` step by step, never through a link; makes it if `create`. *name: the last part.
- * -1 with errno. */
+/* Opens the folder of `path` component by component, never through a link; creates it if `create`. *name: the
+ * last component. -1 with errno. */
 int srv_tree_open_parent(int root_fd, hob_str path, bool create, const char **name);
 
 #endif
