@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* An arm of two joints, each one metre long, bent by clips; a bar of vertices around it is skinned to it. The
- * baked scene shifts ids by ten so that a forgotten mapping shows. */
+ * baked scene shifts ids by ten so that a forgotten mapping is noticed. */
 typedef struct fixture {
 	hob_arena result, scratch, note_memory;
 	hob_notes notes;
@@ -58,7 +58,7 @@ static void set_up(fixture_t *f)
 		f->position[v * 3] = v % 2 ? 0.1f : -0.1f;
 		f->position[v * 3 + 1] = (float)(v / 2);
 		f->influences[v * 4] = v >= 2;
-		f->weights[v * 4] = 2; /* sums other than one count by their shares */
+		f->weights[v * 4] = 2; /* weights are normalised by their sum */
 	}
 	f->mesh = (hob_mesh){.material = HOB_NONE,
 						 .vertex_count = 6,
@@ -154,7 +154,7 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	(void)state;
 	fixture_t f;
 	set_up(&f);
-	const float away[] = {0, 1, 7, 0, 1, 7}; /* resting in all but its last component */
+	const float away[] = {0, 1, 7, 0, 1, 7}; /* differs from rest only in its last component */
 	f.tracks[0] = track_of(HOB_LINEAR, 4, 2, two_times, rest_rotation);
 	f.tracks[1] = track_of(HOB_LINEAR, 3, 2, two_times, away);
 	f.channels[0] = (hob_channel){0, HOB_PATH_ROTATION, 0};
@@ -171,13 +171,12 @@ static void a_channel_that_repeats_the_rest_pose_goes_but_the_clip_keeps_its_len
 	assert_int_equal(out.clips[0].tracks[0].key_count, 1);
 	assert_true(out.clips[0].tracks[0].values[2] == 7);
 	assert_true(out.ranges[0] == 0.5f && out.ranges[1] == 2);
-	f.nodes[0].has_matrix = true; /* no track can say what a sheared matrix says */
+	f.nodes[0].has_matrix = true; /* no track can represent a sheared matrix */
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 2);
 	tear_down(&f);
 }
 
-/* Start and end are those of the keys, not the nearest to zero, and what no channel moves has no say in
- * them. */
+/* Start and end are those of the keys, even if far from zero; rest values have no influence. */
 static void a_clip_may_lie_before_zero_or_begin_late(void **state)
 {
 	(void)state;
@@ -287,7 +286,7 @@ static void weights_that_do_not_fit_the_mesh_are_left_out_with_a_note(void **sta
 	const float resting[] = {0.5f, 0.5f};
 	f.tracks[0] = track_of(HOB_LINEAR, 1, 2, two_times, resting);
 	assert_int_equal(bake(&f, 0).clips[0].channel_count, 0);
-	/* A node's own weights stand before those of the mesh. */
+	/* A node's own weights precede the mesh's. */
 	float own[] = {0.25f};
 	f.model.weights = own;
 	f.model.weight_count = f.nodes[2].weight_count = 1;
@@ -312,7 +311,8 @@ static void translation_error_is_a_fraction_of_the_scene(void **state)
 							.channels = f.channels,
 							.tracks = f.tracks};
 	f.model.clip_count = 1;
-	assert_int_equal(bake(&f, 0.1f).clips[0].tracks[0].key_count, 2); /* the scene is 2 wide: 0.2 allowed */
+	/* the scene is 2 wide, so 0.2 is allowed */
+	assert_int_equal(bake(&f, 0.1f).clips[0].tracks[0].key_count, 2);
 	assert_int_equal(bake(&f, 0.05f).clips[0].tracks[0].key_count, 3);
 	assert_int_equal(bake(&f, 0).clips[0].tracks[0].key_count, 3);
 	tear_down(&f);

@@ -52,7 +52,7 @@ static void step_holds_the_key_before(void **state)
 	assert_float_equal(at(&track, 1.001f), 2, 0);
 }
 
-/* A cubic polynomial is its own Hermite interpolant: the tangents are its derivative per second. */
+/* A cubic polynomial equals its Hermite interpolant with its derivatives per second as tangents. */
 static void cubic_reproduces_a_cubic_polynomial(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* hob_json_valid against cases of RFC 8259, and numbers that read back. */
+/* hob_json_valid against cases of RFC 8259, and round trips of numbers. */
 #include "tests/unit/support.h"
 
 #include <math.h>

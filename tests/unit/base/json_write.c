@@ -51,7 +51,7 @@ static void a_time_that_is_not_known_is_null(void **state)
 	expect(&out, "null,\"1970-01-01T00:00:00.001Z\"");
 }
 
-/* The C library is the oracle: every day from 1970 to 2099, one of 97 up to 9999, the last millisecond of
+/* The C library is the oracle: every day from 1970 to 2099, every 97th up to 9999, the last millisecond of
  * every other. */
 static void every_day_has_its_date(void **state)
 {

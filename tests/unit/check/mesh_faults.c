@@ -1,4 +1,4 @@
-/* Faults of a surface beside a search through all pairs, on 1,000 random meshes. */
+/* Compares the faults of a surface with a brute-force search, on 1,000 random meshes. */
 #include "core/check/mesh_faults.h"
 #include "tests/unit/shapes.h"
 
@@ -16,7 +16,7 @@ static const float *corner(const hob_mesh *mesh, uint32_t triangle, uint32_t i)
 	return mesh->position + 3 * (size_t)mesh->indices[3 * triangle + i % 3];
 }
 
-/* On a grid of whole numbers Heron's area is exact enough: it is zero or at least 1/2. */
+/* On integer coordinates Heron's area is exact enough: zero or at least 1/2. */
 static bool is_flat(const hob_mesh *mesh, uint32_t t)
 {
 	double side[3], half = 0;
@@ -88,7 +88,7 @@ static void random_meshes_have_the_faults_that_a_search_finds(void **state)
 			mesh.position[i] = (float)(shape_random(&seed) % 3);
 		for (uint32_t i = 0; i < 3 * triangles; i++)
 			mesh.indices[i] = shape_random(&seed) % vertices;
-		/* The same mesh in two parts, with its vertices twice. */
+		/* The same mesh in two parts, with all vertices duplicated. */
 		hob_mesh parts[2] = {mesh, mesh};
 		parts[0].index_count = 3 * (triangles / 2);
 		parts[1].indices += parts[0].index_count;

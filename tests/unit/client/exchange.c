@@ -11,8 +11,7 @@
 #include "core/client/client_parse.h"
 #include "core/client/hob_client.h"
 
-/* A server that the test plays itself: each connection is a socket pair, time moves only when the test moves
- * it. */
+/* A server simulated by the test: each connection is a socket pair, and the test advances the time. */
 typedef struct stage {
 	int peers[32], count, refuse;
 	int64_t now;

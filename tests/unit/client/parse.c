@@ -42,7 +42,7 @@ static int keep(void *user, const uint8_t *data, size_t size)
 	return 1;
 }
 
-/* The same bytes whole and one by one must come out the same. */
+/* Feeding the bytes at once and one by one must give the same result. */
 static hobc_http_state feed(const char *text, hobc_http *http, body *b)
 {
 	hobc_http single;

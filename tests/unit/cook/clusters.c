@@ -1,5 +1,5 @@
-/* A hierarchy of clusters from the bake to the picture: baked, packed, validated, opened and cut by the
- * runtime, and each cut drawn from outside by a rasteriser that knows nothing of either. */
+/* A hierarchy of clusters from bake to picture: baked, packed, validated, opened and cut by the runtime; each
+ * cut is drawn by an independent rasteriser. */
 #include "tests/unit/runtime/maker.h"
 #include "tests/unit/runtime/touch.h"
 #include "tests/unit/shapes.h"
@@ -18,8 +18,8 @@ enum { SIDE = 400 };
 static hob_arena arena, scratch;
 static hob_buf file;
 
-/* A closed ring with bumps and spikes, of 12,800 triangles; welded or, with texture coordinates, with
- * seams. */
+/* A closed ring with bumps and spikes, of 12,800 triangles; welded, or with seams if it has texture
+ * coordinates. */
 static hob_mesh spiky_ring(bool seams)
 {
 	enum { RINGS = 100, SIDES = 64 };
@@ -82,7 +82,7 @@ static opened_t open_mesh(const hob_mesh *mesh, bool meshlets)
 	o.files.meshes = (hob_rt_blob){file.data, file.size};
 	o.files.scene = make_scene(parents, 1, NULL, NULL);
 	o.asset = open_good(&o.files);
-	assert_true(hob_rt_mesh_clusters(o.asset, 1, &o.clusters)); /* the copy's are the same */
+	assert_true(hob_rt_mesh_clusters(o.asset, 1, &o.clusters)); /* the copy has the same ones */
 	hob_rt_clusters of_first;
 	assert_true(hob_rt_mesh_clusters(o.asset, 0, &of_first));
 	assert_ptr_equal(of_first.groups, o.clusters.groups);
@@ -110,8 +110,7 @@ static uint32_t cut(opened_t *o, const float global[16], const float eye[3], flo
 	return corners;
 }
 
-/* ---- a rasteriser: which pixels some triangle that faces the viewer covers, seen along a direction, in
- * parallel */
+/* ---- a rasteriser: pixels covered by triangles that face the viewer, in parallel projection */
 
 typedef struct camera {
 	double right[3], up[3];
@@ -128,8 +127,8 @@ static camera_t camera_along(uint64_t *seed)
 	return c;
 }
 
-/* Twice the area of (a, b, p). The same two points give the same number but for its sign, whichever comes
- * first: what two triangles share is decided once. */
+/* Twice the area of (a, b, p). Swapping a and b changes only the sign, so two triangles agree on a shared
+ * edge. */
 static double side_of(const double a[2], const double b[2], double x, double y)
 {
 	bool swap = a[0] > b[0] || (a[0] >= b[0] && a[1] > b[1]);
@@ -170,7 +169,7 @@ static void draw(const camera_t *c, const float *position, const uint32_t *indic
 	}
 }
 
-/* Pixels of the cut that are background, though all pixels within `reach` are covered in the full picture. */
+/* Background pixels of the cut whose neighbourhood within `reach` is covered in the full picture. */
 static uint32_t count_holes(const uint8_t *full, const uint8_t *picture, int reach)
 {
 	uint32_t holes = 0;
@@ -197,7 +196,7 @@ static double largest_error(const opened_t *o, uint32_t count)
 
 static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 
-/* Cuts from near, so that one side is fine and the other coarse, and drawn from elsewhere. */
+/* Cuts from a near viewpoint, so that one side is fine and the other coarse, drawn from other directions. */
 static void check_pictures(opened_t *o)
 {
 	static uint8_t full[SIDE * SIDE], picture[SIDE * SIDE];
@@ -263,7 +262,7 @@ static void seams_show_no_crack(void **state)
 	close_mesh(&o);
 }
 
-/* The rasteriser finds a cluster that is left out. */
+/* The rasteriser finds a missing cluster. */
 static void a_missing_cluster_is_seen(void **state)
 {
 	(void)state;
@@ -305,13 +304,13 @@ static void scale_and_place_of_the_node_count(void **state)
 	close_mesh(&o);
 }
 
-/* The same bytes from every compiler and optimisation. */
+/* The same bytes for every compiler and optimisation. */
 static void bytes_stay(void **state)
 {
 	(void)state;
 	char text[HOB_SHA256_TEXT + 1];
 	hob_mesh mesh = shape_grid(&arena, 64, 0, false, false);
-	for (uint32_t v = 0; v < mesh.vertex_count; v++) /* no sine of some library */
+	for (uint32_t v = 0; v < mesh.vertex_count; v++) /* independent of the library's sine */
 		mesh.position[3 * (size_t)v + 1] = (float)(v * 7919u % 101u) / 4096;
 	opened_t o = open_mesh(&mesh, true);
 	hob_sha256 digest = hob_sha256_of(hob_buf_bytes(&file));
@@ -344,7 +343,7 @@ static void cut_files_lose_it_with_the_finest_level(void **state)
 	close_mesh(&o);
 }
 
-/* Damage that only the validator of clusters can find. */
+/* Damage that only the validator of clusters can detect. */
 static void the_validator_finds_wrong_hierarchies(void **state)
 {
 	(void)state;
@@ -387,7 +386,7 @@ static void the_validator_finds_wrong_hierarchies(void **state)
 	close_mesh(&o);
 }
 
-/* A mesh that the runtime opens can be cut. */
+/* A mesh that the runtime opens can be cut without harm. */
 static void damage_is_refused_or_harmless(void **state)
 {
 	(void)state;

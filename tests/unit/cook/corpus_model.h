@@ -1,5 +1,5 @@
-/* corpus_model.h - imports models of the corpus, for tests that skip without one. The corpus is not part of
- * the project: HOB_CORPUS names its folder, "../shared/corpus" beside the checkout otherwise. */
+/* corpus_model.h - imports models of the corpus, for tests that are skipped without it. The corpus is not
+ * part of the project: HOB_CORPUS names its folder; default "../shared/corpus" beside the checkout. */
 #ifndef HOB_TEST_CORPUS_MODEL_H
 #define HOB_TEST_CORPUS_MODEL_H
 
@@ -43,8 +43,8 @@ static inline bool corpus_read(void *user, hob_str path, hob_bytes *out, hob_err
 	return true;
 }
 
-/* Begins both arenas, with room for 2 GiB each; the model is in them. The test fails if the model cannot be
- * imported. */
+/* Initialises both arenas, with room for 2 GiB each; they hold the model. The test fails if the model cannot
+ * be imported. */
 static inline void corpus_import(const char *path, hob_arena *arena, hob_arena *scratch, hob_model *model)
 {
 	static hob_notes notes;

@@ -1,4 +1,4 @@
-/* schema/read_formats.def against the readers, and its pictures against files that other programs wrote. */
+/* Compares schema/read_formats.def with the readers, and its pictures with files from other programs. */
 #include "tests/unit/support.h"
 
 #include "core/import/importer.h"
@@ -70,7 +70,8 @@ static void every_ending_of_every_importer_is_in_the_table(void **state)
 		}
 }
 
-/* Files below tests/data/pictures and the fuzzers' seeds that a reader takes for the format of row i. */
+/* Number of files in tests/data/pictures and among the fuzzers' seeds that a reader recognises as the format
+ * of row i. */
 static uint32_t count_files(size_t i, const char *folder)
 {
 	DIR *d = opendir(folder);

@@ -1,6 +1,6 @@
-/* No level of detail of 25 real models is farther from the full mesh than it states, and no cut of their
- * hierarchies of clusters, which are open nowhere but where the mesh is. Without a corpus (corpus_model.h)
- * the test is skipped. tests/bench/lods.sh samples the same models ten times as densely. */
+/* In 25 real models, no level of detail and no cut of a hierarchy of clusters deviates from the full mesh by
+ * more than its stated error, and no cut has open edges that the mesh lacks. Skipped without a corpus
+ * (corpus_model.h). tests/bench/lods.sh samples the same models ten times as densely. */
 #include "corpus_model.h"
 #include "tests/surface_oracle.h"
 
@@ -47,8 +47,8 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Edges with more triangles on one side than on the other: marks their places, or counts those whose places
- * are not marked. */
+/* Edges with unequal numbers of triangles on their two sides: marks their places, or counts those whose
+ * places are unmarked. */
 static uint32_t open_edges(const uint32_t *place, const uint32_t *indices, uint32_t index_count, bool *marked,
 						   bool mark)
 {
@@ -75,7 +75,7 @@ static uint32_t open_edges(const uint32_t *place, const uint32_t *indices, uint3
 	return open;
 }
 
-/* indices: room for all clusters. Returns the largest error of what is in the cut. */
+/* indices: room for all clusters. Returns the largest error in the cut. */
 static double take_cut(const hob_baked_mesh *mesh, double tolerance, uint32_t *indices, uint32_t *count)
 {
 	double error = 0;

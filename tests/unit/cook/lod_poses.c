@@ -1,6 +1,5 @@
-/* Levels of detail of skinned meshes are no farther from the full mesh than they state in poses of their own
- * clips either. Poses are computed and surfaces compared by code of this test alone. Without a corpus
- * (corpus_model.h) the models are skipped. */
+/* The stated error of skinned meshes' levels of detail also holds in poses of their own clips. Poses and
+ * distances are computed by independent code. Without a corpus (corpus_model.h) the models are skipped. */
 #include "corpus_model.h"
 #include "tests/surface_oracle.h"
 
@@ -9,7 +8,7 @@
 
 static const struct model_of {
 	const char *path;
-	uint32_t levels; /* at least */
+	uint32_t levels; /* minimum number */
 } models[] = {
 	{"gltf/khronos/CesiumMan/glTF-Binary/CesiumMan.glb", 3},
 	{"gltf/khronos/Fox/glTF-Binary/Fox.glb", 1},
@@ -54,8 +53,7 @@ static void compose(const double t[3], const double q[4], const double s[3], dou
 	memcpy(out, m, sizeof m);
 }
 
-/* Between keys the straight line, whatever the interpolation says: near a pose of the clip, and one of it at
- * keys. */
+/* Linear between keys, whatever the interpolation: exact at keys, and close enough between them. */
 static void value_at(const hob_track *track, double time, double *out)
 {
 	uint32_t next = 0, width = track->components, stride = width, at = 0;
@@ -122,7 +120,7 @@ static void joint_matrices(const hob_model *model, const hob_skin *skin, const h
 	}
 }
 
-/* The size at which the joints draw the mesh in the rest pose. */
+/* Scale of the mesh under its joints in the rest pose. */
 static double drawn_size(const hob_mesh *m, const double *rest, uint32_t joint_count)
 {
 	bool *used = calloc(joint_count, sizeof *used);
@@ -167,7 +165,7 @@ static void move(const hob_mesh *m, const double *weights, const double *matrice
 
 typedef struct totals {
 	uint32_t levels, above;
-	double most; /* distance over what is stated */
+	double most; /* measured distance divided by the stated one */
 } totals_t;
 
 static void check_pose(const char *name, const hob_baked_mesh *mesh, const float *position, double time,
@@ -191,7 +189,7 @@ static void check_pose(const char *name, const hob_baked_mesh *mesh, const float
 	soup_free(full);
 }
 
-/* Looks at a mesh at `count` instants of each of the first clips. */
+/* Checks a mesh at `count` instants of each of the first clips. */
 static void check_clips(const char *name, const hob_model *model, const hob_node *node,
 						const hob_baked_mesh *mesh, uint32_t clips, uint32_t count, bool print,
 						totals_t *totals)
@@ -226,7 +224,7 @@ static void check_clips(const char *name, const hob_model *model, const hob_node
 	free(matrices), free(position);
 }
 
-/* Bakes each skinned mesh with or without poses, and looks at it in its clips. */
+/* Bakes each skinned mesh with or without poses, and checks it in its clips. */
 static totals_t check_model(const char *name, const hob_model *model, bool with_poses, uint32_t clips,
 							uint32_t count)
 {
@@ -277,7 +275,7 @@ static void levels_of_models_hold_in_their_clips(void **state)
 	assert_true(above_without > 0);
 }
 
-/* A renderer knows the size of the model at rest, not in a clip. */
+/* A renderer knows the scale of the model at rest, not during a clip. */
 static void a_clip_that_enlarges_the_skeleton_counts(void **state)
 {
 	(void)state;
@@ -311,7 +309,7 @@ static hob_node node_at(uint32_t parent, float y)
 					  .light = HOB_NONE};
 }
 
-/* Two arms of one mesh, each with a skin of its own: a clip bends the second, and fattens it by a morph
+/* Two arms share a mesh and have separate skins: a clip bends the second, and enlarges it by a morph
  * target. */
 static void what_bends_one_of_several_nodes_counts(void **state)
 {

@@ -1,4 +1,5 @@
-/* Where memory ends while levels of detail are made, a cook makes what it makes without them, and says so. */
+/* When memory runs out during levels of detail, a cook gives the same result as without levels, with a
+ * note. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
@@ -17,7 +18,7 @@ static void put_grid(hob_buf *out)
 		if (v % (SIDE + 1) < SIDE)
 			hob_buf_printf(out, "3 %d %d %d\n3 %d %d %d\n", v, v + 1, v + SIDE + 1, v + 1, v + SIDE + 2,
 						   v + SIDE + 1);
-	hob_buf_printf(out, "3 0 0 1\n"); /* nothing to see: a note */
+	hob_buf_printf(out, "3 0 0 1\n"); /* degenerate: gives a note */
 }
 
 static bool cook_file(const char *name, hob_buf *source, size_t limit, uint32_t levels, hob_profile profile,
@@ -65,7 +66,7 @@ static void assert_same(const hob_cook_result *a, const hob_cook_result *b)
 		}
 }
 
-/* As the limit grows: an error, the full level alone, all levels. */
+/* With a rising limit: an error, the full level only, all levels. */
 static void fewer_levels_where_memory_ends(void **state)
 {
 	(void)state;
@@ -110,7 +111,7 @@ static void fewer_levels_where_memory_ends(void **state)
 	hob_buf_release(&source);
 }
 
-/* Where there are no further levels to leave out, memory that ends is a failure. */
+/* Without levels to leave out, lack of memory is a failure. */
 static void nothing_else_is_left_out(void **state)
 {
 	(void)state;
@@ -153,10 +154,10 @@ static void large_models_need_less_than_everything(void **state)
 	hob_buf_release(&source);
 }
 
-/* ---- memory that ends while the file is packed: an encoder's buffers are larger than what a small mesh
- * takes to bake */
+/* ---- memory that runs out while the file is packed: an encoder's buffers are larger than a small mesh needs
+ * for the bake */
 
-/* Waves of so many quads, each a mesh of its own, with a triangle that shows nothing and gets a note. */
+/* Wavy grids of quads, each a separate mesh, with a degenerate triangle that gives a note. */
 static void put_parts(hob_buf *out, int parts, int side)
 {
 	for (int p = 0, first = 1; p < parts; p++, first += (side + 1) * (side + 1)) {
@@ -170,8 +171,8 @@ static void put_parts(hob_buf *out, int parts, int side)
 	}
 }
 
-/* Cooks at limits from `least` on, each a `step` larger, until there is room for all levels. Where one level
- * fits, a cook does not fail, and what it says does not depend on when memory ended. */
+/* Cooks at limits from `least` upwards in steps of `step`, until all levels fit. Once one level fits, no cook
+ * fails, and its notes do not depend on when memory ran out. */
 static void fall_back(hob_buf *source, size_t least, size_t step, uint32_t levels)
 {
 	uint32_t fell = 0;
@@ -207,8 +208,7 @@ static void what_is_said_does_not_depend_on_when_memory_ended(void **state)
 	hob_buf_release(&source);
 }
 
-/* A model whose arrays are given back before its file is written has lost what levels could be left out of
- * then. */
+/* If a model's arrays are freed before its file is written, levels can no longer be left out. */
 static void large_models_fall_back_before_they_are_packed(void **state)
 {
 	(void)state;

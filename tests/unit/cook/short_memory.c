@@ -1,7 +1,6 @@
-/* Each malloc, calloc and realloc of a whole cook fails once, from the first to the last: the cook says
- * MEMORY and leaves nothing behind, or makes the very bytes that it makes in peace. The same for what reads
- * and rewrites its outputs. Linked with --wrap (tests/CMakeLists.txt), which reaches core's own calls and
- * those of the headers that it compiles in. */
+/* Each malloc, calloc and realloc of a whole cook fails once: the cook reports MEMORY and leaves nothing
+ * behind, or gives exactly the normal result. The same for code that reads and rewrites its outputs. Linked
+ * with --wrap (tests/CMakeLists.txt), which covers core's own calls and those in headers compiled into it. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
@@ -28,8 +27,8 @@ void *__wrap_realloc(void *old, size_t size);
 void __real_hob_arena_init(hob_arena *arena, size_t limit);
 void __wrap_hob_arena_init(hob_arena *arena, size_t limit);
 
-static uint64_t fails, asked; /* the call that fails, 0 = none; calls so far */
-static uint64_t arena_fails;  /* the same of each arena */
+static uint64_t fails, asked; /* number of the call that fails, 0 = none; calls so far */
+static uint64_t arena_fails;  /* likewise for each arena */
 
 static bool runs_dry(void)
 {
@@ -113,7 +112,7 @@ static int lay_out(void **state)
 		snprintf(place, sizeof place, "models/%s/%s", i < 2 ? "dungeon" : "simple", samples[i]);
 		add_sample(samples[i], place);
 	}
-	/* Small ones under the names that the models ask for. */
+	/* Small files under the names that the models refer to. */
 	add_sample("dungeon_texture.png", "pictures/pngsuite/basn2c08.png");
 	add_sample("TextureCoordinateTemplate.png", "pictures/pngsuite/basn6a08.png");
 	add_text("flat.stl", "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
@@ -138,7 +137,7 @@ static int clear_away(void **state)
 
 typedef struct subject {
 	const char *path, *settings;
-	hob_cook_result calm; /* what it makes when there is memory */
+	hob_cook_result calm; /* result with enough memory */
 } subject;
 
 static bool is_output(const hob_cook_output *output)
@@ -182,7 +181,7 @@ static bool act_cook(subject *s, hob_error *err)
 	return ok;
 }
 
-/* Until a run asks for less than what is to fail. How many failures made it fail. */
+/* Repeats until a run makes fewer calls than the failing number. Returns how many failures made it fail. */
 static uint64_t run_dry(subject *s, const char *what, action act)
 {
 	uint64_t refused = 0;
@@ -204,7 +203,7 @@ static uint64_t run_dry(subject *s, const char *what, action act)
 	return refused;
 }
 
-/* ---- what reads and rewrites the outputs */
+/* ---- readers and writers of the outputs */
 
 static hob_bytes output(const subject *s, const char *name)
 {
@@ -310,8 +309,8 @@ static void every_allocation_fails_once(void **state)
 	}
 }
 
-/* Far more, and far more places than there are blocks. Two in a row that harm nothing may be allocations that
- * nobody needs; the end is where many do not. */
+/* Many more places than blocks. Two consecutive harmless failures may be optional allocations; many of them
+ * mark the end. */
 static void arenas_run_dry(void **state)
 {
 	(void)state;

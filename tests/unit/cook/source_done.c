@@ -1,5 +1,5 @@
-/* Once a model is imported, a cook gives the bytes of its source back, and what it makes is what it makes
- * with them. Where a picture is in them, they stay. */
+/* After the import, a cook releases its source's bytes with the same result. They stay if a picture is
+ * inside. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"
@@ -68,7 +68,7 @@ static void cook(folder *f, const char *path, bool gives_back, hob_cook_result *
 		fail_msg("%s: %s", path, err.context);
 }
 
-/* Whether the source was given back, and nothing else was. */
+/* Whether the source was released, and nothing else. */
 static bool is_given_back(folder *f, const char *path)
 {
 	hob_cook_result kept = {0}, done = {0};

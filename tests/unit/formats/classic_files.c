@@ -50,7 +50,7 @@ static bool noted(const hob_notes *notes, const char *code)
 	return false;
 }
 
-/* ---- offsets and values worked out by hand from the reference's structs ---- */
+/* ---- offsets and values computed by hand from the reference's structs ---- */
 
 static void meshes_file_has_the_reference_bytes(void **state)
 {
@@ -85,8 +85,7 @@ static void meshes_file_has_the_reference_bytes(void **state)
 	release(&c);
 }
 
-/* A mesh without normals whose two triangles meet at an edge, at a right angle: each gets its own three
- * vertices. */
+/* A mesh without normals whose two triangles join at a right angle: each gets its own three vertices. */
 static void flat_meshes_get_the_normals_of_their_planes(void **state)
 {
 	(void)state;
@@ -126,7 +125,7 @@ static void flat_meshes_get_the_normals_of_their_planes(void **state)
 	fixture_release(&packed);
 }
 
-/* A flat mesh has nothing else to be shaded by. */
+/* A flat mesh must not have normals. */
 static void a_flat_mesh_with_normals_is_refused(void **state)
 {
 	(void)state;
@@ -174,7 +173,7 @@ static void materials_file_has_the_reference_bytes(void **state)
 	assert_memory_equal(f->data + 68, maps, 48);
 	assert_true(number(f, 116 + 48) == 0.75f);
 	assert_int_equal(word(f, 116 + 60), 7);
-	/* String list: the KTX2 image and the PNG, both by their blobs. */
+	/* String list: the KTX2 image and the PNG, both named by their blobs. */
 	static const char files[] =
 		"\x02\0\0\0\x52\0\0\0out_textures/"
 		"000306090c0f1215181b1e2124272a2d303336393c3f4245484b4e5154575a5d.ktx2"
@@ -194,7 +193,7 @@ static void scene_file_has_the_reference_bytes(void **state)
 	assert_true(number(f, 4 + 64 + 48) == 10);				/* local of node 1 */
 	assert_true(number(f, 4 + 8 * 64 + 2 * 64 + 48) == 10); /* world of node 2 */
 	assert_memory_equal(f->data + 4 + 8 * 128, fixture_hierarchy, 160);
-	/* The wire has no triangles: no links. Then names of all nodes and of the materials. */
+	/* The wire has no triangles, so no links. Then names of all nodes and of the materials. */
 	static const char tail[] =
 		"\4\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\1\0\0\0"
 		"\4\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\1\0\0\0"

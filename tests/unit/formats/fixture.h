@@ -1,5 +1,5 @@
-/* fixture.h - a small cooked asset with one of everything, written out by hand, for the tests of
- * core/formats. Header-only; all memory is static. */
+/* fixture.h - a small cooked asset with one of everything, for the tests of core/formats. Header-only; all
+ * memory is static. */
 #ifndef HOB_FORMATS_FIXTURE_H
 #define HOB_FORMATS_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Exported GLB files of the fixture. tests/gltf lets the Khronos validator judge the committed ones. */
+/* Exports the fixture as GLB. tests/gltf runs the Khronos validator on the committed files. */
 #include "fixture.h"
 
 #include "core/formats/glb.h"
@@ -128,7 +128,7 @@ static void mesh_children_go_back_into_their_nodes(void **state)
 	(void)state;
 	glb_fixture g;
 	make(&g);
-	/* world, body, shoulder, eye, cable: the three mesh children are gone. */
+	/* world, body, shoulder, eye, cable: the three mesh children are folded. */
 	assert_int_equal(cJSON_GetArraySize(at(g.json, "nodes")), 6);
 	const cJSON *body = nth(g.json, "nodes", 1);
 	assert_string_equal(at(body, "name")->valuestring, "body");
@@ -142,7 +142,7 @@ static void a_named_mesh_child_stays_a_node(void **state)
 	(void)state;
 	glb_fixture g;
 	make(&g);
-	/* shoulder_Mesh_0 is a joint of the rig: it keeps its node, and skin and weights of its parent. */
+	/* shoulder_Mesh_0 is a joint of the rig: it keeps its node, with the skin and weights of its parent. */
 	const cJSON *child = nth(g.json, "nodes", 3);
 	assert_string_equal(at(child, "name")->valuestring, "shoulder_Mesh_0");
 	assert_int_equal(number(child, "skin"), 0);
@@ -255,7 +255,7 @@ static double clip_end(const glb_fixture *g, const cJSON *sampler)
 	return nth(nth(g->json, "accessors", number(sampler, "input")), "max", 0)->valuedouble;
 }
 
-/* glTF says where a clip ends by its last key only. */
+/* In glTF only the last key marks the end of a clip. */
 static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 {
 	(void)state;
@@ -291,7 +291,7 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	fixture_ranges[1] = 2;
 }
 
-/* A hidden node, and one that a clip shows and hides: by the extension's bytes, and for other readers by
+/* A hidden node, and one with animated visibility: by the extension's bytes, and for other readers by
  * scale. */
 static void hidden_nodes_are_exported(void **state)
 {
@@ -375,7 +375,7 @@ static void primitives_of_one_source_become_one_mesh(void **state)
 	(void)state;
 	fixture f;
 	fixture_init(&f);
-	/* quad and arm are two primitives of one mesh; the arm loses what sets it apart. */
+	/* quad and arm are two primitives of one mesh; the arm loses its distinguishing data. */
 	f.meshes[1].mesh.source_mesh = 0;
 	f.meshes[1].mesh.target_count = 0;
 	f.meshes[1].attribute_count = 3;
@@ -425,7 +425,7 @@ static void failures_leave_no_bytes(void **state)
 
 int main(void)
 {
-	/* The last ones change the fixture's static tables. */
+	/* The last tests change the fixture's static tables. */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_are_well_formed),
 		cmocka_unit_test(extras_are_kept),

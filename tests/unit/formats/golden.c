@@ -1,6 +1,6 @@
-/* The fixture's files, byte for byte as committed in tests/data/formats: any change of the formats shows
- * here. HOB_GOLDEN=write rewrites them; a changed file needs a raised format version and a CHANGELOG line.
- * The encoded file also depends on the version of meshoptimizer's encoders. */
+/* The fixture's files, compared byte by byte with tests/data/formats, to detect any change of the formats.
+ * HOB_GOLDEN=write rewrites them; a changed file needs a raised format version and a CHANGELOG line. The
+ * encoded file also depends on the version of meshoptimizer's encoders. */
 #include "fixture.h"
 
 #include "core/formats/classic.h"

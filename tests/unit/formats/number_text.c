@@ -41,7 +41,7 @@ static void numbers_are_as_short_as_they_can_be(void **state)
 	assert_string_equal(text_of(NAN), "nan");
 }
 
-/* strtof of the C library is the oracle. */
+/* The C library's strtof is the oracle. */
 static void numbers_read_back_as_the_same_float(void **state)
 {
 	(void)state;

@@ -4,7 +4,7 @@
 #include "core/formats/pack_geometry.h"
 #include "core/hash/hash.h"
 
-/* Meshes files without their finest levels. */
+/* Meshes files with their finest levels removed. */
 
 typedef struct opened {
 	hob_arena arena;
@@ -63,7 +63,7 @@ static void nothing_cut_is_the_same_file(void **state)
 	}
 }
 
-/* Level + kept of the whole file draws the same as `kept` of the cut file: corner by corner, every
+/* Level `level + kept` of the whole file draws the same as `kept` of the cut file: corner by corner, every
  * attribute. */
 static void same_level(const opened *whole, const opened *part, uint32_t m, uint32_t level, uint32_t kept)
 {
@@ -187,7 +187,7 @@ static void sign(hob_buf *file, uint32_t flags)
 	memcpy(file->data, &header, sizeof header);
 }
 
-/* A first level with an error is a mistake in a file that does not say that it was cut. */
+/* A first level with an error is invalid unless the file is marked as cut. */
 static void only_cut_files_begin_with_an_error(void **state)
 {
 	(void)state;
@@ -206,7 +206,7 @@ static void only_cut_files_begin_with_an_error(void **state)
 	hob_buf_release(&cut);
 }
 
-/* The wire becomes the quad once more, in another material: a name and a record more, no vertex, no index. */
+/* Makes the wire a copy of the quad with another material: only a name and a record more. */
 static void copies_are_held_once_and_stay_so(void **state)
 {
 	(void)state;
@@ -229,7 +229,7 @@ static void copies_are_held_once_and_stay_so(void **state)
 		assert_int_equal(copy->lod_first, quad->lod_first);
 		assert_int_equal(copy->first_vertex, quad->first_vertex);
 		assert_int_equal(copy->material, 1);
-		/* Two levels of the quad and one of the arm; after the cut one each. */
+		/* Two levels of the quad and one of the arm; one each after the cut. */
 		assert_int_equal(hob_pack_find(&o.pack, HOB_PK_LODS).count, 3 - i);
 		hob_arena_release(&o.arena);
 	}

@@ -1,5 +1,6 @@
-/* Damaged packed files: nothing crashes, what is unsealed is refused, and what the validator accepts the
- * reader opens. Resealed damage (digests made right again) reaches the checks behind the digests. */
+/* Damaged packed files: nothing crashes, damage is detected by the digests, and the reader opens everything
+ * that the validator accepts. Resealed damage (with corrected digests) tests the checks behind the
+ * digests. */
 #include "fixture.h"
 
 #include "core/formats/pack_read.h"
@@ -112,7 +113,7 @@ static void resealed_damage_is_survived(void **state)
 					*members[kind] = (hob_bytes){file, size};
 					assert_true(good || !hob_pack_validate_set(&set, NULL));
 				}
-			/* Values are free to differ; structure is not. */
+			/* Values may differ; structure may not. */
 			assert_true(accepted > 0 && accepted < size * 2);
 			free(file);
 		}
@@ -120,8 +121,7 @@ static void resealed_damage_is_survived(void **state)
 	}
 }
 
-/* ---- the rules, one by one: a change of one field that the digests do not catch is refused with its reason
- * ---- */
+/* ---- each rule: a change of one field, with corrected digests, is refused with its reason ---- */
 
 typedef struct breakage {
 	int kind;
@@ -248,7 +248,7 @@ static const breakage crossings[] = {
 	{0, HOB_PK_MDSC, 0, AT(mesh, material), 2, "material 2 of 2"},
 	{0, HOB_PK_MDSC, 1, AT(mesh, skin), 1, "skin 1 of 1"},
 	{0, HOB_PK_VMAP, 1, AT(variant_map, variant), 2, "variant 2 of 2"},
-	{0, HOB_PK_VTX_, 0, 0, 0, NULL}, /* no change of meaning */
+	{0, HOB_PK_VTX_, 0, 0, 0, NULL}, /* semantically unchanged */
 	{2, HOB_PK_LMSH, 2, AT(link, value), 4, "mesh link 4 of 4"},
 	{2, HOB_PK_LMAT, 0, AT(link, value), 2, "material link 2 of 2"},
 	{2, HOB_PK_LSKN, 0, AT(link, value), 1, "skin link 1 of 1"},
@@ -334,7 +334,7 @@ static void a_claim_of_huge_data_takes_no_memory(void **state)
 	fixture_release(&packed);
 }
 
-/* A clip that drives materials too. */
+/* A clip that also animates materials. */
 static hob_property_channel properties[2] = {{HOB_PROPERTY_EMISSIVE, 1, 0, 0},
 											 {HOB_PROPERTY_TEXTURE_SCALE, 0, HOB_SLOT_NORMAL, 2}};
 

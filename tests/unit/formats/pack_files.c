@@ -16,7 +16,7 @@ static hob_pack open_pack(const hob_buf *file)
 	return pack;
 }
 
-/* ---- what the writers write, the validator accepts and the reader reads back ---- */
+/* ---- round trips: written files are valid and read back equal ---- */
 
 static void written_files_are_valid(void **state)
 {
@@ -222,7 +222,7 @@ static void prefix_opens_without_gpu_data(void **state)
 static void records_are_read_by_their_stride(void **state)
 {
 	(void)state;
-	/* A newer minor version appended 8 bytes to hob_pk_link. */
+	/* A newer minor version that appends 8 bytes to hob_pk_link. */
 	_Alignas(8) uint8_t file[512] = {0};
 	hob_pk_header h = {.endian = HOB_PK_ENDIAN,
 					   .ver_major = 1,

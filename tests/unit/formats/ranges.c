@@ -7,7 +7,7 @@ enum { MESHES = 400 };
 
 static float moved_positions[4][3];
 
-/* A file of many quads; the one called `moved` has a vertex elsewhere. */
+/* A file of many quads; quad `moved` has a displaced vertex. */
 static void make(hob_buf *out, uint32_t moved, hob_pack_encode encode)
 {
 	hob_baked_mesh *meshes = calloc(MESHES, sizeof *meshes);
@@ -107,7 +107,7 @@ static void put_digest(uint8_t out[16], const uint8_t *data, size_t size)
 	memcpy(out, sha.bytes, 16);
 }
 
-/* Every digest around a changed range is right again: only the rule of the range itself can refuse it. */
+/* All digests around a changed range are corrected: only the rule of the range itself can refuse it. */
 static void expect_refusal(const hob_buf *good, void (*damage)(hob_pk_range *ranges))
 {
 	hob_buf file = {0};

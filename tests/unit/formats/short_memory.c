@@ -1,5 +1,5 @@
-/* Every allocation of an arena and every growth of a buffer fails once: the call says MEMORY, leaves its
- * output alone, and leaks nothing. Linked with --wrap for hob_arena_init and realloc
+/* Each allocation of an arena and each growth of a buffer fails once: the call reports MEMORY, leaves its
+ * output unchanged, and leaks nothing. Linked with --wrap for hob_arena_init and realloc
  * (tests/CMakeLists.txt). */
 #include "fixture.h"
 

@@ -1,4 +1,4 @@
-/* AMF: every volume, colours by their order, constellations, units, archives. */
+/* AMF: volumes, precedence of colours, constellations, units, archives. */
 #include "tests/unit/import/zip_fixture.h"
 
 /* clang-format off */
@@ -36,14 +36,14 @@ static void every_volume_is_a_mesh(void **state)
 	assert_vector(m->meshes[0].position + 3, 1, 0, 0); /* millimetres */
 	assert_near(m->unit, 0.001f);
 	assert_vector(m->materials[m->meshes[1].material].base_color, 1, 1, 1);
-	/* Z of the file is up. */
+	/* Z is up in the file. */
 	float root[16];
 	hob_node_local_matrix(&m->nodes[0], root);
 	assert_vector(root + 8, 0, 1, 0);
 	reader_free(r);
 }
 
-/* Triangle, vertex, volume, object: who comes first is taken. */
+/* Precedence: triangle, vertex, volume, object. */
 static void the_nearest_colour_counts(void **state)
 {
 	(void)state;

@@ -1,10 +1,10 @@
-/* The Assimp importer through small files: what is refused, what is read, what is recorded, what leaks.
- * Conversion of scenes is tested with hand-made ones in assimp_convert.c. */
+/* The Assimp importer with small files: refusals, results, recorded dependencies, leaks. assimp_convert.c
+ * tests the conversion of scenes with hand-made ones. */
 #include "tests/unit/import/reader_fixture.h"
 
 #include "core/import/assimp/assimp_format.h"
 
-/* Some of Assimp's importers leak; that is the worker process's business, not this test's. */
+/* Some of Assimp's importers leak; irrelevant in the short-lived worker. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -41,7 +41,7 @@ static bool holds(hob_str text, const char *word)
 static void the_assets_own_name_leaks_nowhere(void **state)
 {
 	(void)state;
-	/* OpenGEX names the root after the file, others name meshes so. */
+	/* OpenGEX names the root after the file, other formats name meshes so. */
 	static const struct {
 		const char *path, *text;
 	} cases[] = {
@@ -66,7 +66,7 @@ static void the_assets_own_name_leaks_nowhere(void **state)
 	}
 }
 
-/* ---- before Assimp */
+/* ---- checks before Assimp */
 
 static void every_extension_has_a_format_and_none_is_listed_twice(void **state)
 {
@@ -204,7 +204,7 @@ static void lengths_are_metres_and_y_is_up(void **state)
 	reader *r = dae("<unit meter=\"0.01\" name=\"cm\"/><up_axis>Z_UP</up_axis>");
 	const hob_model *model = reader_model(r);
 	const hob_mesh *mesh = &model->meshes[0];
-	/* The meshes themselves are in metres, not only what the root makes of them. */
+	/* The mesh data itself is in metres, not only scaled by the root. */
 	assert_vector(mesh->position + 3, 1, 0, 0);
 	float world[3];
 	world_of(model, node_named(model, "n"), mesh->position + 6, world);
@@ -257,7 +257,7 @@ static void textures_of_another_machine_are_found_beside_the_model(void **state)
 	uint32_t image = model->materials[0].slots[HOB_SLOT_BASE_COLOR].image;
 	assert_int_equal(image, 0);
 	assert_name(model->images[0].path, "props/wood.png");
-	/* A map takes the place of COLLADA's colour, which Assimp fills with grey. */
+	/* A map replaces COLLADA's colour, which Assimp sets to grey. */
 	assert_vector(model->materials[0].base_color, 1, 1, 1);
 	assert_true(reader_noted(r, "texture.path-guessed"));
 	reader_free(r);
@@ -270,7 +270,7 @@ static void clips_are_in_seconds_and_metres(void **state)
 	const hob_model *model = reader_model(r);
 	assert_int_equal(model->clip_count, 1);
 	const hob_clip *clip = &model->clips[0];
-	/* Keys that only repeat the rest pose are left out. */
+	/* Keys that only repeat the rest pose are dropped. */
 	assert_int_equal(clip->channel_count, 1);
 	assert_int_equal(clip->channels[0].path, HOB_PATH_TRANSLATION);
 	assert_int_equal(clip->channels[0].node, node_named(model, "n"));
@@ -311,7 +311,7 @@ static void companions_are_looked_for_and_recorded(void **state)
 	const hob_model *model = reader_model(r);
 	assert_int_equal(model->skin_count, 1);
 	assert_int_equal(model->meshes[0].influence_count, 4);
-	/* The probe for the animation is a dependency: it may appear later. */
+	/* The lookup of the animation file is a dependency: it may appear later. */
 	assert_true(memory_io_logged(&r->io, "?units/imp.md5anim") ||
 				memory_io_logged(&r->io, "?units/imp.MD5ANIM"));
 	reader_free(r);
@@ -337,7 +337,7 @@ static void files_outside_of_the_root_are_refused(void **state)
 	}
 }
 
-/* ---- damage that Assimp survives in this process: text cut off, and memory running out */
+/* ---- damage that Assimp survives in-process: truncated text, and lack of memory */
 
 static void cut_text_is_refused_or_obeys_the_rules(void **state)
 {

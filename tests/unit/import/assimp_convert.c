@@ -1,5 +1,5 @@
-/* The steps from aiScene to hob_model, on scenes made by hand: nodes, cameras, lights and meshes, good and
- * bad. */
+/* The steps from aiScene to hob_model, on hand-made scenes: nodes, cameras, lights and meshes, valid and
+ * invalid. */
 #include "tests/unit/import/assimp_fixture.h"
 
 /* ---- nodes */
@@ -75,7 +75,7 @@ static void cameras_look_along_minus_z(void **state)
 	m->scene.mNumCameras = 3;
 	const hob_model *model = model_of(m);
 	assert_int_equal(model->camera_count, 3);
-	/* root (with the camera that has no node), plain, turned, and the child that turns to +X. */
+	/* root (with the camera that has no node), plain, turned, and the child rotated to +X. */
 	assert_int_equal(model->node_count, 4);
 	assert_int_equal(model->nodes[0].camera, 0);
 	assert_int_equal(model->nodes[1].camera, 1);
@@ -167,7 +167,7 @@ static void what_has_no_place_is_left_out(void **state)
 	set_meshes(m, root, 4, meshes);
 	root->mMeshes[2] = 99;
 	const hob_model *model = model_of(m);
-	/* The first has no face left, the last is a cloud of points. */
+	/* The first has no face left, the last is a point cloud. */
 	assert_int_equal(model->mesh_count, 2);
 	assert_int_equal(model->meshes[0].source_mesh, 1);
 	assert_int_equal(model->meshes[1].topology, HOB_POINTS);
@@ -201,7 +201,7 @@ static void streams_are_taken_over(void **state)
 	assert_near(to->tangent[3], -1);
 	assert_vector(to->tangent + 4, 1, 0, 0);
 	assert_near(to->tangent[7], 1);
-	/* Set 0 exists, so that numbers of sets stay what they were. */
+	/* Set 0 exists, so that set numbers are preserved. */
 	assert_non_null(to->uv[0]);
 	assert_near(to->uv[1][0], 0.25f);
 	assert_near(to->uv[1][1], 0.25f);

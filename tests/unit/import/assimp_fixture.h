@@ -1,4 +1,4 @@
-/* assimp_fixture.h - scenes of Assimp made by hand, and what the importer makes of them. */
+/* assimp_fixture.h - hand-made Assimp scenes, and their import. */
 #ifndef HOB_TEST_ASSIMP_FIXTURE_H
 #define HOB_TEST_ASSIMP_FIXTURE_H
 
@@ -7,7 +7,7 @@
 #include "core/import/assimp/assimp_convert.h"
 
 typedef struct made {
-	hob_arena arena; /* of the aiScene */
+	hob_arena arena; /* memory of the aiScene */
 	struct aiScene scene;
 	const char *extension;
 	hob_import_request request;
@@ -125,7 +125,7 @@ static inline bool convert(made *m)
 		   hob_assimp_clips(&scene, &m->error);
 }
 
-/* Converts and checks the rules. */
+/* Converts the scene and checks the model's rules. */
 static inline const hob_model *model_of(made *m)
 {
 	if (!convert(m))

@@ -1,4 +1,4 @@
-/* Materials and pictures from aiScene to hob_model, on scenes made by hand. */
+/* Materials and pictures from aiScene to hob_model, on hand-made scenes. */
 #include "tests/unit/import/assimp_fixture.h"
 
 #include <assimp/material.h>
@@ -98,7 +98,7 @@ static void textures_fill_slots_and_samplers(void **state)
 	assert_int_equal(to->slots[HOB_SLOT_NORMAL].sampler, HOB_NONE);
 	assert_near(to->metallic, 1);
 	assert_int_equal(to->alpha_mode, HOB_ALPHA_OPAQUE);
-	/* In COLLADA a map takes the place of the colour. */
+	/* In COLLADA a map replaces the colour. */
 	assert_vector(to->base_color, 1, 1, 1);
 	assert_true(noted(m, "texture.ignored"));
 	made_free(m);
@@ -122,7 +122,7 @@ static void textures_of_one_type_go_by_their_index(void **state)
 	made_free(m);
 }
 
-/* A texture transform of Assimp's on a point, by Assimp's own definition, equals ours on the flipped
+/* Applying Assimp's texture transform to a point, by its own definition, equals applying ours to the flipped
  * point. */
 static void texture_transforms_are_equivalent(void **state)
 {
@@ -191,7 +191,7 @@ static void embedded_pictures_are_copied(void **state)
 	const hob_image *file = &model->images[model->materials[0].slots[HOB_SLOT_NORMAL].image];
 	assert_int_equal(file->bytes.size, sizeof png);
 	assert_name(file->mime, "image/jpeg");
-	/* A number without a picture is a file that nobody has. */
+	/* The number of a missing embedded picture is treated as a missing file. */
 	const hob_image *none = &model->images[model->materials[0].slots[HOB_SLOT_EMISSIVE].image];
 	assert_int_equal(none->bytes.size, 0);
 	made_free(m);

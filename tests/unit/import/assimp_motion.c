@@ -1,4 +1,4 @@
-/* Skins and clips from aiScene to hob_model, on scenes made by hand. */
+/* Skins and clips from aiScene to hob_model, on hand-made scenes. */
 #include "tests/unit/import/assimp_fixture.h"
 
 /* ---- skins */
@@ -41,7 +41,7 @@ static void meshes_of_one_node_share_a_skin(void **state)
 	lone->mOffsetMatrix.a4 = 100;
 	set_meshes(m, body, 3, meshes);
 	const hob_model *model = model_of(m);
-	/* knee, hip, hip with another matrix, and the root for the bone that has no node. */
+	/* knee, hip, hip with another matrix, and the root for the bone without a node. */
 	assert_int_equal(model->skin_count, 1);
 	const hob_skin *skin = &model->skins[0];
 	assert_int_equal(skin->joint_count, 4);
@@ -51,7 +51,7 @@ static void meshes_of_one_node_share_a_skin(void **state)
 	assert_name(model->nodes[skin->joints[3]].name, "root");
 	assert_near(skin->inverse_bind[2 * 16 + 12], 100);
 	assert_true(noted(m, "skin.missing-joint"));
-	/* Strongest first; what is zero, NaN or out of range is no weight. */
+	/* Strongest first; zero, NaN and out-of-range values are not weights. */
 	const hob_mesh *mesh = &model->meshes[0];
 	assert_int_equal(mesh->influence_count, 4);
 	assert_int_equal(mesh->joints[0], 1);
@@ -61,7 +61,7 @@ static void meshes_of_one_node_share_a_skin(void **state)
 	assert_near(mesh->weights[2], 0);
 	assert_near(mesh->weights[4], 1);
 	assert_int_equal(model->meshes[1].joints[1], 3);
-	/* The mesh without bones must not be moved by the skin: the others hang on a child. */
+	/* The skin must not move the mesh without bones, so the others get a child node. */
 	uint32_t body_id = 3;
 	assert_name(model->nodes[body_id].name, "body");
 	assert_int_equal(model->nodes[body_id].skin, HOB_NONE);
@@ -162,7 +162,7 @@ static void times_rise_and_nonsense_is_dropped(void **state)
 		channel->mPositionKeys[i] = (struct aiVectorKey){times[i], {values[i], 0, 0}};
 	struct aiNodeAnim *lost = make_channel(m, "nobody", 1);
 	lost->mRotationKeys[0].mValue = (struct aiQuaternion){0, 1, 0, 0};
-	/* No rate: 25 ticks are a second. */
+	/* Without a rate, a second has 25 ticks. */
 	make_clip(m, "walk", 2, (struct aiNodeAnim *[]){channel, lost})->mTicksPerSecond = 0;
 	const hob_model *model = model_of(m);
 	assert_int_equal(model->clip_count, 1);
@@ -209,7 +209,7 @@ static void keys_are_metres_unit_turns_and_plain_factors(void **state)
 	channel->mRotationKeys[0].mValue = (struct aiQuaternion){0, 0, 3, 0};
 	channel->mPositionKeys = MAKE(m, struct aiVectorKey, 1);
 	channel->mPositionKeys[0].mValue = (struct aiVector3D){100, 200, -50};
-	channel->mScalingKeys = MAKE(m, struct aiVectorKey, 1); /* zero is no rest pose of a scale */
+	channel->mScalingKeys = MAKE(m, struct aiVectorKey, 1); /* zero is not a valid rest scale */
 	channel->mNumPositionKeys = channel->mNumScalingKeys = 1;
 	make_clip(m, "vanish", 1, &channel);
 	const hob_clip *clip = &model_of(m)->clips[0];
@@ -256,7 +256,7 @@ static void morph_keys_are_joined_over_targets(void **state)
 	set_name(&channel->mName, "face*0");
 	channel->mNumKeys = 3;
 	channel->mKeys = MAKE(m, struct aiMeshMorphKey, 3);
-	/* Target 0 has keys at 0 and 2, target 1 at 1 only. */
+	/* Target 0 has keys at 0 and 2, target 1 only at 1. */
 	static unsigned targets[] = {0, 1, 0};
 	static double weights[] = {0, 0.5, 1};
 	for (unsigned i = 0; i < 3; i++)

@@ -1,4 +1,4 @@
-/* Blender's files: who reads them, and what is said where nobody does. */
+/* Blender's files: the choice of importer, and the message without one. */
 #include "tests/unit/import/reader_fixture.h"
 
 static const char triangle[] = "{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0]}],"

@@ -1,4 +1,4 @@
-/* Content of the source against content of the model: a loss without a note that explains it is reported. */
+/* Compares the content of source and model: a loss without an explaining note is reported. */
 #include "tests/unit/import/reader_fixture.h"
 
 #include "core/import/census.h"
@@ -54,7 +54,7 @@ static void more_than_was_seen_is_no_loss(void **state)
 	hob_arena_release(&arena);
 }
 
-/* Two meshes of one source mesh are one; a joint of two skins is one. */
+/* Two meshes of one source mesh count once; so does a joint of two skins. */
 static void a_model_is_counted_as_sources_count(void **state)
 {
 	(void)state;
@@ -90,7 +90,7 @@ static void a_model_is_counted_as_sources_count(void **state)
 	hob_arena_release(&arena);
 }
 
-/* No line of the table is empty or names a kind that is none. */
+/* Every line of the table names at least one kind, and only existing ones. */
 static void every_reason_is_a_kind(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* The COLLADA reader, by small documents of our own. */
+/* The COLLADA reader, with small hand-written documents. */
 #include "collada_fixture.h"
 
 static double area(const hob_mesh *mesh)
@@ -27,7 +27,7 @@ static void a_square_becomes_two_triangles_in_metres(void **state)
 	assert_name(m->nodes[1].name, "shown");
 	float turned[16];
 	hob_node_local_matrix(&m->nodes[0], turned);
-	assert_vector(turned + 8, 0, 1, 0); /* Z of the file is up */
+	assert_vector(turned + 8, 0, 1, 0); /* Z is up in the file */
 	reader_free(r);
 }
 
@@ -78,7 +78,7 @@ static void textures_use_the_set_that_is_bound(void **state)
 		assert_int_equal(m->samplers[ref->sampler].wrap_u, HOB_WRAP_CLAMP);
 		assert_true(m->materials[0].double_sided);
 		assert_near(m->meshes[0].uv[1][2], 0.75f);
-		assert_near(m->meshes[0].uv[1][3], 0.5f); /* V is counted from the top */
+		assert_near(m->meshes[0].uv[1][3], 0.5f); /* V counts from the top */
 		reader_free(r);
 	}
 }
@@ -157,7 +157,7 @@ static void transforms_multiply_in_their_order(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		float x[3], at[3]; /* where X points, where the origin is */
+		float x[3], at[3]; /* direction of X, position of the origin */
 	} cases[] = {
 		{"<translate>1 2 3</translate><rotate>0 0 1 90</rotate><scale>2 1 1</scale>", {0, 2, 0}, {1, 2, 3}},
 		{"<rotate>0 0 1 90</rotate><translate>1 2 3</translate>", {0, 1, 0}, {-2, 1, 3}},
@@ -175,7 +175,7 @@ static void transforms_multiply_in_their_order(void **state)
 		assert_vector(m, cases[i].x[0], cases[i].x[1], cases[i].x[2]);
 		assert_vector(m + 12, cases[i].at[0], cases[i].at[1], cases[i].at[2]);
 		if (i == 4) {
-			assert_vector(m + 4, 1, 1, 0); /* Y is pushed along X */
+			assert_vector(m + 4, 1, 1, 0); /* Y is sheared along X */
 			assert_true(r->model.nodes[0].has_matrix);
 		}
 		reader_free(r);
@@ -229,8 +229,8 @@ static void curves_that_gltf_can_say_are_said(void **state)
 	const hob_track *t = only_track(reader_model(r), HOB_PATH_TRANSLATION);
 	assert_int_equal(t->interpolation, HOB_CUBICSPLINE);
 	assert_int_equal(t->key_count, 2);
-	assert_vector(t->values + 6, 1, 0, 0); /* out of the first: 3 * (control - value) / 3 s */
-	assert_vector(t->values + 9, 0, 6, 0); /* into the last */
+	assert_vector(t->values + 6, 1, 0, 0); /* out-tangent of the first: 3 * (control - value) / 3 s */
+	assert_vector(t->values + 9, 0, 6, 0); /* in-tangent of the last */
 	assert_vector(t->values + 12, 3, 6, 9);
 	reader_free(r);
 	r = collada("", CURVE("0 1 2", "0 0 0 1 1 1 2 2 2", "3", "STEP STEP STEP", "") SAMPLER("", "n/t") MOVED);
@@ -257,7 +257,7 @@ static double linear_at(const hob_track *t, double time, uint32_t component)
 	return 0;
 }
 
-/* The handles stand at 0.1 and 0.9 of the segment: a curve of time that no polynomial is. */
+/* The control points are at 0.1 and 0.9 of the segment: not a polynomial of time. */
 static void other_curves_stay_within_their_bound(void **state)
 {
 	(void)state;
@@ -496,7 +496,7 @@ static void morph_targets_are_differences_and_their_weights_move(void **state)
 	reader_free(r);
 }
 
-/* ---- numbers, bindings, archives */
+/* ---- malformed numbers, bindings, archives */
 
 static void numbers_are_read_as_careless_programs_write_them(void **state)
 {

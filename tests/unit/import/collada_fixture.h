@@ -1,4 +1,4 @@
-/* collada_fixture.h - COLLADA documents from small pieces. */
+/* collada_fixture.h - builds COLLADA documents from small pieces. */
 #ifndef HOB_TEST_COLLADA_FIXTURE_H
 #define HOB_TEST_COLLADA_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* The COLLADA reader and what programs write that few others do. */
+/* The COLLADA reader with unusual files of real programs. */
 #include "collada_fixture.h"
 
 /* clang-format off */
@@ -70,7 +70,7 @@ static void what_is_not_made_is_said(void **state)
 	}
 }
 
-/* Source of the second: SketchUp, whose edge_color683818255 states it so. */
+/* Source of the second: SketchUp's edge_color683818255. */
 static void constants_have_the_colour_that_they_emit(void **state)
 {
 	(void)state;
@@ -110,7 +110,7 @@ static void channels_may_use_ids_for_sids(void **state)
 	reader_free(r);
 }
 
-/* Text in every dress that XML allows. */
+/* Every XML form of text. */
 static void lists_may_be_interrupted(void **state)
 {
 	(void)state;
@@ -134,7 +134,7 @@ static void lists_may_be_interrupted(void **state)
 	}
 }
 
-/* A census that searches the file for each camera takes minutes. */
+/* A census that searches the file for each camera would take minutes. */
 static void many_cameras_are_counted_in_time(void **state)
 {
 	(void)state;
@@ -236,7 +236,7 @@ static const char one_name_for_all[] =
 		"<node id='x'><instance_geometry url='#x'><bind_material><technique_common><instance_material "
 		"symbol='' target='#x'/></technique_common></bind_material></instance_geometry>"
 		"<instance_camera url='#x'/></node>");
-/* The nodes are named as their meshes are. */
+/* The nodes have the names of their meshes. */
 static const char equal_samplers[] =
 	TWO_MESHES "<library_animations>" MOVES("a", "5") MOVES("b", "9") "</library_animations>"
 	SCENE(MOVED("a") MOVED("b"));
@@ -267,7 +267,7 @@ static void an_id_given_twice_means_the_nearest_of_its_kind(void **state)
 		assert_near(r->model.clips[0].tracks[moved->track].values[3], is_a ? 5 : 9);
 	}
 	reader_free(r);
-	/* A file without twins says nothing. */
+	/* Without duplicates there is no note. */
 	r = collada("", PLAIN SCENE(SHOWN));
 	reader_model(r);
 	assert_false(reader_noted(r, "collada.same-id"));

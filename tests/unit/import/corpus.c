@@ -1,8 +1,7 @@
-/* Imports every model of the corpus, each in a child process of its own, and prints a table by format. The
- * corpus is not part of the project: HOB_CORPUS names its folder, "../shared/corpus" beside the checkout
- * otherwise; without one the test is skipped. Nothing may be lost without a note that says why
- * (core/import/census.h). HOB_CORPUS_ONLY=fbx,obj restricts the formats, HOB_CORPUS_VERBOSE=1 prints every
- * file. */
+/* Imports every model of the corpus, each in a child process, and prints a table by format. The corpus is not
+ * part of the project: HOB_CORPUS names its folder; default "../shared/corpus" beside the checkout; without
+ * one the test is skipped. Every loss must have a note with the reason (core/import/census.h).
+ * HOB_CORPUS_ONLY=fbx,obj restricts the formats, HOB_CORPUS_VERBOSE=1 prints every file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -114,7 +113,7 @@ static outcome import_file(const char *root, hob_str path)
 	return result;
 }
 
-/* True when the child lived to report; else *signal_number says what ended it. */
+/* True when the child reported a result; else *signal_number is the cause of its end. */
 static bool import_in_child(const char *root, hob_str path, outcome *result, int *signal_number)
 {
 	int pipes[2];
@@ -124,7 +123,7 @@ static bool import_in_child(const char *root, hob_str path, outcome *result, int
 	assert_true(child >= 0);
 	if (child == 0) {
 		close(pipes[0]);
-		/* cmocka would turn a fault into a test result of the child's; it shall just die. */
+		/* cmocka would turn a fault into a test result of the child's; it must die instead. */
 		static const int faults[] = {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS};
 		for (size_t i = 0; i < HOB_COUNT_OF(faults); i++)
 			signal(faults[i], SIG_DFL);
@@ -173,7 +172,7 @@ static unsigned split(char *line, char *fields[], unsigned most)
 	return count;
 }
 
-/* glTF and USD have tests of their own for counts. */
+/* Separate tests check the counts of glTF and USD. */
 static bool is_counted(const char *path, const char *format)
 {
 	if (strncmp(path, "gltf1/", 6) == 0)

@@ -66,7 +66,7 @@ static void geometric_transforms_move_vertices_only(void **state)
 	reader_free(r);
 }
 
-/* On the other side of zero the first shape goes on, beyond the last one the last two. */
+/* On the other side of zero the first shape is extrapolated, beyond the last one the last two. */
 static void shapes_rest_at_their_percent_with_in_betweens(void **state)
 {
 	(void)state;
@@ -144,7 +144,7 @@ static void user_properties_become_extras(void **state)
 	reader_free(r);
 }
 
-/* Type 0 takes its parent's scale behind its own rotation: beside the scale, with the scale as its own. */
+/* Type 0 applies its parent's scale after its own rotation, as part of its own scale. */
 static void children_may_take_the_scale_component_by_component(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void children_may_take_the_scale_component_by_component(void **state)
 	reader_free(r);
 }
 
-/* A child of type 2 leaves out what its parent has of its own, not what the parent takes from above. */
+/* A child of type 2 skips its parent's own scale, not the scale that the parent inherits. */
 static void scales_are_left_out_of_one_parent(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void hidden_nodes_stay_hidden(void **state)
 	reader_free(r);
 }
 
-/* Below a hidden node, one that does not inherit its visibility shows. */
+/* Below a hidden node, a child that does not inherit visibility is visible. */
 static void a_child_may_show_below_a_hidden_node(void **state)
 {
 	(void)state;
@@ -235,7 +235,7 @@ static void groups_of_levels_keep_the_first(void **state)
 	reader_free(r);
 }
 
-/* Each way to say the same: the corner at control point 2 looks along +Y, in one case along -X. */
+/* Each way to store the same normals: the corner at control point 2 faces +Y, in one case -X. */
 static void normals_are_mapped_in_every_way(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ static void normals_are_mapped_in_every_way(void **state)
 		{"ByPolygon", "Direct", "0,1,0", "", 0, 1},
 		{"AllSame", "IndexToDirect", "0,0,1,0,1,0", "1", 0, 1},
 		{"ByPolygon", "IndexToDirect", "0,0,1,0,1,0,-1,0,0", "0,0,2,0", -1,
-		 0}, /* as many as corners: corners are meant */
+		 0}, /* as many as corners: interpreted as corners */
 		{"", "Direct", "0,0,1,0,0,1,0,1,0,0,0,1", "", 0, 1},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
@@ -307,7 +307,7 @@ static void append_text(binary *b, const char *text, size_t len)
 	b->size += len;
 }
 
-/* A record stays open for values; `values` end it, close() ends what is inside. */
+/* Keeps a record open for values; `values` ends them, close() ends its children. */
 static void open_record(binary *b, const char *name)
 {
 	size_t word = b->wide ? 8 : 4;

@@ -1,5 +1,5 @@
-/* Curves and layers of FBX clips. Figures of tangents and layers that are not worked out in a comment are
- * those of Autodesk's SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
+/* Curves and layers of FBX clips. Values of tangents and layers without a calculation in a comment are those
+ * of Autodesk's SDK for the same file (FBX2glTF 0.9.7, baked at 60 frames a second). */
 #include "tests/unit/import/reader_fixture.h"
 
 #include "core/import/motion.h"
@@ -24,7 +24,7 @@ typedef struct key {
 	uint32_t bits;
 } key;
 
-/* One node that moves in a clip of two seconds. */
+/* One animated node in a clip of two seconds. */
 typedef struct scene {
 	hob_buf objects, connections;
 	int next;
@@ -79,7 +79,7 @@ static void put_list(hob_buf *out, const char *name, const key *keys, size_t cou
 	hob_buf_printf(out, "\n  }\n");
 }
 
-/* The X of a property of the node in the layer at hand. */
+/* Adds a curve for the X of the node's property in the current layer. */
 static void add_curve(scene *s, const char *property, const key *keys, size_t count, const char *more)
 {
 	static const char *const names[] = {"KeyTime", "KeyValueFloat", "KeyAttrFlags", "KeyAttrDataFloat",
@@ -224,9 +224,9 @@ static void constant_keys_step_and_may_show_the_next_value(void **state)
 	}
 }
 
-/* 0, 10, 0 at 0, 1, 2 s. A cubic key that names no tangent has an automatic one: at an end along the line
- * there, in the middle along the line between the neighbours, which is flat. With user tangents of 0 the
- * first half would be 5 at 0.5 s. */
+/* 0, 10, 0 at 0, 1, 2 s. A cubic key without a tangent type has an automatic tangent: at an end along the
+ * adjacent line, in the middle along the line between the neighbours, which is flat. With user tangents of 0
+ * the first half would be 5 at 0.5 s. */
 static void cubic_keys_without_a_mode_are_automatic(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ static void cubic_keys_without_a_mode_are_automatic(void **state)
 	assert_true(fabs(value[1] - value[0]) < 1e-9);
 }
 
-/* X of a node of a file of version 6.1 whose take holds these keys. */
+/* X of a node in a file of version 6.1 whose take has these keys. */
 static double take_at(const char *keys, int version, double time)
 {
 	static char text[4096];
@@ -271,8 +271,8 @@ static double take_at(const char *keys, int version, double time)
 	return x;
 }
 
-/* Keys at 0 and 2 s. How many numbers a key has depends on its letters and the version: each row is read to
- * its end only if every one was taken. */
+/* Keys at 0 and 2 s. The numbers of a key depend on its letters and the version: a row is read to its end
+ * only if all of its numbers were consumed. */
 static void takes_have_letters_for_their_keys(void **state)
 {
 	(void)state;
@@ -285,7 +285,7 @@ static void takes_have_letters_for_their_keys(void **state)
 		{"0,10,L," END ",L", 4005, 20},
 		{"0,10,C,s," END ",C,s", 4005, 10},				 /* constant: this key's value */
 		{"0,10,C,n," END ",C,n", 4005, 30},				 /* or the next one's */
-		{"0,10,C,46186158000,25,L," END ",L", 4003, 25}, /* older keys do not say */
+		{"0,10,C,46186158000,25,L," END ",L", 4003, 25}, /* older keys have none */
 		{"0,10,U,s,0,0,n," END ",U,s,0,0,n", 4005, 20},
 		{"0,10,U,s,40,0,n," END ",U,s,0,0,n", 4005, 30}, /* leaves at 40 cm/s: 20 + 40 * 2 / 8 */
 		{"0,10,U,b,40,0,n," END ",U,s,0,0,n", 4005, 30},
@@ -355,8 +355,7 @@ static void slopes_of_weighted_ends_go_on(void **state)
 	reader_free(r);
 }
 
-/* The first value comes again right behind the last key, in each repetition, and not at the end of the
- * clip. */
+/* The first value returns directly after the last key, in each repetition, but not at the end of the clip. */
 static void repetitions_begin_at_once(void **state)
 {
 	(void)state;
@@ -374,7 +373,7 @@ static void repetitions_begin_at_once(void **state)
 	reader_free(r);
 }
 
-/* 90 degrees about Z and a quaternion layer of 0, then a layer that adds 40 to the angle about X, the last in
+/* 90 degrees about Z and a quaternion layer of 0, then a layer that adds 40 degrees about X, the last in
  * order ZYX: Rx(40) * Rz(90). */
 static void angles_may_be_added_behind_a_quaternion(void **state)
 {
@@ -433,7 +432,7 @@ static void layers_blend_by_weight_and_mode(void **state)
 	}
 }
 
-/* About X by 90 degrees in two seconds: half way 45, whose sine of the half is 0.3827. */
+/* About X by 90 degrees in two seconds: at the middle 45, with the half-angle sine 0.3827. */
 static void turns_about_one_axis_are_two_keys(void **state)
 {
 	(void)state;
@@ -448,8 +447,8 @@ static void turns_about_one_axis_are_two_keys(void **state)
 	reader_free(r);
 }
 
-/* 60 degrees from rest to rest within one frame: half way the cubic meets its chord, and after a quarter it
- * shows 9.375. */
+/* 60 degrees from rest to rest within one frame: at the middle the cubic crosses its chord, at a quarter it
+ * is 9.375. */
 static void cubics_within_a_frame_are_sampled(void **state)
 {
 	(void)state;
@@ -465,7 +464,7 @@ static void cubics_within_a_frame_are_sampled(void **state)
 	reader_free(r);
 }
 
-/* The pivot of a quarter turn goes from 0 to 1 m along X. */
+/* The pivot of a quarter turn moves from 0 to 1 m along X. */
 static void pivots_may_move(void **state)
 {
 	(void)state;
@@ -481,8 +480,8 @@ static void pivots_may_move(void **state)
 	reader_free(r);
 }
 
-/* Angle of the clip's first track about an axis at a time, against what the curve says: two keys that are
- * turns apart. */
+/* Compares the angle of the clip's first track about an axis with the curve: two keys that are several
+ * revolutions apart. */
 static void whole_turns_between_keys_are_kept(void **state)
 {
 	(void)state;
@@ -519,7 +518,7 @@ static void whole_turns_between_keys_are_kept(void **state)
 	}
 }
 
-/* x at 1 s of a move from 0 to 1, for a text of KeyAttrDataFloat in a file of KeyVer 4008. */
+/* x at 1 s of a motion from 0 to 1, for a text of KeyAttrDataFloat in a file of KeyVer 4008. */
 static double x_with_slopes(const char *data, bool *warned)
 {
 	char text[1600];
@@ -549,7 +548,7 @@ static double x_with_slopes(const char *data, bool *warned)
 	return x;
 }
 
-/* 1120403456 are the bits of 100, 1065353216 those of 1; slopes are per second and the way takes two. */
+/* 1120403456 are the bits of 100, 1065353216 those of 1; slopes are per second and the motion takes two. */
 static void slopes_of_4008_are_numbers_or_bits(void **state)
 {
 	(void)state;

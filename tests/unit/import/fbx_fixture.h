@@ -1,4 +1,4 @@
-/* fbx_fixture.h - small ASCII files: a square of one metre with what a test adds to it. */
+/* fbx_fixture.h - small ASCII files: a square of one metre, extended by each test. */
 #ifndef HOB_TEST_FBX_FIXTURE_H
 #define HOB_TEST_FBX_FIXTURE_H
 

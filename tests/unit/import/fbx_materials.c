@@ -1,4 +1,4 @@
-/* Materials and textures of FBX files: each shader that exporters write, and where pictures hang. */
+/* Materials and textures of FBX files: each shader of real exporters, and connections of pictures. */
 #include "tests/unit/import/reader_fixture.h"
 
 static const char head[] = "; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\n";
@@ -160,10 +160,10 @@ static void every_shader_has_its_names(void **state)
 	" Texture: " #id ", \"Texture::t\", \"\" {\n  RelativeFilename: \"" file                                 \
 	"\"\n  Properties70: {\n" properties "  }\n }\n"
 
-/* Max writes its shader graphs as OSL beside its own parameters, which count. */
+/* Max writes its shader graphs as OSL beside its own parameters, which take precedence. */
 #define EXT(name, value) NUMBER("3dsMax|extension|" name, value)
 
-/* Extensions of Max's glTF material, all on and all off, and the same words of its Physical one. */
+/* Extensions of Max's glTF material, all on and all off, and the same names in its Physical material. */
 static void extensions_of_max_are_read(void **state)
 {
 	(void)state;
@@ -219,8 +219,7 @@ static void extensions_of_max_are_read(void **state)
 	reader_free(r);
 }
 
-/* 1: glossiness, 2: roughness; the specular material means glossiness where nothing is said, the metal one
- * not. */
+/* 1: glossiness, 2: roughness; default: glossiness in the specular material, roughness in the metal one. */
 static void max_says_whether_it_holds_glossiness(void **state)
 {
 	(void)state;
@@ -277,7 +276,7 @@ static void a_texture_takes_the_place_of_the_colour(void **state)
 	reader_free(r);
 }
 
-/* Sets go by their numbers, in whatever order the file lists them. */
+/* Sets are chosen by number, in any order in the file. */
 static void a_texture_names_its_set_of_coordinates(void **state)
 {
 	(void)state;
@@ -301,14 +300,14 @@ static void a_texture_names_its_set_of_coordinates(void **state)
 	reader_free(r);
 }
 
-/* Scaling 2 is the repeat of Maya and the tiling of Max: the picture is seen twice. */
+/* Scaling 2 is Maya's repeat and Max's tiling: the picture repeats twice. */
 static void a_texture_is_repeated_turned_and_moved(void **state)
 {
 	(void)state;
 	static const struct {
 		const char *properties;
 		double t[2], turn, s[2];
-		bool swap; /* of U and V, last */
+		bool swap; /* swaps U and V, last */
 	} rows[] = {
 		{VECTOR("Translation", 0.25, 0.5, 0) VECTOR("Scaling", 0.5, 0.25, 1), {.25, .5}, 0, {.5, .25}, false},
 		{VECTOR("Translation", 0.1, 0.2, 0) VECTOR("Rotation", 0, 0, 30), {.1, .2}, PI / 6, {1, 1}, false},
@@ -339,9 +338,8 @@ static void a_texture_is_repeated_turned_and_moved(void **state)
 	}
 }
 
-/* Blender's exporter uses names otherwise than others do: roughness behind shininess, the strength of a
- * normal map, a mapping whose order is its own and whose turn is in radians, an orthographic view in
- * metres. */
+/* Blender's exporter uses some properties differently: roughness in shininess, the strength of a normal map,
+ * a mapping with its own order and rotation in radians, an orthographic view in metres. */
 static void blender_files_mean_what_blender_shows(void **state)
 {
 	(void)state;
@@ -442,7 +440,7 @@ static void faces_of_old_files_name_their_texture(void **state)
 	reader_free(r);
 }
 
-/* The picture stands in a list of its own and the texture in the model. */
+/* The picture is in a separate list and the texture in the model. */
 static void files_before_6000_hold_pictures(void **state)
 {
 	(void)state;
@@ -464,7 +462,7 @@ static void files_before_6000_hold_pictures(void **state)
 	reader_free(r);
 }
 
-/* Two videos of one file name, and the texture's own has no bytes. */
+/* Two videos with one file name; the texture's own has no bytes. */
 static void bytes_may_stand_in_another_video(void **state)
 {
 	(void)state;

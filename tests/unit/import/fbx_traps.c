@@ -1,4 +1,4 @@
-/* Oddities that FBX files of the world hold and a well-made one does not: each as a small file. */
+/* Oddities of real FBX files, each as a small file. */
 #include "tests/unit/import/fbx_fixture.h"
 
 static const char links[] = " C: \"OO\",1,2\n C: \"OO\",2,0\n";
@@ -15,7 +15,7 @@ static void a_file_without_nodes_is_a_model_without_nodes(void **state)
 	reader_free(r);
 }
 
-/* Old Macintosh programs end lines with a carriage return alone, also those of comments. */
+/* Old Macintosh programs end lines, including comments, with a carriage return. */
 static void lines_end_in_every_way(void **state)
 {
 	(void)state;
@@ -37,7 +37,7 @@ static void lines_end_in_every_way(void **state)
 	}
 }
 
-/* Turned by 90 degrees about Z before its own rotation, or not. */
+/* Rotated by 90 degrees about Z before its own rotation, or not. */
 static void turns_of_a_node_may_be_switched_off(void **state)
 {
 	(void)state;
@@ -60,7 +60,7 @@ static void turns_of_a_node_may_be_switched_off(void **state)
 	}
 }
 
-/* With rotations switched off, their order is XYZ: 90 about X, then 90 about Y. */
+/* With rotations disabled, their order is XYZ: 90 about X, then 90 about Y. */
 static void the_order_of_turns_goes_with_them(void **state)
 {
 	(void)state;
@@ -119,13 +119,13 @@ static void every_object_keeps_its_user_properties(void **state)
 	holds(r->model.meshes[0].extras, "{\"mesh\":1}");
 	holds(r->model.nodes[0].extras, "{\"node\":2}");
 	holds(r->model.materials[0].extras, "{\"material\":3}");
-	holds(r->model.nodes[2].extras, "{\"camera\":5}"); /* the node that holds the camera */
+	holds(r->model.nodes[2].extras, "{\"camera\":5}"); /* the node with the camera */
 	assert_int_equal(r->model.clip_count, 1);
 	holds(r->model.clips[0].extras, "{\"clip\":6}");
 	reader_free(r);
 }
 
-/* Coordinates that a file gives badly cost those coordinates, never the mesh. */
+/* Invalid texture coordinates are dropped without the mesh. */
 static void layers_that_do_not_fit_are_survived(void **state)
 {
 	(void)state;
@@ -164,9 +164,10 @@ static void faces_of_broken_lists_are_kept_where_they_can(void **state)
 		uint32_t triangles;
 		const char *note;
 	} rows[] = {
-		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,3", 2, NULL},				 /* the last polygon is not ended */
-		{"0,0,0,1,0,0,1,1,0,0,1,0,7", "0,1,2,-4", 2, "fbx.vertices"},	 /* a number too many */
-		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,-4,0,1,-10", 2, "fbx.faces"}, /* a vertex that is not there */
+		/* the last polygon has no end mark */
+		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,3", 2, NULL},
+		{"0,0,0,1,0,0,1,1,0,0,1,0,7", "0,1,2,-4", 2, "fbx.vertices"},	 /* one number too many */
+		{"0,0,0,1,0,0,1,1,0,0,1,0", "0,1,2,-4,0,1,-10", 2, "fbx.faces"}, /* an index of a missing vertex */
 		{"0,0,0,1,0,0,1,1,0,#QNAN,1,0", "0,1,-3,0,2,-4", 1, "fbx.faces"},
 		{"0,0,0,1,0,0,1,1,0", "0,-2,-1,0,1,-3", 1, "fbx.small-faces"}, /* faces of two corners and of one */
 	};
@@ -187,7 +188,7 @@ static void faces_of_broken_lists_are_kept_where_they_can(void **state)
 static void connections_that_mean_nothing_are_passed_over(void **state)
 {
 	(void)state;
-	reader *r = read_quad("", "", " Model: 2, \"Model::again\", \"Null\" {\n }\n", links /* once more */);
+	reader *r = read_quad("", "", " Model: 2, \"Model::again\", \"Null\" {\n }\n", links /* a second time */);
 	assert_int_equal(r->model.mesh_ref_count, 1);
 	reader_free(r);
 	r = read_quad("", "", "",
@@ -209,7 +210,7 @@ static void of_two_properties_the_last_counts(void **state)
 	reader_free(r);
 }
 
-/* Names of their own, in the model itself. */
+/* They have other property names, in the model itself. */
 static void cameras_and_lights_of_files_before_6000(void **state)
 {
 	(void)state;
@@ -226,7 +227,8 @@ static void cameras_and_lights_of_files_before_6000(void **state)
 	reader_free(r);
 }
 
-/* A film of 1 by 0.5 inches, a picture of 100 by 100, a lens of an inch: what each fit leaves of the film. */
+/* A film of 1 by 0.5 inches, a picture of 100 by 100, a lens of one inch: the part of the film used by each
+ * fit. */
 static void the_gate_fits_the_picture(void **state)
 {
 	(void)state;
@@ -258,7 +260,7 @@ static void the_gate_fits_the_picture(void **state)
 	}
 }
 
-/* A tetrahedron has four points; with one quad and a triangle it may have as many corners as points. */
+/* A tetrahedron has four points; one quad and a triangle may have as many corners as points. */
 static void normals_of_5000_are_by_point(void **state)
 {
 	(void)state;
@@ -331,7 +333,7 @@ static void curves_may_be_named_by_a_letter(void **state)
 	reader_free(r);
 }
 
-/* Blender has the percent in a record, and templates have one of their own. */
+/* Blender stores the percentage in a record, and templates have one of their own. */
 static void percents_of_records_win_over_templates(void **state)
 {
 	(void)state;
@@ -349,7 +351,7 @@ static void percents_of_records_win_over_templates(void **state)
 	reader_free(r);
 }
 
-/* 7.1: the shape lies inside the mesh; its weight is connected by name to the mesh or to its node. */
+/* 7.1: the mesh contains the shape; its weight is connected by name to the mesh or to its node. */
 static void shapes_inside_a_mesh_are_moved_by_name(void **state)
 {
 	(void)state;

@@ -445,7 +445,7 @@ static void meshopt_streams_are_decoded(void **state)
 		assert_int_equal(mesh->vertex_count, GRID_VERTICES);
 		assert_memory_equal(mesh->position, grid->position, sizeof grid->position);
 		assert_floats(mesh->normal, 0, 0, 0, 1);
-		/* The triangle codec may turn triangles, so compare them by their sum. */
+		/* The triangle codec may rotate triangles, so compare their sums. */
 		uint64_t ours = 0, theirs = 0;
 		for (size_t k = 0; k < GRID_INDICES; k++)
 			ours += mesh->indices[k], theirs += grid->indices[k];

@@ -1,4 +1,4 @@
-/* Every form of accessor, seen through the meshes that are made of them. */
+/* Every form of accessor, tested through meshes. */
 #include "tests/unit/import/gltf_fixture.h"
 
 static const hob_mesh *only_mesh(const gltf_fixture *f)
@@ -52,7 +52,7 @@ static void normalised_16_bit_positions_reach_one(void **state)
 	fixture_import(f, TRIANGLE_MESH);
 	assert_floats(only_mesh(f)->position, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0);
 	fixture_free(f);
-	/* The same least and largest numbers with a sign: both ends of the range are one. */
+	/* The smallest and largest signed integers: both map to one. */
 	static const int16_t ends[12] = {0, 0, 0, 0, 32767, -32767, -32768, 0, 0, 1, 0, 0};
 	f = fixture_new();
 	fixture_accessor(f, fixture_view(f, ends, sizeof ends, ",'byteStride':8"), 5122, "VEC3", 3,
@@ -206,7 +206,7 @@ static void missing_indices_count_up(void **state)
 	fixture_free(f);
 }
 
-/* ---- refusals: text of one accessor over view 0 (36 bytes), used as POSITION */
+/* ---- refusals: JSON of one accessor over view 0 (36 bytes), used as POSITION */
 
 static void broken_accessors_are_refused(void **state)
 {

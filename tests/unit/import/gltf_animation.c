@@ -5,7 +5,7 @@
 
 static const float two_times[2] = {0.5f, 2};
 
-/* Accessor 0: a triangle; 1: times 0.5 and 2. What a test adds starts at 2. */
+/* Accessor 0: a triangle; 1: times 0.5 and 2. Tests add accessors from 2 on. */
 static gltf_fixture *timed(void)
 {
 	gltf_fixture *f = fixture_new();
@@ -300,7 +300,7 @@ static void weights_of_a_mesh_drive_its_nodes_without_own_weights(void **state)
 	"{'sampler':" sampler                                                                                    \
 	",'target':{'path':'pointer','extensions':{'KHR_animation_pointer':{'pointer':'" pointer "'}}}}"
 
-/* Accessors 1 and 2: times; 3: values. Three targets, of which the third is at rest at 0.5. */
+/* Accessors 1 and 2: times; 3: values. Three targets; the third is at rest at 0.5. */
 static bool import_weights(gltf_fixture *f, const char *first, const char *second, const char *channels)
 {
 	char text[2000];
@@ -364,7 +364,7 @@ static void single_weights_that_do_not_go_together_are_dropped_with_a_note(void 
 	assert_false(import_weights(f, "LINEAR", "LINEAR",
 								POINT("0", "/nodes/0/weights/1") "," POINT("1", "/nodes/0/weights/1")));
 	fixture_free(f);
-	/* Splines with the same keys are put side by side. */
+	/* Splines with the same keys are interleaved. */
 	f = timed();
 	fixture_floats(f, "SCALAR", 2, late, sizeof late);
 	fixture_floats(f, "SCALAR", 6, values, sizeof values);
@@ -430,7 +430,7 @@ static void clip_names_are_unique(void **state)
 	fixture_free(f);
 }
 
-/* One channel with a bad sampler takes no other with it. */
+/* A channel with a bad sampler is dropped alone. */
 static bool drops_channel(gltf_fixture *f, const char *words)
 {
 	bool found = false;

@@ -1,8 +1,8 @@
 /* The glTF importer against real models and an independent oracle.
  *
  * HOB_CORPUS names a folder with ORACLE-gltf.tsv (facts computed by glTF-Transform) and bad/INDEX.tsv
- * (hostile files and what should happen to them); default ../shared/corpus beside the source. Without it the
- * tests are skipped and say so. HOB_CORPUS_LIST=1 prints the verdict on every file. */
+ * (hostile files with their expected results); default ../shared/corpus beside the source. Without it the
+ * tests are skipped, with a message. HOB_CORPUS_LIST=1 prints the result of every file. */
 #include "tests/unit/support.h"
 
 #include "core/import/importers.h"
@@ -81,7 +81,7 @@ static void session_close(session_t *s)
 		free(s->disk.kept[i]);
 }
 
-/* ---- facts of a model, computed the straightforward way */
+/* ---- facts of a model, computed naively */
 
 typedef struct facts {
 	double scenes, triangles, instances, draws, min[3], max[3], clips, channels, time, joints, targets;
@@ -193,7 +193,7 @@ static void compare_all(const facts_t *f, char *const *c, char *out, size_t room
 		}
 }
 
-/* Verdicts that differ on purpose; whatever differs otherwise fails the test. */
+/* Results that differ intentionally; any other difference fails the test. */
 static const struct {
 	const char *path, *why;
 } explained[] = {

@@ -1,6 +1,6 @@
 /* Damage: every prefix and many changes of every byte of a document that uses everything, as .gltf and as
- * .glb, and every allocation failing once. Whatever is still accepted must satisfy hob_model_check
- * (fixture_run asserts it), and the sanitizers watch the rest. */
+ * .glb, and every allocation failing once. Accepted documents must satisfy hob_model_check (fixture_run
+ * asserts it); the sanitizers check the rest. */
 #include "tests/unit/import/gltf_fixture.h"
 
 static const char everything[] =
@@ -82,13 +82,13 @@ static void the_undamaged_document_is_whole(void **state)
 	}
 }
 
-/* ---- damage to a buffer that the document is read from */
+/* ---- damage to an input buffer */
 
 static void every_prefix(gltf_fixture *f, memory_file *file)
 {
 	hob_bytes whole = file->bytes;
 	for (size_t size = 0; size < whole.size; size++) {
-		/* A block of its own for each length, so that the sanitizer sees the first byte too many. */
+		/* A separate block for each length, so that the sanitizer detects reads past the end. */
 		uint8_t *exact = malloc(size + (size == 0));
 		memcpy(exact, whole.data, size);
 		file->bytes = (hob_bytes){exact, size};

@@ -47,7 +47,7 @@ static gltf_fixture *with_draco(void)
 	return f;
 }
 
-/* Corner by corner, because the encoder may order points and triangles as it likes. */
+/* Compares corners, because the encoder may reorder points and triangles. */
 static void a_stream_gives_its_corners(void **state)
 {
 	(void)state;

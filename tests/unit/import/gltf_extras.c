@@ -1,4 +1,4 @@
-/* extras and unknown extensions are kept as they stand. */
+/* extras and unknown extensions are kept verbatim. */
 #include "tests/unit/import/gltf_fixture.h"
 
 #include "core/base/limits.h"

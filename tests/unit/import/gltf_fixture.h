@@ -1,7 +1,7 @@
-/* gltf_fixture.h - builds one small glTF in memory, imports it, and asks about the result.
+/* gltf_fixture.h - builds a small glTF in memory, imports it, and queries the result.
  *
  * A test appends raw data (each piece becomes a buffer view), describes accessors over it, and writes the
- * rest of the document as text with single quotes for double ones. */
+ * rest of the document as text with single quotes in place of double ones. */
 #ifndef HOB_TEST_GLTF_FIXTURE_H
 #define HOB_TEST_GLTF_FIXTURE_H
 
@@ -16,7 +16,7 @@
 typedef struct gltf_fixture {
 	hob_buf bin, views, accessors, document, glb;
 	uint32_t view_count, accessor_count;
-	memory_file files[4]; /* model, data.bin, and what a test adds */
+	memory_file files[4]; /* model, data.bin, and a test's own files */
 	size_t file_count;
 	memory_io io;
 	hob_arena result, scratch;
@@ -118,7 +118,7 @@ static inline bool fixture_run(gltf_fixture *f)
 	return f->ok;
 }
 
-/* Imports `text` as it stands (with ' for "). */
+/* Imports `text` unchanged (with ' for "). */
 static inline bool fixture_import_raw(gltf_fixture *f, const char *text)
 {
 	hob_buf_clear(&f->document);
@@ -146,7 +146,7 @@ static inline void fixture_compose(gltf_fixture *f, const char *text, const char
 	hob_buf_put_str(d, HOB_STR("}"));
 }
 
-/* Imports a .gltf with data.bin beside it: `text` is the document behind asset, buffers, views and
+/* Imports a .gltf with data.bin beside it: `text` is the document after asset, buffers, views and
  * accessors. */
 static inline bool fixture_import(gltf_fixture *f, const char *text)
 {
@@ -231,7 +231,7 @@ static inline void assert_floats_at(const float *values, const float *wanted, si
 #define assert_ids(values, ...)                                                                              \
 	assert_memory_equal((values), ((const uint32_t[]){__VA_ARGS__}), sizeof((const uint32_t[]){__VA_ARGS__}))
 
-/* One triangle (0,0,0) (1,0,0) (0,1,0) as accessor 0, for documents that are about something else. */
+/* One triangle (0,0,0) (1,0,0) (0,1,0) as accessor 0, for documents that test something else. */
 static inline uint32_t fixture_triangle(gltf_fixture *f)
 {
 	static const float positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};

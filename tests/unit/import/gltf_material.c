@@ -45,7 +45,7 @@ static void the_core_material_is_read(void **state)
 	assert_floats(m->emissive, 0, 0.1f, 0.2f, 0.3f);
 	assert_floats(&m->metallic, 0, 0.5f, 0.75f);
 	assert_floats(&m->normal_scale, 0, -2, 0.5f);
-	/* Textures are named by index, pictures by the texture: 0 shows picture 1. */
+	/* Slots name textures, textures name pictures: texture 0 uses picture 1. */
 	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].image, 1);
 	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].sampler, 1);
 	assert_int_equal(m->slots[HOB_SLOT_BASE_COLOR].uv_set, 1);
@@ -261,8 +261,8 @@ static void spec_gloss_textures_are_made_into_two(void **state)
 		assert_floats(made->diffuse_factor, 0, 0.5f, 1, 1);
 		assert_floats(made->specular_factor, 0, 1, 0.5f, 1, 0.75f);
 	}
-	/* One colour of specular above that of dielectrics beside a picture: metallic differs from texel to
-	 * texel. */
+	/* A constant specular colour above that of dielectrics beside a picture: metallic differs between
+	 * texels. */
 	m = import_material(
 		f, "{'extensions':{'KHR_materials_pbrSpecularGlossiness':{'specularFactor':[0.2,0.2,0.2],"
 		   "'diffuseTexture':{'index':1}}}}");
@@ -308,7 +308,7 @@ static void pictures_come_from_files_views_and_data_uris(void **state)
 	assert_memory_equal(i[2].bytes.data, "hello", 5);
 	assert_text(i[2].mime, "image/jpeg");
 	assert_text(i[3].path, "shared/x.png");
-	/* Pictures beside the model are read by texturing, not here. */
+	/* Texturing reads pictures beside the model, not the importer. */
 	for (size_t k = 0; k < f->io.logged; k++)
 		assert_null(strstr(f->io.log[k], "png"));
 	fixture_free(f);
@@ -429,7 +429,7 @@ static void broken_references_are_refused(void **state)
 	}
 }
 
-/* A picture, a sampler or a texture that is not there takes no model with it. */
+/* A missing picture, sampler or texture does not fail the model. */
 static void dangling_textures_are_left_out(void **state)
 {
 	(void)state;

@@ -249,7 +249,7 @@ static void morph_targets_keep_names_weights_and_sparse_deltas(void **state)
 	assert_floats(&mesh->targets[1].weight, 0, 0.25f);
 	assert_floats(mesh->targets[0].position, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0);
 	assert_floats(mesh->targets[1].position, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0);
-	assert_null(mesh->targets[0].normal); /* nothing but zeros */
+	assert_null(mesh->targets[0].normal); /* all zeros */
 	assert_true(has_note(f, "gltf.morph-attribute"));
 	fixture_free(f);
 }
@@ -270,7 +270,7 @@ static void morph_targets_of_another_size_are_refused(void **state)
 	fixture_free(f);
 }
 
-/* UniVRM before 0.43 gave targets only to the primitives that move. */
+/* UniVRM before 0.43 wrote targets only for animated primitives. */
 static void morph_targets_that_a_primitive_lacks_are_zero(void **state)
 {
 	(void)state;
@@ -403,7 +403,7 @@ static void broken_primitives_are_refused(void **state)
 	}
 }
 
-/* Damage in what nothing shows costs a note; the same in what is shown costs the model. */
+/* Damage in an unused part gives a note; in a used part it fails the model. */
 static void unused_parts_may_be_broken(void **state)
 {
 	(void)state;

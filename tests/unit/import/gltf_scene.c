@@ -133,7 +133,7 @@ static void a_name_over_the_limit_is_cut_at_a_character(void **state)
 static void a_matrix_becomes_translation_rotation_scale(void **state)
 {
 	(void)state;
-	/* 30 degrees about Z, scale 1 2 3, translation 4 5 6: what a reader of rows would get wrong. */
+	/* 30 degrees about Z, scale 1 2 3, translation 4 5 6: detects a row-major reader. */
 	gltf_fixture *f = fixture_new();
 	fixture_import(
 		f, "'nodes':[{'matrix':[0.8660254,0.5,0,0,-1,1.7320508,0,0,0,0,3,0,4,5,6,1]},"

@@ -1,5 +1,5 @@
-/* The JSON reader of the glTF importer against cJSON_Parse, which is slower but has been looked at longer: on
- * random documents both must give the same tree. Where cJSON is lax or gives up, the difference is stated. */
+/* The JSON reader of the glTF importer against cJSON_Parse, which is slower but longer proven: on random
+ * documents both must give the same tree. The differences, where cJSON is lax or gives up, are stated. */
 #include "tests/unit/import/gltf_fixture.h"
 
 #include "core/import/gltf/gltf_private.h"
@@ -87,7 +87,7 @@ static bool same_tree(const cJSON *ours, const cJSON *theirs)
 		if (ours->type != theirs->type || !same_text(ours->string, theirs->string) ||
 			!same_text(ours->valuestring, theirs->valuestring))
 			return false;
-		/* cJSON rounds once, Hob at most twice: a last bit of a double, nothing of a float. */
+		/* cJSON rounds once, Hob at most twice: differs in the last bit of a double, not in a float. */
 		double difference = fabs(ours->valuedouble - theirs->valuedouble);
 		if (difference > 2.3e-16 * fabs(theirs->valuedouble))
 			return false;
@@ -104,7 +104,7 @@ static void random_documents_give_the_tree_of_cjson(void **state)
 	for (int round = 0; round < 3000; round++) {
 		hob_buf_clear(&text);
 		put_value(&text, 0);
-		/* An exact copy on the heap, so that a read beyond the end is seen. */
+		/* An exact copy on the heap, so that a read past the end is detected. */
 		char *exact = malloc(text.size);
 		memcpy(exact, text.data, text.size);
 		cJSON *theirs = cJSON_ParseWithLength(exact, text.size);
@@ -125,7 +125,7 @@ static void random_documents_give_the_tree_of_cjson(void **state)
 	hob_buf_release(&text);
 }
 
-/* Any text that we accept, after any damage, cJSON accepts too; cJSON is laxer. */
+/* cJSON accepts any damaged text that we accept; it is laxer. */
 static void damaged_documents_are_accepted_only_where_cjson_does(void **state)
 {
 	(void)state;

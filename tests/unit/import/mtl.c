@@ -74,7 +74,7 @@ static void the_pbr_extension_is_read(void **state)
 	assert_int_equal(m->ext_mask,
 					 1u << HOB_MATERIAL_SHEEN | 1u << HOB_MATERIAL_CLEARCOAT | 1u << HOB_MATERIAL_ANISOTROPY);
 	reader_free(r);
-	/* Exporters write the whole extension with zeros. */
+	/* Exporters write unused statements of the extension with zeros. */
 	r = with_material("Ps 0\nPc 0\nPcr 0\naniso 0\nanisor 0");
 	assert_int_equal(material_of(r)->ext_mask, 0);
 	reader_free(r);
@@ -133,7 +133,7 @@ static void options_may_follow_the_name(void **state)
 	assert_near(material_of(r)->slots[HOB_SLOT_BASE_COLOR].scale[1], 3);
 	assert_name(image_in(r, HOB_SLOT_BASE_COLOR)->uri, "tex/b c.png");
 	reader_free(r);
-	/* A name that only looks like it. */
+	/* A file name that only looks like an option. */
 	r = with_material("map_Kd a -s b.png");
 	assert_non_null(material_of(r));
 	assert_name(image_in(r, HOB_SLOT_BASE_COLOR)->uri, "a -s b.png");
@@ -276,7 +276,7 @@ static void options_stand_before_the_file(void **state)
 	assert_near(ref->scale[0], 2);
 	assert_near(ref->scale[1], 4);
 	assert_near(ref->offset[0], 0.5f);
-	/* v' = 4 v + 0.25 seen from the top: 1 - (4 (1 - w) + 0.25). */
+	/* v' = 4 v + 0.25 from the top: 1 - (4 (1 - w) + 0.25). */
 	assert_near(ref->offset[1], -3.25f);
 	assert_int_equal(ref->sampler, 0);
 	assert_int_equal(r->model.sampler_count, 1);

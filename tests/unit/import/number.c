@@ -9,7 +9,7 @@
 
 static bool parse_range(const char *text, size_t len, float *value, size_t *used)
 {
-	/* A heap copy without a terminator: reads behind the end are seen by the sanitizer. */
+	/* A heap copy without a terminator: the sanitizer detects reads past the end. */
 	char *copy = calloc(1, len ? len : 1);
 	memcpy(copy, text, len);
 	const char *behind = hob_number_float(copy, copy + len, value);
@@ -18,7 +18,7 @@ static bool parse_range(const char *text, size_t len, float *value, size_t *used
 	return behind != NULL;
 }
 
-/* Bytes behind the number, where several digits are read at once, change nothing. */
+/* Bytes after the number, which the reader loads in blocks, have no influence. */
 static bool parse(const char *text, float *value, size_t *used)
 {
 	char followed[256];
@@ -100,7 +100,7 @@ static void numbers_end_where_they_end(void **state)
 	assert_true(parse("12345678,9", &value, &used) && used == 8);
 }
 
-/* The C library is the oracle, in a locale that has a decimal comma if there is one. */
+/* The C library is the oracle, in a locale with a decimal comma if there is one. */
 static void floats_equal_strtof(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static void floats_equal_strtof(void **state)
 		if (strlen(text) > 40)
 			continue;
 		float mine = value_of(text), theirs = strtof(text, NULL);
-		/* One unit in the last place is allowed where rounding twice meets a tie. */
+		/* One unit in the last place is allowed for double rounding at a tie. */
 		if (memcmp(&mine, &theirs, sizeof mine) != 0 && mine != nextafterf(theirs, mine))
 			fail_msg("'%s' gives %.9g, strtof says %.9g", text, (double)mine, (double)theirs);
 	}

@@ -28,7 +28,7 @@ static void a_triangle_becomes_a_mesh_and_a_node(void **state)
 	assert_vector(mesh->position + 6, 7, 8, 10);
 	assert_null(mesh->normal);
 	assert_null(mesh->uv[0]);
-	/* Nothing is said about looks: plain, and no metal. */
+	/* Without a material: the default one, not metallic. */
 	assert_int_equal(mesh->material, 0);
 	assert_near(r->model.materials[0].metallic, 0);
 	assert_int_equal(r->model.node_count, 1);
@@ -159,7 +159,7 @@ static void polygons_are_cut(void **state)
 	assert_int_equal(one_mesh(r)->index_count, 6);
 	assert_int_equal(r->model.meshes[0].vertex_count, 4);
 	reader_free(r);
-	/* An L, which a fan from its first corner would cover wrongly. */
+	/* An L, which a fan from its first corner would not cover correctly. */
 	r = obj("v 3 3 0\nv 0 3 0\nv 0 0 0\nv 1 0 0\nv 1 2 0\nv 3 2 0\nf 1 2 3 4 5 6\n");
 	const hob_mesh *mesh = one_mesh(r);
 	assert_int_equal(mesh->index_count, 12);
@@ -294,7 +294,7 @@ static void smoothing_off_gives_flat_normals_beside_others(void **state)
 static void smoothing_groups_share_normals_within(void **state)
 {
 	(void)state;
-	/* Two faces of group 1 share an edge, one of group 2 is apart. */
+	/* Two faces of group 1 share an edge; one of group 2 is separate. */
 	reader *r = obj("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ns 1\nf 1 2 3\nf 1 3 4\ns 2\nf 1 4 2\n");
 	const hob_mesh *mesh = one_mesh(r);
 	float half = 0.70710678f;
@@ -525,7 +525,7 @@ static void every_allocation_may_fail(void **state)
 	reader_free(r);
 }
 
-/* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 in a line. */
+/* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 per line. */
 static void the_older_word_for_faces_is_read(void **state)
 {
 	(void)state;
@@ -544,7 +544,7 @@ static void free_form_alone_is_no_cloud(void **state)
 	reader_free(r);
 }
 
-/* x y z r g b a, as those who read the format do. */
+/* x y z r g b a, as other readers interpret it. */
 static void a_seventh_number_is_alpha(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* OFF files: colours of vertices and faces, with and without saying so in the first word. */
+/* OFF files: colours of vertices and faces, with and without a header that announces them. */
 #include "tests/unit/import/reader_fixture.h"
 
 #define POINTS "0 0 0\n1 0 0\n1 1 0\n0 1 0\n"

@@ -34,7 +34,7 @@ static void text_is_read(void **state)
 	reader_free(r);
 }
 
-/* Lines may end in CR alone; the first byte of the data may then be an LF, which is none. */
+/* Lines may end in CR alone; an LF as the first byte of the data then belongs to the data. */
 static void binary_data_begins_behind_a_header_of_cr(void **state)
 {
 	(void)state;
@@ -150,7 +150,7 @@ static void splats_are_coloured_points(void **state)
 	reader_free(r);
 }
 
-/* Binary bodies are written by hand for both byte orders. */
+/* Binary bodies, written for both byte orders. */
 static void put_number(hob_buf *buf, bool big, const void *value, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -327,7 +327,7 @@ static void counts_are_checked_before_memory_is_asked_for(void **state)
 		assert_true(r->result.used < 4096);
 		reader_free(r);
 	}
-	/* An element of no properties has rows of no bytes, however many. */
+	/* An element without properties has rows of zero bytes, at any count. */
 	reader *r = ply(HEAD "element nothing 4000000000\nelement vertex 1\n" XYZ "end_header\n0 0 0\n");
 	assert_int_equal(one_mesh(r)->vertex_count, 1);
 	reader_free(r);

@@ -18,7 +18,7 @@ static double area_of(const float *p, const uint32_t *corners, const uint32_t *t
 				  (u[0] * v[1] - u[1] * v[0]) * normal[2]);
 }
 
-/* Cuts a plane polygon and checks that no triangle is turned over and that the areas add up. */
+/* Triangulates a planar polygon; checks that no triangle is flipped and that the areas add up. */
 static void check_cut(const float *p, uint32_t count, const double normal[3])
 {
 	hob_polygon polygon = {0};
@@ -88,8 +88,8 @@ static void concave_polygons_keep_their_area(void **state)
 	check_cut(comb, 16, up);
 }
 
-/* A thin ring as one polygon: round outside, over a bridge, round inside the other way, and back over the
- * bridge. Its only ears are at the ends of the bridge, whose points stand there twice. */
+/* A thin ring as one polygon: around the outside, over a bridge, around the inside in reverse, and back over
+ * the bridge. Its only ears are at the ends of the bridge, whose points occur twice. */
 static void a_bridge_to_a_hole_is_cut_beside(void **state)
 {
 	(void)state;
@@ -152,7 +152,7 @@ static void a_polygon_without_area_gives_its_triangles(void **state)
 	hob_polygon_release(&polygon);
 }
 
-/* A spiral of 100 000 corners: an ear is hard to find everywhere. */
+/* A spiral of 100 000 corners: ears are hard to find everywhere. */
 static void huge_polygons_end_within_the_budget(void **state)
 {
 	(void)state;

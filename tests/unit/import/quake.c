@@ -1,4 +1,4 @@
-/* IQM and MD2: joints, clips and frames of small files that are written here. */
+/* IQM and MD2: joints, clips and frames of generated small files. */
 #include "tests/unit/import/reader_fixture.h"
 
 typedef struct writer {
@@ -37,7 +37,7 @@ static void header(writer *w, size_t at, uint32_t count)
 	hob_store_u32(w->data + at + 4, (uint32_t)w->size);
 }
 
-/* A triangle of two joints; the second, 2 above the first, turns about Z and moves in a clip of three
+/* A triangle of two joints; the second, 2 above the first, rotates about Z and moves in a clip of three
  * frames. */
 static void write_iqm(writer *w)
 {
@@ -120,7 +120,7 @@ static void joints_and_clips_of_iqm(void **state)
 	assert_name(arm->name, "arm");
 	assert_int_equal(arm->parent, m->skins[0].joints[0]);
 	assert_vector(arm->translation, 0, 0, 2);
-	/* World times inverse bind is nothing, below the node that turns Z up. */
+	/* World times inverse bind is the identity, below the node that rotates Z up. */
 	float world[16], inverse[16], product[16];
 	hob_node_local_matrix(&m->nodes[m->skins[0].joints[0]], world);
 	hob_node_local_matrix(arm, inverse);
@@ -143,7 +143,7 @@ static void joints_and_clips_of_iqm(void **state)
 	reader_free(r);
 }
 
-/* Found by fuzzing: frames in which nothing moves take no room in the file. */
+/* Found by fuzzing: frames without animated channels take no room in the file. */
 static void frames_without_numbers_cost_nothing(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* reader_fixture.h - imports files of memory with one importer and asks about the result. */
+/* reader_fixture.h - imports in-memory files with one importer and queries the result. */
 #ifndef HOB_TEST_READER_FIXTURE_H
 #define HOB_TEST_READER_FIXTURE_H
 
@@ -14,7 +14,7 @@ enum { READER_FILES = 8 };
 
 typedef struct reader {
 	const hob_importer *importer;
-	memory_file files[READER_FILES]; /* the first one is the source */
+	memory_file files[READER_FILES]; /* the first is the source */
 	size_t file_count;
 	memory_io io;
 	hob_arena result, scratch;
@@ -22,7 +22,7 @@ typedef struct reader {
 	bool beside_export;
 	hob_str usd_variants;
 	uint32_t subdivision;
-	hob_census seen; /* what the importer counted */
+	hob_census seen; /* the importer's counts */
 	hob_notes notes;
 	hob_model model;
 	hob_error error;
@@ -88,7 +88,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 			fail_msg("accepted a model that breaks a rule: %s", broken.context);
 		r->model = model;
 	} else {
-		/* A failure says what is wrong and has a code. */
+		/* A failure must have a code and a message. */
 		assert_true(r->error.code != HOB_ERR_OK);
 		assert_true(strlen(r->error.context) > 0);
 	}
@@ -145,7 +145,7 @@ static inline uint64_t model_triangles(const hob_model *model)
 }
 
 /* Each allocation of each arena fails once; nothing may leak or crash, and the error is MEMORY unless the
- * import got along without (notes are lost silently). */
+ * import succeeded anyway (notes are lost silently). */
 static inline void reader_starve(reader *r)
 {
 	assert_true(reader_run(r));
@@ -162,12 +162,12 @@ static inline void reader_starve(reader *r)
 		}
 }
 
-/* Every prefix, and each byte changed in several ways, of the first file. */
+/* Every prefix of the first file, and several changes of each byte. */
 static inline void reader_damage(reader *r, size_t step)
 {
 	hob_bytes whole = r->files[0].bytes;
 	for (size_t size = 0; size < whole.size; size += step) {
-		/* A copy of exactly that size, so that the sanitizer sees reads behind the end. */
+		/* An exact copy, so that the sanitizer detects reads past the end. */
 		uint8_t *cut = malloc(size ? size : 1);
 		memcpy(cut, whole.data, size);
 		r->files[0].bytes = (hob_bytes){cut, size};

@@ -1,4 +1,4 @@
-/* up_axis, unit and colors for formats that say something about them and for formats that do not. */
+/* up_axis, unit and colors for formats that state them and for formats that do not. */
 #include "tests/unit/import/reader_fixture.h"
 
 static const char obj[] =
@@ -145,7 +145,7 @@ static void colors_are_read_as_told(void **state)
 	}
 }
 
-/* A root and a child share one track: the root's is turned, the child's stays. */
+/* A root and a child share one track: the root's is rotated, the child's is not. */
 static void animations_of_roots_turn_with_them(void **state)
 {
 	(void)state;
@@ -166,7 +166,7 @@ static void animations_of_roots_turn_with_them(void **state)
 	const float *child = clip.tracks[clip.channels[1].track].values + 3;
 	const float *spin = clip.tracks[clip.channels[2].track].values;
 	assert_true(root[1] == 3 && root[2] == -2 && child[1] == 2 && child[2] == 3);
-	/* Half a turn around X behind a quarter back: a quarter around X. */
+	/* Half a turn around X after a quarter back: a quarter around X. */
 	assert_float_equal(spin[0], 0.70710678f, 1e-6f);
 	assert_float_equal(spin[3], 0.70710678f, 1e-6f);
 	assert_true(moves[4] == 2 && spins[0] == 1);

@@ -190,7 +190,7 @@ static void what_holds_nothing_is_empty(void **state)
 	reader_free(r);
 }
 
-/* 84 bytes that promise four thousand million facets. */
+/* 84 bytes that claim four thousand million facets. */
 static void counts_are_checked_before_memory_is_asked_for(void **state)
 {
 	(void)state;

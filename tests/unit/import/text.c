@@ -1,4 +1,4 @@
-/* Lines, words, names, byte order marks; the name map; where textures are looked for. */
+/* Lines, words, names, byte order marks; the name map; lookup of textures. */
 #include "tests/unit/support.h"
 
 #include "core/import/name_map.h"

@@ -1,4 +1,4 @@
-/* The 3MF reader, by small packages of our own. */
+/* The 3MF reader, with small hand-made packages. */
 #include "tests/unit/import/zip_fixture.h"
 
 /* clang-format off */
@@ -250,7 +250,7 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	assert_name(m->nodes[2].name, "plate");
 	assert_name(m->nodes[3].name, "box");
 	assert_true(reader_noted(r, "3mf.helpers"));
-	/* Each in the colour of its filament: the second for what is said to have it, else the first. */
+	/* Filament colours: the second for the part assigned to it, otherwise the first. */
 	assert_int_equal(m->material_count, 2);
 	assert_vector(m->materials[m->meshes[0].material].base_color, 0, 1, 0);
 	assert_near(m->materials[m->meshes[0].material].base_color[3], 128 / 255.0f);
@@ -372,7 +372,7 @@ static void lengths_of_3mf_are_metres(void **state)
 		reader_add_bytes(r, "part.3mf", zip.data, zip.size);
 		const hob_model *out = reader_model(r);
 		assert_near(out->meshes[0].position[3], cases[i].x);
-		/* Prints lie on their side until Z is up. */
+		/* Prints lie on their side without the Z-up root. */
 		float root[16];
 		hob_node_local_matrix(&out->nodes[0], root);
 		assert_vector(root + 8, 0, 1, 0);

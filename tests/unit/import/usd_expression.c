@@ -1,7 +1,7 @@
-/* Expressions in asset paths and choices. tests/oracle/usd_by_hand.mjs has whole stages. */
+/* Expressions in asset paths and selections. tests/oracle/usd_by_hand.mjs has whole stages. */
 #include "tests/unit/import/reader_fixture.h"
 
-/* The model of a stage that refers to `asset`, and says variables. */
+/* The model of a stage that references `asset` and defines variables. */
 static reader *stage(const char *variables, const char *asset)
 {
 	static char text[4096];

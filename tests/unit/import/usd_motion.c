@@ -1,4 +1,4 @@
-/* USD: shear, sizes and points that change in time. */
+/* USD: animated shear, sizes and points. */
 #include "tests/unit/import/reader_fixture.h"
 
 #include "core/model/properties.h"
@@ -15,7 +15,7 @@ static reader *stage(const char *text)
 	return r;
 }
 
-/* Straight between keys, or the last one; turns of close keys are normalised. */
+/* Linear between keys; interpolated rotations are normalised. */
 static void sample(const hob_track *track, bool turns, float time, float *out)
 {
 	uint32_t low = 0, width = track->components;
@@ -84,8 +84,8 @@ static void any_matrix_is_held_by_two_nodes(void **state)
 	(void)state;
 	static const float wanted[][16] = {
 		{1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 3, 4, 5, 1},	  /* shear */
-		{1, 0, 0, 0, 2, -1, 0, 0, 0, 0.5f, 1, 0, 0, 0, 0, 1}, /* that mirrors */
-		{1, 2, 3, 0, 2, 4, 6, 0, 0, 1, 0, 0, 0, 0, 0, 1},	  /* and is flat */
+		{1, 0, 0, 0, 2, -1, 0, 0, 0, 0.5f, 1, 0, 0, 0, 0, 1}, /* with a mirror */
+		{1, 2, 3, 0, 2, 4, 6, 0, 0, 1, 0, 0, 0, 0, 0, 1},	  /* flat */
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(wanted); i++) {
 		char text[1024];
@@ -108,7 +108,7 @@ static void any_matrix_is_held_by_two_nodes(void **state)
 static void what_moves_with_shear_moves(void **state)
 {
 	(void)state;
-	/* A matrix goes straight from one to the other; here through shear and through a mirror. */
+	/* A matrix is interpolated linearly; here through shear and through a mirror. */
 	reader *r =
 		stage("def Xform \"X\" { matrix4d xformOp:transform.timeSamples = { 1: "
 			  "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), 25: ((1,0,0,0),(2,-1,0,0),(0,1,1,0),(8,0,0,1)) }\n"
@@ -159,7 +159,7 @@ static void sizes_change_in_time(void **state)
 				assert_true(fabsf(most[k] * world[k * 5] - (end ? cases[i].at_end : cases[i].at_start)[k]) <
 							1e-4f);
 		}
-		/* The ends of a capsule are scaled with it, which is a loss. */
+		/* The ends of a capsule are scaled with it, which is a noted loss. */
 		bool warned = false;
 		for (uint32_t n = 0; n < r->notes.count; n++)
 			warned = warned || (r->notes.items[n].level == HOB_NOTE_WARNING &&
@@ -173,7 +173,7 @@ static void sizes_change_in_time(void **state)
 	"def Mesh \"M\" { int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n"                  \
 	"point3f[] points.timeSamples = { "
 
-/* The place of vertex 2, which every case moves along x. */
+/* Position of vertex 2, which every case moves along x. */
 static float second_at(const hob_model *m, float time)
 {
 	float weights[512] = {0};
@@ -202,7 +202,7 @@ static void points_move(void **state)
 	assert_near(second_at(m, 1), 2);
 	assert_false(reader_noted(r, "usd.samples"));
 	reader_free(r);
-	/* Begins between two samples: rests in the one before. */
+	/* Begins between two samples: rests at the earlier one. */
 	r = stage(TRIANGLE "-23: [(0,0,0),(1,0,0),(2,1,0)], 25: [(0,0,0),(1,0,0),(4,1,0)] } }");
 	m = reader_model(r);
 	assert_near(second_at(m, 0), 3);
@@ -267,7 +267,7 @@ static void prims_come_and_go(void **state)
 	reader_free(r);
 }
 
-/* A prim shows or hides beside its motion, and what is below goes with it. */
+/* Visibility and motion of a prim are animated together; children follow. */
 static void what_moves_may_blink(void **state)
 {
 	(void)state;
@@ -285,8 +285,8 @@ static void what_moves_may_blink(void **state)
 	reader_free(r);
 }
 
-/* Below an invisible prim nothing is drawn, whatever it says; a prim that resets the stack of transforms is
- * built elsewhere. */
+/* Nothing below an invisible prim is drawn, even if it says visible; a prim that resets the transform stack
+ * is built elsewhere. */
 static void invisible_prims_are_hidden_nodes(void **state)
 {
 	(void)state;

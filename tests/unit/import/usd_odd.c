@@ -1,4 +1,4 @@
-/* Odd stages: what files may say that few do. tests/oracle/usd_live.mjs holds the rules against OpenUSD. */
+/* Unusual but valid stages. tests/oracle/usd_live.mjs compares the rules with OpenUSD. */
 #include "tests/unit/import/reader_fixture.h"
 
 #define QUAD                                                                                                 \
@@ -156,8 +156,8 @@ static void bones_that_are_not_seen_bend_what_is(void **state)
 	}
 }
 
-/* Four quads; of the three creases of the middle two last, so that a corner becomes a point of a crease: by
- * half, as OpenSubdiv. */
+/* Four quads; two of the middle's three creases remain in the next level, so that a corner becomes a crease
+ * point: blended by half, as in OpenSubdiv. */
 static void creases_that_end_blend_into_what_lasts(void **state)
 {
 	(void)state;
@@ -223,7 +223,7 @@ static void odd_relocates_end(void **state)
 	}
 }
 
-/* A material with one picture, and what reads which of its channels. */
+/* A material with one picture; `inputs` select channels. */
 static reader *picture(const char *inputs, const char *mesh)
 {
 	static char text[2048];
@@ -323,7 +323,7 @@ static void what_resets_its_stack_has_siblings(void **state)
 static void variants_of_classes_choose_other_variants(void **state)
 {
 	(void)state;
-	/* The class's variant chooses of the prim's set, which is asked before it. */
+	/* The class's variant selects from the prim's set, which is evaluated first. */
 	reader *r =
 		stage("class \"C\" (variants = { string shade = \"red\" }\n prepend variantSets = [\"shade\", "
 			  "\"none\"]) { variantSet \"shade\" = { \"red\" (variants = { string lod = \"high\" }\n "

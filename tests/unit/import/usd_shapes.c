@@ -40,7 +40,7 @@ static void blend_shapes_rest_at_their_weights(void **state)
 	reader *r = stage(shaped);
 	const hob_model *m = reader_model(r);
 	const hob_node *node = node_of(m, "M");
-	/* Half way: 2; at the end: 1. At 0.75 it is half of each. */
+	/* At the middle: 2; at the end: 1. At 0.75 half of each. */
 	assert_int_equal(node->weight_count, 2);
 	assert_near(m->weights[node->weight_first], 0.5f);
 	assert_near(m->weights[node->weight_first + 1], 0.5f);
@@ -50,7 +50,7 @@ static void blend_shapes_rest_at_their_weights(void **state)
 	reader_free(r);
 }
 
-/* From 0 to 1 in one second: a key where the in-between is passed. */
+/* From 0 to 1 in one second: a key where the in-between is crossed. */
 static void in_betweens_bend_the_way_of_a_shape(void **state)
 {
 	(void)state;
@@ -70,13 +70,13 @@ static void in_betweens_bend_the_way_of_a_shape(void **state)
 	assert_near(track->times[1], 1.0f / 3);
 	assert_near(track->values[2], 0);
 	assert_near(track->values[3], 1);
-	/* Beyond the end the last stretch goes on. */
+	/* Beyond the end the last segment extrapolates. */
 	assert_near(track->values[4], 2);
 	assert_near(track->values[5], -1);
 	reader_free(r);
 }
 
-/* Members of a collection take its material; a nearer or an excluded path does not. */
+/* Members of a collection get its material; a nearer binding or an excluded path does not. */
 static void collections_bind_materials(void **state)
 {
 	(void)state;

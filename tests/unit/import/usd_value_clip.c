@@ -1,5 +1,4 @@
-/* Value clips: files that hold the motion of a prim. tests/oracle/usd_live.mjs holds the rules against
- * OpenUSD. */
+/* Value clips: files with a prim's animation. tests/oracle/usd_live.mjs compares the rules with OpenUSD. */
 #include "tests/unit/import/reader_fixture.h"
 
 static reader *stage(const char *clips)
@@ -59,8 +58,7 @@ static void files_come_by_a_pattern(void **state)
 	expect_motion(r, (const float[]){0, 0.1f, 0.2f}, (const float[]){1, 4, 9}, 3);
 }
 
-/* A file that is not there is a warning and a dependency, and so is the manifest; attributes that it does not
- * list do not count. */
+/* A missing file is a warning and a dependency, and so is the manifest; attributes outside it are ignored. */
 static void the_manifest_says_what_counts(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* The reader of X3D and VRML97, by small scenes of our own. */
+/* The reader of X3D and VRML97, with small hand-written scenes. */
 #include "tests/unit/import/reader_fixture.h"
 
 #include <libdeflate.h>
@@ -68,8 +68,7 @@ static void box_of(const hob_mesh *m, float low[3], float high[3])
 		}
 }
 
-/* Twice the signed volume of a closed mesh of triangles, times three: above 0 when its faces look
- * outwards. */
+/* Six times the signed volume of a closed triangle mesh; positive when its faces point outwards. */
 static double volume_of(const hob_mesh *m)
 {
 	double sum = 0;
@@ -83,7 +82,7 @@ static double volume_of(const hob_mesh *m)
 	return sum;
 }
 
-/* Every normal looks to the side its triangle looks to. */
+/* Every normal points to the front of its triangle. */
 static void assert_normals_agree(const hob_mesh *m)
 {
 	assert_non_null(m->normal);
@@ -173,14 +172,14 @@ static void both_encodings_say_the_same(void **state)
 	assert_memory_equal(m->meshes[0].color[0], n->meshes[0].color[0], 6 * 16);
 	assert_vector(n->meshes[0].color[0], 0, 1, 0);
 	assert_vector(n->meshes[0].color[0] + 12, 1, 0, 0);
-	/* T * C * R * S * -C on the origin: (1 0 0) is the centre, scaled to (-1 0 0) from there, turned to (1 0
+	/* T * C * R * S * -C on the origin: (1 0 0) is the centre, scaled to (-1 0 0) from there, rotated to (1 0
 	 * 2 ...). */
 	float local[16];
 	hob_node_local_matrix(&n->nodes[0], local);
 	assert_vector(local + 12, 2, 2, 5);
 	const hob_material *material = &n->materials[n->meshes[0].material];
 	assert_true(material->double_sided);
-	/* Colours of the geometry take the place of the material's, and so does the texture. */
+	/* Colours of the geometry replace the material's, and so does the texture. */
 	assert_vector(material->base_color, 1, 1, 1);
 	assert_vector(material->emissive, 0, 0.125f, 0);
 	const hob_texture_ref *ref = &material->slots[HOB_SLOT_BASE_COLOR];
@@ -278,7 +277,7 @@ static void lines_and_points_are_not_lit(void **state)
 	reader_free(r);
 }
 
-/* Two faces that meet at 90 degrees: smooth at an angle above that, hard below. */
+/* Two faces at 90 degrees: smooth with a larger crease angle, hard with a smaller one. */
 static void the_crease_angle_decides_what_is_smooth(void **state)
 {
 	(void)state;

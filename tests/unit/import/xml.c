@@ -1,4 +1,4 @@
-/* Rules for all readers of XML: nothing outside the file is read, and nothing in it grows without bound. */
+/* Rules for all XML readers: nothing outside the file is read, and nothing in it grows without bound. */
 #include "core/import/xml.h"
 #include "tests/unit/import/zip_fixture.h"
 
@@ -51,7 +51,7 @@ static void run(const struct format *f, const char *prologue, const char *number
 	reader_run(r);
 	if (r->error.code != expected)
 		fail_msg("%s, %.40s: %s (%s)", f->path, prologue, hob_err_name(r->error.code), r->error.context);
-	assert_int_equal(r->io.logged, 0); /* nothing was asked for */
+	assert_int_equal(r->io.logged, 0); /* nothing was read */
 	reader_free(r);
 	hob_buf_release(&zip);
 }
@@ -77,7 +77,7 @@ static void entities_are_refused(void **state)
 		}
 }
 
-/* X3D files name their DTD, and no reader needs it. */
+/* X3D files name their DTD, which no reader needs. */
 static void definitions_elsewhere_are_not_fetched(void **state)
 {
 	(void)state;
@@ -131,7 +131,7 @@ static bool take(void *user, const hob_xml_element *parent, const hob_xml_elemen
 	return hob_xml_is(element, HOB_STR("taken"));
 }
 
-/* Long texts go around expat: into the tree where they are text, and nowhere else. */
+/* Long texts bypass expat: they enter the tree only where they are element text. */
 static void long_texts_are_text_where_they_stand_in_an_element(void **state)
 {
 	(void)state;
@@ -142,7 +142,7 @@ static void long_texts_are_text_where_they_stand_in_an_element(void **state)
 		spaced[i] = text[i] == '\n' ? ' ' : text[i];
 	}
 	text[LONG] = spaced[LONG] = 0;
-	/* @ is replaced by the text, of `lines` lines altogether before the last element. */
+	/* @ is replaced by the text, with `lines` lines in total before the last element. */
 	static const struct {
 		const char *document, *text_of_last, *attribute;
 		hob_err_code code;

@@ -48,7 +48,7 @@ static void members_are_walked_and_found_by_their_whole_name(void **state)
 	assert_false(hob_zip_next(&zip, &at, &found));
 	assert_true(hob_zip_find(&zip, HOB_STR("a.txt"), &found));
 	assert_false(hob_zip_find(&zip, HOB_STR(".txt"), &found));
-	/* The first entry says that it is encrypted. */
+	/* The first entry is marked as encrypted. */
 	file.data[zip.directory + 8] = 1;
 	assert_false(hob_zip_find(&zip, HOB_STR("a.txt"), &found));
 	hob_buf_release(&file);
@@ -60,7 +60,7 @@ static void put_u64(hob_buf *buf, uint64_t value)
 	put_u32(buf, (uint32_t)(value >> 32));
 }
 
-/* As lib3mf writes: every size and place of 64 bits, behind another extra field. */
+/* As lib3mf writes: every size and offset in 64 bits, after another extra field. */
 static hob_buf make_wide_zip(void)
 {
 	static const char name[] = "a.model", text[] = "what it holds";
@@ -123,7 +123,7 @@ static void numbers_of_64_bits_are_read(void **state)
 	assert_true(zip_member(&arena, hob_buf_bytes(&zip), HOB_STR("a.model"), 100, &out));
 	assert_int_equal(out.size, 13);
 	assert_memory_equal(out.data, "what it holds", 13);
-	/* Whatever byte is wrong, nothing outside is read. */
+	/* Whichever byte is wrong, nothing outside is read. */
 	for (size_t i = 0; i < zip.size; i++)
 		for (int bit = 0; bit < 8; bit++) {
 			zip.data[i] ^= (uint8_t)(1 << bit);

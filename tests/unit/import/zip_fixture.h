@@ -1,4 +1,4 @@
-/* zip_fixture.h - zip archives for the tests of what is read from them. */
+/* zip_fixture.h - builds zip archives for tests. */
 #ifndef HOB_TEST_ZIP_FIXTURE_H
 #define HOB_TEST_ZIP_FIXTURE_H
 

@@ -82,7 +82,7 @@ static void equal_materials_become_one(void **state)
 	const uint32_t expected[] = {0, 1, 0, 2, 3, 2};
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(m.meshes[i].material, expected[i]);
-	/* Both meshes shared one mapping array: it must not be renumbered twice. */
+	/* Both meshes share one mapping array, which must not be renumbered twice. */
 	assert_int_equal(m.meshes[0].mappings[0].material, 3);
 	assert_int_equal(m.meshes[1].mappings[0].material, 3);
 	assert_int_equal(mapping.material, 4);
@@ -91,7 +91,7 @@ static void equal_materials_become_one(void **state)
 static void every_field_keeps_materials_apart(void **state)
 {
 	(void)state;
-	/* Walks over the float factors: a change of any one of them must keep two materials distinct. */
+	/* Iterates over the float factors: changing any one must keep two materials distinct. */
 	size_t first = offsetof(hob_material, base_color) / 4, last = offsetof(hob_material, slots) / 4;
 	for (size_t i = first; i < last; i++) {
 		hob_model m = model_new(&arena);

@@ -52,11 +52,11 @@ static hob_mesh bumpy_ring(uint32_t rings, uint32_t sides)
 	return mesh;
 }
 
-/* ---- cuts, as a renderer makes them */
+/* ---- cuts as in a renderer */
 
 typedef struct cut {
 	uint32_t *indices, count;
-	double error; /* largest of what is in it */
+	double error; /* largest error in the cut */
 } cut_t;
 
 static bool looks_good(const hob_baked_cluster_group *group, const float eye[3], double tolerance)
@@ -103,8 +103,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Edges that have more triangles on one side than on the other; on_border tells of which places that may
- * be. */
+/* Edges with unequal numbers of triangles on their two sides; on_border: places where that is allowed. */
 static uint32_t count_open_edges(const uint32_t *place, const cut_t *cut, const bool *on_border)
 {
 	uint64_t *edges = HOB_NEW(&arena, uint64_t, cut->count);
@@ -131,7 +130,7 @@ static uint32_t *places_of(const hob_mesh *mesh)
 	return place;
 }
 
-/* 200 cuts from random places, with random tolerances. Returns how many differ from the full mesh. */
+/* 200 cuts from random viewpoints, with random tolerances. Returns how many differ from the full mesh. */
 static uint32_t check_cuts(const hob_mesh *mesh, const hob_clusters *c, const bool *on_border)
 {
 	uint32_t *place = places_of(mesh), coarser = 0;
@@ -215,7 +214,7 @@ static void seams_have_no_cracks(void **state)
 	assert_true(check_cuts(&ball, &c, NULL) > 100);
 }
 
-/* Every triangle has a normal of its own, so every edge is a seam. */
+/* Every triangle has its own normal, so every edge is a seam. */
 static void hard_edges_do_not_hold_it_up(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Meshes that cost much more than others, or are hardly meshes at all. Steps are counted, not time. */
+/* Meshes that are much more expensive than others, or degenerate. Counts steps, not time. */
 #include "../shapes.h"
 #include "core/mesh/bake.h"
 #include "core/mesh/surface.h"
@@ -52,7 +52,7 @@ static hob_mesh a_fan_of_slivers(uint32_t count)
 	return mesh;
 }
 
-/* The same, pulled up in the middle, with a rough rim. */
+/* The same, raised in the middle, with a rough rim. */
 static hob_mesh a_rough_cone(uint32_t count)
 {
 	uint64_t seed = 5;
@@ -64,7 +64,7 @@ static hob_mesh a_rough_cone(uint32_t count)
 	return mesh;
 }
 
-/* A closed slanting pipe, as long as it is wide, of two slivers for each of its sides. */
+/* A closed slanted pipe, as long as wide, with two slivers per side. */
 static hob_mesh a_slanting_pipe(uint32_t count)
 {
 	hob_mesh mesh = shape_mesh(&input, count, 3 * count);
@@ -166,7 +166,7 @@ static hob_mesh the_same_triangle(uint32_t count)
 	return mesh;
 }
 
-/* Normals that make every corner a vertex of its own: hard edges. */
+/* Normals that make every corner a separate vertex: hard edges. */
 static hob_mesh hard(const hob_mesh *from)
 {
 	hob_mesh mesh = shape_mesh(&input, from->index_count, from->index_count);
@@ -181,7 +181,7 @@ static hob_mesh hard(const hob_mesh *from)
 	return mesh;
 }
 
-/* Tiny loose triangles in the middle of a ball: all of the ball is as far from them. */
+/* Tiny loose triangles at the centre of a ball: equally far from all of it. */
 static hob_mesh dust_in_a_ball(uint32_t count)
 {
 	uint64_t seed = 17;
@@ -200,7 +200,7 @@ static hob_mesh dust_in_a_ball(uint32_t count)
 	return mesh;
 }
 
-/* ---- what is counted */
+/* ---- counters */
 
 static hob_surface surface_of(const hob_mesh *mesh)
 {
@@ -223,7 +223,7 @@ static hob_vec3 beside(const hob_mesh *mesh, uint32_t triangle, double above)
 	return p;
 }
 
-/* Steps of a search that nothing limits, at the average. */
+/* Average steps of an unlimited search. */
 static uint64_t steps_of_searches(const hob_mesh *mesh)
 {
 	enum { SEARCHES = 500 };
@@ -239,8 +239,8 @@ static uint64_t steps_of_searches(const hob_mesh *mesh)
 	return (room - seeker.room) / SEARCHES;
 }
 
-/* Boxes of slivers that lie aslant hold most of the others: without capsules these are a tenth of all
- * triangles and more. */
+/* Bounding boxes of slanted slivers contain most of the others: without capsules, at least a tenth of all
+ * triangles. */
 static void slivers_do_not_hide_behind_their_boxes(void **state)
 {
 	(void)state;
@@ -262,7 +262,7 @@ static double farthest_of(const hob_surface *surface, hob_vec3 p)
 	return sqrt(best);
 }
 
-/* Half of the room is for whoever asks, the other for answers that are worth it. None is too small. */
+/* Half of the budget is for any search, the other half for productive ones. None is too small. */
 static void searches_end_when_their_room_is_spent(void **state)
 {
 	(void)state;

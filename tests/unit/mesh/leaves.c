@@ -63,7 +63,7 @@ static void split_gives_each_corner_its_value(void **state)
 static void normals_ignore_how_a_face_is_cut(void **state)
 {
 	(void)state;
-	/* A cube whose faces are cut along either diagonal: corner normals must be the diagonals of the cube. */
+	/* A cube with each face cut along either diagonal: corner normals must be the cube's diagonals. */
 	for (uint32_t cut = 0; cut < 64; cut++) {
 		float position[8][3];
 		uint32_t indices[36], group[8];
@@ -134,7 +134,7 @@ static void weights_sum_exactly_and_keep_the_largest(void **state)
 			total += out_weights[i] > 0 ? of_joint[out_joints[i]] : 0;
 		}
 		assert_int_equal(sum, 65535);
-		/* No joint that was left out weighs more than the lightest that stayed. */
+		/* No dropped joint weighs more than the lightest kept one. */
 		double least = out_weights[kept - 1] > 0 ? of_joint[out_joints[kept - 1]] : total / 65535;
 		for (uint32_t j = 0; j < 8 && !unbound; j++) {
 			bool stayed = false;
@@ -312,7 +312,7 @@ static void pieces_hang_together_by_position(void **state)
 	assert_int_equal(pieces.count, 10);
 	assert_false(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count));
 	assert_true(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count - 6));
-	/* The ball's seam is one of uv alone. */
+	/* The ball's seam is only in uv. */
 	assert_true(hob_weld_places(ball.position, ball.vertex_count, &arena, first));
 	assert_true(hob_lod_pieces_find(ball.position, ball.vertex_count, first, ball.indices, ball.index_count,
 									&arena, &pieces, &err));
@@ -321,7 +321,7 @@ static void pieces_hang_together_by_position(void **state)
 
 /* ---- levels */
 
-/* The cost of one step is measured by a chain that begins where it begins. */
+/* The cost of one step is measured by a separate chain from the same start. */
 static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 {
 	(void)state;
@@ -346,7 +346,7 @@ static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 
 /* ---- order */
 
-/* The same for a triangle that begins with another corner. */
+/* The same key for a triangle that starts with another corner. */
 static uint64_t triangle_key(const uint32_t *corner)
 {
 	uint64_t key = 0;
@@ -379,7 +379,7 @@ static void triangles_are_the_same_after_ordering(void **state)
 	assert_true(hob_order_triangles(NULL, 0, NULL, 0, HOB_ORDER_BEST));
 }
 
-/* Vertices that a cache of 16 in order of arrival misses, per triangle. */
+/* Misses per triangle of a FIFO cache of 16 vertices. */
 static double misses_per_triangle(const hob_mesh *m)
 {
 	uint32_t cache[16], misses = 0;
@@ -394,7 +394,7 @@ static double misses_per_triangle(const hob_mesh *m)
 	return 3.0 * misses / m->index_count;
 }
 
-/* A quarter of rough ground is a quarter of its area, not what is as high. */
+/* A quarter of rough ground is a quarter of its area, not the part of equal height. */
 static void flat_ground_is_ordered_by_its_long_sides(void **state)
 {
 	(void)state;
@@ -432,7 +432,7 @@ static void triangles_are_ordered_for_the_vertex_cache(void **state)
 	}
 }
 
-/* In chunks as a whole: the same triangles, hardly more misses, and the same every time. */
+/* Ordering in chunks keeps the triangles, with hardly more misses, and is reproducible. */
 static void large_meshes_are_ordered_in_chunks(void **state)
 {
 	(void)state;

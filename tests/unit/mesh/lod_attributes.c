@@ -20,7 +20,7 @@ static int end(void **state)
 
 enum { N = 32, SIDE = N + 1, POINTS = 20000 };
 
-/* A flat square: all distances are 0, and the nearest point of a level is the same point. */
+/* A flat square: all distances are 0, so the nearest point of a level is the same point. */
 static hob_mesh square(void)
 {
 	return shape_grid(&arena, N, 0, false, true);
@@ -40,7 +40,7 @@ static uint32_t build(const hob_mesh *mesh, hob_lod_level *levels)
 	return count;
 }
 
-/* Twice the area of a triangle in the square; above 0: it is turned over. */
+/* Twice the area of a triangle in the square; above 0: flipped. */
 static double turn(const hob_mesh *mesh, const uint32_t *corner)
 {
 	const float *p = mesh->position + 3 * corner[0], *q = mesh->position + 3 * corner[1];
@@ -49,7 +49,7 @@ static double turn(const hob_mesh *mesh, const uint32_t *corner)
 		   ((double)q[2] - (double)p[2]) * ((double)r[0] - (double)p[0]);
 }
 
-/* A very coarse level may lie on itself: then a point has two answers. */
+/* A very coarse level may overlap itself: a point then has two answers. */
 static bool lies_on_itself(const hob_mesh *mesh, const hob_lod_level *level)
 {
 	bool any = false;
@@ -58,7 +58,7 @@ static bool lies_on_itself(const hob_mesh *mesh, const hob_lod_level *level)
 	return any;
 }
 
-/* The triangle that has a point of the square, and the point's shares of its corners. */
+/* The triangle that contains a point of the square, and the point's barycentric coordinates. */
 static const uint32_t *find_triangle(const hob_mesh *mesh, const hob_lod_level *level, double x, double z,
 									 double share[3])
 {
@@ -87,7 +87,7 @@ static double value(const float *values, uint32_t width, uint32_t k, const uint3
 	return sum;
 }
 
-/* The share of a point's weights on a joint. */
+/* The fraction of a point's weights on a joint. */
 static double pull(const hob_mesh *mesh, uint32_t joint, const uint32_t *corner, const double share[3])
 {
 	double sum = 0;
@@ -134,7 +134,7 @@ static found_t sample(const hob_mesh *mesh, const hob_lod_level *full, const hob
 	return found;
 }
 
-/* Stated is at least what is found, and no more than a few tenths above it where something is found. */
+/* The stated value is at least the measured one, and at most a few tenths above it. */
 static void check(const char *what, double stated, double found)
 {
 	stated += 1e-6;
@@ -173,7 +173,7 @@ static void folded_texture_coordinates(void **state)
 	check_levels(&mesh);
 }
 
-/* Straight texture coordinates do not move, whatever the level. */
+/* Linear texture coordinates are exact at every level. */
 static void straight_texture_coordinates(void **state)
 {
 	(void)state;
@@ -212,7 +212,7 @@ static void joint_weights(void **state)
 	check_levels(&mesh);
 }
 
-/* At a texture seam, the side that fits counts: what is on the other is no difference. */
+/* At a texture seam only the matching side counts. */
 static void seams_are_no_difference(void **state)
 {
 	(void)state;

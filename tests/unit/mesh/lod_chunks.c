@@ -38,7 +38,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many edges have another number of triangles on one side than on the other. */
+/* Number of edges with unequal numbers of triangles on their two sides. */
 static uint32_t count_open_edges(const uint32_t *place, const hob_lod_level *level)
 {
 	uint64_t *edges = HOB_NEW(&arena, uint64_t, level->index_count);
@@ -80,7 +80,7 @@ static void chunks_meet_without_cracks(void **state)
 {
 	(void)state;
 	no_level_is_open(3000, 6);
-	no_level_is_open(1000, 5); /* chunks of level 3 are cut again */
+	no_level_is_open(1000, 5); /* chunks of level 3 are split again */
 }
 
 /* ---- errors */

@@ -24,7 +24,7 @@ static int end(void **state)
 
 /* ---- distances of points */
 
-/* Triangles of all sizes: needles, points and segments among them. */
+/* Triangles of all sizes, including needles, points and segments. */
 static hob_mesh scattered(uint32_t triangles, uint64_t *seed)
 {
 	hob_mesh mesh = shape_mesh(&arena, 3 * triangles, 3 * triangles);
@@ -81,7 +81,7 @@ static void distances_are_those_of_a_plain_search(void **state)
 	}
 }
 
-/* The foot of the point is in the needle; in float products it falls beside it. */
+/* The point's projection lies in the needle; with float products it falls beside it. */
 static void a_needle_is_as_near_as_it_is(void **state)
 {
 	(void)state;
@@ -127,7 +127,7 @@ static void smooth_meshes_state_what_is_true(void **state)
 	no_level_is_farther_than_it_states(&ball, 0.1f);
 }
 
-/* One high needle on a plain: the mean square of distances to planes hardly knows it. */
+/* One high needle on a plain hardly changes the mean square of distances to planes. */
 static void a_lost_spike_counts(void **state)
 {
 	(void)state;
@@ -136,8 +136,8 @@ static void a_lost_spike_counts(void **state)
 	no_level_is_farther_than_it_states(&grid, 0.2f);
 }
 
-/* Rests on the simplifier's way with three vertices at one place; another version of it may want another way
- * to hold one. */
+/* Relies on the simplifier reaching a state with three vertices at one place; another version may need
+ * another setup. */
 static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 {
 	(void)state;
@@ -169,7 +169,7 @@ static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 	}
 }
 
-/* Only some of many lost vertices are asked again: hardly less is found. */
+/* Only some of many lost vertices are measured again: hardly fewer losses are found. */
 static void what_was_lost_before_is_asked_at_fewer_places(void **state)
 {
 	(void)state;

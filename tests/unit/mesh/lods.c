@@ -24,9 +24,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* A rippled square whose places each have three vertices of different normals, with triangles between the
- * vertices of one place and a neighbour: bevels of no width, `per_place` of them, as modelling tools leave
- * them. */
+/* A rippled square with three vertices of different normals at each place, and triangles between the vertices
+ * of one place and a neighbour: zero-width bevels as left by modelling tools, `per_place` of them. */
 static hob_mesh bevelled_grid(uint32_t n, uint32_t per_place)
 {
 	hob_mesh grid = shape_grid(&arena, n, 0.1f, true, false);
@@ -84,7 +83,7 @@ static void places_that_differ_need_not_be_looked_for(void **state)
 	}
 }
 
-/* Uniting vertices at one place leaves fewer triangles than the step is to leave. */
+/* Merging vertices at one place leaves fewer triangles than the target of the step. */
 static void triangles_of_no_width_go_first(void **state)
 {
 	(void)state;
@@ -128,7 +127,7 @@ static void no_level_draws_triangles_between_vertices_of_one_place(void **state)
 		assert_true(area(&b.mesh, b.indices + i) > 0);
 }
 
-/* Triangles without width at rest may have some when they move. */
+/* Triangles of zero width at rest may open in motion. */
 static void triangles_that_open_in_motion_stay(void **state)
 {
 	(void)state;
@@ -151,7 +150,7 @@ static void triangles_that_open_in_motion_stay(void **state)
 	assert_int_equal(b.lods[0].index_count, mesh.index_count);
 }
 
-/* Meshes that cannot shrink, and such as are hardly there. */
+/* Meshes that cannot shrink, or are almost empty. */
 static void odd_meshes_end_the_chain_quietly(void **state)
 {
 	(void)state;
@@ -195,7 +194,7 @@ static void a_level_as_far_off_as_a_coarser_one_is_left_out(void **state)
 	assert_int_equal(hob_lods_drop_dominated(levels, 1), 1);
 }
 
-/* Tasks from the last to the first, by two threads: what a pool may do at worst. */
+/* Tasks in reverse order, on two threads: the worst case of a pool. */
 static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
 {
 	*(uint32_t *)user += 1;
@@ -209,8 +208,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Marks the vertices of sides that one triangle alone has, and counts these sides where not both vertices
- * were in `known`. */
+/* Marks the vertices of edges with a single triangle, and counts such edges with a vertex outside `known`. */
 static uint32_t find_open(const uint32_t *indices, uint32_t count, const uint8_t *known, uint8_t *marks)
 {
 	uint64_t *sides = malloc(count * sizeof *sides);
@@ -254,7 +252,7 @@ static void parts_and_threads_do_not_show(void **state)
 	}
 }
 
-/* Stands for operator new where memory ends. */
+/* Replaces operator new when memory runs out. */
 _Noreturn void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
 
 static uint32_t allocations_left;

@@ -53,7 +53,7 @@ static bool noted(const fixture_t *f, const char *code)
 	return false;
 }
 
-/* Invariants of every baked mesh, whatever went in. */
+/* Invariants of every baked mesh. */
 static void check_invariants(const hob_baked_mesh *b)
 {
 	const hob_mesh *m = &b->mesh;
@@ -162,7 +162,7 @@ static void full_bake_keeps_the_surface(void **state)
 	hob_mesh mesh = shape_ball(&f->input, 64, 48);
 	hob_baked_mesh b = bake(f, &mesh, everything);
 	check_invariants(&b);
-	/* At each pole one triangle of every two is a line. */
+	/* At each pole, every second triangle is degenerate. */
 	assert_int_equal(b.mesh.index_count, 6 * 64 * 47);
 	assert_true(b.lod_count >= 4);
 	assert_in_range(b.lods[b.lod_count - 1].index_count / 3, 1, 300);
@@ -196,7 +196,7 @@ static void levels_stay_within_their_error(void **state)
 				r2 += middle[c] * middle[c];
 			worst = fmax(worst, 1 - sqrt(r2));
 		}
-		/* The full ball is itself that much within the sphere. */
+		/* The full ball deviates from the sphere by that much. */
 		assert_true(worst <= (double)b.lods[l].error + 0.003);
 	}
 }
@@ -235,7 +235,7 @@ static void preview_has_one_level_and_all_triangles(void **state)
 	assert_true(b.meshlet_count > 0);
 }
 
-/* Ordering is a fifth of a preview's time. */
+/* Ordering takes a fifth of a preview's time. */
 static void preview_keeps_the_order_unless_it_is_encoded(void **state)
 {
 	fixture_t *f = *state;
@@ -323,7 +323,7 @@ static void every_attribute_follows_its_vertex(void **state)
 	fixture_t *f = *state;
 	hob_mesh mesh = shape_grid(&f->input, 24, 0.1f, true, true);
 	uint32_t n = mesh.vertex_count;
-	/* Each array holds the vertex's own number in its first float, so any mix-up shows. */
+	/* Each array has the vertex's own number in its first float, which reveals any mix-up. */
 	mesh.tangent = shape_alloc(&f->input, n, 16);
 	mesh.uv[1] = shape_alloc(&f->input, n, 8);
 	mesh.color[0] = shape_alloc(&f->input, n, 16);
@@ -393,7 +393,7 @@ static void streams_hold_what_vertices_held(void **state)
 	assert_true(b.mesh.position && b.mesh.joints && b.mesh.weights);
 }
 
-/* Arrays of more than HOB_ARENA_BLOCK are given back before the bake ends. */
+/* Arrays larger than HOB_ARENA_BLOCK are freed before the bake ends. */
 static void large_meshes_keep_what_streams_hold(void **state)
 {
 	fixture_t *f = *state;
@@ -524,7 +524,7 @@ static void smooth_normals_of_a_ball_point_outwards(void **state)
 	}
 }
 
-/* A cube of eight corners, as a file without normals has it. */
+/* A cube of eight corners, as in a file without normals. */
 static hob_mesh cube(fixture_t *f)
 {
 	static const uint32_t sides[6][4] = {{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4},
@@ -555,7 +555,7 @@ static void flat_meshes_stay_welded(void **state)
 	b = bake(f, &mesh, keep);
 	assert_int_equal(b.mesh.vertex_count, 24);
 	assert_true(!(b.flags & HOB_MESH_FLAT) && b.flags & HOB_MESH_GENERATED_NORMALS);
-	/* A target that changes normals needs some to change. */
+	/* A target that changes normals needs a base normal. */
 	hob_morph_target target = {.normal = shape_alloc(&f->input, 8, 12)};
 	mesh.targets = &target, mesh.target_count = 1;
 	b = bake(f, &mesh, everything);

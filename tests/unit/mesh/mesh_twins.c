@@ -14,7 +14,7 @@ static void only_equal_geometry_makes_twins(void **state)
 	for (uint32_t i = 0; i < COUNT; i++)
 		meshes[i] = shape_grid(&arena, 20, 0.1f, true, true);
 	meshes[1].material = 7;
-	meshes[2].position[3 * 200 + 1] += 0.5f; /* one vertex elsewhere, not among the samples or among them */
+	meshes[2].position[3 * 200 + 1] += 0.5f; /* one displaced vertex, outside or inside the samples */
 	keys[3] = 1;
 	meshes[4].uv[1] = meshes[4].uv[0], meshes[4].uv[0] = NULL;
 	meshes[5].flat = true;

@@ -21,7 +21,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* Both meshes in one, the second behind the first. They have the same arrays. */
+/* Both meshes in one, the second after the first. They have the same arrays. */
 static hob_mesh join(const hob_mesh *a, const hob_mesh *b)
 {
 	hob_mesh mesh = shape_mesh(&arena, a->vertex_count + b->vertex_count, a->index_count + b->index_count);
@@ -43,8 +43,8 @@ static hob_mesh join(const hob_mesh *a, const hob_mesh *b)
 	return mesh;
 }
 
-/* The other side: other winding and normals; its triangles begin at another corner and are stored from last
- * to first. */
+/* The other side: reversed winding and normals; triangles start at another corner and are stored in
+ * reverse. */
 static hob_mesh other_side(const hob_mesh *mesh)
 {
 	hob_mesh other = shape_mesh(&arena, mesh->vertex_count, mesh->index_count);
@@ -67,7 +67,7 @@ static hob_mesh doubled(const hob_mesh *mesh)
 	return join(mesh, &other);
 }
 
-/* Both sides with the same vertices, as flat faces have them. */
+/* Both sides with shared vertices, as flat faces have them. */
 static hob_mesh doubled_and_welded(const hob_mesh *mesh)
 {
 	hob_mesh both = doubled(mesh);
@@ -77,7 +77,7 @@ static hob_mesh doubled_and_welded(const hob_mesh *mesh)
 	return both;
 }
 
-/* A flag that hangs from one side, finer ripples at the other. seam: the middle column is there twice, with
+/* A flag attached at one side, with finer ripples at the other. seam: the middle column is duplicated, with
  * other uv. */
 static hob_mesh flag(uint32_t n, bool normals, bool seam)
 {
@@ -114,7 +114,7 @@ static uint32_t build(const hob_mesh *mesh, hob_lod_level *levels)
 	return count;
 }
 
-/* A triangle by places, from its least corner on: winding remains. */
+/* A triangle by places, starting at its lowest corner; keeps the winding. */
 typedef struct key {
 	uint32_t a, b, c;
 } triangle_key;
@@ -131,7 +131,7 @@ static int by_key(const void *a, const void *b)
 	return memcmp(a, b, sizeof(triangle_key));
 }
 
-/* How many triangles have no mirror. */
+/* Number of triangles without a mirror image. */
 static uint32_t count_without_mirror(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count)
 {
 	uint32_t *first = HOB_NEW(&arena, uint32_t, mesh->vertex_count), count = 0;
@@ -148,8 +148,7 @@ static uint32_t count_without_mirror(const hob_mesh *mesh, const uint32_t *indic
 	return count;
 }
 
-/* Whether each corner has the normal of the side that its triangle faces, as the flags here are nowhere
- * steep. */
+/* Whether each corner has the normal of its triangle's side; no flag here is steep. */
 static bool faces_its_normals(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count)
 {
 	bool all = true;
@@ -195,7 +194,7 @@ static void a_sheet_of_two_sides_has_the_levels_of_one(void **state)
 	check_levels("a texture seam", &cut, &seams);
 }
 
-/* Where every triangle has vertices of its own, and vertices that differ in their normals are united. */
+/* Every triangle has its own vertices; vertices that differ only in normals are merged. */
 static void hard_edges_do_not_part_the_sides(void **state)
 {
 	(void)state;
@@ -233,7 +232,7 @@ static void a_sheet_beside_a_body_is_one(void **state)
 	}
 }
 
-/* Returns whether the mesh has a sheet; checks what must hold in any case. */
+/* Returns whether the mesh has a sheet; checks the general invariants. */
 static bool fold(const hob_mesh *mesh, uint32_t *left)
 {
 	uint32_t *first = HOB_NEW(&arena, uint32_t, mesh->vertex_count), *mirror;
@@ -274,7 +273,7 @@ static void what_is_no_sheet_is_left_alone(void **state)
 	hob_mesh thrice = join(&both, &one), twice = join(&one, &one);
 	assert_false(fold(&thrice, &left));
 	assert_false(fold(&twice, &left));
-	/* The sides part in motion. */
+	/* The sides separate in motion. */
 	hob_morph_target target = {.name = HOB_STR("open"),
 							   .position = shape_alloc(&arena, both.vertex_count, 12)};
 	target.position[3 * one.vertex_count + 1] = 1;
@@ -292,7 +291,7 @@ static void what_is_no_sheet_is_left_alone(void **state)
 	assert_false(fold(&uneven, &left));
 }
 
-/* A strip that is turned once has one side only; a fan has a vertex and sides of very many triangles. */
+/* A Moebius strip has only one side; a fan has a vertex and edges with very many triangles. */
 static void odd_sheets(void **state)
 {
 	(void)state;

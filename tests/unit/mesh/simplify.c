@@ -1,4 +1,4 @@
-/* Properties that hold on every mesh. Seconds: 20. */
+/* Properties of every mesh. Takes 20 seconds. */
 #include "../shapes.h"
 #include "core/mesh/simplify.h"
 #include "core/mesh/weld.h"
@@ -132,7 +132,7 @@ static hob_mesh loose(uint32_t count, double size)
 	return m;
 }
 
-/* `count` copies of a mesh, `step` apart; step 0: all at one place. */
+/* `count` copies of a mesh, `step` apart; step 0: at the same place. */
 static hob_mesh copies(const hob_mesh *of, uint32_t count, double step, bool mirror)
 {
 	hob_mesh m = shape_mesh(&arena, of->vertex_count * count, of->index_count * count);
@@ -150,7 +150,7 @@ static hob_mesh copies(const hob_mesh *of, uint32_t count, double step, bool mir
 	return m;
 }
 
-/* A vertex of its own for each corner, with the normal of its triangle: hard edges everywhere. */
+/* A separate vertex per corner, with the normal of its triangle: hard edges everywhere. */
 static hob_mesh hard(const hob_mesh *of)
 {
 	hob_mesh m = shape_mesh(&arena, of->index_count, of->index_count);
@@ -163,7 +163,7 @@ static hob_mesh hard(const hob_mesh *of)
 	return m;
 }
 
-/* Three triangles at every side of a spine. */
+/* Three triangles at every edge of a spine. */
 static hob_mesh book(uint32_t pages, uint32_t length)
 {
 	hob_mesh m = shape_mesh(&arena, (length + 1) * (pages + 1), 6 * pages * length);
@@ -304,7 +304,7 @@ static void normal(const hob_mesh *m, const uint32_t *corner, double n[3], doubl
 	*longest = sqrt(fmax(uu, fmax(vv, ww)));
 }
 
-/* Tasks from the last to the first. */
+/* Tasks in reverse order. */
 static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
 {
 	const hob_parallel *p = user;
@@ -408,7 +408,7 @@ static void threads_do_not_show(void **state)
 	}
 }
 
-/* A locked place that a triangle of the full mesh has is in every level. */
+/* Every locked place used by the full mesh is in every level. */
 static void locked_places_stay(void **state)
 {
 	(void)state;
@@ -444,7 +444,7 @@ static void targets_are_reached(void **state)
 	}
 }
 
-/* A flat region costs nothing until only its outline is left. */
+/* A flat region has zero cost until only its outline is left. */
 static void flat_parts_go_first(void **state)
 {
 	(void)state;
@@ -454,7 +454,7 @@ static void flat_parts_go_first(void **state)
 	assert_true(d.count >= 5 && d.levels[4].cost < 1e-5);
 }
 
-/* The limit ends the run, and what is stated as the cost is within it. */
+/* The limit ends the run, and the stated cost is within it. */
 static void the_limit_holds(void **state)
 {
 	(void)state;

@@ -2,9 +2,9 @@
 #include "core/mesh/bake.h"
 #include "core/mesh/quantize.h"
 
-#include "../arenas.h" /* last: its names are short */
+#include "../arenas.h" /* last, because its names are short */
 
-/* Vertex fetch of a format as the Vulkan specification has it, written without looking at the encoder. */
+/* Vertex fetch of a format by the Vulkan specification, independent of the encoder. */
 static void fetch(uint16_t format, const uint8_t *at, double out[4])
 {
 	static const struct {
@@ -235,7 +235,7 @@ static void weights_of_whole_bytes_take_bytes(void **state)
 	}
 }
 
-/* Corners of models lie on halves, thirds, tenths of their box more often than not. */
+/* Model corners often lie at halves, thirds or tenths of the box. */
 static void simple_fractions_of_a_box_keep_their_place(void **state)
 {
 	(void)state;

@@ -60,7 +60,7 @@ static void flat_grid_points_along_u(void **state)
 	hob_mesh m = shape_grid(&arena, 5, 0, true, true);
 	float *t = tangents(&m);
 	check_frames(&m, t);
-	/* u grows along +X, the picture's upper edge lies at -Z: bitangent = w * cross(+Y, +X) = w * -Z. */
+	/* u grows along +X, the picture's upper edge is at -Z: bitangent = w * cross(+Y, +X) = w * -Z. */
 	for (uint32_t c = 0; c < m.index_count; c++)
 		assert_true(fabsf(t[4 * c] - 1) < 1e-6f && t[4 * c + 3] == 1);
 }
@@ -96,9 +96,9 @@ static bool has_equal_positions(const hob_mesh *m, uint32_t triangle)
 	return false;
 }
 
-/* The definition, straightforwardly: corners belong together when a chain of triangles around the same welded
- * vertex, each sharing an edge that runs the other way with the next and all of one orientation, joins
- * them. */
+/* A naive implementation of the definition: corners are grouped if a chain of triangles around the same
+ * welded vertex joins them, each sharing an edge of opposite direction with the next and all of one
+ * orientation. */
 static void slow_tangents(const hob_mesh *m, const uint32_t *group, double (*out)[3])
 {
 	uint32_t triangles = m->index_count / 3;
@@ -213,7 +213,7 @@ static void unmapped_triangle_follows_its_neighbours(void **state)
 {
 	(void)state;
 	hob_mesh m = shape_grid(&arena, 4, 0, true, true);
-	/* Collapse the mapping of one inner triangle by giving one corner its neighbour's coordinates. */
+	/* Collapses the mapping of one inner triangle by giving one corner its neighbour's coordinates. */
 	uint32_t *corner = m.indices + 3 * 12;
 	memcpy(m.uv[0] + 2 * corner[0], m.uv[0] + 2 * corner[1], 8);
 	float *t = tangents(&m);
