@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""generate.py: generates settings.md, http.md, formats.md, metrics.md and rules.md in docs/ from schema/. --check tells whether they are up to date."""
+"""generate.py: generates settings.md, http.md, formats.md, metrics.md and rules.md in docs/ from schema/. --check reports
+outdated files."""
 import json
 import pathlib
 import re

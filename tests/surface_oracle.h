@@ -1,7 +1,7 @@
-/* surface_oracle.h - how far two surfaces are apart, sampled: an oracle that shares nothing with core/mesh.
+/* surface_oracle.h - sampled distance between two surfaces: an oracle without code of core/mesh.
  *
- * Points are thrown at random on either surface; the nearest triangle is searched for in boxes halved at the
- * median; all in double precision. */
+ * Takes random points on either surface and searches for the nearest triangle in boxes halved at the median;
+ * in double precision throughout. */
 #ifndef HOB_TEST_SURFACE_ORACLE_H
 #define HOB_TEST_SURFACE_ORACLE_H
 
@@ -22,7 +22,7 @@ typedef struct soup {
 	vec (*corner)[3];
 	uint32_t count, *order, box_count;
 	box *boxes;
-	uint32_t axis; /* while sorting */
+	uint32_t axis; /* during the sort */
 } soup;
 
 static inline vec minus(vec a, vec b)
@@ -51,7 +51,7 @@ static inline double soup_to_segment(vec p, vec a, vec b)
 	return dot(d, d);
 }
 
-/* The foot on the plane, tried against the three sides by normalised half planes; else the nearest of three
+/* The projection onto the plane, if it passes the three half-plane tests; else the nearest of three
  * segments. */
 static inline double soup_to_triangle(vec p, const vec t[3])
 {
@@ -136,7 +136,7 @@ static inline double soup_to_box(vec p, const box *b)
 	return sum;
 }
 
-/* Stops early below `enough`: only the largest distance is asked for. */
+/* Stops early below `enough`: only the largest distance matters. */
 static inline double soup_search(const soup *s, uint32_t id, vec p, double best, double enough)
 {
 	const box *b = &s->boxes[id];
@@ -167,7 +167,8 @@ static inline double soup_random(uint64_t *state)
 	return (double)(*state * 0x2545F4914F6CDD1Dull >> 11) / 9007199254740992.0;
 }
 
-/* The largest squared distance of `points` points a triangle, at most `most` in all, to the other surface. */
+/* The largest squared distance of `points` points per triangle, at most `most` in total, to the other
+ * surface. */
 static inline double soup_one_way(const soup *from, const soup *to, double points, double most,
 								  double farthest)
 {
@@ -181,7 +182,7 @@ static inline double soup_one_way(const soup *from, const soup *to, double point
 			double v = soup_random(&state), w = soup_random(&state);
 			if (v + w > 1)
 				v = 1 - v, w = 1 - w;
-			/* A third of the points on the sides, where ridges end. */
+			/* A third of the points lies on edges, where ridges end. */
 			int side = (int)(soup_random(&state) * 9);
 			if (side < 3)
 				v = side == 0 ? 0 : side == 1 ? v : 1 - w, w = side == 1 ? 0 : w;
@@ -193,8 +194,8 @@ static inline double soup_one_way(const soup *from, const soup *to, double point
 	return farthest;
 }
 
-/* The two-sided distance between two triangle lists over one list of positions, as far as `points` points a
- * triangle find it, at most `most` on either side. */
+/* The two-sided distance between two triangle lists over one list of positions, sampled with `points` points
+ * per triangle, at most `most` on either side. */
 static inline double surface_distance(const soup *a, const soup *b, double points, double most)
 {
 	return sqrt(soup_one_way(b, a, points, most, soup_one_way(a, b, points, most, 0)));

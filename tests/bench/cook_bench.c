@@ -1,7 +1,7 @@
-/* cook_bench.c - whole cooks beside gltfpack and Assimp, each in a process of its own. See cook.sh.
+/* cook_bench.c - whole cooks compared with gltfpack and Assimp, each in a separate process. See cook.sh.
  *
- * cook_bench MODEL...            the table
- * cook_bench --run WHAT MODEL OUT   one contender, once: what the table's processes do */
+ * cook_bench MODEL...               the table
+ * cook_bench --run WHAT MODEL OUT   one contender, once: run by the table's processes */
 #include "core/cook/cook.h"
 #include "core/import/importer.h"
 #include "core/mesh/bake.h"
@@ -129,7 +129,7 @@ static void cook(size_t kind, const char *model, const char *out)
 		give_up(out, "cannot be written");
 }
 
-/* The part that Assimp does too: the file becomes a model, its vertices are welded, its triangles ordered. */
+/* The part that Assimp does too: imports the file, welds vertices, orders triangles. */
 static void import_weld_order(const char *model)
 {
 	char folder[PATH_MAX], name[PATH_MAX];
@@ -154,8 +154,8 @@ static void import_weld_order(const char *model)
 	}
 }
 
-/* ---- Assimp, and the levels of detail as the articles describe them: each from the one before, half as many
- * indices until 1,024 or eight levels; the sloppy simplifier where less than a tenth was won. ---- */
+/* ---- Assimp, and levels of detail as in the articles: each from the one before, half as many indices until
+ * 1,024 or eight levels; the sloppy simplifier where less than a tenth was saved. ---- */
 
 static const unsigned seed_flags = aiProcess_JoinIdenticalVertices | aiProcess_Triangulate |
 								   aiProcess_GenSmoothNormals | aiProcess_LimitBoneWeights |
@@ -214,7 +214,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Bytes of a file, without the pictures that a GLB holds. */
+/* Bytes of a file, without the pictures in a GLB. */
 static double bytes_of(const char *path)
 {
 	hob_bytes file = map(path);
@@ -256,7 +256,7 @@ static cost once(char *const argv[], const char *out, bool ours)
 				  now() - began, bytes_of(out)};
 }
 
-/* The least of a few runs: what disturbs only adds. */
+/* The minimum of a few runs: disturbances only add. */
 static cost best(char *const argv[], const char *out, int runs, bool ours)
 {
 	cost least = once(argv, out, ours);
@@ -277,7 +277,7 @@ enum {
 	OURS_PREVIEW,
 	OURS_PACKED,
 	OURS_BAKE,
-	START, /* nothing: what the loader of shared libraries costs */
+	START, /* nothing: measures the loader of shared libraries */
 	ASSIMP,
 	ASSIMP_LEVELS,
 	PACK,

@@ -1,4 +1,4 @@
-"""One row for each kind of change: bytes fetched as a delta, bytes of the whole blob, requests' worth in percent."""
+"""One row per kind of change: bytes fetched as a delta, bytes of the whole blob, their ratio in percent."""
 import os
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""farm_bench.py BUILD [FOLDER] [PART...]: see farm.sh. Each part prints what it did and its figures."""
+"""farm_bench.py BUILD [FOLDER] [PART...]: see farm.sh. Each part prints its actions and figures."""
 import os
 import pathlib
 import shutil
@@ -44,7 +44,7 @@ def given(daemon):
 
 
 def cpu(daemon):
-    """Seconds of the daemon and its children that are over or alive, from the outside."""
+    """CPU seconds of the daemon and its finished and live children, measured from outside."""
     used = 0
     for pid in [daemon.process.pid, *map(int, pathlib.Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text().split())]:
         parts = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -148,7 +148,7 @@ def pgbench(farm, script, clients):
 
 
 def database_cpu(farm):
-    """Seconds of the server and of all its sessions."""
+    """CPU seconds of the server and of all its sessions."""
     used = 0
     for pid in farm.postgres.all_processes():
         try:
@@ -159,7 +159,7 @@ def database_cpu(farm):
 
 
 def simulate(folder, count, lookups, cook_ms):
-    """One line of the table: so many nodes in one process, by the farm's own code, without daemons."""
+    """One line of the table: that many nodes in one process, with the farm's own code, without daemons."""
     farm = Farm(folder, connections=2 * count + 20)
     seconds = 12
     try:

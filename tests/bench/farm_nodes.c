@@ -1,11 +1,11 @@
-/* Nodes of a farm without daemons: what server/upstream says to a database and a blob store, by the same code
- * (server/farm), with cooks that only take their time. See farm.sh.
+/* Nodes of a farm without daemons: the requests of server/upstream to a database and a blob store, by the
+ * same code (server/farm), with simulated cooks. See farm.sh.
  *
  *   farm_nodes METADATA BLOBS NODES SECONDS LOOKUPS COOK_MS
  *
- * Connects NODES, lets them beat for SECONDS, then changes a texture that LOOKUPS models use: each node asks
- * for all of them, claims what nobody cooks, cooks, gives, hears of the rest and fetches it. A line per
- * phase; `begin` and `end` lines say when to look at the database. */
+ * Connects NODES, lets them send heartbeats for SECONDS, then changes a texture that LOOKUPS models use: each
+ * node asks for all of them, claims uncooked ones, cooks, gives, is notified of the rest and fetches it.
+ * Prints a line per phase; `begin` and `end` lines mark when to inspect the database. */
 #include "server/farm/farm.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ typedef struct node {
 	pthread_t thread;
 	unsigned chance, backoff_ms;
 	bool done[LOOKUPS_MAX];
-	double parked[LOOKUPS_MAX]; /* asked about again then */
+	double parked[LOOKUPS_MAX]; /* time of the next request */
 	double beat_at, finished_at;
 } node;
 
@@ -53,8 +53,8 @@ static void rest(double ms)
 	nanosleep(&time, NULL);
 }
 
-/* A node whose call fails tries again as server/upstream does: after a second, later up to a minute, with a
- * quarter of chance. */
+/* A node whose call fails retries as server/upstream does: after a second, later up to a minute, plus a
+ * random quarter. */
 static bool said(node *n, srv_farm_end end)
 {
 	all.statements++;
@@ -149,7 +149,7 @@ static void cook(node *n, uint32_t which)
 	hob_buf_release(&record);
 }
 
-/* As many as two workers need soon, any of those that nobody else is known to cook. */
+/* As many as two workers need soon, any of those that no other node is known to cook. */
 static uint32_t choose(node *n, srv_farm_claim claims[AT_ONCE], uint32_t which[AT_ONCE])
 {
 	uint32_t count = 0;
@@ -193,8 +193,8 @@ static bool is_over(const node *n)
 	return true;
 }
 
-/* A machine that has worked has asked everything before; the first statement of each kind costs a session of
- * PostgreSQL ten times as much as the others. */
+/* A machine in use has sent every statement before; the first one of each kind costs a PostgreSQL session ten
+ * times as much. */
 static bool has_worked(node *n)
 {
 	hob_sha256 own = hob_sha256_of((hob_bytes){(const uint8_t *)&n, sizeof n});
@@ -242,7 +242,7 @@ static void phase(const char *name, bool begins)
 	printf("%s %s %lu %lu\n", begins ? "begin" : "end", name, (unsigned long)all.statements,
 		   (unsigned long)all.failures);
 	fflush(stdout);
-	getchar(); /* the database has been looked at */
+	getchar(); /* the database has been inspected */
 }
 
 static int by_time(const void *a, const void *b)

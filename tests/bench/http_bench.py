@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Hob beside nginx on the same files, in one run: throughput and the server's own CPU time, at rising numbers of
-keep-alive connections; Hob's Unix socket beside its TCP; latency while every core cooks; listeners beside a bare loop.
+"""Hob compared with nginx on the same files, in one run: throughput and the server's own CPU time, at rising numbers of
+keep-alive connections; Hob's Unix socket compared with its TCP; latency while every core cooks; listeners compared with a bare
+loop.
 
     ./dev bench http [--part files,unix,cooking,listeners,tls] [--rounds 2] [--ms 400] [--rt] [--out FILE]
-    ./dev bench http --beside BUILD [--rounds 9] [--ms 200]    beside another build of Hob, medians of paired rounds
+    ./dev bench http --beside BUILD [--rounds 9] [--ms 200]    compared with another build of Hob, medians of paired rounds
 
-Server and client each have a core of their own where there are two. Each figure is the best of --rounds short rounds, in
-which the servers take turns. --rt gives server and client real-time priority (in part cooking: nice -20), so that other
-load on the machine does not count. Part tls: one connection to each, the same certificate and cipher, the server's CPU for
-an answer, medians of rounds that take turns.
+Server and client have a core each if there are two. Each figure is the best of --rounds short rounds, in which the servers
+alternate. --rt gives server and client real-time priority (in part cooking: nice -20), so that other load on the machine does
+not count. Part tls: one connection to each, the same certificate and cipher, the server's CPU time per answer, medians of
+alternating rounds.
 """
 import argparse
 import http.client
@@ -78,7 +79,7 @@ def pin_all(options, pid, core):
 
 
 def favour(pid):
-    """Above everything else on the machine, so that cook processes are what it competes with."""
+    """Above everything else on the machine, so that it competes only with cook processes."""
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         os.setpriority(os.PRIO_PROCESS, int(task.name), -20)
 
@@ -220,7 +221,7 @@ def bench_cooking(options, folder, results):
         rows = [("idle", 1, load(options, daemon.port, 1, 2000, target, core=None))]
         text = obj_text(120000)
         for connections in (1, 16):
-            made = folder / f"made{connections}"  # beside it: all models are new at once
+            made = folder / f"made{connections}"  # in another folder: all models appear at once
             made.mkdir()
             for i in range(options.models):
                 (made / f"m{i}.obj").write_text(f"v {i} {connections} 2\n" + text)
@@ -228,7 +229,7 @@ def bench_cooking(options, folder, results):
             while daemon.counters().get('hob_assets{state="cooking"}', 0) < min(2, os.cpu_count()):
                 pass
             got = load(options, daemon.port, connections, 2000, target, core=None)
-            # A figure of a daemon that had run out of work says nothing.
+            # A figure of a daemon that ran out of work is meaningless.
             left = daemon.counters()["hob_queue_length"]
             rows.append(("cooking" if left > 0 else "too few models", connections, got))
         for state, connections, got in rows:
@@ -300,7 +301,7 @@ def bench_tls(options, folder, results):
 
 
 def bench_beside(options, folder, results):
-    """Both builds run all the time and take turns; what counts is the median of the pairs."""
+    """Both builds run throughout and alternate; the result is the median of the pairs."""
     (folder / "art").mkdir()
     builds, daemons = {"this": BUILD, "other": pathlib.Path(options.beside).resolve()}, {}
     try:
@@ -323,7 +324,7 @@ def bench_beside(options, folder, results):
                                    *([f'If-None-Match: "{sha}"'] if body == "304" else []))
                         figures[name] = ((cpu_ns(daemon.process.pid) - before) / max(1, got["answers"]), got["answers"] / got["seconds"])
                     if 0 in (figure[1] for figure in figures.values()):
-                        continue  # this machine stood still
+                        continue  # this machine stalled
                     pairs.append([figures["this"][i] / figures["other"][i] for i in (0, 1)])
                 cpu, rate = (sorted(pair[i] for pair in pairs) for i in (0, 1))
                 print(f"  {body:6} c={connections:<4} CPU {cpu[len(cpu) // 2]:.2f}x ({cpu[0]:.2f}, {cpu[-1]:.2f})   "

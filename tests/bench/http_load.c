@@ -1,11 +1,10 @@
-/* http_load.c - a load client that costs little: one thread, N keep-alive connections, one request under way
- * on each.
+/* http_load.c - a cheap load client: one thread, N keep-alive connections, one request in progress on each.
  *
  *   http_load ADDRESS CONNECTIONS MILLISECONDS TARGET [FIELD...]     ADDRESS: PORT of 127.0.0.1, or
  *                                                                    unix:/path
  *
- * Prints one JSON object: answers, bytes of bodies, statuses that were not 200 or 304, seconds, latencies,
- * and the longest time without any answer. Exits 1 when a connection breaks. */
+ * Prints one JSON object: answers, bytes of bodies, statuses other than 200 or 304, seconds, latencies, and
+ * the longest time without any answer. Exits 1 when a connection breaks. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -73,7 +72,7 @@ static void ask(connection *c)
 		die("send");
 }
 
-/* Sixteen buckets to each doubling. */
+/* Sixteen buckets per doubling. */
 static uint32_t bucket_of(uint64_t ns)
 {
 	uint32_t log = ns < 16 ? 4 : 63 - (uint32_t)__builtin_clzll(ns);
@@ -97,7 +96,7 @@ static void finish(connection *c)
 	ask(c);
 }
 
-/* Takes the head off data; returns the bytes of data that belong to it. */
+/* Removes the head from data; returns the bytes of data that belong to it. */
 static size_t take_head(connection *c, const char *data, size_t size)
 {
 	if (c->head_size + size > HEAD_MAX - 1)
@@ -179,7 +178,7 @@ int main(int argc, char **argv)
 	uint64_t end = now_ns();
 	if (end - last_ns > pause_ns)
 		pause_ns = end - last_ns;
-	/* Bodies that were begun and not finished were counted whole. */
+	/* Unfinished bodies were counted whole, so subtract their rest. */
 	for (int i = 0; i < count; i++)
 		body_bytes -= all[i].in_body ? all[i].left : 0;
 	printf(

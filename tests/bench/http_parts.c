@@ -1,14 +1,13 @@
-/* http_parts.c - the two things the HTTP benchmark needs that a daemon does not offer by itself.
+/* http_parts.c - two parts of the HTTP benchmark that a daemon does not offer.
  *
  *   http_parts blobs CACHE SIZE...        puts blobs of pseudo-random bytes into a cache; prints "SIZE
  *                                         SHA256" lines
- *   http_parts bare SIZE                  the least that can answer: an epoll loop that takes every request
- *                                         for the same one and sends a finished answer of SIZE bytes; prints
- *                                         its port
- *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and how long
- *                                         a publish takes to reach the last of them, beside a bare loop of
- *                                         send() over as many sockets with the same bytes; prints one JSON
- *                                         object */
+ *   http_parts bare SIZE                  a minimal server: an epoll loop that treats every request alike and
+ *                                         sends a prepared answer of SIZE bytes; prints its port
+ *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and the time
+ *                                         for a publication to reach the last of them, compared with a bare
+ *                                         loop of send() over as many sockets with the same bytes; prints one
+ *                                         JSON object */
 #include "server/http/http.h"
 
 #include <errno.h>
@@ -103,7 +102,7 @@ static int serve_bare(size_t size)
 	return 0;
 }
 
-/* ---- listeners: a child connects and notes when its last socket has the event that was announced */
+/* ---- listeners: a child connects and records when its last socket has received the announced event */
 
 typedef struct shared {
 	volatile int connected, round, arrived;
@@ -133,7 +132,7 @@ static void listen_to(uint16_t port, int count, bool greeted, int rounds, shared
 		struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)i << 32 | (uint32_t)fd};
 		if (greeted && send(fd, request, sizeof request - 1, 0) != (ssize_t)sizeof request - 1)
 			die("send");
-		/* The greeting is read before the next one dials, so that nothing is under way when the clock
+		/* Reads the greeting before the next one connects, so that nothing is in progress when the clock
 		 * runs. */
 		char bytes[4096];
 		for (size_t got = 0; greeted && !memmem(bytes, got, "event: hello", 12);) {
@@ -158,7 +157,7 @@ static void listen_to(uint16_t port, int count, bool greeted, int rounds, shared
 				if (got <= 0)
 					die("stream");
 				int *mark = &marks[events[i].data.u64 >> 32];
-				/* Comments that keep a stream alive are shorter than any event. */
+				/* Keep-alive comments are shorter than any event. */
 				if (*mark == round || got < 40)
 					continue;
 				*mark = round;
@@ -192,7 +191,7 @@ static const char event_data[] =
 	"{\"rev\":4182,\"kind\":\"cooked\",\"asset\":\"props/duck.glb\",\"state\":\"fresh\"}";
 
 typedef struct source {
-	srv_events *events; /* or, with none, */
+	srv_events *events; /* or, without one, */
 	int *sockets;
 	int count;
 	char text[256];

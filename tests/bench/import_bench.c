@@ -1,7 +1,7 @@
-/* Import alone, ours beside Assimp with the flags of the reference converter: seconds of CPU and peak memory.
- * Each measurement is a process of its own, the least of five. A file below 1 MB is imported once unmeasured
- * and then again and again, as a cook process does with one model after another, and the least of eight
- * spells counts; see import.sh. */
+/* Import only, ours compared with Assimp with the flags of the reference converter: seconds of CPU and peak
+ * memory. Each measurement is a separate process, the minimum of five. A file below 1 MB is imported once
+ * unmeasured and then repeatedly, as a cook process does with successive models, and the minimum of eight
+ * series counts; see import.sh. */
 #include "core/import/importers.h"
 
 #include <assimp/cimport.h>
@@ -87,7 +87,7 @@ static bool import(const char *model, bool assimp)
 	return assimp ? theirs(model) : ours(model);
 }
 
-/* A small file: its first import is mostly page faults of the new process. */
+/* A small file: its first import mostly measures page faults of the new process. */
 static double again_and_again(const char *model, bool assimp)
 {
 	double least = 1e9;

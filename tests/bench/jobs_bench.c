@@ -1,4 +1,4 @@
-/* Cost of a job beside its cook, and of keeping its bytes beside a bare write. See jobs.sh. */
+/* Overhead of a job around its cook, and of storing its bytes compared with a bare write. See jobs.sh. */
 #include "server/store/store.h"
 #include "server/worker/pool.h"
 
@@ -38,7 +38,7 @@ static void must(bool ok, const hob_error *err, const char *what)
 	exit(2);
 }
 
-/* ---- a job's way to a worker and back */
+/* ---- a job's round trip to a worker */
 
 typedef struct run {
 	uv_loop_t loop;
@@ -132,7 +132,7 @@ static void measure_jobs(const char *worker, const char *folder)
 		   count, median, p90, quantile(r.cook + WARM, count, 0.5));
 }
 
-/* ---- keeping bytes */
+/* ---- storing bytes */
 
 static void write_bare(int folder, const uint8_t *bytes, uint32_t number, bool sync)
 {
@@ -162,7 +162,7 @@ static void measure_writes(const char *folder)
 	snprintf(path, sizeof path, "%s/bare", folder);
 	mkdir(path, 0777);
 	int bare_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A cache that is in use has its 256 folders. */
+	/* A used cache has its 256 folders. */
 	for (uint32_t i = 0; i < 3000; i++) {
 		hob_sha256 digest;
 		must(srv_blob_put(store, (hob_bytes){(const uint8_t *)&i, sizeof i}, &digest, &err), &err, "a blob");

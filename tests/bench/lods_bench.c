@@ -1,4 +1,4 @@
-/* lods_bench.c - what levels of detail state, and what is true of it. See lods.sh. */
+/* lods_bench.c - stated and measured errors of levels of detail. See lods.sh. */
 #include "core/import/importer.h"
 #include "core/mesh/bake.h"
 #include "lods_draw.h"
@@ -50,7 +50,7 @@ typedef struct totals {
 	bool each;
 	const char *sheet;	   /* NULL: no pictures */
 	uint64_t pixels[3];	   /* covered, different, stray */
-	uint32_t levels_drawn; /* of them at one pixel: */
+	uint32_t levels_drawn; /* of these, drawn at an error of one pixel: */
 	uint32_t at_one_pixel;
 } totals;
 
@@ -85,7 +85,7 @@ static void measure_mesh(totals *t, const char *model, const hob_baked_mesh *b)
 	soup_free(full);
 }
 
-/* The view of a renderer that takes each level where its error is a pixel. */
+/* The view of a renderer that uses each level at an error of one pixel. */
 static void draw_levels(totals *t, const char *model, const hob_baked_mesh *b)
 {
 	for (uint32_t l = 1; l < b->lod_count; l++) {

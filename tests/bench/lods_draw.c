@@ -11,13 +11,13 @@ enum { CELL = 256, COLUMNS = 4, MARGIN = 4 };
 
 typedef struct picture {
 	uint32_t side;
-	float *depth;  /* HUGE_VALF: nothing is there */
-	uint8_t *grey; /* 255: nothing */
+	float *depth;  /* HUGE_VALF: empty */
+	uint8_t *grey; /* 255: empty */
 } picture;
 
 typedef struct camera {
 	double axis[3][3];		 /* right, down, away */
-	double centre[3], scale; /* pixels for a unit */
+	double centre[3], scale; /* pixels per unit */
 } camera;
 
 static picture picture_new(uint32_t side)
@@ -76,7 +76,7 @@ static int clamp(double x, uint32_t side)
 	return x < 0 ? 0 : x > side - 1.0 ? (int)side - 1 : (int)x;
 }
 
-/* Shaded as if lit from the viewer: both sides, flat. */
+/* Shaded as if lit from the viewer: two-sided, flat. */
 static uint8_t shade(const double p[3][3])
 {
 	double e[3], f[3], n[3];
@@ -153,7 +153,7 @@ static void compare(const picture *full, const picture *level, lods_draw_result 
 		}
 }
 
-/* Pixels for a unit, where the error of a level is one pixel and the picture is not too large. */
+/* Pixels per unit at which the error of a level is one pixel, or less if the picture would be too large. */
 static double scale_of(const hob_baked_mesh *mesh, uint32_t level, uint32_t side)
 {
 	double most = (side - 2 * MARGIN) / diagonal_of(mesh), error = (double)mesh->lods[level].error;

@@ -1,4 +1,4 @@
-/* meshes_bench.c - where the time of a mesh bake goes, and what the neighbours take. See meshes.sh. */
+/* meshes_bench.c - time of the parts of a mesh bake, compared with other libraries. See meshes.sh. */
 #include "core/mesh/bake.h"
 #include "core/mesh/lods.h"
 #include "core/mesh/mesh_bounds.h"

@@ -1,6 +1,6 @@
-/* runtime_bench.c - world transforms of a large scene and playing a skeleton, against the plain way to do it:
- * nodes on the heap with vectors of children and a dirty flag, keys searched from the start, libm's acos and
- * sin. */
+/* runtime_bench.c - world transforms of a large scene and playing a skeleton, compared with a naive
+ * implementation: nodes on the heap with vectors of children and a dirty flag, keys searched from the start,
+ * libm's acos and sin. */
 #include "tests/unit/runtime/maker.h"
 
 #include <time.h>
@@ -12,7 +12,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* ---- the plain way */
+/* ---- the naive implementation */
 
 typedef struct plain_node {
 	float t[3], r[4], s[3], local[16], global[16];

@@ -1,4 +1,4 @@
-/* runtime_open.c - opening a large cooked scene in place, beside reading the same glTF with Assimp and
+/* runtime_open.c - opening a large cooked scene in place, compared with reading the same glTF with Assimp and
  * copying its bytes.
  *
  *   runtime_open HOB FOLDER [MEGABYTES]
@@ -167,7 +167,7 @@ static double open_in_place(const char *folder, bool trust, uint32_t *draws)
 	return time;
 }
 
-static volatile uint32_t kept; /* what was read, so that it is read */
+static volatile uint32_t kept; /* keeps the reads from being optimised away */
 
 static double copy_bytes(const char *folder, size_t *size)
 {

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Save -> event -> fetched blob: medians beside the worker's own cook time, for one file and for several written together.
+"""Save -> event -> fetched blob: medians compared with the worker's own cook time, for one file and for several written together.
 
     ./dev bench save [--saves 200] [--triangles 1000] [--pause 0] [--gap 0]
 
-The clock starts when the writer has closed (renamed) the last file and stops when the new blob's bytes are in a client's hands, over
-HTTP, after the server-sent event named it. Only an event whose outputs come from all of the saved files counts: a version with some of
-them is told as "of a part", and its cook is not taken off. The rename, in which ext4 puts the new file's bytes on their way to the disk,
-is told by itself, and so is what the writer needs from its first close to its last: --gap puts a pause between its files, as ext4
-does by itself, where the close of a file that is written over waits for the disk. Where a preview comes first its time is told as
-well; "less cook" is always about the final cook. On a busy machine `chrt -r 5` before the command keeps others out of the figures.
+The clock starts when the writer has closed (renamed) the last file and stops when a client has received the new blob, over HTTP,
+after the server-sent event that named it. Only an event whose outputs come from all of the saved files counts: a version with
+some
+of them is reported as "of a part", and its cook time is not subtracted. The rename, in which ext4 starts to write the new file to
+the disk, is reported separately, and so is the writer's time from its first close to its last: --gap adds a pause between its
+files,
+as ext4 does by itself when the close of an overwritten file waits for the disk. The time of a preceding preview is reported as
+well;
+"less cook" always refers to the final cook. On a busy machine put `chrt -r 5` before the command to exclude other load.
 """
 import argparse
 import json
@@ -47,7 +50,7 @@ def save_several(art, turn, options):
 
 
 class Listener:
-    """The event stream and a connection for blobs by bare sockets: the client's own time is not what is asked."""
+    """The event stream and a connection for blobs on bare sockets: the client's own time should not count."""
 
     def __init__(self, port):
         self.address = ("127.0.0.1", port)
@@ -84,7 +87,7 @@ class Listener:
 
 
 def in_a_process_of_its_own(work, *arguments):
-    """The harness's threads, which read the same events and the log, would hold this one up."""
+    """The harness's threads, which read the same events and the log, would delay this one."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -125,7 +128,7 @@ def measure(daemon, art, save, options):
         body = client.blob(data["outputs"][0]["hash"])
         took = time.perf_counter() - began
         assert len(body) == data["outputs"][0]["size"]
-        # Nothing of this save may come after the next one. The first save has none before it to be compared with.
+        # No event of this save may arrive after the next one. The first save has no predecessor.
         known = daemon.sync()["rev"]
         if shown:
             of_a_part += parts
@@ -158,7 +161,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hob-bench-"))
     art = folder / "art"
     art.mkdir()
-    # A cache that is in use has these; in a new one each of the first saves makes some.
+    # A used cache has these folders; a new one would create some at each of the first saves.
     for i in range(512):
         (folder / "cache" / ("blobs" if i % 2 else "records") / f"{i // 2:02x}").mkdir(parents=True)
     save_several(art, 0, options)

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""How each cost grows with the tree: one line of figures a size, and a picture of the lines.
+"""Growth of each cost with the tree: one line of figures per size, and a plot.
 
-    ./dev bench scale [--models 500,5000,50000] [--per-folder 10] [--others 0] [--roots 1] [--rounds 5] [--svg FILE] [--without-packs]
+    ./dev bench scale [--models 500,5000,50000] [--per-folder 10] [--others 0] [--roots 1] [--rounds 5] [--svg FILE]
+    [--without-packs]
 
-Each model is a small OBJ of its own; each folder has one material file, so that 50,000 models are 55,000 files in 5,000 folders, and
-with --others 4 four more for each model, which are no assets. With --roots the models are dealt out to so many roots. The first cook is cold. Then, in turns within each round: a start without changes beside `git status` with a warm index; a first page of
-assets and a search; a sync by events beside one that scans; a save of one file and of three together, beside the cook's own time.
-Medians; CPU of the daemon where it says so. Disk is what the file system gave (blocks), beside the blobs' own bytes. With
---without-packs a second cache with `--pack-below 0` is cooked for the disk and the first cook alone.
+Each model is a small OBJ; each folder has one material file, so 50,000 models are 55,000 files in 5,000 folders, and with
+--others 4
+four more per model that are not assets. --roots distributes the models over that many roots. The first cook is cold. Then,
+alternating
+within each round: a start without changes compared with `git status` with a warm index; a first page of assets and a search; a
+sync by
+events compared with one that scans; a save of one file and of three together, compared with the cook's own time. Medians; CPU
+time of
+the daemon where stated. Disk is the space allocated by the file system (blocks), beside the blobs' own bytes. With
+--without-packs a
+second cache with `--pack-below 0` is cooked, only for the disk space and the first cook.
 """
 import argparse
 import json
@@ -80,7 +87,7 @@ def disk(cache):
 
 
 def save(daemon, base, names, turn):
-    """From the last rename to the last of their events, and the sum of their cooks."""
+    """From the last rename to the last of their events, and the sum of their cook times."""
     temps = []
     for name in names:
         temp = (base / name).with_name(f".save{len(temps)}")

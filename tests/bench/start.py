@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""A start with nothing to do: hob serve until it is ready, watches included, beside `git status` with a warm index, a ninja no-op and
-watchman's `watch` on the same tree.
+"""A start with nothing to do: hob serve until it is ready, including watches, compared with `git status` with a warm index, a
+ninja no-op
+and watchman's `watch` on the same tree.
 
     ./dev bench start [--folders 10000] [--files 10] [--rounds 5] [--tree DIR]
 
-Of each folder's ten files two are models. Medians of the rounds, which take turns, in milliseconds; memory of the daemon after the
-start, and the CPU time of each (of watchman's server nothing is known), which says more on a busy machine. Making and cooking the tree the first time takes minutes; --tree keeps it for the next run. Then one file is saved, and the time
-to its new version is told.
+Two of each folder's ten files are models. Medians of alternating rounds, in milliseconds; memory of the daemon after the start,
+and the
+CPU time of each (watchman's server excepted), which is more reliable on a busy machine. Making and cooking the tree the first
+time
+takes minutes; --tree keeps it for the next run. Then one file is saved, and the time to its new version is reported.
 """
 import argparse
 import os
@@ -26,7 +29,7 @@ from hobtest import HOB, Daemon, obj_text, png  # noqa: E402
 
 
 def make_tree(art, folders, files):
-    """folders x files files: each folder holds two models of their own, a material file, pictures and notes."""
+    """folders x files files: each folder holds two models, a material file, pictures and notes."""
     picture = png(200, 30, 30)
     for f in range(folders):
         folder = art / f"set{f // 100}" / f"f{f}"
@@ -48,14 +51,14 @@ def children_cpu():
 
 
 def timed(command):
-    """Seconds by the wall and of CPU."""
+    """Wall-clock and CPU seconds."""
     began, used = time.perf_counter(), children_cpu()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - began, children_cpu() - used
 
 
 def start_hob(roots, cache):
-    """Seconds from the process's begin to its banner, which says that everything was scanned; resident and private bytes."""
+    """Seconds from the start of the process to its banner, printed after the scan; resident and private bytes."""
     began = time.perf_counter()
     process = subprocess.Popen([HOB, "serve", *map(str, roots), "--cache", str(cache), "--listen", "127.0.0.1:0", "--jobs", "2"],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -74,7 +77,7 @@ def start_hob(roots, cache):
 
 
 class Ninja:
-    """One edge a file: a stat of each source and each result, none of them to do."""
+    """One edge per file: a stat of each source and each result, none outdated."""
 
     def __init__(self, art, work):
         self.work = work
@@ -96,7 +99,7 @@ class Ninja:
 
 
 def watchman(art, state):
-    """The `watch` command of a server that runs, on a tree that it does not know."""
+    """The `watch` command of a running server, on a new tree."""
     socket = ["watchman", f"--sockname={state}/sock", f"--statefile={state}/state", f"--logfile={state}/log",
               f"--pidfile={state}/pid"]
     subprocess.run([*socket, "watch-del-all"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,5 @@
-"""texture_scene.py BUILD [MODEL ...] - see texture_scene.sh. The best of several runs, 1 and 2 threads in turn; prints Markdown."""
+"""texture_scene.py BUILD [MODEL ...] - see texture_scene.sh. The best of several runs, alternating 1 and 2 threads; prints
+Markdown."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 /* textures_bench.c - quality and speed of texture compression, filtering and decoding over a set of pictures,
- * beside packaged peers. Prints Markdown. See textures.sh. */
+ * compared with packaged libraries. Prints Markdown. See textures.sh. */
 #define STB_DXT_STATIC
 #define STB_DXT_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -62,9 +62,9 @@ static double psnr(const image *im, uint32_t channels)
 typedef struct encoder {
 	const char *name;
 	void (*encode)(const image *im, const struct encoder *e);
-	uint32_t format;   /* of what comes out */
+	uint32_t format;   /* format of the output */
 	uint32_t kinds;	   /* bits of kind */
-	uint32_t channels; /* compared */
+	uint32_t channels; /* number of compared channels */
 	int quality;
 	bool peer;
 } encoder;

@@ -1,4 +1,4 @@
-// textures_peers.cpp - the packaged compressors that Hob's are measured against, behind C names.
+// textures_peers.cpp - C wrappers of the packaged compressors used for comparison.
 #include <astcenc.h>
 #include <cstdint>
 #include <cstdlib>

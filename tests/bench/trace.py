@@ -1,9 +1,11 @@
-"""trace.py BUILD [--list] [--check]: what one save of a two-triangle OBJ and one GET by name run through in the daemon.
+"""trace.py BUILD [--list] [--check]: functions of the daemon entered by one save of a two-triangle OBJ and by one GET by name.
 
-An instrumented build records every function that is entered, on every thread. Of several saves, and of several GETs, the
-one that enters the fewest functions counts: the others met the clock. Printed for each: functions (different ones), calls,
-files, and changes of folder: of the functions in the order in which each is entered first, how many lie in another folder of
-the source than the one before, thread by thread. --list prints the functions, --check exits 1 when a save takes more than 250 functions or 60 changes of folder."""
+An instrumented build records every entered function, on every thread. Of several saves, and of several GETs, the one with the
+fewest functions counts: the others include timers. Printed for each: distinct functions, calls, files, and changes of folder: in
+the
+order of first entry, per thread, the number of functions in another source folder than the previous one. --list prints the
+functions,
+--check exits 1 when a save takes more than 250 functions or 60 changes of folder."""
 import http.client
 import json
 import mmap
@@ -30,7 +32,7 @@ def symbols(program):
         if match:
             place = re.search(r"(?:^|/)((?:server|core)/.*)", match.group(3))
             if place:
-                # A header's path says who includes it: server/view/../../core/base/base.h.
+                # A header's path includes that of its includer: server/view/../../core/base/base.h.
                 found[int(match.group(1), 16)] = (match.group(2), os.path.normpath(place.group(1)))
     return found
 
@@ -117,7 +119,7 @@ def main():
 
             def save(round_):
                 (traced.art / "a.obj").write_text(triangles(round_ + 1))
-                for line in events:  # the job's end: the change was told before it
+                for line in events:  # the job's end: the change was announced before it
                     if line.startswith(b"data: ") and b'"state":"cooked"' in line:
                         return
 

@@ -1,7 +1,7 @@
-/* trace_hooks.c - records which functions of an instrumented program are entered, while somebody asks for it.
+/* trace_hooks.c - records the entered functions of an instrumented program on request.
  *
  * Preloaded into a program built with -finstrument-functions. HOB_TRACE names a file of 16 + 16 * ENTRIES
- * bytes that both sides map: word 0 is 1 while entries are recorded, word 1 counts them, then pairs {thread,
+ * bytes mapped by both sides: word 0 is 1 while entries are recorded, word 1 counts them, then pairs {thread,
  * address}. */
 #define _GNU_SOURCE
 #include <fcntl.h>

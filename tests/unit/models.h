@@ -52,7 +52,7 @@ static inline hob_node *model_place(hob_model *m, uint32_t node, float x, float 
 	return &m->nodes[node];
 }
 
-/* Adds a reference to a mesh; a node's references must be added one after the other. */
+/* Adds a reference to a mesh; add all references of a node consecutively. */
 static inline void model_show(hob_model *m, uint32_t node, uint32_t mesh)
 {
 	if (m->nodes[node].mesh_count == 0)
@@ -104,7 +104,8 @@ static inline void model_check(const hob_model *m)
 	assert_true(ok);
 }
 
-/* Sum over all triangles of the scene of (area, centroid * area) in world space: what no merge may change. */
+/* Sum over all triangles of the scene of (area, centroid * area) in world space: an invariant of every
+ * merge. */
 static inline void model_moments(const hob_model *m, double out[4])
 {
 	float(*global)[16] = test_calloc(m->node_count, sizeof *global);

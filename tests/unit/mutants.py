@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Mistakes that converters of scenes (FEATURES.md) and players of animations are known to make, put into core one at a time, and
-broken rules of the daemon, put into server: the test that is named beside each must then fail. Not part of the suite (a few minutes); run it after changing those modules or their
-tests.
+"""Known mistakes of scene converters (FEATURES.md) and animation players, put into core one at a time, and violated rules of the
+daemon, put into server: the test named beside each must then fail. Not part of the suite (a few minutes); run it after changing
+those modules or their tests.
 
-    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a build without sanitizers, for its libraries; only mistakes with this word
+    python3 tests/unit/mutants.py BUILD [WORD]       # BUILD: a build without sanitizers, for its libraries; only mistakes with
+                                                     this word
 
 A mistake beside a scenario (test_NAME.py) is put into the program hob; one in web, before the test that runs in Node."""
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Mistakes: what goes wrong, core/FILE, server/FILE or web/FILE, the text there, the mistake, and tests/unit/PROGRAM.c: TEST.
+# Mistakes: description, core/FILE, server/FILE or web/FILE, the original text, the mistake, and tests/unit/PROGRAM.c: TEST.
 MISTAKES = [
     # glTF, where other readers lose it
     ("u8 fractions are taken as numbers", "import/gltf/gltf_accessor.c", "CONVERTER(u8_unit, float, uint8_t, (float)v / 255.0f)",
@@ -422,7 +423,7 @@ def compiled(source, out, include):
 
 
 def failing(build, folder, file, text, program, objects):
-    """Names of the tests of `program` that fail with `text` in place of `file`; the libraries lend all else."""
+    """Names of the tests of `program` that fail with `text` in place of `file`; everything else is from the libraries."""
     source = folder / "mutant.c"
     source.write_text(text)
     mutant = compiled(source, folder / "mutant.o", place_of(file).parent)
@@ -471,7 +472,7 @@ def failing_scenario(build, folder, file, text, scenario, test):
             if linked.returncode:
                 print(linked.stderr[:600])
                 return None
-        elif program == "hob":  # it looks for the others where it is itself
+        elif program == "hob":  # it looks for the others in its own folder
             shutil.copy(build / program, programs)
         else:
             (programs / program).symlink_to((build / program).resolve())

@@ -43,7 +43,7 @@ static inline hob_mesh shape_mesh(hob_arena *arena, uint32_t vertex_count, uint3
 	return mesh;
 }
 
-/* A unit square in XZ of n x n cells facing +Y, rippled by `height`; normals and uv when asked for. */
+/* A unit square in XZ of n x n cells facing +Y, rippled by `height`; with normals and uv on request. */
 static inline hob_mesh shape_grid(hob_arena *arena, uint32_t n, float height, bool normals, bool uvs)
 {
 	uint32_t side = n + 1;
@@ -99,7 +99,7 @@ static inline hob_mesh shape_ball(hob_arena *arena, uint32_t slices, uint32_t st
 	return mesh;
 }
 
-/* Loose squares of random place and direction: two triangles each, nothing shared between squares. */
+/* Loose squares of random position and direction: two triangles each, nothing shared between squares. */
 static inline hob_mesh shape_leaves(hob_arena *arena, uint32_t count)
 {
 	hob_mesh mesh = shape_mesh(arena, 4 * count, 6 * count);

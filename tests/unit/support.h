@@ -10,8 +10,8 @@
 
 #include "core/base/base.h"
 
-/* Files that a test lays out: path below the root -> bytes. Every read and every miss is logged, as the real
- * io does, so that a test can ask for the dependencies. */
+/* Files of a test: path below the root -> bytes. Every read and every miss is logged, as in the real io, so
+ * that a test can check the dependencies. */
 typedef struct memory_file {
 	const char *path;
 	hob_bytes bytes;
@@ -68,7 +68,7 @@ static inline void memory_io_init(memory_io *memory, const memory_file *files, s
 	memory->io = (hob_io){.user = memory, .read = memory_io_read, .find_nocase = memory_io_find_nocase};
 }
 
-/* True when the io was asked for `line`: "duck.bin", or "?duck.bin" for a miss. */
+/* True when `line` was logged: "duck.bin", or "?duck.bin" for a miss. */
 static inline bool memory_io_logged(const memory_io *memory, const char *line)
 {
 	for (size_t i = 0; i < memory->logged; i++)

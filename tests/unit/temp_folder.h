@@ -12,7 +12,7 @@
 
 typedef struct temp_folder {
 	char path[128];
-	char text[4096]; /* of folder_at */
+	char text[4096]; /* result of folder_at */
 } temp_folder;
 
 static inline void folder_make(temp_folder *folder)
@@ -34,7 +34,7 @@ static inline void folder_remove(temp_folder *folder)
 	nftw(folder->path, folder_remove_entry, 32, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of something inside; good until the next call. */
+/* The path of an entry inside; valid until the next call. */
 __attribute__((format(printf, 2, 3))) static inline const char *folder_at(temp_folder *folder,
 																		  const char *fmt, ...)
 {
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static inline const char *folder_at(temp_f
 	return folder->text;
 }
 
-/* Writes a file inside, and the folders that it needs. */
+/* Writes a file inside, creating its folders. */
 static inline void folder_put(const temp_folder *folder, const char *name, const char *text)
 {
 	char path[8192];

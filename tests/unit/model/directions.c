@@ -48,7 +48,7 @@ static void a_zero_normal_takes_the_normal_of_its_face(void **state)
 	float normals[12] = {1, 0, 0, 0, 0, 0, 0, 0, 1e-9f, 0, 0, 0};
 	hob_mesh mesh = mesh_of(normals, NULL);
 	hob_direction_repair repair = hob_mesh_repair_directions(&mesh);
-	static const float wanted[12] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1}; /* the last is in no face */
+	static const float wanted[12] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1}; /* no face uses the last */
 	assert_int_equal(repair.normals_filled, 3);
 	assert_memory_equal(normals, wanted, sizeof wanted);
 }

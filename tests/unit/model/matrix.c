@@ -27,7 +27,7 @@ static void make_unit(float q[4])
 		q[i] /= length;
 }
 
-/* The textbook form, independent of the code under test: T, then R by conjugation, then S. */
+/* Textbook form, independent of the code under test: T, then R by conjugation, then S. */
 static void transform(const hob_node *n, const float p[3], float out[3])
 {
 	float x[3], qx = n->rotation[0], qy = n->rotation[1], qz = n->rotation[2], qw = n->rotation[3];
@@ -163,7 +163,7 @@ static void shear_is_reported_and_the_closest_parts_are_given(void **state)
 	hob_node_local_matrix(&n, m);
 	for (int i = 0; i < 12; i++)
 		best += (m[i] - sheared[i]) * (m[i] - sheared[i]);
-	/* No small turn of the result comes closer. */
+	/* No small rotation of the result is closer. */
 	for (int axis = 0; axis < 3; axis++)
 		for (int sign = -1; sign <= 1; sign += 2) {
 			hob_node turned = n;

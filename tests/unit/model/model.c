@@ -1,11 +1,11 @@
-/* hob_model_check: a whole model passes, and every rule has a breakage that is found. */
+/* hob_model_check: a valid model passes, and a violation of each rule is found. */
 #include "tests/unit/support.h"
 
 #include "core/model/model.h"
 
 #include <math.h>
 
-/* A model that uses everything, on static storage so that a case may break it; remade for each. */
+/* A model that uses everything, in static storage so that a case may damage it; rebuilt for each. */
 static struct world {
 	hob_model model;
 	hob_mesh mesh;

@@ -1,6 +1,6 @@
 #include "maker.h"
 
-/* Two nodes; clip "a" and "b" hold constant poses, "c" moves, so that expected values can be written down. */
+/* Two nodes; clips "a" and "b" have constant poses, "c" moves, so that expected values are constants. */
 static const float still[] = {0, 2};
 static const float a_move[] = {1, 0, 0, 1, 0, 0}, b_move[] = {0, 4, 0, 0, 4, 0};
 static const float a_turn[] = {0, 0, 0, 1, 0, 0, 0, 1};
@@ -139,7 +139,7 @@ static void additive_adds_the_way_from_the_reference(void **state)
 	close_stage(&s);
 }
 
-/* A turn of 270 degrees between reference and pose is added as one of 90 the other way. */
+/* A rotation of 270 degrees between reference and pose is added as 90 degrees in reverse. */
 static void additive_turns_the_short_way(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 #include "maker.h"
 #include "touch.h"
 
-/* Bytes one behind the other, as the reference converter's fwrite calls leave them. */
+/* Consecutive bytes, as written by the reference converter's fwrite calls. */
 typedef struct bytes {
 	uint8_t data[8192];
 	size_t size;
@@ -42,7 +42,8 @@ static void put_mesh(bytes_t *b, uint32_t lods, uint32_t first_index, uint32_t f
 	put_u32(b, vertices);
 	for (int i = 0; i < 8; i++)
 		put_u32(b, offsets[i]);
-	put_u32(b, lods == 8 ? offsets[8] : first_vertex * 32); /* eight levels run into the next array */
+	/* the eighth level overflows into the next array */
+	put_u32(b, lods == 8 ? offsets[8] : first_vertex * 32);
 	for (int i = 1; i < 8; i++)
 		put_u32(b, 0);
 	put_u32(b, 32);
@@ -63,7 +64,7 @@ static hob_rt_blob classic_meshes(void)
 	put_u32(&b, sizeof indices);
 	put_u32(&b, 7 * 32);
 	put_mesh(&b, 2, 0, 0, 4, quad);
-	put_mesh(&b, 8, 9, 4, 4, triangle); /* the repository version counts vertices half as many again */
+	put_mesh(&b, 8, 9, 4, 4, triangle); /* the repository version stores 1.5 times the vertex count */
 	put(&b, boxes, sizeof boxes);
 	put(&b, indices, sizeof indices);
 	for (int v = 0; v < 7; v++) {
@@ -92,7 +93,7 @@ static hob_rt_blob classic_materials(void)
 	return finish(&b);
 }
 
-/* `merged`: the second scene's nodes hang under node 0 behind a foreign subtree, as mergeScenes leaves
+/* `merged`: the second scene's nodes are children of node 0 after a foreign subtree, as mergeScenes leaves
  * them. */
 static hob_rt_blob classic_scene(bool names, bool merged)
 {
@@ -105,7 +106,7 @@ static hob_rt_blob classic_scene(bool names, bool merged)
 		put(&b, local, sizeof local);
 	}
 	for (int i = 0; i < 5 * 16; i++)
-		put_u32(&b, 0x7FC00000); /* world matrices are not trusted */
+		put_u32(&b, 0x7FC00000); /* world matrices are recomputed */
 	for (int i = 0; i < 5; i++) {
 		const int32_t record[5] = {parents[i], -1, -1, -1, 0};
 		put(&b, record, sizeof record);
@@ -197,8 +198,9 @@ static void classic_materials_keep_factors_flags_and_textures(void **state)
 	uint32_t albedo = first->textures[HOB_PK_SLOT_BASE_COLOR], glow = first->textures[HOB_PK_SLOT_EMISSIVE];
 	assert_string_equal(hob_rt_image_name(asset, hob_rt_texref(asset, albedo)->image), "textures/a.png");
 	assert_string_equal(hob_rt_image_name(asset, hob_rt_texref(asset, glow)->image), "glow.png");
-	assert_int_equal(first->textures[HOB_PK_SLOT_NORMAL], HOB_RT_NONE);	 /* 77 of 2 */
-	assert_int_equal(first->textures[HOB_PK_SLOT_OPACITY], HOB_RT_NONE); /* dangles: see the format's notes */
+	assert_int_equal(first->textures[HOB_PK_SLOT_NORMAL], HOB_RT_NONE); /* image 77 of 2 */
+	/* dangling: see the format's notes */
+	assert_int_equal(first->textures[HOB_PK_SLOT_OPACITY], HOB_RT_NONE);
 	assert_int_equal(second->textures[HOB_PK_SLOT_BASE_COLOR], HOB_RT_NONE);
 	hob_rt_close(asset);
 	free_files(&files);
@@ -261,7 +263,7 @@ static void damage_is_refused_or_harmless(void **state)
 			blob->data = malloc(size);
 			blob->size = size;
 			memcpy((void *)(uintptr_t)blob->data, whole.data, size);
-			/* A scene that ends before its names is whole. */
+			/* A scene may end before its names. */
 			if (hob_rt_open(&files, NULL, &asset, NULL)) {
 				assert_int_equal(which, 2);
 				touch_asset(asset);

@@ -1,6 +1,6 @@
 #include "maker.h"
 
-/* One node per property under test, all in one clip or in several. */
+/* One node per tested property, in one clip or in several. */
 typedef struct stage {
 	hob_rt_files files;
 	hob_rt_asset *asset;
@@ -26,7 +26,7 @@ static void close_stage(stage_t *s)
 	free_files(&s->files);
 }
 
-/* Slot of node 1, which is the only animated one of a clip with a single track. */
+/* Samples node 1, the only animated one of a clip with a single track. */
 static const float *sample_one(const test_track *track, double time, float out[4])
 {
 	test_clip clip = {"clip", track->times[0], track->times[track->key_count - 1], track, 1};
@@ -96,7 +96,8 @@ static void step_holds(void **state)
 	assert_true(sample_one(&track, 1.001, v)[0] == 2);
 }
 
-/* A cubic polynomial is its own Hermite interpolant; tangents are per second, so unequal distances tell. */
+/* A cubic polynomial is its own Hermite interpolant; tangents are per second, which unequal intervals
+ * verify. */
 static void cubic_follows_its_tangents_scaled_by_the_distance_of_keys(void **state)
 {
 	(void)state;
@@ -151,7 +152,7 @@ static void slerp_takes_the_short_way_at_constant_speed(void **state)
 				assert_true(fabsf(length - 1) < 1e-6f);
 				for (int i = 0; i < 4; i++)
 					assert_true(fabs(fabs(v[i]) - fabs(expected[i])) < 4e-7);
-				assert_true(angle_between(v, expected) < 1.2e-3); /* acos near 1 sees no finer */
+				assert_true(angle_between(v, expected) < 1.2e-3); /* acos near 1 is not more accurate */
 			}
 		}
 }
@@ -228,13 +229,13 @@ static void missing_tracks_take_the_rest_pose(void **state)
 	hob_rt_get_trs(instance, 1, t, r, scale);
 	assert_true(t[0] == 10 && r[2] == 1 && scale[1] == 3);
 	hob_rt_get_trs(instance, 4, t, r, scale);
-	assert_true(scale[1] == 1 && t[0] == 5); /* no clip moves it: the caller's translation stays */
+	assert_true(scale[1] == 1 && t[0] == 5); /* not animated: keeps the caller's translation */
 	hob_rt_sample(s.asset, 0, 1, NULL, s.pose);
 	hob_rt_apply(s.pose, instance);
 	hob_rt_get_trs(instance, 1, t, r, scale);
 	assert_true(t[0] == 2 && r[3] == 1);
 	hob_rt_get_trs(instance, 4, t, r, scale);
-	assert_true(scale[1] == 3); /* clip b's scale is gone with clip b */
+	assert_true(scale[1] == 3); /* clip b's scale ends with clip b */
 	hob_rt_update(instance);
 	hob_rt_apply(s.pose, instance);
 	assert_int_equal(hob_rt_update(instance), 0); /* the same pose again moves nothing */
@@ -242,7 +243,7 @@ static void missing_tracks_take_the_rest_pose(void **state)
 	close_stage(&s);
 }
 
-/* The seeds' loop stopped after the first channel it applied. */
+/* The seeds' loop stopped after the first applied channel. */
 static void every_channel_is_applied(void **state)
 {
 	(void)state;

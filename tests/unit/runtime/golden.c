@@ -1,7 +1,7 @@
 #include "maker.h"
 #include "touch.h"
 
-/* The files that core/formats' own tests keep: what the cook writes must be what the runtime reads. */
+/* Uses the committed files of core/formats' tests: the runtime must read the output of the cook. */
 static hob_rt_blob load(const char *name)
 {
 	char path[1024];

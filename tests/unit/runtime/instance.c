@@ -1,6 +1,6 @@
 #include "maker.h"
 
-/* ---- a straightforward scene in double */
+/* ---- a naive scene in double */
 
 typedef struct plain {
 	uint32_t count;
@@ -21,7 +21,7 @@ static void plain_globals(const plain_t *p, const double base[16])
 
 static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 
-/* Depth-first random trees; `depth_bias` in 0..100: how often a node is the child of the one before. */
+/* Depth-first random trees; `depth_bias` in 0..100: how often a node is a child of the previous one. */
 static plain_t random_tree(uint32_t count, uint32_t depth_bias, uint32_t *seed)
 {
 	plain_t p = {count, calloc(count, sizeof(uint32_t)), calloc(count, sizeof(hob_pk_trs)),
@@ -229,7 +229,7 @@ static void attached_instances_follow_and_cost_only_when_their_host_moves(void *
 	hob_rt_update(in[0]);
 	hob_rt_changed(in[2], &count);
 	assert_int_equal(count, 0);
-	/* A released instance stays where it was, and can be put elsewhere. */
+	/* A detached instance keeps its place, and can be placed elsewhere. */
 	hob_rt_detach(in[1]);
 	hob_rt_update(in[1]);
 	check_globals(&sword, in[1], 1e-4);
@@ -279,7 +279,7 @@ static void several_instances_hang_from_one_and_are_all_updated(void **state)
 	hob_rt_update(in[0]);
 	assert_true(hob_rt_global(in[1], 1)[13] == 6 && hob_rt_global(in[3], 1)[13] == 6);
 	assert_true(hob_rt_global(in[2], 1)[13] == 3 && hob_rt_global(in[4], 1)[13] == 3);
-	assert_true(hob_rt_attach(in[0], in[4], 1)); /* no circle any more */
+	assert_true(hob_rt_attach(in[0], in[4], 1)); /* no longer a cycle */
 	assert_ptr_equal(hob_rt_instance_asset(in[0]), asset);
 	for (int i = 0; i < 5; i++)
 		hob_rt_instance_close(in[i]);

@@ -1,5 +1,5 @@
-/* maker.h - small packed and classic files for the runtime's tests, written by hand so that no code of Hob is
- * on both sides. Every test program includes it once. */
+/* maker.h - hand-written small packed and classic files for the runtime's tests, without code of Hob on both
+ * sides. Every test program includes it once. */
 #ifndef HOB_TEST_MAKER_H
 #define HOB_TEST_MAKER_H
 
@@ -60,7 +60,7 @@ static inline uint32_t maker_add(maker *m, uint32_t type, const void *data, uint
 	return m->count++;
 }
 
-/* A file that ends exactly where its memory ends. */
+/* A file that ends exactly at the end of its allocation. */
 static inline hob_rt_blob maker_finish(maker *m, uint32_t kind)
 {
 	maker_add(m, HOB_PK_STRS, m->text, m->text_size, 1);
@@ -250,7 +250,7 @@ static inline void random_quat(uint32_t *seed, float q[4])
 		q[i] = (float)(q[i] / sqrt(square + 1e-12));
 }
 
-/* T * R * S and products in double, straight from the textbook. */
+/* T * R * S and products in double, by the textbook. */
 static inline void exact_local(const float t[3], const float q[4], const float s[3], double out[16])
 {
 	double x = q[0], y = q[1], z = q[2], w = q[3];

@@ -127,8 +127,7 @@ static void refusals_say_why(void **state)
 		hob_rt_error error = {HOB_RT_OK, ""};
 		memcpy((uint8_t *)(uintptr_t)files.scene.data + cases[i].offset, &cases[i].value, 4);
 		if (cases[i].offset == 0) {
-			/* Not packed at all: read as a classic scene, which it is not either, but animations came with
-			 * it. */
+			/* Not packed: read as a classic scene, which it is not either, but animations were given. */
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));
 		} else {
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));
@@ -233,7 +232,7 @@ static void opening_objects_reports_missing_memory(void **state)
 	free_files(&files);
 }
 
-/* ---- versions to come */
+/* ---- later versions */
 
 static void longer_records_and_unknown_sections_are_read_past(void **state)
 {
@@ -319,7 +318,7 @@ static void encoded_sections_go_through_the_callers_decoder(void **state)
 	(void)state;
 	hob_rt_files files = rich_files();
 	uint8_t *bytes = (uint8_t *)(uintptr_t)files.meshes.data;
-	hob_pk_section *section = (hob_pk_section *)(void *)(bytes + 64); /* the fine indices */
+	hob_pk_section *section = (hob_pk_section *)(void *)(bytes + 64); /* indices of the fine level */
 	section->codec = HOB_PK_CODEC_MESHOPT_INDEX;
 	section->flags |= HOB_PK_SECTION_GPU;
 	for (uint64_t i = 0; i < section->stored_bytes; i++)
@@ -339,7 +338,7 @@ static void encoded_sections_go_through_the_callers_decoder(void **state)
 	free_files(&files);
 }
 
-/* ---- damage: what is opened all the same must be safe to use */
+/* ---- damage: any opened asset must be safe to use */
 
 static hob_rt_blob *blob_of(hob_rt_files *files, int which)
 {

@@ -1,5 +1,5 @@
-/* rich.h - one small model that uses everything the runtime reads: two scenes' worth of nodes, a skinned and
- * morphed mesh with two levels and meshlets, a quantised rigid mesh, materials, clips. */
+/* rich.h - one small model that uses everything the runtime reads: nodes of two scenes, a skinned and morphed
+ * mesh with two levels and meshlets, a quantised rigid mesh, materials, clips. */
 #ifndef HOB_TEST_RICH_H
 #define HOB_TEST_RICH_H
 

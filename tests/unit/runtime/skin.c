@@ -62,8 +62,7 @@ static void palettes_are_global_times_inverse_bind(void **state)
 	close_stage(&s);
 }
 
-/* One skeleton under two meshes: each skin has its own list of joints, in its own order, and its own
- * matrices. */
+/* Two meshes with one skeleton: each skin has its own joint list and order, and its own matrices. */
 static void skins_over_the_same_joints_have_matrices_of_their_own(void **state)
 {
 	(void)state;
@@ -132,13 +131,13 @@ static void mirrored_and_flattened_joints_have_normal_matrices_without_surprises
 	hob_rt_set_trs(s.instance, 3, NULL, NULL, flat);
 	hob_rt_update(s.instance);
 	hob_rt_palette(s.instance, 0, palette[0], normals[0]);
-	assert_true(normals[0][5] > 0.5f); /* a flattened surface faces along the axis it lost */
+	assert_true(normals[0][5] > 0.5f); /* a flattened surface faces along the collapsed axis */
 	for (int i = 0; i < 24; i++)
 		assert_true(isfinite(normals[i / 12][i % 12]));
 	close_stage(&s);
 }
 
-/* Where a vertex is, from the definition. */
+/* Position of a vertex, from the definition. */
 static void skin_vertex(const stage_t *s, uint32_t vertex, double out[3])
 {
 	float palette[2][16], p[3], lean = hob_rt_weights(s->instance)[s->asset->draws[0].weight_first];

@@ -1,6 +1,6 @@
-/* touch.h - calls everything that the runtime offers on an opened asset and reads all that it points to, so
- * that a sanitizer sees what a hostile file got through opening. Shared with the fuzz target: libc only, no
- * test framework. */
+/* touch.h - calls every function of the runtime on an opened asset and reads all its data, so that a
+ * sanitizer finds hostile data that opening accepted. Shared with the fuzz target: libc only, no test
+ * framework. */
 #ifndef HOB_TEST_TOUCH_H
 #define HOB_TEST_TOUCH_H
 

@@ -24,7 +24,7 @@ static bool is_visible(const float m[16], const float p[3])
 	return true;
 }
 
-/* Against the definition of clip space, for boxes so small that they are points. */
+/* Compares with the definition of clip space, for boxes small enough to be points. */
 static void a_point_is_inside_when_its_clip_coordinates_are(void **state)
 {
 	(void)state;
@@ -74,7 +74,7 @@ static void an_infinite_far_plane_hides_nothing(void **state)
 	hob_rt_frustum_init(&frustum, m);
 	const float far_away[4] = {0, 0, -1e7f, 1};
 	assert_int_equal(hob_rt_frustum_sphere(&frustum, far_away), HOB_RT_INSIDE);
-	/* Reversed depth 0..w with infinite far: z = near, w = -z. */
+	/* Reversed depth 0..w with infinite far plane: z = near, w = -z. */
 	m[10] = 0;
 	m[14] = 0.1f;
 	hob_rt_frustum_init(&frustum, m);
@@ -124,8 +124,8 @@ static void culling_keeps_what_the_camera_sees(void **state)
 	float m[16];
 	hob_rt_frustum frustum;
 	uint32_t draws[2];
-	/* Looks along -Z from the origin: the box is at z = -5; the body encloses the eye at z = 0, behind
-	 * near. */
+	/* Looks along -Z from the origin: the box is at z = -5; the body encloses the eye at z = 0, behind the
+	 * near plane. */
 	perspective(0.5f, 1, 2.5f, 100, m);
 	hob_rt_frustum_init(&frustum, m);
 	assert_int_equal(hob_rt_cull(instance, &frustum, draws), 1);
@@ -169,7 +169,7 @@ static void hidden_nodes_are_not_drawn(void **state)
 			hob_rt_apply(pose, instance);
 			assert_int_equal(hob_rt_is_visible(instance, 6), appears && times[i] >= 0.5);
 		}
-		/* A mean shows what most of it shows. */
+		/* A mean takes the visibility of its majority. */
 		for (int share = 1; share < 4; share++) {
 			hob_rt_pose *mean;
 			assert_true(hob_rt_pose_open(asset, &mean, NULL));

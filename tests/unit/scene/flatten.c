@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../arenas.h" /* last: its names are short */
+#include "../arenas.h" /* last, because its names are short */
 
 static hob_baked_scene bake(const hob_model *m, const hob_baked_mesh *meshes)
 {
@@ -19,7 +19,7 @@ static hob_baked_scene bake(const hob_model *m, const hob_baked_mesh *meshes)
 	return s;
 }
 
-/* The reference converter's traversal, straightforward and recursive. */
+/* A naive recursive implementation of the reference converter's traversal. */
 typedef struct reference {
 	hob_baked_hierarchy nodes[4096];
 	int32_t count;
@@ -65,7 +65,7 @@ static hob_model random_model(uint64_t seed, uint32_t nodes)
 	for (uint32_t i = 0; i < 3; i++)
 		model_mesh(&m, shape_grid(&arena, 1, 0, true, true), HOB_NONE);
 	for (uint32_t n = 0; n < nodes; n++) {
-		/* An ancestor of the node before, at random, keeps the order depth-first. */
+		/* A random ancestor of the previous node keeps the order depth-first. */
 		uint32_t parent = n == 0 ? HOB_NONE : n - 1;
 		while (n > 0 && parent != HOB_NONE && shape_random(&seed) % 3 == 0)
 			parent = m.nodes[parent].parent;
@@ -145,7 +145,7 @@ static void nodes_keep_their_rest_pose(void **state)
 	assert_memory_equal(s.trs[1].r, one, sizeof one);
 	assert_memory_equal(s.trs[2].r, one, sizeof one);
 	assert_true(s.trs[2].s[0] == 1 && s.trs[2].s[1] == 1 && s.trs[2].s[2] == 1);
-	/* The parent turns and scales the way to its child. */
+	/* The parent rotates and scales the child's translation. */
 	assert_float_equal(s.global[16 + 12], 2 * 0.28f, 1e-5);
 	assert_float_equal(s.global[16 + 13], 2 * 0.96f, 1e-5);
 }

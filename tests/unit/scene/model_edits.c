@@ -7,7 +7,7 @@
 #include "core/model/model_merge.h"
 #include "core/model/model_scale.h"
 
-#include "../arenas.h" /* last: its names are short */
+#include "../arenas.h" /* last, because its names are short */
 
 static void same_moments(const double a[4], const double b[4])
 {
@@ -60,7 +60,8 @@ static void merging_instances_keeps_the_picture(void **state)
 	model_check(&m);
 	model_moments(&m, after);
 	same_moments(before, after);
-	/* Five leaves became one, two riders one; the camera's node stays, so its mesh does. */
+	/* Five leaves became one, two children of the moving node one; the camera's node stays, and so does its
+	 * mesh. */
 	assert_int_equal(m.node_count, 15 - 4 - 1);
 	assert_int_equal(m.mesh_count, 4);
 	uint32_t of_five = 0, of_two = 0;
@@ -142,7 +143,7 @@ static void merging_a_material_keeps_the_picture(void **state)
 	model_check(&m);
 	model_moments(&m, after);
 	same_moments(before, after);
-	/* Six at rest in one new root, two on the moving node; helpers and leaves are gone. */
+	/* Six static ones in one new root, two on the moving node; helpers and leaves are gone. */
 	uint32_t shown = 0;
 	for (uint32_t n = 0; n < m.node_count; n++)
 		for (uint32_t i = 0; i < m.nodes[n].mesh_count; i++)

@@ -1,4 +1,4 @@
-/* The setting `rules`: what it accepts, how it is printed, and what of it is in the cook key. */
+/* The setting `rules`: accepted values, printed form, and its part of the cook key. */
 #include "core/settings/cook_key.h"
 #include "core/settings/pattern.h"
 #include "core/settings/rules.h"

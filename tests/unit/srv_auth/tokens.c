@@ -150,13 +150,13 @@ static void a_file_that_is_not_right_lets_nobody_in(void **state)
 	srv_tokens_release(&tokens);
 }
 
-/* ---- the check takes the same steps, counted one by one, whichever token a guess is like */
+/* ---- the number of steps of the check, single-stepped, does not depend on the guess */
 
 static uint64_t steps_of(const srv_tokens *tokens, const hob_sha256 *digest, srv_scope expected)
 {
 	pid_t child = fork();
 	if (child == 0) {
-		/* One-time work, such as the binding of symbols, must not be counted. */
+		/* One-time work, such as symbol binding, must not be counted. */
 		if (srv_tokens_scope_of(tokens, digest) != expected || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(1);
 		raise(SIGSTOP);
@@ -193,7 +193,7 @@ static void a_guess_tells_nothing_by_its_time(void **state)
 		skip();
 	}
 	assert_true(expected > 100);
-	/* Digests that are alike up to a byte, as a guesser would wish for; at last all of it. */
+	/* Digests with a growing common prefix, as an attacker would try; finally equal ones. */
 	for (size_t same = 0; same <= sizeof digest.bytes; same += 4) {
 		items[1].digest = digest;
 		for (size_t i = same; i < sizeof digest.bytes; i++)

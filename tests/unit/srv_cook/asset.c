@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The table once more, as text: new state by its first letters, '.' ignored, '-' cannot come. Lower case "p"
- * behind it: publishes. Columns: absent away idle backoff writer queued working outdated. */
+/* The table again, as text: new state by its first letters, '.' ignored, '-' cannot come. A lower-case "p"
+ * after it: publishes. Columns: absent away idle backoff writer queued working outdated. */
 static const struct {
 	srv_asset_event_kind kind;
 	const char *cells[SRV_ASSET_STATES];
@@ -56,7 +56,7 @@ static srv_asset_event event(srv_asset_event_kind kind)
 							 .job = (struct srv_job *)&a_job};
 }
 
-/* Applies, and keeps what was handed over. */
+/* Applies, and keeps the returned `taken`. */
 static srv_asset_todo apply(srv_asset *a, srv_asset_event e)
 {
 	srv_asset_next taken = {0};
@@ -76,7 +76,7 @@ static srv_asset_todo send(srv_asset *a, srv_asset_event_kind kind)
 	return apply(a, event(kind));
 }
 
-/* By the shortest way. */
+/* Reaches a state by the shortest path. */
 static srv_asset at_state(srv_asset_state state)
 {
 	srv_asset a = {0};
@@ -156,7 +156,7 @@ static void every_cell_is_as_the_table_says(void **unused)
 		}
 }
 
-/* Events that can come, in any order: the invariants hold after each, and whoever does what is asked has the
+/* Random possible events: the invariants hold after each, and a caller that carries out the actions has the
  * asset in the queue exactly while it is QUEUED. */
 static void a_random_walk_keeps_every_invariant(void **unused)
 {
@@ -187,7 +187,7 @@ static void a_random_walk_keeps_every_invariant(void **unused)
 		assert_int_equal(queued, a.state == SRV_ASSET_QUEUED);
 		if (todo.cut)
 			assert_int_equal(a.state, SRV_ASSET_OUTDATED);
-		/* Fresh for everybody means: equal to the disk, as far as known. */
+		/* Public state fresh requires: equal to the disk, as far as known. */
 		if (srv_asset_public(&a) == SRV_FRESH)
 			assert_true(a.state == SRV_ASSET_IDLE || a.state == SRV_ASSET_BACKOFF ||
 						srv_asset_shows_preview(&a));
@@ -259,7 +259,7 @@ static void without_workers_only_workers_help(void **unused)
 	assert_int_equal(a.state, SRV_ASSET_QUEUED);
 	srv_asset_release(&a);
 	a = at_state(SRV_ASSET_WORKING);
-	send(&a, SRV_ASSET_PASSING); /* no room */
+	send(&a, SRV_ASSET_PASSING); /* the disk is full */
 	send(&a, SRV_ASSET_WORKERS_BACK);
 	assert_int_equal(a.state, SRV_ASSET_BACKOFF);
 	srv_asset_release(&a);
@@ -295,7 +295,7 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	background.priority = SRV_PRIORITY_BACKGROUND;
 	assert_false(apply(&a, background).cut);
 	assert_true(send(&a, SRV_ASSET_DIRTY).cut);
-	assert_false(send(&a, SRV_ASSET_DIRTY).cut); /* once is enough */
+	assert_false(send(&a, SRV_ASSET_DIRTY).cut); /* cut only once */
 	send(&a, SRV_ASSET_CUT);
 	assert_int_equal(a.next.cuts, 1);
 	send(&a, SRV_ASSET_BEGIN);
@@ -304,7 +304,7 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	send(&a, SRV_ASSET_GOOD);
 	send(&a, SRV_ASSET_BEGIN);
 	srv_asset_set_worker(&a, true);
-	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* that was one whole cook */
+	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* that was a whole cook */
 	srv_asset_release(&a);
 }
 
@@ -317,7 +317,7 @@ static void a_quick_cook_is_cut_a_few_times_in_a_row(void **unused)
 	for (int i = 0; i < SRV_ASSET_QUICK_CUTS; i++) {
 		srv_asset_set_worker(&a, true);
 		assert_true(apply(&a, save).cut);
-		assert_false(apply(&a, save).cut); /* once each */
+		assert_false(apply(&a, save).cut); /* one cut each */
 		send(&a, SRV_ASSET_CUT);
 		send(&a, SRV_ASSET_BEGIN);
 	}
@@ -395,7 +395,7 @@ static void who_asks_by_force_gets_it_whatever_others_ask(void **unused)
 	srv_asset_apply(&a, &begin);
 	assert_true(taken.force);
 	assert_int_equal(taken.why_count, 2);
-	/* Half-written: the job goes back with its number, its reasons and its force. */
+	/* Half-written: the job returns its number, its reasons and its force. */
 	srv_asset_event half = event(SRV_ASSET_HALF_WRITTEN);
 	uint64_t id = taken.id;
 	half.taken = &taken;
@@ -447,7 +447,7 @@ static void what_waits_is_not_blocked_by_another(void **unused)
 	assert_true(send(&a, SRV_ASSET_ROOT_CAUSE).publish);
 	assert_int_equal(srv_asset_public(&a), SRV_BLOCKED);
 	send(&a, SRV_ASSET_DIRTY);
-	assert_false(send(&a, SRV_ASSET_ROOT_CAUSE).publish); /* its own cook will say */
+	assert_false(send(&a, SRV_ASSET_ROOT_CAUSE).publish); /* its own cook will decide */
 	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
 	srv_asset_release(&a);
 }
@@ -460,7 +460,7 @@ static void a_raise_never_lowers(void **unused)
 	assert_true(srv_asset_raise(&a, SRV_PRIORITY_INTERACTIVE));
 	srv_asset_release(&a);
 	a = at_state(SRV_ASSET_OUTDATED);
-	assert_false(srv_asset_raise(&a, SRV_PRIORITY_INTERACTIVE)); /* nothing is in the queue */
+	assert_false(srv_asset_raise(&a, SRV_PRIORITY_INTERACTIVE)); /* not in the queue */
 	assert_int_equal(a.next.priority, SRV_PRIORITY_INTERACTIVE);
 	srv_asset_release(&a);
 }

@@ -10,10 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The table once more, as text: the new stage; '-' cannot come, '.' ignored, '=' stays, '!' leaves later.
- * Events carry no facts, and a verdict is GOOD. Columns: new, hash source, find, hash inputs, match,
- * duplicate, ask, fetch, unclaimed, claim, wait, cook, hash read, judge, hash touched, store, check, record,
- * over. */
+/* The table again, as text: the new stage; '-' cannot come, '.' ignored, '=' stays, '!' leaves later. Events
+ * carry no facts, and a verdict is GOOD. Columns: new, hash source, find, hash inputs, match, duplicate, ask,
+ * fetch, unclaimed, claim, wait, cook, hash read, judge, hash touched, store, check, record, over. */
 static const char *const codes[SRV_JOB_STAGES] = {"NW", "HS", "FI", "HI", "MA", "DU", "AS", "FE", "UC", "CL",
 												  "WA", "CO", "HR", "JU", "HT", "ST", "CH", "RE", "OV"};
 static const struct {
@@ -53,7 +52,7 @@ static const struct {
 	{SRV_JOB_CLOSE, /*       */ "-  !  !  !  !  OV !  !  OV !  OV !  !  !  !  !  !  !  ."},
 };
 
-static srv_job other; /* cooks what DUPLICATE waits for */
+static srv_job other; /* the job that DUPLICATE waits for */
 
 static srv_job_todo send(srv_job *job, srv_job_event_kind kind)
 {
@@ -145,7 +144,7 @@ static void every_cell_is_as_the_table_says(void **unused)
 			if (srv_job_takes(&job, grid[row].kind) != (*cell != '-'))
 				fail_msg("event %zu in stage %s", row, codes[from]);
 			if (*cell == '-') {
-				if (from % 6 == 0) /* a fork takes its time */
+				if (from % 6 == 0) /* fork is slow, so only some cells assert in a child */
 					assert_true(dies(&job, grid[row].kind));
 				continue;
 			}
@@ -164,7 +163,7 @@ static void every_cell_is_as_the_table_says(void **unused)
 	}
 }
 
-/* A job that leaves ends with whatever answers, and nothing else is done for it. */
+/* A leaving job ends with any answer, and does no other work. */
 static void who_leaves_ends_with_the_next_answer(void **unused)
 {
 	(void)unused;
@@ -244,7 +243,7 @@ static void a_preview_wakes_its_duplicates_and_goes_on(void **unused)
 	assert_int_equal(job.order.priority, SRV_PRIORITY_BACKGROUND);
 	pass(&job, SRV_JOB_FIND);
 	srv_job_apply(&job, &(srv_job_event){.kind = SRV_JOB_LOOKED_UP, .newer = true});
-	assert_int_equal(job.part, SRV_JOB_FIRST); /* saved meanwhile: another preview */
+	assert_int_equal(job.part, SRV_JOB_FIRST); /* saved meanwhile: needs another preview */
 	assert_int_equal(job.order.priority, SRV_PRIORITY_CHANGED);
 	job = at_stage(SRV_JOB_MATCH);
 	miss(&job, false, true, false, NULL);
@@ -363,7 +362,7 @@ static void a_lease_is_asked_for_until_there_is_one(void **unused)
 	assert_int_equal(job.lease, SRV_JOB_GIVEN);
 }
 
-/* ---- a daemon of 200 assets and up to 400 jobs that is as small as can be, and what it must publish */
+/* ---- a minimal simulated daemon of 200 assets and up to 400 jobs, with its expected publications */
 
 enum { ASSETS = 200, JOBS = 400, EVENTS = 1000000 };
 
@@ -375,15 +374,15 @@ typedef struct sim_job {
 	srv_tries tries;
 } sim_job;
 
-/* The reference: versions that were saved, and the one that clients see. */
+/* The reference: the saved versions, and the published one. */
 static struct sim_asset {
 	srv_asset life;
-	uint32_t saved, shown, again; /* again: a version that fails, until it is saved once more */
+	uint32_t saved, shown, again; /* again: a version that fails until it is saved again */
 	bool preview;
 } assets[ASSETS];
 static sim_job jobs[JOBS];
 static uint64_t seed, last_job, steps, now_ms;
-static bool calm; /* nothing goes wrong any longer */
+static bool calm; /* no more faults */
 
 static uint32_t any(uint32_t count)
 {
@@ -486,7 +485,7 @@ static void publish(sim_job *job, srv_asset_event e)
 	struct sim_asset *a = &assets[job->asset];
 	bool result = e.kind == SRV_ASSET_GOOD || e.kind == SRV_ASSET_PREVIEW;
 	assert_true(a->saved > 0 && job->source <= a->saved);
-	/* No older version and no worse quality of the same one takes the place of what is shown. */
+	/* An older version, or a worse quality of the same one, must not replace the published one. */
 	if (result) {
 		assert_true(job->source > a->shown ||
 					(job->source == a->shown && (a->preview || e.kind == SRV_ASSET_GOOD)) || a->shown == 0);
@@ -554,7 +553,7 @@ static srv_job_event verdict_of(sim_job *job)
 		.kind = SRV_JOB_VERDICT, .verdict = srv_judge(&facts, &job->tries), .newer = other_source};
 }
 
-/* Carries out what the job asks for, or lets something go wrong. */
+/* Carries out the job's act, or injects a fault. */
 static void carry_out(sim_job *job)
 {
 	srv_job_act act = job->act;
@@ -762,7 +761,7 @@ static void a_random_walk_publishes_what_was_saved(void **unused)
 		if (job->used)
 			carry_out(job);
 	}
-	/* Whatever is saved once more is shown in the end, and nothing is left. */
+	/* In the end every resaved version is published, and nothing is left. */
 	calm = true;
 	for (uint32_t i = 0; i < ASSETS; i++) {
 		assets[i].saved++;

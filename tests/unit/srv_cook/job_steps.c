@@ -36,7 +36,7 @@ static void a_long_list_ends_with_the_current_stage(void **state)
 	assert_int_equal(steps.items[SRV_JOB_STEPS_MAX - 1].began_ns, 200 * (uint64_t)MS);
 }
 
-/* Each stage, below and above its time. */
+/* Each stage, below and above its time limit. */
 static void a_stage_that_does_not_end_is_told_once(void **state)
 {
 	(void)state;

@@ -38,7 +38,7 @@ static void what_passes_is_tried_three_times_and_never_kept(void **state)
 		assert_int_equal(srv_judge(&facts, &tries), SRV_VERDICT_PASSING);
 	}
 	srv_tries tries = {0};
-	srv_cook_facts taken = {.code = HOB_ERR_IO}; /* the daemon could not take what the worker sent */
+	srv_cook_facts taken = {.code = HOB_ERR_IO}; /* the daemon could not store the worker's result */
 	assert_int_equal(srv_judge(&taken, &tries), SRV_VERDICT_TRY_AGAIN);
 }
 
@@ -48,7 +48,7 @@ static void the_second_crash_is_the_files(void **state)
 	srv_tries tries = {0};
 	assert_int_equal(srv_judge(&crash, &tries), SRV_VERDICT_TRY_AGAIN);
 	assert_int_equal(srv_judge(&crash, &tries), SRV_VERDICT_KEEP_CRASH);
-	tries = (srv_tries){0}; /* a new version gets its second try, too */
+	tries = (srv_tries){0}; /* a new version has a second try, too */
 	assert_int_equal(srv_judge(&crash, &tries), SRV_VERDICT_TRY_AGAIN);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Log of events, in order: "c" a commit, "v" the view, "e" an event. */
+/* Log of calls, in order: "c" a commit, "v" the view, "e" an event. */
 static char trace[256];
 static bool commit_fails;
 static srv_events *events;
@@ -17,7 +17,7 @@ static void note_events(void)
 		strcat(trace, "e");
 }
 
-/* Stands for the store's. */
+/* Replaces the store's. */
 bool srv_store_commit(srv_store *store, hob_error *err)
 {
 	(void)store;
@@ -66,7 +66,7 @@ static void rows_then_view_then_events(void **state)
 	p->rows = p->view = true;
 	srv_publish_event(p, "asset", HOB_STR("art/a.obj"), HOB_STR("2"));
 	note_events();
-	assert_string_equal(trace, ""); /* nothing leaves before the end */
+	assert_string_equal(trace, ""); /* nothing is sent before the end */
 	assert_true(srv_publish_turn(p, show, NULL, UINT32_MAX));
 	note_events();
 	assert_string_equal(trace, "cvee");

@@ -103,7 +103,7 @@ static void everything_takes_two_scans_of_each_root(void **state)
 	r.scans[0] = 6;
 	check(&waiters, &r, 1, false);
 	assert_int_equal(r.answers[0], 0);
-	assert_int_equal(r.answers[1], 1); /* the other root does not matter to it */
+	assert_int_equal(r.answers[1], 1); /* the other root is irrelevant to it */
 	r.scans[0] = 7;
 	check(&waiters, &r, 1, false);
 	assert_int_equal(r.answers[0], 1);

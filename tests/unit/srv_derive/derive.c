@@ -3,7 +3,7 @@
 
 #include "server/derive/derive.h"
 
-/* A host without a loop: work waits in a list and runs when the test says so. */
+/* A host without a loop: work waits in a list and runs on the test's command. */
 
 enum { WORK_MAX = 64, CLIENTS = 8 };
 
@@ -28,7 +28,7 @@ typedef struct asked {
 	srv_control control;
 	int status;
 	uint32_t answers;
-	uint32_t turn; /* how many were answered before, and this one */
+	uint32_t turn; /* its position among all answers */
 } asked;
 static uint32_t answered;
 
@@ -140,7 +140,7 @@ static void is_made_once_for_all_who_ask(void **state)
 	run_one(f);
 	assert_int_equal(first.status, 200);
 	assert_int_equal(second.status, 200);
-	ask(f, &later, 'x', 3); /* in the store: at once */
+	ask(f, &later, 'x', 3); /* already in the store: answered at once */
 	assert_int_equal(later.status, 200);
 	assert_int_equal(f->count, 0);
 	assert_int_equal(f->over, 1);
@@ -155,10 +155,10 @@ static void clients_take_turns(void **state)
 		ask(f, &greedy[i], (char)('a' + i), 1);
 	ask(f, &nobody, 'n', 0);
 	ask(f, &modest, 'm', 2);
-	assert_int_equal(f->count, 2); /* no more run at a time */
+	assert_int_equal(f->count, 2); /* limit of concurrent work */
 	while (f->count > 0)
 		run_one(f);
-	assert_true(modest.turn <= 4); /* behind the two that ran, and at most one more */
+	assert_true(modest.turn <= 4); /* after the two that ran, and at most one more */
 	assert_int_equal(nobody.turn, 7);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(greedy[i].answers, 1);

@@ -1,4 +1,4 @@
-/* Temporary folders whose owner made them hard to remove. */
+/* Temporary folders that are hard to remove. */
 #include "../../../server/fs/remove_tree.h"
 #include "../support.h"
 #include "../temp_folder.h"
@@ -51,7 +51,7 @@ static int open_temporary(void)
 	return fd;
 }
 
-/* Deeper than a path or the descriptors of a process reach. */
+/* Deeper than PATH_MAX, and than the process's descriptors allow. */
 static void a_deep_folder_goes(void **state)
 {
 	(void)state;

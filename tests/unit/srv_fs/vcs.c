@@ -1,4 +1,4 @@
-/* Where version control keeps its lock and its index, and what they say. */
+/* Locations and interpretation of version control's lock and index. */
 #include "../../../server/fs/vcs.h"
 #include "../support.h"
 #include "../temp_folder.h"
@@ -53,10 +53,10 @@ static void lock_and_index(const char *lock, const char *index, const char *root
 	assert_false(srv_vcs_moved(&vcs));
 	snprintf(path, sizeof path, "%s/%s", folder.path, lock);
 	assert_int_equal(utime(path, &(struct utimbuf){1000, 1000}), 0);
-	assert_false(srv_vcs_locked(&vcs)); /* left behind */
+	assert_false(srv_vcs_locked(&vcs)); /* stale */
 	time_t later = time(NULL) + 86400;
 	assert_int_equal(utime(path, &(struct utimbuf){later, later}), 0);
-	assert_false(srv_vcs_locked(&vcs)); /* by a clock that was wrong */
+	assert_false(srv_vcs_locked(&vcs)); /* from a wrong clock */
 }
 
 static void git_in_the_folder(void **state)
@@ -95,7 +95,7 @@ static void mercurial_and_subversion(void **state)
 	assert_int_equal(unlink(path), 0);
 	put("svn/.svn/wc.db", "1");
 	srv_vcs svn = find("svn");
-	put("svn/.svn/wc.db-journal", ""); /* as it stays after each operation */
+	put("svn/.svn/wc.db-journal", ""); /* remains after each operation */
 	assert_false(srv_vcs_locked(&svn));
 	lock_and_index("hg/.hg/wlock", "hg/.hg/dirstate", "hg");
 	lock_and_index("svn/.svn/wc.db-journal", "svn/.svn/wc.db", "svn");

@@ -92,7 +92,7 @@ static const range_case cases[] = {
 	{"bytes=99-100", 416, "bytes */16", NULL},
 	{"bytes=-0", 416, "bytes */16", NULL},
 	{"bytes=99999999999999999999999999-", 416, "bytes */16", NULL},
-	/* Several ranges, other units and nonsense are served whole, as the standard allows. */
+	/* Several ranges, other units and invalid values are served whole, as the standard allows. */
 	{"bytes=0-1,4-5", 200, NULL, "0123456789abcdef"},
 	{"bytes=7-4", 200, NULL, "0123456789abcdef"},
 	{"bytes=-", 200, NULL, "0123456789abcdef"},
@@ -160,7 +160,7 @@ static void if_range_guards_a_resumed_download(void **state)
 		assert_int_equal(a.size, 16);
 		answer_release(&a);
 	}
-	/* A weak tag never guards a range. */
+	/* A weak tag never validates a range. */
 	snprintf(fields, sizeof fields, "Range: bytes=1-2\r\nIf-Range: W/\"%s\"\r\n", path + 7);
 	a = ask(f, "GET", path, fields);
 	assert_int_equal(a.status, 200);

@@ -4,9 +4,8 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-/* Many connections at once. The library's own thread stops for minutes when exactly 128, 256 or 384 of them
- * are ready together, because it waits again with the long timeout after a full batch; ours must not
- * notice. */
+/* Many connections at once. The library's own thread stalls for minutes when exactly 128, 256 or 384 of them
+ * are ready together, because it waits with the long timeout after a full batch; ours must not. */
 
 static void crowds_of_any_size_are_served_without_a_stall(void **state)
 {
@@ -100,7 +99,7 @@ static void every_listed_address_is_served(void **state)
 		client_close(&c);
 		fixture_free(f);
 		assert_int_equal(access(path, F_OK), -1);
-		/* Leftovers of a killed daemon are no obstacle. */
+		/* A stale socket of a killed daemon is replaced. */
 		int dead = socket(AF_UNIX, SOCK_STREAM, 0);
 		assert_int_equal(bind(dead, (struct sockaddr *)&address, sizeof address), 0);
 		close(dead);

@@ -1,6 +1,6 @@
 #include "http_fixture.h"
 
-/* GET /a/{root}/{path...}: every answer that the renderer's door can give. */
+/* GET /a/{root}/{path...}: every answer of this route. */
 
 static int setup(void **state)
 {
@@ -101,7 +101,7 @@ static void names_that_are_not_text_are_found_by_their_bytes(void **state)
 	a = get(f, "/a/art/b%ff%0a%2f%22x%5c.glb");
 	assert_int_equal(a.status, 200);
 	answer_release(&a);
-	/* The list gives the exact name in a form that can be asked for again. */
+	/* The list gives the exact name in a form usable in a request. */
 	a = get(f, "/api/v1/assets");
 	assert_has(&a, "\"path\":\"b\xEF\xBF\xBD\\u000a/\\\"x\\\\.glb\"");
 	assert_has(&a, "\"path_encoded\":\"b%FF%0A/%22x%5C.glb\"");
@@ -200,7 +200,7 @@ static void failures_without_a_good_copy_say_what_is_wrong(void **state)
 	assert_has(&got, "\"line\":71");
 	assert_has(&got, "\"asset\":\"art/a.gltf\"");
 	answer_release(&got);
-	/* With an earlier good copy that is served. */
+	/* With an earlier good version, which is served. */
 	fixture_put(f, "a.gltf", SRV_STALE, 2, "meshes", fixture_blob(f, "old", 3), 3);
 	srv_views_publish(f->views, 2, true);
 	got = get(f, "/a/art/a.gltf");

@@ -14,7 +14,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Sends raw bytes and gives the status of the first answer, 0 when the server just closed. */
+/* Sends raw bytes and returns the status of the first answer, 0 when the server just closed. */
 static int status_of(const fixture *f, const char *request)
 {
 	client c = client_open(f);
@@ -289,7 +289,7 @@ static void slow_heads_and_idle_connections_are_closed(void **state)
 	answer a = client_request(&idle, "GET", "/livez", NULL);
 	assert_int_equal(a.status, 200);
 	answer_release(&a);
-	/* A byte now and then must not buy more time. */
+	/* A slow trickle of bytes must not extend the deadline. */
 	const char *drip =
 		"GET /livez HTTP/1.1\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 	bool closed = false;
@@ -313,8 +313,8 @@ enum { STALL_DEADLINE_MS = 500 };
 static client half_sent;
 static int64_t half_opened_ms, half_took_ms;
 
-/* In the server's thread: the rest of a head arrives, and then the thread has no turn for longer than heads
- * may take. */
+/* On the server's thread: the rest of a head arrives, and then the thread is blocked for longer than the
+ * limit of heads. */
 static void stall(fixture *f, srv_control *control)
 {
 	(void)f;
@@ -329,7 +329,7 @@ static void a_server_that_had_no_turn_blames_no_client(void **state)
 	(void)state;
 	fixture *f = fixture_new(&(srv_http_options){.head_deadline_ms = STALL_DEADLINE_MS});
 	f->before_answer = stall;
-	/* Again where this test itself was too slow to send it in time. */
+	/* Repeats if the test itself was too slow. */
 	do {
 		half_opened_ms = test_now_ms();
 		half_sent = client_open(f);
@@ -376,7 +376,7 @@ static void too_few_descriptors_pause_the_door_and_no_more(void **state)
 	fixture *f = fixture_new(NULL);
 	getrlimit(RLIMIT_NOFILE, &before);
 	few.rlim_max = before.rlim_max;
-	/* The clients are in the same process: two descriptors for each connection. */
+	/* The clients are in the same process: two descriptors per connection. */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	client crowd[110];
 	size_t count = 0;

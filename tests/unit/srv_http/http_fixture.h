@@ -1,5 +1,5 @@
-/* http_fixture.h - a real srv_http on a free port over a real store in a temporary folder, a loop that the
- * test plays itself, and a small HTTP client on a plain socket that waits with deadlines and never sleeps. */
+/* http_fixture.h - a real srv_http on a free port over a real store in a temporary folder, a loop simulated
+ * by the test, and a small HTTP client on a plain socket that waits with deadlines and never sleeps. */
 #ifndef HOB_TEST_HTTP_FIXTURE_H
 #define HOB_TEST_HTTP_FIXTURE_H
 
@@ -69,7 +69,7 @@ static inline void fixture_post(void *user, srv_control *control)
 	control->answer(control, status, body);
 }
 
-/* Waits until `count` controls were posted in all. */
+/* Waits until a total of `count` controls were posted. */
 static inline void fixture_await_posts(fixture *f, uint32_t count)
 {
 	struct timespec until;
@@ -175,7 +175,7 @@ static inline hob_sha256 fixture_blob(fixture *f, const void *data, size_t size)
 	return digest;
 }
 
-/* How an asset with this state of 0.2 stands. */
+/* Standing of an asset with this state of 0.2. */
 static inline srv_standing standing_of(srv_state state, bool has_error)
 {
 	switch (state) {
@@ -279,7 +279,7 @@ static inline void client_send(client *c, const char *text)
 	client_send_bytes(c, text, strlen(text));
 }
 
-/* Reads what comes next; false when the connection was closed. */
+/* Reads more data; false when the connection was closed. */
 static inline bool client_fill(client *c, int64_t until_ms)
 {
 	struct pollfd p = {c->fd, POLLIN, 0};
@@ -355,7 +355,7 @@ static inline void answer_release(answer *a)
 	*a = (answer){0};
 }
 
-/* Takes one answer off the connection. `bodyless`: to HEAD. status 0: closed without an answer. */
+/* Takes one answer from the connection. `bodyless`: to HEAD. status 0: closed without an answer. */
 static inline answer client_take(client *c, bool bodyless)
 {
 	answer a = {0};
@@ -385,7 +385,8 @@ static inline answer client_take(client *c, bool bodyless)
 	return a;
 }
 
-/* One request with more fields ("Range: bytes=0-1\r\n") on a connection that stays open. */
+/* One request with additional fields ("Range: bytes=0-1\r
+ * ") on a connection that stays open. */
 static inline answer client_request(client *c, const char *method, const char *target, const char *fields)
 {
 	char head[16384];
@@ -396,7 +397,7 @@ static inline answer client_request(client *c, const char *method, const char *t
 	return client_take(c, strcmp(method, "HEAD") == 0);
 }
 
-/* The same on a connection of its own. */
+/* The same on a separate connection. */
 static inline answer ask(const fixture *f, const char *method, const char *target, const char *fields)
 {
 	client c = client_open(f);

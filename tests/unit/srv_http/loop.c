@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Questions of the HTTP thread to the loop, and the table of routes. */
+/* Requests of the HTTP thread to the loop, and the table of routes. */
 
 static int setup(void **state)
 {
@@ -60,7 +60,7 @@ static void answers_of_the_loop_are_passed_on(void **state)
 	assert_int_equal(f->last.kind, SRV_CONTROL_JOB_LIVE);
 	assert_int_equal(f->last.number, 991);
 	answer_release(&a);
-	/* A job that the loop no longer knows may be over. */
+	/* A job unknown to the loop may be finished. */
 	f->status = 404;
 	expect_problem(get(f, "/api/v1/jobs/991"), 404, "not-found");
 	assert_int_equal(f->last.kind, SRV_CONTROL_JOB);
@@ -88,7 +88,7 @@ static void answers_of_the_loop_are_passed_on(void **state)
 	assert_problem(&a, 404, "not-found");
 	assert_has(&a, "\"detail\":\"never cooked\"");
 	answer_release(&a);
-	/* A loop that fails without words still gives a problem that says something. */
+	/* A failure without a message from the loop still gives a problem with a title. */
 	f->status = 500;
 	f->body = "";
 	a = get(f, path);
@@ -191,7 +191,7 @@ static const route routes[] = {
 #undef ROUTE
 };
 
-/* The pattern with its {names} replaced by something. */
+/* The pattern with its {names} replaced by examples. */
 static void example(const char *pattern, char *out)
 {
 	for (; *pattern; pattern++) {
@@ -220,7 +220,7 @@ static void every_route_refuses_other_methods(void **state)
 	}
 }
 
-/* The query's parameters of an operation, as routes.def writes them. */
+/* The query parameters of an operation, in the form of routes.def. */
 static void described_parameters(const cJSON *document, const cJSON *operation, char *out, size_t room)
 {
 	const cJSON *item;

@@ -27,7 +27,7 @@ static client listen_to(fixture *f, const char *query, const char *fields)
 	return c;
 }
 
-/* Events in one connection's text so far: how often `text` occurs. */
+/* Number of occurrences of `text` in the connection's data so far. */
 static size_t occurrences(const client *c, const char *text)
 {
 	size_t count = 0;
@@ -77,7 +77,7 @@ static void a_listener_that_comes_back_misses_nothing(void **state)
 	client_await(&c, "{\"n\":5}");
 	assert_false(client_has(&c, "{\"n\":4}"));
 	client_close(&c);
-	/* The header of a reconnecting browser outranks the address it was opened with. */
+	/* The header of a reconnecting browser takes precedence over the parameter in the address. */
 	c = listen_to(f, "?since=1000", "Last-Event-ID: 7c1e.1004\r\n");
 	client_await(&c, "{\"n\":5}");
 	assert_false(client_has(&c, "{\"n\":4}"));
@@ -151,7 +151,7 @@ static void a_listener_that_does_not_read_gets_a_reset_and_no_memory(void **stat
 	client_await(&fast, "event: hello");
 	static char big[200000];
 	memset(big, 'x', sizeof big - 1);
-	/* Far more than sockets and the ring of 64 hold. */
+	/* Far more than sockets and the ring of 64 can buffer. */
 	for (int i = 0; i < 300; i++) {
 		char mark[32];
 		uint64_t seq = publish(f, "job", "", big);
@@ -179,8 +179,8 @@ static void a_listener_that_never_reads_is_dropped(void **state)
 	memset(big, 'x', sizeof big - 1);
 	int64_t until = test_now_ms() + CLIENT_WAIT_MS;
 	for (bool gone = false; !gone;) {
-		/* One of these at a time: of many at once a slow thread would send the newest few, which the socket
-		 * holds. */
+		/* One at a time: otherwise a slow thread would send only the newest few, which the socket can
+		 * buffer. */
 		publish(f, "job", "", big);
 		answer a = get(f, "/metrics");
 		gone = strstr(a.body, "hob_events_clients 0\n") != NULL;
@@ -203,7 +203,7 @@ static void too_many_listeners_are_turned_away(void **state)
 	assert_problem(&c, 503, "unavailable");
 	assert_field(&c, "Retry-After", "10");
 	answer_release(&c);
-	/* A listener that disconnects frees its place at once, without waiting for a heartbeat. */
+	/* A listener that disconnects frees its slot at once, without waiting for a heartbeat. */
 	client_close(&a);
 	int64_t until = test_now_ms() + 5000;
 	for (bool open = false; !open;) {
@@ -250,7 +250,7 @@ static void a_stop_ends_every_stream_and_every_wait(void **state)
 			client_close(&polls[i]);
 			client_close(&waits[i]);
 		}
-		/* The loop answers late, when nobody is there any more. */
+		/* The loop answers after the client has gone. */
 		fixture_answer_held(f, 200, "{}");
 		fixture_free(f);
 	}
@@ -305,7 +305,7 @@ static void changes_wait_for_the_event_that_is_asked_for(void **state)
 	fixture *f = *state;
 	client c = client_open(f);
 	client_send(&c, "GET /api/v1/changes?since=1000&wait=60&kinds=asset HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	/* Another request on another connection is served meanwhile: the wait blocks nobody. */
+	/* A request on another connection is served meanwhile: the wait does not block. */
 	answer a = get(f, "/livez");
 	assert_int_equal(a.status, 200);
 	answer_release(&a);
@@ -315,7 +315,7 @@ static void changes_wait_for_the_event_that_is_asked_for(void **state)
 	assert_int_equal(a.status, 200);
 	assert_has(&a, "{\"items\":[{\"id\":\"7c1e.1002\",\"event\":\"asset\",\"data\":{\"n\":2}}]");
 	answer_release(&a);
-	/* The connection goes on. */
+	/* The connection stays usable. */
 	int64_t begin = test_now_ms();
 	a = client_request(&c, "GET", "/api/v1/changes?wait=1", NULL);
 	assert_int_equal(a.status, 204);

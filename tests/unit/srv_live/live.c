@@ -89,7 +89,7 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 	assert_false(set(f, "ann", "art/../../x", &err));
 	assert_int_equal(err.code, HOB_ERR_BAD_REQUEST);
 	assert_int_equal(srv_live_drop(f->live, HOB_STR(".."), (hob_str){0}), 0);
-	/* A link that somebody put there is not followed. */
+	/* A planted link is not followed. */
 	assert_int_equal(symlink(f->folder.path, folder_at(&f->folder, "live/eve")), 0);
 	assert_false(set(f, "eve", "art/x", &err));
 	assert_int_equal(srv_live_drop(f->live, HOB_STR("eve"), (hob_str){0}), 0);
@@ -121,7 +121,7 @@ static void what_is_too_large_is_named(void **state)
 	assert_false(srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), (hob_str){0}, f->bytes,
 							  SRV_LIVE_BYTES_MAX + 1, &err));
 	assert_int_equal(err.code, HOB_ERR_BAD_REQUEST);
-	/* A file that is shorter than it says leaves nothing behind. */
+	/* A file shorter than declared leaves nothing behind. */
 	assert_false(srv_live_set(f->live, HOB_STR("ann"), HOB_STR("art/a"), (hob_str){0}, f->bytes, 100, &err));
 	assert_int_equal(err.code, HOB_ERR_IO);
 	assert_int_equal(srv_live_drop(f->live, HOB_STR("ann"), (hob_str){0}), 0);

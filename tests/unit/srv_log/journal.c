@@ -1,4 +1,4 @@
-/* A journal of the test's own: a datagram socket that keeps what comes. */
+/* A fake journal: a datagram socket that keeps received messages. */
 #include "tests/unit/support.h"
 #include "tests/unit/temp_folder.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A real store, real views and the thread; the test is who asks. */
+/* A real store, real views and the thread; the test makes the requests. */
 
 enum { ASKED_MAX = 2 * SRV_QUERY_WAITING_MAX + 64, DEADLINE_S = 60 };
 
@@ -64,7 +64,7 @@ static void await_total(room *r, uint32_t total)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Asks and waits; the answer is in status and body. */
+/* Sends a request and waits; the answer is in status and body. */
 static int ask(room *r, srv_control_kind kind, const char *asset, uint64_t number)
 {
 	srv_control *control = control_of(r, 0, kind);
@@ -257,7 +257,7 @@ static void an_index_that_was_made_anew_is_opened_again(void **state)
 	put_job(r, 1, "art/a.obj");
 	assert_int_equal(ask(r, SRV_CONTROL_JOB, "", 1), 200);
 	assert_ok(srv_store_rebuild(r->store, &err), &err);
-	assert_int_equal(ask(r, SRV_CONTROL_JOB, "", 1), 404); /* past jobs are lost with it */
+	assert_int_equal(ask(r, SRV_CONTROL_JOB, "", 1), 404); /* past jobs are lost with the index */
 	put_job(r, 2, "art/a.obj");
 	assert_int_equal(ask(r, SRV_CONTROL_JOB, "", 2), 200);
 	assert_false(srv_store_is_damaged(r->store));

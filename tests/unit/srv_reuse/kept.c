@@ -1,4 +1,4 @@
-/* Whether a kept result holds: the table of what may differ. */
+/* Whether a stored result is valid: the table of allowed differences. */
 #include "../../../server/reuse/kept.h"
 #include "../support.h"
 
@@ -106,7 +106,7 @@ static void dependencies_are_kept_relative_to_the_model_without_it(void **state)
 	assert_int_equal(count, 2);
 	assert_true(hob_str_equal(kept[0].path, HOB_STR("duck.mtl")) && !kept[0].missing);
 	assert_true(hob_str_equal(kept[1].path, HOB_STR("../tex/a.png")) && kept[1].missing);
-	/* The order in which the cook asked is no part of the key; everything else is. */
+	/* The order of the cook's reads is not part of the key; everything else is. */
 	srv_record one = {.lookup = digest_of("l"), .deps = kept, .dep_count = 2}, other = one;
 	srv_record_dep turned[] = {kept[1], kept[0]};
 	hob_sha256 a, b;

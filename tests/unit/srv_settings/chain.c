@@ -1,4 +1,4 @@
-/* The one walk over a model's settings files, and the cache of folders on top of it. */
+/* The lookup of a model's settings files, and the folder cache above it. */
 #include "../../../server/settings/chain.h"
 #include "../support.h"
 #include "../temp_folder.h"
@@ -70,7 +70,7 @@ static void layers_come_from_the_root_down_and_the_sidecar_is_last(void **state)
 	assert_false(srv_settings_walk(root_fd, HOB_STR(""), note_layer, &w, &error));
 }
 
-/* "d0/d1/.../" of `depth` folders, with the model's name behind it. */
+/* "d0/d1/.../" of `depth` folders, followed by the model's name. */
 static hob_str deep_name(uint32_t depth, char out[4096])
 {
 	size_t used = 0;
@@ -121,7 +121,7 @@ static void the_nearest_layer_wins(void **state)
 	put("a/cook.json", "{\"lods\":{\"max\":3}}");
 	put("a/b/duck.glb.cook.json", "{\"lods\":{\"max\":1}}");
 	put("cook.json", "{\"lods\":{\"max\":5},\"scale\":2}");
-	/* Known settings stay until they are forgotten; a sidecar is never remembered. */
+	/* Cached settings stay until they are dropped; a sidecar is never cached. */
 	assert_int_equal(lods_of(cache, "a/b/duck.glb", true), 1);
 	assert_int_equal(lods_of(cache, "a/b/duck.glb", false), 7);
 	srv_settings_forget(cache);

@@ -1,4 +1,4 @@
-/* A change of a model's settings touches its own sidecar and nothing else. */
+/* Changing a model's settings modifies its own sidecar and nothing else. */
 #include "../../../server/settings/sidecar.h"
 #include "../support.h"
 #include "../temp_folder.h"
@@ -31,7 +31,7 @@ static void put(const char *name, const char *text)
 	folder_put(&folder, name, text);
 }
 
-/* The whole file, "" when it is not there. */
+/* The whole file, "" if missing. */
 static const char *get(const char *path)
 {
 	static char text[4096];

@@ -31,7 +31,7 @@ static void assert_reads(srv_store *store, const hob_sha256 *digest, const char 
 	close(fd);
 }
 
-/* The digest is that of sha256sum, the name follows from it, and nobody may write. */
+/* The digest equals sha256sum's, the name follows from it, and the file is read-only. */
 static void blob_is_named_by_its_sha256_and_read_only(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -132,7 +132,7 @@ static void cut_or_missing_blob_is_dropped_and_reported(void **state)
 	srv_store_measure(store, &usage);
 	assert_int_equal(usage.damaged_blobs, 2);
 	assert_int_equal(usage.blob_bytes, 0);
-	/* Cooking again heals. */
+	/* Cooking again repairs it. */
 	put_blob(store, "will be cut");
 	assert_reads(store, &cut, "will be cut");
 	srv_store_close(store);
@@ -190,7 +190,7 @@ static void later_opens_hash_only_what_changed(void **state)
 	assert_int_equal(srv_store_take_damaged(store, &met, 1), 1);
 	put_blob(store, "written here");
 	assert_reads(store, &digest, "written here");
-	/* Touched and right: read again, kept. */
+	/* Touched but undamaged: read again and kept. */
 	damage(blob_path(*state, &digest), 0, "w", 1);
 	assert_reads(store, &digest, "written here");
 	assert_int_equal(srv_store_take_damaged(store, &met, 1), 0);
@@ -211,7 +211,7 @@ static void suspect_blob_is_replaced_by_a_put(void **state)
 	srv_store_close(store);
 }
 
-/* A blob whose file disappears while nobody looks. */
+/* A blob whose file disappears unnoticed. */
 static hob_sha256 put_lost(void *dir)
 {
 	srv_store *store = open_store(dir, 0);
@@ -327,8 +327,8 @@ static void *put_and_get(void *user)
 			continue;
 		}
 		int fd = srv_blob_open(j->store, &digest, &size);
-		/* The main thread's clock runs so fast that a blob may be evicted at once; then it is gone, not
-		 * wrong. */
+		/* The main thread's clock runs so fast that a blob may be evicted at once; it must then be missing,
+		 * not wrong. */
 		if (fd >= 0 &&
 			(size != len || read(fd, found, sizeof found) != (ssize_t)len || memcmp(found, text, len) != 0))
 			j->wrong++;
@@ -384,7 +384,7 @@ int main(void)
 		store_test(file_that_may_not_grow_is_disk_full),
 		store_test(threads_put_and_get_while_the_loop_names_and_trims),
 	};
-	/* Names that are no file of a blob; the packs' own are in packs.c. */
+	/* Names that are not blob files; packs.c has the packs' own. */
 	const struct CMUnitTest packed[] = {
 		store_test(unknown_blob_is_refused),
 		store_test(tmp_is_swept_at_open),

@@ -59,7 +59,7 @@ static void put_items(srv_store *store)
 	assert_ok(srv_store_commit(store, &err), &err);
 }
 
-/* 1: the item is there and right, 0: it is not there. Wrong bytes fail the test. */
+/* 1: the item exists and is correct, 0: it is missing. Wrong bytes fail the test. */
 static int check_item(srv_store *store, uint32_t number)
 {
 	hob_arena arena;
@@ -119,7 +119,7 @@ static void second_opener_is_refused_with_the_first_ones_pid(void **state)
 	assert_non_null(strstr(err.context, "--cache"));
 	put_items(store);
 	srv_store_close(store);
-	/* A lock file that a dead process left is no lock. */
+	/* A lock file left by a dead process does not lock. */
 	store = open_store(*state, 0);
 	assert_int_equal(count_items(store, ITEMS), ITEMS);
 	srv_store_close(store);
@@ -127,7 +127,7 @@ static void second_opener_is_refused_with_the_first_ones_pid(void **state)
 
 /* ---- SIGKILL */
 
-/* Writes items, telling the number of each commit that returned; killed by the parent. */
+/* Writes items and reports the number of each completed commit; killed by the parent. */
 static void write_until_killed(const char *dir, int out, uint32_t from)
 {
 	hob_error err;
@@ -160,7 +160,7 @@ static void kill_while_writing_loses_nothing_committed(void **state)
 		if (child == 0)
 			write_until_killed(dir, ends[1], from);
 		close(ends[1]);
-		/* Killed the moment it reports its n-th commit: at another place of its work each time. */
+		/* Killed when it reports its n-th commit: at a different point each time. */
 		uint32_t last = 0;
 		for (int i = 0; i <= round * 3; i++)
 			assert_int_equal(read(ends[0], &last, sizeof last), sizeof last);
@@ -234,7 +234,7 @@ static void newer_index_is_refused_untouched(void **state)
 	}
 }
 
-/* Step 7 has another index of lookups; all rows stay, and none is read one by one to find a lookup. */
+/* Step 7 has another index of lookups; all rows stay, and none is read individually to find a lookup. */
 static void an_index_of_step_6_is_brought_up(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -344,7 +344,7 @@ static void steps_of_the_schema_run_once_and_in_order(void **state)
 	assert_int_equal(sqlite3_column_int(statement, 0), 8);
 	assert_int_equal(sqlite3_column_int(statement, 1), 1);
 	sqlite3_finalize(statement);
-	/* A step that fails leaves nothing behind. */
+	/* A failed step leaves nothing behind. */
 	assert_false(srv_store_db_upgrade(db, broken, &version, &err));
 	assert_int_equal(version, 3);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM c", -1, &statement, NULL), SQLITE_ERROR);
@@ -354,7 +354,7 @@ static void steps_of_the_schema_run_once_and_in_order(void **state)
 
 /* ---- a damaged index */
 
-/* Pages that no open reads: only a check finds them wrong. */
+/* Pages that no open reads: only a check finds the damage. */
 static void spoil_pages_with(int fd, const char *text)
 {
 	char page[4096];
@@ -404,7 +404,7 @@ static void damaged_index_is_moved_aside_and_rebuilt(void **state)
 		assert_true(rebuilt);
 		assert_string_not_equal(srv_store_epoch(store), epoch);
 		assert_int_equal(count_items(store, ITEMS), ITEMS);
-		/* And it goes on. */
+		/* And it continues to work. */
 		assert_ok(put_item(store, ITEMS + (uint32_t)hurt, &err), &err);
 		assert_ok(srv_store_commit(store, &err), &err);
 		srv_store_close(store);
@@ -413,21 +413,21 @@ static void damaged_index_is_moved_aside_and_rebuilt(void **state)
 		assert_int_equal(count_items(store, ITEMS + (uint32_t)hurt + 1), ITEMS + hurt + 1);
 		srv_store_close(store);
 	}
-	/* An empty file is no loss that anybody could look into. */
+	/* An empty file is not kept for examination. */
 	for (int i = 1; i <= 5; i++)
 		assert_int_equal(access(folder_at(*state, "cache/index.db.damaged-%d", i), F_OK), 0);
 	assert_int_equal(access(folder_at(*state, "cache/index.db.damaged-6"), F_OK), -1);
 }
 
-/* Runs everything that reads; false when the store said that its index is damaged. */
+/* Runs all reads; false when the store reported a damaged index. */
 static bool read_everything(srv_store *store, uint32_t *there)
 {
 	*there = count_items(store, ITEMS);
 	return !store->index_wrong;
 }
 
-/* Random bytes, after a clean stop, so that nothing is checked at open: each answer must be right, absent, or
- * an error, and what was found damaged must heal, at once or at the next open. */
+/* Random bytes after a clean stop, so that nothing is checked at open: each answer must be right, absent, or
+ * an error, and detected damage must be repaired, at once or at the next open. */
 static void random_damage_never_gives_a_wrong_blob(void **state)
 {
 	uint32_t seed = 12345;
@@ -443,7 +443,7 @@ static void random_damage_never_gives_a_wrong_blob(void **state)
 			seed = seed * 1664525u + 1013904223u;
 			uint8_t byte = (uint8_t)(seed >> 24);
 			off_t at = (off_t)((uint64_t)seed * (uint64_t)info.st_size >> 32);
-			/* The version and the owner decide whether the file is ours at all. */
+			/* Version and application id decide whether the file is ours. */
 			if (at >= 60 && at < 72)
 				continue;
 			assert_int_equal(pwrite(fd, &byte, 1, at), 1);
@@ -465,7 +465,7 @@ static void random_damage_never_gives_a_wrong_blob(void **state)
 			assert_int_equal(there, ITEMS);
 		}
 		srv_store_close(store);
-		/* Begin afresh: undetected damage in this round is not the next one's matter. */
+		/* Starts anew: undetected damage of this round must not affect the next one. */
 		unlink(folder_at(*state, "cache/index.db"));
 		unlink(folder_at(*state, "cache/index.db-wal"));
 		unlink(folder_at(*state, "cache/index.db-shm"));
@@ -484,7 +484,7 @@ static void rebuild_that_fails_can_be_tried_again(void **state)
 	strcpy(epoch, srv_store_epoch(store));
 	srv_store_mark_damaged(store);
 	assert_true(srv_store_is_damaged(store));
-	/* A folder has the place of the write-ahead log. */
+	/* A folder is in the place of the write-ahead log. */
 	srv_store_db_close(store);
 	unlink(folder_at(*state, "cache/index.db-wal"));
 	assert_int_equal(mkdir(folder_at(*state, "cache/index.db-wal"), 0755), 0);
@@ -510,7 +510,7 @@ static void rebuild_that_fails_can_be_tried_again(void **state)
 	srv_store_close(store);
 }
 
-/* ---- a full disk: a tmpfs of one MiB, when we may mount one */
+/* ---- a full disk: a tmpfs of one MiB, if mounting is allowed */
 
 static bool make_ballast(const char *dir)
 {
@@ -535,10 +535,10 @@ static int on_small_disk(const char *dir)
 		made++;
 	if (made < 10 || made == 2000 || err.code != HOB_ERR_DISK_FULL)
 		return 11;
-	/* Everything that was committed is still served while the disk is full. */
+	/* Everything committed is still served while the disk is full. */
 	if (count_items(store, made) != made)
 		return 12;
-	/* Room again: it goes on, and once more after a restart. */
+	/* With room again it continues, and once more after a restart. */
 	char name[4200];
 	snprintf(name, sizeof name, "%s/ballast", dir);
 	unlink(name);

@@ -10,7 +10,7 @@
 
 enum { DIGESTS = 400, CHANGES = 20000 };
 
-/* Few homes, so that entries stand in each other's way and runs go round the end. */
+/* Few home slots, so that entries collide and runs wrap around the end. */
 static hob_sha256 digest_of(uint32_t number)
 {
 	hob_sha256 digest = {{0}};
@@ -46,7 +46,7 @@ static void entries_come_and_go(void **state)
 		random = random * 1664525 + 1013904223;
 		uint32_t n = (random >> 8) % DIGESTS;
 		hob_sha256 digest = digest_of(n);
-		/* Full at times, nearly empty at others. */
+		/* Sometimes full, sometimes nearly empty. */
 		bool put = (random >> 24) % 100 < (i / 2000 % 2 ? 20 : 80), fresh;
 		if (put) {
 			uint32_t *value = srv_digest_map_put(&map, &digest, &fresh);

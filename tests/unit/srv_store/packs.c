@@ -57,14 +57,14 @@ static void write_marker(void *dir, const char *boot)
 	fclose(marker);
 }
 
-/* Noise and then `zeros` zeros, which decide how well it can be compressed. */
+/* Noise followed by `zeros` zeros, which determine the compressibility. */
 static void make_item(uint32_t i, uint32_t zeros, uint8_t out[ITEM_BYTES])
 {
 	memset(out, 0, ITEM_BYTES);
 	make_noise(i, out, ITEM_BYTES - zeros);
 }
 
-/* The bytes of the head are as pack.h says, checked by hand. */
+/* Checks the bytes of the head against pack.h. */
 static void record_lies_as_written_down(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -119,7 +119,7 @@ static void a_blob_is_compressed_if_that_makes_it_smaller(void **state)
 		char byte = (char)(bytes[first + SRV_PACK_HEAD + at] ^ 0x40);
 		damage(pack_path(*state, 1), (off_t)(first + SRV_PACK_HEAD + at), &byte, 1);
 		store = open_store(*state, 0);
-		if (srv_blob_check(store, &digests[1], false)) { /* a bit that means nothing */
+		if (srv_blob_check(store, &digests[1], false)) { /* an irrelevant bit */
 			read_back(store, &digests[1], items[1], ITEM_BYTES);
 		} else {
 			assert_false(srv_blob_verify(store, &digests[1]));
@@ -138,7 +138,7 @@ static void a_blob_is_compressed_if_that_makes_it_smaller(void **state)
 	}
 }
 
-/* Blobs that are not compressed, and records with the former dictionary. */
+/* Uncompressed blobs, and records with the former dictionary. */
 static void what_an_earlier_version_packed_is_read(void **state)
 {
 	static const uint8_t zeros[ITEM_BYTES];
@@ -227,7 +227,7 @@ static void writer_decides_by_what_came(void **state)
 	srv_store_close(store);
 }
 
-/* State after a kill: rows that are not written, and a record that is cut. */
+/* State after a kill: unwritten rows, and a truncated record. */
 static void unclean_stop_finds_all_whole_records(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -265,8 +265,8 @@ static void lost_record_is_reported(void **state)
 	srv_store_close(store);
 }
 
-/* Every byte of a pack of three, in each kind of stop: no wrong byte is read, what is not hit is kept, a put
- * heals. */
+/* Damages every byte of a pack of three, after each kind of stop: no wrong byte is read, undamaged records
+ * are kept, a put repairs. */
 static void damage_of_any_byte_costs_what_it_hits(void **state)
 {
 	static const char *const texts[] = {"one", "two, which is longer", "three"};
@@ -342,8 +342,7 @@ static void changed_byte_is_found_at_the_next_open(void **state)
 	srv_store_close(store);
 }
 
-/* Full packs that lost most of what they held shrink, and nothing that is wanted goes, whatever stop
- * follows. */
+/* Full packs with mostly unused data shrink, and no needed data is lost, whatever stop follows. */
 static void evicted_room_is_given_back(void **state)
 {
 	enum { MANY = 14000, ZEROS = 500 };
@@ -357,7 +356,7 @@ static void evicted_room_is_given_back(void **state)
 	}
 	uint64_t before = pack_bytes(&store->packs);
 	assert_true(before > 2ull * SRV_PACK_BYTES_MAX);
-	/* The parts name every eighth; nothing names the others. */
+	/* The parts name every eighth; the others are unreferenced. */
 	for (uint32_t i = 0; i < MANY; i += 8)
 		assert_ok(srv_store_put_part(store, &digests[i], &digests[i], &err), &err);
 	assert_ok(srv_store_commit(store, &err), &err);
@@ -431,7 +430,7 @@ static bool count_named(void *user, const srv_pack_record *record)
 	return true;
 }
 
-/* Where a record lost its end, its head says that it reaches into what comes next. */
+/* The head of a truncated record claims bytes of the next one. */
 static void cut_record_swallows_no_later_one(void **state)
 {
 	enum { CUT = 1, GOOD, NEW, DATA = 88, HEAD = 64, WHOLE = 144 };

@@ -1,4 +1,4 @@
-/* The record of a cook as text: one text for one result, and no other text is read. */
+/* The record of a cook as text: one text per result, and no other text is accepted. */
 #include "server/store/record.h"
 #include "store_support.h"
 
@@ -176,7 +176,7 @@ static void no_damaged_text_is_read(void **state)
 	hob_buf_release(&text);
 }
 
-/* With hashes that are right for it, so that only the rule is broken. */
+/* With matching hashes, so that only the rule is violated. */
 static bool reads_with(const char *was, const char *now)
 {
 	sample s;
@@ -235,7 +235,7 @@ static void each_rule_is_kept(void **state)
 		{"a \\\"1\\\".mtl", "a\\/b", false},
 		{"\"a \\\"1\\\".mtl\"", "{\"hex\":\"61ff\"}", true},
 		{"\"a \\\"1\\\".mtl\"", "{\"hex\":\"6161\"}", false},	   /* could be written as text */
-		{"\"meshes\",\"sha256\"", "\"report\",\"sha256\"", false}, /* no part of the result */
+		{"\"meshes\",\"sha256\"", "\"report\",\"sha256\"", false}, /* not part of the result */
 		{"\"meshes\",\"sha256\"", "\"zz\",\"sha256\"", false},
 		{"\"hob_result\":1", "\"hob_result\":2", false},
 		{"\"file_name\":null", "\"file_name\":\"a.obj\"", true},

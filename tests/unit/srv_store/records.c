@@ -117,7 +117,7 @@ static void check_walked(void *user, const srv_record *record)
 	assert_same_record(record, &w->want[w->met++]);
 }
 
-/* Some have no dependencies, some no outputs, one in the middle is gone. */
+/* Some have no dependencies, some no outputs, one in the middle is missing. */
 static void every_record_is_walked_whole(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -224,7 +224,7 @@ static void outputs_are_added_and_replaced_by_name(void **state)
 	srv_store_close(store);
 }
 
-/* The index is thrown away; what was cooked is not. */
+/* The index is deleted; cook results survive. */
 static void lost_index_is_rebuilt_from_the_copies(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -239,7 +239,7 @@ static void lost_index_is_rebuilt_from_the_copies(void **state)
 	strcpy(epoch, srv_store_epoch(store));
 	make_full(store, &made);
 	assert_ok(srv_store_put_record(store, &made.record, &err), &err);
-	/* Its only blob disappears, so this one must not come back. */
+	/* Its only blob is missing, so this one must not come back. */
 	srv_record_output output = {HOB_STR("x"), put_blob(store, "vanishes"), 8};
 	srv_record other = {.key = key_of(50), .output_count = 1, .outputs = &output};
 	assert_ok(srv_store_put_record(store, &other, &err), &err);
@@ -268,7 +268,7 @@ static void lost_index_is_rebuilt_from_the_copies(void **state)
 	srv_store_close(store);
 }
 
-/* Any cut and any flipped byte of a copy makes it no copy. */
+/* Any truncation and any flipped byte invalidates a copy. */
 static void damaged_copy_is_never_read(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -362,7 +362,7 @@ static void eviction_takes_the_oldest_and_never_what_is_live(void **state)
 	uint64_t freed = srv_store_trim(store, is_even, NULL);
 	assert_int_equal(would, freed);
 	srv_store_measure(store, &usage);
-	/* 90,000 is wanted; the ten live ones alone are 100,000. */
+	/* The limit is 90,000; the ten live ones alone are 100,000. */
 	assert_int_equal(usage.blob_bytes, 100000);
 	assert_int_equal(freed, 100000);
 	assert_int_equal(usage.evicted_bytes, 100000);
@@ -377,7 +377,7 @@ static void eviction_takes_the_oldest_and_never_what_is_live(void **state)
 	srv_store_close(store);
 }
 
-/* A day between any two; what is used on the last day stays, though it is the oldest. */
+/* One day between any two; those used on the last day stay, though they are the oldest. */
 static void use_makes_young_again(void **state)
 {
 	enum { DAY_S = 86400 };
@@ -417,7 +417,7 @@ static void use_makes_young_again(void **state)
 	srv_store_close(store);
 }
 
-/* Questions are answered by readers: who asks why something was cooked keeps nothing from going. */
+/* Readers answer requests: asking why something was cooked does not protect it from eviction. */
 static void a_look_by_a_reader_is_no_use(void **state)
 {
 	enum { DAY_S = 86400 };
@@ -510,7 +510,7 @@ static void orphans_are_found_beside_the_loop(void **state)
 	assert_int_equal(count, 2);
 	srv_record_output output = {HOB_STR("meshes"), late, BLOB_SIZE};
 	srv_record record = {.key = key_of(2), .output_count = 1, .outputs = &output};
-	assert_ok(srv_store_put_record(store, &record, &err), &err); /* meanwhile: it has a name now */
+	assert_ok(srv_store_put_record(store, &record, &err), &err); /* it has been named meanwhile */
 	assert_int_equal(srv_store_drop_orphans(store, found, count), 13);
 	assert_false(srv_blob_exists(store, &orphan));
 	assert_true(srv_blob_exists(store, &late));

@@ -1,4 +1,4 @@
-/* Values of rows in few bytes: what was put in comes out, and nothing else is taken. */
+/* Compact row values: round trips, and rejection of anything else. */
 #include "server/store/row.h"
 #include "store_support.h"
 
@@ -69,7 +69,7 @@ static void no_damaged_text_is_taken_for_another_without_being_noticed(void **st
 	hob_buf bytes = shorten(event_text());
 	for (size_t size = 1; size < bytes.size; size++)
 		assert_false(lengthen((hob_str){(const char *)bytes.data, size}, event_text()));
-	for (size_t i = 0; i < bytes.size; i++) { /* may be another text; must not read outside of it */
+	for (size_t i = 0; i < bytes.size; i++) { /* may decode to another text; must not read out of bounds */
 		bytes.data[i] ^= 0x55;
 		(void)lengthen(hob_buf_str(&bytes), event_text());
 		bytes.data[i] ^= 0x55;

@@ -187,7 +187,7 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 1);
 	assert_true(got.as_put);
 	assert_int_equal(changes_from(store, UINT64_MAX).count, 0);
-	/* A list delivered in parts comes before the rest, and once. */
+	/* A part delivered in advance comes first, and once. */
 	assert_true(srv_store_put_change_part(store, HOB_STR("{\"id\":\"x\"}\n{\"id\":")));
 	srv_change_row rest = {103001, HOB_STR("asset"), HOB_STR("\"x\"}\n{\"id\":\"x\"}")};
 	assert_ok(srv_store_put_change(store, &rest, &err), &err);
@@ -197,7 +197,7 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 4);
 	assert_int_equal(got.last_rev, 103002);
 	assert_true(got.as_put);
-	/* Numbers that are no multiple of anything, as revs are that several changes share. */
+	/* Numbers with gaps, as of revs shared by several changes. */
 	srv_change_row late = {250003, HOB_STR("asset"), HOB_STR("{}")};
 	assert_ok(srv_store_put_change(store, &late, &err), &err);
 	got = changes_from(store, 0);
@@ -233,7 +233,7 @@ static void note_asset(void *user, const srv_asset_row *row)
 	++*(int *)user;
 }
 
-/* These texts go to clients as they are. */
+/* These texts are sent to clients verbatim. */
 static void a_row_whose_json_is_spoiled_is_damage(void **state)
 {
 	static const char *const spoil[] = {"UPDATE asset SET error = x'01ff'", "UPDATE job SET reason = x'5b'",

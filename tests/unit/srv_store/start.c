@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything that a start reads, as text: the same with and without the copy, or one of them is wrong. */
+/* Everything that a start reads, as text: must be equal with and without the copy. */
 static void file_text(void *user, const srv_file_row *row)
 {
 	hob_buf_printf(user, "file %.*s %.*s %llu %llu %lld %lld %d\n", HOB_FMT(row->root), HOB_FMT(row->path),
@@ -141,7 +141,7 @@ static void fill(srv_store *store)
 	assert_ok(srv_store_put_change(store, &change, &err), &err);
 }
 
-/* Opens and reads: by the copy or not, as expected; returns the text. */
+/* Opens and reads, with or without the copy as expected; returns the text. */
 static void reopen(temp_folder *dir, bool by_copy, hob_buf *out)
 {
 	srv_store *store = open_store(dir, 0);
@@ -164,12 +164,12 @@ static void copy_holds_what_the_index_holds(void **state)
 	fill(store);
 	srv_store_close(store);
 	reopen(*state, true, &by_copy);
-	/* A run that changed nothing leaves it as it is. */
+	/* A run without changes keeps the copy. */
 	reopen(*state, true, &by_copy);
 	assert_int_equal(unlink(folder_at(*state, "cache/index.start")), 0);
 	reopen(*state, false, &by_index);
 	assert_same_text(&by_copy, &by_index);
-	/* And a run that found none makes one. */
+	/* And a run without a copy makes one. */
 	reopen(*state, true, &by_copy);
 	assert_same_text(&by_copy, &by_index);
 	hob_buf_release(&by_copy);
@@ -195,7 +195,7 @@ static void check_place(void *user, const srv_asset_row *row)
 	assert_true(hob_sha256_equal(&record.key, &row->good));
 	assert_int_equal(record.dep_count, i % 3);
 	assert_int_equal(record.output_count, i % 5 ? 2 : 0);
-	/* The blob of one is gone. */
+	/* The blob of one is missing. */
 	assert_int_equal(whole, i != 7);
 	hob_arena_release(&arena);
 	p->rows++;
@@ -230,13 +230,13 @@ static void copy_counts_for_that_index_only(void **state)
 	srv_store_close(store);
 	reopen(*state, true, &first);
 	assert_int_equal(stat(folder_at(*state, "cache/index.db"), &before), 0);
-	/* Touched by anybody, even back to the same time: the change time tells. */
+	/* Modified, even with the time restored: the change time reveals it. */
 	assert_int_equal(utimensat(AT_FDCWD, folder_at(*state, "cache/index.db"), times, 0), 0);
 	times[1] = before.st_mtim;
 	assert_int_equal(utimensat(AT_FDCWD, folder_at(*state, "cache/index.db"), times, 0), 0);
 	reopen(*state, false, &then);
 	assert_same_text(&first, &then);
-	/* Any byte of it, any length. */
+	/* Any byte, and any length. */
 	struct stat info;
 	assert_int_equal(stat(folder_at(*state, "cache/index.start"), &info), 0);
 	for (off_t at = 0; at < info.st_size; at += at < 200 ? 1 : 97) {
@@ -282,7 +282,7 @@ static void what_is_written_ends_the_copy(void **state)
 	hob_buf_release(&out);
 }
 
-/* As after SIGKILL: the marker is still there. */
+/* As after SIGKILL: the marker still exists. */
 static void copy_does_not_count_after_a_kill(void **state)
 {
 	hob_buf out = {0};

@@ -1,4 +1,4 @@
-/* store_support.h - what the tests of the store share. */
+/* store_support.h - shared by the tests of the store. */
 #ifndef TEST_STORE_SUPPORT_H
 #define TEST_STORE_SUPPORT_H
 
@@ -79,7 +79,7 @@ static inline const char *blob_path(temp_folder *dir, const hob_sha256 *digest)
 	return folder_at(dir, "cache/blobs/%.2s/%s", text, text + 2);
 }
 
-/* Removes its file, or spoils the head of its record in the first pack. */
+/* Removes its file, or damages the head of its record in the first pack. */
 static inline void lose_blob(temp_folder *dir, const hob_sha256 *digest)
 {
 	static char bytes[1 << 20];

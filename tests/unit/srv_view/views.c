@@ -59,7 +59,7 @@ static void changes_are_seen_only_after_publish(void **state)
 	assert_int_equal(second->states[SRV_QUEUED], 1);
 	assert_int_equal(second->states[SRV_FAILED], 0);
 	assert_int_equal(second->cooked_bytes, 6);
-	/* The older picture is what it was. */
+	/* The older view is unchanged. */
 	assert_int_equal(srv_view_find(first, HOB_STR("art/a.glb"))->state, SRV_QUEUED);
 	assert_non_null(srv_view_find(first, HOB_STR("art/b.glb")));
 	srv_view_drop(second);
@@ -137,7 +137,7 @@ static void states_have_names_both_ways(void **state)
 	assert_false(srv_state_parse(HOB_STR("freshly"), &none));
 }
 
-/* ---- against the plainest possible model: an array of flags */
+/* ---- against a naive model: an array of flags */
 
 enum { NAMES = 300 };
 
@@ -166,7 +166,7 @@ static void any_sequence_of_changes_gives_the_picture_of_a_plain_list(void **sta
 				srv_views_sort(views);
 		}
 		srv_views_publish(views, rev, true);
-		/* Some readers are slow: they hold a view over many publishes. */
+		/* Some readers are slow: they hold a view during many publications. */
 		if (rev % 13 == 0) {
 			srv_view_drop(kept);
 			kept = srv_views_take(views);
@@ -205,7 +205,7 @@ static void former_names_are_added_and_taken_out(void **state)
 	srv_views_publish(views, 1, true);
 	const srv_view *first = srv_views_take(views);
 	names[1].id[0] = 0;
-	srv_views_add_former(views, names + 1, 2); /* takes a out, adds b */
+	srv_views_add_former(views, names + 1, 2); /* removes a, adds b */
 	assert_false(srv_views_is_former(views, HOB_STR("art/a")));
 	assert_true(srv_views_is_former(views, HOB_STR("art/b")));
 	srv_views_add_former(views, names + 1, 1);
@@ -265,7 +265,7 @@ static void readers_on_other_threads_always_see_one_whole_picture(void **state)
 	srv_views_free(s.views);
 }
 
-/* Every cell: what the newest job says, by rows; at rest, busy; each without and with a good version. */
+/* Every cell: result of the newest job by rows; at rest, busy; each without and with a good version. */
 static void every_standing_is_as_the_table_says(void **unused)
 {
 	(void)unused;

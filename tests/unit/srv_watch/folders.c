@@ -1,4 +1,4 @@
-/* Folders that come, go and move while they are watched. */
+/* Watched folders that appear, disappear and move. */
 #include "watch_support.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@ static void file_in_new_folder_is_reported(void **state)
 	wait_record(w, from, 'c', "new/a.glb");
 }
 
-/* The file is there before the folder can have been watched. */
+/* The file exists before the folder can have been watched. */
 static void five_hundred_nested_creates_lose_nothing(void **state)
 {
 	watched *w = *state;
@@ -151,7 +151,7 @@ static void ignored_and_hidden_things_are_neither_listed_nor_watched(void **stat
 	barrier(w);
 	for (size_t i = from; i < w->count; i++)
 		assert_non_null(strstr(w->records[i].text, "barrier"));
-	/* From ignored to seen, and back. */
+	/* From ignored to listed, and back. */
 	from = w->count;
 	rename_in(w, "build", "built");
 	wait_record(w, from, 'c', "built/a.glb");
@@ -259,7 +259,7 @@ static void unreadable_folder_is_left_out(void **state)
 	assert_int_equal(chmod(at(w, "shut"), 0), 0);
 	bool was_root = geteuid() == 0;
 	if (was_root) {
-		/* Root reads everything: for this test the process is somebody else. */
+		/* Root can read everything, so this test runs as another user. */
 		assert_int_equal(chown(w->dir.path, 65534, 65534), 0);
 		assert_int_equal(chown(at(w, "open"), 65534, 65534), 0);
 		assert_int_equal(seteuid(65534), 0);
@@ -335,7 +335,7 @@ static void random_step(watched *w, folder_names *folders)
 		break;
 	case 2:
 		if (*any)
-			(void)!rename(path, other); /* refused where it cannot be: below itself, over a full folder */
+			(void)!rename(path, other); /* fails where impossible: below itself, over a non-empty folder */
 		break;
 	default:
 		if (*any)
@@ -351,7 +351,7 @@ static void random_moves_leave_every_folder_watched_under_its_name(void **state)
 	start_watching(w, &options);
 	for (seed = 1; seed < 13;) {
 		uint32_t round = seed;
-		/* In every other round the reader sees the records only when all is over. */
+		/* In every other round the reader sees the records only at the end. */
 		srv_watch_hold_reader(w->watch, round % 2 == 0);
 		for (int i = 0; i < 150; i++)
 			random_step(w, folders);

@@ -1,4 +1,4 @@
-/* When inotify loses records or cannot be had, and when the root itself comes and goes. */
+/* Lost records, unavailable inotify, and roots that disappear and return. */
 #include "watch_support.h"
 
 #include <sched.h>
@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-/* So many files, two records each. */
+/* Number of files, with two records each. */
 static int more_than_the_queue_holds(void)
 {
 	unsigned limit = 16384;
@@ -126,7 +126,7 @@ static void watch_limit_met_later_resets_and_polls(void **state)
 	wait_record(w, mode, 's', NULL);
 	if (!scan_has(w, "d3/a.glb"))
 		wait_record(w, from, 'c', "d3/a.glb");
-	/* By hand, after there is room again. */
+	/* Manually, after there is room again. */
 	assert_int_equal(unlink(at(w, "d3/a.glb")), 0);
 	for (int i = 1; i < 4; i++) {
 		char name[32];
@@ -149,7 +149,7 @@ static bool write_number(const char *path, const char *text)
 	return ok;
 }
 
-/* The kernel's own limits, lowered in a user namespace of the child's own: 77 when that is not allowed. */
+/* The kernel's own limits, lowered in the child's own user namespace: 77 when that is not allowed. */
 static int watch_under_limit(watched *w, const char *sysctl, const char *number, const char *named)
 {
 	if (unshare(CLONE_NEWUSER) != 0 || !write_number(sysctl, number))
@@ -256,7 +256,7 @@ static void missing_root_is_gone_until_it_comes(void **state)
 	size_t gone = wait_record(w, from, 'g', "*cannot be opened (No such file or directory)");
 	assert_int_equal(w->records[gone].root, 1);
 	assert_int_equal(find_record(w, from, 's', NULL), SIZE_MAX);
-	/* Whoever asks for a scan is answered. */
+	/* A requested scan is answered. */
 	from = w->count;
 	srv_watch_rescan(w->watch, 1);
 	wait_record(w, from, 'g', NULL);
@@ -265,7 +265,7 @@ static void missing_root_is_gone_until_it_comes(void **state)
 	size_t reset = wait_record(w, from, 'r', "*is there (again)");
 	assert_int_equal(w->records[reset].root, 1);
 	wait_record(w, reset, 's', NULL);
-	/* Both roots see it, each under its own name. */
+	/* Both roots report it, each under its own name. */
 	save(w, "later/a.glb", "x");
 	wait_record(w, from, 'c', "a.glb");
 	wait_record(w, from, 'c', "later/a.glb");
@@ -301,14 +301,14 @@ static void removed_root_is_gone_and_comes_back(void **state)
 	wait_record(w, from, 'c', "c.glb");
 }
 
-/* A list of what could still be read would pass for deleted files. */
+/* A partial list would look like deleted files. */
 static void lose_the_right_to_read(watched *w, bool polling, mode_t left)
 {
 	bool was_root = geteuid() == 0;
 	srv_watch_options options = {.poll_ms = 20, .force_polling = polling};
 	save(w, "a.glb", "x");
 	if (was_root) {
-		/* Root reads everything: for this test the process is somebody else. */
+		/* Root can read everything, so this test runs as another user. */
 		assert_int_equal(chown(w->dir.path, 65534, 65534), 0);
 		assert_int_equal(seteuid(65534), 0);
 	}
@@ -364,7 +364,7 @@ static void replaced_root_is_scanned_again(void **state)
 	assert_true(srv_watch_add_root(w->watch, 0, path, &err));
 	wait_record(w, 0, 's', NULL);
 	assert_true(scan_has(w, "old.glb"));
-	/* Renaming a folder above the root gives no record at all. */
+	/* Renaming a folder above the root gives no record. */
 	size_t from = w->count;
 	make_folder(w, "next");
 	make_folder(w, "next/root");

@@ -9,7 +9,7 @@ static void set_mark(watched *w)
 	assert_true(srv_watch_mark(w->watch, 0) > 0);
 }
 
-/* The window is far longer than the test may take. */
+/* The window is far longer than the test's time limit. */
 static void what_was_saved_before_a_mark_is_delivered_before_it(void **state)
 {
 	watched *w = *state;
@@ -46,7 +46,7 @@ static void file_that_is_still_written_does_not_hold_a_mark(void **state)
 	wait_record(w, from, 'c', "half.glb");
 }
 
-/* More than the buffers of one turn, and more than the kernel's queue holds. */
+/* More than the buffers of one turn, and than the kernel's queue. */
 static void mark_behind_lost_events_is_passed_after_the_scan(void **state)
 {
 	watched *w = *state;

@@ -1,4 +1,4 @@
-/* Whether events arrive: a trial file decides, also on a suspended machine. The clock is this test's own. */
+/* Tests whether events arrive with a trial file, also on a suspended machine. The test has its own clock. */
 #include "watch_support.h"
 
 #include <sys/stat.h>

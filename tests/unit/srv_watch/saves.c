@@ -98,7 +98,7 @@ static void delete_and_recreate_is_reported(void **state)
 	assert_int_equal(unlink(at(w, "a.glb")), 0);
 	save(w, "a.glb", "new");
 	wait_record(w, from, 'c', "a.glb");
-	/* Only now: the first report may have been the removal. */
+	/* Waits first: the first report may have been the removal. */
 	barrier(w);
 	srv_stat stat;
 	int root = open(w->dir.path, O_PATH | O_CLOEXEC);
@@ -174,7 +174,7 @@ static void burst_is_delivered_in_few_batches(void **state)
 		snprintf(name, sizeof name, "f%03d.bin", i);
 		assert_true(find_record(w, from, 'c', name) != SIZE_MAX);
 	}
-	/* The first few go out alone, and then one batch in 2 ms at most. */
+	/* The first few are delivered alone, then one batch per 2 ms at most. */
 	assert_true(w->batches - batches <= 20 + (size_t)(now_ns() - began) / 2000000);
 }
 
@@ -204,7 +204,7 @@ static int64_t timed_save(watched *w, bool by_rename)
 	return now_ns() - start;
 }
 
-/* The window is far longer than the test may take, so that only an undelayed delivery passes. */
+/* The window is far longer than the test's time limit, so only an immediate delivery passes. */
 static void lone_save_does_not_wait_for_the_window(void **state)
 {
 	srv_watch_options options = {.window_us = 60000000, .window_max_ms = 60000};
@@ -238,7 +238,7 @@ static void other_file_saved_at_once_waits_for_the_window_to_end(void **state)
 	size_t from = w->count;
 	save(w, "other.glb", "x");
 	save(w, "third.glb", "x");
-	bool within = now_ns() - start < 300000000; /* this test may be slow itself */
+	bool within = now_ns() - start < 300000000; /* this test itself may be slow */
 	size_t other = wait_record(w, from, 'c', "other.glb"), third = wait_record(w, from, 'c', "third.glb");
 	assert_true(now_ns() - start >= 300000000);
 	if (within)
@@ -262,7 +262,7 @@ static void on_quiet(uv_timer_t *timer)
 	uv_stop(timer->loop);
 }
 
-/* HOB_MEASURE=1: how long a lone save takes to be delivered. */
+/* HOB_MEASURE=1: measures the delivery time of a lone save. */
 static void measure_lone_saves(void **state)
 {
 	enum { ROUNDS = 201 };

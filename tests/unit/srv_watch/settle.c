@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The clock is the test's. */
+/* The test has its own clock. */
 
 enum { LINKS = 600, LOOKS = 256, DUE_MS = 15 };
 
-/* Files that were created and not closed, as hard links and copies by the kernel are. */
+/* Files that were created and not closed, like hard links and copies by the kernel. */
 static void a_tick_looks_at_256_files_and_the_next_one_at_more(void **state)
 {
 	(void)state;

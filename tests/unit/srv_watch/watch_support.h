@@ -1,5 +1,5 @@
-/* watch_support.h - a watcher on a temporary folder whose callbacks are written down; tests run the loop
- * until what they expect was written, or fail after two minutes. */
+/* watch_support.h - a watcher on a temporary folder with recorded callbacks; tests run the loop until an
+ * expected record, or fail after two minutes. */
 #ifndef TEST_WATCH_SUPPORT_H
 #define TEST_WATCH_SUPPORT_H
 
@@ -24,7 +24,7 @@ enum { DEADLINE_MS = 120000 };
 typedef struct record {
 	char kind; /* s: scanned, c: changed, r: reset, m: mode, g: gone, p: mark passed, P: without being seen */
 	uint32_t root;
-	char *text;	  /* changed: the path; reset, mode and gone: why */
+	char *text;	  /* changed: the path; reset, mode and gone: the reason */
 	size_t batch; /* changed: number of the batch */
 	srv_watch_mode mode;
 } record;
@@ -39,7 +39,7 @@ typedef struct watched {
 	size_t count, room, batches;
 	srv_file_entry *files; /* of the last scan, of any root */
 	size_t file_count, scans;
-	uint32_t refusals; /* so many calls are not the last for what they bring */
+	uint32_t refusals; /* number of calls to refuse as incomplete */
 } watched;
 
 static inline void note(watched *w, record made, const char *text, size_t len)
@@ -184,7 +184,7 @@ static inline size_t wait_record(watched *w, size_t from, char kind, const char 
 {
 	size_t found;
 	w->late = false;
-	uv_update_time(&w->loop); /* making thousands of files takes long */
+	uv_update_time(&w->loop); /* creating thousands of files takes long */
 	uv_timer_start(&w->timer, on_late, DEADLINE_MS, 0);
 	while ((found = find_record(w, from, kind, text)) == SIZE_MAX && !w->late)
 		uv_run(&w->loop, UV_RUN_ONCE);
@@ -236,8 +236,8 @@ static inline void rename_in(watched *w, const char *from, const char *to)
 	assert_int_equal(rename(old, at(w, to)), 0);
 }
 
-/* Writes a marker file and waits until it is reported: whatever happened before was delivered by then, unless
- * it waits for a writer. */
+/* Writes a marker file and waits until it is reported: everything before it is then delivered, except files
+ * with a writer. */
 static inline void barrier_in(watched *w, const char *folder)
 {
 	static int number;
@@ -254,7 +254,7 @@ static inline void barrier(watched *w)
 	barrier_in(w, "");
 }
 
-/* Until so many folders are watched. */
+/* Waits until that many folders are watched. */
 static inline void wait_watches(watched *w, uint64_t expected)
 {
 	srv_watch_counters counters;

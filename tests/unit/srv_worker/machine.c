@@ -8,7 +8,7 @@
 
 static temp_folder folder;
 
-/* A file of the made-up machine, with the folders that it is in. */
+/* Writes a file of the simulated machine, with its folders. */
 static void put(const char *name, const char *text)
 {
 	char path[PATH_MAX];

@@ -48,7 +48,7 @@ static void the_next_takes_over_when_the_maker_ends(void **state)
 	assert_int_equal(srv_claims_ask(&c, 2, one, true), SRV_CLAIM_WAIT);
 	srv_claims_leave(&c, 0);
 	assert_true(srv_claims_next(&c, &worker, key));
-	/* As the pool does: the woken one asks again, makes it, and the third goes on waiting. */
+	/* As the pool does: the woken worker asks again and makes it, and the third still waits. */
 	assert_int_equal(srv_claims_ask(&c, worker, key, true), SRV_CLAIM_MAKE);
 	assert_false(srv_claims_next(&c, &worker, key));
 	srv_claims_end(&c, one);
@@ -57,7 +57,7 @@ static void the_next_takes_over_when_the_maker_ends(void **state)
 	srv_claims_release(&c);
 }
 
-/* Two workers, each with a part that failed and was never put, wait for each other's. */
+/* Two workers, each with a failed part that was never put, wait for each other's. */
 static void two_never_wait_for_each_other(void **state)
 {
 	(void)state;

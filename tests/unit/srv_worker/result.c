@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A worker's result, read as the daemon reads it. */
+/* A worker's result, parsed as in the daemon. */
 static hob_err_code code_read;
 
 static bool survives(const srv_result *written)
@@ -98,7 +98,7 @@ static void every_prefix_is_refused(void **state)
 	uint8_t *whole = malloc((size_t)info.st_size);
 	assert_int_equal(pread(fd, whole, (size_t)info.st_size, 0), info.st_size);
 	for (size_t size = 0; size <= (size_t)info.st_size; size++) {
-		uint8_t *cut = malloc(size + 1); /* so that a sanitizer sees a read behind its end */
+		uint8_t *cut = malloc(size + 1); /* so that a sanitizer detects reads past the end */
 		memcpy(cut, whole, size);
 		hob_arena arena;
 		hob_arena_init(&arena, 1 << 20);

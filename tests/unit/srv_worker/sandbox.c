@@ -22,7 +22,7 @@ typedef enum shell { WORKER, THUMBNAIL, PROGRAM } shell;
 static pid_t parent;
 static int file, ends[2];
 
-/* ---- a thread that was there before the filter; it makes one call */
+/* ---- a thread started before the filter; it makes one call */
 
 static struct {
 	pthread_mutex_t lock;
@@ -73,7 +73,7 @@ static bool enter(shell kind)
 		   layers.seccomp;
 }
 
-/* How a call ends behind the sandbox. Sanitizer builds refuse with EPERM what otherwise ends the process. */
+/* Result of a call inside the sandbox. Sanitizer builds refuse with EPERM what otherwise ends the process. */
 static int end_of(shell kind, long (*call)(void))
 {
 	pid_t child = fork();
@@ -341,7 +341,7 @@ static void messages_of_a_worker(void **state)
 	works(WORKER, send_plainly);
 }
 
-/* It makes code, and nothing else that a worker may not. */
+/* It may generate code, and nothing else that a worker may not. */
 static void a_thumbnail_makes_code_only(void **state)
 {
 	(void)state;
@@ -388,7 +388,7 @@ int main(void)
 	file = mkstemp(name);
 	unlink(name);
 	parent = getpid();
-	setenv("HOB_LANDLOCK_ABI", "0", 1); /* the filter alone */
+	setenv("HOB_LANDLOCK_ABI", "0", 1); /* only the filter */
 	if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
 		return 1;
 	const struct CMUnitTest tests[] = {

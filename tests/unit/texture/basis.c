@@ -22,8 +22,8 @@ static void free_data(hob_bytes data)
 	free((void *)(uintptr_t)data.data);
 }
 
-/* Random blocks of every mode and pattern, each followed by the 16 pixels that the reference transcoder of
- * three.js's package makes of it: tests/oracle/basis_blocks.mjs. */
+/* Random blocks of every mode and pattern, each followed by the 16 pixels decoded by the reference transcoder
+ * of three.js's package: tests/oracle/basis_blocks.mjs. */
 static void uastc_blocks_are_those_of_the_reference(void **state)
 {
 	(void)state;
@@ -49,7 +49,7 @@ static void uastc_blocks_that_break_the_format_are_told(void **state)
 	assert_false(hob_uastc_decode_block(pattern, out));
 }
 
-/* Digests of what the reference transcoder makes of them as RGBA32. */
+/* Digests of the reference transcoder's RGBA32. */
 static void pictures_are_those_of_the_reference(void **state)
 {
 	(void)state;
@@ -80,8 +80,7 @@ static void pictures_are_those_of_the_reference(void **state)
 	}
 }
 
-/* Every bit turned once in turn, every eighth; and every prefix: an answer or an error in words, within the
- * arena. */
+/* Flips every eighth bit, and cuts at every prefix: a result or an error with a message, within the arena. */
 static void damage_is_an_error_in_words(void **state)
 {
 	(void)state;

@@ -20,7 +20,7 @@ static uint32_t next_random(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* Blocks as pictures have them: a slope, an edge, noise on top, several colours, with or without alpha. */
+/* Blocks as in real pictures: a slope, an edge, noise, several colours, with or without alpha. */
 static void make_block(int kind, uint8_t out[64])
 {
 	int base[3][4], step[2][4], noise = kind % 3 == 0 ? 0 : (int)next_random(20) + 1;
@@ -97,7 +97,7 @@ static void bc1_and_bc4_are_not_worse_than_stb_dxt(void **state)
 	assert_true(ours[2] < 0.8 * theirs[2]);
 }
 
-/* Slopes as of a normal map: few codes apart, where rounding is all that is left. */
+/* Slopes as in a normal map: few codes apart, so that rounding dominates. */
 static void bc4_gets_better_with_effort(void **state)
 {
 	(void)state;
@@ -136,7 +136,8 @@ static void bc7_gets_better_with_effort_and_uses_its_modes(void **state)
 		hob_bc3_encode(in, HOB_BC_FAST, out);
 		bc3 += error_of(HOB_VK_BC3_UNORM, out, in, 0, 4);
 	}
-	assert_true(sums[HOB_BC_FAST] < 0.26 * bc3); /* one line through all colours of a block is not enough */
+	/* a single line through all colours of a block is not enough */
+	assert_true(sums[HOB_BC_FAST] < 0.26 * bc3);
 	assert_true(sums[HOB_BC_GOOD] < 0.97 * sums[HOB_BC_FAST]);
 	assert_true(sums[HOB_BC_BEST] < 0.98 * sums[HOB_BC_GOOD]);
 	assert_true(sums[HOB_BC_GOOD] < 0.4 * bc3);
@@ -224,7 +225,7 @@ static void one_colour_of_two_alphas_stays_exact(void **state)
 	}
 }
 
-/* Rows of three colours with slopes of their own: modes 0 and 2. */
+/* Rows of three colours with different slopes: modes 0 and 2. */
 static void three_slopes_are_three_subsets(void **state)
 {
 	(void)state;
@@ -244,8 +245,8 @@ static void three_slopes_are_three_subsets(void **state)
 	assert_true(errors[HOB_BC_BEST] * 4 < errors[HOB_BC_GOOD]);
 }
 
-/* One channel of four pixels is one step off in mode 6, whose ends have a common lowest bit; mode 3 has them
- * exactly. */
+/* One channel of four pixels is one step off in mode 6, whose ends share their lowest bit; mode 3 represents
+ * them exactly. */
 static void best_is_exact_where_it_can_be(void **state)
 {
 	(void)state;
@@ -258,7 +259,7 @@ static void best_is_exact_where_it_can_be(void **state)
 	assert_true(error_of(HOB_VK_BC7_UNORM, out, in, 0, 4) <= 0.0);
 }
 
-/* Light over 24 stops, in one colour or two, with a slope and noise. */
+/* Luminance over 24 stops, in one colour or two, with a slope and noise. */
 static void make_light(int kind, uint16_t out[64])
 {
 	float base[2][3], tilt[2][3], light = exp2f((float)next_random(2400) / 100.0f - 12.0f);

@@ -56,7 +56,7 @@ static double dot(const double a[3], const double b[3])
 }
 
 /* A sky, a dark ground, a window and a sun. */
-/* `light` gives the colour of a direction. */
+/* `light` gives the colour by direction. */
 static void paint(scene *s, void (*light)(const double d[3], float rgb[4]))
 {
 	for (int y = 0; y < HEIGHT; y++)
@@ -77,7 +77,7 @@ static void outdoors(const double d[3], float rgb[4])
 	rgb[3] = 1;
 }
 
-/* Claims of the header, over the picture's pixels. */
+/* The header's integrals, over the picture's pixels. */
 static void integral(const scene *s, double roughness, const double n[3], double out[3])
 {
 	double a2 = pow(roughness, 4), total = 0, sum[3] = {0};
@@ -89,7 +89,7 @@ static void integral(const scene *s, double roughness, const double n[3], double
 			double nl = dot(n, l);
 			if (nl <= 0)
 				continue;
-			double c2 = (1 + nl) / 2; /* half the way to l */
+			double c2 = (1 + nl) / 2; /* half-way to l */
 			double d = c2 * (a2 - 1) + 1, weight = a2 / (d * d) * nl * angle;
 			total += weight;
 			for (int k = 0; k < 3; k++)
@@ -109,7 +109,7 @@ static void levels_are_the_integral_at_64_directions(void **state)
 	assert_int_equal(s->made.level_count, 3);
 	uint32_t seed = 7;
 	double sum = 0, worst = 0;
-	/* Level 1 and up: the picture's pixels are too coarse for an integral over a lobe of fewer. */
+	/* Level 1 and up: the picture's pixels are too coarse for an integral over a narrower lobe. */
 	for (uint32_t i = 0; i < 64; i++) {
 		uint32_t level = 1 + i % 2, side = SIZE >> level;
 		seed = seed * 1664525 + 1013904223;
@@ -137,7 +137,8 @@ static void levels_are_the_integral_at_64_directions(void **state)
 	end(s);
 }
 
-/* Light that two bands hold exactly: E(n) = pi * 1 + 2 pi / 3 * 0.5 n.y, and pi of green from +X's side. */
+/* Radiance that two bands represent exactly: E(n) = pi * 1 + 2 pi / 3 * 0.5 n.y, and pi of green from +X's
+ * side. */
 static void two_bands(const double d[3], float rgb[4])
 {
 	rgb[0] = (float)(1 + 0.5 * d[1]);
@@ -152,7 +153,7 @@ static void irradiance_is_that_of_the_picture(void **state)
 	paint(s, two_bands);
 	make(s);
 	const double wanted[9][3] = {
-		{pi / 0.28209479, pi / 0.28209479, pi / 0.28209479}, /* the constant times Y makes pi */
+		{pi / 0.28209479, pi / 0.28209479, pi / 0.28209479}, /* the coefficient times Y gives pi */
 		{pi / 3 / 0.48860251, 0, 0},
 		{0},
 		{0, 2 * pi / 3 / 0.48860251, 0},

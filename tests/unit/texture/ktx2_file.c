@@ -118,7 +118,7 @@ static void the_smallest_level_comes_first(void **state)
 	drop(&s);
 }
 
-/* Identifier to keys: a flipped bit either breaks a rule, or is in a value that may be anything. */
+/* From identifier to keys: a flipped bit either breaks a rule, or is in a free value. */
 static void damage_is_found(void **state)
 {
 	(void)state;

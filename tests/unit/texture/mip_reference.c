@@ -1,4 +1,4 @@
-/* The mip filter that mips.h states, against one in doubles that is written from that statement alone. */
+/* Compares the mip filter of mips.h with one in doubles, written from the header's text alone. */
 #include "texture_bench.h"
 
 #include "core/texture/mips.h"
@@ -7,12 +7,12 @@
 
 enum { SIDE_MAX = 64 };
 
-/* Weight of an invisible pixel, so that there is a colour where none is. */
+/* Weight of an invisible pixel, so that invisible areas have a colour. */
 static const double least = 1.0 / 4096;
 
 typedef struct level {
 	uint32_t width, height;
-	double pixels[SIDE_MAX * SIDE_MAX][4]; /* light times weight, weight */
+	double pixels[SIDE_MAX * SIDE_MAX][4]; /* weighted light, weight */
 } level;
 
 static double light_of(uint8_t code)
@@ -27,7 +27,7 @@ static double code_of(double light)
 	return 255 * v;
 }
 
-/* The length of [a, a + 1) that lies in [from, to). */
+/* The length of the overlap of [a, a + 1) with [from, to). */
 static double overlap(uint32_t a, double from, double to)
 {
 	double first = a > from ? a : from, last = a + 1 < to ? a + 1 : to;
@@ -60,7 +60,7 @@ static uint8_t random_byte(uint32_t *seed)
 	return (uint8_t)(*seed >> 24);
 }
 
-/* `worst`: the largest difference in codes of what can be seen, over all levels. */
+/* `worst`: the largest difference in codes of visible pixels, over all levels. */
 static void compare(uint32_t width, uint32_t height, double *worst_color, double *worst_alpha)
 {
 	uint8_t codes[4 * SIDE_MAX * SIDE_MAX];
@@ -119,7 +119,7 @@ static void levels_are_those_of_the_stated_filter(void **state)
 	for (size_t i = 0; i < HOB_COUNT_OF(sizes); i++) {
 		double color = 0, alpha = 0;
 		compare(sizes[i][0], sizes[i][1], &color, &alpha);
-		/* Half a code of rounding, and what floats add. */
+		/* Half a code of rounding, plus float errors. */
 		if (color > 0.6 || alpha > 0.6)
 			fail_msg("%u x %u: colours differ by %g codes, alpha by %g", sizes[i][0], sizes[i][1], color,
 					 alpha);
@@ -149,7 +149,7 @@ static uint8_t alpha_of(int pattern, uint32_t x, uint32_t y)
 	}
 }
 
-/* Share of a level's pixels that pass, drawn twelve times as large. */
+/* Fraction of a level's pixels that pass, drawn magnified twelve times. */
 static double drawn_share(const uint8_t *pixels, uint32_t width, uint32_t height, float cutoff)
 {
 	enum { GRID = 12 };
@@ -166,7 +166,8 @@ static double drawn_share(const uint8_t *pixels, uint32_t width, uint32_t height
 	return (double)above / samples;
 }
 
-/* A tenth of the texels that should show, or one texel, down to 8 x 8; a fifth of what is drawn. */
+/* Tolerance: a tenth of the texels that should show, or one texel, down to 8 x 8; a fifth of the drawn
+ * area. */
 static void cutouts_keep_their_share_of_texels(void **state)
 {
 	(void)state;

@@ -29,7 +29,7 @@ static void expect_alpha(bench *b, uint32_t image, const uint8_t *wanted)
 		assert_int_equal(level[4 * i + 3], wanted[i]);
 }
 
-/* RGB without alpha, RGB with an alpha of 255 everywhere, and alpha; grey has a test of its own below. */
+/* RGB without alpha, RGB with an alpha of 255, and alpha; grey is tested below. */
 static void every_kind_of_mask_gives_the_same_coverage(void **state)
 {
 	(void)state;
@@ -88,7 +88,7 @@ static void a_coloured_mask_counts_by_its_luminance(void **state)
 	close_bench(b);
 }
 
-/* Many exporters name one picture with alpha for both; one that is solid there stays solid. */
+/* Many exporters name one picture with alpha for both; an opaque one stays opaque. */
 static void a_picture_that_masks_itself_does_so_by_alpha(void **state)
 {
 	(void)state;

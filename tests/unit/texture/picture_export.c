@@ -1,4 +1,4 @@
-/* stb_image, whole and separate from Hob's, reads the pictures that are written. */
+/* A complete, separate stb_image reads the written pictures. */
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -27,7 +27,8 @@ static void make_pixels(bool normals, bool alpha, uint8_t *pixels)
 	}
 }
 
-/* Bakes the pixels in a slot, exports and reads the export: the mean square error of the first channels. */
+/* Bakes the pixels in a slot, exports and reads the export: returns the mean square error of the first
+ * channels. */
 static double there_and_back(hob_slot slot, uint32_t encoding, uint32_t quality, bool alpha,
 							 uint32_t channels)
 {
@@ -77,9 +78,9 @@ static void every_encoding_comes_back_as_png(void **state)
 		bool normal = slot == HOB_SLOT_NORMAL, alpha = uses[i].alpha;
 		uint32_t channels = uses[i].channels;
 		double exact = there_and_back(slot, HOB_TEXTURE_RGBA8, HOB_QUALITY_GOOD, alpha, channels);
-		/* Normals are normalised: a step of rounding. */
+		/* Normals are normalised: one step of rounding. */
 		assert_true(normal ? exact < 1.0 : exact == 0.0);
-		/* 38, 30 (BC1 of three gradients) and 36 dB and more. */
+		/* At least 38, 30 (BC1 of three gradients) and 36 dB. */
 		assert_true(there_and_back(slot, HOB_TEXTURE_BC, HOB_QUALITY_GOOD, alpha, channels) < 10.0);
 		assert_true(there_and_back(slot, HOB_TEXTURE_BC, HOB_QUALITY_SMALL, alpha, channels) < 65.0);
 		if (hob_astc_available())

@@ -1,6 +1,6 @@
-/* Files that other programs wrote of three pictures, and the pictures themselves as raw RGBA:
- * NAME.WHAT.EXTENSION is of NAME.rgba (color420: what avifdec makes of it). "lossy" in WHAT: the program
- * changed it; "asis": floats hold the codes themselves. See data/pictures/README.md. */
+/* Files of three pictures written by other programs, and the pictures as raw RGBA: NAME.WHAT.EXTENSION
+ * belongs to NAME.rgba (color420: the output of avifdec). "lossy" in WHAT: changed by the program; "asis":
+ * floats contain the codes themselves. See data/pictures/README.md. */
 #include "tests/unit/support.h"
 
 #include "core/texture/picture.h"
@@ -35,7 +35,7 @@ static double light_of(double code)
 	return code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4);
 }
 
-/* How far a channel is from the picture's, in codes of eight bits. */
+/* Difference of a channel from the picture's, in 8-bit codes. */
 static double off_by(const hob_picture *p, size_t at, const uint8_t *wanted, bool as_is)
 {
 	if (p->depth == HOB_DEPTH_8)
@@ -63,8 +63,7 @@ static void check(const char *name, const hob_picture *p)
 		sum += off;
 	}
 	double mean = sum / (double)wanted.size;
-	/* RGBE has 8 bits of mantissa, a half float 11; colours with alpha went through a product of eight
-	 * bits. */
+	/* RGBE has 8 bits of mantissa, a half float 11; premultiplied colours were multiplied in 8 bits. */
 	bool product = strstr(name, "associated") || (strstr(name, "alpha") && strstr(name, ".exr"));
 	double limit = exact && !product && !near ? 0
 				   : lossy					  ? 60
@@ -110,7 +109,7 @@ static void each_file_is_read_as_its_program_meant_it(void **state)
 		print_message("%u files of formats that this build does not read\n", without);
 }
 
-/* All prefixes and single changes: an error or pixels, nothing else. */
+/* All prefixes and single changes: an error or pixels. */
 static void damage_is_survived(void **state)
 {
 	(void)state;
@@ -158,7 +157,7 @@ static size_t put_attribute(uint8_t *at, const char *name, const char *type, con
 }
 
 /* An OpenEXR file of 4 x 2 pixels without compression. A channel is its name and its type: 'h' half, 'f'
- * float, 'u' integer. Each sample of channel c is 2^-c, of an integer c. */
+ * float, 'u' integer. Each sample of channel c is 2^-c; of an integer channel, c. */
 static size_t write_exr(uint8_t *file, const char *const *names, const char *types)
 {
 	enum { SIDE = 4, LINES = 2 };
@@ -205,7 +204,7 @@ static size_t write_exr(uint8_t *file, const char *const *names, const char *typ
 	return size;
 }
 
-/* The library has shortcuts for files of three and of four channels that write to every one. */
+/* The library's shortcuts for three and four channels write to all of them. */
 static void channels_of_openexr_that_are_not_read_are_passed_over(void **state)
 {
 	(void)state;
@@ -238,7 +237,7 @@ static void channels_of_openexr_that_are_not_read_are_passed_over(void **state)
 			const float *pixels = picture.pixels;
 			for (size_t p = 0; p < 8; p++)
 				for (size_t k = 0; k < 4; k++) {
-					/* Alpha multiplies the colours of the file. */
+					/* The file's colours are premultiplied. */
 					float alpha = rows[i].wanted[3], wanted = rows[i].wanted[k] / (k < 3 ? alpha : 1);
 					if (pixels[4 * p + k] != wanted)
 						fail_msg("row %zu, pixel %zu, channel %zu: %g, not %g", i, p, k,
@@ -253,7 +252,7 @@ static void channels_of_openexr_that_are_not_read_are_passed_over(void **state)
 static void claims_of_huge_sizes_allocate_nothing(void **state)
 {
 	(void)state;
-	/* A TIFF of 4 billion pixels a side in 100 bytes. */
+	/* A TIFF with 4 billion pixels per side in 100 bytes. */
 	static const uint8_t tiff[] = {'I',	 'I',  42,	 0,	   8,	 0,	   0, 0, 4, 0, 0, 1, 4, 0, 1,	 0,
 								   0,	 0,	   0xFF, 0xFF, 0xFF, 0xFF, 1, 1, 4, 0, 1, 0, 0, 0, 0xFF, 0xFF,
 								   0xFF, 0xFF, 2,	 1,	   3,	 0,	   1, 0, 0, 0, 8, 0, 0, 0, 6,	 1,
@@ -298,7 +297,7 @@ static const format_row rows[] = {
 #undef READ_FORMAT
 };
 
-/* Whether one of the files in a folder of tests/data/pictures ends as the row says, and can be read. */
+/* Whether a file in a folder of tests/data/pictures ends as the row says, and can be read. */
 static bool has_file(const format_row *row, const char *folder, bool *without)
 {
 	char path[512];

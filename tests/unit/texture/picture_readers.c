@@ -1,4 +1,4 @@
-/* stb_image, whole and separate from Hob's, is the oracle for the readers of our own. */
+/* A complete, separate stb_image is the oracle for our own readers. */
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -108,7 +108,7 @@ static void compare_gif(const char *name, hob_bytes file)
 		fail_msg("%s: %s", name, err.context);
 	int w, h, c;
 	uint8_t *expected = stbi_load_from_memory(file.data, (int)file.size, &w, &h, &c, 4);
-	if (expected) /* not every one: the oracle does not know GIFs of code size 2 */
+	if (expected) /* not all: the oracle does not support GIFs of code size 2 */
 		assert_memory_equal(expected, p.pixels, (size_t)w * (size_t)h * 4);
 	else
 		assert_string_equal(name, "triangle-001.gif");
@@ -122,8 +122,8 @@ static void gifs_give_the_pixels_of_the_oracle(void **state)
 	assert_int_equal(each_file("gif", compare_gif), 3);
 }
 
-/* Prefixes, and changed bytes: a picture or an error, and no memory lost or overrun (sanitizers). Each file
- * begins at another byte, so that the files of a kind together try nearly all places. */
+/* Prefixes, and changed bytes: a picture or an error, without leaks or overruns (sanitizers). Each file
+ * starts at another byte, so that the files of a kind together cover nearly all positions. */
 static void damage(const char *name, hob_bytes file)
 {
 	if (file.size > 3000 || name[0] == 'x')
@@ -135,7 +135,7 @@ static void damage(const char *name, hob_bytes file)
 		hob_arena arena;
 		hob_picture p;
 		hob_error err = {0};
-		/* An exact allocation, so that reading past it shows. */
+		/* An exact allocation, so that reading past it is detected. */
 		uint8_t *exact = malloc(cut + (cut == 0));
 		memcpy(exact, file.data, cut);
 		if (!decode((hob_bytes){exact, cut}, &arena, &p, &err))
@@ -218,7 +218,7 @@ static void sizes_over_the_limits_cost_nothing(void **state)
 		assert_non_null(strstr(err.context, "16384"));
 		hob_arena_release(&arena);
 	}
-	/* Below the limits, but more than the bytes can hold. */
+	/* Within the limits, but more than the bytes can hold. */
 	hob_arena arena;
 	hob_picture p;
 	hob_error err = {0};
@@ -335,7 +335,7 @@ static void psd_plain_and_packed(void **state)
 		if (!decode((hob_bytes){file, size}, &arena, &p, &err))
 			fail_msg("%d: %s", i, err.context);
 		uint8_t last[4] = {151, 161, 171, 128};
-		/* Laid over white: 151 of 255 seen through half cover is 47 (151 - 127 = 24, times 255 / 128). */
+		/* Blended with white: 151 of 255 at half coverage is 47 (151 - 127 = 24, times 255 / 128). */
 		if (i & 2)
 			last[0] = 47, last[1] = 67, last[2] = 87;
 		assert_int_equal(p.width, 3);
@@ -391,7 +391,7 @@ static void huffman_tables_that_are_too_long_are_refused(void **state)
 {
 	(void)state;
 	uint8_t jpeg[700] = {0xFF, 0xD8, 0xFF, 0xC0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0, 0xFF, 0xC4, 1, 45};
-	/* 272 codes of eight bits: the packaged stb_image writes behind its table. */
+	/* 272 codes of eight bits: the packaged stb_image writes past its table. */
 	memset(jpeg + 20, 17, 16);
 	hob_arena arena;
 	hob_picture p;
@@ -399,7 +399,7 @@ static void huffman_tables_that_are_too_long_are_refused(void **state)
 	assert_false(decode((hob_bytes){jpeg, sizeof jpeg}, &arena, &p, &err));
 	assert_non_null(strstr(err.context, "256 codes"));
 	hob_arena_release(&arena);
-	/* Between two scans as well, where fill bytes and a stuffed zero stand before it. */
+	/* Between two scans as well, after fill bytes and a stuffed zero. */
 	hob_bytes whole = read_file("../../fuzz/corpus/image", "cyan.jpg");
 	uint8_t copy[2000];
 	assert_true(whole.size + sizeof jpeg < sizeof copy);
@@ -410,7 +410,7 @@ static void huffman_tables_that_are_too_long_are_refused(void **state)
 	assert_false(decode((hob_bytes){copy, whole.size + sizeof jpeg - 12}, &arena, &p, &err));
 	assert_non_null(strstr(err.context, "256 codes"));
 	hob_arena_release(&arena);
-	/* Behind the end it is somebody's video. */
+	/* After the end it belongs to an appended video. */
 	memcpy(copy + whole.size - 2, whole.data + whole.size - 2, 2);
 	memcpy(copy + whole.size, jpeg + 15, sizeof jpeg - 15);
 	assert_true(decode((hob_bytes){copy, whole.size + sizeof jpeg - 15}, &arena, &p, &err));
@@ -465,7 +465,7 @@ static void dds_of_blocks_and_of_masks(void **state)
 	hob_arena_release(&arena);
 }
 
-/* The word BC1 or BC7 is white on orange, ASTC on blue: the blocks were made by other encoders than ours. */
+/* The text BC1 or BC7 is white on orange, ASTC on blue: the blocks were made by other encoders. */
 static void blocks_of_other_encoders_decode(void **state)
 {
 	(void)state;

@@ -66,7 +66,7 @@ static void normal_levels_keep_unit_length_in_two_channels(void **state)
 	for (int i = 0; i < 256; i++) {
 		double angle = 0.9 * sin(i * 0.7), turn = i * 1.3;
 		double x = sin(angle) * cos(turn), y = sin(angle) * sin(turn), z = cos(angle);
-		/* Half length: the level must still come out of unit length. */
+		/* Half length: the level must still be normalised. */
 		uint8_t n[4] = {(uint8_t)lround(127.5 + 63.75 * x), (uint8_t)lround(127.5 + 63.75 * y),
 						(uint8_t)lround(127.5 + 63.75 * z), 255};
 		memcpy(pixels + 4 * i, n, 4);
@@ -234,7 +234,7 @@ static double alpha_at(const uint8_t *pixels, uint32_t width, uint32_t height, d
 	return (upper * (1 - fy) + lower * fy) / 255;
 }
 
-/* Share of a level that passes the alpha test when it is drawn magnified. */
+/* Fraction of a level that passes the alpha test when drawn magnified. */
 static double drawn_share(const uint8_t *pixels, uint32_t width, uint32_t height, double cutoff)
 {
 	enum { DRAWN = 512 };
@@ -270,7 +270,7 @@ static void cut_outs_keep_their_coverage(void **state)
 				assert_true(abs(p[4 * i] - 40) <= 1 && abs(p[4 * i + 1] - 160) <= 1);
 			worst = fmax(worst, fabs(drawn_share(p, width, height, 0.5) - wanted));
 		}
-		/* Blended pictures are left alone; the same blades would be lost there. */
+		/* Blended pictures are left unchanged; the same blades would disappear. */
 		if (round == 0)
 			assert_true(worst < 0.03);
 		else
@@ -300,8 +300,8 @@ typedef struct shelf {
 	uint8_t keys[IMAGES][32];
 	hob_bytes parts[IMAGES];
 	uint32_t count, hits;
-	struct shelf *other; /* where another cook puts them */
-	bool gives_up;		 /* the other cook ends without */
+	struct shelf *other; /* storage of another cook */
+	bool gives_up;		 /* the other cook ends without it */
 } shelf;
 
 static hob_part_state shelf_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)
@@ -313,12 +313,12 @@ static hob_part_state shelf_get(void *user, const uint8_t key[32], bool wait, ho
 			s->hits++;
 			return HOB_PART_KNOWN;
 		}
-	/* The first of the other's parts is in the making. */
+	/* The first of the other's parts is in progress. */
 	if (!s->other || memcmp(s->other->keys[0], key, 32) != 0)
 		return HOB_PART_UNKNOWN;
 	if (!wait)
 		return HOB_PART_ELSEWHERE;
-	assert_int_equal(s->count, 1); /* nobody waits with something to make */
+	assert_int_equal(s->count, 1); /* no cook waits while it has parts to make */
 	*out = s->other->parts[0];
 	return s->gives_up ? HOB_PART_UNKNOWN : HOB_PART_KNOWN;
 }
@@ -341,7 +341,7 @@ static void a_texture_is_made_once_across_models(void **state)
 	for (int round = 0; round < 3; round++) {
 		bench *b = open_bench();
 		add_flat(b, "props/a.png", 32, (uint8_t[4]){10, 20, 30, 255});
-		/* The name is no part of the key, the settings are. */
+		/* The name is not part of the key, the settings are. */
 		b->files[0].path = round == 1 ? "props/b.png" : "props/a.png";
 		b->request.settings.texture_max_size = round == 2 ? 16 : 2048;
 		b->request.parts = &parts;
@@ -422,8 +422,7 @@ static void classic_output_is_a_png(void **state)
 	close_bench(b);
 }
 
-/* Golden: the same under every compiler and level of optimisation. A change needs a raised
- * HOB_TEXTURE_VERSION. */
+/* Golden: the same for every compiler and optimisation level. A change needs a raised HOB_TEXTURE_VERSION. */
 static void the_bytes_are_those_of_every_build(void **state)
 {
 	(void)state;
@@ -479,7 +478,7 @@ static void the_bytes_are_those_of_every_build(void **state)
 	}
 }
 
-/* Tasks in two halves and from the last to the first: what a pool may do at worst. */
+/* Tasks in two halves and in reverse order: the worst case of a pool. */
 static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
 {
 	(void)user;
@@ -547,7 +546,7 @@ static void a_bump_map_becomes_a_normal_map(void **state)
 	uint32_t taken = b->out.materials[1].slots[HOB_SLOT_NORMAL].image;
 	assert_int_equal(b->out.materials[0].slots[HOB_SLOT_BUMP].image, HOB_NONE);
 	const uint8_t *level = level_of(b, made, 0, &width, &height);
-	/* Rising to the right leans the normal to the left, and neither up nor down. */
+	/* A rise to the right tilts the normal to the left, neither up nor down. */
 	assert_true(level[2 * 8] < 124 && level[2 * 8] > 100);
 	assert_true(abs(level[2 * 8 + 1] - 128) <= 1);
 	level = level_of(b, taken, 0, &width, &height);
@@ -556,13 +555,13 @@ static void a_bump_map_becomes_a_normal_map(void **state)
 	close_bench(b);
 }
 
-/* A cooked normal map has X and Y alone. */
+/* A cooked normal map stores only X and Y. */
 static void normals_that_point_inward_are_noted(void **state)
 {
 	(void)state;
 	static const struct {
 		uint8_t pixel[4];
-		int rows; /* of 32 that hold it; the others point straight out */
+		int rows; /* number of 32 rows with it; the others point straight out */
 		bool below;
 	} cases[] = {
 		{{128, 128, 0, 255}, 16, true},	   /* straight in */

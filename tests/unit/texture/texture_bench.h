@@ -1,5 +1,4 @@
-/* texture_bench.h - a model of up to four materials over files in memory that a test lays out, and what is
- * baked from it. */
+/* texture_bench.h - bakes a model of up to four materials over in-memory files. */
 #ifndef TEXTURE_BENCH_H
 #define TEXTURE_BENCH_H
 

@@ -1,4 +1,4 @@
-/* Which GPU format a picture gets, and what becomes of blocks that a source has already. */
+/* GPU format of a picture, and handling of a source's own blocks. */
 #include "texture_bench.h"
 
 #include "core/base/limits.h"
@@ -24,7 +24,7 @@ static void bc_encoding_picks_a_format_for_each_use(void **state)
 	};
 	for (size_t i = 0; i < 2 * HOB_COUNT_OF(cases); i++) {
 		bench *b = open_bench();
-		/* 31 is brought to 32 for the blocks. */
+		/* 31 is scaled to 32 for the blocks. */
 		add_flat(b, "props/a.png", 31, (uint8_t[4]){10, 20, 230, 255});
 		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
 		b->request.settings.texture_quality = i % 2 ? HOB_QUALITY_SMALL : HOB_QUALITY_FAST;
@@ -229,8 +229,7 @@ static void basis_universal_is_kept_when_asked(void **state)
 			assert_int_equal(b->textures[color].bytes.size, b->files[0].bytes.size);
 		if (!hob_ktx2_check(b->textures[color].bytes, true, NULL, &b->err))
 			fail_msg("%s", b->err.context);
-		/* It is unpacked for who mixes it with another picture; what cannot be unpacked stays, and a note
-		 * says so. */
+		/* Decoded when combined with another picture; what cannot be decoded stays, with a note. */
 		if (i < 2) {
 			assert_int_not_equal(b->out.materials[1].slots[HOB_SLOT_BASE_COLOR].image, color);
 			close_bench(b);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Makes `image` of the pictures at two paths; "" for none. */
+/* Makes `image` from the pictures at two paths; "" for none. */
 static void make_image(bench *b, uint32_t image, hob_made_image *how, const char *diffuse,
 					   const char *specular)
 {
@@ -19,8 +19,8 @@ static double light(uint8_t code)
 	return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
 }
 
-/* Meaning of the two models: diffuse d (1 - s) and specular s on one side, base (1 - 0.04)(1 - metallic) and
- * 0.04 (1 - metallic) + base * metallic on the other. For greys, and for pure metals or dielectrics, both
+/* Definition of the two models: diffuse d (1 - s) and specular s on one side, base (1 - 0.04)(1 - metallic)
+ * and 0.04 (1 - metallic) + base * metallic on the other. For greys, and for pure metals or dielectrics, both
  * agree. */
 static void specular_glossiness_reflects_as_before(void **state)
 {
@@ -92,7 +92,7 @@ static void specular_glossiness_without_a_picture_uses_its_factors(void **state)
 	b->materials[1].slots[HOB_SLOT_BASE_COLOR].image = 0;
 	b->materials[1].slots[HOB_SLOT_METAL_ROUGH].image = 2;
 	assert_true(bake(b));
-	/* The same pictures with another glossiness are another output; the base colour does not know. */
+	/* The same pictures with another glossiness are another output; the base colour does not depend on it. */
 	assert_int_equal(b->count, 3);
 	uint32_t width, height;
 	const uint8_t *base =
