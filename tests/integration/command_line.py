@@ -1,4 +1,4 @@
-"""The base of scenarios that run `hob` commands, and the smallest glTF."""
+"""Base class of scenarios that run `hob` commands, and the smallest glTF."""
 import os
 import subprocess
 
@@ -16,7 +16,7 @@ class CommandLine(Scenario):
     daemon = None
 
     def hob(self, *args, code=0, url=True, **environment):
-        """Runs hob; its stdout and stderr as texts, after its exit code was what it should be."""
+        """Runs hob, checks its exit code, and returns stdout and stderr as texts."""
         where = {"HOB_URL": f"127.0.0.1:{self.daemon.port}"} if url and self.daemon else {}
         result = subprocess.run([HOB, *map(str, args)], capture_output=True, text=True, timeout=DEADLINE, check=False,
                                 env=dict(os.environ) | {"NO_COLOR": "1"} | where | environment)

@@ -1,5 +1,5 @@
-"""Holds every answer of a daemon against schema/openapi.json: the status is declared for the route, the media type too, and
-a JSON body is what its schema says. What no route takes must be a problem of its own kind."""
+"""Checks every answer of a daemon against schema/openapi.json: status and media type are declared for the route, and a JSON body
+fits its schema. A request without a route must get a problem."""
 import json
 import pathlib
 import re
@@ -11,9 +11,9 @@ except ImportError:  # Debian: python3-jsonschema
 
 DOCUMENT = json.loads((pathlib.Path(__file__).resolve().parents[2] / "schema/openapi.json").read_text())
 MANY_PARTS = {"/a/{root}/{path}", "/api/v1/live/{user}/{path}", "/api/v1/assets/{id}/source/{path}", "/ui/{page}",
-              "/api/v1/mirrors/{root}/origin/{path}"}  # the last parameter may hold slashes
+              "/api/v1/mirrors/{root}/origin/{path}"}  # the last parameter may contain slashes
 PROBLEM = "application/problem+json"
-COMMON = {400, 401, 403, 405, 411, 414, 429, 431}  # who asks and how: said once, in the document's description
+COMMON = {400, 401, 403, 405, 411, 414, 429, 431}  # authentication and form of requests: stated once, in the document
 seen = set()  # (method, path of the document, status)
 
 
@@ -29,7 +29,7 @@ ROUTES = [(_pattern(path), path, operations) for path, operations in DOCUMENT["p
 
 
 def find(method, target):
-    """The declared path and operation; (path, None) when it has no such method, (None, None) when nothing is there."""
+    """The declared path and operation; (path, None) when it has no such method, (None, None) when there is no path."""
     for pattern, path, operations in ROUTES:
         if pattern.fullmatch(target.split("?")[0]):
             return path, operations.get("get" if method == "HEAD" else method.lower())
@@ -81,7 +81,7 @@ def check(method, target, status, headers, body):
 
 
 def unseen():
-    """Declared answers that no check has met."""
+    """Declared answers that no check has seen."""
     return sorted((method.upper(), path, int(status)) for path, operations in DOCUMENT["paths"].items()
                   for method, operation in operations.items() for status in operation["responses"]
                   if (method.upper(), path, int(status)) not in seen)

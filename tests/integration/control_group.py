@@ -1,4 +1,4 @@
-"""A control group of a scenario's own, of version 1 or 2: what a container does to a daemon."""
+"""A control group of a scenario, of version 1 or 2: simulates a container's limits."""
 import contextlib
 import os
 import pathlib
@@ -11,7 +11,7 @@ NAMES = {1: {"memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "-1"),
 
 
 class ControlGroup:
-    """Made where this process may make one, and removed by close(); OSError says why there is none."""
+    """Created where this process is allowed to, and removed by close(); OSError has the reason otherwise."""
 
     def __init__(self):
         lines = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
@@ -56,12 +56,12 @@ class ControlGroup:
         (self.folders[controller] / NAMES[self.version][controller][0]).write_text(text)
 
     def leave_memory(self, size):
-        """So many bytes more than it holds, or all that there is."""
+        """Allows this many bytes more than it holds, or all memory."""
         _, usage, free = NAMES[self.version]["memory"]
         self._put("memory", free if size is None else str(int((self.folders["memory"] / usage).read_text()) + size))
 
     def leave_processor(self, share):
-        """A part of one processor, or all that there are."""
+        """Allows a fraction of one processor, or all processors."""
         quota = NAMES[self.version]["cpu"][1] if share is None else str(int(share * 100000))
         self._put("cpu", quota if self.version == 1 else quota + " 100000")
 

@@ -1,7 +1,7 @@
-"""The disks that a power cut may leave, from the trace of rogue/disk_recorder.c.
+"""Possible disk contents after a power cut, from the trace of rogue/disk_recorder.c.
 
-What was synced is there. Of the rest a file system may have kept everything, nothing, the names without the bytes, the bytes without
-the names, or any part of both: each of WAYS is one such promise. Sectors of 512 bytes are written whole."""
+Synced data is kept. Of the rest a file system may have kept everything, nothing, the names without the bytes, the bytes without
+the names, or any part of both: each of WAYS is one such behaviour. Sectors of 512 bytes are written atomically."""
 import collections
 import os
 import struct
@@ -59,11 +59,11 @@ class File:
             self.pending = []
 
     def blank(self):
-        """The size that it had, zero where it was not synced."""
+        """With its current size, zeros where it was not synced."""
         return (self.synced + bytes(max(0, len(self.now) - len(self.synced))))[:len(self.now)]
 
     def some(self, chance):
-        """All, nothing, the size alone, or each write since the sync by itself: there, not there, or only its first sectors."""
+        """All, nothing, only the size, or for each write since the sync independently: kept, lost, or only its first sectors."""
         fate = chance.random()
         if fate < 0.6:
             return bytes(self.now) if fate < 0.3 else self.synced if fate < 0.4 else self.blank()
@@ -89,7 +89,7 @@ def folder_of(place):
 
 
 class Names:
-    """What stands under which name; None is a folder."""
+    """The file behind each name; None is a folder."""
 
     def __init__(self):
         self.of = {}
@@ -117,7 +117,7 @@ class Disk:
     def __init__(self):
         self.files = {}  # inode -> the newest file with it
         self.now, self.synced, self.pending = Names(), Names(), []
-        self.durable_mark = 0  # everything up to this mark is there, whatever happens
+        self.durable_mark = 0  # everything up to this mark is durable
         self.mapped = set()
         self.last = None
 
@@ -169,7 +169,7 @@ class Disk:
         names = self.synced.copy()
         if way == "synced":
             return names
-        # Within a folder one after the other, between folders in any order.
+        # Operations within a folder keep their order, those in different folders do not.
         kept = {}
         folders = {folder_of(step[2] or step[1]) for step in self.pending}
         for folder in sorted(folders):
@@ -213,7 +213,7 @@ class Disk:
 
 
 def same_as(folder, disk):
-    """Names and bytes of a folder that differ from what the trace says: a call that was not recorded."""
+    """Names and bytes of a folder that differ from the trace: an unrecorded call."""
     wrong = []
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
     for place in sorted(set(found) | set(disk.now.of)):

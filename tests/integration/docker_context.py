@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The files of the project that 'docker build' sends: what is in git, without what .dockerignore leaves out. Prints their names, each with a zero
-byte after it, for tar --null -T -."""
+"""The files of the project that 'docker build' sends: those in git, except those in .dockerignore. Prints their names, each
+followed by a zero byte, for tar --null -T -."""
 import os
 import pathlib
 import re
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def as_expression(pattern):
-    """Docker's patterns: '**/' is any depth, '*' and '?' stay within a name; what lies below a match belongs to it."""
+    """Docker's patterns: '**/' is any depth, '*' and '?' stay within a name; everything below a match belongs to it."""
     parts = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     text = "".join(parts.get(piece, re.escape(piece)) for piece in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern.strip("/")))
     return re.compile(text + "(/.*)?")
@@ -31,7 +31,7 @@ def is_sent(name, of=None):
 
 
 def files():
-    """What git tracks, or in an unpacked archive what is there."""
+    """Files tracked by git, or in an unpacked archive all files."""
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=False)
     names = listed.stdout.split("\0") if listed.returncode == 0 else [
         str(pathlib.Path(folder, name).relative_to(ROOT)) for folder, _, found in os.walk(ROOT) for name in found]

@@ -1,4 +1,4 @@
-"""A real S3 store for the scenarios of a farm: Ceph's radosgw with one monitor and one store in memory, in a folder of its own."""
+"""A real S3 store for the scenarios of a farm: Ceph's radosgw with one monitor and one store in memory, in its own folder."""
 import os
 import pathlib
 import shutil
@@ -51,7 +51,7 @@ def free_port():
 
 
 class Ceph:
-    """start, kill and stop of the gateway; .port is its port, and url(BUCKET) what hob.json's farm.blobs wants."""
+    """Starts, kills and stops the gateway; .port is its port, and url(BUCKET) the value for hob.json's farm.blobs."""
 
     def __init__(self, folder):
         self.folder, self.port, self.processes, self.gateway = pathlib.Path(folder), free_port(), [], None
@@ -105,17 +105,17 @@ class Ceph:
                 assert self.gateway.poll() is None and time.monotonic() < end, (self.folder / "client.rgw.log").read_text()[-3000:]
 
     def kill(self):
-        """Every connection is cut, and none is taken."""
+        """Cuts every connection and accepts none."""
         self.gateway.send_signal(signal.SIGKILL)
         self.gateway.wait(DEADLINE)
 
     def fill(self, full):
-        """By a quota: every upload is refused."""
+        """Sets a quota: every upload is refused."""
         self.admin("quota", "set", "--quota-scope=user", "--uid=hob", f"--max-objects={0 if full else -1}")
         self.admin("quota", "enable" if full else "disable", "--quota-scope=user", "--uid=hob")
 
     def throttle(self, most):
-        """So many requests at once are served; the others are told 503 SlowDown."""
+        """Serves this many requests at once; others get 503 SlowDown."""
         self.call("ceph", "--admin-daemon", self.folder / "client.rgw.asok", "config", "set", "rgw_max_concurrent_requests", most)
 
     def slow_upload(self, bucket):

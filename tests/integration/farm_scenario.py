@@ -1,4 +1,4 @@
-"""What the scenarios of a farm share: a database, a place for blobs, models, and machines that use them."""
+"""Shared by the scenarios of a farm: a database, a place for blobs, models, and machines that use them."""
 import json
 import os
 import subprocess
@@ -40,23 +40,25 @@ class FarmScenario(Scenario):
         return daemon.get("/api/v1/stats").json()["upstream"]
 
     def given(self, daemon):
-        """Facts, when the farm is up and has everything."""
+        """The facts, once the farm is up and has everything."""
         return until(lambda: (facts := self.facts(daemon))["outbox"] == facts["leases"] == 0 and facts["state"] == "up" and facts, "an empty outbox")
 
     def rows(self):
         return int(self.postgres.sql("select count(distinct lookup) from hob_action")[0][0])
 
     def cooked(self, *daemons):
-        """All their cooks, but for those of results that the machine found slower to fetch than to cook: one that gets little processor time does."""
+        """All their cooks, except results that a machine found slower to fetch than to cook, as one with little processor time
+        does."""
         return sum(daemon.cooked() - self.facts(daemon)["slower"] for daemon in daemons)
 
     def outputs(self, daemon):
-        """{asset: {output: digest}} of all that is fresh; reports hold times."""
+        """{asset: {output: digest}} of all fresh assets, without the report, which contains times."""
         return {name: {output["name"]: output["hash"] for output in item["outputs"] if output["name"] != "report"}
                 for name, item in daemon.assets("&fields=root,path,outputs,state").items() if item["state"] == "fresh"}
 
     def assert_whole(self, count, *machines):
-        """Every key is in the database, once and with one result, and each machine serves the same bytes of each model."""
+        """Checks that every key is in the database once, with one result, and that all machines serve the same bytes of each
+        model."""
         for daemon in machines:
             daemon.sync()
         for daemon in machines:
@@ -70,7 +72,7 @@ class FarmScenario(Scenario):
             self.assertEqual(len({daemon.blob(name) for daemon in machines}), 1)
 
     def save(self, daemon, name, size):
-        """Until its meshes are served; seconds."""
+        """Waits until its meshes are served; returns the seconds."""
         began = time.monotonic()
         self.put(name, obj_text(size))
         daemon.wait_asset(f"art/{name}", "fresh")

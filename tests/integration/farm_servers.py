@@ -1,4 +1,4 @@
-"""What the scenarios of a farm stand on: a real PostgreSQL, in a folder of its own and as a user who is not root, and a small S3 store."""
+"""Servers for the scenarios of a farm: a real PostgreSQL, in its own folder and as a non-root user, and a small S3 store."""
 import atexit
 import contextlib
 import datetime
@@ -25,14 +25,14 @@ WHY_NOT = None if PROGRAMS else "PostgreSQL is not installed (apt-get install po
 
 
 class Postgres:
-    """A copy of a cluster that initdb makes once; start, stop. .url is what hob.json's farm.metadata wants."""
+    """A copy of a cluster that initdb makes once; start, stop. .url is the value for hob.json's farm.metadata."""
 
-    empty = None  # the cluster of which each takes a copy
+    empty = None  # the cluster to copy
 
     def __init__(self, folder, connections=60):
         self.folder, self.connections = pathlib.Path(folder), connections
         self.folder.mkdir()
-        # initdb refuses root: anybody else will do.
+        # initdb refuses root; any other user will do.
         self.user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
         if self.user is not None:
             parent = self.folder.parent
@@ -77,7 +77,7 @@ class Postgres:
         return [line.split("\t") for line in said.splitlines()]
 
     def all_processes(self):
-        """The server and its children, one for each connection."""
+        """The server and its children, one per connection."""
         pid = self.process.pid
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return [pid, *map(int, children)]
@@ -101,8 +101,8 @@ class Postgres:
 
 
 class Wire:
-    """A port of this machine that leads to `target`, a port or the path of a socket, and can be cut: what is sent then waits, as it does
-    in a network that loses everything, and no connection is refused."""
+    """A local port that forwards to `target`, a port or the path of a socket, and can be cut: data then waits, as in a network
+    that drops every packet, and no connection is refused."""
 
     def __init__(self, target):
         self.target, self.whole = target, threading.Event()
@@ -156,8 +156,8 @@ class Wire:
 
 
 class Bucket:
-    """An S3 store in memory that believes no signature it has not made itself. fault(method, name) -> None, a status, the code of a 403, (status, code),
-    "cut", "half", "endless STATUS|head", or the bytes of another body. `more`: every list says that there is more."""
+    """An S3 store in memory that verifies every signature. fault(method, name) -> None, a status, the code of a 403, (status,
+    code), "cut", "half", "endless STATUS|head", or the bytes of another body. `more`: every list claims to be truncated."""
 
     ACCESS, SECRET, REGION = "hob-access", "hob/secret+key=", "eu-test-1"
 
@@ -186,7 +186,7 @@ class Bucket:
                 self.answer(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>said the bucket</Message></Error>".encode())
 
             def answer_half(self, body):
-                """The right head, half of the body, and the end of the connection."""
+                """The right head, half of the body, and then the end of the connection."""
                 self.close_connection = True
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
                 if self.command == "GET":
@@ -245,7 +245,7 @@ class Bucket:
         self.server.server_close()
 
     def forged(self, request, path, query, body):
-        """AWS Signature Version 4, by its description."""
+        """AWS Signature Version 4, from its specification."""
         said = request.headers.get("Authorization", "")
         found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, SignedHeaders=([a-z0-9;-]+), "
                              r"Signature=([0-9a-f]{64})", said)

@@ -1,4 +1,4 @@
-"""The page that tells rogue/faulty_system.c which calls of a daemon fail."""
+"""The shared page that selects the failing calls of a daemon for rogue/faulty_system.c."""
 import contextlib
 import ctypes
 import mmap
@@ -17,7 +17,7 @@ class Page(ctypes.Structure):
 
 
 def preloadable(name, folder):
-    """The library made of rogue/<name>.c: beside the program in builds with tests, else compiled here."""
+    """The library built from rogue/<name>.c: beside the program in builds with tests, else compiled here."""
     built = beside(f"lib{name}.so")
     if not built.exists():
         built = folder / built.name
@@ -49,7 +49,7 @@ class Faults:
         page.armed = 1
 
     def disarm(self):
-        """How many calls failed."""
+        """Number of failed calls."""
         self.page.armed = 0
         return self.page.failed
 

@@ -1,7 +1,7 @@
 """Drives a real daemon over HTTP for the scenarios of this folder. Standard library only.
 
-No scenario sleeps: it waits for events (Daemon.wait_event), for an answer (Daemon.sync), for the end of a process or for
-a fact (until), each with a deadline, and then asserts on counters, states and bytes.
+No scenario sleeps: it waits for events (Daemon.wait_event), for an answer (Daemon.sync), for the end of a process or for a fact
+(until), each with a deadline, and then asserts on counters, states and bytes.
 """
 import atexit
 import hashlib
@@ -36,8 +36,8 @@ LONG = os.environ.get("HOB_LONG") == "1"  # set by torture.py: the long form of 
 
 
 def fresh_folder(kind="test"):
-    """A new folder below the system's for temporary files. Its name has capital consonants only, so that no text for which a test
-    looks is a part of it by chance: a farm's URL was taken for a bucket's because its folder was called hob-test-…s3… once."""
+    """A new folder below the system's for temporary files. Its name has only capital consonants, so that it does not contain text
+    that a test searches for: a farm's URL was once taken for a bucket's because its folder was called hob-test-...s3...."""
     while True:
         name = "".join(random.SystemRandom().choices("BCDFGHJKLMNPQRSTVWXZ", k=8))
         folder = pathlib.Path(tempfile.gettempdir(), f"hob-{kind}-{name}")
@@ -48,9 +48,9 @@ def fresh_folder(kind="test"):
         return folder
 
 
-# A test's surroundings do not depend on who began it. hob names files below the current folder by their path from there, and
-# has its cache there if nobody names one. Crowds of clients need more descriptors than a shell has at first. A shell has what
-# runs in the background ignore signals, and so does nohup; programs that this one starts do not inherit a handler.
+# Makes a test independent of its caller. hob prints paths relative to the current folder, and puts its default cache there.
+# Crowds of clients need more descriptors than a shell's default. Shells and nohup start background programs with ignored signals;
+# programs started here do not inherit a handler.
 os.chdir(_folder := fresh_folder())
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ.pop("COLUMNS", None)
@@ -63,18 +63,18 @@ for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
 
 
 def amount(short, long):
-    """How often, or how many: in ./dev test, and in ./dev torture."""
+    """A number: the first in ./dev test, the second in ./dev torture."""
     return long if LONG else short
 
 
 def built_with(sanitizer):
-    """Whether the daemon is one with "asan" or "tsan", whose runtimes take memory of their own."""
+    """Whether the daemon is built with "asan" or "tsan", whose runtimes use additional memory."""
     return f"__{sanitizer}_init".encode() in pathlib.Path(HOB).read_bytes()
 
 
 def until(holds, what):
-    """Asks again until holds() is true, and returns what it returned. For facts that no event reports. The pause between two
-    questions leaves the processors to the programs that are waited for."""
+    """Polls until holds() is true, and returns its result. For facts that no event reports. The pause between two polls leaves
+    the processors to the observed programs."""
     end, pause = time.monotonic() + DEADLINE, 0.002
     while not (value := holds()):
         assert time.monotonic() < end, f"{what} did not happen within {DEADLINE:.0f} s"
@@ -84,7 +84,8 @@ def until(holds, what):
 
 
 def beside(name):
-    """A helper of the tests: HOB_BUILD is the build with tests, where HOB is a program of another build (tests/optimized.sh)."""
+    """A helper program of the tests: HOB_BUILD is the build with tests, where HOB is a program of another build
+    (tests/optimized.sh)."""
     return pathlib.Path(os.environ.get("HOB_BUILD") or pathlib.Path(HOB).resolve().parent, name)
 
 
@@ -99,7 +100,7 @@ class Answer:
 
 
 class KeptBlob:
-    """The bytes that keep one blob in a cache folder: a file of their own, or a part of a pack (server/store/pack.h)."""
+    """The bytes of one blob in a cache folder: a separate file, or a part of a pack (server/store/pack.h)."""
 
     def __init__(self, path, head=None, size=None):
         self.path, self.head = path, head
@@ -109,7 +110,7 @@ class KeptBlob:
         return self.path.read_bytes() if self.head is None else self.path.read_bytes()[self.head + 56:][:self.size]
 
     def write(self, data):
-        """Fewer bytes cut a file; in a pack the rest of the record becomes 0xFF."""
+        """Fewer bytes truncate a file; in a pack the rest of the record becomes 0xFF."""
         if self.head is None:
             self.path.chmod(0o644)
             self.path.write_bytes(data)
@@ -128,13 +129,13 @@ class KeptBlob:
 
 
 def kept_blobs(cache):
-    """Every blob of a cache folder by its digest; of two records the later one counts."""
+    """Every blob of a cache folder by its digest; the later of two records counts."""
     found = {}
     for pack in sorted((pathlib.Path(cache) / "packs").glob("*.pack")):
         data, at = pack.read_bytes(), 0
         while (at := data.find(b"HobP\1\0\0\0", at)) >= 0:
             size, frame = struct.unpack_from("<II", data, at + 8)
-            size = frame or size  # what lies there: the blob, or its zstd frame
+            size = frame or size  # stored bytes: the blob, or its zstd frame
             found[data[at + 16:at + 48].hex()] = KeptBlob(pack, at, size)
             at += 56 + (size + 7) // 8 * 8
     for path in (pathlib.Path(cache) / "blobs").glob("??/*"):
@@ -143,12 +144,12 @@ def kept_blobs(cache):
 
 
 class Daemon:
-    """hob serve on folders, in a process group of its own; log lines and events are read by threads."""
+    """hob serve on folders, in its own process group; threads read log lines and events."""
 
     def __init__(self, roots, cache, *options, wait_ready=True, listen="127.0.0.1:0", program=(HOB,)):
         self.cache = pathlib.Path(cache)
         self.roots = [str(root) for root in roots]
-        self.another_version = program[-1] == os.environ.get("HOB_OTHER")  # it promises what its own openapi.json says
+        self.another_version = program[-1] == os.environ.get("HOB_OTHER")  # it conforms to its own openapi.json
         environment = dict(os.environ, NO_COLOR="1")
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         self.process = subprocess.Popen(
@@ -160,7 +161,7 @@ class Daemon:
         self.printed = []  # stdout
         self.events = queue.Queue()
         self.past = []
-        self.seen = 0  # the rev of the newest sync: older asset events are history
+        self.seen = 0  # the rev of the newest sync: older asset events are ignored
         threading.Thread(target=self._read_stdout, daemon=True).start()
         threading.Thread(target=self._read_stderr, daemon=True).start()
         self.port = None
@@ -199,7 +200,7 @@ class Daemon:
             try:
                 connection.request(method, target, body=body, headers=sent)
             except BrokenPipeError:
-                pass  # refused by its head: the answer is there, the rest of the body is not wanted
+                pass  # refused by its head: the answer has arrived, the rest of the body is not needed
             answer = Answer(connection.getresponse())
             if not self.another_version:
                 contract.check(method, target, answer.status, answer.headers, answer.body)
@@ -214,7 +215,7 @@ class Daemon:
         return self.request("POST", target, body={} if body is None else body)
 
     def open_events(self, query=""):
-        """The answer of a new event stream, whose lines can be read."""
+        """The answer of a new event stream, ready to be read line by line."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
         # The answer then owns the connection.
         connection.request("GET", "/api/v1/events" + query, headers={"Connection": "close"})
@@ -223,7 +224,7 @@ class Daemon:
         return response
 
     def listen(self):
-        """Reads the event stream. What the daemon told before comes first, so that no scenario depends on when this is called."""
+        """Reads the event stream. Earlier changes are fetched first, so that no scenario depends on the time of this call."""
         ready = threading.Event()
 
         def run():
@@ -252,7 +253,7 @@ class Daemon:
             raise AssertionError("nothing on the event stream")
 
     def _put_events(self, since, last):
-        """Those after the number since, up to the id last."""
+        """Changes after the number since, up to the id last."""
         while (answer := self.get(f"/api/v1/changes?since={since}&limit=1000")).status == 200:
             page = answer.json()
             for item in page["items"]:
@@ -275,7 +276,7 @@ class Daemon:
                 raise AssertionError("the event stream ended; log:\n" + "\n".join(self.log[-20:]))
 
     def wait_log(self, text):
-        """The next line of the log that holds this text."""
+        """The next line of the log that contains this text."""
         while True:
             line = self.lines.get(timeout=DEADLINE)
             assert line is not None, f"the daemon ended without saying '{text}':\n" + "\n".join(self.log[-20:])
@@ -286,7 +287,7 @@ class Daemon:
         return self.wait_event("asset", lambda data: data["asset"] == name and (not states or data["state"] in states))
 
     def wait_names(self, names):
-        """Until the list holds exactly these assets and none is waited for, without asking for a scan."""
+        """Waits until the list has exactly these assets and none is in progress, without requesting a scan."""
         while True:
             items = self.assets()
             if set(items) == names and not any(item["state"] in ("queued", "cooking") for item in items.values()):
@@ -328,7 +329,7 @@ class Daemon:
         return found
 
     def cooked(self):
-        """Final cooks. Whether a preview comes first depends on how fast the machine is."""
+        """Number of final cooks. Whether a preview precedes one depends on the machine's speed."""
         return int(self.counters()['hob_cook_results_total{result="cooked"}'])
 
     def previewed(self):
@@ -360,7 +361,7 @@ class Daemon:
 
 
 class Scenario(unittest.TestCase):
-    """A test with a folder of its own: self.art is watched, self.cache keeps results."""
+    """A test with its own folder: self.art is watched, self.cache keeps results."""
 
     def setUp(self):
         self.folder = fresh_folder()
@@ -370,13 +371,13 @@ class Scenario(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def serve(self, *options, **more):
-        """A daemon that does not outlive its test, whoever forgets to stop it."""
+        """A daemon that is stopped at the end of its test."""
         daemon = Daemon([self.art], self.cache, *options, **more)
         self.addCleanup(daemon.kill)
         return daemon
 
     def put(self, path, data):
-        """A save as editors do it: a temp file beside, then rename."""
+        """A save as in editors: a temp file beside it, then a rename."""
         target = self.art / path
         target.parent.mkdir(parents=True, exist_ok=True)
         temp = target.with_name("." + target.name + ".tmp")
@@ -394,7 +395,7 @@ def children(pid):
 
 
 class Oracle:
-    """A daemon of its own, with a cache of its own, that says what a file of this name and content cooks to."""
+    """A separate daemon with its own cache: an oracle for the cook of a file by name and content."""
 
     def __init__(self, folder):
         self.art = folder / "oracle-art"
@@ -403,7 +404,7 @@ class Oracle:
         self.daemon = Daemon([self.art], folder / "oracle-cache")
 
     def digests(self, texts):
-        """{name: text} -> {name: digest of the meshes, None where the cook fails}."""
+        """{name: text} -> {name: digest of the meshes, None for a failed cook}."""
         new = {name: text for name, text in texts.items() if (name, text) not in self.known}
         if new:
             shutil.rmtree(self.art)
@@ -422,7 +423,7 @@ class Oracle:
 
 
 def meshes(daemon):
-    """{asset: digest of its meshes}, None for those that are not fresh."""
+    """{asset: digest of its meshes}, None for assets that are not fresh."""
     found = {}
     for name, item in daemon.assets("&fields=root,path,outputs,state").items():
         hashes = [output["hash"] for output in item["outputs"]
@@ -432,7 +433,7 @@ def meshes(daemon):
 
 
 def record_text(record, **changes):
-    """The canonical text of a cook's record, both of its hashes made again."""
+    """The canonical text of a cook's record, with both hashes recomputed."""
     members = {name: value for name, value in {**record, **changes}.items() if name not in ("result", "run", "check")}
     for name, value in (("result", None), ("run", record["run"]), ("check", None)):
         text = json.dumps(members, separators=(",", ":"), ensure_ascii=False)
@@ -472,7 +473,7 @@ def png(red, green, blue, side=4):
 
 
 def png_pixels(data):
-    """Rows of RGBA bytes of a PNG of 8 bits without interlacing."""
+    """RGBA rows of a PNG of 8 bits without interlacing."""
     import zlib
 
     width, height = struct.unpack(">II", data[16:24])
@@ -494,7 +495,7 @@ def png_pixels(data):
 
 
 class Timed(unittest.TextTestResult):
-    """Prints what each test took: seconds of the clock, and of processors (its own and those of programs that have ended)."""
+    """Prints the duration of each test: wall-clock seconds, and CPU seconds (its own and those of ended programs)."""
 
     def now(self):
         both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -511,7 +512,7 @@ class Timed(unittest.TextTestResult):
 
 
 class Part(unittest.TestLoader):
-    """HOB_TEST_PART=2/3: every third test of a class, from the second on; each is in one part."""
+    """HOB_TEST_PART=2/3: every third test of a class, starting at the second; each test is in one part."""
 
     def getTestCaseNames(self, case):
         part, parts = map(int, os.environ.get("HOB_TEST_PART", "1/1").split("/"))

@@ -1,4 +1,4 @@
-"""Who is let in: tokens and their scopes, other sites' pages, other hosts' names, TLS, Unix sockets."""
+"""Access control: tokens and their scopes, pages of other sites, names of other hosts, TLS, Unix sockets."""
 import base64
 import hashlib
 import http.client
@@ -71,7 +71,7 @@ class Access(Scenario):
             self.assertEqual(self.last.json()["type"], "/problems/token-needed")
             for target in ("/metrics", "/openapi.json", "/a/art/a.obj", "/api/v1/events", "/blobs/" + "0" * 64):
                 self.assertEqual(status("GET", target), 401, target)
-            # The dashboard's own page asks for the token; a program without one leaves that to the browser.
+            # The dashboard's own page asks for the token; without a dashboard, the browser does.
             self.assertIn(status("GET", "/"), (200, 401))
             self.assertEqual(status("POST", "/api/v1/sync", reader), 200)
             self.assertEqual(status("GET", "/a/art/a.obj", reader), 200)
@@ -94,7 +94,7 @@ class Access(Scenario):
                 self.assertEqual(answers[name].status, 200)
             gone = hob("token", "revoke", "farm", "--token-file", self.tokens)
             self.assertEqual(gone.returncode, 0, gone.stderr)
-            for name in ("farm", "page"):  # streams that were open end too
+            for name in ("farm", "page"):  # open streams end too
                 answers[name].read()
                 streams[name].close()
             self.assertEqual(daemon.request("GET", "/api/v1/clients", headers={"Authorization": f"Bearer {reader}"}).json()["count"], 1)
@@ -104,7 +104,7 @@ class Access(Scenario):
             late = self.token("late", "--write")
             self.until(lambda: status("POST", cook, late) == 404)
 
-            self.until(lambda: status("GET", "/api/v1", "hob_guess") == 429)  # ten a minute, however slow the machine is
+            self.until(lambda: status("GET", "/api/v1", "hob_guess") == 429)  # ten per minute, at any speed of the machine
             self.assertIn("retry-after", self.last.headers)
             self.assertEqual(status("GET", "/api/v1", reader), 200, "a right token is let in at any time")
             os.unlink(self.tokens)
@@ -143,10 +143,11 @@ class Access(Scenario):
                 held = f"{name}={token}"
                 self.assertEqual(ask("GET", "/api/v1/session", Cookie=held).json()["scope"], scope)
                 self.assertEqual(ask("POST", cook, b"{}", Cookie=held, Content_Type="application/json").status, wanted)
-            # A cookie comes with requests that other sites make: those change nothing.
+            # Requests from other sites carry the cookie, too: they must not change anything.
             self.assertEqual(ask("POST", cook, b"{}", Cookie=f"{name}={writer}", Content_Type="application/json",
                                  Origin="http://127.0.0.1:1").status, 403)
-            # The cookie of a daemon at another port is none of ours and no guess; a token in the head counts before it.
+            # The cookie of a daemon at another port is ignored and does not count as a guess; a token in the header takes
+            # precedence.
             other = ask("GET", "/api/v1", Cookie=f"hob_1={reader}")
             self.assertEqual((other.status, other.headers.get("set-cookie")), (401, None))
             self.assertEqual(ask("GET", "/api/v1", Cookie=cookie, Authorization="Bearer no").status, 401)
@@ -174,7 +175,7 @@ class Access(Scenario):
             self.assertEqual(daemon.get("/api/v1/session").json(), {"required": False, "scope": "write", "expired": False})
 
     def until(self, true):
-        """The file is looked at again within moments: as many requests as that takes."""
+        """The file is checked again soon: sends requests until then."""
         for _ in range(100000):
             if true():
                 return
@@ -263,7 +264,7 @@ class Access(Scenario):
             answer = secure.getresponse()
             body = answer.read()
             self.assertEqual(len(body), int(answer.headers["Content-Length"]))
-            large = random.Random(3).randbytes((1 << 20) + 5)  # leaves in many records
+            large = random.Random(3).randbytes((1 << 20) + 5)  # sent in many TLS records
             sha = hashlib.sha256(large).hexdigest()
             for method, more, wanted in (("PUT", {}, (201, b"")), ("GET", {}, (200, large)), ("HEAD", {}, (200, b"")),
                                          ("GET", {"Range": "bytes=70001-200000"}, (206, large[70001:200001])),

@@ -1,4 +1,4 @@
-"""What an adversary tries over HTTP, while two thousand of his sockets hold half a request each: all refused, daemon well."""
+"""Attacks over HTTP, while two thousand hostile sockets hold half a request each: all are refused, the daemon stays healthy."""
 import contextlib
 import os
 import socket
@@ -26,7 +26,7 @@ class Wire:
             pass
 
     def all(self):
-        """Everything until the server closes."""
+        """Reads until the server closes."""
         got = b""
         try:
             while True:
@@ -46,7 +46,7 @@ def statuses(answer):
 
 class Adversary(Scenario):
     def talk(self, daemon, data):
-        """Sends raw bytes and then the end of the stream; gives all that comes back."""
+        """Sends raw bytes and then the end of the stream; returns everything received."""
         wire = Wire(daemon.port, data)
         with contextlib.suppress(OSError):  # it may have been closed already
             wire.socket.shutdown(socket.SHUT_WR)
@@ -83,7 +83,7 @@ class Adversary(Scenario):
             late = 'hob_http_connections_refused_total{reason="late"}'
             self.assertGreaterEqual(after[late] - before[late], SLOW)
             self.assertLess(after["hob_http_connections"], 50)
-            # A head that cannot be read is refused in Hob's words where it is known whose it is: not among slow clients.
+            # An unreadable head gets a problem if its sender is known: not among slow clients.
             with self.subTest("oversized"):
                 self.oversized(daemon)
             self.assertEqual(daemon.get("/a/art/a.obj").status, 200)
@@ -141,7 +141,7 @@ class Adversary(Scenario):
         own = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
         for fields in ({"Origin": f"http://127.0.0.1:{port}"}, {"Origin": f"https://127.0.0.1:{port}", "X-Forwarded-Proto": "https"}):
             self.assertEqual(daemon.request("POST", "/api/v1/sync", b"{}", dict(own, **fields)).status, 200, fields)
-        # Content types that a form of another site can send without asking first.
+        # Content types that a form of another site can send without a preflight.
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
             answer = daemon.request("POST", "/api/v1/sync", b'{"timeout_ms":1}', {"Content-Type": kind})
             self.assertEqual(answer.status, 415, kind)
@@ -182,7 +182,7 @@ class Adversary(Scenario):
             self.assertIn(b"more than 16 parameters", answer)
 
     def smuggling(self, daemon):
-        """Whatever the length of the first message might be taken for, the second is never answered as a request."""
+        """However the length of the first message is interpreted, the second is never answered as a request."""
         hidden = b"GET /api/v1/roots HTTP/1.1\r\nHost: localhost\r\n\r\n"
         post = b"POST /api/v1/sync HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
         size = str(len(hidden)).encode()
@@ -225,7 +225,7 @@ class Adversary(Scenario):
             self.assertNotIn(b'"items"', answer, shape)
 
     def lines(self, daemon):
-        """A head whose lines another server in front could see differently is refused, and its connection ends."""
+        """A head that a server in front could interpret differently is refused, and its connection ends."""
         get, after = b"GET /api/v1/roots HTTP/1.1\r\n", b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n"
         for field in (b"X: a\rY: b\r\n", b"X: a\r\r\n", b"X: a\nY: b\r\n", b"X: a\n", b"X: a\0b\r\n", b"X: a\0\r\n", b"X: a\r\n b\r\n",
                       b"X: \x01\r\n", b"X: a\x7f\r\n", b": a\r\n", b"X: a\rContent-Length: 5\r\n", b"X: a\r\r" + after[:-4]):
@@ -240,7 +240,7 @@ class Adversary(Scenario):
             self.assertIn(statuses(answer), ([400], []) if b"\0" in line else ([400],), (line, answer))
 
     def pieces(self, daemon):
-        """What is in order is answered, however it comes: every cut of one head, and heads of many sizes one behind the other."""
+        """Valid input is answered in any fragmentation: every split of one head, and heads of many sizes in sequence."""
         head = b"GET /livez?verbose HTTP/1.1\r\n" + HOST + b"Empty:\r\nBlank: a b \t\r\nX:   y\r\n\r\n"
         wire = Wire(daemon.port)
         wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -284,7 +284,7 @@ class Adversary(Scenario):
         self.assertEqual(statuses(wire.all()), [200] * 301)
 
     def streams(self, daemon):
-        """Listeners that never read, many at once, cost bounded memory and nobody else's events."""
+        """Many listeners that never read cost bounded memory and do not delay others' events."""
         deaf = []
         for _ in range(300):
             wire = Wire(daemon.port)

@@ -1,4 +1,4 @@
-"""hob-agent: what is on its folder is at the daemon, by digest, whatever is edited, killed or cut in between."""
+"""hob-agent: the daemon's copy equals its folder, by digest, through edits, kills and cuts."""
 import hashlib
 import json
 import os
@@ -171,7 +171,7 @@ class Agent(Scenario):
         self.assertEqual((wanted.returncode, "--root" in wanted.stdout, "understood" in wanted.stderr), (0, True, False))
 
     def edit(self, dice, number):
-        """One random edit, as programs do it."""
+        """One random edit, in a way that programs use."""
         files = [path for path in tree(self.desk)]
         kind = dice.choice(("new", "save", "safe", "backup", "rename", "case", "folder", "delete", "slow", "same"))
         data = f"{number} {dice.random()}\n".encode() * dice.choice((1, 50, 20000))
@@ -182,10 +182,10 @@ class Agent(Scenario):
         target = self.desk / path
         if kind == "save":
             self.write(path, data)
-        elif kind == "safe":  # a temporary file beside, then a rename over it
+        elif kind == "safe":  # a temporary file beside it, then a rename over it
             self.write(path + ".tmp", data)
             os.replace(self.desk / (path + ".tmp"), target)
-        elif kind == "backup":  # the old one becomes a backup, then a new one
+        elif kind == "backup":  # renames the old one to a backup, then writes a new one
             os.replace(target, self.desk / (path + ".blend1"))
             self.write(path, data)
         elif kind == "rename":
@@ -238,7 +238,7 @@ class Agent(Scenario):
 
 
 class Python(Agent):
-    """The same of web/python/hob.py mirror."""
+    """The same for web/python/hob.py mirror."""
 
     def setUp(self):
         super().setUp()

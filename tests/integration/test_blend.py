@@ -1,5 +1,5 @@
-"""Blender's own files: what is skipped without Blender, the rule for an export of the same name, the program's sandbox (with a
-program that stands for Blender), and real scenes where `blender` is installed."""
+"""Blender's own files: skipping without Blender, the rule for an export of the same name, the program's sandbox (with a fake
+Blender), and real scenes where `blender` is installed."""
 import json
 import os
 import pathlib
@@ -23,7 +23,7 @@ def packed(data):
 
 HAS_BLENDER = shutil.which("blender", path="/usr/bin:/bin") is not None
 
-# Stands for Blender: tries what its sandbox must refuse, says what succeeded, and hands back a model.
+# A fake Blender: tries everything that its sandbox must refuse, reports successes, and returns a model.
 STAND_IN = """#!/usr/bin/python3
 import ctypes, fcntl, json, os, resource, signal, socket, struct, sys, threading
 source, root, private = sys.argv[sys.argv.index("--") + 1:][:3]
@@ -140,7 +140,7 @@ open(private + "/result", "wb").write((b"DAMAGED" if b"DAMAGED" in what else b"H
 
 
 def leftovers():
-    """Private folders of processes that are gone; those of others who run at the same time are theirs."""
+    """Private folders of dead processes; those of concurrent runs are ignored."""
     names = [name for name in os.listdir("/tmp") if name.startswith("hob-export-")]
     return sorted(name for name in names if not os.path.exists(f"/proc/{name.split('-')[2]}"))
 
@@ -195,7 +195,7 @@ class Skipped(Scenario):
 
 
 class StandIn(Scenario):
-    """The program that is named in blender.program, whatever it is, behind its sandbox."""
+    """Any program named in blender.program, inside its sandbox."""
 
     def setUp(self):
         super().setUp()
@@ -213,7 +213,7 @@ class StandIn(Scenario):
         self.put("thing.blend", text if text.startswith((b"BLENDER", ZSTD)) else NEW + text)
         done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
                                "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False, timeout=DEADLINE)
-        self.assertEqual(set(leftovers()) - set(self.before), set())  # other runs of this scenario may have begun before, and end now
+        self.assertEqual(set(leftovers()) - set(self.before), set())  # concurrent runs of this scenario may end now
         return done
 
     def test_it_is_shut_in(self):
@@ -294,7 +294,7 @@ class StandIn(Scenario):
 
 
 class BlenderScenario(Scenario):
-    """Scenes that real Blender makes and saves."""
+    """Scenes made and saved by real Blender."""
 
     def blender(self, script):
         path = self.folder / "make.py"
@@ -445,7 +445,7 @@ bpy.context.object.parent = hull
         subprocess.run([HOB, "export", str(self.folder / "out/hidden.blend.meshes"), "-o", str(glb)], capture_output=True, check=True)
         size = struct.unpack_from("<I", glb.read_bytes(), 12)[0]
         nodes = json.loads(glb.read_bytes()[20:20 + size])["nodes"]
-        # The hull's mesh is a child of its own: what is below it shows.
+        # The hull's mesh is a separate child: its children are visible.
         self.assertEqual([(node["name"], "KHR_node_visibility" in node.get("extensions", {}), "mesh" in node) for node in nodes],
                          [("Cube", False, True), ("Plane", True, True), ("Circle", True, True), ("Hull", False, False), ("Shown", False, True), ("Hull", True, True)])
         done = subprocess.run([HOB, "inspect", str(self.folder / "out/hidden.blend.materials"), "--json"], capture_output=True, text=True, check=False)
@@ -453,7 +453,7 @@ bpy.context.object.parent = hull
         self.assertEqual((material["base_color"], material["metallic"], material["roughness"]), ([1, 0.75, 0.25, 1], 1, 0.25))
 
     def cooked(self, name):
-        """The notes of a cook, and what `hob export` makes of it."""
+        """The notes of a cook, and the result of `hob export`."""
         done = subprocess.run([HOB, "cook", str(self.art / name), "-o", str(self.folder / "out"), "--root", str(self.art), "--force",
                                "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -504,7 +504,7 @@ follow(wide, "value", -1)
             for channel in clip["channels"]:
                 name, path = scene["nodes"][channel["target"]["node"]]["name"], channel["target"]["path"]
                 moved[name, path] = scene["accessors"][clip["samplers"][channel["sampler"]]["input"]]["count"]
-        # Keys of a child leave its parent's motion out; an object at rest has none.
+        # Keys of a child exclude its parent's motion; an object at rest has none.
         self.assertEqual(sorted(moved), [("Child", "translation"), ("Driven", "translation"), ("Driven", "weights"),
                                          ("Follower", "translation"), ("Lead", "translation")])
         self.assertEqual(moved["Follower", "translation"], moved["Lead", "translation"])

@@ -1,5 +1,5 @@
-"""From a save in real Blender to the picture: the sample renderer shows what was saved, and keeps the last good picture. And from
-what is on screen there, without a save."""
+"""From a save in real Blender to the picture: the sample renderer shows each save, and keeps the last good picture. Also unsaved
+edits."""
 import os
 import re
 import subprocess
@@ -29,7 +29,7 @@ bpy.ops.wm.open_mainfile(filepath={path!r})
 bpy.ops.export_scene.gltf(filepath={out!r})
 print("export took", time.monotonic() - begin)
 """
-# The add-on: a save, an edit that is not saved, and the end of it.
+# The add-on: a save, an unsaved edit, and its end.
 ADD_ON = """
 import sys
 sys.dont_write_bytecode = True
@@ -102,7 +102,8 @@ class BlendDraw(BlenderScenario):
             self.assertEqual((saved.end(), shown_live.end()), (0, 0))
 
     def test_times_beside_blenders_own_export(self):
-        """Prints how long a save takes to become a blob, and a process of Blender to export the same file. No limit: for people."""
+        """Prints the time from a save to a blob, and of a Blender process that exports the same file. No limit: for
+        information."""
         self.scene((0.8, 0.1, 0.1, 1), (1, 1, 1))
         path, out = str(self.art / "scene.blend"), str(self.folder / "export.glb")
         script = self.folder / "export.py"

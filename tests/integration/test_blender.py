@@ -1,4 +1,4 @@
-"""The Blender add-on: what needs no Blender against a real daemon, and the add-on in a real Blender where there is one."""
+"""The Blender add-on: its parts that need no Blender against a real daemon, and the add-on in a real Blender if installed."""
 import os
 import pathlib
 import re
@@ -41,8 +41,8 @@ bpy.context.preferences.addons["hob_link"].preferences.url = "http://127.0.0.1:1
 bpy.ops.hob.export()
 """
 
-# The panel while a model is shown live: what it draws, from the first export to a daemon that is away. Without a window nobody calls
-# the add-on's timer, so this does.
+# The panel while a model is live: its content, from the first export to an unreachable daemon. Without a window Blender does not
+# call the add-on's timer, so this does.
 PANEL = """
 import sys, time
 sys.dont_write_bytecode = True
@@ -157,11 +157,11 @@ class Link(Scenario):
 @unittest.skipUnless(shutil.which("blender"), "there is no blender (apt-get install blender python3-numpy)")
 class InBlender(Scenario):
     def drive(self, daemon, script):
-        """What Blender says while it runs the script."""
+        """Blender's output while it runs the script."""
         path = self.folder / "drive.py"
         path.write_text(script.format(folder=str(PROJECT / "web/blender"), url=f"http://127.0.0.1:{daemon.port}", art=str(self.art),
                                       blend=str(self.folder / "thing.blend"), deadline=DEADLINE))
-        # A blender that finds another Python first on its path takes that one's libraries.
+        # Blender takes the libraries of the first Python in its path.
         done = subprocess.run([shutil.which("blender"), "--background", "--factory-startup", "--python-exit-code", "3", "--python", str(path)],
                               capture_output=True, text=True, timeout=DEADLINE, check=False,
                               env={**os.environ, "PATH": "/usr/bin:/bin", "BLENDER_USER_CONFIG": str(self.folder), "BLENDER_USER_SCRIPTS": str(self.folder)})

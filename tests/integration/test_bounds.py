@@ -1,6 +1,5 @@
-"""What others may cost: clients that are slow in five ways, by the hundred; requests with a byte or more wrong; no descriptor left;
-readers of what is thrown away; thousands of requests and cooks. Whoever asks properly is answered meanwhile, and what was taken is
-given back."""
+"""Bounded cost of clients: clients that are slow in five ways, by the hundred; requests with wrong bytes; no descriptor left;
+readers of evicted data; thousands of requests and cooks. Proper requests are answered meanwhile, and resources are released."""
 import contextlib
 import hashlib
 import http.client
@@ -21,8 +20,8 @@ SHIFTED_CLOCK = beside("libshifted_clock.so")
 HEAD = b"Host: localhost\r\n"
 MUTATIONS = int(os.environ.get("HOB_MUTATIONS", amount(3000, 300000)))
 FAIR = {"none", *map(str, (200, 206, 304, 400, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 504,
-                           505))}  # anything but a failure of the daemon's own
-EACH = amount(300, 1000)  # slow clients of each kind
+                           505))}  # any status but a failure of the daemon's own
+EACH = amount(300, 1000)  # number of slow clients of each kind
 
 
 def bumps(i):
@@ -34,7 +33,7 @@ class Bounds(Scenario):
         return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
 
     def wait_fds(self, daemon, most):
-        """Connections are closed a moment after their peer has gone."""
+        """Connections are closed shortly after their peer has gone."""
         since = time.monotonic()
         while (now := self.fds(daemon)) > most:
             self.assertLess(time.monotonic() - since, DEADLINE, f"{now} descriptors, {most} were to be left")
@@ -65,7 +64,8 @@ class Bounds(Scenario):
                         peer.sendall(data)
                     crowd.append(peer)
             took, asked = [], 0
-            # A body may take half a minute, which the long form waits for; who has a whole answer is let go when he closes.
+            # A body may take half a minute, which the long form waits for; a client with a complete answer is released when it
+            # closes.
             for peer in crowd[:amount(2, 4) * EACH]:
                 peer.settimeout(0.02)
                 while True:
@@ -91,7 +91,7 @@ class Bounds(Scenario):
             self.assertGreater(asked, 10)
 
     def test_a_full_house_lets_newcomers_in(self):
-        """Whoever holds a connection, and a file with it, for longer than a head may take gives way when there is no room."""
+        """When there is no room, a connection (and file) held for longer than the limit of heads is dropped."""
         few = ("sh", "-c", 'ulimit -n 512; exec "$0" "$@"', HOB)
         self.put("a.obj", obj_text(2))
         large = os.urandom(8 << 20)
@@ -122,7 +122,7 @@ class Bounds(Scenario):
                 self.assertFalse([line for line in daemon.log if "Too many open files" in line])
 
     def newcomer(self, daemon, target):
-        """The answer on a connection of its own; empty: none was had."""
+        """The answer on a new connection; empty: none."""
         probe = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
         with contextlib.closing(probe), contextlib.suppress(OSError, http.client.HTTPException):
             probe.request("GET", target)
@@ -185,7 +185,7 @@ class Bounds(Scenario):
         return bytes(data) + b"\r\n\r\n"
 
     def answers(self, daemon, requests):
-        """Status and bytes of what comes back; all are sent before any is read."""
+        """Status and bytes of the answers; all requests are sent before any answer is read."""
         peers = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in requests]
         for peer, request in zip(peers, requests):
             with contextlib.suppress(OSError):
@@ -219,10 +219,10 @@ class Bounds(Scenario):
             self.wait_fds(daemon, before + 5)
             print(f"bounds: {sum(statuses.values())} requests with something wrong, seed {SEED}: {dict(sorted(statuses.items()))}")
 
-    # ---- descriptors, what is thrown away, what grows
+    # ---- descriptors, eviction, growth
 
     def test_no_descriptor_is_left(self):
-        """Waiting for one costs nothing, and everything goes on once there are some."""
+        """Waiting for a descriptor costs nothing, and everything continues once there are some."""
         self.put("a.obj", obj_text(3))
         with self.serve() as daemon:
             daemon.sync()
@@ -232,16 +232,16 @@ class Bounds(Scenario):
             crowd = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in range(200)]
             for peer in crowd:
                 peer.sendall(b"GET /livez HTTP/1.1\r\n" + HEAD)
-            self.put("b.obj", obj_text(5))  # what needs descriptors now is done when there are some
+            self.put("b.obj", obj_text(5))  # work that needs descriptors now is done when there are some
             began, used = time.monotonic(), self.cpu(daemon)
-            for peer in crowd[:10]:  # until those who got in are let go, and others come after them
+            for peer in crowd[:10]:  # until the admitted ones are released, and others come after them
                 with contextlib.suppress(ConnectionError):
                     peer.recv(4096)
             share = (self.cpu(daemon) - used) / (time.monotonic() - began)
             for peer in crowd:
                 peer.close()
             resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
-            # A model that failed for want of one says so, is not to blame, and is tried again by the clock.
+            # A model that failed for lack of descriptors says so, is not quarantined, and is retried later.
             while {(item["path"], item["state"]) for item in daemon.assets().values()} != {("a.obj", "fresh"), ("b.obj", "fresh")}:
                 self.assertNotIn("quarantined", {item["state"] for item in daemon.assets().values()}, daemon.log[-20:])
                 daemon.events.get(timeout=DEADLINE)
@@ -251,10 +251,10 @@ class Bounds(Scenario):
 
     @unittest.skipUnless(SHIFTED_CLOCK.exists(), f"there is no {SHIFTED_CLOCK}: it belongs to builds with tests")
     def test_what_is_read_is_whole_while_it_is_thrown_away(self):
-        """Ten versions of ten days ago, of which nine are nobody's: a collection takes them while they are read, and never the tenth."""
+        """Ten versions, ten days old, nine of them unused: a collection evicts those while they are read, and never the tenth."""
         halt, whole, gone, broken, digests = threading.Event(), [0], [0], [], []
         ago = ["env", f"LD_PRELOAD={SHIFTED_CLOCK}", "HOB_TEST_CLOCK_SHIFT=-864000", "ASAN_OPTIONS=verify_asan_link_order=0", HOB]
-        self.put("still.obj", obj_text(50))  # the oldest of all, read by nobody, and shown
+        self.put("still.obj", obj_text(50))  # the oldest of all, never read, but current
         with Daemon([self.art], self.cache, program=ago) as daemon:
             daemon.sync()
             for turn in range(amount(10, 60)):
@@ -287,7 +287,7 @@ class Bounds(Scenario):
             kept = [digest for digest in digests if daemon.request("HEAD", "/blobs/" + digest).status == 200]
             self.assertIn(digests[-1], kept, "what is shown was thrown away")
             self.assertLess(len(kept), len(digests), "nothing was thrown away")
-            # The rest is read from now on while it goes; what was read a moment ago stays.
+            # From now on the rest is read during eviction; recently read blobs stay.
             threads = [threading.Thread(target=reader, args=(daemon.port, random.Random(i))) for i in range(4)]
             for thread in threads:
                 thread.start()
@@ -308,7 +308,7 @@ class Bounds(Scenario):
         print(f"bounds: {turn + 1} collections, {whole[0]} whole bodies and {gone[0]} refusals meanwhile")
 
     def test_requests_and_cooks_leave_nothing(self):
-        """Descriptors exactly, memory where no sanitizer keeps what was freed."""
+        """Descriptors exactly; memory where no sanitizer keeps freed memory."""
         options = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
         os.environ["ASAN_OPTIONS"] = options
         self.addCleanup(os.environ.pop, "ASAN_OPTIONS")

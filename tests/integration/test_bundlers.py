@@ -1,5 +1,5 @@
-"""web/examples in fresh npm projects with the packed client: strict TypeScript, one three, the bundler's build, the page in a browser.
-Needs npm's registry and Chromium; skipped where one cannot be had."""
+"""web/examples in fresh npm projects with the packed client: strict TypeScript, a single three, the bundler's build, the page in
+a browser. Needs npm's registry and Chromium; skipped without them."""
 import functools
 import http.server
 import json
@@ -44,7 +44,7 @@ class Bundlers(Scenario):
         return fresh
 
     def assert_shows(self, folder, page=None):
-        """A page that asks the daemon which its query names; or `page`, in which that of the documentation is replaced."""
+        """A page that uses the daemon in its query; or `page`, with the documentation's address replaced."""
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not browser:
             self.skipTest("there is no Chromium")
@@ -67,7 +67,7 @@ class Bundlers(Scenario):
             pages.shutdown()
 
     def test_the_page_of_the_documentation(self):
-        """docs/start-threejs.md to the letter, as plain ES modules."""
+        """docs/start-threejs.md verbatim, as plain ES modules."""
         if not shutil.which("npm") or not shutil.which("node"):
             self.skipTest("there is no npm")
         fresh = self.folder / "page"
@@ -91,7 +91,8 @@ class Bundlers(Scenario):
         self.assert_shows(fresh)
 
     def test_the_page_without_a_build_step(self):
-        """The page of docs/start-threejs.md to the letter, but for its addresses: three.js comes from npm, the loader from the daemon."""
+        """The page of docs/start-threejs.md verbatim except for its addresses: three.js comes from npm, the loader from the
+        daemon."""
         if not shutil.which("npm"):
             self.skipTest("there is no npm")
         fresh = self.folder / "plain"

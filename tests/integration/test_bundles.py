@@ -1,4 +1,4 @@
-"""`hob bundle` and `hob replay`: a cook packed into one file, repeated elsewhere."""
+"""`hob bundle` and `hob replay`: a cook packed into one file and repeated elsewhere."""
 import io
 import json
 import os
@@ -16,7 +16,7 @@ from hobtest import DEADLINE, HOB, main, obj_text, png
 
 class Bundles(CommandLine):
     def fetch(self, name):
-        """A bundle as Python's tarfile reads it: {member: bytes}."""
+        """A bundle read with Python's tarfile: {member: bytes}."""
         file = self.folder / "bundle.tar"
         self.hob("bundle", name, "-o", file)
         with tarfile.open(file) as tar:
@@ -97,7 +97,7 @@ class Bundles(CommandLine):
                      "files//" + str(self.folder) + "/out.obj", "files/./x/../../../out.obj"):
             self.repack(file, members, {name: b"x"})
             self.assertIn("leaves its folder", self.hob("replay", file, code=2, TMPDIR=str(self.folder))[1], name)
-        # Links are passed over, so that nothing is written through them.
+        # Links are skipped, so that nothing is written through them.
         with tarfile.open(file, "w") as tar:
             self.add(tar, "files/link", kind=tarfile.SYMTYPE, link=str(self.folder))
             for name, data in (members | {"files/link/out.obj": b"x"}).items():
@@ -158,7 +158,7 @@ class Bundles(CommandLine):
         number = re.match(r"job (\d+)", self.hob("log", "art/pot.obj")[0]).group(1)
         out = self.folder / "x.tar"
         self.hob("bundle", number, "-o", out)
-        self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # looked for in vain: no part of it
+        self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # looked for but missing: not a part of it
         self.assertIn("the same: all", self.hob("replay", out)[0])
         whole, kept = out.read_bytes(), {name: (self.art / name).read_bytes() for name in ("pot.obj", "pot.mtl", "pot.png")}
         for name, data in kept.items():

@@ -1,4 +1,4 @@
-"""Thousands of files at once, and a renamed folder: the set of assets is exact."""
+"""Thousands of files at once, and a renamed folder: the resulting set of assets is exact."""
 import os
 
 from hobtest import Scenario, main, obj_text

@@ -1,5 +1,4 @@
-"""The command line as people meet it: what each command prints about a running daemon, its exit codes, and what it says when
-something is not as it should be."""
+"""The command line: output of each command with a running daemon, exit codes, and error messages."""
 import json
 import os
 import re
@@ -141,7 +140,7 @@ class Queries(CommandLine):
         self.assertEqual(self.hob("ls", "art/**/b*.obj")[0].split(), ["fresh", "art/props/box.obj"])
         lines = [json.loads(line) for line in self.hob("ls", "--json")[0].splitlines()]
         self.assertEqual({line["path"] for line in lines}, {"bad.gltf", "props/box.obj", "props/duck.obj"})
-        # The file that is missing is named, and nothing of how the reader came to it.
+        # The error names the missing file, and nothing of the reader's internals.
         listed = self.hob("ls", "--state", "failed")[0]
         self.assertIn("'gone.bin' does not exist", listed)
         self.assertNotIn("accessor", listed)
@@ -156,7 +155,7 @@ class Queries(CommandLine):
         for name in ("art/props/duck.obj", "props/duck.obj"):
             self.hob("get", name, "-o", self.folder / name.replace("/", "-"))
         self.assertEqual(*((self.folder / name).read_bytes() for name in ("art-props-duck.obj", "props-duck.obj")))
-        # Hints are for whoever types, not for programs.
+        # Hints are for users, not for programs.
         self.assertNotIn("GET /", self.hob("why", "none", code=2)[1] + self.hob("log", "12345", code=2)[1])
         host = self.daemon.get("/", Host="studio.example")
         self.assertIn("--allowed-host studio.example", host.json()["hint"])
@@ -192,7 +191,7 @@ class Queries(CommandLine):
         self.assertEqual(re.findall(r"^  stage     (\S+) +[0-9.]+ ms$", told, re.M), stages)
         self.assertIn("not the number of a job", self.hob("why", "--job", "x", code=2)[1])
         self.assertIn("leave all others out", self.hob("why", "art/props/duck.obj", "--job", job["id"], code=2)[1])
-        # The cook before had the same inputs: that is said before what differs from an older one.
+        # The previous cook had the same inputs: that is printed before the differences from an older one.
         self.assertFalse(self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()["previous"]["same"])
         self.daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
         self.daemon.sync()
@@ -204,7 +203,7 @@ class Queries(CommandLine):
         self.assertIn(f"  the same  inputs and settings as the cook before, {history[1]['at']} (job {history[1]['job']})\n"
                       f"  other     than the one of {history[2]['at']} (job {history[2]['job']}):\n  changed   duck.mtl ",
                       self.hob("why", "art/props/duck.obj")[0])
-        # The command that it names makes the same bytes, without the daemon.
+        # The printed command makes the same bytes without the daemon.
         again = re.search(r"again     (hob cook .*)", text).group(1)
         out = self.folder / "again"
         subprocess.run(["sh", "-c", again.replace("hob", HOB, 1).replace("-o cooked/", f"-o {out}")], check=True,
@@ -286,7 +285,7 @@ class Queries(CommandLine):
         self.assertIn("neither has an output 'x'", self.hob("diff", f"art/duck.obj@{rev}", "--output", "x", code=2)[1])
         self.assertIn("did you mean\n  art/duck.obj", self.hob("diff", "art/duk.obj", code=2)[1])
         self.hob("diff", old, code=2)
-        # Facts for people come first; digests of ranges, which large files have, do not come at all.
+        # Facts for users come first; range digests of large files are not shown.
         for height in (0.1, 0.2):
             (self.folder / "grid.obj").write_text(bumpy_grid(70, height))
             self.hob("cook", self.folder / "grid.obj", "-q", "--settings", '{"lods": {"max": 1}}', "-o", self.folder / f"out{height}")
@@ -299,7 +298,7 @@ class Queries(CommandLine):
             (self.folder / name).write_text("no model")
             for path in (self.folder / name, os.path.relpath(self.folder / name)):
                 self.assertIn(f"'{path}' is a file, but not a cooked one", self.hob("diff", path, old, code=2)[1])
-        # The source below the current folder has the asset's name, and is no cooked file.
+        # The source below the current folder has the asset's name, and is not a cooked file.
         here = subprocess.run([HOB, "diff", "art/duck.obj"], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE,
                               env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"), check=False)
         self.assertEqual((here.returncode, here.stdout), (1, said))
@@ -411,7 +410,7 @@ class Doctor(CommandLine):
         self.assertIn("did you mean 'server.listen'", found["config"][0][1])
 
     def test_layers_of_the_sandbox_that_hold_here(self):
-        """Landlock is capped by the environment, as an older kernel would."""
+        """Landlock is limited by the environment, simulating an older kernel."""
         full = self.look(self.art)["sandbox"][0]
         if "landlock" not in full[1] or "no landlock" in full[1]:
             self.skipTest(f"this machine has {full[1]}")
@@ -464,7 +463,7 @@ class Watching(CommandLine):
         self.assertFalse(os.path.exists("pwned"))
 
     def told(self, *args):
-        """A watch whose lines on stdout and stderr are read one by one."""
+        """A watch whose lines on stdout and stderr are read individually."""
         process = subprocess.Popen([HOB, "watch", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env=dict(os.environ, NO_COLOR="1", HOB_URL=f"127.0.0.1:{self.daemon.port}"))
         self.addCleanup(lambda: (process.kill(), process.wait(), process.stdout.close(), process.stderr.close()))
@@ -484,7 +483,7 @@ class Watching(CommandLine):
         self.daemon = self.serve(listen=f"127.0.0.1:{self.daemon.port}")
         self.assertEqual(line()["event"], "hello")
         self.assertIn("is back", process.stderr.readline())
-        # The new daemon does not remember what the old one told.
+        # The new daemon does not have the old one's history.
         self.assertEqual(line()["event"], "reset")
         self.assertRegex(process.stderr.readline(), "no longer kept; what changed before now may be missing here: 'hob ls'")
         self.put("two.obj", obj_text(3))
@@ -493,7 +492,7 @@ class Watching(CommandLine):
             second = line()
         self.put("three.obj", obj_text(4))
         third = line()
-        # From an id on, and from ids that are none.
+        # From a valid id, and from invalid ids.
         _, line = self.told("--json", "--since", second["event_id"])
         self.assertEqual([line()["event"], line()], ["hello", third])
         for wrong, why in ((first["event_id"], "no longer kept"), ("12", "no longer kept"),

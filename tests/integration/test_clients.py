@@ -1,4 +1,4 @@
-"""The C and the Python client against a real daemon: fetch, reload on save, restart, damage, daemon away, deltas."""
+"""The C and the Python client against a real daemon: fetch, reload on save, restart, damage, unreachable daemon, deltas."""
 import http.client
 import http.server
 import os
@@ -20,7 +20,7 @@ needs_fetch = unittest.skipUnless(os.path.exists(FETCH), "hob_fetch is built wit
 
 
 def scene_text(meshes, moved=None):
-    """An OBJ of separate grids; the one called `moved` stands a little higher."""
+    """An OBJ of separate grids; the one named `moved` is a little higher."""
     lines, side, first = [], 24, 1
     for m in range(meshes):
         lines.append(f"o part{m}")
@@ -37,7 +37,7 @@ def scene_text(meshes, moved=None):
 
 
 def without(text, mesh):
-    """The same scene with one object's faces left out."""
+    """The same scene without one object's faces."""
     lines, inside = [], False
     for line in text.splitlines():
         inside = line == f"o part{mesh}" if line.startswith("o ") else inside
@@ -47,7 +47,7 @@ def without(text, mesh):
 
 
 class Fetch:
-    """A sample, hob_fetch unless told, as a child; its lines are read by a thread."""
+    """A sample (default: hob_fetch) as a child; a thread reads its lines."""
 
     def __init__(self, port, asset, output, *options, program=(FETCH,), scheme="http", env=()):
         self.process = subprocess.Popen([*program, f"{scheme}://localhost:{port}", asset, output, *options],
@@ -180,7 +180,7 @@ class CClient(Scenario):
 
     def test_delta_fetches_only_what_changed(self):
         text = scene_text(100)
-        # Nobody listens, so that no preview comes between.
+        # Without a listener there are no previews in between.
         with self.serve(wait_ready=False) as daemon:
             daemon.wait_banner()
 
@@ -205,7 +205,7 @@ class CClient(Scenario):
             self.assertLess(delta("a mesh is gone from the middle", first, cook(without(text, 40))), 0.12)
             self.assertLess(delta("another came at the end", first, cook(scene_text(101))), 0.12)
             self.assertLess(delta("nothing in common", first, cook(obj_text(9))), 2)
-            # Whoever holds several older files, such as a preview and the last final one, takes from each of them.
+            # A client with several older files, such as a preview and the last final one, uses bytes of each.
             text = scene_text(16)
             even, odd = text, text
             for i in range(16):
@@ -217,7 +217,7 @@ class CClient(Scenario):
 
 
 class Flipper:
-    """Passes everything on, streams too; with `flips` set, one byte of each answer of blobs is another one."""
+    """A proxy that forwards everything, including streams; with `flips` set, it changes one byte of each blob answer."""
 
     def __init__(self, port):
         flipper, self.flips = self, False
@@ -267,7 +267,7 @@ class Flipper:
 
 
 class Sample:
-    """What every sample does: what is saved comes, as few bytes as can be, through restarts; damage is refused."""
+    """For every sample: saves arrive as deltas, through restarts; damage is rejected."""
 
     def test_reloads_deltas_restarts_and_flipped_bytes(self):
         self.put("cook.json", '{"lods":{"max":1},"meshlets":false}')
@@ -329,7 +329,7 @@ class PythonSample(Sample, Scenario):
 
 
 class FlippedByte(Scenario):
-    """A proxy that changes one byte of each blob: nobody may take it."""
+    """A proxy that changes one byte of each blob: no client may accept it."""
 
     def proxy(self, daemon):
         class Handler(http.server.BaseHTTPRequestHandler):

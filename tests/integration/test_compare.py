@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What differs between two cooks: changes are planted in a model, one at a time, and each must be told in numbers and in words, with
-the right tone; a cook of the same must tell nothing."""
+"""Differences between two cooks: changes are planted in a model, one at a time, and each must be reported in numbers and text,
+with the right severity; an unchanged cook must report nothing."""
 import json
 import pathlib
 import re
@@ -68,7 +68,7 @@ def lost_all_clips(made):
     made["clips"] = {}
 
 
-# name -> (what is changed, [(tone, part, change, words in the text)], {number: (tone, whether it grows)})
+# name -> (description of the change, [(severity, part, change, words in the text)], {number: (severity, whether it grows)})
 PLANTED = {
     "lost_clip": (without_clip, [("bad", "clip", "gone", "'Wave'")], {"animations": ("warn", False)}),
     "all_clips": (lost_all_clips, [("bad", "clip", "gone", "'Walk'"), ("bad", "clip", "gone", "'Wave'")],
@@ -239,7 +239,7 @@ class Compare(Scenario):
             self.assertTrue(any(ring(pixel) for row in difference for pixel in row))
             for name in (*seen, "flipped", "missing"):
                 with self.subTest(name):
-                    # Each picture starts a program that draws: the first view that shows it is enough.
+                    # Each picture starts a drawing program: the first view that shows the change is enough.
                     self.assertTrue(any(differs(pixel) for view in ("corner", "top", "left") for row in self.picture(name, view=view)[2]
                                         for pixel in row))
             for name, clip in (("lost_clip", "Wave"), ("all_clips", "Walk"), ("longer", "Walk")):

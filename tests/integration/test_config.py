@@ -1,4 +1,4 @@
-"""hob.json: precedence, errors that help, sources with patterns and options, and reading it again while running."""
+"""hob.json: precedence, helpful errors, sources with patterns and options, and reloading while running."""
 import json
 import os
 import signal
@@ -34,7 +34,7 @@ class Config(Scenario):
         self.write({"cook": {"jobs": 3}})
         told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
-        os.mkfifo(self.art / "hob.json")  # nearer, but nothing that could be read
+        os.mkfifo(self.art / "hob.json")  # nearer, but not a readable file
         told = subprocess.run([HOB, "config", "--json"], cwd=self.art, capture_output=True, text=True, check=True,
                               timeout=DEADLINE)
         self.assertEqual(json.loads(told.stdout)["file"], str(self.folder / "hob.json"))
@@ -66,7 +66,7 @@ class Config(Scenario):
             self.assertIn(group, schema["properties"])
             for name in members if isinstance(members, dict) and group != "defaults" else []:
                 self.assertTrue(name.startswith("//") or name in schema["properties"][group]["properties"], name)
-        self.assertEqual(self.hob("init").returncode, 2)  # never over a file
+        self.assertEqual(self.hob("init").returncode, 2)  # never overwrites a file
 
     def test_what_init_writes_changes_what_it_says_and_no_more(self):
         before = json.loads(self.hob("config", "--json").stdout)
@@ -96,7 +96,7 @@ class Config(Scenario):
         with Daemon([], self.cache, "--config", str(self.folder / "hob.json")) as daemon:
             daemon.sync()
             self.assertEqual(set(daemon.assets()), {"art/a[1].obj", "art/deep/b.obj"})
-            for i, name in ((0, "a%5B1%5D.obj"), (1, "deep/b.obj")):  # the same bytes as of the list itself
+            for i, name in ((0, "a%5B1%5D.obj"), (1, "deep/b.obj")):  # the same bytes as with the list
                 self.assertEqual(daemon.blob(f"art/{name}", "classic.meshes"), (self.folder / f"out/{i}.mesh").read_bytes())
         (self.folder / "hob.json").unlink()
         self.assertIn("is there already", self.hob("init", "--from", "list.json").stderr)  # the sidecar
@@ -147,7 +147,7 @@ class Config(Scenario):
             daemon.wait_asset("art/grid.obj", "fresh")
             daemon.sync()
             self.assertGreater(daemon.assets()["art/grid.obj"]["stats"]["lods"], 1)
-            self.assertEqual(daemon.cooked(), 3)  # the one with settings of its own was not cooked again
+            self.assertEqual(daemon.cooked(), 3)  # the one with its own settings was not cooked again
             daemon.wait_log("'cook.jobs' takes a restart")
 
     def test_cook_uses_it_as_serve_does(self):

@@ -1,6 +1,6 @@
-"""What a model can reach: files outside its root by any way of naming them in any format, what a cook process can do once a model
-has taken it over, and what the process holds while it waits. Each way to name a file is first tried on one that may be read, so
-that a refusal is known to be one."""
+"""Containment of models: files outside the root, by any way of naming them in any format; the abilities of a compromised cook
+process, and its data while idle. Each way to name a file is first tried on a readable one, so that a refusal is known to be
+one."""
 import hashlib
 import json
 import os
@@ -24,7 +24,7 @@ FLOATS = b"".join(struct.pack("<3f", *p) for p in ((0, 0, 0), (1, 0, 0), (0, 1, 
 
 
 def open_files(pid):
-    """What the descriptors of a process lead to; one that is closed meanwhile is left out."""
+    """Targets of a process's descriptors; those closed meanwhile are skipped."""
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
             yield os.readlink(f"/proc/{pid}/fd/{fd}")
@@ -67,7 +67,7 @@ def dae(image):
 <scene><instance_visual_scene url="#S"/></scene></COLLADA>'''
 
 
-# Formats that name another file: {kind: (suffix of the model, the other file's, its text)}
+# Formats that refer to another file: {kind: (suffix of the model, the other file's, its text)}
 KINDS = {
     "gltf-buffer": (".gltf", "secret.bin", lambda uri: json.dumps(gltf(buffer=uri))),
     "gltf-image": (".gltf", "secret.png", lambda uri: json.dumps(gltf(image=uri))),
@@ -80,7 +80,7 @@ KINDS = {
 
 class Contained(Scenario):
     def secrets(self, folder):
-        """Files of each kind that hold the canary as text, so that it is found in whatever is made of them."""
+        """Files of each kind that contain the canary as text, so that it is found in any result."""
         picture = png(3, 5, 7)
         note = b"tEXtk\0" + CANARY
         mark = struct.pack(">I", len(note) - 4) + note + struct.pack(">I", zlib.crc32(note))
@@ -92,7 +92,7 @@ class Contained(Scenario):
             (folder / name).write_bytes(data)
 
     def served(self, daemon):
-        """All that anybody can fetch, and all that was printed."""
+        """Everything that can be fetched, and everything printed."""
         yield "log", "\n".join(daemon.log).encode()
         for target in ("/api/v1/assets?expand=outputs,deps&limit=1000", "/api/v1/errors", "/api/v1/jobs?limit=200", "/metrics"):
             yield target, daemon.get(target).body
@@ -103,7 +103,7 @@ class Contained(Scenario):
                 yield name + ":" + output["name"], daemon.get("/blobs/" + output["hash"]).body
 
     def ways(self, name):
-        """How a path out of the root may be written; the root is two folders below the secrets'."""
+        """Ways to write a path out of the root; the root is two folders below the secrets'."""
         secret = self.folder / name
         yield from (f"../{name}", f"sub/../../{name}", str(secret), f"file://{secret}", f"..\\{name}", f"%2e%2e/{name}", f"..%2f{name}",
                     f"link-{name}", f"out/{name}", f"/proc/self/cwd/{name}", f"/proc/self/root{secret}", f"./././../{name}")
@@ -135,14 +135,14 @@ class Contained(Scenario):
                 self.drop(daemon, name)
             shutil.rmtree(self.art / "inside")
             daemon.sync()
-            # The controls' blobs stay in the cache: what follows is asked of a cache without them.
+            # The controls' blobs stay in the cache, so the rest uses another cache.
         self.cache = self.folder / "cache2"
         with self.serve() as daemon:
             daemon.sync()
             items = daemon.assets()
             self.assertEqual(set(items), set(attempts) | {"art/entity.dae"})
             for name, way in attempts.items():
-                if not name.startswith(("art/obj", "art/collada", "art/gltf-image")):  # these do without what they cannot have
+                if not name.startswith(("art/obj", "art/collada", "art/gltf-image")):  # these tolerate missing files
                     self.assertIn(items[name]["state"], ("failed", "blocked"), (name, way))
             for what, data in self.served(daemon):
                 self.assertNotIn(CANARY, data, what)
@@ -195,11 +195,12 @@ class Contained(Scenario):
             mine = set(open_files(daemon.process.pid))
             self.assertTrue(mine & listening, "the daemon's own listening socket is not seen: nothing would be found")
             self.assertTrue(any(name.endswith("index.db") for name in mine))
-            # The daemon may be root's: reading and asking for writers is what is left.
+            # The daemon may run as root: workers keep only the capabilities for reading and for finding writers.
             may = 1 << 2 | 1 << 28 if os.geteuid() == 0 else 0
             looked = 0
             for pid in children(daemon.process.pid):
-                until(lambda pid=pid: self.status(pid)["Seccomp"] == "2", f"the sandbox of process {pid}")  # one may just have started
+                # one may just have started
+                until(lambda pid=pid: self.status(pid)["Seccomp"] == "2", f"the sandbox of process {pid}")
                 status = self.status(pid)
                 self.assertEqual((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"))
                 self.assertEqual(int(status["CapEff"], 16) & ~may, 0)
@@ -207,7 +208,7 @@ class Contained(Scenario):
                 try:
                     held = set(open_files(pid))
                 except PermissionError:
-                    continue  # only root may look
+                    continue  # only root may read it
                 looked += 1
                 self.assertFalse(held & listening, held)
                 files = {name for name in held if name.startswith("/") and not re.match(r"/dev/null|/proc/\d+/clear_refs|/memfd:", name)}

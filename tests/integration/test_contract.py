@@ -1,5 +1,5 @@
-"""Every route and every declared answer of schema/openapi.json, from a real daemon. hobtest holds each against the document;
-the last test says what was declared and never seen."""
+"""Every route and every declared answer of schema/openapi.json, from a real daemon. hobtest checks each against the document; the
+last test lists declared answers that were never seen."""
 import hashlib
 import json
 import os
@@ -14,9 +14,9 @@ import contract
 from hobtest import HOB, Daemon, Scenario, children, kept_blobs, obj_text, record_text, until
 
 JSON = {"Content-Type": "application/json"}
-# Cannot be brought about from outside at a chosen moment; tests/unit/srv_http meets them.
+# Cannot be provoked from outside at a chosen moment; tests/unit/srv_http covers them.
 BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/browser; a program without a dashboard has none
-# Drawn by a process of its own, where OpenGL ES is there: the scenarios of thumbnails.
+# Drawn by a separate process, if OpenGL ES is available: the scenarios of thumbnails.
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 204, 304)}
 DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (200, 304)}  # integration.compare
 BUNDLED |= DRAWN
@@ -24,10 +24,10 @@ BUNDLED |= {(m, p, s) for m, p, s in contract.unseen() if p.startswith("/api/v1/
 BUNDLED |= {("PUT", "/blobs/{sha256}", 409)}  # integration.mirror
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("GET", "/api/v1/assets/{id}/compare/picture", 422),
-    ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: unit.srv_http and output=glb meet it
+    ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: covered by unit.srv_http and output=glb
     ("PUT", "/api/v1/live/{user}/{path}", 201), ("PUT", "/api/v1/live/{user}/{path}", 507),  # these four: test_live
     ("DELETE", "/api/v1/live/{user}/{path}", 200), ("DELETE", "/api/v1/live/{user}", 200),
-    ("GET", "/a/{root}/{path}", 507),  # a disk that fills between a cook and what is made of it
+    ("GET", "/a/{root}/{path}", 507),  # a disk that fills up between a cook and a derived output
     ("GET", "/api/v1/assets/{id}/bundle", 409)}  # only between a save and its cook; jobs' bundles are refused alike
 NO_HASH = "0" * 64
 
@@ -139,7 +139,7 @@ class Contract(Scenario):
         self.ask(413, "PUT", f"/blobs/{NO_HASH}", b"x", Content_Encoding="zstd", X_Digest_SizeBytes="9999999999999")
         self.ask(400, "PUT", f"/blobs/{NO_HASH}", b"not zstd", Content_Encoding="zstd", X_Digest_SizeBytes="8")
         self.chunked_upload_needs_a_length()
-        # One run-length block of zstd; the window's size, which the frame's head chooses, is memory of the daemon.
+        # One run-length block of zstd; the frame's head selects the window size, which is memory of the daemon.
         zeros = bytes(100_000)
         for window_log, status in ((27, 400), (24, 400), (23, 201)):
             frame = b"\x28\xb5\x2f\xfd\0" + bytes([(window_log - 10) << 3]) + (len(zeros) << 3 | 3).to_bytes(3, "little") + b"\0"
@@ -212,7 +212,7 @@ class Contract(Scenario):
         epoch = self.ask(200, "GET", "/api/v1").json()["epoch"]
         self.ask(508, "POST", "/records:batch", {"lookups": [], "via": ["ab", epoch]})
         with Daemon([self.art], self.folder / "other") as other:
-            # A record travels after its blobs, and then the other daemon has nothing to cook.
+            # A record is sent after its blobs, and then the other daemon has nothing to cook.
             mine, self.daemon = self.daemon, other
             other.sync()
             cooked = other.cooked()
@@ -361,7 +361,7 @@ class Contract(Scenario):
         with self.serve("--jobs", "1") as self.daemon:
             self.daemon.sync()
             (worker,) = children(self.daemon.process.pid)
-            os.kill(worker, signal.SIGSTOP)  # the first job is still under way whenever it is cancelled
+            os.kill(worker, signal.SIGSTOP)  # the first job is still in progress when it is cancelled
             for i in range(6):
                 self.put(f"many{i}.obj", obj_text(3, shift=i))
             cooking = self.daemon.wait_event("job", lambda job: job["state"] == "cooking")
@@ -369,7 +369,7 @@ class Contract(Scenario):
             waiting = lambda: self.ask(200, "GET", "/api/v1/jobs?state=queued,checking").json()["items"]
             queued = until(lambda: len(found := waiting()) == 5 and found, "the others in the queue")
             self.assertEqual(self.ask(202, "GET", f"/a/{queued[-1]['asset']}").json()["state"], "queued")
-            # One whose source is being hashed at this moment goes on.
+            # A job whose source is being hashed continues.
             queued = [job for job in reversed(queued)
                       if self.daemon.request("DELETE", f"/api/v1/jobs/{job['id']}").status == 202][:1]
             self.assertEqual(len(queued), 1)
@@ -378,7 +378,7 @@ class Contract(Scenario):
             self.daemon.sync()
             for job in (queued[-1], cooking):
                 state = self.daemon.assets()[job["asset"]]
-                # A preview may have been published before, and a late event of the save may have asked for it again.
+                # A preview may have been published before, and a late event of the save may have requested it again.
                 if state["state"] != "fresh":
                     self.assertIn(state["state"], ("failed", "stale"))
                     self.assertEqual(state["error"]["code"], "cook.cancelled")
@@ -508,7 +508,7 @@ class Contract(Scenario):
         def begin():
             return self.daemon.post("/api/v1/verify")
 
-        # A quick machine may be done with one before it is asked again.
+        # A fast machine may finish one before the next request.
         until(lambda: begin().status == 202 and begin().status == 409, "a second one that is refused")
         until(lambda: (answer := begin()).status == 202 and self.ask(200, "GET", answer.headers["location"]).json()["state"] == "running",
               "one that runs")
@@ -564,7 +564,7 @@ class Contract(Scenario):
             signed = self.ask(200, "POST", "/api/v1/session", {"token": made.stdout.strip()})
             self.ask(204, "DELETE", "/api/v1/session", Cookie=signed.headers["set-cookie"].split(";")[0])
             self.ask(401, "POST", "/api/v1/session", {"token": "no"})
-            # Ten a minute, however slow the machine is.
+            # Ten per minute, at any speed of the machine.
             until(lambda: self.daemon.request("POST", "/api/v1/session", {"token": "no"}).status == 429, "a refusal of guesses")
             self.ask(429, "GET", "/api/v1/session", Cookie=f"hob_{self.daemon.port}=no")
 
@@ -587,7 +587,7 @@ class Contract(Scenario):
 
 
 class InOrder(unittest.TestLoader):
-    """The last test looks back at all others."""
+    """The last test checks the results of all others."""
 
     def getTestCaseNames(self, case):
         return sorted(super().getTestCaseNames(case), key=lambda name: int(name.split("_")[1]))

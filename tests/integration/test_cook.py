@@ -301,7 +301,7 @@ class Cook(Scenario):
         self.put("bad.obj", obj_text(2))
         self.put("cook.json", '{"budget": {"triangles": 1}}')
         self.cook(self.art, "-o", self.folder / "out", code=4)
-        # As failures: nothing is written, and another failure counts more.
+        # Reported like failures: nothing is written, and another failure takes precedence.
         self.put("cook.json", '{"budget": {"triangles": 1, "draws": 1, "fail": true}}')
         done = self.cook(self.art, "-o", self.folder / "none", code=4)
         self.assertEqual(done.stderr.count("2 triangles are over the budget of 1"), 2, done.stderr)
@@ -363,7 +363,7 @@ class Cook(Scenario):
         size = lambda name: texture + sum(path.stat().st_size for path in out.glob(f"{name}.obj.*"))
         for name in ("a", "b"):
             self.assertEqual(first[f"{name}.obj"]["bytes"], size(name))
-        # Both write it when neither finds it yet.
+        # Both write it when neither finds it.
         self.assertIn(sorted(item["reused_bytes"] for item in first.values()), ([0, texture], [0, 0]))
         done = self.cook("art", "-o", out, "--report", report)
         self.assertEqual({name: item["reused_bytes"] for name, item in items().items()},
@@ -371,7 +371,7 @@ class Cook(Scenario):
         self.assertEqual(done.stderr.count(" of it there already\n"), 2)
         again = items()
         self.cook("art", "--check", "--report", report)
-        for name in ("a", "b"):  # the report inside tells times, whose digits may be more or fewer
+        for name in ("a", "b"):  # the report contains times, whose number of digits varies
             self.assertAlmostEqual(items()[f"{name}.obj"]["bytes"], size(name), delta=50)
             self.assertAlmostEqual(again[f"{name}.obj"]["bytes"], size(name), delta=50)
 
@@ -394,7 +394,7 @@ class Cook(Scenario):
             self.cook("art", "-o", "out", "--report", free)
             self.assertEqual(json.loads((self.folder / free).read_text())["cooked"], 1)
         self.assertEqual(json.loads(self.cook("art", "-o", "out", "--report", "-").stdout)["cooked"], 1)
-        # A shell's redirection: the file stays the one that it opened, with what it held.
+        # A shell's redirection keeps the opened file and its content.
         with open(self.folder / "list.txt", "a") as log:
             subprocess.run([HOB, "cook", "art", "-q", "-o", "out", "--report", "/dev/stdout"], cwd=self.folder, stdout=log, timeout=DEADLINE, check=True)
         self.assertTrue(os.path.islink("/dev/stdout"))

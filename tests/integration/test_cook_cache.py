@@ -1,4 +1,4 @@
-"""hob cook --cache: the same tree is paid for once."""
+"""hob cook --cache: the same tree is cooked only once."""
 import hashlib
 import json
 import os
@@ -90,14 +90,14 @@ class CookCache(Scenario):
         again = self.assets["a.obj"]
         for key in ("notes", "triangles", "meshes", "materials", "textures", "bytes"):
             self.assertEqual(first[key], again[key], key)
-        # Failures are told every time.
+        # Failures are reported every time.
         self.put("b.glb", b"no model")
         for _ in range(2):
             self.cook(self.art, "-o", "out", "--cache", self.cache, "--check", code=1)
             self.assertEqual(self.counts[2], 1)
 
     def test_a_reference_above_the_root_holds_only_there(self):
-        """The same bytes deeper in the tree find the file: they are another cook."""
+        """The same bytes deeper in the tree resolve to the file: a different cook."""
         model = obj_text(10, mtl="../lib/m.mtl")
         self.put("a.obj", model)
         self.put("lib/m.mtl", "newmtl m\nKd 1 0 0\n")
@@ -152,7 +152,7 @@ class CookCache(Scenario):
             self.assertEqual(self.counts, (4, 0, 0))
             self.assertEqual({digest: blob.read() for digest, blob in kept_blobs(self.cache).items()}, damaged)
             self.assertEqual(sorted(tree(self.cache)), before)
-            for number, digest in enumerate(damaged):  # the daemon finds them as they are; from the first on it heals them
+            for number, digest in enumerate(damaged):  # the daemon finds them unchanged; from the first on it repairs them
                 answer = daemon.get(f"/blobs/{digest}")
                 healed = number > 0 and answer.status == 200 and hashlib.sha256(answer.body).hexdigest() == digest
                 self.assertTrue(healed or answer.status in (404, 410, 503), answer.status)
@@ -178,7 +178,7 @@ class CookCache(Scenario):
         out = self.folder / "out"
         self.cook(self.art, "-o", out, "--classic")
         before = tree(out)
-        # Not from a cook, or not of a source that is gone.
+        # Not from a cook, or from an existing source.
         kept = {"own/x.obj.txt": b"mine", "note.report.json": b"{}", "textures/readme": b"mine", "lost.obj.meshes": b"no report beside it"}
         for name, data in kept.items():
             (out / name).write_bytes(data)
@@ -192,7 +192,8 @@ class CookCache(Scenario):
         self.assertIn("removed  own/x.obj\n", done.stderr)
         fresh = self.folder / "fresh"
         self.cook(self.art, "-o", fresh, "--classic", code=1)
-        failed = {name: data for name, data in before.items() if name.startswith(("d1/m3.obj.", "d1/out_textures/"))}  # served on until it is mended
+        # served until it is fixed
+        failed = {name: data for name, data in before.items() if name.startswith(("d1/m3.obj.", "d1/out_textures/"))}
         expected = {**tree(fresh), **kept, **failed}
         self.assertEqual(sorted(tree(out)), sorted(expected))
         (out / "own/x.obj.txt").unlink()
@@ -206,7 +207,7 @@ class CookCache(Scenario):
         self.assertIn("b.obj.meshes", tree(out))
         self.assertEqual(tree(fresh), whole)
         self.assertEqual(sorted(set(tree(out)) - set(expected)), sorted(name for name in tree(out) if name.startswith("b.obj.")))
-        # Nobody knows what else a folder holds that was not named.
+        # Unnamed content of a folder is unknown, so nothing is pruned.
         for wrong in ([self.art / "d0/m0.obj", "-o", out], [self.art, "--check"]):
             done = subprocess.run([HOB, "cook", *wrong, "--prune"], capture_output=True, text=True, timeout=DEADLINE, check=False)
             self.assertEqual((done.returncode, "--prune" in done.stderr), (2, True), done.stderr)

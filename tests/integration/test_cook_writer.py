@@ -1,4 +1,4 @@
-"""hob cook beside a program that is writing a file of a model: waits for it, cooks what it wrote last, or names it."""
+"""hob cook while a program writes a file of a model: waits for it, cooks the last version, or names the file."""
 import ctypes
 import os
 import select

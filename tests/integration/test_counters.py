@@ -1,4 +1,4 @@
-"""The numbers of /api/v1/stats against the truth, while a folder is cooked for the first time and after."""
+"""The numbers of /api/v1/stats are correct during and after the first cook of a folder."""
 import os
 import random
 
@@ -19,7 +19,7 @@ def jobs(daemon):
 
 class Counters(Scenario):
     def check(self, stats):
-        """What must hold at every moment."""
+        """Invariants at every moment."""
         assets = {state: count for state, count in stats["assets"].items() if state != "total"}
         self.assertEqual(sum(assets.values()), stats["assets"]["total"])
         self.assertEqual(sum(stats["problems"].values()), stats["errors"])

@@ -1,5 +1,5 @@
-"""A full disk, a cache that cannot be written, a database or blobs with wrong bytes, a clock that was set back, files from the
-future: each is a named error or heals by itself, and no blob is ever served with other bytes than its name says."""
+"""A full disk, an unwritable cache, a database or blobs with wrong bytes, a clock that was set back, files from the future: each
+is a named error or is repaired automatically, and no blob is ever served with bytes that do not match its name."""
 import contextlib
 import hashlib
 import http.client
@@ -26,7 +26,7 @@ class Damage(Scenario):
         self.put("bad.obj", "# nothing\n")
 
     def facts(self, daemon):
-        """State and outputs of each asset, without the report, which holds times."""
+        """State and outputs of each asset, without the report, which contains times."""
         items = daemon.assets("&fields=root,path,state,outputs")
         return {name: (item["state"], sorted((output["name"], output["hash"], output["size"]) for output in item["outputs"]
                                              if output["name"] != "report"))
@@ -48,7 +48,7 @@ class Damage(Scenario):
             self.assertTrue(answer.json()["detail"])
         return answer.status == 200
 
-    # ---- a file system of its own for the cache
+    # ---- a separate file system for the cache
 
     def mounted(self, size, then="true"):
         self.cache.mkdir(exist_ok=True)
@@ -75,7 +75,7 @@ class Damage(Scenario):
                     pass
             for i in range(3):
                 self.put(f"big{i}.obj", obj_text(3000, shift=i))
-            blocked = set()  # in whatever order
+            blocked = set()  # in any order
             while len(blocked) < 3:
                 item = daemon.wait_event("asset", lambda data: data["state"] in ("blocked", "stale"))
                 self.assertEqual(item["error"]["code"], "io.disk-full")
@@ -139,7 +139,7 @@ class Damage(Scenario):
                 daemon.sync()
                 before = {name: daemon.blob(name) for name in daemon.assets()}
                 aside = self.folder / "aside"
-                gone.rename(aside)  # at once: what is removed piece by piece goes the same way
+                gone.rename(aside)  # atomically: gradual removal has the same result
                 shutil.rmtree(aside)
                 daemon.wait_log("folders of it were removed while this daemon uses them")
                 fresh = set()
@@ -241,10 +241,10 @@ class Damage(Scenario):
 
     def spoil_table(self, *tables):
         """Wrong bytes in the first page of each table, which SQLite notices when it reads it; the daemon reads it again because
-        somebody else has written to the file since."""
+        another process has written to the file since."""
         path, log = self.cache / "index.db", self.cache / "index.db-wal"
         with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=DEADLINE)) as base:
-            while True:  # a page that the daemon writes in between would be read instead
+            while True:  # a page that the daemon writes meanwhile would be read instead
                 base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 base.execute("BEGIN IMMEDIATE")
                 if not log.exists() or not log.stat().st_size:
@@ -305,7 +305,7 @@ class Damage(Scenario):
             daemon.sync()
             self.assertEqual(self.facts(daemon), truth)
             self.assertEqual(daemon.cooked(), 0)
-            # A file saved at the very end may be read once more.
+            # A file saved at the very end may be cooked once more.
             self.assertLessEqual(daemon.counters()["hob_cook_results_total{result=\"hit\"}"], 1)
             self.assertGreaterEqual(daemon.get("/api/v1").json()["rev"], now["rev"])
 
@@ -410,14 +410,14 @@ class Damage(Scenario):
                 digest, name = chance.choice(digests)
                 path = self.cache / "blobs" / digest[:2] / digest[2:]
                 if not path.is_file() or not path.stat().st_size:
-                    continue  # spoiled before and served from memory since
+                    continue  # damaged before and served from memory since
                 if trial % 4 == 0:
                     daemon.stop()
                 served = trial % 2 and self.never_wrong(daemon, digest)
                 try:
                     way = self.spoil_blob(chance, path)
                 except FileNotFoundError:
-                    way = "dropped"  # spoiled before, and found to be so just now
+                    way = "dropped"  # damaged before, and just detected
                 if trial % 4 == 0:
                     daemon = self.serve("--pack-below", "0")
                 with self.subTest(seed=SEED, trial=trial, way=way, served=served):
@@ -470,7 +470,7 @@ class Damage(Scenario):
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
             self.assertEqual(self.facts(daemon), truth)
-            # A client that was connected before goes on from where it was, or is told to begin again.
+            # A client that was connected before resumes, or is reset.
             connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
             connection.request("GET", "/api/v1/events", headers={"Last-Event-ID": str(last + 50)})
             stream = connection.getresponse()
@@ -493,7 +493,7 @@ class Damage(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
-            # As long as before and with its time put back: only the change time of the inode tells.
+            # With the old length and time: only the inode's change time reveals it.
             for i, when in enumerate((4102444800, 0, 1)):
                 old = (self.art / f"m{i}.obj").read_text()
                 (self.art / f"m{i}.obj").write_text(old.replace("v 0.0", "v 7.0"))

@@ -1,4 +1,4 @@
-"""./dev: what it looks at before it installs anything, and what it builds without npm. Every tool that it calls is a stub."""
+"""./dev: its checks before it installs anything, and its build without npm. Every tool that it calls is a stub."""
 import pathlib
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""docs/: every block of code is run, every link leads somewhere, what is printed from the tables is what they say."""
+"""docs/: every code block is run, every link has a target, generated pages are up to date."""
 import json
 import os
 import pathlib
@@ -14,8 +14,8 @@ from hobtest import DEADLINE, HOB, MODELS, PROJECT, fresh_folder, main, obj_text
 
 DOCS = PROJECT / "docs"
 BUILD = pathlib.Path(HOB).resolve().parent
-# Blocks in these languages are run or read here; those without one are pictures, messages and what only an administrator may type.
-# test_bundlers runs the pages of HTML, test_gates the rules of ninja and CMake.
+# Blocks in these languages are run or parsed here; blocks without a language are pictures, messages and commands of
+# administrators. test_bundlers covers the HTML pages, test_gates the rules of ninja and CMake.
 LANGUAGES = {"sh", "c", "python", "js", "html", "json", "yaml", "groovy", "nginx", "ninja", "cmake", ""}
 
 
@@ -47,18 +47,18 @@ class Docs(unittest.TestCase):
         cls.sanitize = "-fsanitize=address,undefined" if b"__asan_init" in code else "-fsanitize=thread" if b"__tsan_init" in code else ""
 
     def run_script(self, folder, address, script, **more):
-        """Exit code and output; the daemons that it started are killed."""
+        """Exit code and output; started daemons are killed."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOB_")}
         environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
                            PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
                            PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")), **more)
-        with tempfile.TemporaryFile() as said:  # a pipe would fill, and a daemon in the background keeps it open
+        with tempfile.TemporaryFile() as said:  # a pipe would fill up, and a background daemon keeps it open
             ran = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 code = ran.wait(timeout=DEADLINE)
             finally:
                 try:
-                    os.killpg(ran.pid, signal.SIGKILL)  # nothing that it would save is wanted
+                    os.killpg(ran.pid, signal.SIGKILL)  # it has nothing to save
                 except ProcessLookupError:
                     pass
             said.seek(0)
@@ -80,7 +80,7 @@ class Docs(unittest.TestCase):
             elif language == "c":
                 script.append(f"cat > program.c <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
             elif language == "python":
-                if ".watch(" in body:  # somebody who saves again and again until it is noticed
+                if ".watch(" in body:  # saves repeatedly until it is noticed
                     script.append("for i in $(seq 500); do hob set art/spot.obj scale=1.$i; hob get art/spot.obj --wait 60 -o saved.meshes; done &")
                 script.append(f"python3 - <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
                 if ".watch(" in body:
@@ -109,7 +109,7 @@ class Docs(unittest.TestCase):
                 self.run_page(page)
 
     def test_the_first_five_minutes(self):
-        """README shows the daemon with what it prints; the other blocks ask it."""
+        """README starts the daemon and shows its output; the other blocks query it."""
         self.run_page(PROJECT / "README.md", ["hob serve art/ &", "hob get art/spot.obj --wait 60 -o first.meshes"])
 
     def test_every_command_is_listed(self):

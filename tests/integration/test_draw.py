@@ -1,5 +1,5 @@
-"""The sample renderer of core/runtime/examples on cooked models: what a renderer makes of packed, quantised and classic
-files. Pictures are compared with each other, never with stored ones: rasterisers differ."""
+"""The sample renderer of core/runtime/examples on cooked models: rendering of packed, quantised and classic files. Pictures are
+compared with each other, never with stored ones: rasterisers differ."""
 import math
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Draw(Scenario):
 
     def draw(self, base, *options, code=0):
         picture = self.folder / "picture.png"
-        # Mesa keeps allocations until the end on purpose.
+        # Mesa keeps allocations until the end.
         environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1")
         done = subprocess.run([DRAW, str(base), "-o", str(picture), "--size", "%dx%d" % SIZE, *options], env=environment,
                               capture_output=True, text=True, timeout=DEADLINE)
@@ -65,7 +65,7 @@ class Draw(Scenario):
         self.assertLess(difference(exact, self.draw(out / "spot.obj", "--classic", "--pixels", "0")), 0.5)
 
     def test_hierarchies_of_clusters_show_the_same(self):
-        """A ring with bumps. Without further levels of detail only clusters can be coarser than the mesh."""
+        """A ring with bumps. Without levels of detail only clusters can be coarser than the mesh."""
         rings, sides = 90, 40
         lines = []
         for ring in range(rings):

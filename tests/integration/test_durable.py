@@ -1,4 +1,4 @@
-"""Two daemons on one cache, cook processes that are killed or outlive: nothing is lost, nobody is left behind."""
+"""Two daemons on one cache, cook processes that are killed or outlive them: nothing is lost, and no process remains."""
 import os
 import signal
 import subprocess

@@ -1,8 +1,7 @@
-"""Random edits of a tree, held against a clean cook. Three daemons watch it: by events, by polling, and by events below the first as
-its upstream. At each quiet moment every output of each, every note and every message must be that of `hob cook` without any cache,
-and so must what `hob cook --cache` gives with one cache for all moments. HOB_SEED chooses other edits; a difference is printed with
-the edits that led to it. Not among the edits, because events do not tell of them: a save through a memory map, a file system that is
-mounted inside."""
+"""Random edits of a tree, compared with a clean cook. Three daemons watch it: by events, by polling, and by events with the first
+as its upstream. At each quiet moment every output, note and message of each must equal that of `hob cook` without any cache, and
+that of `hob cook --cache` with one cache for all moments. HOB_SEED selects other edits; a difference is printed with the edits
+before it. Not included, as they give no event: a save through a memory map, a file system mounted inside."""
 import hashlib
 import json
 import os
@@ -56,14 +55,14 @@ class Tree:
         folder = self.chance.choice(("", "", "sub/")) if kind in ("obj", "gltf") else self.chance.choice(FOLDERS)
         name = self.chance.choice(("one", "two")) + "." + kind if kind in ("obj", "gltf") else self.chance.choice(SPELLINGS[kind])
         path = self.root / (folder + name)
-        path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a link that led nowhere leads somewhere again
+        path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a dangling link resolves again
         return kind, path
 
     def files(self):
         return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts)
 
     def save(self):
-        """As different programs do."""
+        """As different programs save."""
         kind, path = self.any_path()
         data, way = self.text(kind), self.chance.choice(("place", "rename", "unlink", "backup", "halves", "link", "times", "longer"))
         temp = path.with_name("." + path.name + ".tmp")

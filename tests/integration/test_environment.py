@@ -1,4 +1,4 @@
-"""Environment maps: what a cook makes of a picture of surroundings, held against sums over the picture itself."""
+"""Environment maps: the cook's result compared with sums over the picture itself."""
 import json
 import math
 import os
@@ -86,7 +86,7 @@ def read_ktx2(data):
 
 
 def sampled(image, side, d):
-    """What OpenGL's table of cube faces says lies in direction d: the four texels around it, within the face."""
+    """The lookup in direction d by OpenGL's table of cube faces: the four texels around it, within the face."""
     x, y, z = d
     longest = max(abs(x), abs(y), abs(z))
     if abs(x) == longest:
@@ -131,7 +131,7 @@ class Environment(Scenario):
         return files[0]
 
     def integral(self, roughness, n):
-        """GGX around the reflection, as schema/FORMATS.md has it, over every pixel of the picture."""
+        """GGX around the reflection, as in schema/FORMATS.md, over every pixel of the picture."""
         a2 = roughness ** 4
         total, out = 0.0, [0.0, 0.0, 0.0]
         for l, angle, color in self.pixels:
@@ -166,7 +166,7 @@ class Environment(Scenario):
         self.assertLess(max(off), 0.25)
 
     def test_irradiance_is_that_of_the_picture(self):
-        """Against cosines summed over the picture: nine terms hold all but a few hundredths of that."""
+        """Compares with cosines summed over the picture: nine terms represent them within a few hundredths."""
         self.put("studio.hdr", self.file)
         self.cook(encoding="rgba8", zstd=False)
         terms = read_ktx2(self.cube().read_bytes())[4]

@@ -1,4 +1,4 @@
-"""hob export: a model, a folder, cooked files and a daemon's asset become the same GLB."""
+"""hob export: a model, a folder, cooked files and a daemon's asset give the same GLB."""
 import json
 import os
 import random
@@ -18,7 +18,7 @@ def read_glb(path):
 
 
 def first_pixel(picture):
-    """Colour type and first pixel of a PNG whose first row has any filter: the first pixel has nothing before it."""
+    """Colour type and first pixel of a PNG with any filter in its first row: the first pixel has no predecessor."""
     kind, data, at = picture[25], b"", 8
     while at < len(picture):
         size, name = struct.unpack_from(">I4s", picture, at)

@@ -20,7 +20,7 @@ from hobtest import DEADLINE, HOB, amount, children, main, meshes, obj_text, rec
 
 class Farm(FarmScenario):
     def test_each_key_is_cooked_once(self):
-        """And each that fails, fails once."""
+        """And each failure occurs once."""
         count, bad = amount(40, 400), 6
         self.models(count)
         for i in range(bad):
@@ -50,23 +50,23 @@ class Farm(FarmScenario):
                 daemon.stop()
 
     def test_a_checkout_is_shared_out(self):
-        """Many changes at once are not saved by hand: the machines, which all have them, do not all cook them."""
+        """Many changes at once do not count as saves by hand: the machines, which all have them, share the cooks."""
         count = amount(60, 400)
         with self.machine("one") as one, self.machine("two") as two:
             one.sync()
             two.sync()
-            # Written elsewhere, then moved there: however slowly this goes, it is one change.
+            # Written elsewhere, then moved in: one change, at any speed.
             self.models(count, at="../new/")
             (self.folder / "new").rename(self.art / "new")
             until(lambda: len(one.assets("&state=fresh")) == len(two.assets("&state=fresh")) == count, "all models on both")
             print(f"{count} models change: cooked {one.cooked()} + {two.cooked()}", flush=True)
-            # The first eight of each may be taken for saves by hand.
+            # The first eight of each machine may count as saves by hand.
             self.assertLessEqual(self.cooked(one, two) - count, 16)
             self.put("by-hand.obj", obj_text(70))
             one.wait_asset("art/by-hand.obj", "fresh")
 
     def test_machines_that_look_alike(self):
-        """Three with one name, and one that is a copy of another, with its cache."""
+        """Three machines with one name, and one copied with its cache."""
         count = amount(24, 200)
         with self.machine("one"):
             pass
@@ -85,7 +85,7 @@ class Farm(FarmScenario):
                 daemon.stop()
 
     def test_models_with_one_source(self):
-        """Their lookup is the same, and so is their lease; what lies beside them differs. The bucket is slow."""
+        """Their lookup and lease are the same; their neighbouring files differ. The bucket is slow."""
         count = amount(8, 60)
         bucket = self.bucket()
         bucket.made, pause = True, threading.Event()
@@ -103,7 +103,7 @@ class Farm(FarmScenario):
             self.assertEqual(self.outputs(one), self.outputs(two))
 
     def test_extensions_that_begin_alike(self):
-        """A record of a .usd beside .usda files says what it is of, so that nobody refuses it."""
+        """A record of a .usd beside .usda files names its source, so that no machine refuses it."""
         for i in range(12):
             for extension in ("usd", "usda"):
                 self.put(f"m{i}.{extension}", '#usda 1.0\ndef Mesh "m" {\n int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n'
@@ -118,7 +118,8 @@ class Farm(FarmScenario):
                 self.assertEqual((two.cooked(), self.facts(two)["refused"], self.outputs(two)), (0, 0, self.outputs(one)))
 
     def test_two_suites_exchange_what_both_cook_alike(self):
-        """One machine has another Assimp, as Debian 12 and 13 do: what passes through it is cooked by each, all else is shared."""
+        """One machine has another Assimp, as Debian 12 and 13 do: models that use it are cooked by each, all others are
+        shared."""
         self.models(3)
         self.put("one.ac", 'AC3Db\nMATERIAL "m" rgb 1 1 1 amb 1 1 1 emis 0 0 0 spec 0 0 0 shi 0 trans 0\nOBJECT world\nkids 1\nOBJECT poly\n'
                            'numvert 3\n0 0 0\n1 0 0\n0 1 0\nnumsurf 1\nSURF 0x10\nmat 0\nrefs 3\n0 0 0\n1 1 0\n2 0 1\nkids 0\n')
@@ -142,7 +143,7 @@ class Farm(FarmScenario):
         self.assertEqual(self.postgres.sql("select count(*), sum(suspect) from hob_action"), [["5", "0"]])
 
     def test_a_slow_bucket_is_no_reason_to_cook(self):
-        """Each request takes long, but bytes arrive quickly: a large result costs no more requests than a small one."""
+        """Each request takes long, but bytes arrive quickly: a large result needs no more requests than a small one."""
         bucket = self.bucket()
         bucket.made, pause = True, threading.Event()
         bucket.fault = lambda method, name: (pause.wait(0.2) or None) if method == "GET" else None
@@ -177,7 +178,7 @@ class Farm(FarmScenario):
         self.assertIn("nondeterministic", self.hob("farm", "verify", *self.options, code=1))
 
     def test_poison(self):
-        """Wrong bytes, texts that are no records, records of something else, SQL in every name."""
+        """Wrong bytes, texts that are not records, records of something else, SQL in every name."""
         self.models(4)
         evil = "x'); drop table hob_action; --"
         self.put(f"{evil}.obj", obj_text(60))
@@ -188,7 +189,8 @@ class Farm(FarmScenario):
         self.assertEqual(self.postgres.sql("select distinct node from hob_action"), [[evil]])
         keys = [row[0] for row in self.postgres.sql("select encode(key, 'hex') from hob_action order by made")]
         other = self.postgres.sql(f"select record from hob_action where encode(key, 'hex') = '{keys[3]}'")[0][0]
-        # 0: its blobs hold other bytes. 1: garbage behind a right beginning. 2: the text of another record. 3: it names a foreign blob.
+        # 0: its blobs contain other bytes. 1: garbage after a valid beginning. 2: the text of another record. 3: it names a
+        # foreign blob.
         record = json.loads(self.postgres.sql(f"select record from hob_action where encode(key, 'hex') = '{keys[0]}'")[0][0])
         for output in record["outputs"]:
             blob = self.blobs / "blobs" / output["sha256"][:2] / output["sha256"]
@@ -208,7 +210,8 @@ class Farm(FarmScenario):
         said = self.hob("farm", "verify", *self.options)
         self.assertIn(evil, said)
         self.assertIn("0 damaged, 0 named and not there, 0 no records", said)
-        # Whoever has not fetched anything yet does not trust its own look at the bucket, and leaves a record whose blob is missing.
+        # A machine that has not fetched anything yet does not trust its own view of the bucket, and keeps a record whose blob is
+        # missing.
         with self.machine("three") as three:
             three.sync()
             facts = self.given(three)
@@ -219,8 +222,8 @@ class Farm(FarmScenario):
             self.assertEqual((four.cooked(), meshes(four)), (0, fine))
 
     def test_a_blob_that_is_mended_meanwhile(self):
-        """Two threads read wrong bytes; before the second says so, the first has put the right ones there. And a record that lies about
-        the size of a blob takes no blob from the others."""
+        """Two threads read wrong bytes; before the second reports it, the first has stored the right ones. And a record with a
+        wrong blob size does not delete the blob."""
         bucket = self.bucket()
         bucket.made = True
         self.models(2)
@@ -256,7 +259,7 @@ class Farm(FarmScenario):
             self.assertEqual((two.cooked(), self.outputs(two), bucket.objects.get(shared)), (1, fine, right))
         bucket.fault = lambda method, name: None
         self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
-        # A lie about all blobs; then about one that is here already.
+        # Wrong sizes of all blobs; then of one that already exists here.
         for liar, there in ((records[0], ()), (records[1], ("d0", "d1"))):
             for output in liar["outputs"]:
                 output["size"] += not there or output["sha256"] in shared
@@ -275,14 +278,14 @@ class Farm(FarmScenario):
         self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
 
     def test_rows_of_garbage(self):
-        """Under foreign lookups and, newer than the real one, under a real one: what they hide is cooked, and nobody is slowed down."""
+        """Under unrelated lookups and, newer than the real one, under a real one: hidden results are cooked, without delays."""
         count = amount(20_000, 10_000_000)
         self.models(4)
         with self.machine("one") as one:
             one.sync()
             self.given(one)
             fine = self.outputs(one)
-        # Millions of rows into an index in no order take an hour, and the index afterwards a minute.
+        # Inserting millions of rows into an unordered index takes an hour, building the index afterwards a minute.
         self.postgres.sql(
             "set maintenance_work_mem = '1GB'; alter table hob_action drop constraint hob_action_pkey; drop index hob_action_lookup; "
             "drop index hob_action_last_used; insert into hob_action(key, lookup, result, record, bytes, cook_ms, node, made) select sha256(('k' || i)::bytea), case when i % 2 = 0 "
@@ -297,7 +300,7 @@ class Farm(FarmScenario):
             print(f"{count} rows of garbage: ready after {time.monotonic() - began:.1f} s, {two.cooked()} cooked, {facts['fetched']} fetched", flush=True)
             self.assertEqual((two.cooked(), facts["fetched"], facts["state"], self.outputs(two)), (1, 3, "up", fine))
         self.assertIn(f"{count + 4} results", self.hob("farm", "status", *self.options))
-        # In a set of the database's and in steps: gc and verify need no memory for a row.
+        # In a database table and in steps: gc and verify use no memory per row.
         self.assertIn("would forget no results", self.hob("farm", "gc", "-n", *self.options))
         self.assertIn(f"4 records, {self.blob_count()} blobs checked: 0 damaged, 0 named and not there, {count} no records",
                       self.hob("farm", "verify", "-n", *self.options, code=1))
@@ -309,7 +312,7 @@ class Farm(FarmScenario):
         return len([blob for blob in self.blobs.glob("blobs/??/*") if blob.is_file()])
 
     def test_gc_in_steps(self):
-        """More rows than it deletes at once are old, under the lookup of a model that stays: what is used stays."""
+        """More old rows than are deleted at once, under the lookup of an existing model: used ones stay."""
         self.models(3)
         with self.machine("one") as one:
             one.sync()
@@ -361,7 +364,7 @@ class Farm(FarmScenario):
         self.assertIn("hob farm init", self.hob("farm", "status", *self.options, code=3))
 
     def test_a_farm_of_an_older_hob(self):
-        """Refused in words, and brought up to date with all that it holds."""
+        """Refused with a message, and upgraded with all its data."""
         schema = pathlib.Path(__file__).resolve().parents[2] / "schema/farm.sql"
         self.postgres.sql("drop schema public cascade; create schema public")
         self.postgres.sql(schema.read_text())
@@ -381,8 +384,8 @@ class Farm(FarmScenario):
 
     @unittest.skipUnless(os.environ.get("HOB_OTHER"), "HOB_OTHER names no hob of another version")
     def test_two_versions(self):
-        """An older Hob makes the farm; a newer one is refused until it has brought it up to date; then both share it: results, too,
-        where they cook alike, and else each has keys of its own."""
+        """An older Hob makes the farm; a newer one is refused until it has upgraded it; then both share it, including results if
+        they cook alike; otherwise each has its own keys."""
         other = os.environ["HOB_OTHER"]
         versions = [json.loads(subprocess.run([hob, "--version", "--json"], capture_output=True, check=True).stdout)["cook"] for hob in (other, HOB)]
         alike = versions[0] == versions[1]
@@ -447,7 +450,7 @@ class Farm(FarmScenario):
             self.assertNotIn("secret", message)
 
     def test_who_is_there_and_who_cooked(self):
-        """A list of the machines, and the name of the one that cooked what was fetched."""
+        """A list of the machines, and the name of the one that cooked a fetched result."""
         self.models(2)
         with self.machine("one") as one, self.machine("two", wait_ready=False) as two:
             two.wait_banner()
@@ -470,7 +473,7 @@ class Farm(FarmScenario):
                 self.assertIn(f"from      {by[name]}, which gave it to the farm", self.hob("why", name, "--url", f"http://127.0.0.1:{three.port}"))
 
     def test_a_bucket(self):
-        """Signed as an independent implementation signs; large blobs in parts; listed in pages."""
+        """Verified by an independent implementation of signatures; large blobs in parts; lists in pages."""
         bucket = self.bucket("&part=4096")
         self.models(4)
         self.put("large.obj", obj_text(400))
@@ -511,7 +514,7 @@ class Farm(FarmScenario):
         self.assertIn("can be written", said)
 
     def test_cooks_at_once_share_the_work(self):
-        """hob cook on three build machines: each model once, and everybody has all."""
+        """hob cook on three build machines: each model is cooked once, and all machines have all results."""
         count = amount(40, 200)
         self.models(count)
         self.put("broken.obj", "f 1 2 3\n")
@@ -530,7 +533,7 @@ class Farm(FarmScenario):
                     self.assertEqual(path.read_bytes(), (self.folder / other / path.relative_to(self.folder / "out0")).read_bytes())
 
     def worker(self, name):
-        """Without sources; it says what it does in the file NAME.log."""
+        """Without sources; it logs to the file NAME.log."""
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen([HOB, "farm", "work", *self.options, "--farm-node", name, "--jobs", "2"], cwd=self.folder,
                                        stdout=log, stderr=log)
@@ -541,10 +544,10 @@ class Farm(FarmScenario):
         return (self.folder / f"{name}.log").read_text()
 
     def test_workers_cook_for_others(self):
-        """They have no sources, fetch what their cooks read, and leave what they cannot cook."""
+        """Workers have no sources, fetch the files that their cooks read, and leave what they cannot cook."""
         count = amount(24, 300)
         self.models(count, 15000)
-        for i in range(3):  # One source; what is beside it differs, in letters that differ, too.
+        for i in range(3):  # One source; its neighbouring files differ, also in the case of their names.
             self.put(f"t{i}/M.MTL", f"newmtl m\nKd 1 {i / 9} 1\nmap_Kd ../tex/a.png\n")
             self.put(f"t{i}/m.obj", obj_text(12, mtl="m.mtl"))
         self.put("s/small.obj", obj_text(13))
@@ -555,7 +558,7 @@ class Farm(FarmScenario):
         until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["2"]], "two workers")
         run = subprocess.Popen([HOB, "cook", str(self.art), "-o", "out", "--jobs", "1", "--farm", "--report", "report.json", *self.options],
                                cwd=self.folder, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        # Its cook process rests until a worker has cooked: a quick machine is done before its offer is made.
+        # Its cook process is stopped until a worker has cooked: a fast machine would finish before its offer is made.
         said = run.stdout.readline()
         resting = children(run.pid)
         for child in resting:
@@ -584,7 +587,7 @@ class Farm(FarmScenario):
             self.assertEqual(process.wait(DEADLINE), 0, self.work_log("w1") + self.work_log("w2"))
 
     def test_a_worker_that_dies(self):
-        """The owner of the models takes over what it had begun."""
+        """The owner of the models takes over unfinished cooks."""
         count = amount(24, 300)
         (self.folder / "hob.json").write_text('{"farm": {"lease_seconds": 5}}')
         self.models(count, 15000)
@@ -598,7 +601,7 @@ class Farm(FarmScenario):
         self.assertEqual(self.postgres.sql("select sum(suspect) from hob_action"), [["0"]])
 
     def test_offers_of_garbage(self):
-        """What an offer says is not believed, and no other is delayed."""
+        """An offer's content is not trusted, and does not delay others."""
         self.worker("w1")
         until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["1"]], "a worker")
         outside = self.folder / "outside.obj"

@@ -1,4 +1,4 @@
-"""A farm whose blobs are in a real S3 store, Ceph's radosgw: the whole of test_farm_down.py, and the store's own troubles. Only in
+"""A farm whose blobs are in a real S3 store, Ceph's radosgw: all of test_farm_down.py, and faults of the store itself. Only in
 ./dev torture farm: starting the store takes 20 s and 200 MB of packages."""
 import shutil
 import unittest
@@ -11,7 +11,7 @@ from test_farm_down import FarmDown
 
 @unittest.skipUnless(LONG, "./dev torture farm runs it")
 class FarmCeph(FarmDown):
-    # These are about answers that no sound store gives.
+    # These need answers that a working store never gives.
     test_a_folder_that_is_away = test_a_bucket_that_fails = test_a_bucket_that_refuses = test_half_a_body = None
     test_a_bucket_that_stays_full = test_what_waits_in_the_outbox_is_announced = None
 
@@ -30,7 +30,7 @@ class FarmCeph(FarmDown):
         self.bucket()
 
     def bucket(self):
-        """A new one."""
+        """A new bucket."""
         FarmCeph.buckets += 1
         self.name = f"studio{self.buckets}"
         secrets = self.folder / "secrets"
@@ -40,7 +40,7 @@ class FarmCeph(FarmDown):
         return self.ceph
 
     def test_a_bucket_in_trouble_amid_cooks(self):
-        """It has no room, has too many requests, and is killed in the middle of a cold start of two machines, and comes back."""
+        """It is full, has too many requests, and is killed in the middle of a cold start of two machines, and recovers."""
         for number, (what, upset, mend, sign) in enumerate((
                 ("full", lambda: self.ceph.fill(True), lambda: self.ceph.fill(False), lambda daemon: daemon.wait_log("QuotaExceeded")),
                 ("busy", self.overload, self.relieve, lambda daemon: self.assertIn("with 503", self.degraded(daemon)["reason"])),
@@ -75,7 +75,7 @@ class FarmCeph(FarmDown):
         self.slow.stderr.close()
 
     def test_large_blobs_go_up_in_parts(self):
-        """And what nothing names is found by gc and kept until it is a day old."""
+        """gc finds unreferenced blobs and keeps them until they are a day old."""
         self.options[3] += "?part=5242880"
         (self.art / "noise.obj").write_text("".join(f"v {i % 613 / 7} {i % 7919 / 11} {i * i % 104729 / 13}\n" for i in range(900_000)) +
                                             "".join(f"f {i} {i + 1} {i + 2}\n" for i in range(1, 899_000, 2)))

@@ -1,4 +1,4 @@
-"""Parts of a farm that die, stop, fill up or are cut off: nobody waits for them, nothing is lost and nothing is wrong."""
+"""Parts of a farm that die, stop, fill up or are cut off: nothing waits for them, nothing is lost and nothing is wrong."""
 import contextlib
 import os
 import shutil
@@ -35,7 +35,7 @@ class FarmDown(FarmScenario):
         one.process.wait()
         until(lambda: self.postgres.sql("select count(*) from pg_stat_activity where application_name = 'hob'") == [["0"]], "the end of its sessions")
         theirs = int(self.postgres.sql("select count(*) from hob_action")[0][0])
-        # Their leases may be over by now; nobody has given them up.
+        # Their leases may have expired by now; none was released.
         left = int(self.postgres.sql("select count(*) from hob_lookup where owner is not null")[0][0])
         with self.machine("two") as two:
             two.sync()
@@ -74,7 +74,7 @@ class FarmDown(FarmScenario):
                 self.assertEqual((three.cooked(), meshes(three)), (0, meshes(one)))
 
     def test_what_was_not_reached_is_fetched_when_the_bucket_is_back(self):
-        """A machine that begins while the bucket is away cooks its own share, and fetches the rest afterwards."""
+        """A machine that starts while the bucket is away cooks its own share, and fetches the rest afterwards."""
         count = amount(20, 200)
         bucket = self.bucket()
         bucket.made = True
@@ -98,7 +98,7 @@ class FarmDown(FarmScenario):
                 self.assertEqual(self.outputs(two), self.outputs(one))
 
     def test_a_quiet_machine_comes_back(self):
-        """One that has nothing to ask for."""
+        """A machine with nothing to request."""
         self.models(2)
         with self.machine("one") as one:
             one.sync()
@@ -148,7 +148,7 @@ class FarmDown(FarmScenario):
     @contextlib.contextmanager
     def two_machines(self, lease, names=("one", "two")):
         options = ("--farm-lease-seconds", str(lease), "--jobs", "2")
-        # Both at once: a quick machine that begins first has cooked everything before the other asks.
+        # Both at once: a fast machine that starts first would cook everything before the other asks.
         with self.machine(names[0], *options, wait_ready=False) as one, self.machine(names[1], *options, wait_ready=False) as two:
             for daemon in (one, two):
                 daemon.wait_banner()
@@ -163,9 +163,9 @@ class FarmDown(FarmScenario):
         return all(daemon.cooked() > 0 and daemon.get("/api/v1/stats").json()["queue"]["running"] == 0 for daemon in daemons)
 
     def amid_cooks(self, what, upset, lease=60, count=amount(40, 200), late=0, names=("one", "two")):
-        """`upset` returns when what it upset is well again, before anybody has waited for four leases. late: so many models are saved later; the last of
+        """`upset` returns after the fault is repaired, within four lease times. late: number of models saved later; the last of
         them while both machines run, so that each cooks it at once."""
-        self.models(count, 20000)  # so long that all are not cooked before both machines know each other
+        self.models(count, 20000)  # slow enough that both machines know each other before all are cooked
         with self.two_machines(lease, names) as (one, two):
             until(lambda: self.rows() > count // 10, "some results")
             under_way = sum(self.facts(daemon)["leases"] for daemon in (one, two))
@@ -175,11 +175,11 @@ class FarmDown(FarmScenario):
             self.assert_whole(count, one, two)
             twice = self.cooked(one, two) - count - min(late, 1)
             print(f"{what}: {count} keys, cooked {one.cooked()} + {two.cooked()}: {twice} twice; {under_way} under way before", flush=True)
-            # How soon each notices on a crowded machine makes some more; machines that do not share cook nearly all twice.
+            # A crowded machine notices late, which adds some; machines without shares would cook nearly all twice.
             self.assertLessEqual(twice, max(amount(count // 2, UNDER_WAY), under_way))
 
     def test_what_waits_in_the_outbox_is_announced(self):
-        """As soon as the farm is back, so that nobody cooks it again while it is given, however slow that is."""
+        """As soon as the farm is back, so that none is cooked again while it is being given, however slowly."""
         count = 24
         bucket = self.bucket()
         bucket.made = True
@@ -201,7 +201,7 @@ class FarmDown(FarmScenario):
             self.assertEqual(self.postgres.sql("select count(*) from hob_lookup where owner is not null"), [["0"]])
 
     def test_a_database_that_became_a_standby(self):
-        """It can be read; what is cooked meanwhile waits."""
+        """It is readable; new results wait."""
         self.models(2)
         with self.machine("one") as one:
             one.sync()
@@ -242,7 +242,7 @@ class FarmDown(FarmScenario):
                 self.assertIn(said, self.degraded(one)["reason"])
                 bucket.fault = lambda method, name: None
                 self.given(one)
-            # Full: no failure of the farm, which is still read.
+            # Full: not a failure of the farm, which can still be read.
             bucket.fault = lambda method, name: 403 if method == "PUT" else None
             self.save(one, "full.obj", 90)
             one.wait_log("QuotaExceeded")
@@ -255,7 +255,7 @@ class FarmDown(FarmScenario):
 
 
     def test_a_bucket_that_refuses(self):
-        """Wrong credentials or a wrong clock lose nothing; a bucket that is gone is told; who may only read gives nothing."""
+        """Wrong credentials or a wrong clock lose nothing; a missing bucket is reported; read-only access gives nothing."""
         bucket = self.bucket()
         bucket.made = True
         self.models(2)
@@ -283,7 +283,7 @@ class FarmDown(FarmScenario):
             self.assertEqual((facts["state"], facts["outbox"], self.rows()), ("up", 0, 4))
 
     def test_half_a_body(self):
-        """A body that ends too early is an outage, and no proof that the bucket holds other bytes."""
+        """A truncated body is an outage, not a proof of wrong bytes in the bucket."""
         bucket = self.bucket()
         bucket.made = True
         self.models(3)
@@ -302,7 +302,7 @@ class FarmDown(FarmScenario):
         self.assertEqual({name: bucket.objects.get(name) for name in objects}, objects)
 
     def test_a_bucket_in_trouble_amid_cooks(self):
-        """503, cut connections and a quota come in the middle of a cold start of two machines, and go."""
+        """503, cut connections and a quota occur in the middle of a cold start of two machines, and end."""
         bucket = self.bucket()
         bucket.made = True
         for number, fault in enumerate((503, "cut", 403)):
@@ -328,7 +328,7 @@ class FarmDown(FarmScenario):
 
     @unittest.skipUnless(LONG, "half a minute")
     def test_a_bucket_that_stays_full(self):
-        """Then nobody waits for what is in somebody else's outbox."""
+        """Then no machine waits for results in another's outbox."""
         bucket, count = self.bucket(), 20
         bucket.made = True
         self.models(count)
@@ -342,7 +342,7 @@ class FarmDown(FarmScenario):
 
     @unittest.skipUnless(CLOCK.exists(), f"there is no {CLOCK}: only a build with tests makes it")
     def test_clocks_that_differ(self):
-        """By ten minutes to both sides: leases run by the database's clock."""
+        """By ten minutes in both directions: leases run by the database's clock."""
         count = amount(30, 200)
         self.models(count)
         machines = []
@@ -361,7 +361,8 @@ class FarmDown(FarmScenario):
                 daemon.stop()
 
     def test_a_network_that_is_cut_on_one_side(self):
-        """In the middle of a cold start: the other machine takes over, this one goes on alone, and afterwards both have everything."""
+        """In the middle of a cold start: the other machine takes over, this one continues alone, and afterwards both have
+        everything."""
         count, seconds, lease = amount(30, 200), amount(4, 60), ("--farm-lease-seconds", str(amount(15, 30)))
         self.models(count, 6000)
         bucket = self.bucket()
@@ -391,7 +392,7 @@ class FarmDown(FarmScenario):
             twice = self.cooked(one, two) - count - 2 * len(saves)
             print(f"a network cut for {time.monotonic() - began:.0f} s: {count} keys, {twice} twice, cooked {one.cooked()} + {two.cooked()}, "
                   f"{len(saves)} saves meanwhile, the slowest {max(saves):.2f} s", flush=True)
-            # The share of the machine that was cut off: about half; without shares, nearly all.
+            # The share of the disconnected machine: about half; without shares, nearly all.
             self.assertLess(twice, count * 5 // 6)
 
 

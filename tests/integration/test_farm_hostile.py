@@ -1,5 +1,4 @@
-"""A bucket, a folder and a database that belong to somebody else: they end no machine, and a machine that is set up wrongly takes nothing
-from the others."""
+"""A foreign bucket, folder and database: they crash no machine, and a misconfigured machine takes nothing from the others."""
 import os
 import shutil
 import unittest
@@ -23,7 +22,7 @@ class FarmHostile(FarmScenario):
         return self.postgres.sql("select count(*) from hob_refused")
 
     def test_a_machine_with_another_region(self):
-        """It may write to the database, and must not delete the records of everybody else."""
+        """It may write to the database, and must not delete others' records."""
         bucket = self.bucket()
         bucket.made = True
         fine = self.cooked_by_one()
@@ -62,7 +61,7 @@ class FarmHostile(FarmScenario):
             self.assertEqual((two.cooked(), meshes(two)), (0, fine))
 
     def test_answers_without_end(self):
-        """To what is there, to what is not, to an upload; and heads without end."""
+        """For existing and missing names and for an upload; and endless heads."""
         bucket = self.bucket()
         bucket.made = True
         fine = self.cooked_by_one()
@@ -108,7 +107,7 @@ class FarmHostile(FarmScenario):
         self.assertIsNotNone(self.hob("farm", "gc", *self.options))
 
     def test_blobs_of_the_wrong_kind(self):
-        """What is cooked once more takes their place: no outbox waits for good, and nothing behind a link is written."""
+        """New cooks replace them: no outbox waits forever, and nothing behind a link is written."""
         self.models(6)
         with self.machine("a") as a:
             self.assert_whole(6, a)
@@ -140,7 +139,7 @@ class FarmHostile(FarmScenario):
         self.assertIn("12 no records", self.hob("farm", "verify", *self.options, code=1))
 
     def test_a_lease_for_a_hundred_years(self):
-        """Or without end, or of a time before all times: nobody waits for it, and the other leases of its batch are granted."""
+        """Or infinite, or before all times: nothing waits for it, and the other leases of its batch are granted."""
         fine = self.cooked_by_one()
         for number, ends in enumerate(("now() + interval '100 years'", "'infinity'", "'-infinity'")):
             with self.subTest(ends):
@@ -154,7 +153,7 @@ class FarmHostile(FarmScenario):
                     self.assertEqual((facts["claimed"], facts["pushed"], facts["late"]), (3, 3, 0))
 
     def test_rows_out_of_time(self):
-        """Times without end and counts that no sum holds end no list."""
+        """Infinite times and counts that overflow every sum do not break a list."""
         self.cooked_by_one()
         self.postgres.sql("alter table hob_action drop constraint hob_action_bytes_check")
         self.postgres.sql("update hob_action set made = 'infinity', last_used = 'infinity', bytes = 9223372036854775807")
@@ -187,7 +186,7 @@ class FarmHostile(FarmScenario):
                     new.sync()
                     self.assertEqual((new.cooked(), meshes(new)), (0, fine))
                 shutil.rmtree(self.folder / "one")
-                # A new database in the place of one that is lost.
+                # A new database replaces a lost one.
                 self.hob("farm", "init", "--adopt", *self.options, *other)
                 self.assertIn("belong to the farm of another database", self.hob("farm", "gc", *self.options, code=3))
                 self.assertNotIn("deleted no blobs", self.hob("farm", "gc", *self.options, *other))

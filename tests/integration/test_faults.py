@@ -1,6 +1,6 @@
-"""Calls of the system that fail: EIO, ENOSPC, EMFILE, ENOMEM, EAGAIN, once at each of the first calls of its kind or for as long as
-it lasts. The daemon lives, no body is another than its name says, what lasts is named, and when it is over everything becomes
-what the files ask for, without anybody saving them again."""
+"""Failing system calls: EIO, ENOSPC, EMFILE, ENOMEM, EAGAIN, once at each of the first calls of a kind, or persistently. The
+daemon survives, every body matches its name, a persistent fault is named, and afterwards everything is brought up to date without
+another save."""
 import collections
 import concurrent.futures
 import errno
@@ -17,12 +17,12 @@ from faulty import Faults
 from hobtest import DEADLINE, LONG, Daemon, Scenario, amount, built_with, children, fresh_folder, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "3"))
-DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # calls of a kind that fail one by one
+DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # number of calls of a kind that fail one by one
 
 Point = collections.namedtuple("Point", "kinds error below cause")
 ART, CACHE = "art", "cache"
 SHARED = ("--pack-below", "1KiB")  # a save makes files and appends to packs
-# SQLite has words of its own.
+# SQLite has its own messages.
 SAID = {errno.ENOSPC: ("No space left on device", "no room left", "unable to open database file"),
         errno.EIO: ("Input/output error", "disk I/O error", "unable to open database file")}
 SAVE, SCAN, KILL, START = "save", "scan", "kill of the cook processes", "start"
@@ -30,7 +30,7 @@ FIELDS = "&fields=root,path,state,outputs"
 
 
 def variant(folder, turn):
-    """The files of one state of the art: {path below `folder`: bytes}."""
+    """The files of one state of the tree: {path below `folder`: bytes}."""
     return {f"{folder}a.obj": obj_text(3, mtl="a.mtl").encode(),
             f"{folder}a.mtl": b"newmtl m\nKd 1 0 0\nmap_Kd a.png\n",
             f"{folder}a.png": png(turn % 251, turn // 251, 9),
@@ -39,14 +39,14 @@ def variant(folder, turn):
 
 
 def facts(items):
-    """{asset: (state, outputs)} without the report, which holds times."""
+    """{asset: (state, outputs)} without the report, which contains times."""
     return {name: (item["state"], sorted((output["name"], output["hash"]) for output in item["outputs"]
                                          if output["name"] != "report"))
             for name, item in items.items()}
 
 
 class Truth:
-    """What each state of the art cooks to, by a daemon of its own that nothing happens to."""
+    """The expected cook of each state of the tree, by a separate daemon without faults."""
 
     def __init__(self, folder):
         self.art = folder / "truth"
@@ -75,7 +75,7 @@ class Truth:
 
 
 class Life:
-    """A daemon whose calls can be made to fail, and what it should serve."""
+    """A daemon whose calls can fail, and its expected results."""
 
     def __init__(self, scenario, name, truth):
         self.folder = scenario.folder / name
@@ -90,7 +90,7 @@ class Life:
         self.daemon.sync()
 
     def save(self):
-        """The next state of the art, as editors save."""
+        """The next state of the tree, saved as in editors."""
         self.turn += 1
         for path, data in variant("", self.turn).items():
             target = self.art / path
@@ -106,13 +106,13 @@ class Life:
         assert code is None, f"the daemon ended with {code}:\n" + "\n".join(self.daemon.log[-60:])
 
     def is_right(self):
-        """Whether all is as the files ask; in between nothing may be wrong."""
+        """Whether everything matches the files; wrong results are never allowed in between."""
         wanted = self.truth[self.turn]
         items = self.daemon.assets(FIELDS)
         return facts(items) == {f"{ART}/{name}": ("fresh", outputs) for name, outputs in wanted.items()}
 
     def settle(self, what, point):
-        """Until everything is right. Nobody asks for a scan, and nothing that is there counts as removed in between."""
+        """Waits until everything is right. No scan is requested, and no existing file counts as removed meanwhile."""
         while True:
             self.alive()
             if self.is_right():
@@ -130,7 +130,7 @@ class Life:
             for output, digest in outputs:
                 answer = self.daemon.get("/blobs/" + digest)
                 while answer.status != 200:
-                    # A blob that could not be read may have been dropped, and is cooked again then.
+                    # An unreadable blob may have been dropped, and is then cooked again.
                     assert answer.status in (404, 503) and point.below == CACHE, (what, name, output, answer.status, answer.body)
                     if answer.status == 404:
                         self.daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))
@@ -141,7 +141,7 @@ class Life:
         return f"{self.folder}/{point.below}" if point.below else ""
 
     def provoke(self, point):
-        if point.cause == SCAN:  # one that cannot see everything may take longer: whoever waits for it settles
+        if point.cause == SCAN:  # an incomplete scan may take longer; its waiter has to be settled first
             self.daemon.post("/api/v1/sync", {"timeout_ms": 1, "scan": True})
         if point.cause == KILL:
             for pid in children(self.daemon.process.pid):
@@ -150,7 +150,7 @@ class Life:
             self.save()
 
     def once(self, point):
-        """The first, the second ... call fails; ends when there are no more of them. How many did."""
+        """The first, the second ... call fails; ends when no call is left to fail. Returns how many failed."""
         hits = 0
         for number in range(1, DEPTH + 1):
             with self.faults.fail(point.kinds, point.error, self.place(point), first=number, times=1) as faults:
@@ -162,14 +162,14 @@ class Life:
         return hits
 
     def short_of_memory(self, number):
-        """One allocation of the daemon's own code is refused."""
+        """One allocation of the daemon's own code fails."""
         with self.faults.fail("memory", errno.ENOMEM, first=number, times=1) as faults:
             self.save()
             self.settle(f"allocation {number}", Point("memory", errno.ENOMEM, "", SAVE))
         return faults.page.failed
 
     def lasting(self, point):
-        """All calls fail until the daemon has said so."""
+        """All calls fail until the daemon has reported it."""
         while not self.daemon.lines.empty():
             self.daemon.lines.get_nowait()
         with self.faults.fail(point.kinds, point.error, self.place(point)) as faults:
@@ -186,7 +186,7 @@ class Life:
 
 
     def start(self, point, first, times):
-        """A start either ends with the reason in words or goes on; the next one has everything. True when it went on."""
+        """A start either ends with a message or continues; the next one has everything. True when it continued."""
         what = f"{name_of(point)}, from call {first}, {times or 'all'}"
         self.faults.arm(point.kinds, point.error, self.place(point), first=first, times=times)
         self.daemon = self.faults.serve([self.art], self.cache, *SHARED, wait_ready=False)
@@ -249,7 +249,7 @@ ONCE = [
 @unittest.skipIf(built_with("tsan"), "its runtime wants the functions that are replaced here for itself")
 class FaultsTest(Scenario):
     def spread(self, lives, work, points):
-        """Each of the lives takes the next point; {point: calls that failed}."""
+        """Each daemon takes the next fault point; {point: number of failed calls}."""
         todo, done = queue.Queue(), {}
         for point in points:
             todo.put(point)
@@ -300,7 +300,7 @@ class FaultsTest(Scenario):
         print(f"faults: {len(done)} starts, {sum(done.values())} went on, the others ended in words; the next had everything")
 
     def test_memory_that_is_refused_once(self):
-        most = 120  # about what a save asks for
+        most = 120  # about as many as a save uses
         numbers = range(1, 4 * most) if LONG else random.Random(SEED).sample(range(1, most), 24)
         done = self.lives(Life.short_of_memory, numbers)
         self.assertGreater(sum(done.values()), len(done) // 2)
@@ -331,7 +331,7 @@ class FaultsTest(Scenario):
                     life.save()
                     life.settle("a save", point)
                     counts.append(faults.page.seen)
-        # The event, the look, the reading; the sweep passes by now and then, and often while a crowded machine is slow.
+        # The event, the check, the read; the sweep adds some now and then, and often on a crowded machine.
         self.assertLess(min(counts[-5:]), 8, counts)
 
 

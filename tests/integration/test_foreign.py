@@ -1,4 +1,4 @@
-"""The command line among strangers: a daemon that lies, and names that are made for a terminal, a report or a shell."""
+"""The command line with untrusted input: a lying daemon, and names crafted for a terminal, a report or a shell."""
 import contextlib
 import hashlib
 import http.server
@@ -15,15 +15,15 @@ import xml.dom.minidom
 
 from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, obj_text
 
-# Sets a title, clears a line, writes from right to left, is Markdown and HTML; and U+FFFF, which no XML may hold.
+# Sets a title, clears a line, writes from right to left, is Markdown and HTML; and U+FFFF, which XML forbids.
 EVIL = "\x1b]0;title\x07\x1b[2K\x9b31m\u202eevil\u2066>) ![x](<`|&lt;b>\"\n## H\uffff"
 ALLOWED = re.compile("\x1b\\[[0-9;]*m|\r\x1b\\[K|\r?\n|\t")
 FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-ENDLESS = 64 << 20  # bytes, of a line that does not end
+ENDLESS = 64 << 20  # bytes of an endless line
 
 
 class Liar(http.server.ThreadingHTTPServer):
-    """Answers with what the test puts into `answers`: {begin of the target: bytes, object, or a function that writes}."""
+    """Answers from the test's `answers`: {begin of the target: bytes, object, or a function that writes}."""
     daemon_threads = True
 
     def __init__(self):
@@ -68,7 +68,7 @@ class Foreign(Scenario):
         return done.stdout + done.stderr
 
     def in_terminal(self, *words):
-        """All that a terminal gets."""
+        """Everything written to a terminal."""
         master, slave = pty.openpty()
         process = subprocess.Popen([HOB, *words], cwd=self.folder, stdin=slave, stdout=slave, stderr=slave,
                                    env={**os.environ, "TERM": "xterm"}, start_new_session=True)
@@ -86,7 +86,7 @@ class Foreign(Scenario):
         self.assertGreater(len(text), 20, what)
         self.assertIsNone(FORBIDDEN.search(ALLOWED.sub("", text)), (what, text))
 
-    # ---- a daemon that lies
+    # ---- a lying daemon
 
     def test_get_all_writes_below_its_folder_and_only_what_was_named(self):
         body = b"not from here"

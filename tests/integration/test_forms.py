@@ -1,4 +1,4 @@
-"""What the daemon makes of blobs when it is asked: encoded forms and cuts at a level of detail, once each."""
+"""Derived forms of blobs: encoded ones and cuts at a level of detail, made once each."""
 import gzip
 import hashlib
 import json
@@ -25,7 +25,7 @@ def tag(answer):
 
 
 def noise(side):
-    """A PNG that nothing makes smaller."""
+    """An incompressible PNG."""
     bits = random.Random(1)
     rows = b"".join(b"\0" + bits.randbytes(side * 3) for _ in range(side))
 
@@ -71,7 +71,7 @@ class Forms(Scenario):
                 head = daemon.request("HEAD", target, headers={"Accept-Encoding": "gzip"})
                 self.assertEqual((int(head.headers["content-length"]), tag(head)), (len(first.body), tag(first)))
             self.assertEqual(made(daemon, "gzip"), 1)
-            # Whoever does not wait gets the plain form, and has ordered the other one.
+            # A request that does not wait gets the plain form, and orders the other one.
             plain = daemon.get(f"/blobs/{self.sha}", Accept_Encoding="zstd")
             self.assertEqual(plain.body, self.whole)
             self.assertEqual(self.form(daemon, "zstd").headers["content-encoding"], "zstd")

@@ -1,4 +1,4 @@
-"""Gates that hold: growth rules, strict cooks, shrunken sources, outputs as inputs of a build."""
+"""Gates: growth rules, strict cooks, shrunken sources, outputs as inputs of a build."""
 import json
 import os
 import pathlib

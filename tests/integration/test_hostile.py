@@ -1,4 +1,4 @@
-"""Models that crash, hang, bloat or reach out: each is one failed asset, and the daemon goes on."""
+"""Models that crash, hang, use too much memory or reach out: each is one failed asset, and the daemon continues."""
 import json
 import os
 import pathlib
@@ -62,7 +62,7 @@ class Hostile(Scenario):
             self.assertEqual(daemon.get("/a/art/bad%ff.obj").status, 200)
 
     def test_files_above_the_limit_are_refused_by_their_size(self):
-        """At once, by name; nothing of them is read, and the stop waits for nothing."""
+        """At once, by size; they are not read, and a stop does not wait for them."""
         limit = 2 << 30
         for name, size in (("huge.obj", limit + 1), ("sea.obj", 40 << 30)):
             (self.art / name).touch()
@@ -86,7 +86,7 @@ class Hostile(Scenario):
             self.assertEqual(daemon.counters()["hob_hashed_bytes_total"], (self.art / "uses.gltf").stat().st_size)
 
     def test_the_limit_of_a_file_is_a_setting(self):
-        """What it refused, a model or what it uses, is tried again when it is raised."""
+        """When the limit is raised, refused models and dependencies are tried again."""
         self.put("look.mtl", "newmtl m\nKd 1 0 0\n" + "# padding\n" * 3000)
         self.put("uses.obj", obj_text(2, mtl="look.mtl"))
         self.put("large.obj", obj_text(2000))
@@ -103,7 +103,7 @@ class Hostile(Scenario):
         if not CORPUS.exists():
             self.skipTest("the model corpus is not here")
         shutil.copytree(CORPUS / "bad", self.art / "bad")
-        # The sanitizer would keep 256 MB of what was freed.
+        # The sanitizer would keep 256 MB of freed memory.
         os.environ["ASAN_OPTIONS"] = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4"
         self.addCleanup(os.environ.pop, "ASAN_OPTIONS")
         with self.serve("--timeout", "20", "--memory", "2 GiB") as daemon:
@@ -137,7 +137,7 @@ class Hostile(Scenario):
             self.assertIsNone(daemon.process.poll())
 
     def contained(self, daemon, states):
-        """Its peak, which the kernel keeps; the daemon that answers is the one that was started."""
+        """The kernel's peak value; the answering daemon is the one that was started."""
         status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
         peak = int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) << 10
         self.assertLess(peak, (256 << 20) * (3 if built_with("tsan") else 1))

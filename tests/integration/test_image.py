@@ -1,5 +1,5 @@
-"""The container image and its compose files, without a container engine: what docker would send holds what the build installs, and
-what the files name is there. image.sh runs the image's stages."""
+"""The container image and its compose files, without a container engine: the context sent by docker contains everything that the
+build installs, and named files exist. image.sh runs the image's stages."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ def services(name):
 
 
 def environment_names():
-    """HOB_* that the daemon knows, as its help says."""
+    """The HOB_* variables listed in the daemon's help."""
     ran = subprocess.run([HOB, "serve", "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
     return set(re.findall(r"HOB_\w+", ran.stdout)) | set(re.findall(r"HOB_\w+", (PROJECT / "docs/settings.md").read_text()))
 
@@ -98,7 +98,7 @@ class Compose(Scenario):
             self.assertEqual(set(re.findall(r"\$\{(\w+)", text)) - known, {"HOB_ART"}, name)
 
     def test_each_command_is_one_of_hob(self):
-        # With folders of this machine: what serves is started and answers the image's own check, the rest is understood.
+        # With local folders: services are started and answer the image's own check, other commands are parsed.
         shutil.copy(MODELS / "simple/spot.obj", self.art)
         check = json.loads(re.search(r"(?m)^HEALTHCHECK .*CMD (\[.*\])$", DOCKERFILE).group(1))
         default = json.loads(re.search(r"(?m)^CMD (\[.*\])$", DOCKERFILE).group(1))
@@ -112,7 +112,7 @@ class Compose(Scenario):
                 if command[0] == "serve":
                     self.serves(command, check, f"{name}: {service}")
                 else:
-                    # Without a database: what it says is of the database, not of its words.
+                    # Without a database: the error is about the database, not about the arguments.
                     ran = subprocess.run([HOB, *[word.replace("/var/lib/hob", str(self.cache)) for word in command]], capture_output=True, text=True,
                                          env=dict(os.environ, NO_COLOR="1"), timeout=DEADLINE, check=False)
                     self.assertIn("farm.metadata", ran.stderr, f"{name}: {service}: {ran.stdout}")

@@ -1,4 +1,4 @@
-"""A change cooks exactly what depends on it; counters prove it."""
+"""A change cooks exactly its dependents; counters prove it."""
 import hashlib
 import json
 import os
@@ -9,7 +9,7 @@ from hobtest import Scenario, children, main, obj_text, png, until
 
 
 def used(daemon):
-    """What every asset used or missed: path -> digest or None."""
+    """Files used or missed by every asset: path -> digest or None."""
     items = daemon.get("/api/v1/assets?expand=deps").json()["items"]
     return {dep["path"]: dep["hash"] for item in items for dep in item["deps"]}
 
@@ -52,7 +52,7 @@ class Incremental(Scenario):
             self.assertEqual(changed, {f"art/m{i}.obj" for i in range(4)})
 
     def test_a_scan_during_a_cook_is_no_change(self):
-        self.put("a.mtl", "newmtl m\nKd 1 0 0\n")  # there before the daemon: listed by its scans, used by nobody yet
+        self.put("a.mtl", "newmtl m\nKd 1 0 0\n")  # exists before the daemon: listed by its scans, not used yet
         with self.serve("--jobs", "1") as daemon:
             daemon.sync()
             (worker,) = children(daemon.process.pid)
@@ -134,7 +134,7 @@ class Incremental(Scenario):
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
     def test_files_that_nobody_used_change_before_somebody_does(self):
-        """The first scan lists them; what becomes of them later counts."""
+        """The first scan lists them; later changes count."""
         for name in ("tex/gone.png", "old/p.png", "tex/other.png", "tex/same.png"):
             self.put(name, png(1, 2, 3))
         with self.serve() as daemon:
@@ -193,7 +193,7 @@ class Incremental(Scenario):
             self.put("late.mtl", "newmtl m\nKd 0 1 0\n")
             daemon.wait_asset("art/one.obj", "fresh")
             (self.art / "late.mtl").unlink()
-            # On a slow machine a preview of the save before is fresh, too: the view says when this one is over.
+            # On a slow machine a preview of the previous save is fresh, too; the view shows when this cook is over.
             until(lambda: daemon.assets()["art/one.obj"]["warnings"] > 0, "the warning of a missing material")
 
     def test_settings_file_touches_what_it_covers(self):
@@ -287,7 +287,7 @@ class Incremental(Scenario):
                              "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3}]})
         folders = ("one", "two", "deep/er/three", "deep/er/four")
         with self.serve() as daemon:
-            for folder in folders:  # one by one: the others take what the first has found out
+            for folder in folders:  # one by one: the others reuse the first one's results
                 self.put(f"{folder}/g.gltf", broken)
                 self.put(f"{folder}/m.obj", obj_text(2, mtl="mtl/gone.mtl"))
                 daemon.sync()
@@ -329,7 +329,7 @@ class Incremental(Scenario):
 
     def test_what_is_left_is_told_from_history(self):
         self.put("a.obj", obj_text(40))
-        # Nobody listens, so that no preview comes between.
+        # Without a listener there are no previews in between.
         with self.serve("--jobs", "1", wait_ready=False) as daemon:
             daemon.wait_banner()
 

@@ -1,4 +1,4 @@
-"""What `cmake --install` leaves: programs that run from there, manual pages, and libraries that strangers link."""
+"""The result of `cmake --install`: relocatable programs, manual pages, and libraries for other projects."""
 import json
 import os
 import pathlib

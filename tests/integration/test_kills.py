@@ -1,5 +1,5 @@
-"""SIGKILL of the daemon and of workers at random moments, under load: nothing that was published is lost or wrong, the next
-start brings every asset to the state of its file, and only what was not finished is cooked again."""
+"""SIGKILL of the daemon and of workers at random moments, under load: nothing published is lost or wrong, the next start brings
+every asset to the state of its file, and only unfinished cooks are repeated."""
 import hashlib
 import os
 import random
@@ -14,7 +14,7 @@ FILES = 12
 
 
 class Load:
-    """Saves, breaks, removes and restores models as fast as the disk takes it, until told to stop."""
+    """Saves, breaks, removes and restores models as fast as the disk allows, until stopped."""
 
     def __init__(self, scenario, chance):
         self.scenario, self.chance = scenario, chance
@@ -56,10 +56,10 @@ class Kills(Scenario):
             self.assertEqual(hashlib.sha256(answer.body).hexdigest(), digest)
 
     def collect(self, daemon, published):
-        """Takes the events up to the end of the stream, which the kill brings."""
+        """Reads events until the kill ends the stream."""
         while True:
             kind, data = daemon.events.get(timeout=DEADLINE)
-            # Before its final cook a model that was only previewed is not finished, even where both make the same meshes.
+            # A model with only a preview is not finished, even if both cooks make the same meshes.
             for output in data.get("outputs", []) if kind == "asset" and data.get("quality") == "final" else []:
                 published[output["hash"]] = output["size"]
             if kind == "end":
@@ -82,7 +82,7 @@ class Kills(Scenario):
                 self.assertEqual(served["art/" + name], digest, name)
 
     def any_moment(self, daemon, chance, most):
-        """The moment of a kill is meant to be any."""
+        """Kills at a random moment."""
         try:
             daemon.process.wait(timeout=chance.random() * most)
             self.fail("the daemon ended by itself:\n" + "\n".join(daemon.log[-20:]))
@@ -105,7 +105,7 @@ class Kills(Scenario):
                     daemon.wait_banner()
                     daemon.listen()
                     daemon.sync()
-                    # Results published by an earlier life are not cooked again; those that were under way may be.
+                    # Results published by an earlier run are not cooked again; unfinished ones may be.
                     truth = oracle.digests(load.truth)
                     unfinished = sum(digest is None or digest not in everything for digest in truth.values())
                     cooked = daemon.cooked()

@@ -1,5 +1,5 @@
-"""What a daemon finds that should not be so: an index that somebody deletes under it, a trial file of a daemon that was killed, and
-a system that gives too few descriptors or threads."""
+"""Unexpected states: an index deleted while the daemon runs, a trial file of a killed daemon, and a system with too few
+descriptors or threads."""
 import os
 import pathlib
 import re
@@ -38,7 +38,7 @@ class Leftovers(Scenario):
             self.assertEqual(daemon.cooked(), cooked + 1)
             before["art/new.obj"] = meshes(daemon)["art/new.obj"]
             self.assertEqual(meshes(daemon), before)
-        with self.serve() as daemon:  # what the new index holds is whole
+        with self.serve() as daemon:  # the new index is complete
             daemon.sync()
             self.assertEqual((meshes(daemon), daemon.cooked()), (before, 0))
 
@@ -70,7 +70,7 @@ class Leftovers(Scenario):
 
     def check(self, code, text, what):
         if "error while loading shared libraries" in text or "AddressSanitizer" in text:
-            return False  # the limit is below what the program's own loader needs
+            return False  # the limit is below the needs of the program's own loader
         self.assertIn(code, (0, 1, 2, 5), (what, code, text))
         if code:
             self.assertTrue(re.search(r"hob \w+: .*(open files|descriptor|thread|started|unavailable|limit)", text), (what, text))

@@ -1,5 +1,5 @@
-"""Files that no scan lists and that models use all the same: in hidden folders, behind links to folders, in stores that links lead
-to. Their changes are told by events, without any scan in between, or by polling where events do not come."""
+"""Used files that no scan lists: in hidden folders, behind links to folders, in stores behind links. Their changes are reported
+by events, without a scan, or by polling where there are no events."""
 import hashlib
 import os
 import shutil
@@ -14,7 +14,7 @@ def material(red):
 
 class Links(Scenario):
     def link(self, path, target):
-        """As ln -sfn does: a new link is renamed over the old one."""
+        """As ln -sfn: renames a new link over the old one."""
         temp = self.art / (path + ".new")
         temp.symlink_to(target)
         temp.rename(self.art / path)
@@ -27,7 +27,7 @@ class Links(Scenario):
         return daemon
 
     def cooks(self, daemon, *names):
-        """Each is published once more, and looks other than before."""
+        """Each is published once more, with another result."""
         waiting = set(names)
         while waiting:
             name = daemon.wait_event("asset", lambda data: data["state"] == "fresh" and data["asset"] in waiting)["asset"]
@@ -51,7 +51,7 @@ class Links(Scenario):
         with open(self.art / ".lib/deep/m.mtl", "r+", encoding="ascii") as file:  # never empty
             file.write(material(0.3))
         self.cooks(daemon, "art/a.obj")
-        # The folder itself goes and comes.
+        # The folder itself disappears and returns.
         (self.art / ".lib").rename(self.art / ".away")
         self.cooks(daemon, "art/a.obj")
         (self.art / ".lib/deep").mkdir(parents=True)
@@ -178,7 +178,7 @@ class Links(Scenario):
         self.assertEqual((daemon.cooked(), self.materials(daemon, "art/a.obj")), (before + 1, self.shown["art/a.obj"]))
 
     def clean(self, name):
-        """Digest of the materials of a cook that knows nothing."""
+        """Digest of the materials in a clean cook."""
         out = self.folder / "clean"
         shutil.rmtree(out, ignore_errors=True)
         subprocess.run([HOB, "cook", "--root", self.art, self.art / name, "-o", out], check=True, capture_output=True, timeout=DEADLINE)
@@ -186,8 +186,8 @@ class Links(Scenario):
         return hashlib.sha256(made.read_bytes()).hexdigest()
 
     def links_and_what_they_lead_through(self, *options, scan):
-        """Each step changes the answer for one model, by something on the way to its file: a link, a folder that a link leads
-        through, one that is not there yet. After each step the file is edited where it is."""
+        """Each step changes the result for one model, by something on the way to its file: a link, a folder behind a link, one
+        that does not exist yet. After each step the file is edited in its new place."""
         art, names, serial = self.art, {}, iter(range(1, 1000))
 
         def write(path):
@@ -208,7 +208,7 @@ class Links(Scenario):
             names[name] = None
             self.put(name, obj_text(1, mtl=mtl))
 
-        # A link to a folder, and folders that take its place in turn.
+        # A link to a folder, replaced by folders in turn.
         for folder in ("v1", "v2", "v3", ".hidden/w1", ".hidden/w2"):
             write(folder + "/m.mtl")
         self.link("current", "v1")
@@ -226,7 +226,7 @@ class Links(Scenario):
         step("b.obj", lambda: rename(".hidden", ".away"))
         step("b.obj", lambda: (art / ".hidden").mkdir())
         step("b.obj", lambda: write(".hidden/w1/m.mtl"), ".hidden/w1/m.mtl")
-        # A link that leads through a link.
+        # A link through a link.
         write("store/x/lib/m.mtl")
         write("store2/x/lib/m.mtl")
         self.link("via", "store")
@@ -247,7 +247,7 @@ class Links(Scenario):
         step("d.obj", lambda: (art / "sub").mkdir(), "third/m.mtl")
         step("d.obj", lambda: rename("sub", "sup"))
         step("d.obj", lambda: self.link("second", "./third/."), "third/m.mtl")
-        # A link to a file, in a folder that a link leads to.
+        # A link to a file, in a folder behind a link.
         write("mats/red")
         write("mats2/red")
         (art / "palette").mkdir()
@@ -266,7 +266,7 @@ class Links(Scenario):
         step("f.obj", lambda: (rename("tex", "tex1"), (art / "tex").symlink_to("tex1")), "tex1/m.mtl")
         step("f.obj", lambda: (rename("tex1", "tex2"), write("tex1/m.mtl")), "tex1/m.mtl")
         step("f.obj", lambda: ((art / "tex").unlink(), rename("tex1", "tex")), "tex/m.mtl")
-        # A listed folder moves to where nothing is listed, and back.
+        # A listed folder moves to an unlisted place, and back.
         write("seen/h.mtl")
         (art / ".unseen").mkdir()
         self.link("either", "seen")

@@ -1,4 +1,4 @@
-"""Models that are not saved yet: one user's layer over the assets, for those who ask for it."""
+"""Unsaved models: one user's layer over the assets, for clients that request it."""
 import errno
 import hashlib
 import json

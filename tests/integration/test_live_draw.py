@@ -1,4 +1,4 @@
-"""The sample renderer that listens to a daemon: what is saved is on screen, what is broken leaves the last good picture."""
+"""The sample renderer that listens to a daemon: saves appear on screen, broken ones keep the last good picture."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ WIDTH, HEIGHT, STRIP = 160, 120, 8
 
 
 class Live:
-    """hob_draw as a child; its lines are read by a thread."""
+    """hob_draw as a child; a thread reads its lines."""
 
     def __init__(self, port, asset, picture):
         environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LIBGL_ALWAYS_SOFTWARE="1")
@@ -33,7 +33,7 @@ class Live:
         self.lines.put(None)
 
     def wait(self, *words):
-        """The next line with all these words; what comes before it is passed over."""
+        """The next line with all these words; earlier lines are skipped."""
         while True:
             line = self.lines.get(timeout=DEADLINE)
             if line is None:
@@ -42,7 +42,7 @@ class Live:
                 return line
 
     def settled(self, daemon, asset, word="shown"):
-        """The picture when nothing is left to cook and the asset's last change is on it."""
+        """The picture when nothing is left to cook and the asset's last change is shown."""
         daemon.sync()
         rev = daemon.assets()[asset]["rev"]
         while int(self.wait("picture", word).split()[2]) < rev:

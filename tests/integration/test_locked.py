@@ -1,5 +1,6 @@
-"""Another program holds the write lock of the index, a backup or a database browser: rows wait in memory, and what is served is as
-new as what was saved, in every output and derived form. Nothing is lost when the lock goes, and nothing is wrong after a kill."""
+"""Another program holds the write lock of the index, a backup or a database browser: rows wait in memory, and the daemon serves
+the newest saves, in every output and derived form. Nothing is lost when the lock is released, and nothing is wrong after a
+kill."""
 import json
 import sqlite3
 
@@ -16,7 +17,7 @@ class Locked(Scenario):
         return index
 
     def triangles(self, daemon, name):
-        """What each form has, or its status."""
+        """Content of each form, or its status."""
         found = {}
         for form in FORMS:
             answer = daemon.get(f"/a/art/{name}?output={form}")
@@ -39,7 +40,7 @@ class Locked(Scenario):
         return daemon
 
     def saves_while_locked(self, daemon):
-        """Several rounds, as long as the index is known to lag behind; a renamed and a removed model among them."""
+        """Several rounds while the index lags behind, including a renamed and a removed model."""
         self.put("a.obj", obj_text(4))
         self.put("new.obj", obj_text(5))
         daemon.sync()

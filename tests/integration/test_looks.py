@@ -1,4 +1,4 @@
-"""Thumbnails, and the files that an asset was cooked from: what people look at beside the cooked data."""
+"""Thumbnails, and the source files of an asset: shown to users beside the cooked data."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ class Thumbnails(Scenario):
         return daemon.get(f"/api/v1/assets/{item['id']}/thumbnail?size={size}", **headers)
 
     def drawn(self, daemon, name, size=64):
-        """The picture: asked for, waited for, asked for again."""
+        """The picture: requested, waited for, requested again."""
         first = self.ask(daemon, name, size)
         self.assertEqual((first.status, first.headers["content-type"]), (202, "image/svg+xml"))
         self.assertEqual(first.headers["cache-control"], "no-store")
@@ -51,7 +51,7 @@ class Thumbnails(Scenario):
             none = self.ask(daemon, "art/box.glb", "64&placeholder=0")
             self.assertEqual((none.status, none.body, none.headers["retry-after"]), (204, b"", "1"))
             self.assertEqual(none.headers["cache-control"], "no-store")
-            daemon.wait_event("thumbnail", lambda data: data["asset"] == "art/box.glb")  # that question has ordered it
+            daemon.wait_event("thumbnail", lambda data: data["asset"] == "art/box.glb")  # that request has ordered it
             self.assertNotEqual(self.ask(daemon, "art/box.glb").headers["etag"], tag)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
 
@@ -71,7 +71,7 @@ class Thumbnails(Scenario):
             self.assertEqual((answer.status, answer.headers.get("etag")), (200, tag))
 
     def serve_drawing(self, script):
-        """A daemon that runs these lines of shell before each picture."""
+        """A daemon that runs these shell lines before each picture."""
         programs = self.folder / "bin"
         programs.mkdir()
         for name in ("hob", "hob-worker"):
@@ -82,7 +82,7 @@ class Thumbnails(Scenario):
         return Daemon([self.art], self.cache, program=[str(programs / "hob")])
 
     def serve_held(self):
-        """A daemon, and a file: its first picture is drawn when something is written there."""
+        """A daemon, and a file: its first picture is drawn when the file is written to."""
         first, gate = self.folder / "first", self.folder / "gate"
         os.mkfifo(gate)
         return self.serve_drawing(f"mkdir '{first}' 2>/dev/null && read line <'{gate}'"), gate
@@ -180,7 +180,7 @@ class Sources(Scenario):
             self.assertEqual(self.source(daemon, "sub/m.mtl").body, b"newmtl a\nKd 1 0 0\n")
             for path in ("sub/other.txt", "other.txt", "sub/../sub/other.txt", "%2e%2e/secret.mtl", "/etc/passwd", "sub", ""):
                 self.assertEqual(self.source(daemon, path).status, 404, path)
-            # The name is one of its inputs still, and what is there now leaves the root.
+            # The name is still one of its inputs, but now leads out of the root.
             (self.art / "sub/m.mtl").unlink()
             (self.art / "sub/m.mtl").symlink_to(secret)
             self.assertEqual(self.source(daemon, "sub/m.mtl").status, 404)

@@ -1,6 +1,6 @@
-"""How much memory the machine has decides what is cooked at once: cooks that needed much the last time wait for each other where
-there is not as much for both, small ones go past them, and where there is enough all run. The machine's memory is what
-/proc/meminfo says, which is another file for the daemon under test."""
+"""The machine's memory limits concurrent cooks: cooks that needed much memory the last time wait for each other if both do not
+fit, small ones overtake them, and with enough memory all run. The machine's memory is that of /proc/meminfo, which is replaced
+for the tested daemon."""
 import json
 import os
 import pathlib
@@ -49,7 +49,7 @@ class Memory(Scenario):
         return Daemon([self.art], self.cache, *options, program=[*self.prefix, HOB])
 
     def cooking(self, daemon, wanted):
-        """The assets that workers have, once `wanted` is among them."""
+        """The assets on workers, once `wanted` is among them."""
         since = time.monotonic()
         while True:
             found = {job["asset"] for job in daemon.get("/api/v1/jobs?state=cooking&limit=50").json()["items"]}
@@ -58,7 +58,7 @@ class Memory(Scenario):
             self.assertLess(time.monotonic() - since, DEADLINE, (wanted, found, daemon.log[-10:]))
 
     def idle_workers(self, daemon):
-        """All that there are, once each waits behind its filter: one that is stopped while it starts would be given up."""
+        """All workers, once each is inside its sandbox: one stopped while starting would be given up."""
         while True:
             workers = children(daemon.process.pid)
             try:
@@ -81,7 +81,8 @@ class Memory(Scenario):
             for name in ("art/a.gltf", "art/b.gltf"):
                 self.assertEqual(daemon.assets()[name]["state"], "fresh")
                 self.assertGreaterEqual(self.peaks(daemon)[name], HEAVY)
-            # In a user namespace no worker can be raised again: those of the scan are replaced now, not while they are stopped.
+            # In a user namespace no worker's priority can be raised again: those of the scan are replaced now, not while they are
+            # stopped.
             for name in ("art/a.gltf", "art/b.gltf"):
                 self.cook_again(daemon, name)
             daemon.sync()
@@ -95,7 +96,7 @@ class Memory(Scenario):
             self.side(daemon, "nothing.obj", 1 << 20, together=False)
 
     def side(self, daemon, small, available, together):
-        """Workers are stopped, so that what was begun does not end; the small model that comes after tells who was passed over."""
+        """Workers are stopped, so that started cooks do not end; a small model that comes later shows which ones were skipped."""
         self.machine_has(available)
         workers = self.idle_workers(daemon)
         self.assertEqual(len(workers), 3)
@@ -116,7 +117,7 @@ class Memory(Scenario):
                     os.kill(worker, signal.SIGCONT)
                 except ProcessLookupError:  # given up meanwhile
                     pass
-        # Whoever waits comes when one that runs has ended.
+        # A waiting cook starts when a running one has ended.
         daemon.sync()
         self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
 
@@ -139,8 +140,8 @@ class Levels(Scenario):
                               capture_output=True, timeout=DEADLINE, check=False).returncode == 0
 
     def least_limit(self):
-        """The least --memory, in MiB, that the grid is cooked with: too little for its levels of detail. Sanitizers leave the cook
-        process as much as it likes, so that less is enough then."""
+        """The smallest --memory, in MiB, with which the grid is cooked: too little for its levels of detail. Sanitizers do not
+        limit the cook process, so less is enough with them."""
         low, high = 64, 1024
         if self.holds(low):
             return low

@@ -1,4 +1,4 @@
-"""Mirror roots over HTTP: sessions, lists that are applied whole, continued uploads, scopes, and what is refused."""
+"""Mirror roots over HTTP: sessions, atomic lists, continued uploads, scopes, and refusals."""
 import hashlib
 import json
 import os
@@ -15,7 +15,7 @@ def sha(data):
 
 
 def folder_digest(files):
-    """The digest of a folder by its description in openapi.json; files: {path: bytes}."""
+    """The digest of a folder as specified in openapi.json; files: {path: bytes}."""
     whole, order, below = hashlib.sha256(), [], {}
     for path in sorted(files, key=lambda p: p.encode()):
         name, slash, rest = path.partition("/")
@@ -30,7 +30,7 @@ def folder_digest(files):
 
 
 class Agent:
-    """The protocol, as a program would speak it."""
+    """The protocol from a client's side."""
 
     def __init__(self, daemon, who="anna@PC7", base="", token=None, root="art"):
         self.daemon, self.who, self.base, self.root = daemon, who, base, root
@@ -68,7 +68,7 @@ class Agent:
 class Mirror(Scenario):
     def setUp(self):
         super().setUp()
-        self.art.rmdir()  # the daemon makes it
+        self.art.rmdir()  # the daemon creates it
         config = self.folder / "hob.json"
         config.write_text(json.dumps({"sources": [{"name": "art", "path": "art", "mirror": True}]}))
         self.options = ("--config", str(config))
@@ -274,7 +274,7 @@ class Mirror(Scenario):
             self.problem(daemon.request("PUT", "/blobs/" + ZERO, wrong, {"Content-Range": "bytes 0-99/100"}), 400, "http.bad-request")
 
     def test_a_list_that_a_kill_cuts_is_finished_or_never_was(self):
-        """A list of 40 changes of which a kill left every second placed."""
+        """A list of 40 changes interrupted by a kill after every second one."""
         old = {f"d/{i}": f"old {i}".encode() for i in range(40)}
         with self.serve() as daemon:
             agent = Agent(daemon)
@@ -282,7 +282,7 @@ class Mirror(Scenario):
             for data in old.values():
                 agent.upload(data)
             agent.send(*[{"put": path, "sha256": sha(data)} for path, data in old.items()])
-        # A list with its name and its copies, of which some were placed: what a kill leaves.
+        # A linked list and its copies, partly placed: the state after a kill.
         area = self.art / ".hob-mirror"
         lines = ["by\t0\t1700000000000"]
         for i in range(40):

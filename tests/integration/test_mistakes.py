@@ -1,6 +1,6 @@
-"""Typical mistakes, typed: the command line, hob.json, settings, HTTP and the Python client. Each answer must name what is wrong,
-where, and what to do, and its exit code says the cause. The whole conversation is in mistakes.txt beside this file;
-HOB_WRITE=1 writes it anew."""
+"""Typical mistakes: on the command line, in hob.json, settings, HTTP and the Python client. Each answer must name the fault, its
+place and the remedy, and its exit code the cause. The whole conversation is in mistakes.txt beside this file; HOB_WRITE=1
+rewrites it."""
 import json
 import os
 import pathlib
@@ -14,7 +14,7 @@ from hobtest import DEADLINE, HOB, PROJECT, Scenario, main, obj_text
 
 TRANSCRIPT = pathlib.Path(__file__).with_name("mistakes.txt")
 
-# Lines typed in a folder with art/duck.obj, the exit code, and the words that the answer must have.
+# Lines typed in a folder with art/duck.obj, the exit code, and words required in the answer.
 TYPED = [
     ("hob cok art", 2, ["no command 'cok'", "did you mean 'cook'"]),
     ("hob", 2, ["hob serve art/", "hob help COMMAND"]),
@@ -98,7 +98,7 @@ TYPED = [
     ("hob config --check c/good.json", 0, ["no mistakes found"]),
 ]
 
-# To a daemon: method, target, body, status, words.
+# Requests to a daemon: method, target, body, status, words.
 ASKED = [
     ("GET", "/a/art/duk.obj", None, 404, ["duk.obj"]),
     ("GET", "/a/art/duck.obj?output=mesh", None, 404, ["mesh"]),

@@ -1,4 +1,4 @@
-"""What docker/monitoring offers, against a daemon's own metrics and promtool."""
+"""The files of docker/monitoring, tested with a daemon's own metrics and promtool."""
 import json
 import os
 import re
@@ -68,7 +68,7 @@ class Monitoring(Scenario):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
 
     def scraped(self, daemon):
-        """A Prometheus that looks at the daemon twice a second; returns how to ask it."""
+        """A Prometheus that scrapes the daemon twice a second; returns a query function."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -92,7 +92,7 @@ class Monitoring(Scenario):
 
     @unittest.skipUnless(shutil.which("prometheus"), "there is no prometheus")
     def test_every_panel_shows_what_the_daemon_did(self):
-        """Each query of the dashboard, with all daemons chosen as Grafana does it, and each recording rule brings back numbers."""
+        """Each query of the dashboard, with all daemons selected as in Grafana, and each recording rule returns numbers."""
         self.put("a.obj", obj_text(2))
         above = self.folder / "above"
         above.mkdir()
@@ -100,19 +100,19 @@ class Monitoring(Scenario):
             daemon.sync()
             ask = self.scraped(daemon)
             until(lambda: ask("hob_assets"), "the first look")
-            # Between two looks: a cook, a hit, a failure, requests.
+            # Between two scrapes: a cook, a hit, a failure, requests.
             self.put("b.obj", obj_text(3))
             self.put("c.obj", obj_text(2))
             self.put("d.obj", "v 1\nf 1 2 3\n")
             daemon.sync()
             daemon.blob("art/b.obj")
-            # Prometheus' last look may be older than the last cook, and a rate needs two looks.
+            # The last scrape may precede the last cook, and a rate needs two scrapes.
             board = json.loads((FOLDER / "grafana.json").read_text())
             queries = [(panel["title"], target["expr"].replace("$instance", ".*")) for panel in board["panels"] for target in panel["targets"]]
             until(lambda: any(float(row["value"][1]) > 0 for row in ask('increase(hob_cache_requests_total{result="hit"}[1h])')), "a hit")
             until(lambda: {("fresh", "3"), ("failed", "1")} <= {(row["metric"]["state"], row["value"][1]) for row in ask(queries[0][1])},
                   "3 fresh and 1 failed")
-            # Without a farm its panel alone is empty.
+            # Without a farm only its panel is empty.
             until(lambda: all(ask(expr) for _, expr in queries if "hob_farm_" not in expr), "a number in every panel")
             self.assertEqual({title for title, expr in queries if not ask(expr)}, {"Shared out by the farm"})
             for query in QUERIES + [rule["expr"] for rule in self.recorded()]:

@@ -1,5 +1,5 @@
-"""File systems that are mounted inside a watched folder while it is watched, and that go again: each is there at the next sync,
-without a scan being asked for. And files that are saved through a shared map after their descriptor was closed."""
+"""File systems mounted inside a watched folder, and unmounted again: each change is seen at the next sync, without requesting a
+scan. Also files saved through a shared mapping after their descriptor was closed."""
 import ctypes
 import mmap
 import os
@@ -14,7 +14,7 @@ NEWNS = 0x20000
 
 
 def own_mounts():
-    """Mounts of this process and its children are nobody else's from now on."""
+    """Makes the mounts of this process and its children private."""
     if LIBC.unshare(NEWNS) != 0:
         return False
     return subprocess.run(["mount", "--make-rprivate", "/"], check=False, capture_output=True).returncode == 0
@@ -94,7 +94,7 @@ class Mounts(Scenario):
 
 
 class Maps(Scenario):
-    """No event tells of such a save: the sweep looks, and half a minute after its last change the file counts as complete."""
+    """Such a save gives no event: the sweep finds it, and half a minute after its last change the file counts as complete."""
 
     def open_map(self, path):
         fd = os.open(path, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""A source that is renamed or moved stays the same asset: id, history, settings and old links go with it."""
+"""A renamed or moved source stays the same asset: id, history, settings and old links follow it."""
 import http.client
 import json
 import os
@@ -20,7 +20,7 @@ class Moves(Scenario):
         return {name.removeprefix("art/"): asset["id"] for name, asset in daemon.assets().items()}
 
     def asker(self, daemon):
-        """Asks over one connection and holds no answer against its schema, which takes far longer than the answer."""
+        """Sends requests over one connection and skips the check of answers against the schema, which takes far longer."""
         connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
         self.addCleanup(connection.close)
 
@@ -110,7 +110,7 @@ class Moves(Scenario):
         self.put("a/two.obj", obj_text(3))
         with self.serve() as daemon:
             ids = self.ids(daemon)
-        shutil.copy(self.art / "a/one.obj", self.art / "copy.obj")  # other inode, other time: the bytes say so
+        shutil.copy(self.art / "a/one.obj", self.art / "copy.obj")  # other inode, other time: recognised by its bytes
         os.unlink(self.art / "a/one.obj")
         self.move("a/two.obj", "b/two.obj")
         self.put("b/two.obj.tmp", "")
@@ -141,8 +141,8 @@ class Moves(Scenario):
         self.put(f"{name}.cook.json", '{"budget": {"triangles": 5, "fail": true}}')
 
     def check_refused(self, daemon, name, roots=1):
-        """A model over its budget, which no gate has let pass under this name. Two roots are watched apart: the new file may be
-        cooked before the old one is known to be gone, and that cook counts for nothing."""
+        """A model over its budget, which no gate has allowed under this name. Two roots are watched separately: the new file may
+        be cooked before the removal of the old one is known, and that cook is discarded."""
         self.assertIn(name, daemon.sync()["failed"])
         item = daemon.assets()[name]
         self.assertEqual((item["state"], item["error"]["code"], daemon.get(f"/a/{name}").status), ("failed", "cook.over-budget", 422))
@@ -268,7 +268,7 @@ class Moves(Scenario):
                 self.assertEqual(daemon.get(f"/a/art/{name}").status, 200)
 
     def test_many_moved_in_every_way_at_once(self):
-        """A folder renamed, one of its files edited on the way, `git mv` and edits, names in other letters, another root."""
+        """A folder renamed, one of its files edited meanwhile, `git mv` and edits, names in another case, another root."""
         other, each = self.folder / "more", MANY // 4
         other.mkdir()
         for kind, folder in enumerate(("renamed", "tracked", "letters", "across")):
@@ -316,7 +316,7 @@ class Moves(Scenario):
                                else "art/letters/" + name[len(folder):].upper())
             wanted = {moved[name]: identity for name, identity in before.items()}
             until(lambda: ids().keys() == wanted.keys(), "all in their new places")
-            for _ in range(0, each, 10):  # of the models in other letters
+            for _ in range(0, each, 10):  # of the models with changed case
                 daemon.wait_log(" went with it to ")
             self.assertEqual(ids(), wanted)
             again = {found[1] for line in daemon.log[logged:] if (found := re.search(r" cooked (.*\.(?:obj|OBJ))  ", line))}
@@ -341,7 +341,7 @@ class Moves(Scenario):
 
 
 class References(Scenario):
-    """`hob refs`: what named a file that has moved, and what that file named."""
+    """`hob refs`: references to a moved file, and references inside it."""
 
     def refs(self, *words, code=0):
         done = subprocess.run([HOB, "refs", str(self.art), *words], capture_output=True, text=True, timeout=DEADLINE)
@@ -390,7 +390,7 @@ class References(Scenario):
             self.assertNotIn('"missing": true', json.dumps(deps))
 
     def test_a_folder_of_models_that_moved(self):
-        """The merge names them; they name pictures that stay, and each other, which still leads there."""
+        """The merge refers to them; they refer to pictures that do not move, and to each other, which still works."""
         os.makedirs(self.art / "sets/x")
         os.rename(self.art / "props", self.art / "sets/x/props")
         found, _ = self.refs("props", "sets/x/props", "--fix")

@@ -1,4 +1,4 @@
-"""glTF files as the world's exporters write them: cooked, exported again as GLB, and looked at from outside."""
+"""Unusual glTF files of real exporters: cooked, exported again as GLB, and checked independently."""
 import base64
 import json
 import math
@@ -11,7 +11,7 @@ from hobtest import DEADLINE, HOB, Scenario, main
 POSITIONS = struct.pack("<12f", 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0)
 NORMALS = struct.pack("<12f", *[0, 0, 1] * 4)
 UVS = struct.pack("<8f", 0, 1, 1, 1, 0, 0, 1, 0)
-UVS_2 = struct.pack("<8f", 1, 0, 1, 1, 0, 0, 0, 1)  # u and v changed places: (1 - y, x)
+UVS_2 = struct.pack("<8f", 1, 0, 1, 1, 0, 0, 0, 1)  # u and v swapped: (1 - y, x)
 INDICES = struct.pack("<6H", 0, 1, 2, 2, 1, 3)
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "4d" * 32 + "\nsize 12345678\n"
 

@@ -1,4 +1,4 @@
-"""What is cooked first: what a client waits for, then what one that listens uses, then what was saved, then the rest."""
+"""Order of cooks: assets that a client waits for, then those in use by a listener, then saved ones, then the rest."""
 import os
 import pathlib
 import signal
@@ -10,7 +10,7 @@ COUNT = 40
 
 
 class Order(Scenario):
-    """One worker, which is stopped while the saves come in: then their order does not depend on how fast the machine is."""
+    """One worker, stopped during the saves: their order then does not depend on the machine's speed."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +27,7 @@ class Order(Scenario):
         return [job for job in daemon.get("/api/v1/jobs?limit=1000").json()["items"] if job["state"] in states]
 
     def wait_jobs(self, daemon, count):
-        """Until so many wait, all looked up; the worker stands still."""
+        """Waits until this many jobs wait, all looked up; the worker is stopped."""
         until(lambda: len(self.jobs(daemon, "queued")) >= count and not self.jobs(daemon, "checking"), f"a queue of {count}")
         return self.jobs(daemon, "queued")
 
@@ -44,7 +44,7 @@ class Order(Scenario):
         until(lambda: daemon.get(f"/api/v1/jobs/{job}").json()["state"] == "done", "the cook that was asked for")
 
     def held(self, daemon):
-        """Stops the only worker with a cook in its hands."""
+        """Stops the only worker during a cook."""
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
         self.addCleanup(self.go_on, worker)
@@ -65,7 +65,7 @@ class Order(Scenario):
         return self.wait_jobs(daemon, COUNT)
 
     def cooked(self, daemon, count):
-        """The assets in the order in which their cooks begin, previews left out."""
+        """The assets in the order in which their cooks begin, without previews."""
         seen = []
         while len(seen) < count:
             name = daemon.wait_event("job", lambda job: job["state"] == "cooking")["asset"]
@@ -74,7 +74,8 @@ class Order(Scenario):
         return seen
 
     def test_a_cook_that_somebody_waits_for_has_the_daemons_priority(self):
-        """Where the system lets the daemon raise a priority the worker stays; else a new one takes its place, for a cook that is slow."""
+        """Where the system lets the daemon raise a priority the worker is kept; otherwise a new one replaces it for a slow
+        cook."""
         self.put("large.obj", bumpy_grid(150))
         limited = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", HOB]
         for program, stays in (([HOB], True), (limited, False)) if os.geteuid() == 0 else (([HOB], False),):
@@ -97,7 +98,7 @@ class Order(Scenario):
         with self.serve("--jobs", "1") as daemon:
             daemon.sync()
             held = "art/" + self.name(COUNT - 1)
-            daemon.blob(held)  # the harness listens under the same name of a program
+            daemon.blob(held)  # the harness listens under the same program name
             (client,) = daemon.get("/api/v1/clients").json()["items"]
             self.assertEqual(client["uses"], 1)
             worker = self.held(daemon)
@@ -128,7 +129,7 @@ class Order(Scenario):
             self.put("bark.mtl", "newmtl bark\nKd 0 1 0\n")
             first = self.wait_jobs(daemon, COUNT + 1)[0]
             self.assertEqual((first["asset"], first["priority"]), ("art/tree.obj", "in-use"))
-            # The last of those that wait, whatever step it has reached, is asked for: by name, and with a wish to wait.
+            # Requests the last of the waiting jobs, at any stage: by name, and with a wait.
             late, waited = (self.wait_jobs(daemon, COUNT + 1)[at]["asset"] for at in (-1, -2))
             daemon.get(f"/api/v1/assets?path={late}")
             until(lambda: self.jobs(daemon, "queued")[1]["priority"] == "in-use", "the higher priority")
@@ -142,7 +143,7 @@ class Order(Scenario):
             daemon.sync()
 
     def copies(self, daemon):
-        """Two files with the same bytes behind other saves: the second waits for the cook of the first."""
+        """Two files with the same bytes after other saves: the second waits for the cook of the first."""
         for i in range(5):
             self.put(self.name(i), obj_text(5, i))
         self.wait_jobs(daemon, 5)
@@ -177,7 +178,7 @@ class Order(Scenario):
 
 class ColdStart(Scenario):
     def test_the_largest_is_cooked_first(self):
-        """Otherwise the last cook of a first start can be a long one, on one worker."""
+        """Otherwise the last cook of a first start could be a long one, on one worker."""
         sizes = {f"m{i:03}.obj": 2 + i * 37 % 300 for i in range(300)}  # triangles
         for name, size in sizes.items():
             self.put(name, obj_text(size))

@@ -1,5 +1,5 @@
-"""What happens to cook processes from outside, while good models are saved: they are killed, ended and stopped; the kernel takes their
-memory; the machine stands still; they get no processor. No model is to blame for it, none is condemned, and each is cooked in the end."""
+"""External interference with cook processes while good models are saved: they are killed, ended and stopped; the kernel takes
+their memory; the machine stalls; they get no processor. No model is blamed or quarantined, and each is cooked in the end."""
 import contextlib
 import os
 import pathlib
@@ -29,12 +29,12 @@ class Outside(Scenario):
         self.evils = {"killed": self.kill, "ended": self.end, "stopped": self.stop_for_good, "stopped a while": self.stop_a_while}
         if self.group:
             self.evils |= {"suspended": self.suspend, "starved": self.starve}
-            if not built_with("asan") and not built_with("tsan"):  # whose daemon would be the larger one
+            if not built_with("asan") and not built_with("tsan"):  # where the daemon would be the larger process
                 self.evils["out of memory"] = self.no_memory
-        self.still = threading.Event()  # never set: nothing can be asked of a daemon that stands still
+        self.still = threading.Event()  # never set: a stopped daemon cannot answer
         self.done, self.blamed = dict.fromkeys(self.evils, 0), []
 
-        # Seconds of a cook: long for this machine as it is now.
+        # Seconds of a cook: long for this machine at present.
         self.put("good-0.obj", obj_text(LARGE))
         began = time.monotonic()
         with self.serve("--jobs", "1") as daemon:
@@ -47,7 +47,7 @@ class Outside(Scenario):
         return [int(child) for child in found]
 
     def signal(self, daemon, *numbers):
-        for _ in range(self.chance.randrange(4)):  # some are further into the cook than others
+        for _ in range(self.chance.randrange(4)):  # so that cooks have progressed differently
             daemon.counters()
         for worker in self.workers(daemon):
             for number in numbers:
@@ -59,7 +59,7 @@ class Outside(Scenario):
         return counters["hob_worker_interrupted_total"], counters['hob_cook_results_total{result="cooked"}']
 
     def hurts(self, daemon, before):
-        """An end of a cook: one that was interrupted, or one that was good all the same."""
+        """End of a cook: interrupted, or good nevertheless."""
         until(lambda: self.interrupted(daemon) != before, "an end of a cook")
 
     def kill(self, daemon, before):
@@ -93,7 +93,7 @@ class Outside(Scenario):
         self.group.leave_processor(None)
 
     def watch(self, daemon):
-        """What was said of an asset so far."""
+        """Events of an asset so far."""
         with contextlib.suppress(queue.Empty):
             while True:
                 kind, data = daemon.events.get_nowait()
@@ -107,7 +107,8 @@ class Outside(Scenario):
             daemon.sync()
             if self.group:
                 self.group.take(daemon.process.pid)
-                self.signal(daemon, signal.SIGKILL)  # the pool's processes are outside still; those that follow are in
+                # the pool's processes are still outside the group; their successors are inside
+                self.signal(daemon, signal.SIGKILL)
             kinds = list(self.evils) * -(-ROUNDS // len(self.evils))
             self.chance.shuffle(kinds)
             for i, kind in enumerate(kinds[:ROUNDS]):

@@ -1,4 +1,4 @@
-"""The daemon of a folder: commands that are run in or below it find it, one of another folder is not taken for it, and it can be
+"""The daemon of a folder: commands run in or below it find it, one of another folder is not mistaken for it, and it can be
 stopped, waited for and asked to cook again."""
 import json
 import os
@@ -10,7 +10,7 @@ from hobtest import DEADLINE, HOB, Scenario, main, obj_text
 
 
 class Owner(Scenario):
-    """Two projects, each with art/duck.obj; `serve` starts a daemon as a person does, on the default address."""
+    """Two projects, each with art/duck.obj; `serve` starts a daemon as a user does, on the default address."""
 
     def setUp(self):
         super().setUp()
@@ -52,7 +52,7 @@ class Owner(Scenario):
 
     def test_each_folder_meets_its_own_daemon(self):
         self.serve("one")
-        self.serve("two")  # its port is another one, because nobody chose it
+        self.serve("two")  # it takes another port, because none was chosen
         self.assertNotEqual(self.url("one"), self.url("two"))
         for where, triangles in (("one", 3), ("two", 5)):
             for below in ("", "/art", "/art/sub"):

@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote, against the running daemon: curl, wget, Python's urllib, Prometheus, nginx in front."""
+"""Third-party clients against the running daemon: curl, wget, Python's urllib, Prometheus, nginx as a proxy."""
 import hashlib
 import http.client
 import json
@@ -14,7 +14,7 @@ import urllib.request
 from hobtest import DEADLINE, Scenario, main, obj_text
 
 
-# Servers are not on everybody's path.
+# /usr/sbin is not in every user's path.
 os.environ["PATH"] += os.pathsep + "/usr/sbin"
 
 
@@ -29,7 +29,7 @@ def free_port():
 
 
 def until(true, process=None):
-    """Asks again until it is so; a program of somebody else tells nobody when it has begun."""
+    """Polls until it is true; third-party programs do not announce that they have started."""
     end, pause = time.monotonic() + DEADLINE, threading.Event()
     while time.monotonic() < end:
         if process and process.poll() is not None:
@@ -195,8 +195,8 @@ class Peers(Scenario):
             answer = front.getresponse()
             self.assertEqual((answer.status, list(json.loads(answer.read()))[0]), (200, "rev"))
             front.close()
-            # With a configuration of one line nginx speaks HTTP/1.0 to the daemon under the upstream's name and, unless the
-            # answer says otherwise, holds it back until it has a few KB.
+            # With a one-line configuration nginx speaks HTTP/1.0 to the daemon under the upstream's name and, unless the answer
+            # forbids it, buffers a few KB.
             for i, prefix in enumerate(("", "/plain")):
                 front = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
                 front.request("GET", prefix + "/api/v1/events?kinds=asset")

@@ -1,5 +1,5 @@
-"""Small pictures of every order, palette, depth, orientation and marker, against Pillow: lossless ones to the bit, JPEG within 3
-of 255, or a note that names the difference."""
+"""Small pictures of every order, palette, depth, orientation and marker, compared with Pillow: lossless ones exactly, JPEG within
+3 of 255, or a note that names the difference."""
 import io
 import json
 import struct
@@ -11,7 +11,7 @@ from hobtest import DEADLINE, HOB, Scenario, main
 from PIL import Image
 
 WIDTH, HEIGHT = 7, 5
-# A column of its own colour, darker from row to row: no two orders of rows and columns look alike.
+# Each column has its own colour, darker from row to row: all orders of rows and columns differ.
 COLORS = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (255, 200, 8), (16, 32, 64), (90, 0, 170)]
 
 
@@ -35,7 +35,7 @@ def high_color(r, g, b, a=0):
 # ---- TGA
 
 def packets(pixels):
-    """Runs of three equal ones and literals, across the ends of rows."""
+    """Runs of three equal ones and literals, across row ends."""
     out, at = b"", 0
     while at < len(pixels):
         run = 1

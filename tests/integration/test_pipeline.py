@@ -1,5 +1,5 @@
-"""What build servers and scripts use: reports and their forms, all outputs of a daemon, settings from the command line, a log of
-JSON alone, and the addresses that the clients take."""
+"""Features for build servers and scripts: reports and their forms, all outputs of a daemon, settings from the command line, a log
+of pure JSON, and address forms of the clients."""
 import json
 import os
 import pathlib
@@ -38,7 +38,8 @@ class Pipeline(Scenario):
         again = json.loads(self.hob("cook", "art", "--check", "--format", "json", code=1)[0])["totals"]
         self.assertEqual((again["written_bytes"], again["over_budget"]), (0, 0))
         self.hob("cook", "art", "-o", "b", "--budget", budget, "--format", "junit", "--report", "out/hob.xml", code=1)
-        self.hob("cook", "art", "-o", "b", "--budget", budget, "--format", "junit", "--report", "out/hob.xml", code=1)  # over its own
+        # overrides its own
+        self.hob("cook", "art", "-o", "b", "--budget", budget, "--format", "junit", "--report", "out/hob.xml", code=1)
         suites = xml.etree.ElementTree.parse(self.folder / "out/hob.xml").getroot()
         self.assertEqual([suites.get(key) for key in ("tests", "failures", "skipped")], ["4", "2", "1"])
         faults = {case.get("classname") + "/" + case.get("name"): [child.tag for child in case] for case in suites.iter("testcase")}
@@ -115,7 +116,7 @@ class Pipeline(Scenario):
         self.put("Fox.obj", obj_text(1))
         self.put("Fox.cook.json", "{}")
         self.put("cook.json", "{}")
-        self.put("Other.obj.cook.json", "{}")  # of a model that was deleted: no other is meant
+        self.put("Other.obj.cook.json", "{}")  # of a deleted model: no other one is affected
         said = self.hob("cook", "art", "-o", "b")[1]
         self.assertEqual(said.count("has no effect"), 1)
         self.assertIn("Fox.cook.json has no effect; for Fox.obj, name it Fox.obj.cook.json", said)
@@ -125,7 +126,7 @@ class Pipeline(Scenario):
         self.models()
         with self.serve() as daemon:
             daemon.sync()
-        with self.serve("--max-size", "1KB") as daemon:  # what is there is looked at at once, what comes within a minute
+        with self.serve("--max-size", "1KB") as daemon:  # existing data is checked at once, new data within a minute
             daemon.wait_log("over its limit of 1.0 KB, and nothing can go: assets use all of it; raise cache.max_size")
         self.assertEqual(sum("over its limit" in line for line in daemon.log), 1)
 
@@ -135,7 +136,7 @@ class Pipeline(Scenario):
             self.put(name, obj_text(1))
         self.put(".hobignore", "# not for the game\nwip/\nold.obj\n\n/top/\n*.tmp.obj\n")
         kept = ["keep.obj", "props/c.obj", "props/top/e.obj"]
-        for place in ("art", "."):  # from its folder, and inside another run only where it is named
+        for place in ("art", "."):  # from its folder, and inside another run only where named
             report = json.loads(self.hob("cook", place, "--check", "--report", "-")[0])
             names = sorted(asset["path"].removeprefix("art/") for asset in report["assets"])
             self.assertEqual(names, kept if place == "art" else sorted([*kept, "wip/a.obj", "props/wip/b.obj", "old.obj", "props/old.obj",

@@ -1,5 +1,5 @@
-"""A power cut at any moment. The writes of real daemons are recorded; of each moment the disks are made that it may leave; a daemon
-starts on each of them as ever, serves no wrong byte, and cooks nothing again whose cook had reached the disk."""
+"""Power cuts at any moment. The writes of real daemons are recorded; for each moment the possible disk contents are generated; a
+daemon starts on each of them normally, serves no wrong byte, and does not repeat cooks that had reached the disk."""
 import concurrent.futures
 import contextlib
 import hashlib
@@ -25,14 +25,14 @@ BOOT = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip().encod
 
 
 def facts(daemon):
-    """{asset: outputs} without the report, which holds times; None: it fails, whatever good version is still served."""
+    """{asset: outputs} without the report, which contains times; None: failed, even if a good version is served."""
     return {name: sorted((output["name"], output["hash"]) for output in item["outputs"] if output["name"] != "report")
             if item["state"] == "fresh" else None if item["state"] in ("failed", "stale") else item["state"]
             for name, item in daemon.assets(FIELDS).items()}
 
 
 def fill(art, files):
-    """Makes the folder hold exactly these files."""
+    """Makes the folder contain exactly these files."""
     for path in sorted(art.rglob("*"), reverse=True):
         if path.is_file() and str(path.relative_to(art)) not in files:
             path.unlink()
@@ -46,7 +46,7 @@ def fill(art, files):
 
 
 def versions():
-    """What artists do to a folder, state by state."""
+    """An artist's edits of a folder, state by state."""
     files = {f"d{i % 2}/m{i}.obj": obj_text(2 + i).encode() for i in range(4)}
     files |= {"skin.obj": obj_text(5, mtl="skin.mtl").encode(), "skin.mtl": b"newmtl m\nmap_Kd skin.png\n",
               "skin.png": png(200, 0, 0, 8), "bad.obj": b"# nothing\n"}
@@ -81,15 +81,15 @@ class Power(Scenario):
                         f"ASAN_OPTIONS={asan}:verify_asan_link_order=0", HOB]
 
     def reached_disk(self, daemon, mark):
-        """Until the daemon has synced what it knew at this mark; each look is a request. Everything may have been on disk before
-        the mark was set, so one more cook makes it sync again."""
+        """Waits until the daemon has synced its state at this mark; each poll is a request. Everything may have been on disk
+        before the mark was set, so one more cook makes it sync again."""
         daemon.post(f"/api/v1/assets/{daemon.assets()['art/skin.obj']['id']}/cook", {"force": True})
         daemon.sync()
         until(lambda: daemon.get("/livez") and any(record.what == SYNC_ALL and record.mark >= mark for record in
                                                    read_trace(self.trace)), "the sync of the disk")
 
     def record(self):
-        """Two daemons that stop in order and one that is killed between them; [(files, facts)] by mark."""
+        """Two daemons that stop cleanly and one killed between them; [(files, facts)] by mark."""
         known = [({}, {})]
         turns = list(versions())
         daemon = Daemon([self.art], self.cache, program=self.program)
@@ -110,14 +110,14 @@ class Power(Scenario):
         return known
 
     def moments(self, records, count, chance):
-        """Any, and those before and after what makes something durable or gives it its name."""
+        """Random ones, and those before and after an operation that makes something durable or links it."""
         turning = [at for at, record in enumerate(records) if record.what in (SYNC, SYNC_ALL, RENAME, LINK, TRUNCATE, UNLINK, MKDIR)]
         found = [chance.choice(turning) + chance.choice((0, 1)) if chance.random() < 0.5 else chance.randrange(len(records) + 1)
                  for _ in range(count - 1)]
         return sorted([*found, len(records)])
 
     def later_boot(self, place, data):
-        """The machine has started anew since: what names the boot names another one."""
+        """The machine has rebooted since: replaces the boot id."""
         return data.replace(BOOT, b"0" * len(BOOT)) if place == "running" else data
 
     def check(self, folder, what, known, durable, last):
@@ -143,7 +143,7 @@ class Power(Scenario):
         return cooked
 
     def becomes(self, daemon, wanted, what):
-        """What is healed meanwhile is stale for a moment."""
+        """Output under repair is briefly stale."""
         until = time.monotonic() + DEADLINE
         while (found := facts(daemon)) != wanted:
             self.assertLess(time.monotonic(), until, (what, found, wanted, daemon.log[-30:]))
@@ -151,7 +151,7 @@ class Power(Scenario):
                 daemon.events.get(timeout=1)
 
     def serves(self, daemon, wanted, what, durable):
-        """Every output; one that the cut has torn is found when it is asked for, and cooked again."""
+        """Every output; a torn one is detected when requested, and cooked again."""
         for name, outputs in wanted.items():
             for output, digest in outputs or ():
                 until = time.monotonic() + DEADLINE

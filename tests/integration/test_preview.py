@@ -1,4 +1,4 @@
-"""Whoever looks sees a preview first; the final cook follows as a change of its own."""
+"""A waiting client sees a preview first; the final cook follows as a separate change."""
 import hashlib
 import json
 import os
@@ -33,7 +33,7 @@ class Preview(Scenario):
         self.put("grid.obj", bumpy_grid(80))
         with self.serve() as daemon:
             daemon.sync()
-            self.assertEqual(daemon.cooked(), 1)  # nobody had asked for it: straight to the final cook
+            self.assertEqual(daemon.cooked(), 1)  # no client waited: straight to the final cook
             self.put("grid.obj", bumpy_grid(80, 0.2))
             first = daemon.wait_event("asset", is_asset("art/grid.obj"))
             second = daemon.wait_event("asset", is_asset("art/grid.obj"))
@@ -45,7 +45,7 @@ class Preview(Scenario):
             self.assertEqual(daemon.cooked() + daemon.previewed(), 3)
             item = daemon.assets()["art/grid.obj"]
             self.assertEqual((item["state"], item["quality"]), ("fresh", "final"))
-            # Both are remembered: going back and forth cooks nothing and needs no preview.
+            # Both are cached: switching back and forth cooks nothing and needs no preview.
             self.put("grid.obj", bumpy_grid(80))
             self.assertEqual(daemon.wait_event("asset", is_asset("art/grid.obj"))["quality"], "final")
             daemon.sync()
@@ -91,7 +91,7 @@ class Preview(Scenario):
             self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
 
     def test_a_save_that_the_worker_meets_before_the_daemon(self):
-        """It waits for its final cook behind another model: that cook reads the new file, and it has a preview of its own."""
+        """It waits for its final cook after another model: that cook reads the new file, and it has its own preview."""
         self.put("grid.obj", bumpy_grid(80))
         self.put("other.obj", bumpy_grid(80, 0.7))
         with self.serve("--jobs", "1", "--watch", "poll") as daemon:
@@ -116,7 +116,7 @@ class Preview(Scenario):
     def test_a_kill_before_the_final_cook_costs_that_cook_only(self):
         self.put("grid.obj", bumpy_grid(80))
         cooked = 0
-        for turn in range(20):  # where the test is slow, a final cook may be over before the kill
+        for turn in range(20):  # if the test is slow, a final cook may end before the kill
             with self.serve("--jobs", "1") as daemon:
                 daemon.sync()
                 self.put("grid.obj", bumpy_grid(80, 0.2 + turn / 100))
@@ -175,11 +175,11 @@ class Preview(Scenario):
 
 
 class WhoComesLater(Scenario):
-    """Nobody listens when the file is saved, so its final cook begins at once. Cook processes are stopped, so that none ends before
-    the test has looked."""
+    """Without a listener at the time of the save, the final cook begins at once. Cook processes are stopped, so that none ends
+    before the test has checked."""
 
     def serve_unheard(self, jobs):
-        """Nobody listens, and all models are cooked."""
+        """Without a listener, and all models are cooked."""
         daemon = self.serve("--jobs", str(jobs), wait_ready=False)
         daemon.wait_banner()
         daemon.sync()
@@ -198,13 +198,13 @@ class WhoComesLater(Scenario):
             os.kill(worker, signal.SIGCONT)
 
     def save(self, daemon, *names):
-        """Each begins its final cook, on a worker that is stopped."""
+        """Each begins its final cook, on a stopped worker."""
         for number, name in enumerate(names):
             self.put(name, bumpy_grid(80, 0.6 + 0.1 * number))
         until(lambda: self.running(daemon) == len(names), "the final cooks")
 
     def ask(self, daemon, name, query=""):
-        """Waits for the asset in another thread. The answer comes into a queue."""
+        """Waits for the asset in another thread. The answer is put into a queue."""
         got = queue.Queue()
         threading.Thread(target=lambda: got.put(daemon.get(f"/a/art/{name}{query}", Prefer="wait=600")), daemon=True).start()
         return got
@@ -225,10 +225,10 @@ class WhoComesLater(Scenario):
         self.put_models()
         with self.serve_unheard(3) as daemon:
             self.stop_workers(daemon)
-            self.save(daemon, "grid.obj", "other.obj")  # all workers but one cook something final
+            self.save(daemon, "grid.obj", "other.obj")  # all workers but one run final cooks
             answer = self.ask(daemon, "grid.obj")
             until(lambda: self.running(daemon) == 3, "the preview that begins")
-            # Jobs that nobody waits for run at nice 19; so does grid's final cook, until its preview is there.
+            # Background jobs run at nice 19; so does grid's final cook, until its preview exists.
             workers = children(daemon.process.pid)
             own = os.getpriority(os.PRIO_PROCESS, daemon.process.pid)
             (other,) = [worker for worker in workers if os.getpriority(os.PRIO_PROCESS, worker) == own]

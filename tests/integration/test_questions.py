@@ -1,4 +1,4 @@
-"""Questions beside the loop: whoever has heard of something finds it, whatever else the daemon does."""
+"""Queries off the loop: any announced data is found, whatever else the daemon does."""
 import json
 import threading
 
@@ -20,7 +20,7 @@ class Questions(Scenario):
                 self.assertEqual([item["rev"] for item in manifest["assets"]], [said["rev"]])
 
     def test_a_job_is_in_the_list_from_its_first_event_to_its_row(self):
-        """Asked all the time while models are saved: a job that was seen once is never missing, and never there twice."""
+        """Queried continuously while models are saved: a job seen once is never missing or duplicated."""
         stop, found = threading.Event(), []
 
         def ask(daemon):
@@ -78,7 +78,7 @@ class Questions(Scenario):
             self.assertEqual(sorted(jobs)[-3:], sorted(newest))
 
     def test_settings_follow_each_other(self):
-        """Each change names the version before it; a change of an old version is refused."""
+        """Each change names the version it is based on; a change of an old version is refused."""
         with self.serve() as daemon:
             self.put("a.obj", obj_text(3))
             daemon.sync()

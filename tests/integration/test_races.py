@@ -1,4 +1,4 @@
-"""What changes under the daemon's hands: sources, roots, limits, many assets at once."""
+"""Concurrent changes: sources, roots, limits, many assets at once."""
 import contextlib
 import os
 import resource
@@ -36,9 +36,10 @@ class Races(Scenario):
             self.assertEqual(daemon.blob("art/one.obj"), truth)
 
     def hold_after_reading(self, daemon, name, text):
-        """Saves a model and stops the only worker when its cook has read every file and is busy with the meshes; None: it was over."""
+        """Saves a model and stops the only worker when its cook has read every file and is busy with the meshes; None: it was
+        already over."""
         (worker,) = self.workers(daemon)
-        os.kill(worker, signal.SIGSTOP)  # before the cook begins, which may be over before anybody hears of it
+        os.kill(worker, signal.SIGSTOP)  # before the cook begins, which may end before it is noticed
         self.put(name, text)
         daemon.wait_event("job", lambda data: data["state"] == "cooking" and data["asset"] == f"art/{name}")
 
@@ -55,12 +56,12 @@ class Races(Scenario):
         return worker if job else os.kill(worker, signal.SIGCONT)
 
     def test_dependency_that_goes_or_changes_during_the_first_cook(self):
-        """Nobody knows yet that the cook uses it, so its event reaches nobody."""
+        """The use by the cook is not known yet, so its event affects no asset."""
         red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
         for kind, change in (("gone", lambda name: (self.art / name).unlink()), ("new", lambda name: self.put(name, green))):
             with self.serve("--jobs", "1") as daemon:
                 worker = None
-                for turn in range(20):  # where the test is slow, a cook may be over too early
+                for turn in range(20):  # if the test is slow, a cook may end too early
                     daemon.sync()
                     name, before = f"{kind}{turn}", daemon.cooked()
                     self.put(f"{name}.mtl", red)
@@ -82,7 +83,7 @@ class Races(Scenario):
                 self.assertEqual(daemon.blob(f"art/{name}.obj", "materials"), served)
 
     def test_write_in_the_same_tick_as_the_last_look(self):
-        """Stat data that says nothing, because the file system's clock had not moved on when the daemon died."""
+        """Ambiguous stat data, because the file system's clock had not advanced when the daemon died."""
         first, second = obj_text(3, shift=1), obj_text(3, shift=2)
         self.put("old.obj", obj_text(4))
         for turn in range(20):
@@ -101,7 +102,7 @@ class Races(Scenario):
                                       (stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, name.encode())).rowcount
             if not known:
                 break
-            path.unlink()  # a slow machine read it a while after the save, and rightly keeps what it saw
+            path.unlink()  # a slow machine read it a while after the save, and rightly keeps the result
         else:
             self.skipTest("this machine is too slow to read a file in the tick in which it was saved")
         with self.serve() as daemon:
@@ -134,7 +135,7 @@ class Races(Scenario):
             self.assertNotEqual(daemon.blob("art/one.obj", "materials"), before)
 
     def saved_in_a_row(self, triangles, saves):
-        """How many saves were shown, and how many cooks were given up."""
+        """How many saves were published, and how many cooks were cut."""
         texts = [obj_text(triangles, shift=i) for i in range(saves + 1)]
         self.cache = self.folder / f"cache{triangles}"
         with self.serve("--jobs", "2") as daemon:
@@ -151,9 +152,9 @@ class Races(Scenario):
             return shown, daemon.counters()['hob_cook_results_total{result="cancelled"}']
 
     def test_saves_faster_than_a_cook_are_published(self):
-        """Each save finds the cook of the one before under way: some are given up, and some are shown all the same."""
+        """Each save comes during the cook of the previous one: some cooks are cut, and some saves are published nevertheless."""
         saves, seen = 8, {}
-        for triangles in (20000, 100000, 400000):  # where the test is slow, the cook must be longer
+        for triangles in (20000, 100000, 400000):  # if the test is slow, the cook must be longer
             seen[triangles] = self.saved_in_a_row(triangles, saves)
             if min(seen[triangles]) >= saves // 4:
                 return
@@ -161,7 +162,7 @@ class Races(Scenario):
 
     def test_a_short_cook_that_is_saved_over_costs_no_worker(self):
         with self.serve("--jobs", "1") as daemon:
-            # A cook is short when the one before took less than 30 ms, which a busy machine does not always manage.
+            # A cook is quick if the previous one took less than 30 ms, which a busy machine does not always achieve.
             for i in range(200):
                 self.put("one.obj", obj_text(2, shift=i))
                 done = daemon.wait_event("asset", lambda data: data["state"] == "fresh" and data["quality"] == "final")
@@ -201,7 +202,7 @@ class Races(Scenario):
             self.assertEqual(self.workers(daemon), before)
 
     def test_saves_of_a_new_file_faster_than_a_cook_are_published(self):
-        """A new file waits for those that may come with it, but not while it is saved again. Nobody listens: no previews."""
+        """A new file waits for others that may belong to it, but not while it is saved again. Without a listener: no previews."""
         saves, seen = 8, set()
         with Daemon([self.art], self.cache, "--jobs", "2", wait_ready=False) as daemon:
             daemon.wait_banner()
@@ -222,7 +223,7 @@ class Races(Scenario):
         for i in range(1500):
             self.put(f"m{i}.obj", obj_text(1, shift=i, mtl="a.mtl"))
         soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-        runtime = 1 << 20 if built_with("tsan") else 0  # so much of each thread's stack is ThreadSanitizer's
+        runtime = 1 << 20 if built_with("tsan") else 0  # part of each thread's stack used by ThreadSanitizer
         resource.setrlimit(resource.RLIMIT_STACK, (runtime + (512 << 10), hard))
         try:
             daemon = self.serve()

@@ -1,4 +1,5 @@
-"""The reference converter's job: a loader that follows the article's text, sharing no code with Hob, reads what a scene list made."""
+"""The reference converter's job: a loader written from the article's text, sharing no code with Hob, reads the result of a scene
+list."""
 import json
 import os
 import struct
@@ -53,7 +54,7 @@ def load_meshes(path):
         mesh["indices"] = indices[mesh["first_index"]:mesh["first_index"] + mesh["lod_offset"][1]]
         mesh["points"] = [floats[8 * (mesh["first_vertex"] + i):8 * (mesh["first_vertex"] + i + 1)] for i in range(mesh["vertices"])]
         corners = [mesh["points"][i][:3] for i in mesh["indices"]]
-        for axis in range(3):  # recalculateBoundingBoxes: over what LOD 0 draws
+        for axis in range(3):  # recalculateBoundingBoxes: of the geometry drawn at LOD 0
             assert (min(c[axis] for c in corners), max(c[axis] for c in corners)) == (box[axis], box[axis + 3])
     return meshes
 
@@ -147,7 +148,7 @@ class Reference(Scenario):
         self.put("pictures/mask.png", png(128, 128, 128, 8))
 
     def find(self, files, name):
-        """Where the .materials file says, and where a program started in the list's folder looks."""
+        """In the folder named by the .materials file, and as seen by a program started in the list's folder."""
         for file in files:
             for place in (self.folder / "data/meshes" / file, self.folder / file):
                 self.assertTrue(place.is_file(), f"{name}: {place}")
@@ -249,7 +250,7 @@ class Reference(Scenario):
             self.put(f"{name}.obj", f"mtllib {name}.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
             self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\n{text}\n")
         self.put("grey_30.png", png(1, 2, 3))
-        self.put("pictures/cafe\u0301.png", png(3, 2, 1))  # as macOS spells it
+        self.put("pictures/cafe\u0301.png", png(3, 2, 1))  # in macOS's spelling
         self.cook("art", "-o", "out", "--report", "report.json")
         assets = {a["path"]: [n["code"] for n in a["notes"] if n["level"] == "warning" and n["code"].startswith("texture.")] for a in
                   json.loads((self.folder / "report.json").read_text())["assets"]}

@@ -1,4 +1,4 @@
-"""When it is quiet the daemon cooks one asset after the other again, unseen, and says where other outputs come of it."""
+"""When idle, the daemon cooks one asset after the other again in the background, and reports different outputs."""
 import os
 import signal
 import subprocess
@@ -22,14 +22,14 @@ class Reproducibility(Scenario):
         return daemon.get(f"/records/{key}").json()
 
     def used(self):
-        """Times of use of every blob and record, as the index keeps them."""
+        """Times of use of every blob and record, as stored in the index."""
         import sqlite3
         with sqlite3.connect(self.cache / "index.db") as db:
             return [db.execute(f"SELECT {key}, used_at_s FROM {table} ORDER BY {key}").fetchall()
                     for key, table in (("digest", "blob"), ("key", "record"), ("key", "part"))]
 
     def age(self):
-        """Everything in the cache was used three hours ago: long enough to be written when it is used again."""
+        """Sets all times of use three hours back: old enough that a new use is written."""
         import sqlite3
         with sqlite3.connect(self.cache / "index.db") as db:
             for table in ("blob", "record", "part"):
@@ -61,12 +61,12 @@ class Reproducibility(Scenario):
                 self.assertEqual((item["reproducibility"]["same"], item["reproducibility"]["found"]), (True, None))
         self.assertEqual(self.used(), before)
         self.assertEqual(sorted(kept_blobs(self.cache)), blobs)
-        with self.serve("--reproducibility-interval", "0") as daemon:  # it is remembered
+        with self.serve("--reproducibility-interval", "0") as daemon:  # the result is stored
             for item in daemon.assets("&fields=root,path,reproducibility").values():
                 self.assertTrue(item["reproducibility"]["same"])
 
     def spoiled(self):
-        """A cache that believes a record from elsewhere, which names another model's meshes as those of art/a.obj."""
+        """A cache with an imported record that names another model's meshes as those of art/a.obj."""
         self.put("a.obj", obj_text(3))
         self.put("other.obj", obj_text(40))
         with Daemon([self.art], self.folder / "elsewhere", "--reproducibility-interval", "0") as elsewhere:
@@ -97,7 +97,7 @@ class Reproducibility(Scenario):
             asset = daemon.get(f"/api/v1/assets/{item['id']}").json()
             self.assertFalse(asset["reproducibility"]["same"])
             self.assertEqual(asset["reproducibility"]["found"], {"outputs": ["meshes"], "message": None})
-            # It stays as it was: the check only reports.
+            # It is unchanged: the check only reports.
             self.assertEqual((asset["rev"], asset["state"]), (rev, "fresh"))
             self.assertIn(wrong, [output["hash"] for output in asset["outputs"]])
             self.assertEqual(daemon.get(f"/api/v1/assets/{item['id']}/why").json()["reproducibility"], asset["reproducibility"])
@@ -110,7 +110,7 @@ class Reproducibility(Scenario):
             self.assertIn("different meshes", self.hob("why", "art/a.obj", "--url", url))
         with self.serve("--reproducibility-interval", "0") as daemon:
             self.assertEqual(daemon.get("/api/v1/stats").json()["nondeterministic"], 1)
-            # A cook that makes a new record makes the old finding history.
+            # A cook that makes a new record invalidates the old finding.
             item = daemon.assets()["art/a.obj"]
             daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
             daemon.sync()
@@ -123,11 +123,11 @@ class Reproducibility(Scenario):
         return sum(text in line for line in daemon.log)
 
     def hold_amid_a_check(self, daemon):
-        """Stops the only worker with a check of art/large.obj in its hands."""
+        """Stops the only worker during a check of art/large.obj."""
         def held():
             (worker,) = until(lambda: children(daemon.process.pid), "the worker")
             os.kill(worker, signal.SIGSTOP)
-            daemon.counters()  # what it said before is heard
+            daemon.counters()  # earlier messages have been processed
             if self.said(daemon, "is cooked again") > self.said(daemon, "with the same result"):
                 return worker
             os.kill(worker, signal.SIGCONT)
@@ -145,7 +145,7 @@ class Reproducibility(Scenario):
             self.put("small.obj", obj_text(2))
             daemon.wait_asset("art/small.obj", "fresh")
             daemon.wait_log("art/large.obj  gave way")
-            same, different = self.checks(daemon)  # of others, which a slow test sees
+            same, different = self.checks(daemon)  # of other assets, if the test is slow
             self.assertEqual((same <= self.said(daemon, "with the same result"), different), (True, 0))
             self.assertEqual(daemon.counters()['hob_cook_results_total{result="cancelled"}'], 0)
 

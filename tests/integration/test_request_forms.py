@@ -1,4 +1,4 @@
-"""Requests in forms that proxies, probes and libraries send: the absolute form, HTTP/1.0 without a Host field."""
+"""Request forms sent by proxies, probes and libraries: the absolute form, HTTP/1.0 without a Host field."""
 import socket
 
 from hobtest import DEADLINE, Scenario, main

@@ -1,5 +1,5 @@
-"""Cook processes that were taken over: lies in every field, floods, half messages, descriptors, signals, threads, under every level of
-landlock that older kernels have and without it. The daemon lives, other models come out right, and it goes on answering."""
+"""Compromised cook processes: lies in every field, floods, half messages, descriptors, signals, threads, under every landlock
+level of older kernels and without it. The daemon survives, other models are cooked correctly, and it still answers."""
 import os
 import pathlib
 import re
@@ -17,7 +17,8 @@ LIES = [name for file in ("rogue_lies.c", "rogue_joint.c")
         for name in re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue" / file).read_text())]
 # From rogue_worker.c.
 OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
-ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}  # only their time ends them
+# only the timeout ends them
+ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}
 LEVELS = range(8) if LONG else (2, )
 
 
@@ -36,7 +37,7 @@ class Rogue(Scenario):
         return Daemon([self.art], self.cache, "--memory", "128 MiB", "--timeout", "3" if LONG else "20", *options, program=program)
 
     def make_good_outputs(self):
-        """What a good cook makes, for rogues that hand it over as theirs."""
+        """Result of a good cook, which rogues return as their own."""
         model, out = self.folder / "box.glb", self.folder / "out"
         shutil.copy(MODELS / "simple/BoxVertexColors.glb", model)
         subprocess.run([HOB, "cook", str(model), "-o", str(out)], check=True, capture_output=True)
@@ -44,7 +45,7 @@ class Rogue(Scenario):
             shutil.copy(out / f"box.glb.{kind}", self.art / f"made.{kind}")
 
     def ask(self, daemon, halt, slowest):
-        """How long the loop takes to answer: jobs are asked of it."""
+        """Latency of the loop, measured by requests for jobs."""
         while not halt.wait(0.05):
             began = time.monotonic()
             if daemon.get("/api/v1/jobs?limit=1").status == 200:
@@ -74,7 +75,7 @@ class Rogue(Scenario):
                     for i in some:
                         self.put(rogues[i], rogues[i])
                         self.put(f"good-{i}.rogue", str(i))
-                    # Cooks that were ended from outside are tried again and again: a sync might wait for them for long.
+                    # Cooks ended from outside are retried repeatedly: a sync could wait for them for long.
                     until(lambda some=some: self.are_over(daemon.assets(), [rogues[i] for i in some], some), f"an end of rogues {some}")
                 items = daemon.assets()
             finally:
@@ -84,7 +85,7 @@ class Rogue(Scenario):
             for i, name in enumerate(rogues):
                 good = items[f"art/good-{i}.rogue"]
                 self.assertEqual((good["state"], good["error"]["message"]), ("failed", "as it says"), (name, good["error"]))
-            # The poisoner's word about the picture is nobody's truth.
+            # The poisoner's digest of the picture is not trusted.
             self.assertEqual(daemon.get("/a/art/shared.png").status, 404)
             until(lambda: daemon.counters()["process_resident_memory_bytes"] < 600 << 20, "memory that goes back when all parts are hashed")
             counters = daemon.counters()
@@ -110,7 +111,7 @@ class Rogue(Scenario):
             pid, before = daemon.process.pid, daemon.counters()['hob_cook_parts_total{result="made"}']
             loop, whole = self.cpu_ticks(pid, thread=True), self.cpu_ticks(pid)
             self.put("say-putlarge.rogue", "of 128 MB")
-            # It is tried twice, and the second one may ask before the parts of the first one are kept.
+            # It is tried twice, and the second try may ask before the parts of the first are stored.
             until(lambda: daemon.counters()['hob_cook_parts_total{result="made"}'] >= before + 4, "the keeping of four parts")
             loop, whole = self.cpu_ticks(pid, thread=True) - loop, self.cpu_ticks(pid) - whole
             self.assertLess(loop, whole / 2)
@@ -118,7 +119,7 @@ class Rogue(Scenario):
             print(f"rogue: parts of 128 MB: the loop took {loop * 10} ms of {whole * 10} ms")
 
     def test_an_answer_that_names_thousands_of_files_takes_many_turns(self):
-        """They are found, hashed, compared and kept, each over several turns."""
+        """They are found, hashed, compared and stored, each over several turns."""
         for i in range(1, 4090):
             name = bytearray(chr(ord("a") + i % 26).encode() * 200 + f"{i:08}"[::-1].encode())
             name[20:200:20] = b"/" * 9
@@ -162,7 +163,7 @@ class Rogue(Scenario):
             until(lambda: daemon.assets().get("art/good.rogue", {}).get("state") == "failed", "a good one")
 
     def test_what_a_process_said_before_it_died_is_heard(self):
-        """More than the loop reads in one turn; the good answer is at its end."""
+        """More than the loop reads in one turn; the good answer comes last."""
         with self.daemon(2, "--jobs", "1") as daemon:
             daemon.sync()
             pid = daemon.process.pid
@@ -182,7 +183,7 @@ class Rogue(Scenario):
             self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
 
     def test_digests_of_files_are_made_here(self):
-        """Of a file that nobody has hashed yet, too: nothing is kept under another digest."""
+        """Even of a file that is not hashed yet: nothing is stored under another digest."""
         self.put("shared.png", png(9, 9, 9))
         self.put("say-poison.rogue", "poison")
         with self.daemon(2) as daemon:

@@ -1,4 +1,4 @@
-"""A root that goes as a whole (moved, unmounted, not readable, away at the start) and comes back; how many files it has."""
+"""A root that disappears as a whole (moved, unmounted, unreadable, missing at the start) and returns; number of its files."""
 import contextlib
 import os
 import shutil
@@ -28,7 +28,7 @@ class Roots(Scenario):
                               env=dict(os.environ, NO_COLOR="1"), check=True).stdout
 
     def lose(self, daemon, by=None):
-        """Moves the root away, or what `by` does, and waits until everybody is told."""
+        """Moves the root away, or calls `by`, and waits until it is reported."""
         if by:
             by()
         else:
@@ -36,7 +36,7 @@ class Roots(Scenario):
         return daemon.wait_event("root", lambda data: data["state"] == "missing")
 
     def wait_all(self, daemon, names, state):
-        """{name: kind of change} of the next events that say that these are in this state."""
+        """{name: kind of change} of the next events that report these assets in this state."""
         kinds = {}
         while set(kinds) != set(names):
             data = daemon.wait_event("asset", lambda data: data["state"] == state)
@@ -104,7 +104,7 @@ class Roots(Scenario):
             self.assertEqual(daemon.cooked(), cooked + 2)
             self.assertEqual(daemon.blob("art/kept.obj"), kept)
             self.assertIsNone(self.root(daemon)["missing_since"])
-            # A file deleted inside a folder that is there is deleted, and events go on.
+            # A file deleted inside an existing folder is deleted, and events continue.
             (self.art / "kept.obj").unlink()
             daemon.wait_asset("art/kept.obj", "removed")
             self.assertEqual(set(states(daemon)), {"art/changed.obj", "art/new.obj"})
@@ -147,12 +147,12 @@ class Roots(Scenario):
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
         self.put("big.obj", "mtllib wood.mtl\nusemtl m\n" + bumpy_grid(60))
-        daemon.post("/api/v1/sync", {"timeout_ms": 1})  # where nobody looks soon: a scan
+        daemon.post("/api/v1/sync", {"timeout_ms": 1})  # where it is not checked soon: needs a scan
         daemon.wait_event("job", lambda data: data["state"] == "cooking")
         self.art.rename(self.away)
-        # It would find a model without its material now.
+        # It would now find a model without its material.
         (self.away / "wood.mtl").rename(self.folder / "wood.mtl")
-        with contextlib.suppress(ProcessLookupError):  # it may have been ended by now
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by now
             os.kill(worker, signal.SIGCONT)
         daemon.wait_event("root", lambda data: data["state"] == "missing")
         daemon.sync()
@@ -183,7 +183,7 @@ class Roots(Scenario):
             self.assertEqual(states(daemon), {"art/a.obj": "missing", "other/b.obj": "fresh", "other/c.obj": "fresh"})
             self.assertEqual([root["mode"] for root in daemon.get("/api/v1/roots").json()["items"]], ["missing", "inotify"])
 
-    # ---- ways to be away
+    # ---- ways to disappear
 
     def test_a_folder_that_may_not_be_read_any_more(self):
         self.put("a.obj", obj_text(2))
@@ -223,7 +223,7 @@ class Roots(Scenario):
             self.assertEqual(daemon.cooked(), 1)
 
     def test_empty_folder_in_its_place(self):
-        """Another folder without a file is an unmounted one; the same folder without a file was emptied."""
+        """Another folder without files is an unmounted one; the same folder without files was emptied."""
         self.put("a.obj", obj_text(2))
         with self.serve() as daemon:
             daemon.sync()
@@ -256,7 +256,7 @@ class Roots(Scenario):
             daemon.sync()
             self.assertEqual((states(daemon), self.root(daemon)["missing_since"]), ({}, None))
 
-    # ---- away at the start
+    # ---- missing at the start
 
     def test_start_without_a_root_that_was_known(self):
         self.put_three()
@@ -309,10 +309,10 @@ class Roots(Scenario):
             self.assertIn(f"the folder '{wrong}' cannot be opened (No such file or directory)", ended.stderr)
             self.assertIn("mount or create it, or name another folder", ended.stderr)
 
-    # ---- how many files
+    # ---- number of files
 
     def test_two_hundred_roots(self):
-        """Where the system gives fewer inotify instances, the last ones are polled."""
+        """Where the system provides fewer inotify instances, the last roots are polled."""
         roots = [self.folder / f"r{i:03}" for i in range(257)]
         for i, root in enumerate(roots):
             root.mkdir()
@@ -345,7 +345,7 @@ class Roots(Scenario):
             expect(4, "art/c.obj", "fresh")
             self.put("c.obj", obj_text(4))
             expect(4, "art/c.obj", "fresh")
-            # It is used, but no scan lists it.
+            # It is used, but not listed by a scan.
             (self.art / ".hidden/b.mtl").unlink()
             expect(4, "art/b.obj", "fresh")
             self.put(".hidden/b.mtl", "newmtl m\nKd 1 0 0\n")
@@ -362,7 +362,7 @@ class Roots(Scenario):
             self.assertEqual(self.root(daemon)["files"], 2)
 
 
-    # ---- what becomes no asset
+    # ---- skipped files
 
     def test_what_is_skipped_is_told(self):
         outside = self.folder / "outside.obj"

@@ -1,4 +1,5 @@
-"""Rules: for each, a model that breaks it and one that keeps it, in up to three formats; levels, folders, the cache and the daemon."""
+"""Rules: for each, a model that violates it and one that satisfies it, in up to three formats; levels, folders, the cache and the
+daemon."""
 import base64
 import json
 import os
@@ -89,7 +90,7 @@ def gltf(m):
 
 
 def obj(m):
-    """Each node with the mesh is an object; MTL beside it holds the materials that are there."""
+    """Each node with the mesh is an object; an MTL file has the existing materials."""
     lines, mesh, first = ["mtllib {stem}.mtl"], m["mesh"], 1
     for name, _, has_mesh, _ in m["nodes"]:
         if not has_mesh:
@@ -185,7 +186,7 @@ def weights(*rows):
 WEIGHTED = weights(*[[(0, 1), (1, 0), (0, 0), (0, 0)]] * 4)
 TWO = [("paint", (1, 0, 0), 1, ""), ("chrome", (0, 1, 0), 1, "")]
 BODY = ("body", None, True, (1, 1, 1))
-# rule: (setting, broken, right, formats). One of a pair of settings may be for the broken and for the right model.
+# rule: (setting, violating, valid, formats). One of a pair of settings may be for the violating and for the valid model.
 ROWS = {
     "name.node": ({"match": "^[a-z]+$"}, model(nodes=[("Body", None, True, (1, 1, 1))]), model(), ALL),
     "name.material": ({"match": "^[a-z]+$"}, model(materials=[("Paint1", (1, 0, 0), 1, "")]), model(), ALL),
@@ -194,8 +195,8 @@ ROWS = {
                        model(nodes=[BODY, ("arm", 0, False, (1, 1, 1))]), TREES),
     "texture.missing": ("error", model(materials=[("paint", (1, 0, 0), 1, "gone.png")]), model(materials=[("paint", (1, 0, 0), 1, "tex.png")]), ALL),
     "file.portability": ("error", model(materials=[("paint", (1, 0, 0), 1, "TEX.png")]), model(materials=[("paint", (1, 0, 0), 1, "tex.png")]), ALL),
-    "source.shrunk": None,  # needs a daemon: below, and test_gates.py
-    "import.lost": None,  # no source is known: tests/unit/import/census.c makes the note
+    "source.shrunk": None,  # needs a daemon: below, and in test_gates.py
+    "import.lost": None,  # no source triggers it: tests/unit/import/census.c makes the note
     "mesh.triangles": ({"max": 3}, model(), model(shape(faces=FACES[:3])), ALL),
     "mesh.draws": ({"max": 1}, model(nodes=[BODY, ("arm", None, True, (1, 1, 1))], materials=TWO, uses=[0, 1]), model(), ("obj",)),
     "model.bytes": ([{"max": 1000}, {"max": 1000000}], model(), model(), ALL),

@@ -1,5 +1,5 @@
-"""The same bytes come of the same files: whatever the number of cook processes and of threads in each, the folder, the order and
-times of the files, the language, the time zone and the rights of new files. In the long form of the whole corpus."""
+"""The same files give the same bytes for any number of cook processes and threads, folder, order and times of the files, locale,
+time zone and umask. The long form uses the whole corpus."""
 import hashlib
 import os
 import shutil
@@ -17,7 +17,7 @@ def smallest(folder, suffixes, count):
 
 class Same(Scenario):
     def german(self):
-        """A language whose decimals have commas, made here: few machines have it."""
+        """A locale with decimal commas, built here: few machines have one."""
         folder = self.folder / "locales"
         folder.mkdir()
         made = subprocess.run(["localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"],
@@ -40,7 +40,7 @@ class Same(Scenario):
                 if path.is_file() and not path.name.endswith(".report.json")}
 
     def copied(self, files, to, reverse=False):
-        """The files again under another path, made in the opposite order, with other times."""
+        """The files again under another path, created in reverse order, with other times."""
         for i, (path, name) in enumerate(sorted(files, reverse=reverse)):
             target = to / name
             target.parent.mkdir(parents=True, exist_ok=True)

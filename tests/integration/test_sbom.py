@@ -1,4 +1,4 @@
-"""The image's bill of materials, written for this machine instead."""
+"""The image's bill of materials, generated for this machine."""
 import json
 import re
 import shutil

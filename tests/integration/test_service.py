@@ -1,5 +1,5 @@
-"""What a service manager sees of the daemon: its states as datagrams, a watchdog's signs of life, and sockets of the manager's own
-that the daemon answers on. The sockets are real ones; the protocol is that of sd_notify(3) and sd_listen_fds(3)."""
+"""The daemon under a service manager: its states as datagrams, watchdog messages, and sockets passed by the manager. The sockets
+are real; the protocol is that of sd_notify(3) and sd_listen_fds(3)."""
 import fcntl
 import http.client
 import json
@@ -15,7 +15,7 @@ from hobtest import DEADLINE, HOB, Daemon, Scenario, children, main, obj_text
 
 
 class Manager:
-    """Receives what the daemon tells; an abstract name begins with '@'."""
+    """Receives the daemon's messages; an abstract name begins with '@'."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -24,7 +24,7 @@ class Manager:
         self.told = []
 
     def wait(self, key, value=None):
-        """The lines of the next datagram that says so; what comes before is kept in `told`."""
+        """The lines of the next matching datagram; earlier ones are kept in `told`."""
         while True:
             lines = dict(line.split("=", 1) for line in self.socket.recv(4096).decode().split("\n"))
             self.told.append(lines)
@@ -34,7 +34,7 @@ class Manager:
 
 class Service(Scenario):
     def managed(self, manager_name, *options, sockets=(), program=(HOB,), **environment):
-        """The daemon as a manager starts it: sockets from descriptor 3 on, LISTEN_PID its own."""
+        """Starts the daemon like a manager: sockets from descriptor 3 on, LISTEN_PID its own."""
         moves = "".join(f"exec {3 + i}<&{s.fileno()}; " for i, s in enumerate(sockets))
         for s in sockets:
             os.set_inheritable(s.fileno(), True)
@@ -49,7 +49,7 @@ class Service(Scenario):
 
     def listening(self, family, address):
         s = socket.socket(family, socket.SOCK_STREAM)
-        # Far above the numbers that the manager will give.
+        # Far above the numbers that the manager will use.
         moved = socket.socket(fileno=fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 50))
         s.close()
         moved.bind(address)
@@ -83,7 +83,7 @@ class Service(Scenario):
                     manager.wait("READY", "1")
                     self.assertTrue(any("EXTEND_TIMEOUT_USEC" in lines for lines in manager.told), "not told that the scan goes on")
                     manager.wait("STATUS", "1 fresh, 0 to cook")
-                    # As fast as asked for: ten signs of life in less than ten periods of the watchdog.
+                    # At the requested rate: ten messages in less than ten periods of the watchdog.
                     for _ in range(10):
                         manager.wait("WATCHDOG", "1")
                     config.write_text(json.dumps({"cook": {"jobs": 1}, "log": {"level": "debug"}}))
@@ -126,7 +126,7 @@ class Service(Scenario):
         path = self.folder / "hob.sock"
         local = self.listening(socket.AF_UNIX, str(path))
         port = tcp.getsockname()[1]
-        # A request from before the daemon's start is answered, as is one from its restart.
+        # A request from before the daemon's start is answered, and so is one from during its restart.
         for round_ in range(2):
             early = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
             early.request("GET", "/api/v1")
@@ -147,10 +147,10 @@ class Service(Scenario):
                 while "Sandbox" not in banner:
                     banner += process.stdout.readline()
                     self.assertIsNone(process.poll())
-                # A child that has not become its program yet still has the daemon's name.
+                # A child before its exec still has the daemon's name.
                 workers = [child for child in children(process.pid) if "worker" in pathlib.Path(f"/proc/{child}/comm").read_text()]
                 self.assertTrue(workers)
-                for worker in workers if os.geteuid() == 0 else ():  # others are not shown what runs in a sandbox
+                for worker in workers if os.geteuid() == 0 else ():  # other users cannot inspect sandboxed processes
                     variables = pathlib.Path(f"/proc/{worker}/environ").read_bytes()
                     self.assertNotIn(b"LISTEN_", variables)
             finally:
@@ -170,7 +170,7 @@ class Service(Scenario):
             out, err = process.communicate(timeout=DEADLINE)
             self.assertEqual(process.returncode, 2, err)
             self.assertIn(text, err)
-        # Meant for another process: not touched.
+        # Meant for another process: ignored.
         process = self.managed(None, "--listen", "127.0.0.1:0", sockets=(open_tcp,), LISTEN_PID="1")
         while "Open" not in process.stdout.readline():
             self.assertIsNone(process.poll())

@@ -1,4 +1,4 @@
-"""The chain of a model's settings files is the same for the daemon, the API and the command line."""
+"""The daemon, the API and the command line use the same chain of settings files."""
 import json
 import os
 import subprocess
@@ -15,7 +15,7 @@ class Settings(Scenario):
         return daemon.get(f"/api/v1/assets/{daemon.assets()[name]['id']}/settings")
 
     def test_a_model_100_folders_deep(self):
-        """PATCH and DELETE touch its own sidecar and nothing else."""
+        """PATCH and DELETE modify its own sidecar and nothing else."""
         deep = "/".join(f"d{i}" for i in range(100))
         folders = ["/".join(deep.split("/")[:i]) for i in range(101)]
         for folder in folders:
@@ -60,7 +60,7 @@ class Settings(Scenario):
         self.assertNotIn("scale", entry.get("settings", {}))
 
     def test_the_command_line_takes_what_the_daemon_takes(self):
-        """sources[].exclude and include of hob.json; cook.json counts from the source's folder down."""
+        """sources[].exclude and include of hob.json; cook.json applies from the source's folder down."""
         (self.folder / "hob.json").write_text(json.dumps({"sources": [
             {"path": "art", "include": ["**/*.obj"], "exclude": ["wip/**"], "options": {"lods": {"max": 2}}}]}))
         self.put("cook.json", '{"scale": 2}')
@@ -71,7 +71,7 @@ class Settings(Scenario):
         assets = json.loads((self.folder / "report.json").read_text())["assets"]
         self.assertEqual([item["path"] for item in assets], ["props/a.obj"])
         self.assertFalse((self.folder / "out/wip").exists())
-        # A folder inside the source has the source's whole chain.
+        # A folder inside the source uses the source's whole chain.
         run = self.cook("art/props", "-o", "out2", "--report", "report2.json")
         self.assertEqual(run.returncode, 0, run.stderr)
         settings = json.loads((self.folder / "report2.json").read_text())["assets"][0]["settings"]

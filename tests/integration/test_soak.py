@@ -1,4 +1,4 @@
-"""Thousands of mixed edits in a row: after the warm-up neither memory nor descriptors nor the write-ahead log grow."""
+"""Thousands of mixed edits: after the warm-up neither memory nor descriptors nor the write-ahead log grow."""
 import os
 import pathlib
 import random
@@ -46,16 +46,16 @@ class Soak(Scenario):
                 "wal": wal.stat().st_size if wal.exists() else 0, "own": self.own(daemon)}
 
     def own(self, daemon):
-        """Resident bytes without pages of files, which the kernel takes and gives as it likes."""
+        """Resident bytes without file pages, which the kernel drops and reloads at any time."""
         pages = pathlib.Path(f"/proc/{daemon.process.pid}/statm").read_text().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
 
     def stays_flat(self, daemon, first):
-        """What is free goes back to the system in the next second without work."""
+        """Free memory returns to the system in the next idle second."""
         until(lambda: self.own(daemon) <= first + (2 << 20), f"memory within 2 MB of {first / 1e6:.1f} MB")
 
     def test_edits_in_a_row(self):
-        # The sanitizer would keep 256 MB of freed memory, and the ring of events fills while it warms up.
+        # The sanitizer would keep 256 MB of freed memory, and the ring of events fills during the warm-up.
         options = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
         chance = random.Random(int(os.environ.get("HOB_SEED", "11")))
         self.put("look.mtl", "newmtl m\nmap_Kd tex.png\n")

@@ -1,5 +1,6 @@
-"""A model whose material library, texture or buffer is spelt in another case, or is not there: each question for another spelling is
-an input of the cook. Held against a clean cook at each step, by events, polling, after restarts, with a kept cache and an upstream."""
+"""A model whose material library, texture or buffer is spelt in another case, or is missing: each lookup of another spelling is
+an input of the cook. Compared with a clean cook at each step, by events, polling, after restarts, with an existing cache and an
+upstream."""
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ GLTF = json.dumps({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes":
 
 class Spellings(Scenario):
     def clean(self, name="o.obj"):
-        """Digest of the materials of a cook that knows nothing; its message if it fails."""
+        """Digest of the materials in a clean cook, or its error message."""
         out = self.folder / "clean"
         shutil.rmtree(out, ignore_errors=True)
         run = subprocess.run([HOB, "cook", "--root", self.art, self.art / name, "-o", out], capture_output=True,
@@ -28,7 +29,7 @@ class Spellings(Scenario):
         return hashlib.sha256(made.read_bytes()).digest()
 
     def same(self, daemon, name="o.obj", scan=False):
-        """The daemon, at a quiet moment, serves what a clean cook gives."""
+        """At a quiet moment the daemon serves the result of a clean cook."""
         daemon.sync(scan=scan)
         clean, answer = self.clean(name), daemon.get(f"/a/art/{name}?output=materials")
         if isinstance(clean, str):
@@ -44,7 +45,7 @@ class Spellings(Scenario):
         self.put("M.mtl", RED)
         red = self.same(daemon, scan=scan)
         self.assertNotEqual(plain, red)
-        self.put("M.MTL", BLUE)  # the first in byte order is taken
+        self.put("M.MTL", BLUE)  # the first in byte order is used
         blue = self.same(daemon, scan=scan)
         self.assertNotIn(blue, (plain, red))
         (self.art / "M.MTL").unlink()
@@ -64,7 +65,7 @@ class Spellings(Scenario):
             self.spellings_come_and_go(daemon)
             self.put("M.mtl", RED)
             self.same(daemon)
-            # The same again costs no cook.
+            # Repeating it costs no cook.
             cooked = daemon.cooked()
             (self.art / "M.mtl").unlink()
             self.same(daemon)

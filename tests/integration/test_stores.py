@@ -1,7 +1,7 @@
-"""Caches of earlier versions, of later ones and of nobody, and how a daemon ends: what was cooked before is used on, what a newer Hob
-keeps is not touched, and a stop leaves one file that holds everything.
+"""Caches of earlier and later versions and of other programs, and the end of a daemon: earlier results are reused, a newer Hob's
+data is not touched, and a stop leaves one file with everything.
 
-    python3 tests/integration/test_stores.py --make    adds what this version leaves to tests/data/stores
+    python3 tests/integration/test_stores.py --make    adds this version's cache to tests/data/stores
 """
 import contextlib
 import hashlib
@@ -76,7 +76,7 @@ class Stores(Scenario):
                     now = facts(daemon)
                     self.assertEqual({name: item["state"] for name, item in now.items()},
                                      {name: item["state"] for name, item in kept["assets"].items()})
-                    # A newer cook makes others; what the old one made is there all the same.
+                    # A newer cook makes new results; the old ones still exist.
                     cooked = daemon.cooked()
                     if cooked == 0:
                         self.assertEqual(now, kept["assets"])
@@ -123,7 +123,7 @@ class Stores(Scenario):
             self.assertIn("--cache", said)
             after = contents(self.cache)
             for files in (before, after):
-                files.pop("lock", None)  # names whoever looked last
+                files.pop("lock", None)  # has the pid of the last process
                 files.pop("index.db-shm", None)  # SQLite's own, not the cache's
             self.assertEqual(sorted(after), sorted(before))
             self.assertEqual([name for name in before if after[name] != before[name]], [])
@@ -145,7 +145,7 @@ class Stores(Scenario):
             self.assertIn("--listen", said)
 
     def test_a_stop_folds_the_log_and_ends_well(self):
-        """While much is under way; what was finished is there at the next start."""
+        """During work; finished results exist at the next start."""
         for how in (signal.SIGTERM, signal.SIGINT):
             for i in range(30):
                 self.put(f"m{i}.obj", obj_text(3 + i, shift=how))
@@ -169,7 +169,7 @@ class Stores(Scenario):
 
 
 def make():
-    """What a daemon of this version leaves behind when it is stopped, and when it is killed."""
+    """The cache left by a daemon of this version when it is stopped, and when it is killed."""
     for how in ("stopped", "killed"):
         target = STORES / f"schema-{schema()}-{how}.tar.xz"
         if target.exists():

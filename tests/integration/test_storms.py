@@ -1,5 +1,5 @@
-"""Bursts, races and renames of files, every way to save, watch limits and lost events: without being asked to look again, the
-daemon ends with the assets and digests that a fresh scan of the same folders gives."""
+"""Bursts, races and renames of files, every way to save, watch limits and lost events: without another request, the daemon ends
+with the assets and digests of a fresh scan of the same folders."""
 import ctypes
 import os
 import pathlib
@@ -70,7 +70,7 @@ class Storms(Scenario):
             daemon.sync()
             while done < turns:
                 turn += 1
-                if turn % 25 == 1:  # listing thousands of files each turn would be the storm's whole time
+                if turn % 25 == 1:  # listing thousands of files each turn would take all of the storm's time
                     paths = [path for path in self.art.rglob("*") if not path.name.startswith(".")]
                 source = chance.choice(paths)
                 into = chance.choice([path for path in paths if path.is_dir()] + [self.art])
@@ -79,7 +79,7 @@ class Storms(Scenario):
                 target = into / (f"r{turn}" + source.suffix if chance.random() < 0.7 else source.name)
                 try:
                     source.rename(target)
-                except OSError:  # a folder that is not empty stands there, or the name has gone since it was listed
+                except OSError:  # a non-empty folder has the name, or the file has vanished since it was listed
                     continue
                 done += 1
                 if chance.random() < 0.1:
@@ -91,7 +91,7 @@ class Storms(Scenario):
         print(f"renames: {done} of {turn} tries, {len(self.files())} models at the end")
 
     def test_folder_renamed_while_its_files_wait_to_be_cooked(self):
-        """Files that are gone when their turn comes, before the event of their folder, leave the list all the same."""
+        """Files that vanish before their turn and before the event of their folder still leave the list."""
         count = amount(300, 3000)
         with self.serve() as daemon:
             daemon.sync()
@@ -218,7 +218,7 @@ class Storms(Scenario):
                     turn += 1
                     count = 2 + turn % 7
                     way(self, target, obj_text(count, shift=turn))
-                    # The version before may be told first, where it was there for a moment; a removal too.
+                    # The previous version, or a removal, may be reported first if it existed for a moment.
                     daemon.wait_event("asset", lambda data: self.is_shown(daemon, data, count, turn))
             self.assertEqual(daemon.counters()["hob_scans_total"], scans)
             self.same_as_fresh(daemon)
@@ -243,7 +243,7 @@ class Storms(Scenario):
         for turn in range(amount(2, 40)):
             shutil.rmtree(self.art)
             if turn % 2:
-                # A fact, because its event may be one of the turn before.
+                # Polls, because its event may be from the previous turn.
                 until(lambda: daemon.get("/api/v1/roots").json()["items"][0]["mode"] == "missing", "a root that is missing")
                 self.assertLessEqual({item["state"] for item in daemon.assets().values()}, {"missing"})
             self.art.mkdir(exist_ok=True)
@@ -253,7 +253,7 @@ class Storms(Scenario):
         self.same_as_fresh(daemon)
 
     def limited(self, watches):
-        """A command line that gives what follows so few watches, in a user namespace of its own; None where that is not allowed."""
+        """A command line that limits its child to few watches, in a separate user namespace; None where that is not allowed."""
         prefix = ["unshare", "--user", "--map-root-user", "sh", "-c",
                   f'echo {watches} >/proc/sys/user/max_inotify_watches && exec "$@"', "sh"]
         return prefix if subprocess.run([*prefix, "true"], capture_output=True).returncode == 0 else None
@@ -293,7 +293,7 @@ class Storms(Scenario):
             daemon.sync()
             for turn in range(turns):
                 os.kill(daemon.process.pid, signal.SIGSTOP)
-                os.waitpid(daemon.process.pid, os.WUNTRACED)  # until then it may read on
+                os.waitpid(daemon.process.pid, os.WUNTRACED)  # until then it may continue to read
                 try:
                     for i in range(queued_events() // 3 + 100):
                         (self.art / f"noise{i % 2}").write_bytes(b"")

@@ -1,5 +1,6 @@
-"""One vocabulary: however an asset got there, every surface says the same of it, and counts the same. Each row of SITUATIONS is a model
-and what it must be called; the API, the list, sync, statistics, metrics, events, headers and the command line are held against it."""
+"""One vocabulary: every surface reports the same standing and the same counts, however an asset got there. Each row of SITUATIONS
+is a model and its expected standing; checked are the API, the list, sync, statistics, metrics, events, headers and the command
+line."""
 import itertools
 import json
 import os
@@ -43,14 +44,14 @@ class Surfaces(Scenario):
                               env=dict(os.environ, NO_COLOR="1"))
 
     def wait_for(self, daemon, wanted):
-        """The next events say so of each."""
+        """Checks the next event of each."""
         left = dict(wanted)
         while left:
             data = daemon.wait_event("asset", lambda data: left.get(data["asset"]) == data["standing"])
             del left[data["asset"]]
 
     def check_assets(self, daemon, wanted, served):
-        """wanted: {full name: standing} of everything that is an asset; served: those with a good version."""
+        """wanted: {full name: standing} of all assets; served: those with a good version."""
         items = daemon.assets()
         self.assertEqual({name: item["standing"] for name, item in items.items()}, wanted)
         for name, item in items.items():
@@ -121,7 +122,7 @@ class Surfaces(Scenario):
         with self.serve() as daemon:
             self.assertEqual(set(daemon.sync()["failed"]), failed, "after a restart")
             self.check(daemon, wanted, served)
-        # A build of the same folder, which knows no earlier version: what is broken or blocked fails, and nothing else.
+        # A build of the same folder, without an earlier version: only broken and blocked models fail.
         report = self.folder / "report.json"
         cook = subprocess.run([HOB, "cook", self.art, "-o", self.folder / "out", "--report", report], capture_output=True, text=True, check=False)
         self.assertEqual(cook.returncode, 1, cook.stderr)
@@ -143,7 +144,7 @@ class Surfaces(Scenario):
                 os.kill(worker, signal.SIGCONT)
 
     def test_while_it_is_being_cooked(self):
-        """A stopped cook process holds up a new save of a good model, one of a broken model, and a new model."""
+        """A stopped cook process delays a new save of a good model, one of a broken model, and a new model."""
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
         with self.serve("--jobs", "1") as daemon:

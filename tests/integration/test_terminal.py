@@ -1,4 +1,4 @@
-"""`hob serve` in a terminal of its own: its modes after every way out, the browser, --once-ready."""
+"""`hob serve` in its own terminal: terminal modes after every way to exit, the browser, --once-ready."""
 import fcntl
 import json
 import os
@@ -15,8 +15,8 @@ import urllib.request
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
-# A shell with job control, for one job: the job's group has the terminal until it stops or ends. Says so on fd 3, is told on
-# fd 4 what to do next.
+# A shell with job control, for one job: the job's group has the terminal until it stops or ends. Reports on fd 3 and takes
+# commands on fd 4.
 SHELL = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -47,7 +47,7 @@ class Job:
 
     def __init__(self, *command, **environment):
         self.master, slave = pty.openpty()
-        self.slave = slave  # held open: without it a read of the screen fails while nobody else has it
+        self.slave = slave  # held open: otherwise reading the screen fails while no other process has it open
         self.said, said = os.pipe()
         told, self.told = os.pipe()
         self.before = termios.tcgetattr(slave)
@@ -84,7 +84,7 @@ class Job:
         self.text += os.read(self.master, 65536).decode("utf-8", "replace")
 
     def wait(self, pattern):
-        """Until the screen shows it; what it showed before is forgotten."""
+        """Waits until the screen shows it; earlier output is dropped."""
         while True:
             found = re.search(pattern, self.text)
             if found:
@@ -135,7 +135,7 @@ class Terminal(Scenario):
         job.wait(r"failed art/bad/one\.gltf  \S+")
         log = self.get(job, "/api/v1/log?limit=1000")
         self.assertEqual(sum(line["event"] == "cooked" for line in log["items"]), 60)
-        # A few models have their lines again.
+        # A few models are listed individually again.
         self.put("later.obj", obj_text(300))
         job.wait("cooked art/later.obj")
         job.press("\x03")
@@ -180,7 +180,7 @@ class Terminal(Scenario):
         self.assertEqual(job.hear(), "stopped\n")
         job.go_on(b"b")
         self.put("next.obj", obj_text(3))
-        job.wait("cooked .*art/next.obj")  # it works on, and leaves the terminal to whoever has it
+        job.wait("cooked .*art/next.obj")  # it continues, and leaves the terminal to its owner
         self.assertTrue(job.restored())
         os.kill(job.pid, signal.SIGTERM)
         self.assertEqual(job.hear(), "ended 0\n")
@@ -265,7 +265,7 @@ class Terminal(Scenario):
 
 
 class Width(Scenario):
-    """What is listed fits a terminal of 80 columns: only words that cannot be broken, names above all, may be longer."""
+    """Listings fit a terminal of 80 columns: only unbreakable words, mostly names, may be longer."""
 
     def screen(self, *command):
         master, slave = pty.openpty()
@@ -278,7 +278,7 @@ class Width(Scenario):
         try:
             while got := os.read(master, 65536):
                 text += got
-        except OSError:  # nobody has the other end any more
+        except OSError:  # the other end is closed
             pass
         os.close(master)
         program.wait()

@@ -1,4 +1,4 @@
-"""Textures: every picture of the corpus, and that none is compressed twice."""
+"""Textures: every picture of the corpus, and no duplicate compression."""
 import hashlib
 import json
 import os
@@ -39,7 +39,7 @@ class Corpus(Scenario):
         return {item["path"]: item for item in json.loads(report.read_text())["assets"]}
 
     def add(self, path):
-        """A model with this picture as its base colour; returns its name, or None for one that is there already."""
+        """A model with this picture as its base colour; returns its name, or None if it exists already."""
         data = path.read_bytes()
         name = hashlib.sha256(data).hexdigest()[:16]
         if (self.art / (name + ".obj")).exists():
@@ -141,7 +141,7 @@ class Once(Scenario):
     """No picture is decoded and compressed twice; every scenario starts more workers than there are textures."""
 
     def unwatched(self, roots):
-        """Nobody listens: a slow machine would show him previews, whose textures are made for themselves."""
+        """Without a listener: a slow machine would make previews, whose textures are separate."""
         daemon = Daemon(roots, self.cache, "-j", "4", wait_ready=False)
         daemon.wait_banner()
         return daemon
@@ -162,7 +162,7 @@ class Once(Scenario):
 
     def test_fifty_models_with_one_texture(self):
         second = self.folder / "second"
-        # Long enough in the making for all four workers to ask for it.
+        # Slow enough for all four workers to request it.
         picture = noise(160)
         self.put("cook.json", json.dumps({"texture": {"encoding": "bc"}}))
         self.put("tex/a.png", picture)
@@ -182,16 +182,16 @@ class Once(Scenario):
             self.assertEqual(self.parts(daemon), 1)
             self.assertEqual(self.parts(daemon, "reused"), 49)
             self.assertEqual(len(self.textures(daemon)), 1)
-            # Touched and saved again without a change: not even cooked.
+            # Touched and saved again unchanged: not even cooked.
             os.utime(self.art / "tex/a.png", (1, 1))
             self.put("tex/a.png", picture)
             daemon.sync()
             self.assertEqual((daemon.cooked(), self.parts(daemon)), (50, 1))
-            # Another mesh around the same picture.
+            # Another mesh with the same picture.
             self.put("models/m7.obj", obj_text(9, mtl="m7.mtl"))
             daemon.sync()
             self.assertEqual((daemon.cooked(), self.parts(daemon)), (51, 1))
-            # Another use: once more, however many models use it so.
+            # Another use: once more, however many models share it.
             for i in range(3):
                 self.model(f"models/m{i}", "../tex/a.png", "map_Kd norm")
             daemon.sync()
@@ -201,11 +201,11 @@ class Once(Scenario):
             self.model("models/new", "../tex/a.png")
             daemon.sync()
             self.assertEqual((daemon.cooked(), self.parts(daemon)), (1, 0))
-            # Another size for a folder: one more for all that is in it.
+            # Another size for a folder: one more for all its models.
             self.put("models/cook.json", json.dumps({"texture": {"max_size": 32}}))
             daemon.sync()
             self.assertEqual(self.parts(daemon), 2)
-            # And back: the first ones are still there.
+            # And back: the first ones are still cached.
             (self.art / "models/cook.json").unlink()
             daemon.sync()
             self.assertEqual(self.parts(daemon), 2)

@@ -1,4 +1,4 @@
-"""What version control changes and what is copied in bulk becomes visible at once: one rev for all of it, and nobody sees a mixture."""
+"""Changes by version control and bulk copies become visible at once: one rev for all, and no mixture is ever visible."""
 import os
 import shutil
 import signal
@@ -24,7 +24,7 @@ class Together(Scenario):
         path.write_text(text)
 
     def branches(self):
-        """`one` and `two` differ in two of three files, some are in one of them only."""
+        """`one` and `two` differ in two of three files; some files exist in only one of them."""
         self.git("init", "-q")
         self.git("checkout", "-q", "-b", "one")
         for i in range(COUNT):
@@ -44,7 +44,7 @@ class Together(Scenario):
         self.git("commit", "-q", "-m", "two")
 
     def revs(self, daemon, expected):
-        """The revs of the next events, until `expected` assets were told of."""
+        """The revs of the next events, until `expected` assets were reported."""
         told, revs = set(), set()
         while told != expected:
             data = daemon.wait_event("asset")
@@ -101,7 +101,7 @@ class Together(Scenario):
         own = {f"art/pack/m{i}.obj" for i in range(COUNT)}
         with self.serve() as daemon:
             daemon.sync()
-            # All events are there when the daemon looks, however long a crowded machine lets cp and rm pause.
+            # All events have arrived when the daemon reads them, however long cp and rm pause on a crowded machine.
             rev = daemon.seen
             daemon.process.send_signal(signal.SIGSTOP)
             subprocess.run(["cp", "-r", self.art / "pack", self.art / "copy"], check=True)
@@ -130,23 +130,23 @@ class Together(Scenario):
             self.put("d2/m2.obj", obj_text(12))
             self.put("d0/m0.obj", obj_text(11))
             daemon.wait_log("holding")
-            (other / "o.obj").write_text(obj_text(2))  # version control is not at work here
+            (other / "o.obj").write_text(obj_text(2))  # version control does not work on this folder
             self.assertEqual(daemon.wait_asset("other/o.obj", "fresh")["rev"], rev + 1)
             until(lambda: daemon.assets()["art/d0/m0.obj"]["state"] == "stale", "the stale state of a held asset")
-            # A sync of everything in another root does not wait for version control here.
+            # A sync of another root does not wait for version control here.
             self.assertEqual(daemon.post("/api/v1/sync", {"timeout_ms": 2500, "roots": ["other"]}).status, 200)
-            answer = daemon.get("/a/art/d0/m0.obj", Prefer="wait=60")  # somebody wants it now
+            answer = daemon.get("/a/art/d0/m0.obj", Prefer="wait=60")  # a client wants it now
             self.assertEqual((answer.status, answer.headers["cook-state"]), (200, "fresh"))
             self.assertNotEqual(answer.body, before)
             lock.unlink()
             daemon.sync()
-            for age in (10 ** 6, -10 ** 6):  # left behind by a program that died long ago, or by a clock that was wrong
+            for age in (10 ** 6, -10 ** 6):  # stale: left by a program that died long ago, or by a wrong clock
                 lock.touch()
                 os.utime(lock, (time.time() - age,) * 2)
                 self.put("d1/m1.obj", obj_text(13 + (age > 0)))
                 daemon.wait_asset("art/d1/m1.obj", "fresh")
                 self.assertTrue(lock.exists())
-            lock.touch()  # somebody writes the message of a commit
+            lock.touch()  # a user writes a commit message
             self.put("d1/m1.obj", obj_text(20))
             daemon.wait_asset("art/d1/m1.obj", "fresh")
             self.assertTrue(lock.exists())
@@ -226,7 +226,7 @@ class Together(Scenario):
                 self.assertEqual(meshes(daemon), meshes(fresh))
 
     def test_what_is_served_outlives_a_held_version(self):
-        """After a restart, too, when nothing of the cache was used for hours."""
+        """After a restart, too, when the cache has been unused for hours."""
         self.put("a.obj", obj_text(1))
         self.git("init", "-q")
         self.git("add", "-A")
@@ -240,7 +240,7 @@ class Together(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             (self.art / ".git/index.lock").touch()
-            self.put("a.obj", "usemtl other\n" + obj_text(2))  # no blob is shared: that would count as a use of both records
+            self.put("a.obj", "usemtl other\n" + obj_text(2))  # shares no blob: that would count as a use of both records
             until(lambda: daemon.counters()["hob_changeset_changes"] == 1, "a held version")
             self.assertEqual(daemon.post("/api/v1/gc", {"max_bytes": 1}).status, 202)
             self.assertEqual(daemon.blob("art/a.obj"), served)

@@ -1,5 +1,5 @@
-"""Saves that are read while they are under way: eight ways to save at three speeds, with events and by polling. Every body that is
-served meanwhile is the cook of one whole saved version, versions never go back, and the last save wins without being asked."""
+"""Reads during saves: eight ways to save at three speeds, with events and by polling. Every body served meanwhile is the cook of
+one complete saved version, versions never go back, and the last save wins without a request."""
 import ctypes
 import hashlib
 import http.client
@@ -12,21 +12,21 @@ from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, main, obj_t
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SAVES = int(os.environ.get("HOB_SAVES", amount(6, 300)))
-LOOKS = 26  # at a saved version before the next save; after every third save: none
-PIECES = 6  # of a slow save, between which others look
+LOOKS = 26  # fetches of a saved version before the next save; none after every third save
+PIECES = 6  # of a slow save, read in between
 READERS = 2
 SHIFTED_CLOCK = beside("libshifted_clock.so")
 
 
 def strip(cell, version, triangles=70):
-    """An OBJ whose versions are all equally long: half of one and half of another is a model, too."""
+    """An OBJ whose versions all have the same length: halves of two versions are a valid model, too."""
     lines = [f"v {cell:06.1f} {version:07.1f} {i:06.1f}" if i % 2 else f"v {i:06.1f} {cell:06.1f} {version:07.1f}"
              for i in range(triangles + 2)]
     return "\n".join(lines + [f"f {i + 1:4} {i + 2:4} {i + 3:4}" for i in range(triangles)]) + "\n"
 
 
 class Looks:
-    """Threads that fetch every model in turn, as renderers do, and remember what was served."""
+    """Threads that fetch every model in turn, like renderers, and record the results."""
 
     def __init__(self, port, names):
         self.port, self.names = port, names
@@ -78,7 +78,7 @@ class Looks:
 
 
 class Writer:
-    """One cell of the matrix: saves all versions of its model in its own way."""
+    """One cell of the matrix: saves all versions of its model in one way."""
 
     def __init__(self, scenario, looks, name, way, speed, texts):
         self.folder, self.target = scenario.folder, scenario.art / name
@@ -175,7 +175,7 @@ class Torn(Scenario):
         return {name: [(text, digest(turn, name)) for turn, text in enumerate(versions)] for name, versions in texts.items()}
 
     def last_wins(self, daemon, truth):
-        """Without a sync, which would look for itself; how long the slowest took is only told."""
+        """Without a sync, which would check by itself; the slowest time is only printed."""
         since = time.monotonic()
         for name, versions in truth.items():
             while (answer := daemon.get("/a/art/" + name)).status != 200 or (
@@ -184,7 +184,7 @@ class Torn(Scenario):
         return time.monotonic() - since
 
     def matrix(self, truth, *options):
-        # Nobody listens for events, so that no previews are made, which the oracle does not know.
+        # Without a listener there are no previews, which the oracle lacks.
         with Daemon([self.art], self.folder / ("cache" + "".join(options)), *options, wait_ready=False) as daemon:
             daemon.wait_banner()
             looks = Looks(daemon.port, list(truth))
@@ -201,7 +201,7 @@ class Torn(Scenario):
                     raise error
             self.judge(truth, looks)
             counters = daemon.counters()
-            # The half-written file was not cooked either: that would be a failure or another version.
+            # The half-written file was not cooked: that would be a failure or another version.
             self.assertEqual(counters['hob_cook_results_total{result="failed"}'], 0, daemon.log[-20:])
             daemon.sync()
             self.assertLessEqual(daemon.cooked(), len(truth) * SAVES)
@@ -229,7 +229,7 @@ class Torn(Scenario):
         self.matrix(truth, "--watch", "poll", "--poll-ms", "50")
 
     def half_saved(self, path, data, before=lambda: None):
-        """Its first half, written and not closed; what is left is written by the function that comes back."""
+        """Writes the first half without closing; the returned function writes the rest."""
         before()
         fd = os.open(self.art / path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.write(fd, data[:len(data) // 2])
@@ -241,7 +241,7 @@ class Torn(Scenario):
         return finish
 
     def later_saves_are_cooked(self, daemon, name):
-        """So that what was told before has been looked at, too."""
+        """So that earlier events have been processed, too."""
         self.put(name, obj_text(len(name)))
         daemon.wait_event("asset", lambda data: data["asset"] == "art/" + name and data["quality"] == "final")
 
@@ -256,9 +256,9 @@ class Torn(Scenario):
                 self.later_saves_are_cooked(daemon, f"mark{number}.obj")
                 self.later_saves_are_cooked(daemon, f"second{number}.obj")
                 shown = daemon.get("/a/art/a.obj")
-                whole = daemon.cooked() - cooked - 2  # of a version that was whole for a moment
+                whole = daemon.cooked() - cooked - 2  # of a version that was complete for a moment
                 self.assertLessEqual(whole, number)
-                if not whole and shown.status != 404:  # the moment between the rename and the new file may have been met
+                if not whole and shown.status != 404:  # a read may have come between the rename and the new file
                     self.assertEqual(shown.body, first)
                 finish()
                 daemon.wait_asset("art/a.obj", "fresh")
@@ -302,7 +302,7 @@ class Torn(Scenario):
             self.assertEqual(daemon.assets()["art/a.obj"]["state"], "fresh")
 
     def test_sync_looks_again_at_what_was_half_written(self):
-        """The save ends through a name outside the root, of which no event tells: sync waits for the next look at the file."""
+        """The save ends through a name outside the root, without an event: sync waits for the next check of the file."""
         outside, text = self.folder / "outside.obj", strip(2, 1)
         with self.serve() as daemon:
             daemon.sync()

@@ -1,4 +1,4 @@
-"""What reaches every asset takes many turns of the loop; what is published together is one rev all the same."""
+"""A change of all assets takes many turns of the loop, but is published as one rev."""
 import pathlib
 import shutil
 import signal
@@ -27,7 +27,7 @@ class Turns(Scenario):
                 for name, item in daemon.assets("&fields=root,path,outputs").items()}
 
     def go_back(self, change, back):
-        """Nothing is cooked when an earlier version comes back: all of it is the loop's work."""
+        """Nothing is cooked when an earlier version comes back: all of it is work of the loop."""
         with self.serve() as daemon:
             daemon.sync()
             before = self.outputs(daemon)
@@ -42,7 +42,7 @@ class Turns(Scenario):
             daemon.sync()
             used = self.loop_seconds(daemon) - used
             again = [line for line in daemon.log if " cooked " in line]
-            if again:  # seen once, 4 of 800 on a busy machine; why is not known
+            if again:  # seen once, 4 of 800 on a busy machine; cause unknown
                 print(f"turns: {daemon.cooked()} cooked again: {again[:4]}")
             self.assertLessEqual(daemon.cooked(), MODELS // 100, again)
             self.assertEqual(self.outputs(daemon), before)
@@ -55,7 +55,7 @@ class Turns(Scenario):
         self.assertLess(share, 0.5)
 
     def save_all_at_once(self, daemon):
-        """All events are there when the daemon looks, however long a crowded machine lets this test pause, unless they are too many."""
+        """All events have arrived when the daemon reads them, however long this test pauses, unless they are too many."""
         few = MODELS * 8 < int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         if few:
             daemon.process.send_signal(signal.SIGSTOP)
@@ -65,15 +65,15 @@ class Turns(Scenario):
     def test_many_changes_are_one_rev(self):
         _, log = self.go_back(lambda: self.save_all(0.25), self.save_all_at_once)
         together = [int(line.split(" changes together")[0].split()[-1]) for line in log if "changes together" in line]
-        self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be seen alone
+        self.assertGreater(max(together), MODELS / 2, together)  # the first ones may be published individually
 
     def loop_seconds(self, daemon):
-        """Processor time of the loop's thread. A clock would count what a crowded machine does in between."""
+        """CPU time of the loop's thread; wall-clock time would include other load."""
         pid = daemon.process.pid
         return int(pathlib.Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
     def share_of_the_busiest(self, what, act):
-        """Of the processor time that the loop's thread has taken when everything is over, that of one turn."""
+        """The longest turn, in CPU time of the loop's thread, after everything is over."""
         with self.serve() as daemon:
             daemon.sync()
             before = self.loop_seconds(daemon)
@@ -100,7 +100,7 @@ class Turns(Scenario):
 
 class ManyInputs(Scenario):
     def test_each_of_hundreds_of_files_that_a_cook_misses_is_watched(self):
-        """They are looked at in several turns; the last of them counts as the first does."""
+        """They are checked in several turns; the last one counts like the first."""
         count = 400
         self.put("look.mtl", "".join(f"newmtl m{i}\nmap_Kd away/t{i}.png\n" for i in range(count)))
         self.put("many.obj", "mtllib look.mtl\n" + "".join(

@@ -1,4 +1,4 @@
-"""PUT /blobs with Content-Encoding: zstd. A few bytes may unpack to gigabytes, so nobody else waits for the decoder."""
+"""PUT /blobs with Content-Encoding: zstd. A few bytes may unpack to gigabytes, so other requests do not wait for the decoder."""
 import hashlib
 import select
 import socket
@@ -10,7 +10,7 @@ BLOCK = 1 << 17
 
 
 def frame(size, byte=b"\0"):
-    """One zstd frame of run-length blocks: 4 bytes for each 128 KiB."""
+    """One zstd frame of run-length blocks: 4 bytes per 128 KiB."""
     blocks = [min(BLOCK, size - at) for at in range(0, size, BLOCK)] or [0]
     return b"\x28\xb5\x2f\xfd\x00\x38" + b"".join(
         struct.pack("<I", block << 3 | 2 | (i == len(blocks) - 1))[:3] + byte for i, block in enumerate(blocks))
@@ -22,7 +22,7 @@ class Uploads(Scenario):
                               {"Content-Encoding": "zstd", "X-Digest-SizeBytes": str(len(plain))})
 
     def begin(self, daemon, size, announced=None):
-        """Sends a whole body and does not wait for the answer: its digest is wrong."""
+        """Sends a whole body with a wrong digest and does not wait for the answer."""
         body = frame(size)
         peer = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
         self.addCleanup(peer.close)

@@ -1,5 +1,5 @@
-"""What upsets a daemon from outside while it works: a clock that jumps, another daemon on its folder or its cache, a file system
-without inodes or one that takes no change any more, a new version under connected clients, and the order to stop amid all its work. Nothing is lost."""
+"""External disturbances of a working daemon: a jumping clock, another daemon on its folder or its cache, a file system without
+inodes or remounted read-only, an upgrade under connected clients, and a stop during all its work. Nothing is lost."""
 import concurrent.futures
 import errno
 import http.client
@@ -55,7 +55,7 @@ class Upsets(Scenario):
                 self.assertEqual({item["state"] for item in items.values()}, {"fresh"})
                 self.assertEqual(items["art/m0.obj"]["stats"]["triangles"], 20 + turn)
                 self.assertEqual(daemon.get("/readyz").status, 200)
-                # Waiting clients are answered after their time, not after a year.
+                # Waiting clients are answered after their timeout, not after a year.
                 began = time.monotonic()
                 self.assertEqual(daemon.get(f"/api/v1/changes?since={daemon.get('/api/v1').json()['rev']}", Prefer="wait=1").status, 200)
                 self.assertLess(time.monotonic() - began, DEADLINE)
@@ -91,11 +91,11 @@ class Upsets(Scenario):
             told["art/m1.obj"] = meshes(one)["art/m1.obj"]
             self.assertEqual(meshes(one), told)
 
-    # ---- a disk that refuses
+    # ---- a failing disk
 
     @unittest.skipIf(built_with("tsan"), "its runtime wants the functions that are replaced here for itself")
     def test_a_disk_that_becomes_read_only_and_writable_again(self):
-        """As a file system that met an error does it: what is open for writing stays open, and every change is refused."""
+        """As a file system does after an error: open files stay open, and every change is refused."""
         faults = Faults(self.folder)
         self.models()
         with faults.serve([self.art], self.cache) as daemon:
@@ -152,10 +152,11 @@ class Upsets(Scenario):
             daemon.wait_asset("art/second.obj", "fresh")
             self.assertEqual(daemon.get("/readyz").status, 200)
 
-    # ---- the end, and the next beginning
+    # ---- stop and restart
 
     def test_a_new_version_under_connected_clients(self):
-        """As an upgrade goes: the old process ends, the new one begins on its address and cache; clients come back with their last id."""
+        """As in an upgrade: the old process ends, the new one starts on its address and cache; clients reconnect with their last
+        id."""
         count = amount(200, 1000)
         self.models()
         with self.serve() as old:
@@ -196,7 +197,7 @@ class Upsets(Scenario):
         print(f"upsets: {count} clients, the old one ended in {took:.2f} s")
 
     def test_sigterm_amid_all_its_work(self):
-        """Cooks, hashing of a large file, streams and held requests under way: it ends at once, and nothing is lost."""
+        """During cooks, hashing of a large file, streams and held requests: it ends at once, and nothing is lost."""
         for i in range(8):
             self.put(f"grid{i}.obj", bumpy_grid(150, 0.1 + i / 50))
         with self.serve("--source-limit", "1 TiB", "--memory", "1 TiB") as daemon:

@@ -1,4 +1,4 @@
-"""A cache above another one: asked before a cook, given what was cooked, believed in nothing, and never waited for."""
+"""A cache with an upstream: asked before a cook, given results, never trusted, and never waited for."""
 import hashlib
 import http.client
 import http.server
@@ -15,7 +15,8 @@ from hobtest import DEADLINE, HOB, Daemon, Scenario, main, meshes, obj_text, png
 
 
 class Proxy:
-    """Stands before a daemon. change(method, path, status, body) -> the body to send; (body, length) announces another length."""
+    """A proxy before a daemon. change(method, path, status, body) -> the body to send; (body, length) announces another
+    length."""
 
     def __init__(self, port, change):
         self.asked = []
@@ -116,13 +117,14 @@ class Upstream(Scenario):
                 counters = second.counters()
                 self.assertEqual(counters['hob_cache_requests_total{tier="upstream",result="hit"}'], 4)
                 self.assertEqual(counters["hob_upstream_up"], 1)
-            # Its own by now: nobody is asked again, and it serves the same without the upstream.
+            # The results are its own now: it serves the same without the upstream.
             with Daemon([self.art], self.folder / "below") as alone:
                 alone.sync()
                 self.assertEqual((alone.cooked(), meshes(alone)), (0, mine))
 
     def test_names_that_are_no_text_travel(self):
-        """A library whose name is not UTF-8: the record has its bytes, another cache accepts it, and a bundle is cooked again to the same."""
+        """A library whose name is not UTF-8: the record has its bytes, another cache accepts it, and a bundle cooks to the same
+        result."""
         library = b"m\xff.mtl"
         (self.art / os.fsdecode(library)).write_text("newmtl m\nKd 1 0 0\n")
         (self.art / "a.obj").write_bytes(obj_text(3, mtl="LIBRARY").encode().replace(b"LIBRARY", library))
@@ -153,7 +155,7 @@ class Upstream(Scenario):
                 self.assertEqual(second.cooked(), 1)
                 facts = self.given(second)
                 self.assertEqual((facts["found"], facts["fetched"], facts["pushed"]), (1, 0, 1))
-            # And now the upstream has both.
+            # The upstream now has both.
             with Daemon([copy], self.folder / "third", "--upstream", self.url(first)) as third:
                 third.sync()
                 self.assertEqual(third.cooked(), 0)
@@ -214,7 +216,7 @@ class Upstream(Scenario):
         return next(((item["state"], item["text"]) for item in json.loads(said.stdout)["checks"] if item["name"] == "upstream"), None)
 
     def test_other_ways_to_it(self):
-        """https:// with a certificate of its own; hob doctor tries it."""
+        """https:// with its own certificate; hob doctor tests it."""
         self.models(2)
         certificate, key = str(self.folder / "cert.pem"), str(self.folder / "key.pem")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -227,7 +229,7 @@ class Upstream(Scenario):
             top.wait_banner()
             secure = f"https://localhost:{top.port}"
             shown = {"HOB_UPSTREAM_TOKEN_FILE": str(token), "HOB_CACERT": certificate}
-            # Nobody may ask top's own interface without TLS here: it is ready once a run finds all.
+            # Without TLS, top's own interface refuses requests here: it is ready once a run finds all.
             def found(url, **environment):
                 return self.cook(self.art, "-o", "out", "--upstream", url, **environment)
 
@@ -255,7 +257,7 @@ class Upstream(Scenario):
             for file in sorted((self.folder / "one").rglob("*")):
                 if file.is_file() and not file.name.endswith("report.json"):
                     self.assertEqual(file.read_bytes(), (self.folder / "two" / file.relative_to(self.folder / "one")).read_bytes(), file)
-            # A build machine that may not write what others read, unless it says that it is one.
+            # A build machine without write access to shared results, unless it declares that it is one.
             self.put("d0/more.obj", obj_text(99))
             for ci, cooked in (("", 1), ("", 1), ("true", 1), ("", 0)):
                 self.assertEqual(self.cook(self.art, "-o", "three", "--upstream", url, "--push", "ci", CI=ci)[0][0], cooked)
@@ -347,7 +349,7 @@ class Upstream(Scenario):
             self.assertIn(f"degraded since {facts['since']}", said)
             self.assertIn("4 results to give", said)
             self.assertEqual(one.counters()["hob_upstream_up"], 0)
-            one.kill()  # what waits is on disk
+            one.kill()  # waiting results are on disk
         with self.below(f"http://127.0.0.1:{port}", "one") as one:
             one.sync()
             self.assertEqual(one.cooked(), 0)
@@ -356,7 +358,7 @@ class Upstream(Scenario):
                 with self.below(self.url(shared), "two") as two:
                     two.sync()
                     self.assertEqual((two.cooked(), meshes(two)), (0, meshes(one)))
-                # Stopped: it takes connections and says nothing.
+                # Stopped: it accepts connections and does not answer.
                 shared.process.send_signal(signal.SIGSTOP)
                 try:
                     for number in range(6):
@@ -379,7 +381,7 @@ class Upstream(Scenario):
                 one.sync()
                 self.given(one)
                 mine = meshes(one)
-            self.given(middle)  # what it was given goes on to the top
+            self.given(middle)  # results given to it are passed to the top
             answer = middle.get("/blobs/" + "ab" * 32)
             self.assertEqual(answer.status, 404)
             top.sync()
@@ -387,7 +389,7 @@ class Upstream(Scenario):
             with Daemon([self.art], self.folder / "direct", "--upstream", self.url(top)) as direct:
                 direct.sync()
                 self.assertEqual(direct.cooked(), 0)
-            # The one in the middle has all of it by now, and serves it alone.
+            # The middle one now has everything, and serves it alone.
             until(lambda: middle.get("/api/v1/stats").json()["cache"]["records"] == 5, "five records in the middle")
             top.process.send_signal(signal.SIGSTOP)
             try:
@@ -412,7 +414,7 @@ class Upstream(Scenario):
             numbers = iter(range(30, 1000))
 
             def told():
-                """Whoever asked while the other one was not there yet asks again after a while."""
+                """A daemon that started before its upstream asks again after a while."""
                 self.put("d0/later.obj", obj_text(next(numbers)))
                 one.sync()
                 two.sync()
@@ -435,7 +437,7 @@ class Upstream(Scenario):
             self.assertIn(epoch, self.facts(daemon)["reason"])
 
     def test_a_circle_through_a_proxy(self):
-        """Its address is not the daemon's own, and it passes on what it does not know."""
+        """Its address is not the daemon's own, and it passes on unknown requests."""
         self.models(1)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""USD by counters: a saved layer cooks the stages that it reaches and no others; a picture inside a package; variants as profiles."""
+"""USD by counters: a saved layer cooks exactly the stages that use it; a picture inside a package; variants as profiles."""
 import io
 import json
 import subprocess
@@ -67,7 +67,7 @@ class Stages(Scenario):
             why = subprocess.run([HOB, "why", "art/parts/override.usda", "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True, check=False)
             self.assertIn("'art/parts/override.usda' is skipped: the stage draws nothing", why.stderr)
             self.assertIn("a layer of materials or overrides is cooked with the stage that uses it", why.stderr)
-            # The layer is an asset too, for it draws something itself.
+            # The layer is an asset too, because it draws something itself.
             self.assertEqual(self.cooks(daemon, lambda: self.put("parts/base.usda", layer(QUAD % 3))), 6)
             self.assertEqual(self.cooks(daemon, lambda: self.put("unrelated.usda", layer(QUAD % 4))), 1)
             self.assertEqual(self.cooks(daemon, lambda: self.put("parts/override.usda", "#usda 1.0\nover \"W\" {}\n")), 0)

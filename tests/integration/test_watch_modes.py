@@ -1,4 +1,4 @@
-"""How a folder is watched, and what is said about it: a trial file tells whether events arrive, settings have the last word."""
+"""Watch modes of a folder and their messages: a trial file tests whether events arrive, settings take precedence."""
 import mmap
 import os
 import platform
@@ -8,8 +8,8 @@ import unittest
 
 from hobtest import HOB, Daemon, Scenario, main, obj_text
 
-# A kernel whose inotify takes every watch and tells nothing, as some sandboxes and remote file systems have it: the system
-# call is answered with 0 by a seccomp filter.
+# A kernel whose inotify accepts every watch and reports nothing, as in some sandboxes and on remote file systems: a seccomp
+# filter answers the system call with 0.
 DEAF = """
 import ctypes, os, platform, struct, sys
 number = {"x86_64": 254, "aarch64": 27}[platform.machine()]
@@ -108,7 +108,7 @@ class WatchModes(Scenario):
             self.follows_changes(daemon)
             (self.art / "late.obj").unlink()
             daemon.wait_asset("art/late.obj", "removed")
-        # A watch mode that says that events arrive is believed; a scan finds the missing ones.
+        # A watch mode that claims events is trusted; a scan finds the missing ones.
         with Daemon([self.art], self.cache, "--watch", "inotify", program=[sys.executable, "-c", DEAF, HOB]) as daemon:
             self.assertEqual(self.root(daemon)["mode"], "inotify")
             self.put("b.obj", obj_text(2))

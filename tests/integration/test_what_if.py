@@ -1,4 +1,4 @@
-"""What would be cooked again if a file changed: asked beforehand, and then found to be true."""
+"""Predicted effects of a file change, compared with the actual ones."""
 import json
 import os
 import subprocess
@@ -42,7 +42,7 @@ class WhatIf(Scenario):
             self.assertEqual(self.found(daemon, "art/m/a.obj"), {
                 "art/m/a.obj": ("source", ["art/m/a.obj"]),
                 "art/both.merge": ("input", ["art/m/a.obj", "art/both.merge"])})
-            # A missing file counts as well where a cook looked for it; settings reach all models below.
+            # A missing file counts as well if a cook looked for it; settings affect all models below.
             lost = self.ask(daemon, "art/none.mtl")
             self.assertEqual((lost["exists"], sorted(item["asset"] for item in lost["assets"])), (False, ["art/alone.obj", "art/both.merge"]))
             self.assertIn("when it appears", lost["explanation"])
@@ -56,7 +56,7 @@ class WhatIf(Scenario):
             self.assertIn("no watched folder", self.ask(daemon, "elsewhere/t.png", 404)["detail"])
             self.ask(daemon, "art/../../t.png", 400)
             self.ask(daemon, "", 400)
-            # Nothing was cooked for it.
+            # The prediction cooks nothing.
             self.assertEqual((daemon.sync()["rev"], daemon.cooked()), (rev, before))
             revs = {name: item["rev"] for name, item in daemon.assets().items()}
             self.put("t.png", png(9, 9, 9))

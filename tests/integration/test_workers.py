@@ -1,5 +1,5 @@
-"""Cook processes that hang, spin, allocate without end, fork, flood, reach out, lie or will not end: each is one failed asset with
-its reason, within its limit; nothing of it is left; and the daemon goes on. With the sandbox and without."""
+"""Cook processes that hang, spin, allocate without end, fork, flood, reach out, lie or do not end: each is one failed asset with
+its reason, within its limit; no process remains; and the daemon continues. With and without the sandbox."""
 import contextlib
 import itertools
 import os
@@ -19,14 +19,14 @@ SHIFTED_CLOCK = pathlib.Path(HOB).resolve().with_name("libshifted_clock.so")
 
 
 def processes_of(program):
-    """Ids of processes that run this file, whoever their parent is."""
+    """Ids of processes that run this file, with any parent."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if os.readlink(entry / "exe") == str(program):
                     found.append(int(entry.name))
-            except PermissionError:  # who is not root does not see what runs in a sandbox
+            except PermissionError:  # only root can inspect sandboxed processes
                 with contextlib.suppress(OSError):
                     if (entry / "comm").read_text().strip() == program.name and entry.stat().st_uid == os.getuid():
                         found.append(int(entry.name))
@@ -36,7 +36,7 @@ def processes_of(program):
 
 
 def reads(read, paths):
-    """Of what may go meanwhile."""
+    """Of processes that may end meanwhile."""
     found = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -51,7 +51,7 @@ def open_files(daemon):
 
 @contextlib.contextmanager
 def descriptors_on_their_way(count):
-    """So many of this user's, sent and not received."""
+    """This many descriptors of this user, sent and not received."""
     with contextlib.ExitStack() as stack:
         null = stack.enter_context(open(os.devnull, "rb"))
         for first in range(0, count, 200):
@@ -83,7 +83,7 @@ class Workers(Scenario):
 
     def outcome(self, daemon, name):
         self.put(name, name)
-        # A crash is tried once more and is final then.
+        # A crash is retried once and then final.
         item = daemon.wait_asset("art/" + name, "failed", "quarantined", "interrupted")
         self.assertTrue(item["error"]["message"] and item["error"]["hint"], item)
         return item["error"]
@@ -116,7 +116,7 @@ class Workers(Scenario):
 
     def contained(self, *options, reasons):
         self.assertEqual(processes_of(self.worker), [])
-        # On a crowded machine all take long: only those that never end meet the short limit.
+        # On a crowded machine all take long: only endless ones hit the short limit.
         endless = {name for name, (code, _) in reasons.items() if code == "cook.timeout"}
         self.among("--timeout", "2", *options, reasons={name: why for name, why in reasons.items() if name in endless})
         self.among(*options, reasons={name: why for name, why in reasons.items() if name not in endless})
@@ -125,18 +125,18 @@ class Workers(Scenario):
     def among(self, *options, reasons):
         with self.rogue(*options) as daemon:
             daemon.sync()
-            daemon.get("/api/v1/jobs")  # what is opened when it is first needed is open: workers, the index of the questions
+            daemon.get("/api/v1/jobs")  # descriptors opened on first use are open: workers, the index of queries
             before = daemon.counters()["process_open_fds"]
             for name, (code, text) in reasons.items():
                 error = self.outcome(daemon, name)
                 if error["code"] == "cook.interrupted" and code == "cook.timeout":
-                    self.assertIn("this machine is overloaded", error["message"], name)  # which nobody can blame on the model
+                    self.assertIn("this machine is overloaded", error["message"], name)  # not blamed on the model
                 else:
                     self.assertEqual(error["code"], code, (name, error))
                     self.assertRegex(error["message"], text, name)
                 self.assertEqual(daemon.get("/livez").status, 200)
                 self.assertLess(len(self.log_of(daemon, name).body), 200 << 10, name)
-            # Nothing of what they started is there any more but the pool itself.
+            # None of their child processes remains, except for the pool itself.
             daemon.sync()
             mine = processes_of(self.worker)
             self.assertLessEqual(len(mine), os.cpu_count() + 1, reads(pathlib.Path.read_text, [pathlib.Path(f"/proc/{pid}/stat") for pid in mine]))
@@ -181,7 +181,7 @@ class Workers(Scenario):
         began = time.monotonic()
         with Daemon([self.art], self.cache, "--jobs", "1", program=[str(self.hob)]) as daemon:
             daemon.sync()
-        # Long for this machine as it is now.
+        # Long for this machine at present.
         limit = str(3 + int(5 * (time.monotonic() - began)))
         with Daemon([self.art], self.cache, "--jobs", "1", "--timeout", limit, program=[str(self.hob)]) as daemon:
             daemon.sync()
@@ -202,8 +202,8 @@ class Workers(Scenario):
         return Daemon([self.art], self.cache, "--jobs", "1", *options, program=[str(self.hob)])
 
     def cook_and_kill(self, daemon, name, number=signal.SIGKILL, times=2):
-        """Saves a model that takes its time, and ends the process so often while it cooks. Where the test is slow, a cook may be over
-        before that: then it is saved again."""
+        """Saves a slow model, and ends the process that many times while it cooks. If the test is slow, a cook may end before
+        that: then it saves again."""
         deaths = lambda: daemon.counters()["hob_worker_interrupted_total"]
         for shift in itertools.count(number):
             cooked, died = daemon.cooked(), deaths()
@@ -228,7 +228,7 @@ class Workers(Scenario):
                 self.assertEqual(item["error"]["code"], "cook.interrupted")
                 self.assertIn("from outside", item["error"]["message"])
                 self.assertNotIn("smaller", item["error"]["hint"])
-                # By itself, after its pause.
+                # Automatically, after its pause.
                 self.assertEqual(daemon.wait_asset("art/" + name, "fresh")["state"], "fresh")
                 self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
             with self.real() as daemon:
@@ -237,8 +237,8 @@ class Workers(Scenario):
                 (self.art / name).unlink()
 
     def test_open_files_of_others_condemn_nothing(self):
-        """The kernel counts the descriptors of a user that are on their way in sockets, of whatever program. While there are more of
-        them than a cook process may open, it cannot hand over its result."""
+        """The kernel counts a user's descriptors in transit in sockets of all programs. While there are more than a cook process
+        may open, it cannot send its result."""
         with self.real() as daemon:
             daemon.sync()
             with descriptors_on_their_way(400):
@@ -268,7 +268,7 @@ class Workers(Scenario):
                 self.put(f"good-{i % 20}.obj", obj_text(2000, shift=i))
                 number = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP))
                 workers = until(lambda: processes_of(self.worker), "a cook process")
-                for _ in range(chance.randrange(4)):  # some further into the cook than others
+                for _ in range(chance.randrange(4)):  # so that cooks have progressed differently
                     daemon.counters()
                 for worker in workers:
                     for one in (number, signal.SIGCONT):
@@ -282,7 +282,7 @@ class Workers(Scenario):
             print(f"workers: {rounds} rounds, {counters['hob_worker_interrupted_total']:.0f} cooks interrupted, 0 models condemned")
 
     def memory_group(self):
-        """A memory group of control groups v1, with a function that gives it so many bytes more than it holds."""
+        """A memory control group v1, with a function that allows it this many bytes more than it holds."""
         mine = next((line.split(":")[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line), None)
         group = pathlib.Path("/sys/fs/cgroup/memory" + (mine or "")) / f"hob-{os.getpid()}"
         try:
@@ -297,7 +297,7 @@ class Workers(Scenario):
         limit = group / "memory.limit_in_bytes"
         with self.rogue() as daemon:
             (group / "cgroup.procs").write_text(str(daemon.process.pid))
-            # The pool's processes are outside still; those that follow are the daemon's children.
+            # The pool's processes are still outside the group; their successors are children of the daemon.
             for worker in processes_of(self.worker):
                 os.kill(worker, signal.SIGKILL)
             daemon.sync()
@@ -306,7 +306,7 @@ class Workers(Scenario):
             item = daemon.wait_asset("art/allocate.rogue", "interrupted")
             self.assertEqual(item["error"]["code"], "cook.interrupted")
             self.assertRegex(item["error"]["message"], "the kernel ended .* because memory ran out")
-            # By itself, when the container has more: now it meets its own limit.
+            # Automatically, when the container has more: now it reaches its own limit.
             limit.write_text("-1")
             self.assertEqual(daemon.wait_asset("art/allocate.rogue", "failed")["error"]["code"], "cook.out-of-memory")
             self.assertIsNone(daemon.process.poll())
@@ -398,7 +398,7 @@ class Workers(Scenario):
             self.assertIn("hob-worker", daemon.wait_log("workers"))
             self.put("new.obj", obj_text(2))
             self.put("good.obj", obj_text(3))
-            blocked = {}  # whichever is first: what the harness asked for goes before what it did not
+            blocked = {}  # whichever is first: requested reads precede others
             while len(blocked) < 2:
                 item = daemon.wait_event("asset", lambda data: data["state"] in ("blocked", "stale"))
                 blocked[item["asset"]] = item
@@ -408,7 +408,7 @@ class Workers(Scenario):
             self.assertIn(f"'{self.worker}' could not be started: No such file", item["error"]["message"])
             self.assertIn("hob-worker", item["error"]["hint"])
             self.assertEqual(blocked["art/good.obj"]["error"]["code"], "cook.no-worker")
-            # A request is answered, not kept waiting; the last good version is served.
+            # A request is answered without waiting; the last good version is served.
             self.assertEqual(len(daemon.sync()["failed"]), 2)
             self.assertEqual(daemon.blob("art/good.obj"), good)
             self.assertEqual(daemon.get("/a/art/new.obj").status, 503)

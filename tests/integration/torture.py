@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The reliability suite: kills, saves read while they are under way, storms of file events, damage, hostile models and clients, cook
-processes that misbehave, calls of the system that fail, power cuts, earlier caches, the same bytes, thousands of edits in a
-row, random ones held against a clean cook, and machines that share a farm whose parts die, with blobs in a folder, a small bucket and Ceph's radosgw.
+"""The reliability suite: kills, reads during saves, storms of file events, damage, hostile models and clients, misbehaving cook
+processes, failing system calls, power cuts, earlier caches, reproducible bytes, thousands of edits, random ones compared with a
+clean cook, and machines that share a farm whose parts die, with blobs in a folder, a small bucket and Ceph's radosgw.
 
     python3 tests/integration/torture.py [--long] [--hob build/clang/hob] [NAME...]
 
-Without --long the amounts are those of ./dev test. NAMEs are those of --help; default: all; "farm" means farm_down and farm_ceph as well. Each scenario
-prints its figures; the exit code is 1 when a promise was broken. HOB_SEED chooses other random moments.
+Without --long the amounts are those of ./dev test. NAMEs are those of --help; default: all; "farm" includes farm_down and
+farm_ceph. Each scenario prints its figures; the exit code is 1 when a promise was broken. HOB_SEED selects other random moments.
 """
 import argparse
 import os
