@@ -1,4 +1,4 @@
-/* Answers of another Hob, an upstream or a daemon that is asked, as the HTTP client takes them apart.
+/* The HTTP client's parser: answers of an upstream, or of a daemon that a command asks.
  *
  * Links: srv_client hob_hash
  * Run:   fuzz_answer tests/fuzz/corpus/answer */

@@ -38,7 +38,7 @@ static float take_float(input_t *in, bool whole)
 	return fabsf(value) <= (float)HOB_LIMIT_REACH ? value : 0;
 }
 
-/* [count][width] of the input's bytes, from the beginning again. */
+/* [count][width] values made of the input's bytes, from its beginning. */
 static float *attribute(const input_t *in, hob_arena *arena, uint32_t count, uint32_t width, float scale)
 {
 	float *out = HOB_NEW(arena, float, (size_t)count *width);

@@ -3,7 +3,7 @@
  * Links: srv_protocol PkgConfig::libcjson PkgConfig::libutf8proc
  * Run:   fuzz_blender tests/fuzz/corpus/blender
  *
- * The size of the facts is put right, so that the fuzzer gets to them. */
+ * The size of the facts is corrected first; a random size would be refused before they are parsed. */
 #include "server/worker/editor.c"
 #include "server/worker/root_io.c"
 #include "tests/unit/temp_folder.h"

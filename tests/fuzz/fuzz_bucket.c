@@ -1,10 +1,10 @@
-/* Answers of a farm's bucket, as the driver for S3 reads them: heads, reasons, lists, uploads in parts.
+/* Answers of a farm's bucket, parsed by the S3 driver: heads, reasons, lists, multipart uploads.
  *
  * Links: PkgConfig::libcurl_s3 hob_base
  * Run:   fuzz_bucket tests/fuzz/corpus/bucket
  *
- * Input: a byte that chooses (head, get, put, put in parts, list), then the answer to each connection, with a
- * line "----" between two. */
+ * Input: a byte that selects (head, get, put, multipart put, list), then the answer to each connection,
+ * separated by lines "----". */
 #include "server/farm/s3/s3_driver.c"
 
 #include "tests/fuzz/fuzz_peer.h"

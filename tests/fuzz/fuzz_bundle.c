@@ -1,9 +1,9 @@
-/* A bundle from anybody: what `hob replay` unpacks.
+/* An untrusted bundle, unpacked by `hob replay`.
  *
  * Links: srv_fs
  * Run:   fuzz_bundle tests/fuzz/corpus/bundle
  *
- * A head whose checksum is "seal" gets the right one, which is hardly ever guessed. */
+ * A header whose checksum is "seal" gets the correct one. */
 #include "server/fs/tar.h"
 
 #include <assert.h>
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t read = 0;
 		size_t got = 0;
 		bool ok = true;
-		if (length % 2 == 0) /* the others are passed over */
+		if (length % 2 == 0) /* the other files are skipped */
 			while ((ok = srv_tar_read(&reader, piece, sizeof piece, &got, &err)) && got > 0)
 				read += got;
 		assert(read <= length && (!ok || length % 2 || read == length));

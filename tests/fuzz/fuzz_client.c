@@ -1,5 +1,5 @@
-/* fuzz_client.c - what a server may send to the client: answers, events, JSON. Any cut of the bytes must give
- * the same.
+/* fuzz_client.c - bytes that a server sends to the client: answers, events, JSON. Split anywhere, they give
+ * the same result.
  *
  * Links: hob_client
  * Run:   fuzz_client tests/fuzz/corpus/client */

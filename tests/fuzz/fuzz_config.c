@@ -1,9 +1,9 @@
-/* Files that people and programs write for the daemon: hob.json, the tokens and .hobignore.
+/* Configuration files of the daemon: hob.json, the tokens and .hobignore.
  *
  * Links: srv_config srv_auth
  * Run:   fuzz_config tests/fuzz/corpus/config
  *
- * Input: a byte that chooses (hob.json, tokens, .hobignore), then the file. */
+ * Input: a byte that selects (hob.json, tokens, .hobignore), then the file. */
 #include "server/auth/tokens.h"
 #include "server/config/config.h"
 #include "server/config/ignore.h"

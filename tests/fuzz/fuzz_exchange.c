@@ -3,8 +3,8 @@
  * Links: srv_upstream
  * Run:   fuzz_exchange tests/fuzz/corpus/exchange
  *
- * Input: a byte that chooses (find, probe, fetch, give), then the answer to each connection, with a line
- * "----" between two. */
+ * Input: a byte that selects (find, probe, fetch, give), then the answer to each connection, separated by
+ * lines "----". */
 #include "server/upstream/exchange.h"
 #include "tests/fuzz/fuzz_peer.h"
 #include "tests/unit/temp_folder.h"
@@ -21,7 +21,7 @@ static void leave(void)
 	folder_remove(&folder);
 }
 
-/* A record with one output, to be given away. */
+/* A store with a record of one output, which is given to the upstream. */
 static void make_store(void)
 {
 	hob_error err;

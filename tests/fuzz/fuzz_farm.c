@@ -1,10 +1,10 @@
-/* Rows and notifications of a farm's database, in which somebody may have written anything.
+/* Rows and notifications of a farm's database with any contents.
  *
  * Links: srv_farm
  * Run:   fuzz_farm tests/fuzz/corpus/farm
  *
- * Input: a byte that chooses the question, then the rows of its statements: values with a NUL behind each, of
- * which "\1" is null. A value "\2" ends the rows of a statement. */
+ * Input: a byte that selects the question, then the rows of its statements as NUL-terminated values. "\1" is
+ * null; "\2" ends the rows of a statement. */
 #include "server/farm/farm.c"
 
 #include <assert.h>
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	snprintf(f.owner, sizeof f.owner, "owner");
-	/* Other than for the schema itself, it is the right one. */
+	/* 1 (correct) for every question except the one for the schema itself. */
 	f.checked = data[0] & 128 ? 0 : 1;
 	rest = data + 1;
 	rest_size = size - 1;

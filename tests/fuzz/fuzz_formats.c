@@ -1,11 +1,11 @@
-/* fuzz_formats.c - packed and classic files from anybody: validators, readers, descriptions, and what is made
- * from files that the validator accepts.
+/* fuzz_formats.c - untrusted packed and classic files: validators, readers, descriptions, and derived files
+ * of those that the validator accepts.
  *
  * Links: hob_formats
  * Run:   fuzz_formats tests/fuzz/corpus/formats
  *
  * Input: three u32 sizes, then the meshes, materials and scene file, and the animations file to the end.
- * Packed parts get right digests first, so that the fuzzer gets past them. */
+ * Digests of packed parts are corrected first; otherwise the validators would refuse nearly every input. */
 #include "core/formats/classic.h"
 #include "core/formats/describe.h"
 #include "core/formats/glb.h"

@@ -1,9 +1,9 @@
-/* fuzz_http.c - the texts of a request that Hob itself takes apart: ranges, tags, escapes, patterns, numbers.
+/* fuzz_http.c - parts of a request that Hob itself parses: ranges, tags, escapes, patterns, numbers.
  *
  * Links: srv_http
  * Run:   fuzz_http tests/fuzz/corpus/http
  *
- * Input: a u64 blob size, then two texts with a NUL between them. */
+ * Input: a u64 blob size, then two texts separated by a NUL. */
 #include "server/http/inside.h"
 
 #include <assert.h>
@@ -19,7 +19,8 @@ static void check_range(hob_str field, uint64_t blob_size)
 	assert(result == RANGE_WHOLE || field.len > 6);
 }
 
-/* A string that was decoded and escaped decodes to the same; decoding never grows and never leaves a NUL. */
+/* Escaping a decoded text and decoding it again changes nothing; decoding never grows a text and never leaves
+ * a NUL. */
 static void check_escapes(hob_str text, bool plus, bool raw)
 {
 	char *copy = malloc(text.len + 1);
@@ -39,7 +40,7 @@ static void check_escapes(hob_str text, bool plus, bool raw)
 	free(copy);
 }
 
-/* The definition itself, without any cleverness; exponential, so only for short texts. */
+/* The definition of a match, written as plain recursion: exponential time, so only for short texts. */
 static bool matches(hob_str p, hob_str t)
 {
 	if (p.len == 0)

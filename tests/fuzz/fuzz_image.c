@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (picture.width == 0 || picture.height == 0 || picture.width > HOB_LIMIT_IMAGE_SIDE ||
 			picture.height > HOB_LIMIT_IMAGE_SIDE || pixels > HOB_LIMIT_IMAGE_PIXELS)
 			abort();
-		/* Reading each byte shows the sanitizer what was not allocated. */
+		/* Reading each byte lets the sanitizer find missing memory. */
 		const uint8_t *bytes = picture.pixels;
 		volatile uint8_t sum = 0;
 		for (uint64_t i = 0; i < pixels * 4 * hob_depth_size(picture.depth); i++)

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hob_bytes file = {data, size};
 	hob_gpu_texture t;
 	hob_error error = {0};
-	/* A large level of zeros unpacks for long and shows nothing. */
+	/* Decompressing a large level of zeros takes long and finds nothing. */
 	bool small = size >= 28 && hob_load_u32(data + 20) <= 2048 && hob_load_u32(data + 24) <= 2048;
 	bool valid = small && hob_ktx2_check(file, true, NULL, &error);
 	bool opened = hob_ktx2_open(file, &t, &error);

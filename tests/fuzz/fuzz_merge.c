@@ -1,5 +1,5 @@
-/* Lists of models that become one; any name of an OBJ, STL or PLY file that does not begin with "gone" is a
- * triangle.
+/* Lists of models that are merged. Any name of an OBJ, STL or PLY file is a triangle, unless it begins with
+ * "gone".
  *
  * Links: hob_import
  *

@@ -1,5 +1,5 @@
-/* The list of cooks that a machine of a farm offers to workers: its files stay below the worker's folder, its
- * models are among its paths.
+/* The list of cooks that a machine of a farm offers to workers: its files stay below the worker's folder, and
+ * its models are among its paths.
  *
  * Links: srv_cli
  * Run:   fuzz_offer tests/fuzz/corpus/offer */

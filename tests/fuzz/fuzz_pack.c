@@ -1,6 +1,6 @@
-/* A pack of the cache: what is scanned can be read where it is said to be, lies in the file and in order, and
- * is found again behind what is appended after the end was mended. A head whose 13th byte is 'F' gets a right
- * check, which nobody guesses.
+/* A pack of the cache. Each blob that the scan finds can be read at its offset, inside the file and in order;
+ * after the end is repaired and blobs are appended, it is found again. A header whose 13th byte is 'F' gets a
+ * correct checksum.
  *
  * Links: srv_store
  *

@@ -1,5 +1,5 @@
-/* A change of settings from a client, upon a sidecar that somebody wrote: what is written is valid, and the
- * same change again changes nothing.
+/* A client's change of settings, applied to any sidecar: the result is valid, and the same change again
+ * changes nothing.
  *
  * Links: srv_settings
  * Run:   fuzz_patch tests/fuzz/corpus/patch

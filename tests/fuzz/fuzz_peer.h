@@ -1,5 +1,5 @@
-/* fuzz_peer.h - the other side of the targets that are clients: a thread that gives each connection the next
- * piece of the input, whatever is asked, and ends it. */
+/* fuzz_peer.h - the server for targets that are clients: a thread that answers each connection with the next
+ * piece of the input, whatever the request, and closes it. */
 #ifndef FUZZ_PEER_H
 #define FUZZ_PEER_H
 
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static const char peer_cut[] = "\n----\n"; /* between the pieces of an input */
+static const char peer_cut[] = "\n----\n"; /* separates the pieces of an input */
 
 static struct {
 	int server;
@@ -42,7 +42,7 @@ static void peer_answer(int fd)
 	shutdown(fd, SHUT_WR);
 	while (recv(fd, asked, sizeof asked, 0) > 0)
 		;
-	/* At once, so that thousands in a second leave no ports behind. */
+	/* Closes at once, so that thousands of connections per second leave no ports in TIME_WAIT. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
 	close(fd);
 }
@@ -57,7 +57,7 @@ static void *peer_run(void *none)
 	return none;
 }
 
-/* The input of this run; it must stay until peer_hush. */
+/* Sets the input of this run; it must stay valid until peer_hush. */
 static void peer_say(const uint8_t *data, size_t size)
 {
 	pthread_mutex_lock(&peer.lock);
@@ -75,7 +75,7 @@ static void peer_say(const uint8_t *data, size_t size)
 	assert(pthread_create(&peer.thread, NULL, peer_run, NULL) == 0);
 }
 
-/* Ends the run: connections are answered in order, so none of it is left behind one more. */
+/* Ends the run. Connections are answered in order, so one more connection proves that none is left. */
 static void peer_hush(void)
 {
 	char byte;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The only other file that exists holds these bytes, whatever it is called. */
+/* Every other file that the importer asks for exists and holds these bytes. */
 static bool fuzz_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	const hob_bytes *other = user;
@@ -44,7 +44,7 @@ static void fuzz_reader(const hob_importer *importer, hob_bytes file, hob_bytes 
 	hob_arena_release(&scratch);
 }
 
-/* The whole of a target for an importer that needs no other file. */
+/* A complete target for an importer that needs no other file. */
 #define FUZZ_READER(importer)                                                                                \
 	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                             \
 	{                                                                                                        \

@@ -1,4 +1,5 @@
-/* Records of cooks from other machines: what is read prints as the same text, and its error can be shown.
+/* Records of cooks from other machines: a record that is read prints as the same text, and its error can be
+ * shown.
  *
  * Links: srv_store srv_cook
  *

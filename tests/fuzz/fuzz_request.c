@@ -1,11 +1,11 @@
-/* Requests of any client, from the socket to the answer: heads, bodies, uploads, sessions, more of them on
- * one connection.
+/* Requests of any client, from the socket to the answer: headers, bodies, uploads, sessions, several requests
+ * on one connection.
  *
  * Links: srv_http
  * Run:   fuzz_request tests/fuzz/corpus/request
  *
- * Input: 'r' and the bytes as they are; or another byte, a line "METHOD TARGET", and a body, for which a
- * fitting head is made. */
+ * Input: 'r' and the bytes to send; or another byte, a line "METHOD TARGET", and a body, for which the target
+ * makes a matching header. */
 #include "server/http/http.h"
 #include "tests/unit/temp_folder.h"
 
@@ -27,7 +27,7 @@ static srv_views *views;
 static srv_events *events;
 static struct sockaddr_un place = {.sun_family = AF_UNIX};
 
-/* The loop and the questions' thread know nothing. */
+/* The loop and the questions' thread have nothing to answer with. */
 static void post(void *user, srv_control *control)
 {
 	static const int answers[] = {200, 404, 409, 422, 503};
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		send_all(fd, line + 1, size - used);
 	}
 	shutdown(fd, SHUT_WR);
-	/* An event stream says something, and then nothing for long. */
+	/* An event stream sends something, then nothing for a long time. */
 	struct pollfd waits = {.fd = fd, .events = POLLIN};
 	ssize_t got = 1;
 	for (size_t at = 0; got > 0 && at < sizeof answer && poll(&waits, 1, TIME_MS) > 0; at += (size_t)got) {

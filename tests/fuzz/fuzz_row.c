@@ -1,5 +1,5 @@
-/* Values of rows in index.db that somebody spoiled: what is taken comes back the same, and nothing outside of
- * the bytes is read.
+/* Damaged values of rows in index.db: an accepted value is written back equal, and nothing outside its bytes
+ * is read.
  *
  * Links: srv_store
  * Run:   fuzz_row tests/fuzz/corpus/row

@@ -25,7 +25,8 @@ static void repair(uint8_t *file, size_t size, uint32_t kind)
 	header->file_bytes = size;
 }
 
-/* A small budget: counts that ask for more must have been refused, or fail here as an error. */
+/* Limits memory: counts in the file that need more must have been refused, or the allocation fails as an
+ * error. */
 static void *allocate(void *user, size_t size)
 {
 	(void)user;

@@ -1,5 +1,4 @@
-/* Cook settings, as sidecars, hob.json and PATCH give them: what is taken prints as settings that mean the
- * same.
+/* Cook settings from sidecars, hob.json and PATCH: accepted settings print as settings with the same meaning.
  *
  * Links: hob_settings
  * Run:   fuzz_settings tests/fuzz/corpus/settings */

@@ -1,11 +1,11 @@
-/* Everything that a cook process says: a frame of its socket, the JSON that it begins with, a result with its
- * outputs, and what several of them say of parts: two never wait for each other, and none waits for what
- * nobody makes.
+/* All messages of a cook process: a frame of its socket, the JSON at its beginning, a result with its
+ * outputs, and several workers' messages about parts. Two workers never wait for each other, and none waits
+ * for a part that nobody makes.
  *
  * Links: srv_worker
  * Run:   fuzz_worker tests/fuzz/corpus/worker
  *
- * Input: a byte that chooses (frame, beginning, result, parts), then the message. */
+ * Input: a byte that selects (frame, beginning, result, parts), then the message. */
 #include "server/worker/check.h"
 #include "server/worker/importer_table.h"
 #include "server/worker/part_claims.h"
@@ -55,7 +55,7 @@ static void take_result(const uint8_t *data, size_t size)
 	hob_arena arena;
 	srv_result result;
 	hob_error err;
-	/* A result lies in a mapping, so at the begin of a page. */
+	/* Aligned as in the daemon: a result lies in a mapping, which begins at a page. */
 	uint8_t *at = aligned_alloc(64, (size + 64) / 64 * 64);
 	assert(at);
 	memcpy(at, data, size);
@@ -73,7 +73,7 @@ static void take_result(const uint8_t *data, size_t size)
 	free(at);
 }
 
-/* A part that somebody waits for is being made, by a worker that does not wait, or is being stored. */
+/* A part with waiting workers is being stored, or made by a worker that does not wait itself. */
 static void check_claims(const srv_claims *claims, const bool *waits)
 {
 	for (uint32_t i = 0; i < claims->count; i++) {
@@ -97,7 +97,7 @@ static void take_parts(const uint8_t *data, size_t size)
 	for (size_t i = 0; i + 1 < size && i < STEPS; i += 2) {
 		uint32_t worker = data[i] % WORKERS, what = data[i] / WORKERS % 4;
 		key[0] = data[i + 1] % KEYS;
-		if (what == 0 && !waits[worker]) /* the pool ends a worker that asks again */
+		if (what == 0 && !waits[worker]) /* the pool ends a worker that asks while it waits */
 			waits[worker] = srv_claims_ask(&claims, worker, key, data[i] & 128) == SRV_CLAIM_WAIT;
 		else if (what == 1)
 			srv_claims_store(&claims, key);

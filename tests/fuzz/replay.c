@@ -1,4 +1,4 @@
-/* replay.c - gives every file of the folders on the command line to a fuzz target, for builds without
+/* replay.c - runs a fuzz target on every file of the folders on the command line, for builds without
  * libFuzzer. */
 #include <dirent.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static void give(const char *path)
 		size += fread(bytes + size, 1, room - size, file);
 	} while (size == room);
 	fclose(file);
-	/* Exactly as long as the file, so that a read past its end is seen. */
+	/* Memory exactly as long as the file, so that a read past its end is found. */
 	uint8_t *exact = malloc(size ? size : 1);
 	if (!exact)
 		abort();

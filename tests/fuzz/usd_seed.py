@@ -7,7 +7,7 @@ VERSIONS = [(0, 0, 1), (0, 1, 0), (0, 2, 0), (0, 3, 0), (0, 4, 0), (0, 5, 0), (0
             (0, 11, 0), (0, 12, 0)]
 
 def lz4(data):
-    """One block of literals only, and the byte that says that one block follows."""
+    """A block of literals only, after the byte that announces one block."""
     n, out = len(data), bytearray()
     if n < 15:
         out.append(n << 4)
@@ -20,7 +20,7 @@ def lz4(data):
     return b"\0" + bytes(out) + data
 
 def ints(values):
-    """Deltas, all as i32 (code 3); the common one is 0."""
+    """Deltas as i32 (code 3); the common delta is 0."""
     codes, deltas, last = bytearray((len(values) * 2 + 7) // 8), b"", 0
     for i, v in enumerate(values):
         d = (v - last + 2**31) % 2**32 - 2**31
@@ -49,7 +49,7 @@ class Crate:
         return array << 63 | inlined << 62 | packed << 61 | kind << 48 | payload
     def tok(self, t): return self.rep(11, self.token(t), inlined=True)
     def size(self, l):
-        """How many an array holds: before 0.5 its rank comes first, before 0.7 it has four bytes."""
+        """The length of an array: before 0.5 after its rank, before 0.7 in four bytes."""
         if self.version < (0, 5): return struct.pack("<II", 1, len(l))
         return struct.pack("<I" if self.version < (0, 7) else "<Q", len(l))
     def toks(self, l): return self.rep(11, self.put(self.size(l) + b"".join(struct.pack("<I", self.token(t)) for t in l)), array=True)
@@ -58,7 +58,7 @@ class Crate:
         return self.rep(3, self.put(self.size(l) + ints(l)), array=True, packed=True)
     def vec3f(self, l): return self.rep(24, self.put(self.size(l) + b"".join(struct.pack("<3f", *v) for v in l)), array=True)
     def list(self, l):
-        """Tokens that are put in front of a list; before 0.2 they are added."""
+        """Tokens to prepend to a list; before 0.2 they are added."""
         return self.rep(32, self.put(struct.pack("<BQ", 4 if self.version < (0, 2) else 32, len(l)) + b"".join(struct.pack("<I", self.token(t)) for t in l)))
     def samples(self, times, reps):
         at = self.put(struct.pack(f"<Q{len(times)}d", len(times), *times))
@@ -71,7 +71,7 @@ class Crate:
         self.fields.append((self.token(name), rep)); return len(self.fields) - 1
 
 def plain(c, sets, items):
-    """The sections before 0.4: structs as a compiler laid them out, with four bytes of nothing in front."""
+    """Sections before 0.4: structs in the compiler's layout, with four bytes of padding first."""
     n, pad, section = len(items), b"\x5a\x5a\x5a\x5a", []
     padding = pad if c.version < (0, 1) else b""
     section.append(("FIELDS", struct.pack("<Q", len(c.fields)) + b"".join(pad + struct.pack("<IQ", t, r) for t, r in c.fields)))

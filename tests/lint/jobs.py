@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the table decides about jobs: callbacks of jobs put one event and do nothing else, the turn alone calls the functions
-of engine_acts.h, one file applies events, and no flag beside the table comes back. Prints one line per finding; exits 1 then."""
+"""Checks that the table of server/cook decides about jobs. Callbacks of jobs put one event and do nothing else; only the turn
+calls the functions of engine_acts.h; one file applies events; no flag exists beside the table. Prints one line per finding; exits
+1 if there is any."""
 import pathlib
 import re
 import sys
@@ -17,7 +18,7 @@ def plain(text):
 
 
 def functions(text):
-    """Name, body and line of each function."""
+    """(name, body, line) of each function."""
     for match in re.finditer(r"^[a-z][\w *]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", text, flags=re.S | re.M):
         yield match.group(1), match.group(2), text.count("\n", 0, match.start()) + 1
 

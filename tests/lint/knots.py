@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""knots.py BUILD: no loop of functions over several files: who calls whom in core and server, and whose address is passed on, from the
-objects (objdump). A table of functions counts as calls of all its entries. Prints one line per loop; exits 1 when there is any."""
+"""knots.py BUILD: finds cycles of function calls across files of core and server. Calls, and addresses of functions that are
+passed on, come from the objects (objdump). A table of functions counts as calls of all its entries. Prints one line per cycle;
+exits 1 if there is any."""
 import pathlib
 import re
 import subprocess
@@ -69,7 +70,7 @@ def find(target, name, places, known):
     if base in known or (name, base) in known:
         return known.get(base) or (name, base)
     for start, function in places.get(base, ()):
-        if start in (at, at + 4):  # data names the place itself, code is four bytes behind it
+        if start in (at, at + 4):  # data names the address itself, code one four bytes after it
             return name, function
     return None
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the arrows of the architecture and never lead round in a circle, that core asks the system
-for nothing, and that files stay short. Prints one line per finding; exits 1 when there is any."""
+"""Checks that includes follow the arrows of the architecture without cycles, that core makes no system calls, and that files stay
+short. Prints one line per finding; exits 1 if there is any."""
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# folder -> folders that it may include, besides itself. core/base stands under everything.
+# folder -> other folders that it may include. core/base is allowed everywhere.
 MAY = {
     "core/base": ["schema"],
     "core/hash": ["core/base"],
@@ -74,7 +74,7 @@ MAY = {
                    "server/store", "server/auth", "server/http", "server/mirror", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
-FUNCTIONS = 60  # in a source file: one header, one idea
+FUNCTIONS = 60  # in a source file; a header is limited to one idea
 findings = []
 includes = {}  # file -> files; folder -> folders, of what it includes
 
@@ -108,7 +108,7 @@ def check_arrows():
 
 
 def check_circles():
-    """Reports each circle of includes once, as the way around it."""
+    """Reports each cycle of includes once, as a path."""
     done = set()
 
     def follow(name, way):
@@ -124,7 +124,7 @@ def check_circles():
 
 
 def sources():
-    """Every file of the project that is a program's text: what git tracks, or in an unpacked archive what is there."""
+    """Every source file of the project: tracked by git, or present in an unpacked archive."""
     ends = (".c", ".h", ".cpp", ".py", ".js", ".mjs", ".sh")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = listed.stdout.splitlines() if listed.returncode == 0 else [

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that the daemon's state stays split: in FOLDERS no struct has more than FIELDS fields, no header declares more than
-FUNCTIONS functions, and only an owner's own files assign its fields (OWNERS). Prints one line per finding; exits 1 when there is
+FUNCTIONS functions, and only the owner's files assign its fields (OWNERS). Prints one line per finding; exits 1 if there is
 any."""
 import pathlib
 import re
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENGINE = "server/engine"
 FIELDS, FUNCTIONS = 25, 60
 FOLDERS = (ENGINE, "server/cook", "server/control", "server/derive", "server/graph", "server/query", "server/queue")
-# what stands before the field, within ENGINE -> the files that may assign it
+# expression before the field, within ENGINE -> files that may assign the field
 OWNERS = {
     "engine->life->": ["engine.c", "engine_kit.c"],
     "engine->turn->": ["engine_turn.c"],
@@ -39,13 +39,13 @@ ASSIGNS = r"[\w.\[\]\->]*\s*(?:=(?!=)|[-+|&]=|\+\+|--)"
 
 
 def plain(text):
-    """Without comments; lines stay."""
+    """Removes comments and keeps line numbers."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
     return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
 
 
 def field_count(body):
-    """Fields of a struct; a struct or array within it is one."""
+    """Fields of a struct; a nested struct or array counts as one."""
     while re.search(r"\{[^{}]*\}", body):
         body = re.sub(r"\{[^{}]*\}", "", body)
     body = re.sub(r"\([^()]*\)", "", re.sub(r"\(\*\w+\)\([^;]*\)", "f", body))

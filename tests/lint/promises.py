@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each row of tests/PROMISES.md and of the tables of tests/EXPECTATIONS.md names a test, and every test that they name exists. Prints
-one line per finding; exits 1 when there is any."""
+"""Checks that each row of tests/PROMISES.md and of the tables of tests/EXPECTATIONS.md names a test, and that each named test
+exists. Prints one line per finding; exits 1 if there is any."""
 import pathlib
 import re
 import sys
@@ -16,7 +16,7 @@ def rows(name):
 
 
 def sources(name):
-    """The files of a test of that name; none: there is no such test."""
+    """Files that contain a test of that name; empty if there is none."""
     if name.endswith(".mjs"):
         return [path for path in [ROOT / name] if path.exists()]
     if match := re.fullmatch(r"unit\.(\w+)\.([\w*]+)", name):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""symbols.py BUILD: what the objects of core ask the world for (nm -u), and what the two programs are linked with.
+"""symbols.py BUILD: checks the undefined symbols of core's objects (nm -u), and the two programs' libraries.
 
-Core asks libc for memory, strings and mathematics, and each library by the few entry points and in the few files
-that are named here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
-foreign bytes, the worker must not link the network or the index. What core exports begins with hob_ (the client's
-names with hobc_), what server exports with srv_ or hob_. The programs
-need neither libpq nor libcurl, which are for the modules of the farm. Prints one line per finding; exits 1 when there is any."""
+Core uses libc for memory, strings and mathematics, and each library only through the entry points and in the files
+that are listed here: no file, socket, thread, clock, environment or output. The daemon must not link a reader of
+untrusted bytes, the worker must not link the network or the index. Symbols that core exports begin with hob_ (the client's
+with hobc_), those of server with srv_ or hob_. The programs need neither libpq nor libcurl, which are for the modules of the
+farm. Prints one line per finding; exits 1 if there is any."""
 import fnmatch
 import pathlib
 import re
@@ -22,7 +22,7 @@ LIBC = set("""
     llroundf log log10 log2 log2f logf lrint lrintf lround lroundf modf nearbyint nearbyintf nextafter nextafterf pow powf rint
     rintf round roundf sin sincos sincosf sinf sqrt sqrtf tan tanf trunc truncf
 """.split())
-# Words that the compiler writes: assertions, checked copies, stack guards, linkage, instruments.
+# Symbols that the compiler adds: assertions, checked copies, stack guards, linkage, instrumentation.
 COMPILER = re.compile(r"__assert_fail|__(mem|str|v?snprintf)\w*_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__isoc\w+|"
                       r"__(asan|odr_asan|ubsan|tsan|sanitizer|msan|gcov|llvm|sancov|start|stop)[\w.]*|bcmp|__isnan\w*|__isinf\w*|__finite\w*")
 CPLUSPLUS = re.compile(r"_Z\w+|__cxa_\w+|__gxx_personality_v0|__dso_handle|_Unwind_Resume")
@@ -41,7 +41,7 @@ LIBRARIES = {
     r"exr_\w+": ["core/texture/picture_exr.c"],
     r"avif\w+": ["core/texture/picture_avif.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
-    # The client is not part of any cook: it is linked by renderers, and its work is sockets and a cache folder.
+    # The client takes no part in cooking: renderers link it, and it uses sockets and a cache folder.
     r"socket|connect|send|recv|setsockopt|getsockopt|getaddrinfo|freeaddrinfo|clock_gettime": ["core/client/client_net.c"],
     r"open(64)?|read|write|fstat(64)?|rename|unlink|access|getpid": ["core/client/client_cache.c"],
     r"close|poll|__errno_location|strpbrk|__poll_chk|__read_chk|__recv_chk|__open64_2": ["core/client/*.c"],
@@ -55,10 +55,10 @@ PROGRAMS = {
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat", "utf8proc"},
 }
-# The farm's drivers are modules: what each is linked with, and that it exports its table alone.
+# The farm's drivers are modules: the libraries of each. A module exports only its table.
 MODULES = {"hob-farm-postgres.so": {"pq"}, "hob-farm-s3.so": {"curl"}}
 COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
-# Code that meets foreign bytes and is compiled in rather than linked: never in the daemon.
+# Code that parses untrusted bytes and is compiled in rather than linked: never in the daemon.
 FOREIGN = re.compile(r"stbi_\w+|hob_import|hob_importer_for|hob_picture_decode|hob_cook")
 
 
@@ -71,7 +71,7 @@ def run(*command):
 
 
 def objects(build, part="core"):
-    """The objects of a part, as {object: source}."""
+    """The objects of a part: {object: source}."""
     found = {}
     for path in sorted(build.glob(f"CMakeFiles/[hs][or][bv]_*.dir/{part}/**/*.o")):
         source = str(path.relative_to(build)).split("/", 2)[2].removesuffix(".o")

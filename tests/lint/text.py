@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what people read and what tests must not do: lines of Markdown are at most 130 columns wide outside tables, those
-of the web folder's scripts, styles and pages 120 and those of C 110 with tabs of four, no field of a struct stands on another
-line than its type, no string is broken into pieces of a few characters, no comment begins with a word that names nothing (What,
-Who, Whose, Those, Of), every cook setting has a name and a group on the pages,
-and no scenario polls without a deadline. Prints one line per finding; exits 1 when there is any."""
+"""Checks documents and tests: lines of Markdown are at most 130 columns wide outside tables, lines of the web folder's scripts,
+styles and pages 120 and lines of C 110 with tabs of four, no field of a struct stands on another line than its type, no string is
+broken into pieces of a few characters, no comment begins with a word that names nothing (What, Who, Whose, Those, Of), every cook
+setting has a name and a group on the pages, and no scenario polls without a deadline. Prints one line per finding; exits 1 if there is any."""
 import ast
 import functools
 import pathlib
@@ -15,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLUMNS = 130
 WEB_COLUMNS = 120
 C_COLUMNS = 110
-C_PIECE = 12  # characters of a string literal, at least, beside one on another line
+C_PIECE = 12  # least characters of a string literal beside one on another line
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|unsigned|static) )*[A-Za-z_]\w*(?: \*+)?\n"
                     r"[ \t]+\*{0,3}[A-Za-z_]\w*(?:\[[^\]]*\])*;", re.M)
@@ -81,7 +80,7 @@ def c_findings(path):
     literals = [m for m in C_TOKEN.finditer(text) if m.group().startswith('"')]
     for one, next_one in zip(literals, literals[1:]):
         gap = text[one.end():next_one.start()]
-        hexadecimal = re.search(r"\\x[0-9A-F]{2}\"$", one.group())  # "\xBF" "b": together they would be another number
+        hexadecimal = re.search(r"\\x[0-9A-F]{2}\"$", one.group())  # "\xBF" "b": joined, they would be another number
         if "\n" in gap and not gap.strip() and not hexadecimal and any(
                 len(piece.group()) - 2 < C_PIECE and not re.search(r"\\.\"$", piece.group()) for piece in (one, next_one)):
             yield f"{name}:{text.count(chr(10), 0, one.start()) + 1}: a string broken into a piece below {C_PIECE} characters"
@@ -99,13 +98,13 @@ def unnamed_settings():
 
 
 def waits(call):
-    """A call that blocks until something comes or its own deadline passes."""
+    """A call that blocks until an event or its own deadline."""
     name = getattr(call.func, "attr", "")
     return name.startswith(("wait", "readline")) or any(word.arg == "timeout" for word in call.keywords)
 
 
 def is_busy(loop):
-    """Asks again and again, and only asks: its body does nothing, or makes a request whose answer nobody looks at."""
+    """A loop that only polls: its body does nothing, or makes a request whose answer is not used."""
     calls = [node for node in ast.walk(loop) if isinstance(node, ast.Call)]
     idle = all(isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
                and getattr(statement.value.func, "attr", "") in ("get", "sync")) for statement in loop.body)
@@ -121,7 +120,8 @@ def endless_loops(path):
 
 
 def compared_standings(path):
-    """How an asset stands is decided in server/view/names.c; a surface asks a function of one of DECIDERS and compares no word."""
+    """The state of an asset is decided in server/view/names.c; other files call a function of one of DECIDERS and compare no
+    word."""
     if path.relative_to(ROOT).as_posix() in DECIDERS:
         return
     for number, line in enumerate(read(path).splitlines(), 1):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""violations.py BUILD: each lint turns red. Puts one violation after the other into a copy of the tree and runs the lint that
-is there against it: first without any, then with this one alone. Prints one line per lint that says the wrong thing; exits 1
-then."""
+"""violations.py BUILD: proves that each lint fails. Runs each lint on a copy of the tree, first unchanged, then with one
+violation at a time. Prints one line per lint with a wrong result; exits 1 if there is any."""
 import os
 import pathlib
 import shutil
@@ -44,7 +43,7 @@ def remove(name):
     return [name], lambda tree: (tree / name).unlink()
 
 
-# Violation by name -> the lint, a word of what it prints, the change.
+# Violation by name -> (lint, a word of its output, the change).
 TREE = {
     "an arrow up in server": (LAYERS, "server/store must not include server/http",
                               append("server/store/pack.h", '#include "../http/http.h"\n')),
@@ -91,7 +90,7 @@ TREE = {
     "a misspelling": (SPELLING, "==> receive", append("core/hash/README.md", "reci" + "eve\n")),
     "a runtime that is no C++": (LANGUAGES, "core/runtime/rt_open.c", append("core/runtime/rt_open.c", "int *new_(void);\nstatic int class;\n")),
 }
-# Objects: the part, a word of what is printed, the source.
+# Objects: (part, a word of the output, the source).
 OBJECTS = {
     "core exports a name without prefix": ("core", "exports 'mesh_weld'", "int mesh_weld(void);\nint mesh_weld(void) { return 0; }\n"),
     "server exports a name without prefix": ("server", "exports 'start'", "int start(void);\nint start(void) { return 0; }\n"),
@@ -102,7 +101,7 @@ OBJECTS = {
 
 
 def copy_tree(to):
-    """What git tracks, or in an unpacked archive what is there, as a repository of its own."""
+    """Copies the files that git tracks, or an unpacked archive, into a new repository."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         for name in listed.stdout.split("\0"):
@@ -121,7 +120,7 @@ def run(tree, command):
 
 
 def small(tree, folder, name):
-    """A tree of one folder: what the slow lints look at need not be all."""
+    """A tree with one folder: slow lints need not read everything."""
     to = tree.parent / name
     shutil.copytree(tree / folder, to / folder)
     shutil.copytree(tree / "tests/lint", to / "tests/lint")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """farm.py [--long]: spin searches every state of farm.pml, the protocol of a farm, and finds no error. Then each guard is removed
-from the model, and spin must find a trail; and the line of code that each guard stands for must still be there.
+from the model, and spin must find a trail; and the line of code that each guard represents must still exist.
 
-Short: 3 machines with 1 key, and 2 with 2, two faults and one. --long (HOB_LONG=1): 3 machines with 2 keys. Exits 77 without spin."""
+Short: 3 machines with 1 key, and 2 with 2, two faults and one. --long (HOB_LONG=1): 3 machines with 2 keys. Exits 77 without
+spin."""
 import os
 import pathlib
 import re
@@ -20,11 +21,11 @@ GUARDS = dict((name, (file, line)) for name, file, line in re.findall(r'Guard (\
 
 
 def search(folder, values):
-    """States, and the assertion that fails or None."""
+    """The number of states, and the assertion that fails or None."""
     defines = [f"-D{name}={value}" for name, value in values.items()]
     subprocess.run(["spin", "-a", *defines, str(HERE / "farm.pml")], cwd=folder, check=True, capture_output=True)
     subprocess.run(["cc", "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=12000", "-o", "pan", "pan.c"], cwd=folder, check=True)
-    # -E: blocked processes at the end are judged by the model itself.
+    # -E: the model itself checks blocked processes at the end.
     said = subprocess.run(["./pan", "-E", "-m400000"], cwd=folder, check=False, capture_output=True, text=True).stdout
     states, errors = re.search(r"(\d[\d.e+]*) states, stored", said), re.search(r"errors: (\d+)", said)
     if not states or not errors or "max search depth too small" in said:

@@ -1,9 +1,9 @@
-"""Holds what Hob makes of COLLADA files against what Blender's importer makes of them. See README.md.
+"""Compares Hob's import of COLLADA files with Blender's. See README.md.
 
 usage: blender_collada.py MODEL_DUMP FILE-OR-FOLDER...      ("corpus:" stands for the model corpus)
 
-Blender runs this same file to say what it imported: triangles, box, materials, places and texture coordinates of corners,
-and where objects and bones are at 20 times."""
+Blender runs this same file to print its import: triangles, box, materials, positions and texture coordinates of corners, and the
+positions of objects and bones at 20 times."""
 import json
 import math
 import os
@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 
 TIMES = 20
-# Where the two differ and may, and which of them the COLLADA specification backs.
+# Accepted differences, and which of the two the COLLADA specification supports.
 EXPLAINED = {
     "BoxAnimated.dae": "Blender forgets to turn an animated root from Y up to Z up, and makes the last curve of a BEZIER anew",
     "CesiumMan.dae": "Blender refuses the file",
@@ -83,7 +83,7 @@ def color_of(material):
 
 
 def turned(v):
-    """Blender's Z is up, ours is Y."""
+    """Blender's Z is up, Hob's is Y."""
     return [v[0], v[2], -v[1]]
 
 
@@ -92,7 +92,7 @@ def inside(paths, out):
     for i, path in enumerate(paths):
         try:
             made = facts(bpy, path)
-        except Exception as error:  # what Blender cannot read is told, not hidden
+        except Exception as error:  # a file that Blender cannot read is reported
             made = {"error": str(error)}
         (pathlib.Path(out) / f"{i}.json").write_text(json.dumps(made))
 
@@ -113,7 +113,7 @@ def box_of(places):
 
 
 def same_corners(ours, theirs, size):
-    """Of each of ours: is one of theirs at its place, and has it the same texture coordinates?"""
+    """Whether each corner of Hob's has one of Blender's at its position, with the same texture coordinates."""
     step = max(size * 1e-3, 1e-9)
     table = {}
     for c in theirs:
@@ -132,7 +132,7 @@ def same_corners(ours, theirs, size):
 
 
 def motion(dump, path, ours, theirs, size):
-    """Farthest that objects and bones of one name are apart, and how many frames of nodes were held beside each other."""
+    """Greatest distance between objects and bones of the same name, and the number of compared poses of nodes."""
     times = ",".join(str(theirs["length"] * k / (TIMES - 1)) for k in range(TIMES))
     frames = [{"world": ours["world"]}] * TIMES
     if len(ours["clips"]) == 1:
@@ -195,7 +195,7 @@ def compare(dump, path, theirs):
 
 
 def document_of(path, out, number):
-    """Blender reads no archives: it gets the document in them."""
+    """Blender reads no archives: it gets the document inside."""
     if path.suffix.lower() != ".zae":
         return path
     folder = pathlib.Path(out) / str(number)

@@ -22,7 +22,7 @@ NEAR = 1e-3  # of the model's size
 
 
 def columns(world):
-    """Four columns; the first three to unit length, because the oracle's hold the unit's scale."""
+    """Four columns; the first three are normalised, because the oracle's contain the unit's scale."""
     result = []
     for k in range(3):
         column = world[k * 3:k * 3 + 3]
@@ -59,7 +59,7 @@ def size_of(fact):
 
 
 def pair_nodes(ours, theirs):
-    """Oracle node -> ours, by name, in order among equal names, root left out."""
+    """Oracle node -> Hob's node, by name, in order among equal names, without the root."""
     by_name = {}
     for i, (name, _) in enumerate(ours):
         by_name.setdefault(name, []).append(i)
@@ -71,7 +71,7 @@ def pair_nodes(ours, theirs):
 
 
 def pairings(ours, theirs, worlds, size):
-    """As pair_nodes; among nodes of one name the one that stands nearest."""
+    """Like pair_nodes, but pairs nodes of one name by distance."""
     by_name = {}
     for i, (name, _) in enumerate(ours):
         by_name.setdefault(name.strip(), []).append(i)
@@ -102,7 +102,7 @@ def run(dump, path, stacks):
 
 
 def stack_errors(fact, got, size, pairs):
-    """(worst world, worst box) of each stack, of the better of shifted and absolute times."""
+    """(worst world error, worst box error) of each stack, for shifted or absolute times, whichever fits better."""
     errors = []
     for stack, sampled in zip(fact['stacks'], got['samples']):
         count = len(stack['samples'])
@@ -122,14 +122,14 @@ def stack_errors(fact, got, size, pairs):
 
 
 def wrong_weight(theirs, ours):
-    """A channel's weight that no target of ours has, or None. `theirs`: the oracle's channels; 1 is 100 percent."""
+    """A channel's weight that no target of Hob's has, or None. `theirs`: the oracle's channels; 1 is 100 percent."""
     if len(theirs) == len(ours):
         return next((a for a, b in zip(sorted(theirs), sorted(ours)) if abs(a - b) > NEAR), None)
     return next((a for a in theirs if not any(abs(a - b) <= NEAR for b in ours)), None)
 
 
 def weight_errors(fact, got):
-    """Rest weights and those at the times of each stack, of channels of one full shape: in-betweens share a weight out."""
+    """Rest weights and weights at the times of each stack, of channels with one shape: in-betweens divide the weight."""
     plain = [i for i, c in enumerate(fact['blend_channels']) if len(c['shapes']) == 1 and abs(c['shapes'][0][0] - 1) < 1e-6]
     wrong = [('rest', wrong_weight([fact['blend_channels'][i]['weight'] for i in plain], got['weights']))]
     for stack, sampled in zip(fact['stacks'], got['samples']):
@@ -155,7 +155,7 @@ def number(pbr, key, otherwise):
 
 
 def material_errors(fact, got):
-    """Names of what differs, and how many materials were compared."""
+    """(names of differing properties, number of compared materials)"""
     wrong = []
     ours = {}
     for m in got['materials']:
@@ -172,7 +172,7 @@ def material_errors(fact, got):
         held = {last_part(t['file']) for t in mine['maps'].values()}
         if not {f for f in files if f} <= held:
             wrong.append((m['name'], f'textures {files} {held}'))
-        # Colours of old and unknown shading models are not claimed by either side.
+        # Colours of old and unknown shading models are compared by neither side.
         classic = m['shader'] in ('lambert', 'phong', 'unknown', 'blender_phong')
         if pbr.get('base_color', {}).get('texture') is None:
             factor = number(pbr, 'base_factor', 1)
@@ -220,7 +220,7 @@ OLD_COLORS = {'Diffuse': 'base_color', 'Emissive': 'emission_color'}
 
 
 def restate_old_colors(fact):
-    """Of the colours of files before 6000 the oracle takes the first number only: the text of the file has all three."""
+    """For files before 6000 the oracle reads only the first number of a colour; the ASCII twin has all three."""
     twin = CORPUS / fact['path'].replace('_binary', '_ascii')
     stated = dict(OLD_MATERIAL.findall(twin.read_text(encoding='latin-1'))) if twin.exists() else {}
     for material in fact['materials']:
@@ -235,7 +235,7 @@ def restate_old_colors(fact):
 
 
 def compare(dump, fact):
-    """kind -> (agreed, compared), and sentences about what did not."""
+    """kind -> (agreed, compared), and a sentence about each difference."""
     if fact['version'] < 6000:
         restate_old_colors(fact)
     got = run(dump, CORPUS / fact['path'], fact['stacks'])

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What each glTF file holds, counted by a reader of its own, against what is in the cooked files and in the notes of the cook.
+"""Compares the contents of each glTF file, counted by a separate reader, with the cooked files and the cook's notes.
 
-    gltf_losses.py HOB FOLDER|corpus:PATH...        prints each loss that no note tells of, and their sum; 1 if there is one
+    gltf_losses.py HOB FOLDER|corpus:PATH...        prints each loss without a note, and their number; exits 1 if there is one
 
 Counted: triangles, nodes, cameras, lights, clips, channels, skins, morph targets, variants, sets of vertex attributes, unknown
 extensions; and for each material that is drawn: every texture with its sampler, transform and UV set, every factor, the alpha
-mode, two-sidedness. Materials may be shared in the cooked files, so that each is looked for among all of them.
-"""
+mode, two-sidedness. Equal materials may be merged in the cooked files, so each is searched among all of them."""
 import base64
 import json
 import math
@@ -27,7 +26,7 @@ WRAPS = {10497: 0, 33071: 1, 33648: 2}
 FILTERS = {None: 0, 9728: 1, 9729: 2, 9984: 3, 9985: 4, 9986: 5, 9987: 6}
 ALPHA = {"OPAQUE": (0, 0), "MASK": (1, 0), "BLEND": (0, 1)}
 
-# Where a number of a material is in the source, its name in the record, and what it is when the source does not say.
+# (path of a number in the source, its name in the record, its default)
 CORE = [("pbrMetallicRoughness.metallicFactor", "metallic", 1), ("pbrMetallicRoughness.roughnessFactor", "roughness", 1),
         ("pbrMetallicRoughness.baseColorFactor", "base_color", [1, 1, 1, 1]), ("emissiveFactor", "emissive", [0, 0, 0]),
         ("normalTexture.scale", "normal_scale", 1), ("occlusionTexture.strength", "occlusion_strength", 1)]
@@ -55,7 +54,7 @@ SLOTS = {"pbrMetallicRoughness.baseColorTexture": 0, "pbrMetallicRoughness.metal
          "volume.thicknessTexture": 14, "anisotropy.anisotropyTexture": 15, "iridescence.iridescenceTexture": 16,
          "iridescence.iridescenceThicknessTexture": 17, "diffuse_transmission.diffuseTransmissionTexture": 18,
          "diffuse_transmission.diffuseTransmissionColorTexture": 19}
-# Which notes tell of which losses.
+# kind of loss -> codes of the notes that report it
 TELLS = {"texture": ("texture.", "gltf.texture", "gltf.image", "material.texture"), "attribute": ("gltf.attribute", "gltf.uv", "mesh."),
          "triangles": ("mesh.", "gltf.primitive"), "clip": ("animation.", "gltf.clip", "gltf.channel"),
          "channel": ("animation.", "gltf.channel", "gltf.clip"), "extension": ("gltf.extension",), "skin": ("skin.", "gltf.skin"),
@@ -63,7 +62,7 @@ TELLS = {"texture": ("texture.", "gltf.texture", "gltf.image", "material.texture
 
 
 def read(path):
-    """The JSON; of glTF 2.0 with "bytes", the buffers that are at hand."""
+    """The JSON of a glTF 2.0 file, with the available buffers under "bytes"; None for any other file."""
     data, own = path.read_bytes(), None
     if data[:4] == b"glTF":
         end = 20 + struct.unpack_from("<I", data, 12)[0]
@@ -86,7 +85,7 @@ def buffer_of(path, buffer, own):
 
 
 def floats(gltf, index):
-    """The values of an accessor of floats without gaps; None for any other."""
+    """The values of an accessor of tightly packed floats; None for any other."""
     accessor = gltf["accessors"][index]
     if accessor["componentType"] != 5126 or "sparse" in accessor or "bufferView" not in accessor:
         return None
@@ -99,7 +98,7 @@ def floats(gltf, index):
 
 
 def moves(gltf, animation, channel):
-    """Whether a channel ever says something else than the rest pose, which is left out without a loss."""
+    """Whether a channel ever differs from the rest pose; one that never does is left out without loss."""
     target = channel["target"]
     if "node" not in target:
         return bool(target.get("extensions"))
@@ -123,7 +122,7 @@ def at(value, path, default=None):
 
 
 def number(value):
-    """Single precision; numbers that FORMATS.md clamps or turns compare as they are."""
+    """Rounds to single precision; numbers that FORMATS.md clamps or converts are compared unchanged."""
     values = value if isinstance(value, list) else [value]
     return tuple(round(struct.unpack("<f", struct.pack("<f", float(v)))[0], 5) for v in values)
 
@@ -185,7 +184,7 @@ def cooked_facts(records, record, bits):
 
 
 def drawn(gltf):
-    """Nodes of all scenes; how often each mesh is drawn."""
+    """Nodes of all scenes, and how often each mesh is drawn."""
     nodes, times = set(), {}
     scenes = gltf.get("scenes") or [{"nodes": [i for i in range(len(gltf.get("nodes", [])))
                                                if not any(i in n.get("children", []) for n in gltf["nodes"])]}]
@@ -234,7 +233,7 @@ def materials_of(gltf, primitives):
 
 
 def inspect(hob, base):
-    """The records of the scene, meshes, clips and materials; a file that is not there has none."""
+    """The records of the scene, meshes, clips and materials; empty for a missing file."""
     files = [base.with_name(base.name + end) for end in (".scene", ".meshes", ".animations", ".materials")]
     there = [str(file) for file in files if file.exists()]
     text = subprocess.run([hob, "inspect", "--json", *there], capture_output=True, text=True, check=True).stdout
@@ -266,7 +265,7 @@ def attributes_of(meshes, semantic):
 
 
 def losses(gltf, scene, meshes, animations, materials, bits):
-    """(kind, text) of each."""
+    """(kind, text) of each loss."""
     source, primitives = source_counts(gltf)
     held = cooked_counts(scene, meshes, animations, materials)
     found = [(kind, f"{source[kind]} {kind}, cooked {held[kind]}") for kind in source if source[kind] > held[kind]]
@@ -287,7 +286,7 @@ def losses(gltf, scene, meshes, animations, materials, bits):
 
 
 def enums():
-    """Names and values of the tables that the cooked files are described by."""
+    """Names and values of the tables in schema that describe the cooked files."""
     formats = pathlib.Path(__file__).resolve().parents[2] / "schema/formats"
     return {name: int(value, 0) for path in formats.glob("*.def")
             for name, value in re.findall(r"ENUM\(\w+, (\w+), (0x[0-9a-fA-F]+|\d+),", path.read_text())}

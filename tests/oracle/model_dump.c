@@ -1,14 +1,14 @@
-/* An importer's output for a file, before anything is cooked, as JSON for fbx_agreement.py, usd_agreement.py
- * and usd_facts.py.
+/* model_dump.c - prints an importer's output for a file, before cooking, as JSON for fbx_agreement.py,
+ * usd_agreement.py and usd_facts.py.
  *
  *   model_dump [--draws] FILE [CLIP T,T,T ...]...
  *
  * FILE is read with its folder as the root, or the part before "//": "corpus//usd/a.usda". Each CLIP is the
  * name of a clip, or * for the last, followed by times in seconds; a clip that the model lacks is the rest
  * pose.
- * --draws adds each mesh that is drawn at rest: places in the world, texture coordinates and colours, corner
- * by corner; and which nodes are hidden at rest; boxes are without them. Else
- * hidden ones count, as in ufbx and Hydra. */
+ * --draws adds each mesh that is drawn at rest (world positions, texture coordinates and colours, per corner)
+ * and which nodes are hidden at rest; boxes then exclude hidden nodes. Without it they include them, as in
+ * ufbx and Hydra. */
 #include "core/animation/curve.h"
 #include "core/base/limits.h"
 #include "core/import/importers.h"
@@ -42,7 +42,7 @@ static bool read_file(void *user, hob_str path, hob_bytes *out, hob_error *err)
 
 typedef struct pose {
 	float (*t)[3], (*r)[4], (*s)[3];
-	float **weights; /* per node: as many as its meshes have targets, or NULL */
+	float **weights; /* per node: a weight per target of its meshes, or NULL */
 	double (*world)[16];
 } pose;
 
@@ -259,8 +259,7 @@ static void print_materials(const hob_model *model)
 	}
 }
 
-/* Prints, of each skinned mesh, which of the file's meshes it is, and how many joints its vertices follow at
- * most. */
+/* Prints for each skinned mesh its index in the file and the greatest number of joints of a vertex. */
 static void print_influences(const hob_model *model)
 {
 	bool first = true;

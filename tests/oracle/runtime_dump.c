@@ -1,10 +1,11 @@
-/* runtime_dump - what core/runtime makes of a cooked model, as JSON for the comparison with other players.
+/* runtime_dump.c - prints core/runtime's result for a cooked model, as JSON for the comparison with other
+ * players.
  *
  *     runtime_dump OUT/model.gltf POINTS [TIME...]    reads OUT/model.gltf.meshes, .scene, .animations
  *
- * With times, the first clip at these. Else the rest pose, and per clip nine times from its start to its end;
- * per time the world matrices of the default scene's nodes in depth-first order without the mesh child nodes,
- * and about POINTS positions of deformed vertices. */
+ * With times: the first clip at these. Without: the rest pose, and nine times of each clip from start to end.
+ * Per time: the world matrices of the default scene's nodes in depth-first order without the mesh child
+ * nodes, and about POINTS positions of deformed vertices. */
 #include "core/runtime/hob_runtime.h"
 
 #include <stdio.h>
@@ -104,14 +105,14 @@ static void print_numbers(const char *what, uint32_t index, int slot, const char
 		printf("%d ", slot);
 	printf("%s\":[", name);
 	for (int i = 0; i < count; i++)
-		if (values[i] > 1e30f) /* JSON has no word for infinity */
+		if (values[i] > 1e30f) /* JSON has no infinity */
 			printf("%s1e999", i ? "," : "");
 		else
 			printf("%s%.9g", i ? "," : "", (double)values[i]);
 	printf("]");
 }
 
-/* Each number that a clip can drive, of each thing that one does: "material 0 base_color": [...]. */
+/* Prints each number that a clip can animate, by target: "material 0 base_color": [...]. */
 static void print_driven(const hob_rt_asset *asset, const hob_rt_instance *instance)
 {
 	hob_pk_material material;
@@ -159,7 +160,7 @@ static void print_driven(const hob_rt_asset *asset, const hob_rt_instance *insta
 		}
 }
 
-/* Roots in the scene's order, each with the nodes behind it that are no roots: its subtree. */
+/* Prints the roots in the scene's order, each with its subtree: the nodes after it that are no roots. */
 static void print_frame(const hob_rt_asset *asset, hob_rt_instance *instance, const uint8_t *shown,
 						uint32_t points)
 {

@@ -1,10 +1,10 @@
-"""Holds what Hob makes of 3MF files against an evaluator of its own, written after the specification. See README.md.
+"""Compares Hob's import of 3MF files with an evaluator written after the specification. See README.md.
 
 usage: threemf_facts.py MODEL_DUMP FILE-OR-FOLDER...      ("corpus:" stands for the model corpus)
 
-Compared is every triangle that is built: its corners in metres with Y up, their colours, and the name and colour of its
-material. Packages with what the corpus lacks are written first: nested mirrored components in parts of other units, defaults of
-objects beside properties of triangles, composites, and three kinds of odd text."""
+Compared: every built triangle (corners in metres with Y up, their colours, name and colour of its material). Packages with
+features that the corpus lacks are written first: nested mirrored components in parts of other units, defaults of objects beside
+properties of triangles, composites, and three kinds of odd text."""
 import itertools
 import json
 import math
@@ -38,7 +38,7 @@ def color_of(text):
 
 
 def times(a, b):
-    """Row vectors: first a, then b; each a 4 x 3 matrix."""
+    """The product of 4 x 3 matrices for row vectors: first a, then b."""
     return [[sum(a[r][k] * b[k][c] for k in range(3)) + (b[3][c] if r == 3 else 0) for c in range(3)] for r in range(4)]
 
 
@@ -78,7 +78,7 @@ class Package:
         return UNITS[self.part(part).get("unit", "millimeter")]
 
     def place(self, part, use, above):
-        """`use` is an item or a component: what it names stands where it says, in the space above."""
+        """Places `use`, an item or a component: its object gets its transform, in the parent's space."""
         m = times(matrix_of(use.get("transform"), self.unit(part)), above)
         target = use.get(PRODUCTION) or part
         thing = self.resource(target, use.get("objectid"))

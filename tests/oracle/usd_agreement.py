@@ -28,7 +28,7 @@ ROUND = {'Sphere', 'Cylinder', 'Capsule', 'Cone', 'Cylinder_1', 'Capsule_1', 'Nu
 
 
 def rate_of(fact):
-    """Time codes per second; the oracle does not state framesPerSecond, which counts where the rate is not authored."""
+    """Time codes per second; the oracle does not state framesPerSecond, which applies where the rate is not authored."""
     rate = fact.get('time_codes_per_second')
     if not rate:
         text = (CORPUS / fact['path']).read_bytes()[:8192].decode('latin-1')
@@ -88,14 +88,14 @@ def material_error(theirs, mine):
 
 
 def compare(dump, fact):
-    """kind -> None or what differs."""
+    """kind -> None or a description of the difference."""
     got = run(dump, fact)
     drawn, samples = fact['drawn'], fact.get('samples')
     found = {}
     if drawn is None:
         return fact['path'], got, found
     if drawn['triangles'] == 0:
-        # Also stages of points and curves alone, of which the oracle does not say whether they hold any.
+        # Also for stages with only points and curves: the oracle does not say whether a stage has any.
         if not drawn['types']:
             draws = got['ok'] and got['triangles_drawn']
             found['nothing'] = f'draws {draws} triangles' if draws else None

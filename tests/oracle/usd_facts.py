@@ -1,16 +1,17 @@
-"""Holds what Hob makes of the corpus's USD files against what OpenUSD itself makes of them (ORACLE-usd.jsonl).
+"""Compares Hob's import of the corpus's USD files with OpenUSD's (ORACLE-usd.jsonl).
 
 usage: usd_facts.py MODEL_DUMP [-v] [PART-OF-PATH]
 
-HOB_CORPUS names the corpus, "../shared/corpus" beside the checkout otherwise; without one the test is skipped. How many files agree in
-which fact may only rise: LEAST holds the counts."""
+HOB_CORPUS names the corpus, "../shared/corpus" beside the checkout otherwise; without one the test is skipped. The number of
+files
+that agree in a fact may only rise: LEAST holds the counts."""
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
-# Where the two differ and may: what this build of OpenUSD does, not what the file says.
+# Accepted differences: properties of this build of OpenUSD, not of the file.
 EXPLAINED = {
     "purpose.usda": "it draws the purpose 'default' only; Hob also 'render'",
     "SoC-ElephantWithMonochord.usdc": "it could not compose the file (flat_error); nothing of it was drawn",
@@ -49,11 +50,11 @@ def material_differs(ours, theirs):
 
 
 def compare(ours, theirs):
-    """What agrees and what does not: {fact: None or a reason}."""
+    """{fact: None if it agrees, else the reason}"""
     found = {}
     drawn = theirs.get("drawn")
     if drawn and theirs.get("samples"):
-        # Bounds are those of the time that was drawn last; Hob's rest is the first sample.
+        # The oracle's bounds are those of the last drawn time; Hob's rest pose is the first sample.
         drawn = dict(drawn, bounds_m_y_up=theirs["samples"][0][1])
     if drawn is not None and theirs.get("drawn_exact"):
         if drawn["triangles"] == 0:

@@ -1,8 +1,9 @@
-"""Holds skinned USD stages against the same models as glTF: where deformed vertices are, within 1e-4 of the model's size.
+"""Compares skinned USD stages with the same models as glTF: positions of deformed vertices, within 1e-4 of the model's size.
 
 usage: usd_skins.py HOB RUNTIME_DUMP
 
-The stages are conversions of Khronos samples: their frame 1 is the first key of the glTF clip, at 1/24 s. Without the corpus it is
+The stages are conversions of Khronos samples: their frame 1 is the first key of the glTF clip, at 1/24 s. Without the corpus it
+is
 skipped."""
 import json
 import os
@@ -13,20 +14,20 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", ROOT.parent / "shared" / "corpus"))
-# Name, and what the stage is moved by: the clip of RiggedSimple puts the first joint at the origin, where the glTF file has a matrix that
+# (name, offset of the stage): the clip of RiggedSimple puts the first joint at the origin, where the glTF file has a matrix that
 # its converter did not read.
 PAIRS = [("CesiumMan", (0, 0, 0)), ("RiggedSimple", (0, 4.1803297996521, 0))]
 FRAMES, RATE, POINTS, LIMIT = (1, 9, 17, 25, 33, 41), 24, 2000, 1e-4
 
 
 def points_of(dump, cooked, times):
-    """Per time the places of vertices, each once."""
+    """Per time, the distinct positions of vertices."""
     text = subprocess.run([dump, str(cooked), str(POINTS), *map(str, times)], capture_output=True, text=True, check=True).stdout
     return [[tuple(p) for p in frame["points"]] for frame in json.loads(text)["clips"][0]["frames"]]
 
 
 def apart(ours, theirs):
-    """The largest distance from a vertex of one to the nearest of the other, over the size of the model."""
+    """The largest distance from a vertex of one model to the nearest of the other, relative to the model's size."""
     size = max(max(p[k] for p in theirs) - min(p[k] for p in theirs) for k in range(3))
     cell, grid = size / 50, {}
     for p in theirs:
