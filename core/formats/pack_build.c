@@ -185,7 +185,7 @@ static size_t encode(const pack_section *s, const uint8_t *raw, uint8_t *out, si
 	const void *aligned = raw;
 	unsigned *wide = NULL;
 	if (stride == 2) {
-		/* The C functions accept only 32-bit indices; the space after the bound holds them. */
+		/* meshoptimizer's C functions accept only 32-bit indices; `out` has room for them after the bound. */
 		wide = (unsigned *)(void *)(out + ((bound + 15) & ~(size_t)15));
 		for (size_t i = 0; i < count; i++)
 			wide[i] = ((const uint16_t *)aligned)[i];

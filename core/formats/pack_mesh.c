@@ -563,7 +563,7 @@ uint64_t hob_pack_meshes_memory(const hob_baked_mesh *meshes, uint32_t count, ho
 		uint64_t raw = streams + (narrow > 0 ? narrow : 4 * indices);
 		file += raw;
 		copied += narrow;
-		/* The encoders' bounds, 32-bit indices for them, and sections of several meshes as one piece. */
+		/* The encoders' bounds, their 32-bit indices, and a buffer that joins sections of several meshes. */
 		if (encode == HOB_PACK_MESHOPT)
 			copied += streams + streams / 16 + 5 * indices + 2 * narrow + (count > 1 ? raw : 0);
 	}

@@ -28,7 +28,7 @@ typedef struct parser {
 	uint64_t line;
 	uint32_t position_count, uv_count, normal_count;
 	names objects, groups, materials;
-	hob_obj_run run; /* state from the statements so far; count is 0 until an element follows */
+	hob_obj_run run; /* the open run: current object, group and material; no element yet: count 0 */
 	bool run_open;
 	uint32_t v_end, vt_end, vn_end; /* one past the largest index of all corners */
 	hob_buf painted;				/* f32[3]: ZBrush's vertex colours */

@@ -81,7 +81,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */
 	atomic_ullong expected_ns; /* until everything is cooked; estimated once a second from earlier cooks */
-	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = nothing waits; once a second */
+	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = no job waits; updated once a second */
 	struct {
 		atomic_ullong crashed, timed_out, interrupted;
 	} died; /* workers */
@@ -143,9 +143,9 @@ void srv_engine_farm(void *engine, hob_buf *out);
 uint64_t srv_engine_input_bytes(void *engine);
 /* While no worker can start: appends the reason and the remedy. Any thread. */
 void srv_engine_workers_error(void *engine, hob_buf *out);
-/* The same while the index is damaged or missing and cannot be rebuilt. */
+/* While the index is damaged or missing and cannot be rebuilt: appends the reason and the remedy. */
 void srv_engine_index_error(void *engine, hob_buf *out);
-/* The same while the disk of the cache is full. */
+/* While the disk of the cache is full: appends the reason and the remedy. */
 void srv_engine_disk_error(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 

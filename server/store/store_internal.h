@@ -206,8 +206,8 @@ void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* 
 void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
 void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
 void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
-/* Runs a statement that writes, with its values in order: BIND of hob_str (a BLOB), a digest or a number, or
- * BIND_TEXT. */
+/* Runs a writing statement with its values in order. A value is BIND of a hob_str (a BLOB), a digest or a
+ * number, or BIND_TEXT of a hob_str. */
 #define srv_store_put_row(store, which, err, ...)                                                            \
 	srv_store_run_with(store, which, (const sql_value[]){__VA_ARGS__, {.kind = 0}}, err)
 #define BIND(value)                                                                                          \

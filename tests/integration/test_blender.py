@@ -42,7 +42,7 @@ bpy.ops.hob.export()
 """
 
 # The panel while a model is live: its content, from the first export to an unreachable daemon. Without a window Blender does not
-# call the add-on's timer, so this does.
+# call the add-on's timer, so the script calls it.
 PANEL = """
 import sys, time
 sys.dont_write_bytecode = True

@@ -158,7 +158,7 @@ class Bundles(CommandLine):
         number = re.match(r"job (\d+)", self.hob("log", "art/pot.obj")[0]).group(1)
         out = self.folder / "x.tar"
         self.hob("bundle", number, "-o", out)
-        self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # looked for but missing: not a part of it
+        self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # the missing file is not in the bundle
         self.assertIn("the same: all", self.hob("replay", out)[0])
         whole, kept = out.read_bytes(), {name: (self.art / name).read_bytes() for name in ("pot.obj", "pot.mtl", "pot.png")}
         for name, data in kept.items():

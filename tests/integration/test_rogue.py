@@ -183,7 +183,7 @@ class Rogue(Scenario):
             self.assertEqual(daemon.counters()["hob_worker_crashes_total"], 0)
 
     def test_digests_of_files_are_made_here(self):
-        """Even of a file that is not hashed yet: nothing is stored under another digest."""
+        """No file is stored under a wrong digest, even one that the daemon has not hashed yet."""
         self.put("shared.png", png(9, 9, 9))
         self.put("say-poison.rogue", "poison")
         with self.daemon(2) as daemon:

@@ -314,8 +314,8 @@ typedef struct hob_usd_tree {
 	bool busy;
 } hob_usd_tree;
 
-/* Tree of a child: that of `parent`, extended by one name and the arcs authored there. `local` false: of an
- * instance, so only opinions of its own arcs. */
+/* Makes the tree of a child: the parent's sites, extended by the child's name, and the arcs authored there.
+ * `local` false: a child of an instance, with only the opinions of the instance's own arcs. */
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;

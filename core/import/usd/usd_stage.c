@@ -419,8 +419,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	return true;
 }
 
-/* The strongest `def` or `class` counts, but a class inherited by the prim itself counts last: an heir is not
- * a class. */
+/* The strongest `def` or `class` counts. A class that the prim inherits counts only without any other, so
+ * that inheriting does not make a prim abstract. */
 static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 {
 	hob_usd_specifier found = HOB_USD_OVER;

@@ -1,7 +1,7 @@
-/* Preloaded into a program: writes down, in order, whatever it does to the files below HOB_TEST_TRACE_BELOW,
- * with the bytes, into the file HOB_TEST_TRACE, so that test_power.py can make the disks that a power cut at
- * any moment may leave. Each record carries the number that the file HOB_TEST_TRACE_MARK held when the call
- * began. */
+/* disk_recorder.c - preloaded into a program, records its writes below the folder HOB_TEST_TRACE_BELOW, in
+ * order and with their bytes, in the file HOB_TEST_TRACE. From them test_power.py makes each disk that a
+ * power cut may leave. A record carries the number in the file HOB_TEST_TRACE_MARK at the beginning of the
+ * call. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -81,7 +81,7 @@ static void root_that_is_replaced_unheard_is_not_seen(void **state)
 	watched *w = *state;
 	start_watching(w, NULL);
 	size_t from = w->count;
-	w->watch->roots[0]->inode++; /* as after a mount over it */
+	w->watch->roots[0]->inode++; /* as if another folder were mounted over the root */
 	set_mark(w);
 	wait_record(w, from, 'P', NULL);
 	w->watch->roots[0]->inode--;

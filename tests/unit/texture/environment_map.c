@@ -89,7 +89,7 @@ static void integral(const scene *s, double roughness, const double n[3], double
 			double nl = dot(n, l);
 			if (nl <= 0)
 				continue;
-			double c2 = (1 + nl) / 2; /* half-way to l */
+			double c2 = (1 + nl) / 2; /* squared cosine at the half vector of n and l */
 			double d = c2 * (a2 - 1) + 1, weight = a2 / (d * d) * nl * angle;
 			total += weight;
 			for (int k = 0; k < 3; k++)
