@@ -102,10 +102,11 @@ static hob_str path_of(const check *c, uint32_t node)
 	return path;
 }
 
-/* Such a node is the importer's, as for an axis. */
-static bool is_unnamed(const hob_node *node)
+/* Such a node is the importer's: for an axis, or for the faces before the first object of an OBJ file. */
+static bool is_unnamed(const check *c, const hob_node *node)
 {
-	return node->source == HOB_NONE && node->name.len == 0;
+	return node->name.len == 0 &&
+		   (node->source == HOB_NONE || hob_str_equal_nocase(c->of->extension, HOB_STR("obj")));
 }
 
 static void match(const check *c, hob_rule rule, const char *kind, hob_str name, uint32_t node)
@@ -136,7 +137,7 @@ static void check_names(const check *c)
 	const hob_model *m = c->model;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < m->node_count; i++)
-		if (!is_unnamed(&m->nodes[i]))
+		if (!is_unnamed(c, &m->nodes[i]))
 			match(c, HOB_RULE_name_node, "node", m->nodes[i].name, i);
 	for (uint32_t i = 0; i < m->material_count; i++)
 		match(c, HOB_RULE_name_material, "material", m->materials[i].name, HOB_NONE);
@@ -148,7 +149,7 @@ static void check_names(const check *c)
 	if (!names)
 		return;
 	for (uint32_t i = 0; i < m->node_count; i++)
-		if (!is_unnamed(&m->nodes[i]))
+		if (!is_unnamed(c, &m->nodes[i]))
 			names[count++] = m->nodes[i].name;
 	find_twice(c, names, count, "node");
 	for (uint32_t i = 0; i < m->material_count; i++)
@@ -293,7 +294,7 @@ static void check_nodes(const check *c)
 		bool scaled = false;
 		for (int k = 0; k < 3; k++)
 			scaled = scaled || !(fabsf(fabsf(s[k]) - 1) <= 1e-4f);
-		if (is_unnamed(node))
+		if (is_unnamed(c, node))
 			continue;
 		if (scaled && is_on(c, HOB_RULE_scene_scale))
 			add(c, HOB_RULE_scene_scale, "node", path_of(c, i), 1);

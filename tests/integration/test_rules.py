@@ -300,7 +300,7 @@ class Rules(CommandLine):
             self.put(f"m{i}.obj", obj_text(2))
         self.put("in/m.obj", obj_text(2))
         self.put("closed.off", off(model()))
-        self.put("cook.json", '{"rules": {"mesh.open": "warning", "uv.missing": "info"}}')
+        self.put("cook.json", '{"rules": {"mesh.open": "warning", "uv.missing": "info", "name.node": {"match": "^[a-z]+$"}}}')
         self.put("in/cook.json", '{"rules": {"mesh.open": "error", "uv.missing": "info"}}')
         self.start()
         self.daemon.sync()
