@@ -193,6 +193,35 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\s\d+\sGiB/);
 	});
 
+	test('broken rules lead to their assets, and an asset lists its findings with places', async () => {
+		studio.save('set/cook.json', '{"rules": {"mesh.open": "warning", "uv.missing": "info"}}');
+		studio.save('set/b.obj.cook.json', '{"rules": {"mesh.open": "error"}, "merge_instances": true}');
+		await studio.sync();
+		await go('/ui/errors');
+		const rules = page.locator('.panel', { has: page.locator('#rules') });
+		await says('3 rules', rules);
+		assert.deepEqual(await rules.locator('li code').allInnerTexts(), ['mesh.open', 'mesh.open', 'uv.missing']);
+		await assertAccessible(page);
+		await rules.locator('li', { hasText: 'Warning' }).getByRole('link', { name: '1 asset' }).click();
+		await row('a.obj').waitFor();
+		assert.equal(await page.locator('.rows .row').count(), 1);
+		await page.getByRole('button', { name: 'mesh.open' }).click();
+		await row('b.obj').waitFor();
+		await go('/ui/asset/art/set/a.obj?tab=why');
+		const findings = page.locator('.panel', { has: page.locator('#findings') });
+		await says(/The model: \d+ at \(/, findings);
+		await says('Fill the holes', findings);
+		await assertAccessible(page);
+		await go('/ui/asset/art/set/b.obj?tab=settings');
+		await page.locator('.setting', { hasText: 'Merge instances' }).getByRole('button', { name: 'Reset' }).click();
+		await page.getByRole('button', { name: 'Save 1 change' }).click();
+		await page.getByRole('button', { name: 'Save 1 change' }).waitFor({ state: 'detached' });
+		assert.deepEqual(JSON.parse(studio.read('set/b.obj.cook.json')), { rules: { 'mesh.open': 'error' } });
+		rmSync(join(studio.art, 'set/cook.json'));
+		rmSync(join(studio.art, 'set/b.obj.cook.json'));
+		await studio.sync();
+	});
+
 	test('settings are searched by name and explanation, and what is not saved stays in sight', async () => {
 		const sidecar = () => studio.exists('dungeon/chest_gold.obj.cook.json') && studio.read('dungeon/chest_gold.obj.cook.json').toString();
 		const before = sidecar();

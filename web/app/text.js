@@ -114,7 +114,7 @@ export const text = {
 			cook_ms: 'Fastest first',
 			state: 'Problems first', '-state': 'Problems last', '-triangles': 'Most triangles first',
 			triangles: 'Fewest triangles first',
-			'-lods': 'Most levels first', lods: 'Fewest levels first' },
+			'-lods': 'Most levels first', lods: 'Fewest levels first', '-findings': 'Most findings first' },
 		columns: { name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels', size: 'Cooked size',
 			textures: 'Textures', time: 'Cook time', cooked: 'Cooked' },
 		lodsTitle: 'Levels of detail',
@@ -425,6 +425,14 @@ export const text = {
 		editor: 'Open files in your editor', editorLabel: 'Link',
 		editorHelp: 'A link with {path}, {line} and {column}; kept in this browser only. For VS Code: ' +
 		'vscode://file/{path}:{line}:{column}',
+	},
+	findings: {
+		title: 'Broken rules', ruleWord: ['rule', 'rules'], findingWord: ['finding', 'findings'],
+		asset: 'Findings', levels: { error: 'Error', warning: 'Warning', info: 'Note' }, whole: 'The model',
+		kinds: { node: 'Node', mesh: 'Mesh', material: 'Material', texture: 'Texture', clip: 'Clip', skin: 'Skin',
+			model: 'Model' },
+		of: (kind, name) => `${kind} “${name}”`, at: 'at', more: (count) => `and ${count} more`,
+		unchecked: 'Not checked, because the format or the size of the model does not allow it:',
 	},
 	cache: {
 		nothing: 'Nothing has been cooked yet. The contents of the cache are listed here, by kind and by asset.',

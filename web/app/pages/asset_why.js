@@ -3,6 +3,7 @@ import { text } from '../text.js';
 import { duration } from '../format.js';
 import { useResource } from '../hooks.js';
 import { Icon, Panel, Resource, Time } from '../ui.js';
+import { Findings } from './findings.js';
 
 const words = text.asset;
 
@@ -41,21 +42,21 @@ function Changes({ changed }) {
 				<td><code>${shown(row.to)}</code></td></tr>`)}</tbody></table></div>`;
 }
 
-function useNotes(asset) {
-	const report = useResource(asset.outputs.find(({ name }) => name === 'report')?.url);
-	return report.data?.notes ?? [];
-}
+const useReport = (asset) => useResource(asset.outputs.find(({ name }) => name === 'report')?.url).data;
 
 const Note = ({ note }) => html`<li><span class="state tone-${note.level === 'warning' ? 'warn' : 'work'}">
 	<${Icon} name=${note.level === 'warning' ? 'stale' : 'queued'} />${words.levels[note.level] ?? note.level}</span>
 	<span class="name">${note.text ?? note.message}</span>
 	${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
 
+/* A note of a rule says in short what its findings list. */
 function Notes({ asset }) {
-	const notes = useNotes(asset);
-	if (!notes.length) return null;
-	return html`<${Panel} id="notes" title=${words.notes}>
-			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`;
+	const report = useReport(asset);
+	const listed = new Set((report?.findings ?? []).map(({ rule }) => rule));
+	const notes = (report?.notes ?? []).filter(({ code }) => !listed.has(code));
+	return html`<${Findings} asset=${asset} report=${report} />
+		${notes.length > 0 && html`<${Panel} id="notes" title=${words.notes}>
+			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`}`;
 }
 
 export function Why({ asset }) {
@@ -80,7 +81,7 @@ export function Why({ asset }) {
 export function LogText({ asset }) {
 	const log = useResource(`/api/v1/assets/${asset.id}/log`,
 		{ as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });
-	const notes = useNotes(asset);
+	const notes = useReport(asset)?.notes ?? [];
 	const written = log.error?.status === 404 ? '' : log.data?.trim();
 	if (!written && !notes.length && (written === '' || log.error?.status === 404))
 		return html`<${Panel} id="log" title=${words.logTitle}><div class="body quiet">${words.noLog}</div></${Panel}>`;

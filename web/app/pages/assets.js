@@ -59,9 +59,9 @@ function Chips({ query, stats }) {
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
 	/* A state that has all problems and nothing else would be a second chip for the same assets. */
 	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
-	const every = !query.state && !query.warning && !query.problem;
+	const every = !query.state && !query.warning && !query.problem && !query.rule;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
-		${chip(every, { state: '', warning: '', problem: '' }, words.all, assets?.total)}
+		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '' }, words.all, assets?.total)}
 		${states.filter((state) => (counts?.[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
@@ -70,6 +70,7 @@ function Chips({ query, stats }) {
 				&& chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
 			html`<span class="state tone-bad"><${Icon} name="failed" />${words.problems}</span>`, errors,
 			words.problemsMeaning)}
+		${query.rule && chip(true, { rule: '', level: '' }, html`<code>${query.rule}</code>`)}
 		${(stats.data?.warnings > 0 || query.warning)
 				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
@@ -161,10 +162,10 @@ export function Assets({ query }) {
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
 	const selection = useSelection();
-	const { q, root, kind, warning, problem, sort } = query;
+	const { q, root, kind, warning, problem, rule, level, sort } = query;
 	const state = former[query.state] ?? query.state;
-	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, sort });
-	const filtered = Boolean(q || root || state || kind || warning || problem);
+	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, rule, level, sort });
+	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
 	const column = (name, key, className = '', first = '-') =>

@@ -10,6 +10,7 @@ import { changesCounts } from '../shell.js';
 import { assetAddress, choose, nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
+import { BrokenRules } from './findings.js';
 
 const words = text.errors;
 const SHOWN = 8;
@@ -114,5 +115,5 @@ export function Errors({ query }) {
 						<p><a href="/ui/errors">${words.all}</a></p></${Empty}></section>`}
 					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`}
 							group=${group} />`)}
-					<${EditorLink} />`}<${NotifySwitch} /></div>`}</${Resource}>`;
+					<${EditorLink} />`}<${BrokenRules} /><${NotifySwitch} /></div>`}</${Resource}>`;
 }
