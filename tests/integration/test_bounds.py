@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 import unittest
+import unittest.mock
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, built_with, main, obj_text, until
 
@@ -309,9 +310,8 @@ class Bounds(Scenario):
 
     def test_requests_and_cooks_leave_nothing(self):
         """Descriptors exactly; memory where no sanitizer keeps freed memory."""
-        options = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
-        os.environ["ASAN_OPTIONS"] = options
-        self.addCleanup(os.environ.pop, "ASAN_OPTIONS")
+        options = os.environ["ASAN_OPTIONS"].replace("_mb=16", "_mb=4") + ":thread_local_quarantine_size_kb=64"
+        self.enterContext(unittest.mock.patch.dict(os.environ, ASAN_OPTIONS=options))
         requests, cooks = amount(1500, 10000), amount(60, 1000)
         with self.serve() as daemon:
             seen = []

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import time
+import unittest.mock
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, bumpy_grid, children, main, obj_text
 
@@ -122,8 +123,7 @@ class Memory(Scenario):
         self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
 
     def test_a_small_cook_after_a_heavy_one_is_not_taken_for_heavy(self):
-        os.environ["ASAN_OPTIONS"] = "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=4"
-        self.addCleanup(os.environ.pop, "ASAN_OPTIONS")
+        self.enterContext(unittest.mock.patch.dict(os.environ, ASAN_OPTIONS=os.environ["ASAN_OPTIONS"].replace("_mb=16", "_mb=4")))
         self.heavy_models()
         with self.serve_here("--jobs", "1") as daemon:
             daemon.sync()
