@@ -7,13 +7,22 @@ static bool is_broken(const asset *a)
 	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
+/* Each model of a ring reads all others of it: none is the cause of another. */
+static bool reads(const asset *a, uint32_t file)
+{
+	for (uint32_t i = 0; i < a->last.input_count; i++)
+		if (a->last.inputs[i].file == file)
+			return true;
+	return false;
+}
+
 /* The message names the file: the failure is another asset's. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, a->last.inputs[i].file);
 		const asset *other = f->asset != HOB_NONE ? srv_asset_at(engine, f->asset) : NULL;
-		if (other && other != a && is_broken(other) &&
+		if (other && other != a && is_broken(other) && !reads(other, a->file) &&
 			hob_str_find(hob_buf_str(&a->error), hob_path_name(f->path), 0) != SIZE_MAX)
 			return other;
 	}

@@ -6,11 +6,36 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 
 from hobtest import HOB, Scenario, children, main, obj_text, until
 
 FAIL = '{"budget": {"triangles": 5, "fail": true}}'
+PLY = """ply
+format ascii 1.0
+element vertex 3
+property float x
+property float y
+property float z
+element face 1
+property list uchar int vertex_indices
+end_header
+0 0 0
+1 0 0
+0 1 0
+3 0 1 2
+"""
+BIN = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0)
+
+
+def triangle(uri):
+    return json.dumps({"asset": {"version": "2.0"}, "buffers": [{"uri": uri, "byteLength": 36}], "bufferViews": [{"buffer": 0, "byteLength": 36}],
+                       "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
+                       "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "nodes": [{"mesh": 0}], "scenes": [{"nodes": [0]}]})
+
+
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 1234\n"
 # path: (files in order of saving, standing, whether a good version is served)
 SITUATIONS = {
     "plain.obj": ([("plain.obj", obj_text(2))], "fresh", True),
@@ -31,6 +56,33 @@ SITUATIONS = {
     "served.merge": ([("served.merge", '{"scenes": ["part.obj"]}'), ("served.merge", '{"scenes": ["part.obj", "bad.obj"]}')], "blocked", True),
     "sky.hdr": ([("sky.hdr", "#?RADIANCE\n")], "skipped", False),
     "scene.max": ([("scene.max", "max")], "skipped", False),
+    # Readers.
+    "empty.obj": ([("empty.obj", "")], "broken", False),
+    "other.off": ([("other.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")], "fresh", True),
+    "short.off": ([("short.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")], "broken", False),
+    "lies.ply": ([("lies.ply", PLY.replace("vertex 3", "vertex 4"))], "broken", False),
+    "UPPER.PLY": ([("UPPER.PLY", PLY)], "fresh", True),
+    "pointer.obj": ([("pointer.obj", LFS)], "broken", False),
+    "buffer.gltf": ([("buffer.gltf", triangle("no.bin"))], "broken", False),
+    "nothing.gltf": ([("nothing.gltf", '{"asset": {"version": "2.0"}}')], "broken", False),
+    # What a model is made of comes, goes and breaks.
+    "library.obj": ([("library.mtl", "newmtl m\nKd 1 0 0\n"), ("library.obj", obj_text(4, mtl="library.mtl")), ("library.mtl", None)], "fresh", True),
+    "bufferless.gltf": ([("some.bin", BIN), ("bufferless.gltf", triangle("some.bin")), ("some.bin", None)], "broken", True),
+    "late.gltf": ([("late.gltf", triangle("late.bin")), ("late.bin", BIN)], "fresh", True),
+    # Merges.
+    "alone.merge": ([("alone.merge", '{"scenes": ["nobody.obj"]}')], "broken", False),
+    "ring1.merge": ([("ring1.merge", '{"scenes": ["ring2.merge"]}')], "broken", False),
+    "ring2.merge": ([("ring2.merge", '{"scenes": ["ring1.merge"]}')], "broken", False),
+    "outside.merge": ([("outside.merge", '{"scenes": ["ring1.merge"]}')], "blocked", False),
+    "healed.merge": ([("heal.obj", "f 1 2 3\n"), ("healed.merge", '{"scenes": ["heal.obj"]}'), ("heal.obj", obj_text(2))], "fresh", True),
+    "heal.obj": ([], "fresh", True),
+    # Settings of a model and of a folder.
+    "lifted.obj": ([("lifted.obj.cook.json", FAIL), ("lifted.obj", obj_text(9)), ("lifted.obj.cook.json", None)], "fresh", True),
+    "unknown.obj": ([("unknown.obj.cook.json", '{"lodz": 1}'), ("unknown.obj", obj_text(2))], "broken", False),
+    "below/one.obj": ([("below/one.obj", obj_text(2)), ("below/cook.json", '{"lods": ')], "broken", True),
+    "below/two.obj": ([("below/x", ""), ("below/y", ""), ("below/two.obj", obj_text(3))], "broken", False),
+    "again/one.obj": ([("again/cook.json", "{"), ("again/one.obj", obj_text(2)), ("again/cook.json", "{}")], "fresh", True),
+    "rule.obj": ([("rule.obj.cook.json", '{"rules": {"mesh.triangles": {"level": "error", "max": 5}}}'), ("rule.obj", obj_text(9))], "broken", False),
     "lost.obj": ([("lost.obj", obj_text(3)), ("lost.obj", None)], "removed", False),
 }
 PROBLEMS = {"broken", "blocked", "interrupted"}
@@ -39,6 +91,8 @@ OLD = {"fresh": {"fresh"}, "updating": {"stale"}, "waiting": {"queued", "cooking
 
 
 class Surfaces(Scenario):
+    maxDiff = None
+
     def hob(self, daemon, *words):
         return subprocess.run([HOB, *words, "--url", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True, check=False,
                               env=dict(os.environ, NO_COLOR="1"))
