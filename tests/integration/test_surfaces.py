@@ -222,6 +222,30 @@ class Surfaces(Scenario):
             self.assertEqual(daemon.sync()["failed"], [])
             self.check(daemon, dict.fromkeys(wanted, "fresh"), set(wanted))
 
+    def test_cooks_that_are_killed_from_outside(self):
+        """Each kill doubles the pause before the next try: after five there is time to ask every surface."""
+        self.put("good.obj", obj_text(2))
+        with self.serve("--jobs", "1") as daemon:
+            daemon.sync()
+            deaths = lambda: daemon.counters()["hob_worker_interrupted_total"]
+            workers = [self.hold_a_cook(daemon)]
+            for _ in range(5):
+                before = deaths()
+                for i in range(2):  # an interrupted cook is tried again at once, then after a pause
+                    if not workers:
+                        until(lambda: daemon.counters()["hob_jobs_running"] == 1, "the next cook")
+                        workers = [children(daemon.process.pid)]
+                    for worker in workers.pop():
+                        os.kill(worker, signal.SIGKILL)
+                    until(lambda i=i: deaths() > before + i, "its death")
+            wanted = {"art/good.obj": "fresh", "art/large.obj": "interrupted"}
+            until(lambda: daemon.assets()["art/large.obj"]["standing"] == "interrupted", "the pause")
+            served = set(wanted) if daemon.cooked() > 1 else {"art/good.obj"}
+            self.assertEqual(self.check(daemon, wanted, served), {"art/large.obj"})
+            self.assertEqual(daemon.sync()["failed"], ["art/large.obj"])
+            daemon.wait_asset("art/large.obj", "fresh")
+            self.check(daemon, dict.fromkeys(wanted, "fresh"), set(wanted))
+
     def test_a_folder_that_is_away(self):
         self.put("good.obj", obj_text(2))
         self.put("bad.obj", "f 1 2 3\n")
