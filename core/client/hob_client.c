@@ -107,6 +107,7 @@ hobc_result hobc_open(const hobc_options *options, hobc_client **out)
 {
 	hobc_options o = *options;
 	hobc_client *client;
+	char here[300];
 	size_t i;
 	if (!o.memory.alloc != !o.memory.release || o.max_in_flight >= SLOTS_MAX)
 		return HOBC_ARGUMENT;
@@ -126,7 +127,9 @@ hobc_result hobc_open(const hobc_options *options, hobc_client **out)
 	client->wait_ms = client->stream_wait_ms = BACK_OFF_MS;
 	for (i = 0; i < SLOTS_MAX; i++)
 		client->slots[i].client = client;
-	if (!take_url(client, o.url ? o.url : "http://127.0.0.1:7780") || (client->tls && !o.net.open) ||
+	if (!o.url)
+		hobc_url_here(here, sizeof here);
+	if (!take_url(client, o.url ? o.url : here) || (client->tls && !o.net.open) ||
 		!copy_text(client->cache_dir, sizeof client->cache_dir, o.cache_dir) ||
 		!copy_text(client->token, sizeof client->token, o.token) || strpbrk(client->token, "\r\n")) {
 		hobc_free(client, client);

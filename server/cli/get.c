@@ -24,14 +24,20 @@ static bool full_name(const char *url, const char *name, hob_buf *full, int *cod
 	return asset != NULL;
 }
 
-/* After starting a daemon, an immediate request should wait for that daemon. */
-static void wait_until_ready(const char *url, uint32_t seconds)
+enum { STEP_MS = 50, START_MS = 5000 };
+
+/* After starting a daemon, an immediate request waits for that daemon, also while one of other folders answers:
+ * for a model of this folder as long as it may, else for the time that a daemon takes to start. */
+static void wait_until_ready(const char **url, const char *name, uint64_t wait_ms)
 {
-	enum { STEP_MS = 50 };
-	for (uint64_t step = 0; step < (uint64_t)seconds * 1000 / STEP_MS; step++) {
+	bool chosen = *url != srv_cli_fallback_url, ours = name && access(name, F_OK) == 0;
+	for (uint64_t spent = 0; spent < wait_ms; spent += STEP_MS) {
 		cli_response response = {0};
 		hob_error error = {0};
-		bool answered = srv_cli_request(url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
+		*url = chosen ? *url : srv_cli_default_url();
+		bool waits = (ours || spent < START_MS) && !srv_owner_is_here(NULL, *url);
+		bool answered =
+			!waits && srv_cli_request(*url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
 		bool done = answered ? response.status != 503 : error.code == HOB_ERR_USAGE;
 		srv_cli_response_release(&response);
 		if (done)
@@ -207,7 +213,7 @@ static int run_get(int argc, char **argv)
 	if (all && (operands > 0 || hash || !out))
 		return srv_cli_usage_error(&srv_cli_get,
 								   "--all takes a folder (-o DIR) and neither an asset nor --hash");
-	wait_until_ready(url, wait);
+	wait_until_ready(&url, operands > 0 ? argv[1] : NULL, (uint64_t)wait * 1000);
 	if (all)
 		return get_all(url, out, wait);
 	if (operands < 1)

@@ -170,7 +170,9 @@ bool srv_owner_is_here(const char *who, const char *url)
 		found = found || holds(path, here) || holds(here, path);
 		hob_buf_printf(&folders, "%s%s", folders.size > 0 ? ", " : "", path);
 	}
-	if (!found) {
+	if (!who) {
+		known = UNKNOWN;
+	} else if (!found) {
 		known = ELSEWHERE;
 		fprintf(stderr, "%s: no daemon watches this folder; the one at %s answers, which watches %.*s\n", who,
 				url, HOB_FMT(hob_buf_str(&folders)));

@@ -49,7 +49,9 @@ class Docs(unittest.TestCase):
     def run_script(self, folder, address, script, **more):
         """Exit code and output; started daemons are killed."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOB_")}
-        environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOB_LISTEN=address, HOB_URL=address, HOME=str(folder), NO_COLOR="1",
+        if address:
+            environment.update(HOB_LISTEN=address, HOB_URL=address)
+        environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOME=str(folder), NO_COLOR="1",
                            PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
                            PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")), **more)
         with tempfile.TemporaryFile() as said:  # a pipe would fill up, and a background daemon keeps it open
@@ -64,14 +66,17 @@ class Docs(unittest.TestCase):
             said.seek(0)
             return code, said.read().decode("utf-8", "replace")
 
-    def run_page(self, page, first=()):
+    def page_folder(self):
         folder = fresh_folder("page")
         self.addCleanup(shutil.rmtree, folder)
         (folder / "art").mkdir()
         for name in ("spot.obj", "BoxVertexColors.glb"):
             shutil.copy(MODELS / "simple" / name, folder / "art")
-        address = free_address()
-        script = ["set -e", *first]
+        return folder
+
+    def script_of(self, page, folder, address="127.0.0.1:7780"):
+        """The commands of a page. The daemon that its blocks start answers at `address`."""
+        script = []
         for language, body in blocks(page):
             self.assertIn(language, LANGUAGES, page.name)
             body = body.replace("127.0.0.1:7780", address).replace("/tmp/", f"{folder}/")
@@ -95,9 +100,30 @@ class Docs(unittest.TestCase):
                 script += recipe
         if self.sanitize:
             script = [part.replace("cc program.c", f"cc program.c {self.sanitize}") for part in script]
-        code, said = self.run_script(folder, address, "\n".join(script))
+        return script
+
+    def run_page(self, page, first=()):
+        folder, address = self.page_folder(), free_address()
+        code, said = self.run_script(folder, address, "\n".join(["set -e", *first, *self.script_of(page, folder, address)]))
         self.assertEqual(code, 0, f"{page.name}:\n{said[-3000:]}")
         self.assertNotIn("Sanitizer", said)
+
+    def test_start_pages_in_one_shell(self):
+        """Each page in a folder of its own, with a model of its own, while the daemons of the pages before still run."""
+        folders, script = [], ["set -e"]
+        for name in ("c", "python", "artists", "ci", "c"):
+            if name == "c" and not next(self.prefix.rglob("pkgconfig"), None):
+                continue
+            folder = self.page_folder()
+            folders.append(folder)
+            spot = (folder / "art/spot.obj").read_text().splitlines()
+            (folder / "art/spot.obj").write_text("\n".join(spot[:-len(folders)]))
+            script += [f"cd {folder}", *self.script_of(DOCS / f"start-{name}.md", folder),
+                       "hob sync; hob get art/spot.obj -o got.meshes", "hob cook art -o own --quiet; cmp got.meshes own/spot.obj.meshes",
+                       "python3 -c 'import hob; open(\"python.meshes\", \"wb\").write(hob.Client().get(\"art/spot.obj\", \"meshes\"))'",
+                       "cmp python.meshes got.meshes", "[ ! -f program ] || ./program 20 | grep $(sha256sum got.meshes | cut -c1-12)", "echo page $PWD"]
+        code, said = self.run_script(folders[0], None, "\n".join(script))
+        self.assertEqual((code, re.findall(r"^page (.*)$", said, re.M)), (0, [str(folder) for folder in folders]), said[-3000:])
 
     def test_every_block_runs(self):
         pages = sorted(DOCS.glob("*.md"))

@@ -42,8 +42,9 @@ LIBRARIES = {
     r"avif\w+": ["core/texture/picture_avif.c"],
     r"astcenc_\w+": ["core/texture/astc*.cpp"],
     # The client takes no part in cooking: renderers link it, and it uses sockets and a cache folder.
-    r"socket|connect|send|recv|setsockopt|getsockopt|getaddrinfo|freeaddrinfo|clock_gettime": ["core/client/client_net.c"],
-    r"open(64)?|read|write|fstat(64)?|rename|unlink|access|getpid": ["core/client/client_cache.c"],
+    r"socket|connect|send|recv|setsockopt|getsockopt|getaddrinfo|freeaddrinfo|clock_gettime|getenv|getcwd|__getcwd_chk|geteuid": ["core/client/client_net.c"],
+    r"write|rename|unlink|access|getpid": ["core/client/client_cache.c"],
+    r"open(64)?|read|fstat(64)?": ["core/client/client_cache.c", "core/client/client_net.c"],
     r"close|poll|__errno_location|strpbrk|__poll_chk|__read_chk|__recv_chk|__open64_2": ["core/client/*.c"],
 }
 # Libraries that a program may name, besides libc, libm and the compiler's own.

@@ -114,11 +114,29 @@ def _address(url):
     return http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection, parts.hostname, port
 
 
-class Client:
-    """`url`: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path. `token`: by default HOB_TOKEN; only needed if the daemon requires tokens. For https, SSL_CERT_FILE names the file of your own certificate authority."""
+def _daemon_here():
+    """$HOB_URL, else the daemon whose cache is .hob in the current folder or one above, else the usual one."""
+    if os.environ.get("HOB_URL"):
+        return os.environ["HOB_URL"]
+    folder = os.getcwd()
+    while True:
+        try:
+            with open(os.path.join(folder, ".hob", "daemon.json"), encoding="utf-8") as file:
+                # One that neither this user nor root wrote does not count: the token is sent to the address in it.
+                if not hasattr(os, "geteuid") or os.fstat(file.fileno()).st_uid in (os.geteuid(), 0):
+                    return json.load(file)["url"]
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        if os.path.dirname(folder) == folder:
+            return "http://127.0.0.1:7780"
+        folder = os.path.dirname(folder)
 
-    def __init__(self, url="http://127.0.0.1:7780", token=None, timeout=60.0):
-        self._kind, self._host, self._port = _address(url)
+
+class Client:
+    """`url`: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:/path; by default HOB_URL, else the daemon that serves the current folder or one above. `token`: by default HOB_TOKEN; only needed if the daemon requires tokens. For https, SSL_CERT_FILE names the file of your own certificate authority."""
+
+    def __init__(self, url=None, token=None, timeout=60.0):
+        self._kind, self._host, self._port = _address(url or _daemon_here())
         self._timeout = timeout
         token = token or os.environ.get("HOB_TOKEN")
         self._headers = {"Authorization": "Bearer " + token} if token else {}
