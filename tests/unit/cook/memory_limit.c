@@ -12,8 +12,10 @@ enum { SIDE = 64, LEAST = 256 << 10, MOST = 64 << 20 };
 static void put_grid(hob_buf *out)
 {
 	hob_buf_printf(out, "OFF\n%d %d 0\n", (SIDE + 1) * (SIDE + 1), 2 * SIDE * SIDE + 1);
-	for (int v = 0; v < (SIDE + 1) * (SIDE + 1); v++)
-		hob_buf_printf(out, "%d %d %d.%02d\n", v % (SIDE + 1), v / (SIDE + 1), 0, v * 7919 % 13);
+	for (int v = 0; v < (SIDE + 1) * (SIDE + 1); v++) {
+		int x = v % (SIDE + 1), y = v / (SIDE + 1), height = x * (SIDE - x) + y * (SIDE - y) + v * 7919 % 13;
+		hob_buf_printf(out, "%d %d %d.%02d\n", x, y, height / 100, height % 100);
+	}
 	for (int v = 0; v < (SIDE + 1) * SIDE; v++)
 		if (v % (SIDE + 1) < SIDE)
 			hob_buf_printf(out, "3 %d %d %d\n3 %d %d %d\n", v, v + 1, v + SIDE + 1, v + 1, v + SIDE + 2,
