@@ -71,8 +71,8 @@ typedef struct hobc_memory {
 
 /* All zero is a good default. Strings are copied. */
 typedef struct hobc_options {
-	/* HOST:PORT, http://HOST[:PORT], unix:/path, or https:// with a transport. NULL: $HOB_URL, else the daemon
-	 * whose cache is .hob in the current folder or one above, else 127.0.0.1:7780 */
+	/* HOST:PORT, http://HOST[:PORT], unix:/path, or https:// with a transport. NULL: $HOB_URL, else the
+	 * daemon whose cache is .hob in the current folder or one above, else 127.0.0.1:7780 */
 	const char *url;
 	const char *token;		 /* sent as Authorization: Bearer; NULL: none */
 	const char *cache_dir;	 /* existing folder for blobs; NULL: no cache. The client never trims it. */

@@ -26,8 +26,8 @@ static bool full_name(const char *url, const char *name, hob_buf *full, int *cod
 
 enum { STEP_MS = 50, START_MS = 5000 };
 
-/* After starting a daemon, an immediate request waits for that daemon, also while one of other folders answers:
- * for a model of this folder as long as it may, else for the time that a daemon takes to start. */
+/* A request just after the start of a daemon waits for it, also while one of other folders answers: for a
+ * model of this folder to the end, else for the time that a daemon takes to start. */
 static void wait_until_ready(const char **url, const char *name, uint64_t wait_ms)
 {
 	bool chosen = *url != srv_cli_fallback_url, ours = name && access(name, F_OK) == 0;

@@ -26,7 +26,7 @@ bool srv_owner_of_folder(const char *folder, cli_owner *out);
 void srv_owner_local_url(const char *url, char out[300]);
 
 /* Whether the daemon at `url`, which no folder and no user named, watches the current folder, a parent, or a
- * folder below. If not, says which folders it watches, once; never with who NULL. True if that is not known. */
+ * folder below. If not, says which folders it watches, once; not with who NULL. True if that is not known. */
 bool srv_owner_is_here(const char *who, const char *url);
 /* True, with a message and the exit code: `name` is a file here, and that daemon, which nobody named, watches
  * other folders. */

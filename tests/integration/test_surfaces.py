@@ -65,7 +65,7 @@ SITUATIONS = {
     "pointer.obj": ([("pointer.obj", LFS)], "broken", False),
     "buffer.gltf": ([("buffer.gltf", triangle("no.bin"))], "broken", False),
     "nothing.gltf": ([("nothing.gltf", '{"asset": {"version": "2.0"}}')], "broken", False),
-    # What a model is made of comes, goes and breaks.
+    # Files of a model come, go and break.
     "library.obj": ([("library.mtl", "newmtl m\nKd 1 0 0\n"), ("library.obj", obj_text(4, mtl="library.mtl")), ("library.mtl", None)], "fresh", True),
     "bufferless.gltf": ([("some.bin", BIN), ("bufferless.gltf", triangle("some.bin")), ("some.bin", None)], "broken", True),
     "late.gltf": ([("late.gltf", triangle("late.bin")), ("late.bin", BIN)], "fresh", True),

@@ -49,7 +49,7 @@ const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hi
 	removed: ['missing', 'quiet'] };
 
 /* The newest change of each asset: what its last job came to, that it is being cooked, or that its file went. */
-function changesOf(jobs, lines) {
+function changesOf(jobs, lines, gone) {
 	const newest = new Map();
 	const ended = jobs.items.filter((job) => job.kind === 'cook' && job.finished_at && job.result in changeLook);
 	for (const job of ended.sort((a, b) => Date.parse(b.finished_at) - Date.parse(a.finished_at) || b.id - a.id)) {
@@ -61,16 +61,17 @@ function changesOf(jobs, lines) {
 	for (const job of jobs.items)
 		if (job.kind === 'cook' && job.state === 'cooking') newest.set(job.asset,
 			{ name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
-	for (const { event, message, time } of lines.items)
-		if (event === 'removed' && !(newest.get(message)?.at > Date.parse(time))) newest.set(message,
-			{ name: message, kind: 'removed', at: Date.parse(time) });
+	const removed = lines.items.filter(({ event, message }) => event === 'removed' && !/^\d+ more {2}/.test(message))
+		.map(({ message, time }) => [message, Date.parse(time)]);
+	for (const [name, at] of [...removed, ...gone])
+		if (!(newest.get(name)?.at > at)) newest.set(name, { name, kind: 'removed', at });
 	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
 		.map((change) => (change.before === 'failed' && change.kind !== 'failed' && change.kind !== 'removed'
 				? { ...change, kind: 'recovered' } : change));
 }
 
-function Recent({ jobs, lines }) {
-	const changes = changesOf(jobs, lines);
+function Recent({ jobs, lines, gone }) {
+	const changes = changesOf(jobs, lines, gone);
 	if (!changes.length) return html`<div class="body quiet">${words.noRecent}</div>`;
 	return html`<ul class="lines changes">${changes.map(({ name, kind, at }) => {
 		const [icon, tone] = changeLook[kind];
@@ -161,8 +162,10 @@ export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	const lines = useResource('/api/v1/log?limit=1000',
-		{ on: (event) => event.kind === 'asset' && event.data.kind === 'removed' });
+	/* The log tells of removals with a delay, and counts those of a folder. */
+	const gone = useRef(new Map());
+	const lines = useResource('/api/v1/log?limit=1000', { on: ({ kind, data }) =>
+		kind === 'asset' && data.kind === 'removed' && gone.current.set(data.asset, Date.now()) });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
 	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
@@ -184,7 +187,7 @@ export function Overview() {
 						html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued
 							+ stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
 			<${Panel} id="recent" title=${words.recent}>
-				<${Resource} from=${jobs}>${(data) => html`<${Recent} jobs=${data}
+				<${Resource} from=${jobs}>${(data) => html`<${Recent} gone=${gone.current} jobs=${data}
 					lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
 			<${Panel} id="activity" title=${words.activity} note=${stats.data && spanOf(stats.data)}>
 				<${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}
