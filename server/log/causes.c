@@ -27,6 +27,20 @@ static void tell(const srv_causes *causes, struct srv_cause *c)
 	c->more = c->seconds = 0;
 }
 
+static void forget(struct srv_cause *c)
+{
+	free(c->cause);
+	free(c->first);
+}
+
+/* A line names its asset before the first two spaces. */
+static bool is_of(const char *line, const char *other)
+{
+	const char *end = strstr(line, "  ");
+	size_t length = end ? (size_t)(end - line) + 2 : strlen(line) + 1;
+	return strncmp(line, other, length) == 0;
+}
+
 static struct srv_cause *find(srv_causes *causes, const char *verb, hob_str cause)
 {
 	for (uint32_t i = 0; i < causes->count; i++)
@@ -44,6 +58,11 @@ void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, h
 	vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
 	struct srv_cause *c = find(causes, verb, cause);
+	if (c && is_of(line, c->first)) { /* the same asset again: whoever saved it waits for the answer */
+		say(causes, level, verb, line);
+		c->heard = true;
+		return;
+	}
 	if (c) {
 		assert(c->level == level);
 		free(c->line);
@@ -53,10 +72,16 @@ void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, h
 		return;
 	}
 	say(causes, level, verb, line);
-	char *copy = causes->count < SRV_CAUSES_MAX ? strndup(cause.data, cause.len) : NULL;
-	if (copy)
+	if (causes->count == SRV_CAUSES_MAX)
+		return;
+	char *copy = strndup(cause.data, cause.len), *first = strdup(line);
+	if (copy && first) {
 		causes->at[causes->count++] =
-			(struct srv_cause){.cause = copy, .verb = verb, .level = level, .heard = true};
+			(struct srv_cause){.cause = copy, .first = first, .verb = verb, .level = level, .heard = true};
+	} else {
+		free(copy);
+		free(first);
+	}
 }
 
 void srv_causes_second(srv_causes *causes)
@@ -70,7 +95,7 @@ void srv_causes_second(srv_causes *causes)
 		if (over || c->seconds >= TELL_SECONDS)
 			tell(causes, c);
 		if (over)
-			free(c->cause);
+			forget(c);
 		else
 			causes->at[kept++] = *c;
 	}
@@ -82,7 +107,7 @@ void srv_causes_end(srv_causes *causes)
 {
 	for (uint32_t i = 0; i < causes->count; i++) {
 		tell(causes, &causes->at[i]);
-		free(causes->at[i].cause);
+		forget(&causes->at[i]);
 	}
 	causes->count = 0;
 }

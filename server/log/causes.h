@@ -1,6 +1,7 @@
 /* causes.h - one line for what many assets have in common: a broken cook.json fails 59 models, a lost texture
- * warns in 203, a renamed folder moves 205. The first of them is logged at once, the others are counted and
- * logged in one line when a second passes without another, and every ten seconds. One thread. */
+ * warns in 203, a renamed folder moves 205. The first is logged at once, and each time it comes again. The
+ * others are counted and logged in one line when a second passes without another, and every ten seconds. One
+ * thread. */
 #ifndef SRV_CAUSES_H
 #define SRV_CAUSES_H
 
@@ -11,7 +12,8 @@ enum { SRV_CAUSES_MAX = 32 }; /* with more at a time, each line is logged */
 typedef struct srv_causes {
 	void (*say)(const char *verb, const char *text); /* NULL: srv_log */
 	struct srv_cause {
-		char *cause, *line; /* owned; `line` is the newest that was not logged, or NULL */
+		char *cause, *first; /* owned; `first` was logged */
+		char *line;			 /* owned: the newest that was not logged, or NULL */
 		const char *verb;
 		srv_log_level level;
 		uint32_t more, seconds;

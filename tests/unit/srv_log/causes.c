@@ -48,6 +48,18 @@ static void the_first_is_logged_and_the_rest_counted(void **state)
 	assert_heard("");
 }
 
+static void the_same_asset_is_logged_each_time(void **state)
+{
+	(void)state;
+	srv_causes causes = {0};
+	failed(&causes, "a.obj", "no face");
+	failed(&causes, "a.object", "no face");
+	failed(&causes, "a.obj", "no face");
+	assert_heard("failed a.obj  no face\nfailed a.obj  no face\n");
+	srv_causes_end(&causes);
+	assert_heard("failed a.object  no face\n");
+}
+
 static void one_more_is_named(void **state)
 {
 	(void)state;
@@ -98,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_is_logged_and_the_rest_counted),
+		cmocka_unit_test(the_same_asset_is_logged_each_time),
 		cmocka_unit_test(one_more_is_named),
 		cmocka_unit_test(what_does_not_end_is_told_every_ten_seconds),
 		cmocka_unit_test(with_too_many_causes_every_line_is_logged),
