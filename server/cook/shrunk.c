@@ -31,3 +31,28 @@ bool srv_shrunk(const srv_version_facts *before, const srv_version_facts *now, h
 	}
 	return out->size > begin;
 }
+
+void srv_numbers_that_differ(const srv_version_facts *before, const srv_version_facts *now, hob_buf *out)
+{
+	static const struct {
+		const char *name, *key;
+	} rows[] = {{"triangles", "\"triangles\":"},
+				{"vertices", "\"vertices\":"},
+				{"lods", "\"lods\":"},
+				{"clips", "\"animations\":"},
+				{"materials", "\"materials\":"},
+				{"textures", "\"textures\":"},
+				{"nodes", "\"nodes\":"},
+				{"bytes", NULL},
+				{"warnings", NULL}};
+	const uint64_t known[2][2] = {{before->bytes, now->bytes}, {before->warnings, now->warnings}};
+	size_t begin = out->size;
+	for (size_t i = 0, at = 0; i < HOB_COUNT_OF(rows); at += !rows[i].key, i++) {
+		uint64_t from = rows[i].key ? number_in(before->stats, rows[i].key) : known[at][0];
+		uint64_t to = rows[i].key ? number_in(now->stats, rows[i].key) : known[at][1];
+		if (from != to)
+			hob_buf_printf(out, "%c\"%s\":[%llu,%llu]", out->size > begin ? ',' : '{', rows[i].name,
+						   (unsigned long long)from, (unsigned long long)to);
+	}
+	hob_buf_put_str(out, out->size > begin ? HOB_STR("}") : HOB_STR("{}"));
+}

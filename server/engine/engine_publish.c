@@ -169,7 +169,7 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 }
 
 static void publish_event(srv_engine *engine, asset *a, const engine_job *job, const char *kind,
-						  const srv_record *record, bool hit, hob_str reasons)
+						  const srv_record *record, bool hit, hob_str reasons, hob_str numbers)
 {
 	hob_buf tail = {0};
 	put_change_head(engine, a, kind, &tail);
@@ -182,6 +182,8 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 		hob_buf_printf(&tail, ",\"cook_ms\":%.3f,\"cached\":%s", (double)record->cook_ns / 1e6,
 					   hit ? "true" : "false");
 	}
+	if (numbers.len > 0)
+		hob_buf_printf(&tail, ",\"numbers\":%.*s", HOB_FMT(numbers));
 	if (a->error.size > 0) {
 		hob_buf_put_str(&tail, HOB_STR(",\"error\":"));
 		hob_buf_put_str(&tail, hob_buf_str(&a->error));
@@ -246,9 +248,9 @@ static uint64_t bytes_of(const srv_record *record)
 	return bytes;
 }
 
-/* The losses of a new source against the last good version. The final cook has the same losses as its
- * preview. */
-static void find_losses(const engine_job *job, const srv_record *record)
+/* Compares with the last good version: numbers for the event, and the losses of a new source. The final cook
+ * has the same losses as its preview. */
+static void compare_with_good(const engine_job *job, const srv_record *record, hob_buf *numbers)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -257,13 +259,16 @@ static void find_losses(const engine_job *job, const srv_record *record)
 	bool preview = a->life.good_is_preview || job->ingredients.profile == HOB_PROFILE_PREVIEW;
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	if (a->life.has_good && !hob_sha256_equal(&a->shown.good, &record->key) &&
-		srv_store_record(engine->store, &a->shown.good, &engine->scratch, &good, &error) &&
-		!hob_sha256_equal(&good.source, &job->source)) {
-		if (!a->life.good_is_preview)
+		srv_store_record(engine->store, &a->shown.good, &engine->scratch, &good, &error)) {
+		srv_version_facts before = {good.stats, bytes_of(&good), good.warnings};
+		srv_version_facts now = {record->stats, bytes_of(record), record->warnings};
+		bool other = !hob_sha256_equal(&good.source, &job->source);
+		srv_numbers_that_differ(&before, &now, numbers);
+		before.bytes = preview ? 0 : before.bytes;
+		if (other && !a->life.good_is_preview)
 			hob_buf_clear(&a->shown.lost);
-		if (a->shown.lost.size == 0)
-			srv_shrunk(&(srv_version_facts){good.stats, preview ? 0 : bytes_of(&good)},
-					   &(srv_version_facts){record->stats, bytes_of(record)}, &a->shown.lost);
+		if (other && a->shown.lost.size == 0)
+			srv_shrunk(&before, &now, &a->shown.lost);
 	}
 	hob_arena_restore(&engine->scratch, mark);
 }
@@ -292,19 +297,22 @@ bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *er
 			   : hob_fail(err, IO, "the kept report cannot be read");
 }
 
-static void publish_good(engine_job *job, const srv_record *record, bool hit);
+static void publish_good(engine_job *job, const srv_record *record, bool hit, hob_str numbers);
 
 bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err)
 {
 	const hob_settings *settings = &job->ingredients.settings;
 	asset *a = srv_asset_at(job->engine, job->asset);
-	find_losses(job, record);
+	hob_buf numbers = {0};
+	compare_with_good(job, record, &numbers);
 	bool lost = a->shown.lost.size > 0 &&
 				(settings->strict || hob_rules_level(settings, HOB_RULE_source_shrunk) == HOB_LEVEL_ERROR);
-	if (!lost && srv_publish_allows(job, record, err)) {
-		publish_good(job, record, hit);
+	bool allowed = !lost && srv_publish_allows(job, record, err);
+	if (allowed)
+		publish_good(job, record, hit, hob_buf_str(&numbers));
+	hob_buf_release(&numbers);
+	if (allowed)
 		return true;
-	}
 	if (lost)
 		(void)hob_fail(err, RULE, "the last good version had more: %.*s (%s); change this rule to accept it",
 					   HOB_FMT(hob_buf_str(&a->shown.lost)),
@@ -317,7 +325,7 @@ bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_e
 	return false;
 }
 
-static void publish_good(engine_job *job, const srv_record *record, bool hit)
+static void publish_good(engine_job *job, const srv_record *record, bool hit, hob_str numbers)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
@@ -342,7 +350,7 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit)
 	if (skipped)
 		srv_engine_show_skipped(engine, a->root);
 	publish_event(engine, a, job, recovered ? "recovered" : "cooked", record, hit,
-				  hob_buf_str(&job->life.order.why));
+				  hob_buf_str(&job->life.order.why), numbers);
 	char time[32], size[32], told[32];
 	uint64_t bytes = bytes_of(record);
 	told_clients(engine, told);
@@ -415,7 +423,7 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 									   .displaced = displaced});
 	bool skipped = srv_asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", record, false,
-				  hob_buf_str(&job->life.order.why));
+				  hob_buf_str(&job->life.order.why), (hob_str){0});
 	if (skipped || was_skipped)
 		srv_engine_show_skipped(engine, a->root);
 	srv_engine_doubt_at(a, record);
@@ -447,14 +455,14 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	srv_error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
 	srv_asset_note(engine, a);
 	hob_buf_release(&text);
-	publish_event(engine, a, job, "failed", NULL, false,
-				  hob_buf_str(job ? &job->life.order.why : &next->why));
+	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->life.order.why : &next->why),
+				  (hob_str){0});
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
 }
 
 void srv_publish_blamed(srv_engine *engine, asset *a)
 {
-	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0});
+	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0}, (hob_str){0});
 }
 
 /* The last event was about older bytes, or was dropped with its changeset. */
@@ -475,7 +483,8 @@ void srv_publish_same(engine_job *job, const srv_record *record)
 	if (a->shown.told == SRV_MISSING)
 		srv_publish_states(engine, &job->asset, 1, "returned");
 	else if (is_news(a))
-		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->life.order.why));
+		publish_event(engine, a, job, "cooked", record, true, hob_buf_str(&job->life.order.why),
+					  (hob_str){0});
 }
 
 static void log_later(struct engine_publishing *p, asset *a)

@@ -183,6 +183,22 @@ class Surfaces(Scenario):
         told = {f"art/{asset['path']}" for asset in json.loads(report.read_text())["assets"] if asset["state"] == "failed"}
         self.assertEqual(told, failed - {"art/shrunk.obj"})
 
+    def test_events_carry_numbers(self):
+        """The numbers that differ, before and after, as the list has them then."""
+        self.put("a.obj", obj_text(9))
+        with self.serve() as daemon:
+            first = daemon.wait_asset("art/a.obj", "fresh")
+            self.assertNotIn("numbers", first, "there was no version before")
+            before = daemon.assets()["art/a.obj"]
+            self.put("a.obj", obj_text(4, mtl="gone.mtl"))
+            numbers = daemon.wait_asset("art/a.obj", "fresh")["numbers"]
+            now = daemon.assets()["art/a.obj"]
+            self.assertEqual((numbers["triangles"], numbers["warnings"]), ([9, 4], [0, 2]))
+            self.assertEqual(numbers["bytes"], [item["bytes"]["cooked"] for item in (before, now)])
+            self.assertEqual({name for name in numbers if name in now["stats"] and numbers[name] != [before["stats"][name], now["stats"][name]]}, set())
+            self.put("a.obj", obj_text(4, mtl="gone.mtl") + "# the same\n")
+            self.assertEqual(set(daemon.wait_asset("art/a.obj", "fresh")["numbers"]) - {"bytes"}, set())
+
     def hold_a_cook(self, daemon):
         """Stops the only cook process in the middle of large.obj; returns the processes to continue."""
         for shift in itertools.count():
