@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from urllib.parse import quote
 
@@ -168,8 +169,11 @@ class Moves(Scenario):
                     self.check_refused(daemon, "art/far/r.obj")
                     self.move("deep", "high")
                     self.check_refused(daemon, "art/high/in/m.obj")
+                    # Seen together: without its settings, the model may be cooked under its first name.
+                    daemon.process.send_signal(signal.SIGSTOP)
                     self.move("git.obj.cook.json", "hub.obj.cook.json")
                     self.move("git.obj", "hub.obj")
+                    daemon.process.send_signal(signal.SIGCONT)
                     self.check_refused(daemon, "art/hub.obj")
                     for name in ("e.obj", "far/r.obj"):
                         daemon.wait_log(f"to art/{name}.cook.json")
