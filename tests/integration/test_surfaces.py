@@ -189,11 +189,11 @@ class Surfaces(Scenario):
         self.put("a.obj", obj_text(9))
         with self.serve() as daemon:
             daemon.sync()
-            before = daemon.wait_asset("art/a.obj", "fresh")
-            self.assertNotIn("numbers", before, "there was no version before")
-            while not daemon.events.empty():
-                kind, event = daemon.events.get()
-                before = event if kind == "asset" else before
+            rev = daemon.assets()["art/a.obj"]["rev"]
+            heard = lambda: [data for kind, data in [*daemon.past, *list(daemon.events.queue)] if kind == "asset"]
+            until(lambda: rev in [data["rev"] for data in heard()], "the event of the version that stays")
+            self.assertNotIn("numbers", heard()[0], "there was no version before")
+            before = heard()[-1]
             self.put("a.obj", obj_text(4, mtl="gone.mtl"))
             event = daemon.wait_asset("art/a.obj", "fresh")
             self.assertEqual((event["numbers"]["triangles"], event["numbers"]["warnings"]), ([9, 4], [0, 2]))
