@@ -64,7 +64,16 @@ bool hob_sha256_parse(hob_str text, hob_sha256 *out)
 
 void hob_json_digest(hob_buf *out, const hob_sha256 *digest)
 {
+	static const hob_sha256 zero;
 	char text[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, text);
-	hob_json_str(out, (hob_str){text, HOB_SHA256_TEXT});
+	if (hob_sha256_equal(digest, &zero))
+		hob_json_null(out);
+	else
+		hob_json_str(out, (hob_str){text, HOB_SHA256_TEXT});
+}
+
+void hob_json_call_digest(hob_buf *out, const void *digest)
+{
+	hob_json_digest(out, digest);
 }

@@ -4,10 +4,13 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import unittest
 
 from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, amount, main, obj_text, until
 
@@ -235,6 +238,16 @@ class Agent(Scenario):
             agent.process.send_signal(signal.SIGTERM)
             self.assertFalse([line for line in agent.lines if "Sanitizer" in line or "runtime error" in line])
             daemon.stop()
+
+
+class Windows(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("x86_64-w64-mingw32-gcc"), "there is no gcc-mingw-w64-x86-64")
+    def test_the_program_for_windows_builds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "hob-agent.exe")
+            built = subprocess.run(["sh", PROJECT / "docker/agent_windows.sh", program], capture_output=True, text=True, check=False, timeout=DEADLINE)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            self.assertEqual(program.read_bytes()[:2], b"MZ")
 
 
 class Python(Agent):
