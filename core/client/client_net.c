@@ -50,8 +50,9 @@ void hobc_url_here(char *out, size_t room)
 	char path[4096 + sizeof name];
 	const char *named = getenv("HOB_URL");
 	size_t size = getcwd(path, 4096) ? strlen(path) : 0;
-	if (named && *named && strlen(named) < room) {
-		memcpy(out, named, strlen(named) + 1);
+	out[0] = 0;
+	if (named && *named) { /* one that is too long is no address */
+		memcpy(out, named, strlen(named) < room ? strlen(named) + 1 : 0);
 		return;
 	}
 	for (;;) {

@@ -95,7 +95,8 @@ struct hobc_client {
 void *hobc_alloc(hobc_client *client, size_t size);
 void hobc_free(hobc_client *client, void *memory);
 void hobc_number_text(uint64_t number, char *out); /* room for 21 */
-/* $HOB_URL; else of the daemon of this folder or one above, from its .hob/daemon.json; else the usual one. */
+/* $HOB_URL, "" if it does not fit; else the address in .hob/daemon.json of this folder or one above; else the
+ * usual one. */
 void hobc_url_here(char *out, size_t room);
 void hobc_net_default(hobc_client *client, hobc_transport *net);
 

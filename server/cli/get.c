@@ -24,10 +24,10 @@ static bool full_name(const char *url, const char *name, hob_buf *full, int *cod
 	return asset != NULL;
 }
 
-enum { STEP_MS = 50, START_MS = 5000 };
+enum { STEP_MS = 50, START_MS = 2000 };
 
-/* A request just after the start of a daemon waits for it, also while one of other folders answers: for a
- * model of this folder to the end, else for the time that a daemon takes to start. */
+/* A request just after the start of a daemon waits for it. While one of other folders answers, it waits for
+ * this folder's: with the name of a file here to the end, without a name for the time that a start takes. */
 static void wait_until_ready(const char **url, const char *name, uint64_t wait_ms)
 {
 	bool chosen = *url != srv_cli_fallback_url, ours = name && access(name, F_OK) == 0;
@@ -35,7 +35,7 @@ static void wait_until_ready(const char **url, const char *name, uint64_t wait_m
 		cli_response response = {0};
 		hob_error error = {0};
 		*url = chosen ? *url : srv_cli_default_url();
-		bool waits = (ours || spent < START_MS) && !srv_owner_is_here(NULL, *url);
+		bool waits = (ours || (!name && spent < START_MS)) && !srv_owner_is_here(NULL, *url);
 		bool answered =
 			!waits && srv_cli_request(*url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
 		bool done = answered ? response.status != 503 : error.code == HOB_ERR_USAGE;

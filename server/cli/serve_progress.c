@@ -5,7 +5,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-enum { IDLE_MS = 250, DRAW_MS = 100, LEAST_JOBS = 20 };
+enum { IDLE_MS = 250, DRAW_MS = 100, LEAST_JOBS = 20, CAUSES_SHOWN = 20 };
 
 /* 1204 -> "1,204" */
 static const char *grouped(uint64_t value, char out[32])
@@ -55,6 +55,7 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 static void tell_failed(const serve_progress *progress, const srv_view *view)
 {
 	srv_causes causes = {0};
+	uint32_t rest = 0;
 	for (uint32_t i = 0; i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];
 		if (a->error.len == 0 || a->rev <= progress->began_rev)
@@ -62,11 +63,16 @@ static void tell_failed(const serve_progress *progress, const srv_view *view)
 		cJSON *error = cJSON_ParseWithLength(a->error.data, a->error.len);
 		const char *known = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
 		const char *message = known ? known : "no reason is known";
-		srv_causes_log(&causes, SRV_LOG_ERROR, "failed", hob_str_of(message), "%.*s  %s", HOB_FMT(a->full),
-					   message);
+		if (causes.count < CAUSES_SHOWN || srv_causes_has(&causes, "failed", hob_str_of(message)))
+			srv_causes_log(&causes, SRV_LOG_ERROR, "failed", hob_str_of(message), "%.*s  %s",
+						   HOB_FMT(a->full), message);
+		else
+			rest++;
 		cJSON_Delete(error);
 	}
 	srv_causes_end(&causes);
+	if (rest > 0)
+		srv_log(SRV_LOG_ERROR, "failed", "and %u more: hob ls --state broken,blocked", rest);
 }
 
 static void summarize(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)

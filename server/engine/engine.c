@@ -160,6 +160,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
 	srv_engine_publish_held(engine);
 	srv_engine_flush(engine);
+	srv_publish_log_second(engine);
 	engine->life->closed = done;
 	engine->life->closed_user = user;
 	engine->closing = true;

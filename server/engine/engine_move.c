@@ -107,19 +107,20 @@ static const moved *row_of(const srv_engine *engine, const asset *a)
 	return a->move.row > 0 ? &engine->moves->rows[a->move.row - 1] : NULL;
 }
 
-void srv_engine_note_removal(asset *a)
+static bool has_arrived(const moved *row, const asset *a)
 {
-	a->move.row_before = a->move.untold ? 0 : a->move.row;
+	return row && strcmp(row->name, a->full) == 0;
+}
+
+void srv_engine_note_removal(const srv_engine *engine, asset *a)
+{
+	bool left = a->move.untold && !has_arrived(row_of(engine, a), a); /* the move was known first */
+	a->move.row_before = left ? 0 : a->move.row;
 }
 
 bool srv_engine_moved_away(const asset *a)
 {
 	return a->move.row > a->move.row_before;
-}
-
-static bool has_arrived(const moved *row, const asset *a)
-{
-	return row && strcmp(row->name, a->full) == 0;
 }
 
 void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1])

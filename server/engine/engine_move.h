@@ -10,7 +10,7 @@ bool srv_engine_load_moves(srv_engine *engine, hob_error *err); /* call it befor
 void srv_engine_keep_moves(srv_engine *engine);					/* once a second */
 /* Moves settings files after their models while this turn has time. */
 void srv_engine_step_settings(srv_engine *engine);
-void srv_engine_note_removal(asset *a);
+void srv_engine_note_removal(const srv_engine *engine, asset *a);
 bool srv_engine_moved_away(const asset *a);							 /* since its removal was noted */
 uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
 /* Its source was removed. The arguments describe the file before; bytes: NULL if unknown. */

@@ -487,9 +487,10 @@ void srv_publish_same(engine_job *job, const srv_record *record)
 					  (hob_str){0});
 }
 
-static void log_later(struct engine_publishing *p, asset *a)
+static void log_later(srv_engine *engine, asset *a)
 {
-	srv_engine_note_removal(a);
+	struct engine_publishing *p = engine->publishing;
+	srv_engine_note_removal(engine, a);
 	if (HOB_ROOM(p->gone.ids, p->gone.capacity, p->gone.count))
 		p->gone.ids[p->gone.count++] = a->id;
 	else
@@ -517,7 +518,7 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
 	hob_buf_put_json(&tail, hob_str_of(a->full));
 	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\",\"standing\":\"removed\"}"));
-	log_later(engine->publishing, a);
+	log_later(engine, a);
 	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		return;
 	srv_publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},

@@ -41,12 +41,19 @@ static bool is_of(const char *line, const char *other)
 	return strncmp(line, other, length) == 0;
 }
 
-static struct srv_cause *find(srv_causes *causes, const char *verb, hob_str cause)
+/* causes->count: none. */
+static uint32_t find(const srv_causes *causes, const char *verb, hob_str cause)
 {
-	for (uint32_t i = 0; i < causes->count; i++)
-		if (strcmp(causes->at[i].verb, verb) == 0 && hob_str_equal(hob_str_of(causes->at[i].cause), cause))
-			return &causes->at[i];
-	return NULL;
+	uint32_t i = 0;
+	while (i < causes->count &&
+		   (strcmp(causes->at[i].verb, verb) != 0 || !hob_str_equal(hob_str_of(causes->at[i].cause), cause)))
+		i++;
+	return i;
+}
+
+bool srv_causes_has(const srv_causes *causes, const char *verb, hob_str cause)
+{
+	return find(causes, verb, cause) < causes->count;
 }
 
 void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, hob_str cause, const char *fmt,
@@ -57,7 +64,8 @@ void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, h
 	va_start(args, fmt);
 	vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
-	struct srv_cause *c = find(causes, verb, cause);
+	uint32_t at = find(causes, verb, cause);
+	struct srv_cause *c = at < causes->count ? &causes->at[at] : NULL;
 	if (c && is_of(line, c->first)) { /* the same asset again: whoever saved it waits for the answer */
 		say(causes, level, verb, line);
 		c->heard = true;

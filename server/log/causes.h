@@ -25,6 +25,7 @@ typedef struct srv_causes {
 /* verb: a constant. cause: what the line shares with others; the same cause has the same level. */
 void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, hob_str cause, const char *fmt,
 					...) HOB_PRINTF(5, 6);
+bool srv_causes_has(const srv_causes *causes, const char *verb, hob_str cause);
 void srv_causes_second(srv_causes *causes); /* to be called each second */
 void srv_causes_end(srv_causes *causes);	/* logs what was counted, and frees */
 

@@ -121,11 +121,15 @@ def _daemon_here():
     folder = os.getcwd()
     while True:
         try:
-            with open(os.path.join(folder, ".hob", "daemon.json"), encoding="utf-8") as file:
-                # One that neither this user nor root wrote does not count: the token is sent to the address in it.
-                if not hasattr(os, "geteuid") or os.fstat(file.fileno()).st_uid in (os.geteuid(), 0):
-                    return json.load(file)["url"]
-        except (OSError, ValueError, KeyError, TypeError):
+            # In a folder that others can write, such as /tmp, this may be a pipe.
+            file = os.open(os.path.join(folder, ".hob", "daemon.json"), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            try:
+                # A file that neither this user nor root wrote does not count: the token is sent to the address in it.
+                if not hasattr(os, "geteuid") or os.fstat(file).st_uid in (os.geteuid(), 0):
+                    return str(json.loads(os.read(file, 4096))["url"])
+            finally:
+                os.close(file)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         if os.path.dirname(folder) == folder:
             return "http://127.0.0.1:7780"

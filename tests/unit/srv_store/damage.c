@@ -465,7 +465,7 @@ static void random_damage_never_gives_a_wrong_blob(void **state)
 			assert_int_equal(there, ITEMS);
 		}
 		srv_store_close(store);
-		/* Starts anew: undetected damage of this round must not affect the next one. */
+		/* A new index for each round: undetected damage must not affect the next one. */
 		unlink(folder_at(*state, "cache/index.db"));
 		unlink(folder_at(*state, "cache/index.db-wal"));
 		unlink(folder_at(*state, "cache/index.db-shm"));

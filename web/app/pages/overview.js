@@ -162,10 +162,16 @@ export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	/* The log tells of removals with a delay, and counts those of a folder. */
+	/* Removals since the page was opened: the log has them a second later, and counts those of a folder. */
 	const gone = useRef(new Map());
-	const lines = useResource('/api/v1/log?limit=1000', { on: ({ kind, data }) =>
-		kind === 'asset' && data.kind === 'removed' && gone.current.set(data.asset, Date.now()) });
+	const removes = ({ asset }) => {
+		gone.current.delete(asset);
+		gone.current.set(asset, Date.now());
+		if (gone.current.size > RECENT) gone.current.delete(gone.current.keys().next().value);
+		return true;
+	};
+	const lines = useResource('/api/v1/log?limit=1000',
+		{ on: ({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data) });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
 	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
