@@ -9,15 +9,7 @@
  * record is inserted once, with its blobs in the store, and never against a valid lease of another machine; only
  * its holder or time ends a lease; without faults each key is cooked once. */
 
-/* Model -> code:
- *   job look, fetch      server/upstream/carry.c find(), fetch()
- *   job claim, parked    farm_claim.c claim_waiting(), settle_order(), unpark(); schema/farm_4.sql hob_claim
- *   job cook, not needed srv_upstream_leave, farm_claim.c leave_waiting(); schema/farm.sql hob_leave
- *   job deliver          outbox.c, carry.c give(); announced: farm_claim.c announce()
- *   job give             exchange.c srv_exchange_give; schema/farm_4.sql hob_give
- *   beat                 farm_claim.c beat(), on_lost(); server/farm/farm.c srv_farm_heartbeat
- *   lapse                the database's clock
- *   trouble              SIGSTOP and SIGCONT, a machine that is switched off, a cut network, SIGKILL */
+/* README.md names the function behind each step and each guard. */
 #ifndef M
 #define M 3
 #endif
@@ -41,11 +33,12 @@ bool up[M];			/* reaches the database */
 bool awake[M];
 bool gone[M];		/* stopped for good */
 bool away[M];		/* cut off for good */
-byte life[M];		/* ends with a crash: leases and jobs are forgotten, the outbox stays */
+bool crash[M * K];	/* the machine crashed: leases and jobs are forgotten, the outbox stays */
+bool done[M * K];	/* the job has ended */
 bool lease[M * K];	/* what the machine believes to hold */
 bool gave_up[M * K];	/* given up, but hob_leave failed */
 bool outbox[M * K];
-bool heard[M * K];	/* a notification for a parked claim */
+byte heard[M * K];	/* 1: the claim is parked; 2: and a notification arrived */
 bool fresh[M * K];	/* the asset is served */
 
 byte cooks[K];
@@ -110,11 +103,18 @@ byte faults;
 #define is_renewed(m, k) (lease[at(m, k)] && !gave_up[at(m, k)])
 #endif
 
+/* Afterwards a key may be cooked twice, so the count says nothing more. */
+inline fault()
+{
+	faults++; cooks[0] = 0; cooks[K - 1] = 0
+}
+
 inline notify(k)
 {
 	byte n = 0;
 	do
-	:: n < M -> heard[at(n, k)] = true; n++
+	:: n < M && heard[at(n, k)] == 1 -> heard[at(n, k)] = 2; n++
+	:: n < M && heard[at(n, k)] != 1 -> n++
 	:: else -> break
 	od;
 	n = 0
@@ -150,17 +150,16 @@ inline insert(m, k)
 	assert(records[k] == 1)
 }
 
-#define runs (awake[m] && mine == life[m])
-#define crashed (mine != life[m])
+#define runs (awake[m] && !crash[at(m, k)])
+#define crashed (crash[at(m, k)])
 
 proctype job(byte m; byte k)
 {
-	byte mine = 0;
 	bool was_away = false;
 look:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs ->
 			if
 			:: outbox[at(m, k)] -> fresh[at(m, k)] = true; goto deliver /* after a crash: the result is here */
@@ -176,61 +175,62 @@ look:
 claim:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs && is_alone(m) -> goto cook
 		:: runs && up[m] ->
-			heard[at(m, k)] = false;
+			heard[at(m, k)] = 0;
 			if
 			:: is_news(k) -> goto fetch
 			:: !is_news(k) && may_claim(m, k) ->
 				owner[k] = self(m); lapsed[k] = false;
 				lease[at(m, k)] = true; gave_up[at(m, k)] = false;
 				goto cook
-			:: !is_news(k) && !may_claim(m, k) /* held: parked */
+			:: !is_news(k) && !may_claim(m, k) -> heard[at(m, k)] = 1 /* held: parked */
 			fi
 		fi
 	}
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
-		:: runs && (heard[at(m, k)] || is_time(m, k) || is_alone(m)) -> goto claim
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
+		:: runs && (heard[at(m, k)] == 2 || is_time(m, k) || is_alone(m)) -> heard[at(m, k)] = 0; goto claim
 		fi
 	}
 fetch:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs && is_alone(m) -> goto cook
-		:: runs && up[m] -> assert(records[k] == 1 && blobs[k]); fresh[at(m, k)] = true; goto over
+		:: runs && up[m] -> assert(records[k] == 1 && blobs[k]); fresh[at(m, k)] = true; done[at(m, k)] = true; goto over
 		fi
 	}
 cook:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
-		:: runs -> cooks[k]++; assert(faults > 0 || cooks[k] == 1)
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
+		:: runs && faults == 0 -> cooks[k]++; assert(cooks[k] == 1)
+		:: runs && faults > 0
 		fi
 	}
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs ->
 			good[k] = true; outbox[at(m, k)] = true; fresh[at(m, k)] = true
 		:: runs && faults < FAULTS -> /* not needed any more: given up, and hob_leave may fail */
-			faults++;
+			fault();
 			fresh[at(m, k)] = true;
 			if
 			:: up[m] -> release(m, k); notify(k)
 			:: lease[at(m, k)] -> gave_up[at(m, k)] = true
 			:: !lease[at(m, k)]
 			fi;
-			goto over
+			done[at(m, k)] = true; goto over
 		fi
 	}
 deliver:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs && !up[m] -> was_away = true
 		:: runs && up[m] && was_away -> /* announced: carry.c set_state, srv_carry_announce */
 			was_away = false;
@@ -244,7 +244,7 @@ deliver:
 store_blobs:
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs && up[m] && was_away -> goto deliver
 		:: runs && up[m] && !was_away ->
 #ifdef NO_BLOBS_FIRST
@@ -256,10 +256,10 @@ store_blobs:
 	}
 	atomic {
 		if
-		:: crashed -> mine = life[m]; goto look
+		:: crashed -> crash[at(m, k)] = false; was_away = false; goto look
 		:: runs && !up[m] -> was_away = true; goto store_blobs
 #ifdef NO_OUTBOX
-		:: runs && up[m] && !is_known(k) && is_late(m, k) -> outbox[at(m, k)] = false; goto over
+		:: runs && up[m] && !is_known(k) && is_late(m, k) -> outbox[at(m, k)] = false; done[at(m, k)] = true; goto over
 #endif
 		:: runs && up[m] && (is_known(k) || !is_late(m, k)) ->
 			if
@@ -268,14 +268,15 @@ store_blobs:
 			fi;
 			release(m, k);
 			outbox[at(m, k)] = false;
-			notify(k)
+			notify(k);
+			done[at(m, k)] = true
 		fi
 	}
 #ifdef NO_BLOBS_FIRST
 	atomic { blobs[k] = true }
 #endif
 over:
-	skip
+	false
 }
 
 /* Heartbeats that change something. Guard BEAT, server/farm/farm.c:
@@ -293,16 +294,16 @@ over:
 #define cannot_beat(m, k) (!awake[m] || !up[m] || !is_renewed(m, k))
 #define lapse(k) \
 	:: atomic { owner[k] != none && !lapsed[k] && cannot_beat(owner[k] - 1, k) -> lapsed[k] = true } \
-	:: atomic { owner[k] != none && !lapsed[k] && faults < FAULTS -> faults++; lapsed[k] = true } /* a late beat */
+	:: atomic { owner[k] != none && !lapsed[k] && faults < FAULTS -> fault(); lapsed[k] = true } /* a late beat */
 #define trouble(m) \
-	:: atomic { faults < FAULTS && awake[m] -> faults++; awake[m] = false } \
+	:: atomic { faults < FAULTS && awake[m] -> fault(); awake[m] = false } \
 	:: atomic { !awake[m] && !gone[m] -> awake[m] = true } \
-	:: atomic { faults < FAULTS && awake[m] -> faults++; awake[m] = false; gone[m] = true } \
-	:: atomic { faults < FAULTS && up[m] -> faults++; up[m] = false } \
+	:: atomic { faults < FAULTS && awake[m] -> fault(); awake[m] = false; gone[m] = true } \
+	:: atomic { faults < FAULTS && up[m] -> fault(); up[m] = false } \
 	:: atomic { !up[m] && !away[m] -> up[m] = true } \
-	:: atomic { faults < FAULTS && up[m] -> faults++; up[m] = false; away[m] = true } \
-	:: atomic { faults < FAULTS && awake[m] -> faults++; life[m]++; forget(m, 0); forget(m, K - 1) }
-#define forget(m, k) lease[at(m, k)] = false; gave_up[at(m, k)] = false; heard[at(m, k)] = false
+	:: atomic { faults < FAULTS && up[m] -> fault(); up[m] = false; away[m] = true } \
+	:: atomic { faults < FAULTS && awake[m] -> fault(); forget(m, 0); forget(m, K - 1) }
+#define forget(m, k) lease[at(m, k)] = false; gave_up[at(m, k)] = false; heard[at(m, k)] = 0; crash[at(m, k)] = !done[at(m, k)]
 
 active proctype world()
 {
@@ -325,9 +326,13 @@ active proctype world()
 	lapse(0)
 	beat(0, 0)
 	beat(M - 1, 0)
+	/* The machines are alike: as many as there can be faults suffice. */
 	trouble(0)
-#if M > 1
+#if M > 1 && FAULTS > 1
 	trouble(1)
+#endif
+#if M > 2 && FAULTS > 2
+	trouble(2)
 #endif
 #if M > 2
 	beat(1, 0)
