@@ -70,10 +70,9 @@ static uint32_t *number_vertices(bake_t *b, const hob_vertex_array *arrays, uint
 	const hob_mesh *m = &b->mesh;
 	uint32_t *group = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
 	uint32_t *from = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
-	void *memory = hob_arena_alloc(b->scratch, hob_weld_scratch_size(m->vertex_count), 8);
-	if (!group || !from || !memory)
+	if (!group || !from ||
+		hob_weld(arrays, array_count, m->vertex_count, NULL, 0, group, from, b->scratch) == HOB_NONE)
 		return NULL;
-	hob_weld(arrays, array_count, m->vertex_count, NULL, 0, group, from, memory);
 	return group;
 }
 
@@ -99,13 +98,14 @@ static float *split_vertices(bake_t *b, const float *values, uint32_t width, uin
 	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, m->index_count),
 			 *from = HOB_NEW(b->scratch, uint32_t, bound);
 	float *out = HOB_NEW(b->scratch, float, bound *width);
-	void *memory = hob_arena_alloc(b->scratch, hob_split_scratch_size(m->vertex_count, m->index_count), 4);
-	if (!indices || !from || !out || !memory || bound > UINT32_MAX)
+	if (!indices || !from || !out || bound > UINT32_MAX)
 		return NULL;
 	memcpy(indices, m->indices, m->index_count * sizeof *indices);
 	uint32_t count = hob_split(indices, m->index_count, m->vertex_count, corners_per_value, values, width,
-							   from, out, memory);
+							   from, out, b->scratch);
 	m->indices = indices;
+	if (count == HOB_NONE)
+		return NULL;
 	if (count > m->vertex_count && !hob_mesh_gather(m, from, count, b->scratch, m, NULL))
 		return NULL;
 	return out;
@@ -117,12 +117,11 @@ static float *creased_normals(bake_t *b)
 	hob_vertex_array place = {m->position, 12, true};
 	uint32_t *group = number_vertices(b, &place, 1);
 	float *corners = HOB_NEW(b->scratch, float, 3 * (size_t)m->index_count);
-	void *memory =
-		hob_arena_alloc(b->scratch, hob_normals_creased_scratch_size(m->vertex_count, m->index_count), 8);
-	if (!group || !corners || !memory)
+	double cosine = cos((double)b->options.smooth_angle * 3.14159265358979323846 / 180);
+	if (!group || !corners ||
+		!hob_normals_creased(m->position, m->vertex_count, m->indices, m->index_count, group, cosine, corners,
+							 b->scratch))
 		return NULL;
-	hob_normals_creased(m->position, m->vertex_count, m->indices, m->index_count, group,
-						cos((double)b->options.smooth_angle * 3.14159265358979323846 / 180), corners, memory);
 	return split_vertices(b, corners, 3, 1);
 }
 
@@ -213,12 +212,13 @@ static bool weld_with(bake_t *b, hob_arena *passing)
 	uint32_t *remap = HOB_NEW(passing, uint32_t, m->vertex_count),
 			 *from = HOB_NEW(passing, uint32_t, m->vertex_count);
 	uint32_t *indices = HOB_NEW(&b->welded, uint32_t, m->index_count);
-	void *memory = hob_arena_alloc(passing, hob_weld_scratch_size(m->vertex_count), 8);
-	if (!arrays || !remap || !from || !indices || !memory)
+	if (!arrays || !remap || !from || !indices)
 		return short_of_memory(b, "welding");
 	hob_vertex_arrays_list(m, arrays);
 	uint32_t kept =
-		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, memory);
+		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, passing);
+	if (kept == HOB_NONE)
+		return short_of_memory(b, "welding");
 	uint32_t index_count = m->index_count;
 	if (m->topology == HOB_TRIANGLES) {
 		index_count = hob_weld_triangles(m->indices, m->index_count, remap, indices);
@@ -271,11 +271,10 @@ static bool make_tangents(bake_t *b)
 	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {uv, 8, true}};
 	uint32_t *group = number_vertices(b, arrays, 3);
 	float *corners = HOB_NEW(b->scratch, float, 4 * (size_t)m->index_count);
-	void *memory = hob_arena_alloc(b->scratch, hob_tangents_scratch_size(m->vertex_count, m->index_count), 8);
-	if (!group || !corners || !memory)
+	if (!group || !corners ||
+		!hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,
+					  b->scratch))
 		return short_of_memory(b, "tangents");
-	hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,
-				 memory);
 	float *tangent = split_vertices(b, corners, 4, 1);
 	if (!tangent)
 		return short_of_memory(b, "tangents");
@@ -349,22 +348,11 @@ static void note_end(bake_t *b, hob_lod_end end, uint32_t level_count, const hob
 			HOB_FMT(b->mesh.name), level_count, left);
 }
 
-/* Whether position is all that vertices have: once welded, none are at one place. */
-static bool has_places_alone(const hob_mesh *m)
-{
-	return hob_vertex_arrays_count(m) == 1;
-}
-
 static bool drop_collapsed(bake_t *b, hob_lod_level *level)
 {
-	if (has_places_alone(&b->mesh))
-		return true;
-	hob_vertex_array *place = HOB_NEW(b->scratch, hob_vertex_array, hob_vertex_arrays_count(&b->mesh));
-	if (!place)
-		return short_of_memory(b, "the places of vertices");
 	uint32_t before = level->index_count;
-	level->index_count =
-		hob_weld_drop_collapsed(place, hob_vertex_arrays_place(&b->mesh, place), level->indices, before);
+	if (!hob_weld_drop_collapsed(&b->mesh, level->indices, &level->index_count, b->scratch))
+		return short_of_memory(b, "the places of vertices");
 	if (level->index_count < before)
 		note_dropped(b, before - level->index_count, "have two corners at one place");
 	return true;
@@ -390,7 +378,6 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 						   .error = o->lod_error,
 						   .lock_border = o->lod_lock_border,
 						   .encoded = o->encoded,
-						   .places_differ = has_places_alone(m),
 						   .poses = o->poses,
 						   .parallel = o->parallel};
 	hob_lod_end end;

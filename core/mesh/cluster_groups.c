@@ -1,4 +1,5 @@
 #include "cluster_groups.h"
+#include "weld.h"
 
 enum { CROWD = 64, SMALL = 4, NEAR = CROWD * 64 };
 
@@ -15,18 +16,17 @@ typedef struct grouping {
 static bool list_users(grouping_t *g, uint32_t place_count, hob_arena *scratch)
 {
 	uint32_t total = g->first[g->cluster_count];
-	g->user_first = HOB_NEW(scratch, uint32_t, (size_t)place_count + 2);
+	uint32_t *of = HOB_NEW(scratch, uint32_t, total);
+	g->user_first = HOB_NEW(scratch, uint32_t, (size_t)place_count + 1);
 	g->users = HOB_NEW(scratch, uint32_t, total);
-	if (!g->user_first || !g->users)
+	if (!of || !g->user_first || !g->users)
 		return false;
-	memset(g->user_first, 0, ((size_t)place_count + 2) * sizeof *g->user_first);
-	for (uint32_t i = 0; i < total; i++)
-		g->user_first[g->places[i] + 2]++;
-	for (size_t p = 2; p < (size_t)place_count + 2; p++)
-		g->user_first[p] += g->user_first[p - 1];
 	for (uint32_t c = 0; c < g->cluster_count; c++)
 		for (uint32_t i = g->first[c]; i < g->first[c + 1]; i++)
-			g->users[g->user_first[g->places[i] + 1]++] = c;
+			of[i] = c;
+	hob_list_by_key(g->places, total, place_count, g->user_first, g->users);
+	for (uint32_t i = 0; i < total; i++)
+		g->users[i] = of[g->users[i]];
 	return true;
 }
 

@@ -1,10 +1,8 @@
 #include "clusters.h"
 #include "cluster_groups.h"
 #include "lod_error.h"
-#include "lod_pieces.h"
 #include "meshopt_shim.h"
 #include "simplify.h"
-#include "triangle_order.h"
 #include "visible.h"
 #include "weld.h"
 
@@ -84,46 +82,24 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 	}
 }
 
-/* The order of the vertex cache says nothing of place where no vertex is shared. */
-static bool order_by_place(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions)
-{
-	uint32_t *sorted = HOB_NEW(b->scratch, uint32_t, index_count);
-	if (!sorted || !hob_order_by_place(indices, index_count, positions, b->scratch, sorted))
-		return short_of_memory(b);
-	memcpy(indices, sorted, index_count * sizeof *indices);
-	return true;
-}
-
-/* indices are reordered; from: the mesh's vertices by theirs, NULL: they are the mesh's */
+/* indices are reordered; from: the mesh's vertices by theirs, NULL: they are the mesh's. The order of the
+ * vertex cache says nothing of place where no vertex is shared. */
 static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
 				uint32_t vertex_count, const uint32_t *from, uint32_t source)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);
-	size_t bound = meshopt_buildMeshletsBound(index_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
-	struct meshopt_Meshlet *pieces = HOB_NEW(b->scratch, struct meshopt_Meshlet, bound);
-	unsigned int *vertices = HOB_NEW(b->scratch, unsigned int, bound *HOB_MESHLET_VERTICES);
-	unsigned char *triangles = HOB_NEW(b->scratch, unsigned char, bound *HOB_MESHLET_TRIANGLES * 3);
-	if (!pieces || !vertices || !triangles) {
-		hob_arena_restore(b->scratch, mark);
-		return short_of_memory(b);
-	}
-	size_t count = 0;
-	bool ordered = b->split
-					   ? order_by_place(b, indices, index_count, positions)
-					   : hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
-	if (!ordered || !hob_meshopt_meshlets(pieces, vertices, triangles, indices, index_count, vertex_count,
-										  HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count)) {
-		hob_arena_restore(b->scratch, mark);
-		return short_of_memory(b);
-	}
-	for (size_t i = 0; i < count; i++) {
+	hob_meshlet_cut pieces;
+	bool ok = hob_meshlets_cut(indices, index_count, positions, vertex_count, b->split, b->scratch, &pieces,
+							   b->err);
+	for (uint32_t i = 0; ok && i < pieces.count; i++) {
+		const struct meshopt_Meshlet *piece = &pieces.meshlets[i];
 		cluster_t cluster = {.corner_first = (uint32_t)(b->corners.size / sizeof(uint32_t)),
-							 .corner_count = pieces[i].triangle_count * 3,
+							 .corner_count = piece->triangle_count * 3,
 							 .source = source,
 							 .group = HOB_NONE};
 		uint32_t id = cluster_total(b), corners[HOB_MESHLET_TRIANGLES * 3];
 		for (uint32_t k = 0; k < cluster.corner_count; k++) {
-			uint32_t v = vertices[pieces[i].vertex_offset + triangles[pieces[i].triangle_offset + k]];
+			uint32_t v = pieces.vertices[piece->vertex_offset + pieces.triangles[piece->triangle_offset + k]];
 			corners[k] = from ? from[v] : v;
 		}
 		hob_buf_put(&b->corners, corners, cluster.corner_count * sizeof *corners);
@@ -131,7 +107,7 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 		hob_buf_put(&b->active, &id, sizeof id);
 	}
 	hob_arena_restore(b->scratch, mark);
-	return !(b->corners.failed || b->clusters.failed || b->active.failed) || short_of_memory(b);
+	return ok && (!(b->corners.failed || b->clusters.failed || b->active.failed) || short_of_memory(b));
 }
 
 /* ---- one group */
@@ -212,21 +188,14 @@ static bool take_attributes(build_t *b, part_t *part)
 	return true;
 }
 
-typedef struct attempt {
-	part_t part;
-	uint32_t *indices, count; /* over the part's vertices */
-	double estimate;		  /* what the simplifier thinks that it costs */
-	const float *spread;
-} attempt_t;
-
-static bool simplify(build_t *b, attempt_t *a)
+/* index_count of the level is 0 where too little can be saved. */
+static bool simplify(build_t *b, part_t *part, hob_simplify_level *level)
 {
-	part_t *part = &a->part;
-	hob_simplify_level level = {.target = part->index_count / 6};
 	uint32_t reached = 1;
 	hob_simplify_end end;
 	if (!take_attributes(b, part))
 		return false;
+	*level = (hob_simplify_level){.target = part->index_count / 6};
 	hob_simplify_input input = {.positions = part->positions,
 								.vertex_count = part->vertex_count,
 								.first = part->first,
@@ -238,58 +207,42 @@ static bool simplify(build_t *b, attempt_t *a)
 								.indices = part->indices,
 								.index_count = part->index_count,
 								.limit = HUGE_VAL};
-	if (!hob_simplify(&input, &level, &reached, &end, b->scratch, b->err))
+	if (!hob_simplify(&input, level, &reached, &end, b->scratch, b->err))
 		return false;
-	a->indices = level.indices, a->count = reached > 0 ? level.index_count : 0, a->estimate = level.mean,
-	a->spread = level.spread;
+	if (reached == 0 || level->index_count * 100ull > part->index_count * 85ull)
+		level->index_count = 0;
 	return true;
 }
 
-static bool measure(build_t *b, attempt_t *a, double *distance)
+static bool measure(build_t *b, const part_t *part, const hob_simplify_level *level, double *distance)
 {
-	const part_t *part = &a->part;
+	hob_arena_mark mark = hob_arena_save(&b->measuring);
 	hob_lod_full full;
-	hob_lod_pieces pieces;
-	if (!hob_lod_pieces_find(part->positions, part->vertex_count, part->first, part->indices,
-							 part->index_count, &b->measuring, &pieces, b->err))
-		return false;
-	if (hob_lod_pieces_destroyed(&pieces, part->positions, a->indices, a->count)) {
-		a->count = 0;
-		return true;
-	}
-	if (!hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
-							 part->index_count, false, &b->measuring, &full, b->err) ||
-		!hob_lod_error_measure(&full, a->indices, a->count, NULL, 0, a->estimate, a->spread, NULL,
-							   &b->measuring, distance, b->err))
-		return false;
-	if (*distance > (double)FLT_MAX)
-		a->count = 0;
-	return true;
+	hob_lod_surface surface;
+	bool ok =
+		hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
+							part->index_count, false, &b->measuring, &full, b->err) &&
+		hob_lod_error_surface(&full, level->indices, level->index_count, &b->measuring, &surface, b->err);
+	if (ok)
+		*distance = hob_lod_error_measure(&full, &surface.surface, level->mean, level->change, NULL);
+	hob_arena_restore(&b->measuring, mark);
+	return ok;
 }
 
-/* out: the simplified triangles as a part of their own; none where too little can be saved, or whole pieces
- * would be lost */
+/* out: the simplified triangles as a part of their own; none where too little can be saved */
 static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
-	attempt_t best;
+	part_t part;
+	hob_simplify_level level;
 	*out = (part_t){0};
-	if (!take_part(b, corners, count, &best.part) || !simplify(b, &best))
+	if (!take_part(b, corners, count, &part) || !simplify(b, &part, &level) ||
+		(level.index_count > 0 && !measure(b, &part, &level, distance)))
 		return false;
-	if (best.count == 0 || best.count * 100ull > count * 85ull)
+	if (level.index_count == 0 || *distance > (double)FLT_MAX)
 		return true;
-	hob_arena_mark mark = hob_arena_save(&b->measuring);
-	bool ok = measure(b, &best, distance);
-	hob_arena_restore(&b->measuring, mark);
-	if (!ok || best.count == 0)
-		return ok;
-	for (uint32_t i = 0; i < best.count; i++)
-		best.indices[i] = best.part.from[best.indices[i]];
-	return take_part(b, best.indices, best.count, out);
-}
-
-static double distance_between(const float *a, const float *b)
-{
-	return hob_vec3_length(hob_vec3_sub(hob_vec3_load(a), hob_vec3_load(b)));
+	for (uint32_t i = 0; i < level.index_count; i++)
+		level.indices[i] = part.from[level.indices[i]];
+	return take_part(b, level.indices, level.index_count, out);
 }
 
 /* A sphere around clusters, or around the spheres of what they came out of, which have them inside. */
@@ -313,9 +266,9 @@ static void enclose(const build_t *b, const uint32_t *members, uint32_t member_c
 		const cluster_t *c = cluster_at(b, members[i]);
 		const float *inner = c->source != HOB_NONE ? group_at(b, c->source)->sphere : NULL;
 		if (inner)
-			radius = fmax(radius, distance_between(inner, sphere) + (double)inner[3]);
+			radius = fmax(radius, hob_vec3_between(inner, sphere) + (double)inner[3]);
 		for (uint32_t k = 0; !inner && k < c->corner_count; k++)
-			radius = fmax(radius, distance_between(b->positions + 3 * (size_t)corners_of(b, c)[k], sphere));
+			radius = fmax(radius, hob_vec3_between(b->positions + 3 * (size_t)corners_of(b, c)[k], sphere));
 	}
 	sphere[3] = (float)(radius * (1 + ROUNDING) + size * 1e-6);
 }
@@ -383,25 +336,12 @@ static void find_owners(build_t *b, const uint32_t *first, const uint32_t *place
 		}
 }
 
-/* members [member_first[g]] to before [member_first[g + 1]] of group g, in the order of `active` */
-static void sort_members(const uint32_t *active, const uint32_t *group, uint32_t count, uint32_t group_count,
-						 uint32_t *member_first, uint32_t *members)
-{
-	memset(member_first, 0, ((size_t)group_count + 2) * sizeof *member_first);
-	for (uint32_t i = 0; i < count; i++)
-		member_first[group[i] + 2]++;
-	for (size_t g = 2; g < (size_t)group_count + 2; g++)
-		member_first[g] += member_first[g - 1];
-	for (uint32_t i = 0; i < count; i++)
-		members[member_first[group[i] + 1]++] = active[i];
-}
-
 static bool make_groups(build_t *b, const uint32_t *active, uint32_t count)
 {
 	uint32_t *first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 1);
 	uint32_t *places = HOB_NEW(b->scratch, uint32_t, (size_t)count * HOB_MESHLET_VERTICES);
 	uint32_t *group = HOB_NEW(b->scratch, uint32_t, count), *members = HOB_NEW(b->scratch, uint32_t, count);
-	uint32_t *member_first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 2);
+	uint32_t *member_first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 1);
 	if (!first || !places || !group || !members || !member_first)
 		return short_of_memory(b);
 	list_places(b, active, count, first, places);
@@ -409,7 +349,9 @@ static bool make_groups(build_t *b, const uint32_t *active, uint32_t count)
 	if (group_count == 0)
 		return short_of_memory(b);
 	find_owners(b, first, places, count, group);
-	sort_members(active, group, count, group_count, member_first, members);
+	hob_list_by_key(group, count, group_count, member_first, members);
+	for (uint32_t i = 0; i < count; i++)
+		members[i] = active[members[i]];
 	for (uint32_t g = 0; g < group_count; g++) {
 		hob_arena_mark mark = hob_arena_save(b->scratch);
 		bool ok = make_group(b, members + member_first[g], member_first[g + 1] - member_first[g]);
@@ -466,12 +408,7 @@ static void describe(const build_t *b, const cluster_t *cluster, hob_meshlets *o
 	}
 	for (uint32_t v = 0; v < item->vertex_count; v++)
 		b->local[vertices[v]] = HOB_NONE;
-	struct meshopt_Bounds bounds = meshopt_computeMeshletBounds(vertices, triangles, item->triangle_count,
-																b->positions, b->vertex_count, 12);
-	memcpy(item->center, bounds.center, sizeof item->center);
-	memcpy(item->cone_axis, bounds.cone_axis_s8, sizeof item->cone_axis);
-	item->radius = bounds.radius;
-	item->cone_cutoff = bounds.cone_cutoff_s8;
+	hob_meshlet_bound(item, vertices, triangles, b->positions, b->vertex_count);
 	out->vertex_count += item->vertex_count;
 	out->triangle_bytes += (cluster->corner_count + 3) & ~3u;
 }

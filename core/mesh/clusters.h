@@ -3,7 +3,7 @@
  *
  * The mesh is cut into clusters (meshlets.h). Neighbouring clusters make a group, which is simplified as one
  * to half its triangles and cut into clusters again, and so on until one cluster is left or nothing shrinks
- * any more without losing whole pieces (lod_pieces.h). Vertices that several groups of a round share stay
+ * any more without losing whole pieces. Vertices that several groups of a round share stay
  * where they are, so either side of such a border can be drawn coarse or fine beside the other: there is no
  * crack. Borders lie elsewhere in the next round, so nothing is held for long.
  *

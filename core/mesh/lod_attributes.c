@@ -1,5 +1,4 @@
 #include "lod_attributes.h"
-#include "weld.h"
 
 enum {
 	MIN_POINTS = 1000,
@@ -356,40 +355,22 @@ static float stated(float before, double met)
 	return now > before ? now : before;
 }
 
-bool hob_lod_attributes_measure(const hob_lod_full *full, const hob_mesh *mesh, const uint32_t *mirror,
-								const uint32_t *indices, uint32_t index_count, uint8_t *lost,
-								hob_arena *arena, hob_attribute_error *most, hob_error *err)
+void hob_lod_attributes_measure(const hob_lod_full *full, const hob_lod_surface *level, const hob_mesh *mesh,
+								const uint32_t *mirror, uint8_t *lost, hob_attribute_error *most)
 {
-	if (full->surface.triangle_count == 0 || !full->corner)
-		return true;
-	hob_arena_mark mark = hob_arena_save(arena);
-	uint32_t *place = HOB_NEW(arena, uint32_t, index_count), *corner = HOB_NEW(arena, uint32_t, index_count);
-	if (!place || !corner)
-		return hob_fail_memory(err, arena, "the attributes of a level of detail");
-	hob_surface level = {0};
-	uint32_t count = hob_weld_triangles(indices, index_count, full->place, place);
-	hob_lod_keep_corners(indices, index_count, full->place, corner);
-	if (count > 0 && !hob_surface_build(full->positions, full->place_count, place, count, arena, &level, err))
-		return false;
-	if (count > 0 && full->surface.capsules && !hob_surface_add_capsules(&level, arena, err))
-		return false;
-	if (count > 0) {
-		comparison_t c = {.mesh = mesh,
-						  .mirror = mirror,
-						  .least = full->least,
-						  .most = {(double)most->uv / HOB_LOD_ATTRIBUTE_MARGIN,
-								   (double)most->color / HOB_LOD_ATTRIBUTE_MARGIN,
-								   (double)most->weight / HOB_LOD_ATTRIBUTE_MARGIN}};
-		hob_surface_seeker seeker = hob_surface_seek(&full->surface, &level);
-		side_t fine = {&full->surface, full->corner, seeker}, coarse = {&level, corner, seeker};
-		compare_lost(&c, full->seen_count, &fine, &coarse, lost);
-		compare_within(&c, &coarse, &fine);
-		most->uv = stated(most->uv, c.most.uv);
-		most->color = stated(most->color, c.most.color);
-		most->weight =
-			stated(most->weight, c.most.weight < 1 / HOB_LOD_ATTRIBUTE_MARGIN ? c.most.weight
-																			  : 1 / HOB_LOD_ATTRIBUTE_MARGIN);
-	}
-	hob_arena_restore(arena, mark);
-	return true;
+	if (level->surface.triangle_count == 0 || !level->corner)
+		return;
+	comparison_t c = {.mesh = mesh,
+					  .mirror = mirror,
+					  .least = full->least,
+					  .most = {(double)most->uv / HOB_LOD_ATTRIBUTE_MARGIN,
+							   (double)most->color / HOB_LOD_ATTRIBUTE_MARGIN,
+							   (double)most->weight / HOB_LOD_ATTRIBUTE_MARGIN}};
+	hob_surface_seeker seeker = hob_surface_seek(&full->surface, &level->surface);
+	side_t fine = {&full->surface, full->corner, seeker}, coarse = {&level->surface, level->corner, seeker};
+	compare_lost(&c, full->seen_count, &fine, &coarse, lost);
+	compare_within(&c, &coarse, &fine);
+	most->uv = stated(most->uv, c.most.uv);
+	most->color = stated(most->color, c.most.color);
+	most->weight = stated(most->weight, fmin(c.most.weight, 1 / HOB_LOD_ATTRIBUTE_MARGIN));
 }

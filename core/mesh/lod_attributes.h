@@ -27,17 +27,13 @@ bool hob_lod_has_attributes(const hob_mesh *mesh);
  * mesh         the mesh that it was prepared from
  * mirror       [vertex_count] the vertices of the other sides of sheets (sheets.h), of which `full` and the
  *              level have one side; may be NULL. Both sides are compared
- * indices      [index_count] of the level, in the order of place; index_count a multiple of 3
  * lost         [full->seen_count] in and out: not 0 where a finer level has lost the place; zeros to begin
  *              with
- * arena        restored before returning
  * most         in and out: what is stated for a finer level, or zeros. Raised by what is farther off: uv is a
  *              distance, of the set that is farthest off; color the difference of one component of any set;
  *              weight the share of the weights that lies on other joints, 0..1
- * Errors       MEMORY.
  * Cost         about 0.1 us for each triangle of the full mesh, for six levels of halves together. */
-bool hob_lod_attributes_measure(const hob_lod_full *full, const hob_mesh *mesh, const uint32_t *mirror,
-								const uint32_t *indices, uint32_t index_count, uint8_t *lost,
-								hob_arena *arena, hob_attribute_error *most, hob_error *err) HOB_MUST_CHECK;
+void hob_lod_attributes_measure(const hob_lod_full *full, const hob_lod_surface *level, const hob_mesh *mesh,
+								const uint32_t *mirror, uint8_t *lost, hob_attribute_error *most);
 
 #endif

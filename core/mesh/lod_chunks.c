@@ -1,7 +1,6 @@
 #include "lod_chunks.h"
 #include "../base/arena_drop.h"
 #include "mesh_cut.h"
-#include "vertex_arrays.h"
 #include "weld.h"
 
 #include <assert.h>
@@ -76,16 +75,6 @@ static void to_whole(const part_t *part, hob_lod_level *level)
 		level->indices[i] = part->from[level->indices[i]];
 }
 
-static bool drop_collapsed(const chunks_t *c, const part_t *part, hob_lod_level *level)
-{
-	hob_vertex_array *place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(&part->mesh));
-	if (!place)
-		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
-	level->index_count = hob_weld_drop_collapsed(place, hob_vertex_arrays_place(&part->mesh, place),
-												 level->indices, level->index_count);
-	return true;
-}
-
 static void take_larger(hob_attribute_error *most, const hob_attribute_error *other)
 {
 	most->uv = other->uv > most->uv ? other->uv : most->uv;
@@ -121,9 +110,10 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 	options.locked = locked;
 	hob_lod_level levels[HOB_MAX_LODS] = {{.indices = indices, .index_count = count}};
 	hob_lod_end end;
-	if (!hob_lods_build(&part.mesh, &options, levels, &reached, &end, c->arena, c->err) ||
-		!drop_collapsed(c, &part, &levels[0]))
+	if (!hob_lods_build(&part.mesh, &options, levels, &reached, &end, c->arena, c->err))
 		return false;
+	if (!hob_weld_drop_collapsed(&part.mesh, indices, &levels[0].index_count, c->arena))
+		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
 	for (uint32_t l = 0; l < reached; l++)
 		to_whole(&part, &levels[l]);
 	for (uint32_t l = 1; l < options.max; l++) {
@@ -214,8 +204,8 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		level->indices = HOB_NEW(c->result, uint32_t, level->index_count);
 		if (!level->indices)
 			return hob_fail_memory(c->err, c->result, "levels of chunks");
-		for (size_t i = 0; i < level->index_count; i++)
-			level->indices[i] = part.from[more[l].indices[i]];
+		memcpy(level->indices, more[l].indices, level->index_count * sizeof *level->indices);
+		to_whole(&part, level);
 	}
 	*level_count += count - 1;
 	return true;

@@ -345,9 +345,11 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The guess that three quarters do not exceed, by samples of `count` items. 0: there are few.
+/* The guess that three quarters do not exceed, and all but `most`, by samples of `count` items. 0: there are
+ * few.
  * places   [count][width] of each item; NULL: item i is at place i */
-static float least_guess(const guess_t *g, const uint32_t *places, uint32_t width, uint32_t count)
+static float least_guess(const guess_t *g, const uint32_t *places, uint32_t width, uint32_t count,
+						 uint32_t most)
 {
 	float samples[SAMPLES];
 	if (!g->by_vertex || count < FEW_POINTS)
@@ -357,7 +359,8 @@ static float least_guess(const guess_t *g, const uint32_t *places, uint32_t widt
 		samples[i] = guess_at(g, places ? places + (size_t)width * item : &item, width);
 	}
 	qsort(samples, SAMPLES, sizeof *samples, by_size);
-	return samples[SAMPLES * 3 / 4];
+	uint32_t left = (uint32_t)((uint64_t)SAMPLES * most / count);
+	return samples[SAMPLES - (left < 1 ? 1 : left > SAMPLES / 4 ? SAMPLES / 4 : left)];
 }
 
 /* Whether others are likely to be farther off. A guess says little about large triangles. */
@@ -402,7 +405,7 @@ static void look_from_level(sweep_t *s, const hob_surface *level, const guess_t 
 						 count < FEW	? 2
 						 : count < MANY ? 1
 										: 0};
-	s->least_guess = least_guess(guess, level->corners, 3, count);
+	s->least_guess = least_guess(guess, level->corners, 3, count, count);
 	for (uint32_t t = 0; t < count; t += STRIDE)
 		look_from_level_triangle(s, &from, t);
 	look_at_all(s, look_from_other_level_triangles, &from, count, parallel);
@@ -437,21 +440,10 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* Points lost by an earlier level: twice as many as the level has triangles suffice, because the level that
- * lost a limb found it. */
-static uint32_t stride_of_old(const hob_lod_full *full, const hob_surface *level)
-{
-	uint32_t points = 2 * level->triangle_count;
-	points = points > MIN_LOST ? points : MIN_LOST;
-	return full->seen_count > points ? full->seen_count / points : 1;
-}
-
 /* The lost vertices, looked from. */
 typedef struct lost_look {
 	const hob_lod_full *full;
 	const guess_t *guess;
-	const uint8_t *before; /* by place: whether the level before has it; NULL: all have */
-	uint32_t old;		   /* stride */
 } lost_look_t;
 
 static void look_from_lost_vertex(sweep_t *s, const void *context, uint32_t v)
@@ -469,15 +461,18 @@ static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint3
 	const lost_look_t *l = context;
 	if (s->least_guess > 0 && guess_at(l->guess, &v, 1) < s->least_guess)
 		return;
-	if (v % STRIDE != 0 && (l->old == 1 || l->before[v] || v % l->old == 0))
+	if (v % STRIDE != 0)
 		look_from_lost_vertex(s, context, v);
 }
 
+/* A level that loses a limb finds it, so of what finer levels lost two points for each of its triangles
+ * suffice. */
 static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const guess_t *guess,
-									const uint8_t *before, const hob_parallel *parallel)
+									const hob_parallel *parallel)
 {
-	lost_look_t lost = {full, guess, before, before ? stride_of_old(full, s->to) : 1};
-	s->least_guess = least_guess(guess, NULL, 1, full->seen_count);
+	lost_look_t lost = {full, guess};
+	uint32_t points = 2 * s->to->triangle_count;
+	s->least_guess = least_guess(guess, NULL, 1, full->seen_count, points > MIN_LOST ? points : MIN_LOST);
 	for (uint32_t v = 0; v < full->seen_count; v += STRIDE)
 		look_from_lost_vertex(s, &lost, v);
 	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
@@ -567,18 +562,16 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 	return true;
 }
 
-uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
-							  uint32_t *out)
+/* The vertices of triangles whose corners are at three places; out: [index_count]. */
+static void keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place, uint32_t *out)
 {
-	uint32_t kept = 0;
 	for (uint32_t i = 0; i < index_count; i += 3) {
 		uint32_t a = place[indices[i]], b = place[indices[i + 1]], c = place[indices[i + 2]];
 		if (a == b || b == c || a == c)
 			continue;
-		memcpy(out + kept, indices + i, 3 * sizeof *out);
-		kept += 3;
+		memcpy(out, indices + i, 3 * sizeof *out);
+		out += 3;
 	}
-	return kept;
 }
 
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
@@ -593,7 +586,7 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 	if (corners && !(full.corner = HOB_NEW(arena, uint32_t, count)))
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	if (corners)
-		hob_lod_keep_corners(indices, index_count, first, full.corner);
+		keep_corners(indices, index_count, first, full.corner);
 	if (!number_places(&full, positions, vertex_count, first, seen, count, arena))
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	if (count > 0) {
@@ -606,16 +599,36 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 	return true;
 }
 
-static double measure(const hob_lod_full *full, const hob_surface *level, const uint8_t *before, double known,
-					  const guess_t *guess, const hob_parallel *parallel)
+bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+						   hob_arena *arena, hob_lod_surface *out, hob_error *err)
 {
-	const wide_look_t wide = {full, guess};
+	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
+	*out = (hob_lod_surface){.corner = full->corner ? HOB_NEW(arena, uint32_t, index_count) : NULL};
+	if (!seen || (full->corner && !out->corner))
+		return hob_fail_memory(err, arena, "the error of a level of detail");
+	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
+	if (out->corner)
+		keep_corners(indices, index_count, full->place, out->corner);
+	return count == 0 ||
+		   (hob_surface_build(full->positions, full->place_count, seen, count, arena, &out->surface, err) &&
+			(!full->surface.capsules || hob_surface_add_capsules(&out->surface, arena, err)));
+}
+
+double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level, double known,
+							 const float *guess, const hob_parallel *parallel)
+{
+	if (full->surface.triangle_count == 0)
+		return known;
+	if (level->triangle_count == 0)
+		return HUGE_VAL;
+	const guess_t by_place = {guess, full->vertex};
+	const wide_look_t wide = {full, &by_place};
 	sweep_t from_full = {.positions = full->positions,
 						 .to = level,
 						 .has_slivers = full->surface.capsules,
 						 .farthest = known > full->least ? known : full->least,
 						 .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_lost_vertices(&from_full, full, guess, before, parallel);
+	look_from_lost_vertices(&from_full, full, &by_place, parallel);
 	look_around_lost_vertices(&from_full, &full->surface);
 	look_at_all(&from_full, look_from_wide, &wide, full->wide_count, parallel);
 	climb_all(&from_full);
@@ -625,54 +638,7 @@ static double measure(const hob_lod_full *full, const hob_surface *level, const 
 						  .has_slivers = full->surface.capsules,
 						  .farthest = from_full.farthest,
 						  .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_level(&from_level, level, guess, full->spacing, parallel);
+	look_from_level(&from_level, level, &by_place, full->spacing, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
-}
-
-/* The triangles of a level that are seen, as a surface; triangle_count 0: none is. Memory stays in
- * `arena`. */
-static bool build_level(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						hob_arena *arena, hob_surface *out, hob_error *err)
-{
-	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	if (!seen)
-		return hob_fail_memory(err, arena, "the error of a level of detail");
-	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
-	*out = (hob_surface){0};
-	return count == 0 ||
-		   (hob_surface_build(full->positions, full->place_count, seen, count, arena, out, err) &&
-			(!full->surface.capsules || hob_surface_add_capsules(out, arena, err)));
-}
-
-/* By place: whether the triangles have it. */
-static uint8_t *mark_places(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-							hob_arena *arena)
-{
-	uint8_t *marks = HOB_NEW(arena, uint8_t, full->place_count);
-	for (uint32_t i = 0; marks && i < index_count; i++)
-		marks[full->place[indices[i]]] = 1;
-	return marks;
-}
-
-bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known, const float *guess,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance, hob_error *err)
-{
-	if (full->surface.triangle_count == 0) {
-		*distance = known;
-		return true;
-	}
-	hob_arena_mark mark = hob_arena_save(arena);
-	hob_surface level;
-	const guess_t by_place = {guess, full->vertex};
-	uint8_t *marks = before ? mark_places(full, before, before_count, arena) : NULL;
-	if (before && !marks)
-		return hob_fail_memory(err, arena, "the error of a level of detail");
-	if (!build_level(full, indices, index_count, arena, &level, err))
-		return false;
-	*distance =
-		level.triangle_count > 0 ? measure(full, &level, marks, known, &by_place, parallel) : HUGE_VAL;
-	hob_arena_restore(arena, mark);
-	return true;
 }

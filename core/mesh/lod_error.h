@@ -40,21 +40,23 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
 						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Copies the triangles whose corners are at three places, as hob_lod_error_begin and hob_lod_error_measure
- * see them.
+/* A level over the places of the full mesh. */
+typedef struct hob_lod_surface {
+	hob_surface surface; /* the triangles that are seen; triangle_count 0: there are none */
+	/* [surface.triangle_count][3] the vertex at each corner; NULL: the full mesh has none */
+	uint32_t *corner;
+} hob_lod_surface;
+
+/* Prepares a level.
  *
- * place        by vertex
- * out          [index_count]
- * Returns      number of indices copied. */
-uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
-							  uint32_t *out);
+ * indices      [index_count] over the same positions and in the same order; index_count a multiple of 3
+ * out          its arrays are in `arena`
+ * Errors       MEMORY. */
+bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+						   hob_arena *arena, hob_lod_surface *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Measures a level.
  *
- * indices      [index_count] of the level, over the same positions and in the same order; index_count a
- *              multiple of 3
- * before       [before_count] indices of the level that it was made from, measured before; NULL: the full
- *              mesh. What that one has lost is asked at fewer places
  * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is
  *              to be stated anyway. Points nearer than that are not measured any closer, so it saves time.
  * guess        by first vertex at a place: about how far from the other surface what is around it may be.
@@ -62,15 +64,11 @@ uint32_t hob_lod_keep_corners(const uint32_t *indices, uint32_t index_count, con
  *              NULL: all are
  * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there
  *              are
- * arena        restored before returning
- * distance     out: absolute; the largest that was met, at least `known`; HUGE_VAL when the full mesh is seen
- *              and nothing of the level. What is stated is HOB_LOD_ERROR_MARGIN times that.
- * Errors       MEMORY.
+ * Returns      the largest distance that was met, at least `known`; HUGE_VAL when the full mesh is seen and
+ *              nothing of the level. What is stated is HOB_LOD_ERROR_MARGIN times that.
  * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves
  *              together. */
-bool hob_lod_error_measure(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   const uint32_t *before, uint32_t before_count, double known, const float *guess,
-						   const hob_parallel *parallel, hob_arena *arena, double *distance,
-						   hob_error *err) HOB_MUST_CHECK;
+double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level, double known,
+							 const float *guess, const hob_parallel *parallel);
 
 #endif

@@ -1,5 +1,4 @@
 #include "lod_poses.h"
-#include "weld.h"
 
 enum {
 	PEAKS = 8,
@@ -61,12 +60,6 @@ static bool pose(const hob_mesh *mesh, const hob_mesh_poses *poses, uint32_t ind
 	return finite;
 }
 
-static double edge_of(const float *positions, uint32_t a, uint32_t b)
-{
-	return hob_vec3_length(
-		hob_vec3_sub(hob_vec3_load(positions + 3 * (size_t)a), hob_vec3_load(positions + 3 * (size_t)b)));
-}
-
 static bool shrinks(const float *from, const float *to, const uint32_t *indices, uint32_t index_count)
 {
 	uint32_t small = 0;
@@ -74,7 +67,8 @@ static bool shrinks(const float *from, const float *to, const uint32_t *indices,
 		double before = 0, after = 0;
 		for (uint32_t k = 0; k < 3; k++) {
 			uint32_t a = indices[i + k], b = indices[i + (k == 2 ? 0 : k + 1)];
-			before += edge_of(from, a, b), after += edge_of(to, a, b);
+			before += hob_vec3_between(from + 3 * (size_t)a, from + 3 * (size_t)b);
+			after += hob_vec3_between(to + 3 * (size_t)a, to + 3 * (size_t)b);
 		}
 		small += after < before / 4;
 	}
@@ -310,38 +304,23 @@ static void follow_level(track_t *t)
 		climb_within(t, farthest, peak);
 }
 
-bool hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const uint32_t *indices,
-						   uint32_t index_count, hob_arena *arena, double *distance, hob_error *err)
+double hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const hob_surface *level,
+							 double distance)
 {
-	if (posed->count == 0)
-		return true;
-	hob_arena_mark mark = hob_arena_save(arena);
-	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	if (!seen)
-		return hob_fail_memory(err, arena, "levels of detail in poses");
-	hob_surface level;
-	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
-	if (count > 0 && !hob_surface_build(full->positions, full->place_count, seen, count, arena, &level, err))
-		return false;
-	if (count > 0 && full->surface.capsules && !hob_surface_add_capsules(&level, arena, err))
-		return false;
-	if (count > 0) {
-		track_t there = {.posed = posed,
-						 .from = &full->surface,
-						 .to = &level,
-						 .farthest = *distance / HOB_LOD_POSE_MARGIN,
-						 .seeker = hob_surface_seek(&full->surface, &level)};
-		follow_lost(&there, full->seen_count);
-		track_t back = {.posed = posed,
-						.from = &level,
-						.to = &full->surface,
-						.farthest = there.farthest,
-						.seeker = there.seeker};
-		back.seeker.hint = 0;
-		follow_level(&back);
-		double met = HOB_LOD_POSE_MARGIN * back.farthest;
-		*distance = met > *distance ? met : *distance;
-	}
-	hob_arena_restore(arena, mark);
-	return true;
+	if (posed->count == 0 || level->triangle_count == 0)
+		return distance;
+	track_t there = {.posed = posed,
+					 .from = &full->surface,
+					 .to = level,
+					 .farthest = distance / HOB_LOD_POSE_MARGIN,
+					 .seeker = hob_surface_seek(&full->surface, level)};
+	follow_lost(&there, full->seen_count);
+	track_t back = {.posed = posed,
+					.from = level,
+					.to = &full->surface,
+					.farthest = there.farthest,
+					.seeker = there.seeker};
+	back.seeker.hint = 0;
+	follow_level(&back);
+	return fmax(distance, HOB_LOD_POSE_MARGIN * back.farthest);
 }

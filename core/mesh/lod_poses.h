@@ -47,15 +47,11 @@ bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const h
 
 /* Measures a level. Finer ones come first.
  *
- * indices      [index_count] of the level, in the order of place; index_count a multiple of 3
- * arena        restored before returning
- * distance     in and out: as it was measured in the bind pose and for finer levels; raised to
- *              HOB_LOD_POSE_MARGIN times the largest that is met in a pose. What is stated is
- *              HOB_LOD_ERROR_MARGIN times that
- * Errors       MEMORY.
- * Cost         50 ns a triangle of the level, and 40 ns a point in each pose. */
-bool hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const uint32_t *indices,
-						   uint32_t index_count, hob_arena *arena, double *distance,
-						   hob_error *err) HOB_MUST_CHECK;
+ * distance     as it was measured in the bind pose and for finer levels
+ * Returns      at least that, and HOB_LOD_POSE_MARGIN times the largest that is met in a pose. What is stated
+ *              is HOB_LOD_ERROR_MARGIN times that
+ * Cost         40 ns a point in each pose. */
+double hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const hob_surface *level,
+							 double distance);
 
 #endif

@@ -1,7 +1,6 @@
 #include "lods.h"
 #include "lod_attributes.h"
 #include "lod_error.h"
-#include "lod_pieces.h"
 #include "lod_poses.h"
 #include "sheets.h"
 #include "simplify.h"
@@ -15,12 +14,9 @@
 typedef struct chain {
 	const hob_mesh *mesh;
 	const hob_lod_options *options;
-	hob_lod_pieces pieces;
 	uint32_t *mirror;		 /* [vertex_count] the other sides of sheets (sheets.h); NULL: no sheets */
 	const uint32_t *indices; /* of the full mesh by place, one side of sheets */
 	uint32_t index_count;
-	hob_vertex_array *place; /* what says where a vertex is */
-	uint32_t place_count;
 	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
 	hob_arena lasting; /* of `full` */
 	/* prepared once there is a level to measure: the simplifier has given its memory back by then */
@@ -47,45 +43,28 @@ static double stated(double distance)
 	return HOB_LOD_ERROR_MARGIN * distance;
 }
 
-/* Orders the triangles of a level for the caches, over the vertices that it uses. */
-static bool order(const chain_t *c, hob_lod_level *level, hob_arena *arena, hob_error *err)
-{
-	uint32_t count = 0, *local = HOB_NEW(arena, uint32_t, c->mesh->vertex_count);
-	uint32_t *vertex = HOB_NEW(arena, uint32_t, level->index_count);
-	float *positions = HOB_NEW(arena, float, 3 * (size_t)level->index_count);
-	if (!local || !vertex || !positions)
-		return hob_fail_memory(err, arena, "the order of triangles");
-	memset(local, 0xFF, c->mesh->vertex_count * sizeof *local);
-	for (uint32_t i = 0; i < level->index_count; i++) {
-		uint32_t v = level->indices[i];
-		if (local[v] == HOB_NONE) {
-			memcpy(positions + 3 * (size_t)count, c->mesh->position + 3 * (size_t)v, 12);
-			vertex[count] = v, local[v] = count++;
-		}
-		level->indices[i] = local[v];
-	}
-	if (!hob_order_triangles(level->indices, level->index_count, positions, count,
-							 c->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST))
-		return hob_fail_memory(err, arena, "the order of triangles");
-	for (uint32_t i = 0; i < level->index_count; i++)
-		level->indices[i] = vertex[level->indices[i]];
-	return true;
-}
-
 typedef struct ordering {
 	const chain_t *chain;
 	hob_lod_level *levels;
 	bool failed[HOB_MAX_LODS];
-	hob_error errors[HOB_MAX_LODS];
 } ordering_t;
 
+/* Orders the triangles of a level for the caches. */
 static void order_level(void *context, uint32_t index, uint32_t thread)
 {
 	ordering_t *o = context;
+	const hob_mesh *mesh = o->chain->mesh;
+	hob_lod_level *level = &o->levels[index];
 	hob_arena arena;
 	(void)thread;
 	hob_arena_init(&arena, o->chain->arena->limit);
-	o->failed[index] = !order(o->chain, &o->levels[index], &arena, &o->errors[index]);
+	uint32_t *local = HOB_NEW(&arena, uint32_t, mesh->vertex_count);
+	if (local)
+		memset(local, 0xFF, mesh->vertex_count * sizeof *local);
+	o->failed[index] =
+		!local ||
+		!hob_order_part(level->indices, level->index_count, mesh->position, mesh->vertex_count,
+						o->chain->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST, local, &arena);
 	hob_arena_release(&arena);
 }
 
@@ -94,10 +73,8 @@ static bool order_all(chain_t *c, hob_lod_level *levels, uint32_t count)
 	ordering_t ordering = {.chain = c, .levels = levels};
 	hob_parallel_for(c->options->parallel, count, order_level, &ordering);
 	for (uint32_t l = 0; l < count; l++)
-		if (ordering.failed[l]) {
-			*c->err = ordering.errors[l];
-			return false;
-		}
+		if (ordering.failed[l])
+			return hob_fail_memory(c->err, c->arena, "the order of triangles");
 	return true;
 }
 
@@ -117,41 +94,28 @@ static bool prepare(chain_t *c)
 	return hob_lod_poses_begin(&c->full, c->mesh, c->options->poses, &c->lasting, &c->posed, c->err);
 }
 
-/* Measures a level and writes it.
- * before   what it was made from: the level before, or the full mesh */
-static bool emit(chain_t *c, const hob_simplify_level *reached, const uint32_t *before, uint32_t before_count,
-				 hob_lod_level *out)
+/* Measures a level and writes it. */
+static bool emit(chain_t *c, const hob_simplify_level *reached, hob_lod_level *out)
 {
-	hob_lod_level level = {
-		.indices = HOB_NEW(c->arena, uint32_t, (c->mirror ? 2 : 1) * (size_t)reached->index_count)};
+	uint32_t one_side = reached->index_count, sides = c->mirror ? 2 : 1;
+	hob_lod_level level = {.indices = HOB_NEW(c->arena, uint32_t, sides * (size_t)one_side)};
+	hob_lod_surface surface;
 	if (!level.indices)
 		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
-	memcpy(level.indices, reached->indices, reached->index_count * sizeof *level.indices);
-	uint32_t one_side = reached->index_count;
+	memcpy(level.indices, reached->indices, one_side * sizeof *level.indices);
 	level.index_count = c->mirror ? hob_sheets_unfold(c->mirror, level.indices, one_side) : one_side;
-	double known = reached->mean > c->distance ? reached->mean : c->distance;
-	if (!hob_lod_error_measure(&c->full, level.indices, one_side, before, before_count, known,
-							   reached->spread, c->options->parallel, c->arena, &c->distance, c->err) ||
-		!hob_lod_poses_measure(&c->full, &c->posed, level.indices, one_side, c->arena, &c->distance, c->err))
+	if (!hob_lod_error_surface(&c->full, level.indices, one_side, c->arena, &surface, c->err))
 		return false;
+	c->distance = hob_lod_error_measure(&c->full, &surface.surface, fmax(reached->mean, c->distance),
+										reached->change, c->options->parallel);
+	c->distance = hob_lod_poses_measure(&c->full, &c->posed, &surface.surface, c->distance);
 	level.error = round_up(stated(c->distance));
-	if (stated(c->distance) <= c->limit && c->lost &&
-		!hob_lod_attributes_measure(&c->full, c->mesh, c->mirror, level.indices, one_side, c->lost, c->arena,
-									&c->attributes, c->err))
-		return false;
+	if (stated(c->distance) <= c->limit && c->lost)
+		hob_lod_attributes_measure(&c->full, &surface, c->mesh, c->mirror, c->lost, &c->attributes);
 	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);
 	*out = level;
-	return true;
-}
-
-static bool find_places(chain_t *c)
-{
-	if (!c->options->places_differ)
-		return hob_weld_places(c->mesh->position, c->mesh->vertex_count, c->arena, c->first);
-	for (uint32_t v = 0; v < c->mesh->vertex_count; v++)
-		c->first[v] = v;
 	return true;
 }
 
@@ -162,27 +126,24 @@ static bool begin(chain_t *c, const hob_lod_level *level)
 	c->index_count = level->index_count;
 	c->indices = indices;
 	c->first = HOB_NEW(c->arena, uint32_t, mesh->vertex_count);
-	c->place = HOB_NEW(c->arena, hob_vertex_array, hob_vertex_arrays_count(mesh));
-	if (!indices || !c->first || !c->place ||
+	if (!indices || !c->first ||
 		!hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, indices) ||
-		!find_places(c))
+		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
 		return hob_fail_memory(c->err, c->arena, "levels of detail");
 	if (!hob_lod_poses_shape(mesh, c->options->poses, c->first, c->indices, c->index_count, c->arena,
 							 &c->shape, c->err))
 		return false;
-	c->place_count = hob_vertex_arrays_place(mesh, c->place);
 	c->size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * (c->options->size > 0 ? c->options->size : c->size);
-	return hob_sheets_fold(mesh, c->first, indices, &c->index_count, c->arena, &c->mirror, c->err) &&
-		   hob_lod_pieces_find(mesh->position, mesh->vertex_count, c->first, c->indices, c->index_count,
-							   c->arena, &c->pieces, c->err);
+	return hob_sheets_fold(mesh, c->first, indices, &c->index_count, c->arena, &c->mirror, c->err);
 }
 
 static uint32_t count_shown(const chain_t *c)
 {
 	uint32_t shown = 0;
-	for (uint32_t i = 0; i < c->index_count; i += 3)
-		shown += !hob_weld_is_collapsed(c->place, c->place_count, c->indices + i);
+	for (const uint32_t *i = c->indices; i < c->indices + c->index_count; i += 3)
+		shown += c->first[i[0]] != c->first[i[1]] && c->first[i[1]] != c->first[i[2]] &&
+				 c->first[i[2]] != c->first[i[0]];
 	return shown;
 }
 
@@ -237,24 +198,17 @@ static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 	*end = stopped != HOB_SIMPLIFY_DONE			 ? end_of(stopped)
 		   : reached_count + 1 < c->options->max ? HOB_LOD_END_SMALL
 												 : HOB_LOD_END_MAX;
-	const uint32_t *before = c->indices;
-	uint32_t before_count = c->index_count;
 	for (uint32_t l = 0; l < reached_count; l++) {
 		if (reached[l].index_count * 100ull > shown * 85ull || reached[l].index_count == 0)
 			break;
-		if (hob_lod_pieces_destroyed(&c->pieces, c->mesh->position, reached[l].indices,
-									 reached[l].index_count)) {
-			*end = HOB_LOD_END_PIECES;
-			break;
-		}
-		if (!emit(c, &reached[l], before, before_count, &levels[count]))
+		if (!emit(c, &reached[l], &levels[count]))
 			return false;
 		if (stated(c->distance) > c->limit) {
 			*end = HOB_LOD_END_ERROR;
 			break;
 		}
 		count++;
-		shown = before_count = reached[l].index_count, before = reached[l].indices;
+		shown = reached[l].index_count;
 	}
 	*level_count = count;
 	return order_all(c, levels + 1, count - 1);

@@ -12,7 +12,6 @@ typedef struct hob_lod_options {
 	const uint8_t *locked;		 /* [vertex_count] not 0: the vertex stays in all levels; NULL: none has to */
 	bool lock_border;			 /* open borders never move */
 	bool encoded;				 /* order of each level as in bake.h */
-	bool places_differ;			 /* no two vertices are at one place: finding those can be left out */
 	const hob_mesh_poses *poses; /* that errors have to hold in, too (lod_poses.h); NULL: none */
 	const hob_parallel *parallel; /* threads; NULL: the calling one */
 } hob_lod_options;
@@ -41,7 +40,7 @@ enum { HOB_LOD_SMALL = 64 };
 
 /* Appends coarser levels behind levels[0], which the caller fills with the full mesh.
  *
- * Triangles two of whose corners are at one place (hob_weld_is_collapsed) may be in it: they tell the
+ * Triangles two of whose corners are at one place may be in it: they tell the
  * simplifier what hangs together. No coarser level has any.
  *
  * All levels come from one run of half-edge collapses (simplify.h) over the full mesh: nothing moves and

@@ -120,6 +120,18 @@ static float select_value(float *values, uint32_t count, uint32_t place)
 	return values[place];
 }
 
+double hob_twice_area(const float *position, const float *uv, const uint32_t corner[3], double *mapped)
+{
+	hob_vec3 p = hob_vec3_load(position + 3 * (size_t)corner[0]);
+	hob_vec3 e = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[1]), p);
+	hob_vec3 f = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[2]), p);
+	const float *a = uv + 2 * (size_t)corner[0], *b = uv + 2 * (size_t)corner[1];
+	const float *c = uv + 2 * (size_t)corner[2];
+	*mapped = fabs(((double)b[0] - (double)a[0]) * ((double)c[1] - (double)a[1]) -
+				   ((double)b[1] - (double)a[1]) * ((double)c[0] - (double)a[0]));
+	return hob_vec3_length(hob_vec3_cross(e, f));
+}
+
 float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
 					 float *scratch)
 {
@@ -127,15 +139,8 @@ float hob_uv_density(const float *position, const float *uv, const uint32_t *ind
 	uint32_t step = (triangles + HOB_UV_DENSITY_SAMPLES - 1) / HOB_UV_DENSITY_SAMPLES;
 	for (uint32_t t = 0; t < triangles; t += step) {
 		const uint32_t *corner = indices + 3 * (size_t)t;
-		hob_vec3 p = hob_vec3_load(position + 3 * (size_t)corner[0]);
-		hob_vec3 e = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[1]), p);
-		hob_vec3 f = hob_vec3_sub(hob_vec3_load(position + 3 * (size_t)corner[2]), p);
-		double area = hob_vec3_length(hob_vec3_cross(e, f));
-		const float *a = uv + 2 * (size_t)corner[0], *b = uv + 2 * (size_t)corner[1];
-		const float *c = uv + 2 * (size_t)corner[2];
-		double mapped = ((double)b[0] - (double)a[0]) * ((double)c[1] - (double)a[1]) -
-						((double)b[1] - (double)a[1]) * ((double)c[0] - (double)a[0]);
-		double density = area > 0 ? sqrt(fabs(mapped) / area) : HUGE_VAL;
+		double mapped, area = hob_twice_area(position, uv, corner, &mapped);
+		double density = area > 0 ? sqrt(mapped / area) : HUGE_VAL;
 		if (density < 3.0e38)
 			scratch[count++] = (float)density;
 	}

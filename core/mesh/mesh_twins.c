@@ -1,13 +1,7 @@
 #include "mesh_twins.h"
-#include "vertex_arrays.h"
+#include "weld.h"
 
 enum { COMPARED = 8, SAMPLES = 16, SAMPLE_WORDS = 8 };
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9FB21C651E98DF25ull;
-	return hash ^ hash >> 32;
-}
 
 /* A few runs of words, from the beginning to the end. */
 static uint64_t sample(uint64_t hash, const void *data, size_t bytes)
@@ -17,7 +11,7 @@ static uint64_t sample(uint64_t hash, const void *data, size_t bytes)
 	for (size_t s = 0; s < SAMPLES && run > 0; s++) {
 		size_t first = (words - run) * s / (SAMPLES - 1);
 		for (size_t w = first; w < first + run; w++)
-			hash = mix(hash, hob_load_u32(at + 4 * w));
+			hash = hob_mix(hash, hob_load_u32(at + 4 * w));
 	}
 	return hash;
 }
@@ -25,8 +19,8 @@ static uint64_t sample(uint64_t hash, const void *data, size_t bytes)
 static uint64_t sample_mesh(const hob_mesh *mesh, uint32_t key, const hob_vertex_array *arrays,
 							uint32_t array_count)
 {
-	uint64_t hash = mix(mix(key, mesh->vertex_count), mesh->index_count);
-	hash = mix(mix(hash, (uint64_t)mesh->topology * 2 + mesh->flat), array_count);
+	uint64_t hash = hob_mix(hob_mix(key, mesh->vertex_count), mesh->index_count);
+	hash = hob_mix(hob_mix(hash, (uint64_t)mesh->topology * 2 + mesh->flat), array_count);
 	hash = sample(hash, mesh->indices, (size_t)mesh->index_count * 4);
 	for (uint32_t a = 0; a < array_count; a++)
 		hash = sample(hash, arrays[a].data, (size_t)mesh->vertex_count * arrays[a].size);
@@ -77,9 +71,7 @@ bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count
 					hob_arena *scratch, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
-	uint32_t size = 16, most_arrays = 1;
-	while (size < count + count / 2)
-		size *= 2;
+	uint32_t size = hob_table_size(count), most_arrays = 1;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t arrays = hob_vertex_arrays_count(&meshes[i]);
 		most_arrays = arrays > most_arrays ? arrays : most_arrays;

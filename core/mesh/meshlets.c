@@ -2,53 +2,41 @@
 #include "meshopt_shim.h"
 #include "triangle_order.h"
 
-typedef struct piece {
-	struct meshopt_Meshlet *meshlets;
-	unsigned int *vertices;
-	unsigned char *triangles;
-	uint32_t count, vertex_count, triangle_bytes;
-} piece_t;
-
-static bool cut(const uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
-				hob_arena *scratch, piece_t *out, hob_error *err)
+bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
+					  bool by_place, hob_arena *arena, hob_meshlet_cut *out, hob_error *err)
 {
-	*out = (piece_t){0};
+	*out = (hob_meshlet_cut){0};
 	if (index_count == 0)
 		return true;
-	size_t bound = meshopt_buildMeshletsBound(index_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES);
-	piece_t piece = {.meshlets = HOB_NEW(scratch, struct meshopt_Meshlet, bound),
-					 .vertices = HOB_NEW(scratch, unsigned int, bound *HOB_MESHLET_VERTICES),
-					 .triangles = HOB_NEW(scratch, unsigned char, bound *HOB_MESHLET_TRIANGLES * 3)};
-	uint32_t *ordered = HOB_NEW(scratch, uint32_t, index_count);
-	if (!piece.meshlets || !piece.vertices || !piece.triangles || !ordered)
-		return hob_fail_memory(err, scratch, "meshlets");
-	memcpy(ordered, indices, index_count * sizeof *ordered);
-	size_t count = 0;
-	if (!hob_order_triangles(ordered, index_count, positions, vertex_count, HOB_ORDER_FAST) ||
-		!hob_meshopt_meshlets(piece.meshlets, piece.vertices, piece.triangles, ordered, index_count,
-							  vertex_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count))
-		return hob_fail_memory(err, scratch, "meshlets");
-	const struct meshopt_Meshlet *last = &piece.meshlets[count - 1];
-	piece.count = (uint32_t)count;
-	piece.vertex_count = last->vertex_offset + last->vertex_count;
-	piece.triangle_bytes = last->triangle_offset + ((last->triangle_count * 3 + 3) & ~3u);
-	*out = piece;
+	size_t bound = meshopt_buildMeshletsBound(index_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES),
+		   count;
+	hob_meshlet_cut cut = {.meshlets = HOB_NEW(arena, struct meshopt_Meshlet, bound),
+						   .vertices = HOB_NEW(arena, uint32_t, bound * HOB_MESHLET_VERTICES),
+						   .triangles = HOB_NEW(arena, uint8_t, bound * HOB_MESHLET_TRIANGLES * 3)};
+	uint32_t *sorted = by_place ? HOB_NEW(arena, uint32_t, index_count) : indices;
+	if (!cut.meshlets || !cut.vertices || !cut.triangles || !sorted ||
+		!(by_place ? hob_order_by_place(indices, index_count, positions, arena, sorted)
+				   : hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST)) ||
+		!hob_meshopt_meshlets(cut.meshlets, cut.vertices, cut.triangles, sorted, index_count, vertex_count,
+							  HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count))
+		return hob_fail_memory(err, arena, "meshlets");
+	const struct meshopt_Meshlet *last = &cut.meshlets[count - 1];
+	cut.count = (uint32_t)count;
+	cut.vertex_count = last->vertex_offset + last->vertex_count;
+	cut.triangle_bytes = last->triangle_offset + ((last->triangle_count * 3 + 3) & ~3u);
+	*out = cut;
 	return true;
 }
 
-static hob_baked_meshlet describe(const piece_t *piece, const struct meshopt_Meshlet *m,
-								  const float *positions, uint32_t vertex_count)
+void hob_meshlet_bound(hob_baked_meshlet *meshlet, const uint32_t *vertices, const uint8_t *triangles,
+					   const float *positions, uint32_t vertex_count)
 {
-	struct meshopt_Bounds bounds = meshopt_computeMeshletBounds(
-		piece->vertices + m->vertex_offset, piece->triangles + m->triangle_offset, m->triangle_count,
-		positions, vertex_count, 12);
-	hob_baked_meshlet out = {.radius = bounds.radius,
-							 .cone_cutoff = bounds.cone_cutoff_s8,
-							 .vertex_count = (uint8_t)m->vertex_count,
-							 .triangle_count = (uint8_t)m->triangle_count};
-	memcpy(out.center, bounds.center, sizeof out.center);
-	memcpy(out.cone_axis, bounds.cone_axis_s8, sizeof out.cone_axis);
-	return out;
+	struct meshopt_Bounds bounds = meshopt_computeMeshletBounds(vertices, triangles, meshlet->triangle_count,
+																positions, vertex_count, 12);
+	memcpy(meshlet->center, bounds.center, sizeof meshlet->center);
+	memcpy(meshlet->cone_axis, bounds.cone_axis_s8, sizeof meshlet->cone_axis);
+	meshlet->radius = bounds.radius;
+	meshlet->cone_cutoff = bounds.cone_cutoff_s8;
 }
 
 bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
@@ -56,14 +44,15 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 						hob_meshlets *out, hob_error *err)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
-	piece_t pieces[HOB_MAX_LODS];
+	hob_meshlet_cut pieces[HOB_MAX_LODS];
 	hob_meshlets all = {0};
 	for (uint32_t l = 0; l < lod_count; l++) {
-		if (!cut(indices + lods[l].index_first, lods[l].index_count, positions, vertex_count, scratch,
-				 &pieces[l], err)) {
-			hob_arena_restore(scratch, mark);
+		uint32_t count = lods[l].index_count, *ordered = HOB_NEW(scratch, uint32_t, count);
+		if (!ordered)
+			return hob_fail_memory(err, scratch, "meshlets");
+		memcpy(ordered, indices + lods[l].index_first, count * sizeof *ordered);
+		if (!hob_meshlets_cut(ordered, count, positions, vertex_count, false, scratch, &pieces[l], err))
 			return false;
-		}
 		all.count += pieces[l].count;
 		all.vertex_count += pieces[l].vertex_count;
 		all.triangle_bytes += pieces[l].triangle_bytes;
@@ -71,21 +60,22 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 	all.items = HOB_NEW(result, hob_baked_meshlet, all.count);
 	all.vertices = HOB_NEW(result, uint32_t, all.vertex_count);
 	all.triangles = HOB_NEW(result, uint8_t, all.triangle_bytes);
-	if (!all.items || !all.vertices || !all.triangles) {
-		hob_arena_restore(scratch, mark);
+	if (!all.items || !all.vertices || !all.triangles)
 		return hob_fail_memory(err, result, "meshlets");
-	}
 	uint32_t at = 0, vertex_at = 0, triangle_at = 0;
 	for (uint32_t l = 0; l < lod_count; l++) {
-		const piece_t *piece = &pieces[l];
+		const hob_meshlet_cut *piece = &pieces[l];
 		lods[l].meshlet_first = at;
 		lods[l].meshlet_count = piece->count;
 		for (uint32_t m = 0; m < piece->count; m++) {
 			const struct meshopt_Meshlet *meshlet = &piece->meshlets[m];
 			hob_baked_meshlet *item = &all.items[at++];
-			*item = describe(piece, meshlet, positions, vertex_count);
-			item->vertex_offset = vertex_at + meshlet->vertex_offset;
-			item->triangle_offset = triangle_at + meshlet->triangle_offset;
+			*item = (hob_baked_meshlet){.vertex_offset = vertex_at + meshlet->vertex_offset,
+										.triangle_offset = triangle_at + meshlet->triangle_offset,
+										.vertex_count = (uint8_t)meshlet->vertex_count,
+										.triangle_count = (uint8_t)meshlet->triangle_count};
+			hob_meshlet_bound(item, piece->vertices + meshlet->vertex_offset,
+							  piece->triangles + meshlet->triangle_offset, positions, vertex_count);
 			/* The gaps behind odd triangle counts stay zero: only whole triangles are copied. */
 			memcpy(all.triangles + item->triangle_offset, piece->triangles + meshlet->triangle_offset,
 				   meshlet->triangle_count * 3u);

@@ -13,6 +13,27 @@ typedef struct hob_meshlets {
 	uint8_t *triangles;
 } hob_meshlets;
 
+/* Triangles of one list, cut. */
+typedef struct hob_meshlet_cut {
+	struct meshopt_Meshlet *meshlets; /* [count] */
+	uint32_t *vertices;				  /* [vertex_count] */
+	uint8_t *triangles;				  /* [triangle_bytes] */
+	uint32_t count, vertex_count, triangle_bytes;
+} hob_meshlet_cut;
+
+/* Cuts triangles as they come in the order for the vertex cache.
+ *
+ * indices      [index_count] a multiple of 3; reordered
+ * by_place     in the order of place instead, for triangles that hardly share any vertices
+ * out          its arrays are in `arena`
+ * Errors       MEMORY. */
+bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
+					  bool by_place, hob_arena *arena, hob_meshlet_cut *out, hob_error *err) HOB_MUST_CHECK;
+
+/* Sets the sphere and the cone of a meshlet. vertices, triangles: its own, [meshlet->triangle_count][3]. */
+void hob_meshlet_bound(hob_baked_meshlet *meshlet, const uint32_t *vertices, const uint8_t *triangles,
+					   const float *positions, uint32_t vertex_count);
+
 /* Cuts every level into meshlets of at most 64 vertices and 124 triangles, with bounding sphere and backface
  * cone.
  *

@@ -1,5 +1,6 @@
 #include "normals.h"
 #include "vec3.h"
+#include "weld.h"
 
 #include <stdlib.h>
 
@@ -68,40 +69,6 @@ typedef struct crease {
 	uint32_t *first, *corners, *parent;
 } crease_t;
 
-static void *take(uint8_t **at, size_t size)
-{
-	void *memory = *at;
-	*at += (size + 7) & ~(size_t)7;
-	return memory;
-}
-
-static size_t lay_out(crease_t *c, uint32_t vertex_count, uint32_t index_count, uint8_t *base)
-{
-	uint8_t *at = base;
-	c->face = take(&at, index_count / 3 * sizeof *c->face);
-	c->angle = take(&at, index_count * sizeof *c->angle);
-	c->sum = take(&at, index_count * sizeof *c->sum);
-	c->spokes = take(&at, 2 * (size_t)index_count * sizeof *c->spokes);
-	c->first = take(&at, ((size_t)vertex_count + 1) * sizeof *c->first);
-	c->corners = take(&at, index_count * sizeof *c->corners);
-	c->parent = take(&at, index_count * sizeof *c->parent);
-	return (size_t)(at - base);
-}
-
-size_t hob_normals_creased_scratch_size(uint32_t vertex_count, uint32_t index_count)
-{
-	crease_t c;
-	uint64_t nothing[1];
-	return lay_out(&c, vertex_count, index_count, (uint8_t *)nothing);
-}
-
-static uint32_t find_root(uint32_t *parent, uint32_t i)
-{
-	while (parent[i] != i)
-		i = parent[i] = parent[parent[i]];
-	return i;
-}
-
 static int by_other_end(const void *a, const void *b)
 {
 	const spoke_t *x = a, *y = b;
@@ -127,22 +94,28 @@ static void join_corners(crease_t *c, const uint32_t *indices, const uint32_t *g
 	for (uint32_t i = 1; i < spokes; i++) {
 		const spoke_t *a = &c->spokes[i - 1], *b = &c->spokes[i];
 		if (a->other == b->other && hob_vec3_dot(c->face[a->corner / 3], c->face[b->corner / 3]) >= cosine)
-			c->parent[find_root(c->parent, a->corner)] = find_root(c->parent, b->corner);
+			c->parent[hob_root_of(c->parent, a->corner)] = hob_root_of(c->parent, b->corner);
 	}
 }
 
-void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+bool hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
-						 void *scratch)
+						 hob_arena *scratch)
 {
-	crease_t c;
-	lay_out(&c, vertex_count, index_count, scratch);
-	memset(c.first, 0, ((size_t)vertex_count + 1) * sizeof *c.first);
+	hob_arena_mark mark = hob_arena_save(scratch);
+	crease_t c = {.face = HOB_NEW(scratch, hob_vec3, index_count / 3),
+				  .angle = HOB_NEW(scratch, double, index_count),
+				  .sum = HOB_NEW(scratch, hob_vec3, index_count),
+				  .spokes = HOB_NEW(scratch, spoke_t, 2 * (size_t)index_count),
+				  .first = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1),
+				  .corners = HOB_NEW(scratch, uint32_t, index_count),
+				  .parent = HOB_NEW(scratch, uint32_t, index_count)};
+	if (!c.face || !c.angle || !c.sum || !c.spokes || !c.first || !c.corners || !c.parent)
+		return false;
 	for (uint32_t i = 0; i < index_count; i++) {
 		if (i % 3 == 0)
 			c.face[i / 3] = face_normal(position, indices + i);
 		c.parent[i] = i;
-		c.sum[i] = (hob_vec3){0, 0, 0};
 		c.first[group[indices[i]] + 1]++;
 	}
 	for (uint32_t g = 0; g < vertex_count; g++)
@@ -160,13 +133,15 @@ void hob_normals_creased(const float *position, uint32_t vertex_count, const uin
 		join_corners(&c, indices, group, first, last - first, cosine);
 	}
 	for (uint32_t i = 0; i < index_count; i++) {
-		hob_vec3 *sum = &c.sum[find_root(c.parent, i)];
+		hob_vec3 *sum = &c.sum[hob_root_of(c.parent, i)];
 		*sum = hob_vec3_add(*sum, hob_vec3_scale(c.face[i / 3], c.angle[i]));
 	}
 	for (uint32_t i = 0; i < index_count; i++) {
-		hob_vec3 sum = c.sum[find_root(c.parent, i)], face = c.face[i / 3];
+		hob_vec3 sum = c.sum[hob_root_of(c.parent, i)], face = c.face[i / 3];
 		store_or_up(normal + 3 * (size_t)i, hob_vec3_length(sum) > 1e-9 ? hob_vec3_unit(sum) : face);
 	}
+	hob_arena_restore(scratch, mark);
+	return true;
 }
 
 bool hob_normal_usable(const float *normal)

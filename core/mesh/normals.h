@@ -28,12 +28,12 @@ void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint
  * nothing; its corners get +Y.
  *
  * normal        [index_count][3] out
- * scratch       hob_normals_creased_scratch_size() bytes, 8-byte aligned
+ * scratch       restored; 100 bytes a corner
+ * Returns       false when memory is short
  * Cost          O(index_count log(triangles around a position)) */
-void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+bool hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
-						 void *scratch);
-size_t hob_normals_creased_scratch_size(uint32_t vertex_count, uint32_t index_count);
+						 hob_arena *scratch) HOB_MUST_CHECK;
 
 /* False when the normal is shorter than 0.5, longer than 2 or not a number: nothing to shade with. */
 bool hob_normal_usable(const float *normal);

@@ -1,5 +1,4 @@
 #include "sheets.h"
-#include "lod_pieces.h"
 #include "vertex_arrays.h"
 #include "weld.h"
 
@@ -15,8 +14,8 @@ typedef struct fold {
 	const hob_vertex_array *place; /* what makes a vertex's place in motion */
 	uint32_t place_count;
 	uint32_t *partner;				/* [triangles] the triangle that is its mirror, or HOB_NONE */
-	uint32_t *piece;				/* [vertex_count] */
-	uint8_t *solid;					/* [pieces] not 0: not a sheet */
+	uint32_t *piece;				/* [vertex_count] another vertex of its piece; itself: by its number */
+	uint8_t *solid;					/* [vertex_count] by piece, not 0: not a sheet */
 	uint8_t *face;					/* [triangles] face_t */
 	uint32_t *side;					/* [3 * triangles] which side of a triangle, whatever its direction */
 	uint32_t *side_first, *at_side; /* [sides + 1], [3 * triangles]: corners that a side begins at, by side */
@@ -41,37 +40,35 @@ static bool sort_places(const uint32_t *first, const uint32_t corner[3], uint32_
 	return odd;
 }
 
-static bool has_area(const uint32_t places[3])
+/* A number of a triangle's places, at most `mask`; HOB_NONE: two are the same. */
+static uint32_t slot_of(const fold_t *f, uint32_t triangle, uint32_t mask)
 {
-	return places[0] != places[1] && places[1] != places[2];
-}
-
-static uint64_t hash_places(const uint32_t places[3])
-{
+	uint32_t places[3];
+	sort_places(f->first, f->indices + 3 * (size_t)triangle, places);
+	if (places[0] == places[1] || places[1] == places[2])
+		return HOB_NONE;
 	uint64_t hash = (places[0] | (uint64_t)places[1] << 32) * 0x9FB21C651E98DF25ull;
 	hash = ((hash ^ hash >> 29) + places[2]) * 0xD6E8FEB86659FD93ull;
-	return hash ^ hash >> 32;
+	return (uint32_t)(hash ^ hash >> 32) & mask;
 }
 
 /* Marks triangles that may have others at the same places: all that do, and one in 16 of the rest. Returns
  * how many. */
 static uint32_t mark_candidates(const fold_t *f, uint8_t *marks, uint8_t *once, uint32_t mask)
 {
-	uint32_t places[3], count = 0, triangles = f->index_count / 3;
+	uint32_t count = 0, triangles = f->index_count / 3;
 	uint8_t *twice = once + ((size_t)mask + 1) / 8;
 	for (uint32_t t = 0; t < triangles; t++) {
-		sort_places(f->first, f->indices + 3 * (size_t)t, places);
-		uint32_t slot = (uint32_t)hash_places(places) & mask;
+		uint32_t slot = slot_of(f, t, mask);
 		uint8_t bit = (uint8_t)(1u << slot % 8);
-		if (has_area(places)) {
-			twice[slot / 8] |= once[slot / 8] & bit;
-			once[slot / 8] |= bit;
-		}
+		if (slot == HOB_NONE)
+			continue;
+		twice[slot / 8] |= once[slot / 8] & bit;
+		once[slot / 8] |= bit;
 	}
 	for (uint32_t t = 0; t < triangles; t++) {
-		sort_places(f->first, f->indices + 3 * (size_t)t, places);
-		uint32_t slot = (uint32_t)hash_places(places) & mask;
-		marks[t] = has_area(places) && (twice[slot / 8] >> slot % 8 & 1);
+		uint32_t slot = slot_of(f, t, mask);
+		marks[t] = slot != HOB_NONE && (twice[slot / 8] >> slot % 8 & 1);
 		count += marks[t];
 	}
 	return count;
@@ -93,12 +90,11 @@ static uint32_t *number_equals(const void *entries, uint32_t size, uint32_t coun
 	uint32_t *of = HOB_NEW(arena, uint32_t, count);
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint32_t *from = HOB_NEW(arena, uint32_t, count);
-	void *memory = hob_arena_alloc(arena, hob_weld_scratch_size(count), 8);
-	if (!of || !from || !memory)
+	if (!of || !from)
 		return NULL;
-	*numbers = hob_weld(&array, 1, count, NULL, 0, of, from, memory);
+	*numbers = hob_weld(&array, 1, count, NULL, 0, of, from, arena);
 	hob_arena_restore(arena, mark);
-	return of;
+	return *numbers == HOB_NONE ? NULL : of;
 }
 
 /* Finds the partners of the `count` triangles that are marked. Returns how many pairs there are; HOB_NONE:
@@ -141,22 +137,26 @@ static uint32_t find_partners(fold_t *f, const uint8_t *marks, uint32_t count)
 
 static uint32_t piece_of(const fold_t *f, uint32_t triangle)
 {
-	return f->piece[f->indices[3 * (size_t)triangle]];
+	return hob_root_of(f->piece, f->indices[3 * (size_t)triangle]);
 }
 
 static bool find_pieces(fold_t *f)
 {
-	hob_lod_pieces pieces;
-	if (!hob_lod_pieces_find(f->mesh->position, f->mesh->vertex_count, f->first, f->indices, f->index_count,
-							 f->scratch, &pieces, f->err))
-		return false;
-	f->piece = pieces.of;
-	f->solid = HOB_NEW(f->scratch, uint8_t, pieces.count);
-	for (uint32_t t = 0; f->solid && t < f->index_count / 3; t++)
+	uint32_t count = f->mesh->vertex_count;
+	f->piece = HOB_NEW(f->scratch, uint32_t, count);
+	f->solid = HOB_NEW(f->scratch, uint8_t, count);
+	if (!f->piece || !f->solid)
+		return hob_fail_memory(f->err, f->scratch, "sheets of two sides");
+	memcpy(f->piece, f->first, count * sizeof *f->piece);
+	for (uint32_t i = 0; i < f->index_count; i++) {
+		uint32_t a = hob_root_of(f->piece, f->indices[i]), b = hob_root_of(f->piece, f->indices[i - i % 3]);
+		f->piece[a > b ? a : b] = a > b ? b : a;
+	}
+	for (uint32_t t = 0; t < f->index_count / 3; t++)
 		if (f->partner[t] == HOB_NONE &&
 			!hob_weld_is_collapsed(f->place, f->place_count, f->indices + 3 * (size_t)t))
 			f->solid[piece_of(f, t)] = 1;
-	return f->solid || hob_fail_memory(f->err, f->scratch, "sheets of two sides");
+	return true;
 }
 
 static void side_places(const fold_t *f, uint32_t corner, uint32_t out[2])
@@ -180,15 +180,7 @@ static bool find_sides(fold_t *f)
 	f->queue = HOB_NEW(f->scratch, uint32_t, f->index_count / 3);
 	if (!f->side || !f->side_first || !f->at_side || !f->face || !f->queue)
 		return hob_fail_memory(f->err, f->scratch, "sheets of two sides");
-	for (uint32_t i = 0; i < f->index_count; i++)
-		f->side_first[f->side[i]]++;
-	for (uint32_t s = 0, sum = 0; s <= sides; s++) {
-		uint32_t count = f->side_first[s];
-		f->side_first[s] = sum + count;
-		sum += count;
-	}
-	for (uint32_t i = f->index_count; i-- > 0;)
-		f->at_side[--f->side_first[f->side[i]]] = i;
+	hob_list_by_key(f->side, f->index_count, sides, f->side_first, f->at_side);
 	return true;
 }
 
@@ -254,7 +246,7 @@ static uint32_t drop_other_sides(fold_t *f)
 		kept += 3;
 	}
 	for (uint32_t v = 0; v < f->mesh->vertex_count; v++)
-		if (f->solid[f->piece[v]])
+		if (f->solid[hob_root_of(f->piece, v)])
 			f->mirror[v] = HOB_NONE;
 	return kept;
 }

@@ -1,6 +1,7 @@
 #include "simplify.h"
 #include "quadric.h"
 #include "vec3.h"
+#include "weld.h"
 
 #include <assert.h>
 
@@ -193,13 +194,6 @@ static bool copy_attributes(run_t *s)
 	return true;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t p)
-{
-	while (parent[p] != p)
-		p = parent[p] = parent[parent[p]];
-	return p;
-}
-
 static bool find_pieces(run_t *s)
 {
 	uint32_t *parent = s->piece = HOB_NEW(s->arena, uint32_t, s->place_count);
@@ -209,8 +203,8 @@ static bool find_pieces(run_t *s)
 		parent[p] = p;
 	for (uint32_t t = 0; t < s->triangle_count; t++)
 		for (uint32_t k = 0; k < 2; k++) {
-			uint32_t a = root_of(parent, s->triangles[t].place[k]);
-			uint32_t b = root_of(parent, s->triangles[t].place[k + 1]);
+			uint32_t a = hob_root_of(parent, s->triangles[t].place[k]);
+			uint32_t b = hob_root_of(parent, s->triangles[t].place[k + 1]);
 			parent[a > b ? a : b] = a > b ? b : a;
 		}
 	/* Parents have smaller numbers, so they know their piece before their children ask. */
@@ -219,63 +213,7 @@ static bool find_pieces(run_t *s)
 	return true;
 }
 
-static bool measure_pieces(run_t *s)
-{
-	double total = 0;
-	s->pieces = HOB_NEW(s->arena, piece_t, s->piece_count);
-	if (!s->pieces)
-		return short_of_memory(s);
-	for (uint32_t t = 0; t < s->triangle_count; t++) {
-		const uint32_t *place = s->triangles[t].place;
-		piece_t *piece = &s->pieces[s->piece[place[0]]];
-		float n[3];
-		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
-		double area = sqrt((double)dot(n, n)) / 2;
-		piece->area += area, piece->triangles++;
-		total += area;
-	}
-	for (uint32_t i = 0; i < s->piece_count; i++)
-		s->pieces[i].left = s->pieces[i].area;
-	s->vanishing = s->in->keep_pieces ? -1 : vanishing_share * total;
-	return true;
-}
-
 /* ---- quadrics of the full mesh */
-
-/* The normal of each place, zeros where its triangles face too many ways, and the axes that all face. */
-static bool find_normals(run_t *s)
-{
-	s->normal = hob_arena_array(s->arena, s->place_count, sizeof *s->normal, 4);
-	hob_arena_mark mark = hob_arena_save(s->arena);
-	float *area = HOB_NEW(s->arena, float, s->place_count);
-	if (!s->normal || !area)
-		return short_of_memory(s);
-	for (int i = 0; i < 6; i++)
-		s->facing[i] = s->triangle_count > 0;
-	for (uint32_t t = 0; t < s->triangle_count; t++) {
-		const uint32_t *place = s->triangles[t].place;
-		float n[3];
-		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
-		float length = sqrtf(dot(n, n));
-		for (int i = 0; i < 6; i++)
-			s->facing[i] = s->facing[i] && (i % 2 ? -n[i / 2] : n[i / 2]) >= length * least_facing;
-		for (uint32_t k = 0; k < 3; k++) {
-			for (int i = 0; i < 3; i++)
-				s->normal[place[k]][i] += n[i];
-			area[place[k]] += length;
-		}
-	}
-	for (int i = 0; i < 6; i++)
-		s->faces = s->faces || s->facing[i];
-	for (uint32_t p = 0; p < s->place_count; p++) {
-		float length = sqrtf(dot(s->normal[p], s->normal[p]));
-		float scale = length > 0 && length > 0.5f * area[p] ? 1 / length : 0;
-		for (int i = 0; i < 3; i++)
-			s->normal[p][i] *= scale;
-	}
-	hob_arena_restore(s->arena, mark);
-	return true;
-}
 
 /* The gradients of what rises by 1 along the first side of a triangle, and along the last; false when it has
  * no area. */
@@ -315,16 +253,36 @@ static void add_attributes(run_t *s, const triangle_t *t, float weight)
 	}
 }
 
-static bool sum_quadrics(run_t *s)
+/* Sums up triangles: areas of pieces, quadrics, the normal of each place, zeros where its triangles face too
+ * many ways, and the axes that all face. */
+static bool sum_triangles(run_t *s)
 {
+	double total = 0;
+	s->pieces = HOB_NEW(s->arena, piece_t, s->piece_count);
 	s->quadrics = HOB_NEW(s->arena, hob_quadric, s->place_count);
-	if (!s->quadrics)
+	s->normal = hob_arena_array(s->arena, s->place_count, sizeof *s->normal, 4);
+	hob_arena_mark mark = hob_arena_save(s->arena);
+	float *around = HOB_NEW(s->arena, float, s->place_count);
+	if (!s->pieces || !s->quadrics || !s->normal || !around)
 		return short_of_memory(s);
+	for (int i = 0; i < 6; i++)
+		s->facing[i] = s->triangle_count > 0;
 	for (uint32_t i = 0; i < s->triangle_count; i++) {
 		const triangle_t *t = &s->triangles[i];
+		piece_t *piece = &s->pieces[s->piece[t->place[0]]];
 		float n[3];
 		normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
 		float length = sqrtf(dot(n, n));
+		double area = sqrt((double)dot(n, n)) / 2;
+		total += area;
+		piece->area += area, piece->left = piece->area, piece->triangles++;
+		for (int k = 0; k < 6; k++)
+			s->facing[k] = s->facing[k] && (k % 2 ? -n[k / 2] : n[k / 2]) >= length * least_facing;
+		for (uint32_t k = 0; k < 3; k++) {
+			for (int x = 0; x < 3; x++)
+				s->normal[t->place[k]][x] += n[x];
+			around[t->place[k]] += length;
+		}
 		if (!(length > 0))
 			continue;
 		for (int k = 0; k < 3; k++)
@@ -336,6 +294,16 @@ static bool sum_quadrics(run_t *s)
 		if (s->attribute_count > 0)
 			add_attributes(s, t, length / 2);
 	}
+	s->vanishing = s->in->keep_pieces ? -1 : vanishing_share * total;
+	for (int i = 0; i < 6; i++)
+		s->faces = s->faces || s->facing[i];
+	for (uint32_t p = 0; p < s->place_count; p++) {
+		float length = sqrtf(dot(s->normal[p], s->normal[p]));
+		float scale = length > 0 && length > 0.5f * around[p] ? 1 / length : 0;
+		for (int i = 0; i < 3; i++)
+			s->normal[p][i] *= scale;
+	}
+	hob_arena_restore(s->arena, mark);
 	return true;
 }
 
@@ -981,8 +949,8 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 {
 	double sum = 0, area = 0;
 	level->indices = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->live);
-	level->spread = HOB_NEW(s->arena, float, s->in->vertex_count);
-	if (!level->indices || !level->spread)
+	level->change = HOB_NEW(s->arena, float, s->in->vertex_count);
+	if (!level->indices || !level->change)
 		return short_of_memory(s);
 	level->index_count = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++) {
@@ -997,7 +965,7 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 			level->indices[level->index_count++] = s->vertex[from->wedge[k]];
 	}
 	for (uint32_t p = 0; p < s->place_count; p++)
-		level->spread[s->in->first[s->first[p]]] = (float)s->size * s->change[root_of(s->into, p)];
+		level->change[s->in->first[s->first[p]]] = (float)s->size * s->change[hob_root_of(s->into, p)];
 	for (uint32_t p = 0; p < s->place_count; p++)
 		if (!(s->state[p] & GONE))
 			sum += (double)s->quadrics[p].c, area += (double)s->quadrics[p].weight;
@@ -1020,7 +988,7 @@ static bool begin(run_t *s)
 	if (!s->spread || !s->change || !s->into || !s->corner_first || !s->corners || !s->alive || !s->best ||
 		!s->order || !s->sorted)
 		return short_of_memory(s);
-	if (!find_pieces(s) || !measure_pieces(s) || !find_normals(s) || !sum_quadrics(s))
+	if (!find_pieces(s) || !sum_triangles(s))
 		return false;
 	list_corners(s);
 	hold_sides(s);

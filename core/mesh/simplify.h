@@ -69,7 +69,7 @@ typedef struct hob_simplify_level {
 	uint32_t index_count;
 	/* out: [vertex_count] by first vertex at a place: an estimate of how far the surface around it moved, the
 	 * largest sum of heights above the triangles of each collapse there. It tells where to measure */
-	float *spread;
+	float *change;
 	double mean; /* root of the mean square of distances to planes, an estimate */
 	double cost; /* of the dearest collapse so far, as a length */
 } hob_simplify_level;

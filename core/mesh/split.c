@@ -1,20 +1,7 @@
 #include "split.h"
+#include "weld.h"
 
 #include <assert.h>
-
-static uint32_t table_size(uint32_t index_count)
-{
-	uint64_t size = 16;
-	while (size < (uint64_t)index_count + index_count / 2)
-		size *= 2;
-	assert(size <= UINT32_MAX);
-	return (uint32_t)size;
-}
-
-size_t hob_split_scratch_size(uint32_t vertex_count, uint32_t index_count)
-{
-	return ((size_t)vertex_count + table_size(index_count)) * sizeof(uint32_t);
-}
 
 static uint32_t hash(uint32_t vertex, const float *value, uint32_t width)
 {
@@ -22,20 +9,23 @@ static uint32_t hash(uint32_t vertex, const float *value, uint32_t width)
 	for (uint32_t i = 0; i < width; i++) {
 		uint32_t bits;
 		memcpy(&bits, &value[i], sizeof bits);
-		h = (h ^ bits) * 0x9FB21C651E98DF25ull;
-		h ^= h >> 32;
+		h = hob_mix(h, bits);
 	}
 	return (uint32_t)(h >> 16);
 }
 
 uint32_t hob_split(uint32_t *indices, uint32_t index_count, uint32_t vertex_count, uint32_t corners_per_value,
-				   const float *values, uint32_t width, uint32_t *from, float *vertex_values, void *scratch)
+				   const float *values, uint32_t width, uint32_t *from, float *vertex_values,
+				   hob_arena *scratch)
 {
-	uint32_t *seen = scratch, *table = seen + vertex_count;
-	uint32_t mask = table_size(index_count) - 1;
+	uint32_t size = hob_table_size(index_count), mask = size - 1;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint8_t *seen = HOB_NEW(scratch, uint8_t, vertex_count);
+	uint32_t *table = HOB_NEW(scratch, uint32_t, size);
+	if (!seen || !table)
+		return HOB_NONE;
 	size_t bytes = width * sizeof(float);
-	memset(seen, 0, vertex_count * sizeof *seen);
-	memset(table, 0xFF, ((size_t)mask + 1) * sizeof *table);
+	memset(table, 0xFF, (size_t)size * sizeof *table);
 	memset(vertex_values, 0, vertex_count * bytes);
 	for (uint32_t v = 0; v < vertex_count; v++)
 		from[v] = v;
@@ -65,5 +55,6 @@ uint32_t hob_split(uint32_t *indices, uint32_t index_count, uint32_t vertex_coun
 		}
 		indices[i] = table[slot];
 	}
+	hob_arena_restore(scratch, mark);
 	return count;
 }

@@ -1,4 +1,5 @@
 #include "surface.h"
+#include "weld.h"
 
 #include <assert.h>
 #include <float.h>
@@ -364,21 +365,14 @@ static bool boxes_are_loose(const hob_surface *s)
 
 static bool build_fans(hob_surface *s, hob_arena *arena)
 {
-	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 2);
+	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 1);
 	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
 	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
 	if (!s->fan_first || !s->fan || !s->ring)
 		return false;
-	uint32_t *next = s->fan_first + 1;
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
-		next[s->corners[i] + 1]++;
-	for (size_t v = 0; v < s->vertex_count; v++)
-		next[v + 1] += next[v];
-	for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++) {
-		uint32_t at = next[s->corners[i]]++;
-		s->fan[at] = (uint32_t)i;
-		s->ring[at] = s->corners[i % 3 == 2 ? i - 2 : i + 1];
-	}
+	hob_list_by_key(s->corners, 3 * s->triangle_count, s->vertex_count, s->fan_first, s->fan);
+	for (size_t f = 0; f < 3 * (size_t)s->triangle_count; f++)
+		s->ring[f] = s->corners[s->fan[f] % 3 == 2 ? s->fan[f] - 2 : s->fan[f] + 1];
 	return true;
 }
 

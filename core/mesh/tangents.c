@@ -232,50 +232,32 @@ static void fill_rest(work_t *w, uint32_t vertex_count)
 	}
 }
 
-static void *take(uint8_t **at, size_t size)
-{
-	void *memory = *at;
-	*at += (size + 7) & ~(size_t)7;
-	return memory;
-}
-
-static size_t lay_out(work_t *w, uint32_t vertex_count, uint32_t index_count, uint8_t *base)
-{
-	size_t corners = index_count, triangles = corners / 3;
-	uint8_t *at = base;
-	w->edges = take(&at, corners * sizeof *w->edges);
-	w->sorted = take(&at, corners * sizeof *w->sorted);
-	w->direction = take(&at, triangles * sizeof *w->direction);
-	w->neighbour = take(&at, corners * sizeof *w->neighbour);
-	w->owner = take(&at, corners * sizeof *w->owner);
-	w->stack = take(&at, (2 * triangles + 2) * sizeof *w->stack);
-	w->members = take(&at, (triangles + 1) * sizeof *w->members);
-	w->buckets = take(&at, ((size_t)vertex_count + 1) * sizeof *w->buckets);
-	w->flags = take(&at, triangles);
-	return (size_t)(at - base);
-}
-
-size_t hob_tangents_scratch_size(uint32_t vertex_count, uint32_t index_count)
-{
-	work_t w;
-	uint64_t nothing[1];
-	return lay_out(&w, vertex_count, index_count, (uint8_t *)nothing);
-}
-
-void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
+bool hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
-				  void *scratch)
+				  hob_arena *scratch)
 {
 	assert(index_count % 3 == 0);
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t triangles = index_count / 3;
 	work_t w = {.position = position,
 				.normal = normal,
 				.uv = uv,
 				.indices = indices,
 				.group = group,
 				.index_count = index_count,
+				.edges = HOB_NEW(scratch, edge_t, index_count),
+				.sorted = HOB_NEW(scratch, edge_t, index_count),
+				.direction = hob_arena_array(scratch, triangles, sizeof *w.direction, 4),
+				.neighbour = HOB_NEW(scratch, uint32_t, index_count),
+				.owner = HOB_NEW(scratch, uint32_t, index_count),
+				.stack = HOB_NEW(scratch, uint32_t, 2 * (size_t)triangles + 2),
+				.members = HOB_NEW(scratch, uint32_t, (size_t)triangles + 1),
+				.buckets = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1),
+				.flags = HOB_NEW(scratch, uint8_t, triangles),
 				.tangent = tangent};
-	lay_out(&w, vertex_count, index_count, scratch);
-	memset(w.direction, 0, index_count / 3 * sizeof *w.direction);
+	if (!w.edges || !w.sorted || !w.direction || !w.neighbour || !w.owner || !w.stack || !w.members ||
+		!w.buckets || !w.flags)
+		return false;
 	memset(w.owner, 0xFF, index_count * sizeof *w.owner);
 	for (uint32_t t = 0; t < index_count / 3; t++)
 		map_triangle(&w, t);
@@ -289,4 +271,6 @@ void hob_tangents(const float *position, const float *normal, const float *uv, u
 			store_tangent(&w, w.members[m], direction, w.flags[c / 3] & ORIENTED);
 	}
 	fill_rest(&w, vertex_count);
+	hob_arena_restore(scratch, mark);
+	return true;
 }

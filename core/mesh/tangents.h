@@ -20,13 +20,13 @@
  * tangent           [index_count][4] out: unit xyz, and w = +1 or -1 with bitangent = w * cross(normal, xyz).
  *                   w is that of glTF: the bitangent points to the upper edge of the picture (MikkTSpace on
  *                   these coordinates would give -w).
- * scratch           hob_tangents_scratch_size(vertex_count, index_count) bytes, 8-byte aligned
+ * scratch           restored; 45 bytes a corner
+ * Returns           false when memory is short
  * Cost              O(vertex_count + index_count).
  * Source            Mikkelsen 2008, Simulation of Wrinkled Surfaces Revisited; the grouping rules of his
  *                   reference implementation for triangles and its default threshold of 180 degrees. */
-void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
+bool hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
-				  void *scratch);
-size_t hob_tangents_scratch_size(uint32_t vertex_count, uint32_t index_count);
+				  hob_arena *scratch) HOB_MUST_CHECK;
 
 #endif

@@ -22,10 +22,8 @@ bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *p
 			hob_meshopt_order_overdraw(indices, index_count, positions, vertex_count, overdraw_threshold));
 }
 
-/* A chunk: its vertices get numbers of their own, by first use, for as long as it is ordered.
- * local    [vertex_count of the whole] HOB_NONE before and after */
-static bool order_chunk(uint32_t *indices, uint32_t index_count, const float *positions,
-						uint32_t vertex_count, hob_order_effort effort, uint32_t *local, hob_arena *scratch)
+bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
+					hob_order_effort effort, uint32_t *local, hob_arena *scratch)
 {
 	uint32_t count = 0, bound = index_count < vertex_count ? index_count : vertex_count;
 	uint32_t *from = HOB_NEW(scratch, uint32_t, bound);
@@ -88,8 +86,8 @@ bool hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *p
 	ok = local != NULL;
 	for (uint32_t c = 0; ok && c < chunks; c++) {
 		hob_arena_mark own = hob_arena_save(scratch);
-		ok = order_chunk(indices + 3 * (size_t)first[c], 3 * (first[c + 1] - first[c]), positions,
-						 vertex_count, effort, local, scratch);
+		ok = hob_order_part(indices + 3 * (size_t)first[c], 3 * (first[c + 1] - first[c]), positions,
+							vertex_count, effort, local, scratch);
 		hob_arena_restore(scratch, own);
 	}
 	hob_arena_restore(scratch, mark);

@@ -21,6 +21,13 @@ typedef enum hob_order_effort {
 bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort) HOB_MUST_CHECK;
 
+/* hob_order_triangles for a part of a mesh, in the memory of that part.
+ *
+ * local        [vertex_count] HOB_NONE before and after
+ * scratch      16 bytes a vertex of the part stay in it */
+bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
+					hob_order_effort effort, uint32_t *local, hob_arena *scratch) HOB_MUST_CHECK;
+
 /* hob_order_triangles chunk by chunk (mesh_cut.h), so that memory is that of a chunk.
  *
  * chunk        triangles of a chunk, roughly; a mesh of at most two is ordered as a whole

@@ -43,6 +43,10 @@ static inline double hob_vec3_length(hob_vec3 a)
 {
 	return sqrt(hob_vec3_dot(a, a));
 }
+static inline double hob_vec3_between(const float *p, const float *q)
+{
+	return hob_vec3_length(hob_vec3_sub(hob_vec3_load(p), hob_vec3_load(q)));
+}
 /* The zero vector for a vector of length zero or a length that is not finite. */
 static inline hob_vec3 hob_vec3_unit(hob_vec3 a)
 {

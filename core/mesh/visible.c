@@ -1,4 +1,5 @@
 #include "visible.h"
+#include "mesh_bounds.h"
 #include "vec3.h"
 
 enum { MOST = 24 };
@@ -14,14 +15,9 @@ static double length_of_uv(const hob_mesh *m, const float *uv, const uint32_t *i
 {
 	double surface = 0, texture = 0;
 	for (uint32_t i = 0; i < index_count; i += 3) {
-		hob_vec3 p = hob_vec3_load(m->position + 3 * (size_t)indices[i]);
-		hob_vec3 e = hob_vec3_sub(hob_vec3_load(m->position + 3 * (size_t)indices[i + 1]), p);
-		hob_vec3 f = hob_vec3_sub(hob_vec3_load(m->position + 3 * (size_t)indices[i + 2]), p);
-		const float *a = uv + 2 * (size_t)indices[i], *b = uv + 2 * (size_t)indices[i + 1];
-		const float *c = uv + 2 * (size_t)indices[i + 2];
-		surface += hob_vec3_length(hob_vec3_cross(e, f));
-		texture += fabs(((double)b[0] - (double)a[0]) * ((double)c[1] - (double)a[1]) -
-						((double)b[1] - (double)a[1]) * ((double)c[0] - (double)a[0]));
+		double mapped;
+		surface += hob_twice_area(m->position, uv, indices + i, &mapped);
+		texture += mapped;
 	}
 	return texture > 0 ? sqrt(surface / texture) : 0;
 }

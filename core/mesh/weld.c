@@ -4,18 +4,13 @@
 
 enum { AHEAD = 16 };
 
-static uint32_t table_size(uint32_t vertex_count)
+uint32_t hob_table_size(uint32_t count)
 {
 	uint64_t size = 16;
-	while (size < (uint64_t)vertex_count + vertex_count / 2)
+	while (size < (uint64_t)count + count / 2)
 		size *= 2;
 	assert(size <= UINT32_MAX);
 	return (uint32_t)size;
-}
-
-size_t hob_weld_scratch_size(uint32_t vertex_count)
-{
-	return (size_t)vertex_count * sizeof(uint64_t) + (size_t)table_size(vertex_count) * sizeof(uint32_t);
 }
 
 static uint32_t word(const hob_vertex_array *array, size_t index)
@@ -35,33 +30,29 @@ static bool equal(const hob_vertex_array *arrays, uint32_t array_count, size_t a
 	return true;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t words)
-{
-	hash = (hash ^ words) * 0x9FB21C651E98DF25ull;
-	return hash ^ hash >> 32;
-}
-
 static void hash_array(const hob_vertex_array *array, uint32_t vertex_count, uint64_t *hashes)
 {
 	size_t words = array->size / 4, at = 0;
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		uint64_t hash = hashes[v];
 		for (size_t w = words; w >= 2; w -= 2, at += 2)
-			hash = mix(hash, word(array, at) | (uint64_t)word(array, at + 1) << 32);
+			hash = hob_mix(hash, word(array, at) | (uint64_t)word(array, at + 1) << 32);
 		if (words % 2)
-			hash = mix(hash, word(array, at++));
+			hash = hob_mix(hash, word(array, at++));
 		hashes[v] = hash;
 	}
 }
 
 uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, uint32_t *remap, uint32_t *from,
-				  void *scratch)
+				  hob_arena *scratch)
 {
-	uint64_t *hashes = scratch;
-	uint32_t *table = (uint32_t *)(void *)(hashes + vertex_count);
-	uint32_t mask = table_size(vertex_count) - 1;
-	memset(table, 0xFF, ((size_t)mask + 1) * sizeof *table);
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t size = hob_table_size(vertex_count), mask = size - 1, *table = HOB_NEW(scratch, uint32_t, size);
+	uint64_t *hashes = HOB_NEW(scratch, uint64_t, vertex_count);
+	if (!table || !hashes)
+		return HOB_NONE;
+	memset(table, 0xFF, size * sizeof *table);
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		hashes[v] = 0x9E3779B97F4A7C15ull;
 		remap[v] = indices ? HOB_NONE : 0;
@@ -92,7 +83,19 @@ uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t
 		}
 		remap[v] = table[slot];
 	}
+	hob_arena_restore(scratch, mark);
 	return kept;
+}
+
+void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, uint32_t *first,
+					 uint32_t *items)
+{
+	for (uint32_t i = 0; i < count; i++)
+		first[keys[i]]++;
+	for (uint32_t k = 0; k < key_count; k++)
+		first[k + 1] += first[k];
+	for (uint32_t i = count; i-- > 0;)
+		items[--first[keys[i]]] = i;
 }
 
 bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first)
@@ -100,13 +103,11 @@ bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *s
 	const hob_vertex_array place = {positions, 12, true};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *from = HOB_NEW(scratch, uint32_t, vertex_count);
-	void *memory = hob_arena_alloc(scratch, hob_weld_scratch_size(vertex_count), 8);
-	if (from && memory)
-		hob_weld(&place, 1, vertex_count, NULL, 0, first, from, memory);
-	for (uint32_t v = 0; from && memory && v < vertex_count; v++)
+	bool ok = from && hob_weld(&place, 1, vertex_count, NULL, 0, first, from, scratch) != HOB_NONE;
+	for (uint32_t v = 0; ok && v < vertex_count; v++)
 		first[v] = from[first[v]];
 	hob_arena_restore(scratch, mark);
-	return from && memory;
+	return ok;
 }
 
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
@@ -133,16 +134,20 @@ bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count,
 		   equal(arrays, array_count, corner[2], corner[0]);
 }
 
-uint32_t hob_weld_drop_collapsed(const hob_vertex_array *arrays, uint32_t array_count, uint32_t *indices,
-								 uint32_t index_count)
+bool hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
+							 hob_arena *scratch)
 {
-	assert(index_count % 3 == 0);
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < index_count; i += 3) {
-		if (hob_weld_is_collapsed(arrays, array_count, indices + i))
+	assert(*index_count % 3 == 0);
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_vertex_array *place = HOB_NEW(scratch, hob_vertex_array, hob_vertex_arrays_count(mesh));
+	uint32_t count = 0, arrays = place ? hob_vertex_arrays_place(mesh, place) : 0;
+	for (uint32_t i = 0; place && i < *index_count; i += 3) {
+		if (hob_weld_is_collapsed(place, arrays, indices + i))
 			continue;
 		memmove(indices + count, indices + i, 3 * sizeof *indices);
 		count += 3;
 	}
-	return count;
+	*index_count = place ? count : *index_count;
+	hob_arena_restore(scratch, mark);
+	return place;
 }

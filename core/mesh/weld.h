@@ -12,15 +12,39 @@
  * remap         [vertex_count] out: HOB_NONE when unused, else the new vertex. New vertices are numbered in
  *               the order of their first occurrence among the old ones.
  * from          [vertex_count] out: from[new] is the old vertex that is kept, the first of its equals.
- * scratch       hob_weld_scratch_size(vertex_count) bytes, 8-byte aligned; contents do not matter.
- * Returns       number of new vertices. Cannot fail.
+ * scratch       restored; 14 to 20 bytes a vertex
+ * Returns       number of new vertices; HOB_NONE: memory is short
  * Cost          O(vertex_count * bytes of a vertex) expected.
  * Source        an open-addressing table over a multiplicative hash of all attributes; compare
  *               meshopt_generateVertexRemapMulti, which tells -0 from +0 and needs indices. */
 uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, uint32_t *remap, uint32_t *from,
-				  void *scratch);
-size_t hob_weld_scratch_size(uint32_t vertex_count);
+				  hob_arena *scratch);
+
+/* Slots of an open-addressing table for `count` entries: a power of two. */
+uint32_t hob_table_size(uint32_t count);
+
+static inline uint64_t hob_mix(uint64_t hash, uint64_t words)
+{
+	hash = (hash ^ words) * 0x9FB21C651E98DF25ull;
+	return hash ^ hash >> 32;
+}
+
+/* Lists items by key, as they come.
+ *
+ * keys          [count] each < key_count
+ * first         [key_count + 1] in: zeros; out: where the items of each key begin
+ * items         [count] out */
+void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, uint32_t *first,
+					 uint32_t *items);
+
+/* The root of a tree of parents, for finding what is connected; halves the way to it. */
+static inline uint32_t hob_root_of(uint32_t *parent, uint32_t i)
+{
+	while (parent[i] != i)
+		i = parent[i] = parent[parent[i]];
+	return i;
+}
 
 /* Finds which vertices are at one position.
  *
@@ -44,11 +68,12 @@ uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const
  *               (hob_vertex_arrays_place) */
 bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3]);
 
-/* Drops such triangles.
+/* Drops such triangles of a mesh.
  *
- * indices       [index_count] in and out; index_count a multiple of 3
- * Returns       number of indices left, a multiple of 3. Order is kept. */
-uint32_t hob_weld_drop_collapsed(const hob_vertex_array *arrays, uint32_t array_count, uint32_t *indices,
-								 uint32_t index_count);
+ * indices       [*index_count] in and out; *index_count a multiple of 3. Order is kept
+ * scratch       restored
+ * Returns       false when memory is short. */
+bool hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
+							 hob_arena *scratch) HOB_MUST_CHECK;
 
 #endif

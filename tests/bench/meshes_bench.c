@@ -95,23 +95,21 @@ static void stages(const hob_mesh *m)
 	hob_error err;
 	uint32_t *remap = malloc(m->vertex_count * 4), *from = malloc(m->vertex_count * 4);
 	uint32_t *indices = malloc(m->index_count * 4), *fast = malloc(m->index_count * 4);
-	void *scratch = malloc(hob_weld_scratch_size(m->vertex_count));
 	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
 	struct meshopt_Stream streams[3] = {{m->position, 12, 12}, {m->normal, 12, 12}, {m->uv[0], 8, 8}};
 
 	puts("stages");
 	start();
-	hob_weld(arrays, 3, m->vertex_count, m->indices, m->index_count, remap, from, scratch);
+	hob_weld(arrays, 3, m->vertex_count, m->indices, m->index_count, remap, from, &arena);
 	stop("weld");
 	start();
 	meshopt_generateVertexRemapMulti(remap, m->indices, m->index_count, m->vertex_count, streams, 3);
 	stop("  meshopt_generateVertexRemapMulti");
-	hob_weld(arrays, 3, m->vertex_count, NULL, 0, remap, from, scratch);
+	hob_weld(arrays, 3, m->vertex_count, NULL, 0, remap, from, &arena);
 	float *tangent = malloc(m->index_count * 16);
-	void *work = malloc(hob_tangents_scratch_size(m->vertex_count, m->index_count));
 	start();
-	hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count, remap,
-				 tangent, work);
+	bool framed = hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count,
+							   remap, tangent, &arena);
 	stop("tangents");
 	memcpy(fast, m->indices, m->index_count * 4);
 	start();
@@ -122,7 +120,7 @@ static void stages(const hob_mesh *m)
 	ordered =
 		hob_order_triangles(indices, m->index_count, m->position, m->vertex_count, HOB_ORDER_BEST) && ordered;
 	stop("triangle order, best");
-	if (!ordered)
+	if (!framed || !ordered)
 		exit(1);
 	hob_lod_level levels[7] = {{.indices = indices, .index_count = m->index_count}};
 	hob_lod_options lod = {.max = 7, .ratio = 0.5f, .error = 0.1f};

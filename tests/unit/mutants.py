@@ -104,7 +104,7 @@ MISTAKES = [
     ("equal vertices stay apart", "mesh/weld.c", "if (hashes[other] == hashes[v] && equal(", "if (false && equal(", "mesh/weld", ""),
     ("equal hashes are equal vertices", "mesh/weld.c", "hashes[other] == hashes[v] && equal(arrays, array_count, other, v)", "(hashes[other] ^ hashes[v]) % 2 == 0",
      "mesh/weld", ""),
-    ("pieces vanish from coarser levels", "mesh/lod_pieces.c", "return lost > 0.05 * pieces->total;", "return false;", "mesh/mesh_bake", "leaves_keep_all_their_squares"),
+    ("pieces vanish from coarser levels", "mesh/simplify.c", "return piece->left + (double)c->area >= piece_share * piece->area || piece->area <= s->vanishing;", "return true;", "mesh/mesh_bake", "leaves_keep_all_their_squares"),
     ("vertices in the order of the finest level", "mesh/triangle_order.c", "uint32_t l = level_count; l-- > 0;", "uint32_t l = 0; l < level_count; l++", "mesh/leaves",
      "vertices_are_numbered_coarsest_level_first"),
     ("triangles stay as they came", "mesh/triangle_order.c", "return hob_meshopt_order_fifo(indices, index_count, vertex_count, FIFO_SIZE) &&",

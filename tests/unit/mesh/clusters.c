@@ -207,8 +207,7 @@ static void seams_have_no_cracks(void **state)
 {
 	(void)state;
 	hob_mesh ball = shape_ball(&arena, 96, 48);
-	ball.index_count = hob_weld_drop_collapsed(&(hob_vertex_array){ball.position, 12, true}, 1, ball.indices,
-											   ball.index_count);
+	assert_true(hob_weld_drop_collapsed(&ball, ball.indices, &ball.index_count, &arena));
 	hob_clusters c = build(&ball);
 	check_structure(&c);
 	assert_true(check_cuts(&ball, &c, NULL) > 100);

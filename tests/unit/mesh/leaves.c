@@ -1,6 +1,5 @@
 #include "../shapes.h"
 #include "core/mesh/influences.h"
-#include "core/mesh/lod_pieces.h"
 #include "core/mesh/lods.h"
 #include "core/mesh/mesh_bounds.h"
 #include "core/mesh/normals.h"
@@ -42,10 +41,9 @@ static void split_gives_each_corner_its_value(void **state)
 			values[i][0] = (float)(shape_random(&seed) % round);
 			values[i][1] = 1;
 		}
-		void *scratch = shape_alloc(&arena, 1, hob_split_scratch_size(VERTICES, CORNERS));
 		uint32_t per = round % 2 ? 1 : 3;
 		uint32_t count =
-			hob_split(indices, CORNERS, VERTICES, per, &values[0][0], 2, from, &out[0][0], scratch);
+			hob_split(indices, CORNERS, VERTICES, per, &values[0][0], 2, from, &out[0][0], &arena);
 		assert_in_range(count, VERTICES, VERTICES + CORNERS);
 		for (uint32_t i = 0; i < CORNERS; i++) {
 			assert_in_range(indices[i], 0, count - 1);
@@ -297,28 +295,6 @@ static void density_is_uv_over_space(void **state)
 	assert_true(hob_uv_density(m.position, m.uv[0], m.indices, 0, scratch) == 0);
 }
 
-/* ---- pieces */
-
-static void pieces_hang_together_by_position(void **state)
-{
-	(void)state;
-	hob_mesh leaves = shape_leaves(&arena, 10), ball = shape_ball(&arena, 8, 6);
-	hob_lod_pieces pieces;
-	hob_error err = {0};
-	uint32_t *first = HOB_NEW(&arena, uint32_t, leaves.vertex_count + ball.vertex_count);
-	assert_true(hob_weld_places(leaves.position, leaves.vertex_count, &arena, first));
-	assert_true(hob_lod_pieces_find(leaves.position, leaves.vertex_count, first, leaves.indices,
-									leaves.index_count, &arena, &pieces, &err));
-	assert_int_equal(pieces.count, 10);
-	assert_false(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count));
-	assert_true(hob_lod_pieces_destroyed(&pieces, leaves.position, leaves.indices, leaves.index_count - 6));
-	/* The ball's seam is only in uv. */
-	assert_true(hob_weld_places(ball.position, ball.vertex_count, &arena, first));
-	assert_true(hob_lod_pieces_find(ball.position, ball.vertex_count, first, ball.indices, ball.index_count,
-									&arena, &pieces, &err));
-	assert_int_equal(pieces.count, 1);
-}
-
 /* ---- levels */
 
 /* The cost of one step is measured by a separate chain from the same start. */
@@ -497,7 +473,6 @@ int main(void)
 		TEST(unorm_is_recognised_exactly),
 		TEST(sphere_holds_all_and_is_tight),
 		TEST(density_is_uv_over_space),
-		TEST(pieces_hang_together_by_position),
 		TEST(an_error_is_at_most_the_sum_of_its_steps),
 		TEST(triangles_are_the_same_after_ordering),
 		TEST(flat_ground_is_ordered_by_its_long_sides),

@@ -66,23 +66,6 @@ static uint32_t build(const hob_mesh *mesh, hob_lod_options options, hob_lod_lev
 
 static const hob_lod_options seven = {.max = 7, .ratio = 0.5f, .error = 0.1f};
 
-static void places_that_differ_need_not_be_looked_for(void **state)
-{
-	(void)state;
-	hob_mesh mesh = shape_grid(&arena, 60, 0.1f, false, false);
-	hob_lod_options options = seven;
-	hob_lod_level looked[7], told[7];
-	uint32_t count = build(&mesh, options, looked);
-	options.places_differ = true;
-	assert_int_equal(build(&mesh, options, told), count);
-	assert_true(count > 3);
-	for (uint32_t l = 1; l < count; l++) {
-		assert_int_equal(told[l].index_count, looked[l].index_count);
-		assert_memory_equal(told[l].indices, looked[l].indices, told[l].index_count * sizeof(uint32_t));
-		assert_memory_equal(&told[l].error, &looked[l].error, sizeof told[l].error);
-	}
-}
-
 /* Merging vertices at one place leaves fewer triangles than the target of the step. */
 static void triangles_of_no_width_go_first(void **state)
 {
@@ -300,7 +283,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(places_that_differ_need_not_be_looked_for),
 		TEST(triangles_of_no_width_go_first),
 		TEST(no_level_draws_triangles_between_vertices_of_one_place),
 		TEST(triangles_that_open_in_motion_stay),

@@ -26,19 +26,15 @@ static uint32_t *groups(const hob_mesh *m)
 	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
 	uint32_t *group = shape_alloc(&arena, m->vertex_count, 4),
 			 *from = shape_alloc(&arena, m->vertex_count, 4);
-	hob_weld(arrays, 3, m->vertex_count, NULL, 0, group, from,
-			 shape_alloc(&arena, 1, hob_weld_scratch_size(m->vertex_count)));
+	hob_weld(arrays, 3, m->vertex_count, NULL, 0, group, from, &arena);
 	return group;
 }
 
 static float *tangents(const hob_mesh *m)
 {
 	float *out = shape_alloc(&arena, m->index_count, 16);
-	size_t size = hob_tangents_scratch_size(m->vertex_count, m->index_count);
-	void *scratch = shape_alloc(&arena, 1, size);
-	memset(scratch, 0x5A, size);
-	hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count, groups(m),
-				 out, scratch);
+	assert_true(hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count,
+							 groups(m), out, &arena));
 	return out;
 }
 

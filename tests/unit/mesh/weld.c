@@ -7,10 +7,10 @@
 static uint32_t weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t vertex_count,
 					 const uint32_t *indices, uint32_t index_count, uint32_t *remap, uint32_t *from)
 {
-	void *scratch = test_malloc(hob_weld_scratch_size(vertex_count));
-	memset(scratch, 0xA5, hob_weld_scratch_size(vertex_count));
-	uint32_t kept = hob_weld(arrays, array_count, vertex_count, indices, index_count, remap, from, scratch);
-	test_free(scratch);
+	hob_arena scratch;
+	hob_arena_init(&scratch, (size_t)1 << 30);
+	uint32_t kept = hob_weld(arrays, array_count, vertex_count, indices, index_count, remap, from, &scratch);
+	hob_arena_release(&scratch);
 	return kept;
 }
 
