@@ -196,3 +196,8 @@ ALTER TABLE job RENAME COLUMN recipe TO record;
 
 -- The stages of a job that cooked or took long, as server/cook/job_steps.h prints them.
 ALTER TABLE job ADD COLUMN stages TEXT NOT NULL DEFAULT '';
+
+-- @step 10
+
+-- 'hob verify --cook' compares, and prints what it found.
+DROP TABLE audit;

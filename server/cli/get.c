@@ -136,40 +136,27 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 	getting g = {.url = url, .out = out};
 	int code = EXIT_GOOD;
 	char body[64], size[32];
-	hob_buf target = {0};
+	cli_pages pages = {.who = "hob get", .url = url, .target = "/api/v1/assets?limit=100&expand=outputs"};
 	if (wait > 0) {
 		snprintf(body, sizeof body, "{\"timeout_ms\":%llu}", (unsigned long long)wait * 1000);
 		cJSON_Delete(srv_cli_post_json("hob get", url, "/api/v1/sync", body, &code));
 	}
-	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=100&expand=outputs"));
-	for (bool more = code == EXIT_GOOD; more && code == EXIT_GOOD;) {
-		hob_buf_put(&target, "", 1);
-		cJSON *page =
-			target.failed ? NULL : srv_cli_ask_json("hob get", url, (const char *)target.data, false, &code);
-		const cJSON *asset, *output;
-		cJSON_ArrayForEach(asset, srv_cli_member(page, "items"))
+	for (const cJSON *asset; code == EXIT_GOOD && (asset = srv_cli_next_item(&pages));) {
+		const cJSON *outputs = srv_cli_member(asset, "outputs"), *output;
+		bool fresh = srv_cli_is_fresh(srv_cli_standing(asset));
+		if (!fresh)
+			fprintf(stderr, "%-11s %s%s\n", srv_cli_standing(asset), srv_cli_text(asset, "name"),
+					cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
+		g.lacking += !fresh;
+		cJSON_ArrayForEach(output, outputs)
 		{
-			const cJSON *outputs = srv_cli_member(asset, "outputs");
-			bool fresh = srv_cli_is_fresh(srv_cli_standing(asset));
-			if (!fresh)
-				fprintf(stderr, "%-11s %s%s\n", srv_cli_standing(asset), srv_cli_text(asset, "name"),
-						cJSON_GetArraySize(outputs) > 0 ? " (its last good version is taken)" : "");
-			g.lacking += !fresh;
-			cJSON_ArrayForEach(output, outputs)
-			{
-				if (code == EXIT_GOOD)
-					get_output(&g, asset, output, &code);
-			}
+			if (code == EXIT_GOOD)
+				get_output(&g, asset, output, &code);
 		}
-		more = srv_cli_text(page, "next")[0] != 0;
-		hob_buf_clear(&target);
-		hob_buf_printf(&target, "/api/v1/assets?limit=100&expand=outputs&cursor=%s",
-					   srv_cli_text(page, "next"));
-		cJSON_Delete(page);
 	}
-	hob_buf_release(&target);
-	if (code != EXIT_GOOD)
-		return code;
+	srv_cli_end_pages(&pages);
+	if (code != EXIT_GOOD || pages.code != EXIT_GOOD)
+		return code != EXIT_GOOD ? code : pages.code;
 	fprintf(stderr, "%u files, %s, in %s", g.files, srv_text_bytes(g.bytes, size), out);
 	fprintf(stderr, g.there > 0 ? "; %u textures were there\n" : "\n", g.there);
 	return g.lacking > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;

@@ -126,7 +126,7 @@ static int run_ls(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
-	hob_buf wanted = {0}, cursor = {0};
+	hob_buf wanted = {0}, target = {0};
 	if (state && !read_standings(state, &wanted)) {
 		hob_buf_release(&wanted);
 		return EXIT_USAGE;
@@ -137,52 +137,36 @@ static int run_ls(int argc, char **argv)
 	}
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	uint32_t listed = 0;
-	int code = EXIT_GOOD;
-	for (bool more = true; more && code == EXIT_GOOD;) {
-		hob_buf target = {0};
-		hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
-		if (operands == 1 && !glob) {
-			hob_buf_put_str(&target, HOB_STR("&q="));
-			srv_cli_encode(&target, hob_str_of(argv[1]));
-		}
-		if (state) {
-			hob_buf_put_str(&target, HOB_STR("&standing="));
-			hob_buf_put_str(&target, hob_str_sub(hob_buf_str(&wanted), 1, wanted.size));
-		}
-		if (sort) {
-			hob_buf_put_str(&target, HOB_STR("&sort="));
-			srv_cli_encode(&target, hob_str_of(sort));
-		}
-		if (cursor.size > 0) {
-			hob_buf_put_str(&target, HOB_STR("&cursor="));
-			hob_buf_put_str(&target, hob_buf_str(&cursor));
-		}
-		hob_buf_put(&target, "", 1);
-		cJSON *root = srv_cli_ask_json("hob ls", url, (const char *)target.data, false, &code);
-		hob_buf_release(&target);
-		const cJSON *item;
-		cJSON_ArrayForEach(item, srv_cli_member(root, "items"))
-		{
-			if ((glob && !matches(glob, item)) || (warned && srv_cli_number(item, "warnings") == 0) ||
-				(over &&
-				 cJSON_GetArraySize(srv_cli_member(srv_cli_member(item, "stats"), "over_budget")) == 0))
-				continue;
-			if (json)
-				print_json(item);
-			else
-				print_asset(item, detailed);
-			listed++;
-		}
-		hob_buf_clear(&cursor);
-		hob_buf_put_str(&cursor, hob_str_of(srv_cli_text(root, "next")));
-		more = root && cursor.size > 0;
-		cJSON_Delete(root);
+	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
+	if (operands == 1 && !glob) {
+		hob_buf_put_str(&target, HOB_STR("&q="));
+		srv_cli_encode(&target, hob_str_of(argv[1]));
 	}
-	hob_buf_release(&cursor);
+	if (state) {
+		hob_buf_put_str(&target, HOB_STR("&standing="));
+		hob_buf_put_str(&target, hob_str_sub(hob_buf_str(&wanted), 1, wanted.size));
+	}
+	if (sort) {
+		hob_buf_put_str(&target, HOB_STR("&sort="));
+		srv_cli_encode(&target, hob_str_of(sort));
+	}
+	hob_buf_put(&target, "", 1);
+	cli_pages pages = {.who = "hob ls", .url = url, .target = (const char *)target.data};
+	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
+		if ((glob && !matches(glob, item)) || (warned && srv_cli_number(item, "warnings") == 0) ||
+			(over && cJSON_GetArraySize(srv_cli_member(srv_cli_member(item, "stats"), "over_budget")) == 0))
+			continue;
+		if (json)
+			print_json(item);
+		else
+			print_asset(item, detailed);
+		listed++;
+	}
+	hob_buf_release(&target);
 	hob_buf_release(&wanted);
-	if (listed == 0 && !json && code == EXIT_GOOD)
+	if (listed == 0 && !json && pages.code == EXIT_GOOD)
 		fprintf(stderr, "no asset matches\n");
-	return code;
+	return pages.code;
 }
 
 const cli_command srv_cli_ls = {

@@ -243,30 +243,42 @@ static void note_near(near_names *near, size_t distance, hob_str full)
 		free(near->items[NEAR_MAX].text);
 }
 
+void srv_cli_end_pages(cli_pages *pages)
+{
+	cJSON_Delete(pages->page);
+	pages->page = NULL;
+	pages->item = NULL;
+	pages->over = true;
+}
+
+const cJSON *srv_cli_next_item(cli_pages *pages)
+{
+	pages->item = pages->item ? pages->item->next : NULL;
+	while (!pages->item && !pages->over) {
+		hob_buf target = {0};
+		const char *next = srv_cli_text(pages->page, "next");
+		hob_buf_printf(&target, "%s%s%s", pages->target, next[0] ? "&cursor=" : "", next);
+		hob_buf_put(&target, "", 1);
+		cJSON_Delete(pages->page);
+		pages->page =
+			srv_cli_ask_json(pages->who, pages->url, (const char *)target.data, false, &pages->code);
+		hob_buf_release(&target);
+		const cJSON *items = srv_cli_member(pages->page, "items");
+		pages->item = items ? items->child : NULL;
+		pages->over = srv_cli_text(pages->page, "next")[0] == 0;
+	}
+	if (!pages->item)
+		srv_cli_end_pages(pages);
+	return pages->item;
+}
+
 static void find_near(const char *who, const char *url, hob_str asked, near_names *near)
 {
-	hob_buf target = {0}, full = {0};
-	int code = EXIT_GOOD;
-	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=root,path"));
-	hob_buf_put(&target, "", 1);
-	for (bool more = true; more;) {
-		cJSON *page = srv_cli_ask_json(who, url, (const char *)target.data, false, &code);
-		const cJSON *item;
-		cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
-		{
-			hob_buf_clear(&full);
-			hob_buf_printf(&full, "%s/%s", srv_cli_text(item, "root"), srv_cli_text(item, "path"));
-			note_near(near, distance_of(asked, hob_buf_str(&full)), hob_buf_str(&full));
-		}
-		more = srv_cli_text(page, "next")[0] != 0;
-		hob_buf_clear(&target);
-		hob_buf_printf(&target, "/api/v1/assets?limit=1000&fields=root,path&cursor=%s",
-					   srv_cli_text(page, "next"));
-		hob_buf_put(&target, "", 1);
-		cJSON_Delete(page);
+	cli_pages pages = {.who = who, .url = url, .target = "/api/v1/assets?limit=1000&fields=name"};
+	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
+		hob_str name = hob_str_of(srv_cli_text(item, "name"));
+		note_near(near, distance_of(asked, name), name);
 	}
-	hob_buf_release(&target);
-	hob_buf_release(&full);
 }
 
 static void suggest_assets(const char *who, const char *url, const char *name)

@@ -37,6 +37,20 @@ const char *srv_cli_count(double number, const char *word, char out[48]);
  * body goes to stdout unchanged, and NULL is returned with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
+/* The items of a list, page by page. `target` has a query, and is not encoded any more. */
+typedef struct cli_pages {
+	const char *who, *url;
+	const char *target;
+	cJSON *page;
+	const cJSON *item;
+	bool over;
+	int code; /* EXIT_GOOD, or that of an error whose message is printed */
+} cli_pages;
+
+/* NULL after the last item and after an error; nothing is left to be freed then. */
+const cJSON *srv_cli_next_item(cli_pages *pages);
+/* For a walk that ends earlier. */
+void srv_cli_end_pages(cli_pages *pages);
 /* Why a file in a root's skipped_files is skipped, as a sentence. */
 void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
 /* The id of the asset "root/path". False after a message that says why the file is skipped, or which assets
@@ -46,5 +60,9 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);
 /* Prints a problem+json body and what to do, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
 int srv_cli_print_problem(const char *who, const cli_response *response);
+
+/* hob verify --cook (replay.c): cooks each fresh asset once more, in a process of its own, from a bundle of
+ * its inputs. EXIT_ASSETS_FAILED: outputs of some have other bytes. */
+int srv_cli_verify_cooks(const char *url, bool json);
 
 #endif

@@ -14,13 +14,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* hob replay: unpacks a bundle into a temporary folder, cooks it there in the sandbox, and compares the
- * result with its record. A bundle is not trusted: names that leave the folder are refused, and only regular
- * files are made. */
+/* hob replay and hob verify --cook: unpack a bundle into a temporary folder, cook it there in the sandbox,
+ * and compare the result with its record. A bundle is not trusted: names that leave the folder are refused,
+ * and only regular files are made. */
 
 enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
 static const uint64_t bytes_max = 8ull << 30;
@@ -321,11 +322,13 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 }
 
 /* A child does everything that a signal could interrupt, so that the folder is always removed. */
-static pid_t worker;
+static volatile sig_atomic_t worker, interrupted;
 
 static void pass_on(int number)
 {
-	kill(worker, number);
+	interrupted = 1;
+	if (worker > 0)
+		kill(worker, number);
 }
 
 static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy sandbox)
@@ -341,21 +344,26 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	return code;
 }
 
-static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox)
+/* out: gets what the child prints on stdout and stderr; -1: they are its own. */
+static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox, int out)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = pass_on};
+	struct sigaction action = {0};
 	sigset_t held, before;
 	sigemptyset(&held);
 	for (size_t i = 0; i < HOB_COUNT_OF(signals); i++)
 		sigaddset(&held, signals[i]);
 	sigprocmask(SIG_BLOCK, &held, &before);
+	fflush(stdout);
 	worker = fork();
-	if (worker != 0)
-		for (size_t i = 0; i < HOB_COUNT_OF(signals) && worker > 0; i++)
-			sigaction(signals[i], &action, NULL);
+	for (size_t i = 0; i < HOB_COUNT_OF(signals) && worker >= 0; i++) {
+		action.sa_handler = worker == 0 ? SIG_DFL : pass_on;
+		sigaction(signals[i], &action, NULL);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (worker == 0) {
+		if (out >= 0 && (dup2(out, 1) < 0 || dup2(out, 2) < 0))
+			_exit(EXIT_INTERNAL);
 		int code = unpack_and_replay(b, file, sandbox);
 		hob_buf_release(&b->json);
 		exit(code);
@@ -367,10 +375,29 @@ static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox)
 		fprintf(stderr, "hob replay: no process could be made: %s\n", strerror(errno));
 		return EXIT_INTERNAL;
 	}
+	worker = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM &&
 		WTERMSIG(status) != SIGHUP)
 		fprintf(stderr, "hob replay: ended by signal %d\n", WTERMSIG(status));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+}
+
+static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, int out)
+{
+	bundle b = {.fd = -1};
+	hob_error error = {0};
+	int code = EXIT_USAGE;
+	if (make_folder(&b, &error))
+		code = run_child(&b, file, sandbox, out);
+	else
+		srv_cli_print_error("hob replay", &error);
+	if (keep && b.folder[0])
+		printf("  files     %s\n", b.folder);
+	else if (b.folder[0])
+		srv_remove_tree(b.folder);
+	if (b.fd >= 0)
+		close(b.fd);
+	return code;
 }
 
 static int run_replay(int argc, char **argv)
@@ -389,20 +416,97 @@ static int run_replay(int argc, char **argv)
 	if (policy && !srv_serve_sandbox(policy, &sandbox))
 		return srv_cli_usage_error(&srv_cli_replay, "'%s' is not a policy: best-effort, require or off",
 								   policy);
-	bundle b = {.fd = -1};
+	return replay_file(argv[1], sandbox, keep, -1);
+}
+
+/* ---- hob verify --cook */
+
+/* Prints what the child wrote to `out`. */
+static void print_from(int out)
+{
+	char bytes[4096];
+	lseek(out, 0, SEEK_SET);
+	for (ssize_t got; (got = read(out, bytes, sizeof bytes)) > 0;)
+		fwrite(bytes, 1, (size_t)got, stdout);
+}
+
+static bool is_the_same_record(const char *url, const cJSON *asset)
+{
+	int code = EXIT_GOOD;
+	char target[64];
+	snprintf(target, sizeof target, "/api/v1/assets/%.32s", srv_cli_text(asset, "id"));
+	cJSON *now = srv_cli_ask_json("hob verify", url, target, false, &code);
+	bool same = strcmp(srv_cli_text(now, "record"), srv_cli_text(asset, "record")) == 0;
+	cJSON_Delete(now);
+	return same;
+}
+
+/* EXIT_ASSETS_FAILED: its outputs are others; what the child printed is in `out`. */
+static int cook_once_more(const char *url, const cJSON *asset, int out)
+{
+	char target[64], file[32];
+	cli_response response;
 	hob_error error = {0};
-	int code = EXIT_USAGE;
-	if (make_folder(&b, &error))
-		code = run_child(&b, argv[1], sandbox);
+	snprintf(target, sizeof target, "/api/v1/assets/%.32s/bundle", srv_cli_text(asset, "id"));
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
+		srv_cli_print_error("hob verify", &error);
+		return EXIT_UNREACHABLE;
+	}
+	int tar = memfd_create("hob-bundle", MFD_CLOEXEC), code = EXIT_INTERNAL;
+	snprintf(file, sizeof file, "/proc/self/fd/%d", tar);
+	if (response.status != 200)
+		srv_cli_print_problem("hob verify", &response);
+	else if (out < 0 || tar < 0 || ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0 ||
+			 !srv_write_all(tar, response.body.data, response.body.size))
+		fprintf(stderr, "hob verify: no memory left for the bundle: %s\n", strerror(errno));
 	else
-		srv_cli_print_error("hob replay", &error);
-	if (keep && b.folder[0])
-		printf("  files     %s\n", b.folder);
-	else if (b.folder[0])
-		srv_remove_tree(b.folder);
-	if (b.fd >= 0)
-		close(b.fd);
+		code = replay_file(file, SRV_SANDBOX_BEST_EFFORT, false, out);
+	if (tar >= 0)
+		close(tar);
+	srv_cli_response_release(&response);
 	return code;
+}
+
+int srv_cli_verify_cooks(const char *url, bool json)
+{
+	cli_pages pages = {.who = "hob verify",
+					   .url = url,
+					   .target = "/api/v1/assets?limit=1000&standing=fresh&fields=id,name,record"};
+	int out = memfd_create("hob-replay", MFD_CLOEXEC), code = EXIT_GOOD;
+	uint32_t checked = 0, different = 0;
+	hob_buf names = {0};
+	for (const cJSON *asset; code == EXIT_GOOD && !interrupted && (asset = srv_cli_next_item(&pages));) {
+		const char *name = srv_cli_text(asset, "name");
+		code = cook_once_more(url, asset, out);
+		checked += code == EXIT_GOOD;
+		if (isatty(2))
+			fprintf(stderr, "\r\x1b[K%u cooked once more  %.60s", checked, name);
+		if (code == EXIT_ASSETS_FAILED) {
+			code = EXIT_GOOD;
+			if (!is_the_same_record(url, asset))
+				continue; /* it was saved meanwhile */
+			checked++;
+			hob_buf_put_str(&names, different++ > 0 ? HOB_STR(",") : (hob_str){0});
+			hob_buf_put_json(&names, hob_str_of(name));
+			if (!json)
+				print_from(out);
+		} else if (code != EXIT_GOOD && !interrupted) {
+			print_from(out);
+		}
+	}
+	if (isatty(2))
+		fputs("\r\x1b[K", stderr);
+	srv_cli_end_pages(&pages);
+	if (out >= 0)
+		close(out);
+	if (json)
+		printf("{\"cooked\":%u,\"different\":[%.*s]}\n", checked, HOB_FMT(hob_buf_str(&names)));
+	else
+		printf("%u cooked once more, %u with other outputs%s\n", checked, different,
+			   different > 0 ? ": do not trust them; 'hob bundle ASSET' makes a report of one" : "");
+	hob_buf_release(&names);
+	code = code != EXIT_GOOD ? code : pages.code;
+	return interrupted ? EXIT_INTERRUPTED : code == EXIT_GOOD && different > 0 ? EXIT_ASSETS_FAILED : code;
 }
 
 const cli_command srv_cli_replay = {

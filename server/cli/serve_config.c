@@ -1,6 +1,7 @@
 #include "serve_config.h"
 
 #include "../client/tls_client.h"
+#include "../log/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +79,10 @@ bool srv_serve_sandbox(const char *word, srv_sandbox_policy *out)
 void srv_serve_engine_options(const srv_config *config, srv_engine_options *out)
 {
 	const char *mode = srv_config_text(config, SRV_CONFIG_watch_mode);
+	if (config->origin[SRV_CONFIG_reproducibility_interval] != SRV_CONFIG_DEFAULT)
+		srv_log(SRV_LOG_WARNING, "config",
+				"reproducibility.interval_seconds has no effect any more; 'hob verify "
+				"--cook' compares");
 	*out = (srv_engine_options){
 		.pool = {.workers = (uint32_t)srv_config_number(config, SRV_CONFIG_jobs),
 				 .timeout_ms = (uint32_t)srv_config_number(config, SRV_CONFIG_timeout) * 1000,
@@ -89,7 +94,6 @@ void srv_serve_engine_options(const srv_config *config, srv_engine_options *out)
 		.watch_mode = strcmp(mode, "poll") == 0		 ? SRV_ENGINE_POLL
 					  : strcmp(mode, "inotify") == 0 ? SRV_ENGINE_EVENTS
 													 : SRV_ENGINE_AUTO,
-		.audit_s = (uint32_t)srv_config_number(config, SRV_CONFIG_reproducibility_interval),
 		.no_probe = srv_config_flag(config, SRV_CONFIG_no_probe)};
 	(void)srv_serve_sandbox(srv_config_text(config, SRV_CONFIG_sandbox), &out->pool.sandbox);
 }

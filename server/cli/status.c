@@ -99,27 +99,6 @@ static void put_upstream(const cJSON *upstream, hob_buf *out)
 	hob_buf_put(out, "\n", 1);
 }
 
-/* Assets whose outputs differ from cook to cook. */
-static void put_nondeterministic(const char *url, const cJSON *stats, hob_buf *out)
-{
-	int ignored;
-	double count = srv_cli_number(stats, "nondeterministic");
-	const cJSON *item;
-	if (count == 0)
-		return;
-	cJSON *list = srv_cli_ask_json(
-		"hob status", url, "/api/v1/assets?nondeterministic=true&limit=3&fields=name", false, &ignored);
-	hob_buf_printf(out, "  %snondeterministic%s  the same inputs gave different outputs: hob why",
-				   srv_cli_standing_color("broken"), srv_cli_color_off());
-	cJSON_ArrayForEach(item, srv_cli_member(list, "items"))
-	{
-		hob_buf_printf(out, " %s", srv_cli_text(item, "name"));
-		count--;
-	}
-	hob_buf_printf(out, count > 0 ? ", and %.0f more\n" : "\n", count);
-	cJSON_Delete(list);
-}
-
 static void put_roots(const cJSON *roots, hob_buf *out)
 {
 	const cJSON *item;
@@ -151,7 +130,6 @@ static int print_once(const char *url, hob_buf *out)
 	if (stats)
 		put_stats(url, stats, out);
 	put_upstream(srv_cli_member(stats, "upstream"), out);
-	put_nondeterministic(url, stats, out);
 	put_roots(roots, out);
 	cJSON_Delete(stats);
 	cJSON_Delete(roots);

@@ -192,27 +192,6 @@ static void print_change(const cJSON *change)
 	}
 }
 
-static void print_reproducibility(const cJSON *check)
-{
-	const cJSON *found = srv_cli_member(check, "found"), *name;
-	if (!cJSON_IsObject(check))
-		return;
-	printf("  checked   ");
-	if (cJSON_IsTrue(srv_cli_member(check, "same")))
-		fputs("cooked again, same outputs", stdout);
-	else if (srv_cli_text(found, "message")[0])
-		printf("%scooked again from the same inputs and failed:%s %s", srv_cli_standing_color("broken"),
-			   srv_cli_color_off(), srv_cli_text(found, "message"));
-	else
-		printf("%snondeterministic: the same inputs gave different%s", srv_cli_standing_color("broken"),
-			   srv_cli_color_off());
-	cJSON_ArrayForEach(name, srv_cli_member(found, "outputs")) printf(" %s", cJSON_GetStringValue(name));
-	printf("  %s%s%s\n", srv_cli_dim(), srv_cli_text(check, "at"), srv_cli_color_off());
-	if (cJSON_IsFalse(srv_cli_member(check, "same")))
-		print_line("hint", "do not trust this cook: make a report with 'hob bundle'; POST .../cook "
-						   "{\"force\":true} cooks it again");
-}
-
 static void print_previous(const cJSON *why, const char *against)
 {
 	const cJSON *previous = srv_cli_member(why, "previous"), *compared = srv_cli_member(why, "compared");
@@ -252,7 +231,6 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 		printf("  took      %s%s\n",
 			   srv_text_duration((uint64_t)(srv_cli_number(why, "cook_ms") * 1e6), time),
 			   cached ? " when it was cooked" : "");
-	print_reproducibility(srv_cli_member(why, "reproducibility"));
 	if (srv_cli_text(why, "key")[0])
 		printf("  key       %.16s\n", srv_cli_text(why, "key"));
 	print_again(url, asset);

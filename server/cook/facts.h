@@ -10,20 +10,15 @@
 
 typedef enum srv_fact_kind {
 	SRV_FACT_SECOND,	   /* once a second */
-	SRV_FACT_WORKER_IDLE,  /* a worker is idle */
-	SRV_FACT_JOB_WAITS,	   /* a job waits for a worker */
 	SRV_FACT_SOURCE_READ,  /* digest: of the asset's source */
-	SRV_FACT_ASSET_GOOD,   /* its good record changed, or `fresh`: it was just cooked */
 	SRV_FACT_ASSET_FAILED, /* its failure was stored */
 	SRV_FACT_ASSET_GONE,   /* its source was deleted */
-	SRV_FACT_CLOSING,
 	SRV_FACT_KINDS
 } srv_fact_kind;
 
 typedef struct srv_fact {
 	srv_fact_kind kind;
 	uint32_t asset;
-	bool fresh;
 	const void *digest; /* hob_sha256 */
 } srv_fact;
 

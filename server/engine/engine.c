@@ -1,4 +1,3 @@
-#include "engine_audit.h"
 #include "engine_changeset.h"
 #include "engine_exchange.h"
 #include "engine_health.h"
@@ -55,8 +54,6 @@ static void listen_to_facts(srv_engine *engine)
 	srv_facts_on(facts, SRV_FACT_SECOND, draw, engine);
 	srv_facts_on(facts, SRV_FACT_SOURCE_READ, read_moved, engine);
 	srv_facts_on(facts, SRV_FACT_ASSET_FAILED, blame, engine);
-	if (engine->audit)
-		srv_engine_audit_listens(engine);
 }
 
 static void on_second(uv_timer_t *timer)
@@ -79,7 +76,6 @@ void srv_engine_free(srv_engine *engine)
 	srv_engine_jobs_free(engine->jobs);
 	srv_graph_free(engine->graph);
 	srv_derive_free(engine->derive);
-	srv_engine_audit_free(engine->audit);
 	srv_engine_changesets_free(engine->changesets);
 	srv_engine_turn_free(engine->turn);
 	srv_engine_moves_free(engine->moves);
@@ -111,7 +107,6 @@ static bool make_owners(srv_engine *engine)
 	engine->upkeep = srv_engine_upkeep_new();
 	engine->health = srv_engine_health_new();
 	engine->derive = srv_engine_derive_new(engine);
-	engine->audit = engine->options.audit_s > 0 ? srv_engine_audit_new(engine) : NULL;
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
 	return engine->graph && engine->life && engine->turn && engine->assets && engine->jobs && engine->roots &&
@@ -166,7 +161,6 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 	engine->closing = true;
 	srv_engine_close_requests(engine);
 	srv_engine_stop_tasks(engine);
-	srv_engine_tell(engine, SRV_FACT_CLOSING, HOB_NONE);
 	srv_engine_close_jobs(engine);
 	srv_engine_close_exchange(engine);
 	srv_engine_close_watch(engine);

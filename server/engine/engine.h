@@ -50,7 +50,6 @@ typedef struct srv_engine_options {
 	const srv_farm_options *farm; /* in place of another Hob; `upstream` is then only displayed; NULL: none */
 	bool push;					  /* results that are cooked here are sent to it */
 	const char *cache;			  /* folder of the store */
-	uint32_t audit_s; /* idle time before the reproducibility check cooks an asset again; 0 = never */
 } srv_engine_options;
 
 /* Upper bounds of a histogram, in ms; one more counter holds longer times. */
@@ -88,9 +87,6 @@ typedef struct srv_engine_counters {
 	struct {
 		atomic_ullong made, reused;
 	} parts; /* textures: compressed here, and reused from another cook */
-	struct {
-		atomic_ullong same, different;
-	} audits; /* results of reproducibility checks */
 	struct {
 		atomic_ullong published;
 		atomic_ullong together; /* several published as one rev */

@@ -18,7 +18,6 @@ void srv_engine_assets_free(struct engine_assets *assets)
 		hob_buf_release(&a->error);
 		hob_buf_release(&a->why);
 		srv_asset_release(&a->life);
-		hob_buf_release(&a->check.found);
 		hob_buf_release(&a->shown.lost);
 	}
 	if (assets) {

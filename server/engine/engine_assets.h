@@ -44,13 +44,6 @@ typedef struct asset_shown {
 	bool view_due;	/* in `due`: its view is outdated */
 } asset_shown;
 
-/* Its reproducibility check. */
-typedef struct asset_check {
-	int64_t at_ms;	 /* 0 = `good` had none */
-	int64_t turn_ms; /* time of its last check, with any result */
-	hob_buf found;	 /* JSON object: the differences; empty: none */
-} asset_check;
-
 typedef struct asset_membership {
 	bool member;   /* its result is published with a changeset */
 	uint32_t held; /* 1 + index of its held change; 0: none */
@@ -74,7 +67,6 @@ typedef struct asset {
 	asset_last last;
 	asset_cost cost;
 	asset_shown shown;
-	asset_check check;
 	asset_membership changeset;
 	asset_move move;
 	bool noted; /* in `unsettled` */

@@ -119,7 +119,6 @@ void srv_engine_dispatch(srv_engine *engine)
 		fail_waiting(engine);
 		return;
 	}
-	srv_engine_tell(engine, SRV_FACT_JOB_WAITS, srv_engine_next_waiting(engine, NULL)->asset);
 	engine_job *job;
 	while (srv_pool_idle(jobs->pool) > 0 && (job = next_that_fits(engine)))
 		if (!start_on_worker(job, jobs->in_stage[SRV_JOB_WAIT] == 1 && srv_queue_count(jobs->queue) == 0))
@@ -160,9 +159,7 @@ static void on_pool_ready(void *user)
 
 static void on_pool_idle(void *user)
 {
-	srv_engine *engine = user;
-	engine->jobs->worker_idle = true;
-	srv_engine_stir(engine);
+	srv_engine_stir(user);
 }
 
 static void on_pool_progress(void *user, void *job, hob_str stage, float share)

@@ -106,8 +106,8 @@ struct engine_jobs {
 	srv_queue *queue; /* of assets */
 	srv_pool *pool;	  /* NULL: it is closed */
 	srv_activity *activity;
-	bool pool_ready, no_workers, worker_idle; /* worker_idle: since the last turn */
-	bool stirred;							  /* the choice of the next job may have changed */
+	bool pool_ready, no_workers;
+	bool stirred; /* the choice of the next job may have changed */
 	uint64_t last_id, last_place;
 	engine_job *due, *due_last;		   /* queue of the turn */
 	engine_job **active;			   /* jobs in progress, unordered */

@@ -1,4 +1,3 @@
-#include "engine_audit.h"
 #include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -13,9 +12,9 @@ typedef struct loader {
 	srv_engine *engine;
 	hob_arena arena; /* collected first, because only one statement can run at a time */
 	srv_asset_row *rows;
-	uint32_t *assets;			/* by row; HOB_NONE once it is loaded */
-	uint32_t *next;				/* by row: the next row with the same record */
-	digest_map rows_of, audits; /* audits: kept_audit by record */
+	uint32_t *assets; /* by row; HOB_NONE once it is loaded */
+	uint32_t *next;	  /* by row: the next row with the same record */
+	digest_map rows_of;
 	hob_arena scratch;
 	uint64_t printed[2]; /* cache: the ingredients parsed last */
 	bool preview;		 /* their values */
@@ -24,29 +23,6 @@ typedef struct loader {
 	hob_error *err;
 	uint32_t count, capacity;
 } loader;
-
-typedef struct kept_audit {
-	int64_t at_ms;
-	hob_str found;
-} kept_audit;
-
-static void load_audit(void *user, const srv_audit_row *row)
-{
-	loader *load = user;
-	bool fresh;
-	kept_audit *kept = srv_digest_map_put(&load->audits, &row->record, &fresh);
-	if (kept)
-		*kept = (kept_audit){row->at_ms, hob_arena_str(&load->arena, row->found)};
-}
-
-static void take_audit(const loader *load, asset *a)
-{
-	const kept_audit *kept = srv_digest_map_find(&load->audits, &a->shown.good);
-	if (!kept)
-		return;
-	a->check.at_ms = a->check.turn_ms = kept->at_ms;
-	hob_buf_put_str(&a->check.found, kept->found);
-}
 
 /* A file does not exist until a scan lists it. Its digest is used if the scan finds the same stat data. */
 static void load_file(void *user, const srv_file_row *row)
@@ -170,8 +146,6 @@ static void load_asset(loader *load, uint32_t number, const srv_record *good, co
 	uint32_t outputs = good ? good->output_count : 0;
 	srv_asset_apply(&a->life, &restored);
 	a->shown.told = srv_asset_settled(&a->life);
-	if (good)
-		take_audit(load, a);
 	bool was_good =
 		hob_str_equal(row->state, HOB_STR("fresh")) || hob_str_equal(row->state, HOB_STR("stale"));
 	if (was_good && outputs == 0)
@@ -302,8 +276,6 @@ static void forget_loaded(srv_engine *engine)
 		asset *a = srv_asset_at(engine, i);
 		srv_asset_apply(&a->life, &(srv_asset_event){.kind = SRV_ASSET_FORGOTTEN});
 		a->last.known = false;
-		a->check.at_ms = 0;
-		hob_buf_clear(&a->check.found);
 		hob_buf_clear(&a->error);
 		srv_publish_view_of(engine, a, &(srv_record){0});
 	}
@@ -316,21 +288,16 @@ bool srv_engine_load(srv_engine *engine, hob_error *err)
 	hob_arena_init(&load.scratch, SIZE_MAX);
 	hob_arena_alloc(&load.scratch, 1, 1); /* the arena keeps its first block */
 	srv_digest_map_init(&load.rows_of, sizeof(uint32_t));
-	srv_digest_map_init(&load.audits, sizeof(kept_audit));
 	srv_store_read_begin(engine->store);
 	engine->publishing->rev = srv_store_last_rev(engine->store);
 	srv_engine_continue_job_ids(engine, srv_store_last_job(engine->store));
 	bool ok = srv_engine_load_moves(engine, err) &&
-			  srv_store_each_file(engine->store, load_file, &load, err) &&
-			  srv_store_each_audit(engine->store, load_audit, &load, err) && load_assets(&load, err);
+			  srv_store_each_file(engine->store, load_file, &load, err) && load_assets(&load, err);
 	srv_store_read_end(engine->store);
 	free(load.rows);
 	free(load.assets);
 	free(load.next);
 	srv_digest_map_release(&load.rows_of);
-	if (engine->audit || load.audits.count > 0)
-		srv_engine_audit_recalls(engine);
-	srv_digest_map_release(&load.audits);
 	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);
 	if (srv_store_is_damaged(engine->store)) {

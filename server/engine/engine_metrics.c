@@ -63,9 +63,6 @@ static void put_cooks(hob_buf *out, srv_engine_counters *c)
 	one(out, METRIC_queue_length, c->queue_length);
 	one_ns(out, METRIC_queue_oldest, oldest_wait_ms(c) * 1000000);
 	one(out, METRIC_jobs_running, c->running);
-	srv_metric_head(out, METRIC_audits);
-	srv_metric_u64(out, METRIC_audits, "result=\"same\"", c->audits.same);
-	srv_metric_u64(out, METRIC_audits, "result=\"different\"", c->audits.different);
 	one(out, METRIC_loop_turns, c->turn.count);
 	one(out, METRIC_loop_slow_turns, c->turn.slow);
 	one_ns(out, METRIC_loop_longest_turn, c->turn.longest_ns);
@@ -197,18 +194,17 @@ void srv_engine_stats(void *user, hob_buf *out)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
 	srv_activity_put(engine->jobs->activity, srv_engine_now_ms(), out);
-	hob_json_put(out, HOB_JSON_OPEN("cooks", '{'), HOB_JSON("cooked", c->cooked),
-				 HOB_JSON("failed", c->failed), HOB_JSON("cancelled", c->cancelled),
-				 HOB_JSON("hits", c->hits), HOB_JSON("fetched", c->fetched), HOB_JSON("misses", c->misses),
-				 HOB_JSON("cook_ms", c->cook_ns / 1000000), HOB_JSON("saved_ms", c->saved_ns / 1000000),
-				 HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("reproducibility", '{'), HOB_JSON("same", c->audits.same),
-				 HOB_JSON("different", c->audits.different), HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("cache", '{'),
-				 HOB_JSON("blobs", usage.blob_count), HOB_JSON("bytes", usage.blob_bytes),
-				 HOB_JSON("limit_bytes", usage.max_bytes), HOB_JSON("disk_free_bytes", usage.disk_free_bytes),
-				 HOB_JSON("evicted_bytes", usage.evicted_bytes),
-				 HOB_JSON("damaged_blobs", usage.damaged_blobs),
-				 HOB_JSON("oldest_idle_s", usage.oldest_idle_s), HOB_JSON("records", usage.record_count),
-				 HOB_JSON("parts", usage.part_count), HOB_JSON_CLOSE('}'));
+	hob_json_put(
+		out, HOB_JSON_OPEN("cooks", '{'), HOB_JSON("cooked", c->cooked), HOB_JSON("failed", c->failed),
+		HOB_JSON("cancelled", c->cancelled), HOB_JSON("hits", c->hits), HOB_JSON("fetched", c->fetched),
+		HOB_JSON("misses", c->misses), HOB_JSON("cook_ms", c->cook_ns / 1000000),
+		HOB_JSON("saved_ms", c->saved_ns / 1000000), HOB_JSON_CLOSE('}'),
+		HOB_JSON_OPEN("reproducibility", '{'), HOB_JSON("same", 0u), HOB_JSON("different", 0u),
+		HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("cache", '{'), HOB_JSON("blobs", usage.blob_count),
+		HOB_JSON("bytes", usage.blob_bytes), HOB_JSON("limit_bytes", usage.max_bytes),
+		HOB_JSON("disk_free_bytes", usage.disk_free_bytes), HOB_JSON("evicted_bytes", usage.evicted_bytes),
+		HOB_JSON("damaged_blobs", usage.damaged_blobs), HOB_JSON("oldest_idle_s", usage.oldest_idle_s),
+		HOB_JSON("records", usage.record_count), HOB_JSON("parts", usage.part_count), HOB_JSON_CLOSE('}'));
 	srv_engine_put_upstream(engine, out);
 	hob_buf degraded = {0};
 	srv_engine_workers_error(engine, &degraded);

@@ -330,14 +330,10 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit, ho
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
 	bool recovered = a->error.size > 0, skipped = srv_asset_is_skipped(a);
-	bool other = !a->life.has_good || !hob_sha256_equal(&a->shown.good, &record->key);
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->shown.good = record->key;
-	if (!hit || other)
-		srv_facts_tell(&engine->facts,
-					   &(srv_fact){.kind = SRV_FACT_ASSET_GOOD, .asset = a->id, .fresh = !hit});
 	if (!a->life.good_is_preview) {
 		a->cost.final_ns = record->cook_ns;
 		a->cost.peak_bytes = record->peak_bytes;

@@ -38,7 +38,6 @@ struct srv_engine {
 	struct engine_upkeep *upkeep;		  /* engine_upkeep.h */
 	struct engine_health *health;		  /* engine_health.h */
 	srv_derive *derive;					  /* derive/derive.h */
-	struct engine_audit *audit;			  /* engine_audit.h; NULL: checks are off */
 };
 
 srv_derive *srv_engine_derive_new(srv_engine *engine); /* engine_derive.c */

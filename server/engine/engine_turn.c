@@ -214,10 +214,6 @@ static void run_jobs(srv_engine *engine)
 	engine->counters.turn.put_off += jobs->due != NULL;
 	jobs->stirred = jobs->due != NULL;
 	srv_engine_count_waiting(engine);
-	if (jobs->worker_idle && !engine->closing) {
-		jobs->worker_idle = false;
-		srv_engine_tell(engine, SRV_FACT_WORKER_IDLE, HOB_NONE);
-	}
 }
 
 static void on_polled(uv_check_t *check)

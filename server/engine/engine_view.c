@@ -1,4 +1,3 @@
-#include "engine_audit.h"
 #include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -9,17 +8,6 @@
 #include "../../core/base/json_write.h"
 #include "../../core/settings/rules.h"
 #include "../log/log.h"
-
-void srv_engine_put_audit(const asset *a, hob_buf *out)
-{
-	if (!a->life.has_good)
-		return;
-	hob_buf_put_str(out, HOB_STR("{\"at\":"));
-	hob_json_time(out, a->check.at_ms);
-	hob_buf_printf(out, ",\"same\":%s,\"found\":", a->check.found.size > 0 ? "false" : "true");
-	hob_json_raw(out, hob_buf_str(&a->check.found));
-	hob_buf_put(out, "}", 1);
-}
 
 /* ---- the view */
 
@@ -86,9 +74,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->last.input_count);
 	for (uint32_t i = 0; deps && i < a->last.input_count; i++)
 		deps[i] = dep_of(engine, &a->last.inputs[i]);
-	hob_buf reasons = {0}, audit = {0};
-	if (a->check.at_ms > 0)
-		srv_engine_put_audit(a, &audit);
+	hob_buf reasons = {0};
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
@@ -106,7 +92,6 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	view.expected_ns = srv_engine_expected_ns(engine, a);
 	view.error = hob_buf_str(&a->error);
 	view.reason = hob_buf_str(&reasons);
-	view.audit = hob_buf_str(&audit);
 	view.dep_count = deps ? a->last.input_count : 0;
 	view.deps = deps;
 	view.quality = srv_asset_quality(a);
@@ -137,7 +122,6 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
 	hob_buf_release(&reasons);
-	hob_buf_release(&audit);
 	hob_buf_release(&stats);
 }
 

@@ -119,7 +119,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		hob_json_put(out, HOB_JSON_RAW("settings", a->settings));
 		break;
 	case FIELD_reproducibility:
-		hob_json_put(out, HOB_JSON_RAW("reproducibility", a->audit));
+		hob_json_put(out, HOB_JSON_RAW("reproducibility", (hob_str){0}));
 		break;
 	case FIELD_outputs:
 		put_outputs(out, a);

@@ -262,8 +262,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->states == 0 || q->states & 1u << a->state) &&
 		   (q->standings == 0 || q->standings & 1u << a->standing) && (!q->warning || a->warnings > 0) &&
-		   (!q->nondeterministic || srv_view_is_nondeterministic(a)) &&
-		   (q->changed_since == 0 || a->rev > q->changed_since) &&
+		   !q->nondeterministic && (q->changed_since == 0 || a->rev > q->changed_since) &&
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&

@@ -80,16 +80,14 @@ enum MHD_Result srv_route_stats(request *r)
 	for (uint32_t i = 0; i < SRV_STANDINGS_LISTED; i++)
 		hob_json_put_u64(&body, srv_standing_name((srv_standing)i), view->standings[i]);
 	hob_json_close(&body, '}');
-	uint64_t errors = 0, nondeterministic = 0;
+	uint64_t errors = 0;
 	hob_json_put(&body, HOB_JSON_OPEN("problems", '{'));
 	for (uint32_t i = 0; i < SRV_STATE_COUNT; i++) {
 		hob_json_put_u64(&body, srv_state_name((srv_state)i), view->problems[i]);
 		errors += view->problems[i];
 	}
 	hob_json_close(&body, '}');
-	for (uint32_t i = 0; i < view->count; i++)
-		nondeterministic += srv_view_is_nondeterministic(view->assets[i]);
-	hob_json_put(&body, HOB_JSON("errors", errors), HOB_JSON("nondeterministic", nondeterministic),
+	hob_json_put(&body, HOB_JSON("errors", errors), HOB_JSON("nondeterministic", 0u),
 				 HOB_JSON("outputs", view->outputs), HOB_JSON("warnings", view->warnings),
 				 HOB_JSON_OPEN("bytes", '{'), HOB_JSON("source", view->source_bytes));
 	if (http->sources.input_bytes)

@@ -229,7 +229,7 @@ static void put_why(const why *w, const comparison *c, hob_buf *body)
 				 HOB_JSON_MS("cook_ms", w->now.cook_ns),
 				 HOB_JSON_BOOL("cached", newest && srv_past_was_known(newest)));
 	put_origin(newest, body);
-	hob_json_put(body, HOB_JSON_RAW("reproducibility", w->asset->audit), HOB_JSON_CLOSE('}'));
+	hob_json_put(body, HOB_JSON_RAW("reproducibility", (hob_str){0}), HOB_JSON_CLOSE('}'));
 }
 
 static cJSON *parse_origins(const question *q, const srv_view_asset *asset)

@@ -192,22 +192,6 @@ bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv
 /* Its blobs stay until srv_store_trim finds them unreferenced. */
 bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
-/* Result of cooking a record again; deleted with the record. */
-typedef struct srv_audit_row {
-	hob_sha256 record;
-	int64_t at_ms; /* Unix time */
-	hob_str found; /* JSON object: the differences; empty = none */
-} srv_audit_row;
-
-bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err) HOB_MUST_CHECK;
-bool srv_store_delete_audit(srv_store *store, const hob_sha256 *record, hob_error *err) HOB_MUST_CHECK;
-/* Calls `each` for the record's audit row, if there is one. */
-bool srv_store_audit(srv_store *store, const hob_sha256 *record,
-					 void (*each)(void *user, const srv_audit_row *row), void *user,
-					 hob_error *err) HOB_MUST_CHECK;
-bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
-						  hob_error *err) HOB_MUST_CHECK;
-
 /* ---- assets: current state of each ---- */
 
 typedef struct srv_asset_row {

@@ -132,46 +132,6 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 	return ok;
 }
 
-/* ---- audits */
-
-bool srv_store_put_audit(srv_store *store, const srv_audit_row *row, hob_error *err)
-{
-	return srv_store_put_row(store, SQL_PUT_AUDIT, err, BIND(&row->record), BIND((uint64_t)row->at_ms),
-							 BIND(row->found));
-}
-
-bool srv_store_delete_audit(srv_store *store, const hob_sha256 *record, hob_error *err)
-{
-	return srv_store_put_row(store, SQL_DELETE_AUDIT, err, BIND(record));
-}
-
-static bool each_audit(srv_store *store, sqlite3_stmt *rows,
-					   void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
-{
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
-		srv_audit_row row = {srv_store_column_digest(rows, 0), (int64_t)srv_store_column_u64(rows, 1),
-							 srv_store_column_str(rows, 2)};
-		each(user, &row);
-	}
-	return ok;
-}
-
-bool srv_store_audit(srv_store *store, const hob_sha256 *record,
-					 void (*each)(void *user, const srv_audit_row *row), void *user, hob_error *err)
-{
-	sqlite3_stmt *rows = srv_store_read(store, SQL_AUDIT, err);
-	if (rows)
-		srv_store_bind_digest(rows, 1, record);
-	return each_audit(store, rows, each, user, err);
-}
-
-bool srv_store_each_audit(srv_store *store, void (*each)(void *user, const srv_audit_row *row), void *user,
-						  hob_error *err)
-{
-	return each_audit(store, srv_store_read(store, SQL_EACH_AUDIT, err), each, user, err);
-}
-
 /* ---- parts */
 
 static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s)

@@ -88,11 +88,6 @@ bool srv_view_is_model(const srv_view *v, hob_str path)
 	return hob_str_find(v->extensions, (hob_str){line, extension.len + 2}, 0) != SIZE_MAX;
 }
 
-bool srv_view_is_nondeterministic(const srv_view_asset *asset)
-{
-	return hob_str_find(asset->audit, HOB_STR("\"same\":false"), 0) != SIZE_MAX;
-}
-
 uint64_t srv_view_input_bytes(const srv_view_asset *asset)
 {
 	uint64_t sum = asset->source_bytes;

@@ -126,8 +126,8 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
 	size_t findings_size = sizeof *asset->findings * asset->finding_count;
 	hob_str quality = hob_str_of(asset->quality);
-	const hob_str texts[] = {asset->root,	asset->path,  asset->full,		 asset->kind, asset->error,
-							 asset->reason, asset->audit, asset->moved_from, quality};
+	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,		 asset->kind,
+							 asset->error, asset->reason, asset->moved_from, quality};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -155,7 +155,6 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->error = copy_text(&at, asset->error);
 	copy->reason = copy_text(&at, asset->reason);
 	copy->settings = (hob_str){r->settings->data, r->settings->len};
-	copy->audit = copy_text(&at, asset->audit);
 	copy->moved_from = copy_text(&at, asset->moved_from);
 	copy->quality = copy_text(&at, quality).data;
 	copy->triangles = r->stats->triangles;

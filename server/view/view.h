@@ -74,7 +74,6 @@ typedef struct srv_view_asset {
 	hob_str stats;
 	hob_str error;	/* JSON object or empty */
 	hob_str reason; /* JSON array: why it was cooked last (or is being cooked) */
-	hob_str audit;	/* JSON object: result of its reproducibility check, or empty */
 	uint32_t warnings, output_count, dep_count;
 	uint64_t triangles, lods;		/* of `stats`; srv_views_put reads them there */
 	const hob_rule_count *findings; /* of the newest version that was cooked, be it refused */
@@ -163,7 +162,6 @@ bool srv_view_is_model(const srv_view *view, hob_str path);
 uint64_t srv_view_input_bytes(const srv_view_asset *asset);
 /* Cooked again, the same inputs gave other outputs. */
 bool srv_view_is_problem(const srv_view_asset *asset);
-bool srv_view_is_nondeterministic(const srv_view_asset *asset);
 
 /* Writes the id of "root/path" for an asset that was not moved. */
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1]);

@@ -212,7 +212,6 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	w->state = BUSY;
 	w->job = job;
 	w->cancelled = w->has_why = w->stalled = w->looked = w->waits = false;
-	w->alone = what->alone;
 	w->export.root = what->root;
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, pool->options.timeout_ms / 4, 0);
 	return true;
@@ -236,7 +235,7 @@ bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 		if (w->state != IDLE)
 			continue;
 		used = w;
-		if ((!what->alone || w->jobs == 0) && (!fit || w->lowered != what->waited))
+		if (!fit || w->lowered != what->waited)
 			fit = w;
 	}
 	if (fit && (set_lowered(fit, !what->waited) || !what->waited || !what->slow))

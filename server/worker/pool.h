@@ -108,13 +108,10 @@ typedef struct srv_pool_job {
 	hob_settings settings;
 	hob_profile profile;
 	uint32_t threads; /* 0 = all */
-	/* Run it in a worker without earlier jobs, without parts of other cooks and without storing any, so that
-	 * no earlier cook can affect it. If only used workers are idle, one of them is replaced, and the idle
-	 * callback says when to ask again. */
-	bool alone;
 	/* waited: a user waits, so the cook gets the daemon's own priority; otherwise the worker runs at nice 19.
-	 * Only root can raise the priority of a process again. Without root, a worker at nice 19 is replaced, as
-	 * for `alone`, if the cook is `slow` and so worth a new process; otherwise it keeps its priority. */
+	 * Only root can raise the priority of a process again. Without root, a worker at nice 19 is replaced if
+	 * the cook is `slow` and so worth a new process, and the idle callback says when to ask again; otherwise
+	 * it keeps its priority. */
 	bool waited, slow;
 } srv_pool_job;
 /* Starts a job in an idle worker. False if none is idle. */

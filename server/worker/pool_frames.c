@@ -30,10 +30,9 @@ enum {
 static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
 	srv_pool *pool = w->pool;
-	bool known = pool->callbacks.part_get && !w->alone;
-	int fd = known ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
+	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
 	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
-	if (fd < 0 && !w->alone) {
+	if (fd < 0) {
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
 		if (claim == SRV_CLAIM_WAIT) {
 			w->waits = true;
@@ -132,9 +131,7 @@ static void on_memory(worker *w, const srv_frame *frame)
 	uint64_t limit = w->pool->options.memory_limit,
 			 room = frame->number == SRV_MEMORY_PART ? limit : 2 * limit;
 	uint64_t used = w->file_bytes - w->files_before;
-	bool wanted = frame->number != SRV_MEMORY_PART || !w->alone;
-	bool fits = wanted && frame->a > 0 && frame->a <= HOB_LIMIT_OUTPUT_BYTES && used <= room &&
-				frame->a <= room - used;
+	bool fits = frame->a > 0 && frame->a <= HOB_LIMIT_OUTPUT_BYTES && used <= room && frame->a <= room - used;
 	int fd = fits ? new_memory(frame->a) : -1;
 	if (fits && fd < 0) {
 		srv_pool_kill(w, HOB_ERR_IO,
@@ -210,7 +207,7 @@ static void keep_part(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
 	struct stat info;
-	if (!pool->callbacks.part_put || w->alone || fd < 0 || pool->parts_pending >= PARTS_PENDING_MAX ||
+	if (!pool->callbacks.part_put || fd < 0 || pool->parts_pending >= PARTS_PENDING_MAX ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
 		info.st_size <= 0 || (uint64_t)info.st_size > HOB_LIMIT_OUTPUT_BYTES - w->part_bytes)
 		return;

@@ -41,7 +41,6 @@ typedef struct worker {
 	hob_error why;					   /* set by the code that decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: one of its roots is now another folder */
 	bool stalled;
-	bool alone;	  /* of the job: neither gets nor stores parts */
 	bool lowered; /* runs at nice 19 */
 	struct {
 		pid_t pid;	 /* 0: none runs */

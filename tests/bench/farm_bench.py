@@ -26,7 +26,7 @@ class Farm:
         subprocess.run([os.environ["HOB"], "farm", "init", *self.options], check=True, stdout=subprocess.DEVNULL)
 
     def machine(self, art, name, *options, **more):
-        return Daemon([art], self.folder / name, *self.options, "--farm-node", name, "--reproducibility-interval", "0", *options, **more)
+        return Daemon([art], self.folder / name, *self.options, "--farm-node", name, *options, **more)
 
 
 def facts(daemon):
@@ -54,7 +54,7 @@ def cpu(daemon):
 
 def cold_and_warm(folder, art, warm):
     began = time.monotonic()
-    with Daemon([art], folder / "alone", "--reproducibility-interval", "0") as alone:
+    with Daemon([art], folder / "alone") as alone:
         alone.sync()
         print(f"one machine alone: {time.monotonic() - began:.1f} s, {alone.cooked()} cooks, {cpu(alone):.1f} s of processor time", flush=True)
         expected = outputs(alone)
@@ -104,7 +104,7 @@ def down(folder):
     for art in arts:
         art.mkdir()
     farm = Farm(folder)
-    with Daemon([arts[0]], folder / "plain", "--reproducibility-interval", "0") as plain, farm.machine(arts[1], "one") as one:
+    with Daemon([arts[0]], folder / "plain") as plain, farm.machine(arts[1], "one") as one:
         plain.sync()
         one.sync()
         times = {"without a farm": [], "with a farm": [], "without (2)": [], "farm stopped": []}

@@ -33,8 +33,8 @@ class FarmScenario(Scenario):
             self.put(f"{at}d{i % 2}/m{i}.obj", obj_text(size + i, mtl=f"m{i}.mtl"))
 
     def machine(self, name, *options, **more):
-        return Daemon([self.art], self.folder / name, *self.options, "--farm-node", name, "--reproducibility-interval", "0",
-                      "--farm-lease-seconds", "5", *options, **more)
+        return Daemon([self.art], self.folder / name, *self.options, "--farm-node", name, "--farm-lease-seconds", "5",
+                      *options, **more)
 
     def facts(self, daemon):
         return daemon.get("/api/v1/stats").json()["upstream"]

@@ -77,7 +77,7 @@ class Upstream(Scenario):
         return f"http://127.0.0.1:{daemon.port}"
 
     def below(self, url, name="below", *options, **more):
-        return Daemon([self.art], self.folder / name, "--upstream", url, "--reproducibility-interval", "0", *options, **more)
+        return Daemon([self.art], self.folder / name, "--upstream", url, *options, **more)
 
     def facts(self, daemon):
         return daemon.get("/api/v1/stats").json()["upstream"]

@@ -27,7 +27,6 @@ OWNERS = {
     "engine->health->": ["engine_health.c"],
     "->life.": ["server/cook/asset.c"],  # of a job: server/cook/job.c
     "->life.order.": ["engine_job.c", "engine_jobs.c", "engine_cook.c", "engine_finish.c"],
-    "->check.": ["engine_audit.c", "engine_load.c"],
     "->changeset.": ["engine_changeset.c"],
     "->move.": ["engine_move.c", "engine_assets.c"],
     "->shown.": ["engine_publish.c", "engine_view.c", "engine_load.c"],

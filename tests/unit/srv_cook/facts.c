@@ -37,10 +37,10 @@ static void those_of_its_kind_hear_it_in_order(void **state)
 {
 	(void)state;
 	srv_facts_on(&facts, SRV_FACT_SECOND, hear, "a");
-	srv_facts_on(&facts, SRV_FACT_WORKER_IDLE, hear, "other");
+	srv_facts_on(&facts, SRV_FACT_SOURCE_READ, hear, "other");
 	srv_facts_on(&facts, SRV_FACT_SECOND, hear, "b");
 	srv_facts_tell(&facts, &(srv_fact){.kind = SRV_FACT_SECOND});
-	srv_facts_tell(&facts, &(srv_fact){.kind = SRV_FACT_JOB_WAITS});
+	srv_facts_tell(&facts, &(srv_fact){.kind = SRV_FACT_ASSET_GONE});
 	assert_string_equal(heard, "ab");
 }
 

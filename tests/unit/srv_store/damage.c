@@ -245,7 +245,7 @@ static void an_index_of_step_6_is_brought_up(void **state)
 	run_sql(
 		folder_at(*state, "cache/index.db"),
 		"ALTER TABLE job DROP COLUMN stages; DROP INDEX record_lookup; ALTER TABLE record RENAME TO recipe;"
-		"ALTER TABLE audit RENAME COLUMN record TO recipe; ALTER TABLE job RENAME COLUMN record TO recipe;"
+		"CREATE TABLE audit (recipe BLOB PRIMARY KEY); ALTER TABLE job RENAME COLUMN record TO recipe;"
 		"CREATE INDEX recipe_lookup ON recipe (lookup, cooked_at_ms); PRAGMA user_version = 6",
 		false);
 	store = open_store(*state, 0);
@@ -297,7 +297,7 @@ static void index_says_who_owns_it_and_how_it_is_kept(void **state)
 	static const struct {
 		const char *sql, *value;
 	} checks[] = {{"PRAGMA application_id", "1215259209"},
-				  {"PRAGMA user_version", "9"},
+				  {"PRAGMA user_version", "10"},
 				  {"PRAGMA journal_mode", "wal"},
 				  {"PRAGMA synchronous", "1"},
 				  {"PRAGMA foreign_keys", "1"},
