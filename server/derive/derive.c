@@ -222,7 +222,7 @@ static bool find_outputs(srv_derive *derive, srv_control *control, derivation *w
 	srv_record record;
 	hob_arena_init(&arena, 16 << 20);
 	bool has = a.good && srv_store_record(derive->host.store, a.good, &arena, &record, &error) &&
-			   srv_derive_take_parts(&record, wanted->outputs[0]);
+			   srv_record_model(&record, wanted->outputs[0]);
 	hob_arena_release(&arena);
 	wanted->of = srv_derived_set(wanted->outputs[0]);
 	if (!has && error.code == HOB_ERR_IO)
@@ -243,7 +243,7 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 						 a->served};
 	hob_arena_init(&arena, 64 << 20);
 	int refused = srv_version_find(&of, which, &arena, &record, err);
-	if (refused == 0 && !srv_derive_take_parts(&record, wanted->outputs[side])) {
+	if (refused == 0 && !srv_record_model(&record, wanted->outputs[side])) {
 		refused = 404;
 		(void)hob_fail(err, NOT_FOUND, "one of these cooks of '%s' made no model", a->full);
 	}

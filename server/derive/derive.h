@@ -1,6 +1,6 @@
 /* derive.h - makes outputs of blobs on request, in libuv's pool: encoded blobs, cuts, GLB files, comparisons,
- * pictures, classic files and bundles. Each is stored, so it is made once (derived.h has the keys). Loop
- * thread; knows no asset but by its host. */
+ * pictures, classic files and bundles. Each is stored, so it is made once; control/derived.h has the keys.
+ * Loop thread; knows no asset but by its host. */
 #ifndef SRV_DERIVE_H
 #define SRV_DERIVE_H
 
@@ -8,7 +8,7 @@
 #include "../cook/publish.h"
 #include "../view/view.h"
 #include "../worker/sandbox.h"
-#include "derived.h"
+#include "../control/derived.h"
 
 #include <stdatomic.h>
 #include <uv.h>

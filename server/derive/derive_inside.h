@@ -4,7 +4,7 @@
 
 #include "derive.h"
 
-#include "../store/store.h"
+#include "../store/record.h"
 #include "../thumbnail/thumbnail.h"
 
 enum { SRV_DERIVE_PARTS = 4 }; /* meshes, materials, scene, animations */
@@ -42,8 +42,6 @@ struct srv_derive {
 
 /* derive_make.c */
 void srv_derive_run(uv_work_t *work); /* makes the output of a derivation, in the pool */
-/* Finds the parts of a model among the outputs. False if meshes, materials or scene is missing. */
-bool srv_derive_take_parts(const srv_record *record, hob_sha256 out[SRV_DERIVE_PARTS]);
 /* The inputs of a picture of one cook. */
 void srv_derive_picture_of(const srv_record *record, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
 						   srv_thumbnail_input *out);

@@ -12,20 +12,6 @@
 
 /* Work in libuv's pool, on the data of one derivation. */
 
-static const char *const part_names[SRV_DERIVE_PARTS] = {"meshes", "materials", "scene", "animations"};
-
-bool srv_derive_take_parts(const srv_record *record, hob_sha256 out[SRV_DERIVE_PARTS])
-{
-	uint32_t found = 0;
-	for (uint32_t i = 0; i < record->output_count; i++)
-		for (uint32_t p = 0; p < SRV_DERIVE_PARTS; p++)
-			if (hob_str_equal(record->outputs[i].name, hob_str_of(part_names[p]))) {
-				out[p] = record->outputs[i].digest;
-				found |= 1u << p;
-			}
-	return (found & 7) == 7;
-}
-
 static bool is_none(const hob_sha256 *digest)
 {
 	return hob_sha256_equal(digest, &(hob_sha256){{0}});

@@ -67,7 +67,7 @@ static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t
 	hob_error error;
 	hob_sha256 parts[SRV_DERIVE_PARTS] = {{{0}}};
 	bool whole = a->served && srv_store_record(derive->host.store, a->served, &arena, &record, &error) &&
-				 srv_derive_take_parts(&record, parts);
+				 srv_record_model(&record, parts);
 	if (whole) {
 		srv_derive_picture_of(&record, parts, size, out);
 		*key = srv_thumbnail_key(out);

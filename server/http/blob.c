@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "../derive/derived.h"
+#include "../control/derived.h"
 #include "../fs/transfer.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 
-#include "../derive/derived.h"
+#include "../control/derived.h"
 #include "../../core/base/json_write.h"
 
 enum { LOD_MAX = 255 };

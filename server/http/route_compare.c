@@ -1,6 +1,6 @@
 #include "inside.h"
 
-#include "../derive/derived.h"
+#include "../control/derived.h"
 
 /* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are
  * kept as such. */

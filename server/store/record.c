@@ -9,6 +9,19 @@ bool srv_record_is_extra(hob_str output)
 	return hob_str_equal(output, HOB_STR("report")) || hob_str_starts(output, HOB_STR("classic."));
 }
 
+bool srv_record_model(const srv_record *record, hob_sha256 out[4])
+{
+	static const char *const names[4] = {"meshes", "materials", "scene", "animations"};
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < record->output_count; i++)
+		for (uint32_t p = 0; p < 4; p++)
+			if (hob_str_equal(record->outputs[i].name, hob_str_of(names[p]))) {
+				out[p] = record->outputs[i].digest;
+				found |= 1u << p;
+			}
+	return (found & 7) == 7;
+}
+
 /* ---- writing */
 
 static void put_digest(hob_buf *out, const hob_sha256 *digest)

@@ -33,6 +33,9 @@ void srv_record_print(const srv_record *record, hob_buf *out);
 bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error *err) HOB_MUST_CHECK;
 /* Whether two cooks had the same result, without comparing `run`. */
 bool srv_record_same(const srv_record *a, const srv_record *b);
+/* The outputs that make up a model, in the order meshes, materials, scene, animations; the last is zero if it
+ * has none. False without one of the others. */
+bool srv_record_model(const srv_record *record, hob_sha256 out[4]);
 /* An output that may differ between runs, or that is derived later: not part of the result. */
 bool srv_record_is_extra(hob_str output);
 
