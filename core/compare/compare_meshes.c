@@ -1,8 +1,11 @@
 #include "compare_parts.h"
 
+#include "../formats/pack_geometry.h"
+
 #include <math.h>
 
 static const hob_str none;
+static const float LEVEL_NOISE = 0.1f; /* relative change of a level's error that is not worth a word */
 
 static const hob_pk_mesh *mesh_of(const compare_files *f, uint32_t i)
 {
@@ -48,33 +51,67 @@ static bool alike_meshes(const comparison *c, uint32_t a, uint32_t b)
 		   same_bounds(one, other);
 }
 
-/* Bytes of one stream of the mesh's own vertices; NULL if they are encoded. */
-static const uint8_t *vertices_of(const compare_files *f, const hob_pk_mesh *mesh, uint32_t stream,
-								  uint32_t *stride)
+static const char *const semantics[] = {"positions", "normals", "tangents", "UVs",
+										"colours",	 "joints",	"weights"};
+
+/* One attribute of the mesh's own vertices; NULL data: it is encoded, or there is none. */
+typedef struct attribute {
+	const uint8_t *data;
+	uint32_t stride, bytes, count, semantic;
+} attribute;
+
+static attribute attribute_of(const compare_files *f, const hob_pk_mesh *mesh, uint32_t index)
 {
 	hob_pack_array layouts = hob_pack_find(&f->meshes, HOB_PK_LAYT);
 	const hob_pk_layout *layout =
 		mesh->layout < layouts.count ? HOB_PACK_AT(hob_pk_layout, layouts, mesh->layout) : NULL;
-	if (!layout || stream >= layout->stream_count || layout->sections[stream] == HOB_PK_NONE)
-		return NULL;
-	hob_pack_array data = hob_pack_array_at(&f->meshes, layout->sections[stream]);
-	*stride = data.stride;
-	return data.data ? HOB_PACK_AT(uint8_t, data, mesh->first_vertex) : NULL;
+	if (!layout || index >= layout->attribute_count)
+		return (attribute){.semantic = HOB_NONE};
+	const hob_pk_attribute *a = HOB_PACK_AT(hob_pk_attribute, hob_pack_find(&f->meshes, HOB_PK_ATTR),
+											layout->attribute_first + index);
+	const hob_vertex_format *format = hob_vertex_format_of(a->format);
+	hob_pack_array values = hob_pack_array_at(&f->meshes, layout->sections[a->stream]);
+	return (attribute){values.data ? HOB_PACK_AT(uint8_t, values, mesh->first_vertex) + a->offset : NULL,
+					   values.stride, format ? format->bytes : 0, mesh->vertex_count, a->semantic};
 }
 
-/* If both have the same number of vertices and the same layout: whether their bytes differ. */
-static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b)
+/* FNV-1a. */
+static uint64_t mixed(uint64_t hash, const attribute *a, uint32_t vertex)
 {
-	for (uint32_t stream = 0; stream < 4; stream++) {
-		uint32_t one_stride = 0, other_stride = 0;
-		const uint8_t *one = vertices_of(&c->a, a, stream, &one_stride),
-					  *other = vertices_of(&c->b, b, stream, &other_stride);
-		if (!one != !other || one_stride != other_stride)
-			return true;
-		if (one && memcmp(one, other, (size_t)a->vertex_count * one_stride) != 0)
-			return true;
+	for (uint32_t i = 0; i < a->bytes; i++)
+		hash = (hash ^ a->data[(size_t)vertex * a->stride + i]) * 1099511628211u;
+	return hash;
+}
+
+/* Independent of the order of the vertices, which other levels may change. With `other`, the two values of a
+ * vertex belong together. */
+static uint64_t sum_of(const attribute *a, const attribute *other)
+{
+	uint64_t sum = 0;
+	for (uint32_t v = 0; a->data && v < a->count; v++) {
+		uint64_t hash = mixed(14695981039346656037u, a, v);
+		hash = other && other->data ? mixed(hash, other, v) : hash;
+		sum += hash ^ hash >> 29;
 	}
-	return false;
+	return sum;
+}
+
+/* Appends "normals, UVs": the attributes in which two meshes with as many vertices differ. False: none. */
+static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, hob_buf *out)
+{
+	attribute places[2] = {attribute_of(&c->a, a, 0), attribute_of(&c->b, b, 0)};
+	bool moved = sum_of(&places[0], NULL) != sum_of(&places[1], NULL);
+	uint32_t told = 0;
+	for (uint32_t i = 0;; i++) {
+		attribute one = attribute_of(&c->a, a, i), other = attribute_of(&c->b, b, i);
+		if (one.semantic >= HOB_COUNT_OF(semantics) || one.semantic != other.semantic)
+			return told;
+		bool differs = !one.data != !other.data || one.bytes != other.bytes ||
+					   sum_of(&one, moved ? NULL : &places[0]) != sum_of(&other, moved ? NULL : &places[1]);
+		if (differs && !(told >> one.semantic & 1))
+			hob_buf_printf(out, "%s%s", told ? ", " : "", semantics[one.semantic]);
+		told |= (uint32_t)differs << one.semantic;
+	}
 }
 
 /* The finest level is unchanged, a coarser one is not. Returns whether it reported one. */
@@ -89,7 +126,8 @@ static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mes
 	}
 	for (uint32_t i = 1; i < b->lod_count; i++) {
 		const hob_pk_lod *one = level_of(&c->a, a, i), *other = level_of(&c->b, b, i);
-		if (one->index_count == other->index_count && one->error == other->error)
+		if (one->index_count == other->index_count &&
+			fabsf(one->error - other->error) <= LEVEL_NOISE * fmaxf(one->error, other->error))
 			continue;
 		hob_compare_say(c, other->error > one->error ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
 						"%s: level %u has %u %s, was %u, and is at most %.3g m off, was %.3g m", called, i,
@@ -132,6 +170,7 @@ static void changed_attributes(comparison *c, const hob_pk_mesh *a, const hob_pk
 static void changed_mesh(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
 	const hob_pk_mesh *one = mesh_of(&c->a, a), *other = mesh_of(&c->b, b);
+	hob_buf apart = {0};
 	uint32_t before = elements_in(one, level_of(&c->a, one, 0)),
 			 now = elements_in(other, level_of(&c->b, other, 0));
 	if (before != now || one->topology != other->topology)
@@ -142,15 +181,14 @@ static void changed_mesh(comparison *c, uint32_t a, uint32_t b, const char *call
 	else if (!same_bounds(one, other))
 		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none,
 						"%s has another size or lies elsewhere in its space", called);
-	else if (!changed_levels(c, one, other, called, name)) {
-		if (one->vertex_count != other->vertex_count)
-			hob_compare_say(c, other->vertex_count > one->vertex_count ? TONE_WARN : TONE_NOTE, "mesh",
-							"changed", name, none, "%s has %u vertices for the same triangles, was %u",
-							called, other->vertex_count, one->vertex_count);
-		else if (other_vertices(c, one, other))
-			hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none,
-							"%s: vertices differ, of as many triangles", called);
-	}
+	else if (one->vertex_count == other->vertex_count && other_vertices(c, one, other, &apart))
+		hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none, "%s has other %.*s", called,
+						HOB_FMT(hob_buf_str(&apart)));
+	else if (!changed_levels(c, one, other, called, name) && one->vertex_count != other->vertex_count)
+		hob_compare_say(c, other->vertex_count > one->vertex_count ? TONE_WARN : TONE_NOTE, "mesh", "changed",
+						name, none, "%s has %u vertices for the same triangles, was %u", called,
+						other->vertex_count, one->vertex_count);
+	hob_buf_release(&apart);
 	changed_attributes(c, one, other, called, name);
 }
 

@@ -4,7 +4,7 @@ static const struct {
 	const char *name;
 	uint64_t version;
 } kinds[SRV_DERIVED_COUNT] = {{"zstd", 1}, {"gzip", 1},	   {"lod", 1},
-							  {"glb", 1},  {"compare", 2}, {"picture", 4}};
+							  {"glb", 1},  {"compare", 3}, {"picture", 4}};
 
 const char *srv_derived_name(srv_derived kind)
 {
