@@ -61,7 +61,10 @@ typedef enum srv_control_kind {
 	/* asset: only its jobs unless empty, since_ms, number2: limit: finished jobs as a trace of events. 200 */
 	SRV_CONTROL_TRACE,
 	SRV_CONTROL_HISTORY, /* asset, number, number2 as for JOBS: its finished jobs with their outputs. 200 */
-	SRV_CONTROL_LOG,	 /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
+	/* as HISTORY, of all assets, in words; force: only what became worse. 200, or 202 "JOB FROM TO ASSET" if
+	 * the two cooks FROM and TO of a job below `below` are not compared yet (DERIVE) */
+	SRV_CONTROL_CHANGES,
+	SRV_CONTROL_LOG, /* asset, or job `number` when it is not 0: text of the log. 200, 404 */
 	/* asset: JSON explanation of the last cook; number: compared with what was served at that rev (0: the
 	 * previous cook). 200, 404, 410 */
 	SRV_CONTROL_WHY,
@@ -85,6 +88,7 @@ typedef struct srv_control {
 	hob_str text, tag,
 		file; /* file: of SETTINGS: below the root; empty: the sidecar. Of a picture of two cooks: a clip */
 	uint64_t number, number2; /* job id, cursor, limit by kind */
+	uint64_t below;			  /* of CHANGES; 0: no job */
 	int64_t since_ms;		  /* Unix time, 0 = no limit */
 	hob_sha256 digest;
 	bool force;

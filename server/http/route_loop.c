@@ -1,5 +1,7 @@
 #include "inside.h"
 
+#include "../control/derived.h"
+
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,7 +14,8 @@ enum {
 	TRACE_DEFAULT = 2000,
 	TRACE_MAX = 20000,
 	SYNC_DEFAULT_MS = 30000,
-	SYNC_MAX_MS = 600000
+	SYNC_MAX_MS = 600000,
+	COMPARE_MS = 1000 /* then the rest of a history comes without comparisons */
 };
 
 /* "2026-11-20T18:31:29Z", fractions of a second allowed; or milliseconds since 1970. */
@@ -131,6 +134,40 @@ enum MHD_Result srv_route_trace(request *r)
 					 &(srv_control){.number2 = limit, .since_ms = since_ms});
 	srv_view_drop(view);
 	return result;
+}
+
+/* Orders the comparison that the answer "JOB FROM TO ASSET" asks for. */
+static enum MHD_Result compare(request *r)
+{
+	hob_buf wanted = r->ask->body; /* srv_ask releases that of the last one */
+	r->ask->body = (hob_buf){0};
+	hob_str asset = hob_buf_str(&wanted), id, from, to;
+	bool ok = srv_next_piece(&asset, ' ', &id) && srv_next_piece(&asset, ' ', &from) &&
+			  srv_next_piece(&asset, ' ', &to) && srv_parse_decimal(id, &r->poll_since);
+	enum MHD_Result result =
+		ok ? srv_ask(r, SRV_CONTROL_DERIVE, asset,
+					 &(srv_control){.number = SRV_DERIVED_COMPARE, .text = from, .tag = to})
+		   : MHD_NO;
+	hob_buf_release(&wanted);
+	return result;
+}
+
+enum MHD_Result srv_route_history(request *r)
+{
+	enum MHD_Result result;
+	srv_control page = {.below = UINT64_MAX};
+	const srv_control *last = r->ask ? &r->ask->control : NULL;
+	if (last && last->kind == SRV_CONTROL_CHANGES)
+		return r->ask->status == MHD_HTTP_ACCEPTED ? compare(r) : srv_reply_answer(r, "application/json");
+	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &page.number2) ||
+		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &page.number) ||
+		!srv_request_flag(r, "worse", false, &result, &page.force) || !read_since(r, &page.since_ms, &result))
+		return result;
+	if (!last)
+		r->deadline_ms = r->http->now_ms + COMPARE_MS;
+	else
+		page.below = r->http->now_ms < r->deadline_ms ? r->poll_since : 0;
+	return srv_ask(r, SRV_CONTROL_CHANGES, (hob_str){0}, &page);
 }
 
 enum MHD_Result srv_route_what_if(request *r)

@@ -8,9 +8,10 @@
 
 /* Finished jobs: lists, one job, outputs, logs. */
 
-enum { SCANNED_MAX = 20000, STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX = 1000, ROWS_ARENA = 256 << 20 };
+enum { SCANNED_MAX = 20000, CHANGES_SCANNED_MAX = 2000 };
+enum { STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX = 1000, ROWS_ARENA = 256 << 20 };
 
-typedef void put_fn(question *q, const srv_job_row *row, hob_buf *out);
+typedef bool put_fn(question *q, const srv_job_row *row, hob_buf *out); /* false: no item */
 
 /* Puts rows below `before`, newest first, into `items`, up to `limit`. */
 typedef struct page {
@@ -18,7 +19,7 @@ typedef struct page {
 	hob_str live; /* items that were already returned */
 	hob_buf items;
 	uint64_t before;
-	uint32_t given, limit;
+	uint32_t given, limit, scan; /* scan: rows at most */
 	bool more;
 } page;
 
@@ -58,9 +59,10 @@ static void take_rows(question *q, page *p, const srv_job_row *rows, uint32_t co
 			p->more = false;
 			return;
 		}
-		if (!is_wanted(q->control, p, &rows[i]))
+		if (q->uncompared.size > 0)
+			return;
+		if (!is_wanted(q->control, p, &rows[i]) || !p->put(q, &rows[i], &p->items))
 			continue;
-		p->put(q, &rows[i], &p->items);
 		p->given++;
 		p->more = p->more || i + 1 < count;
 	}
@@ -70,7 +72,8 @@ static bool read_page(question *q, page *p, hob_error *err)
 {
 	bool ok = true;
 	p->more = true;
-	for (uint32_t scanned = 0; ok && p->more && p->given < p->limit && scanned < SCANNED_MAX;
+	for (uint32_t scanned = 0;
+		 ok && p->more && p->given < p->limit && scanned < p->scan && q->uncompared.size == 0;
 		 scanned += STEP) {
 		hob_arena arena;
 		srv_job_row *rows = NULL;
@@ -102,10 +105,11 @@ static int answer_page(question *q, page *p)
 	return ok ? 200 : srv_query_cannot_read(q, &error);
 }
 
-static void put_row(question *q, const srv_job_row *row, hob_buf *out)
+static bool put_row(question *q, const srv_job_row *row, hob_buf *out)
 {
 	(void)q;
 	srv_past_put_job(row, out);
+	return true;
 }
 
 int srv_query_jobs(question *q)
@@ -114,12 +118,13 @@ int srv_query_jobs(question *q)
 			  .live = q->control->tag,
 			  .before = q->control->number,
 			  .given = count_live(q->control->tag),
+			  .scan = SCANNED_MAX,
 			  .limit = page_limit(q->control)};
 	hob_buf_put_str(&p.items, p.live);
 	return answer_page(q, &p);
 }
 
-static void put_version(question *q, const srv_job_row *row, hob_buf *out)
+static bool put_version(question *q, const srv_job_row *row, hob_buf *out)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, 64 << 20);
@@ -144,12 +149,33 @@ static void put_version(question *q, const srv_job_row *row, hob_buf *out)
 				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
 				 HOB_JSON_RAW("error", row->error.len > 0 ? row->error : record.error), HOB_JSON_CLOSE('}'));
 	hob_arena_release(&arena);
+	return true;
 }
 
 int srv_query_history(question *q)
 {
-	page p = {.put = put_version, .before = q->control->number, .limit = page_limit(q->control)};
+	page p = {.put = put_version,
+			  .before = q->control->number,
+			  .limit = page_limit(q->control),
+			  .scan = SCANNED_MAX};
 	return answer_page(q, &p);
+}
+
+int srv_query_changes(question *q)
+{
+	page p = {.put = srv_past_put_change,
+			  .before = q->control->number,
+			  .limit = page_limit(q->control),
+			  .scan = CHANGES_SCANNED_MAX};
+	int status = answer_page(q, &p);
+	if (status == 200 && q->uncompared.size > 0) {
+		hob_buf_release(&q->body);
+		q->body = q->uncompared;
+		q->uncompared = (hob_buf){0};
+		status = 202;
+	}
+	hob_buf_release(&q->uncompared);
+	return status;
 }
 
 /* ---- one job */

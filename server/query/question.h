@@ -11,6 +11,7 @@ typedef struct question {
 	srv_store *store;  /* for blobs and the epoch */
 	srv_store *reader; /* for rows, begun */
 	hob_buf body;
+	hob_buf uncompared; /* answer of CHANGES that asks for a comparison; empty: it needs none */
 } question;
 
 /* Each fills `body` and returns the HTTP status. */
@@ -21,6 +22,7 @@ int srv_query_jobs(question *q);
 int srv_query_job(question *q);
 int srv_query_trace(question *q);
 int srv_query_history(question *q);
+int srv_query_changes(question *q);
 int srv_query_log(question *q);
 int srv_query_settings(question *q); /* reading and changing */
 

@@ -26,6 +26,7 @@ static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_JOB] = srv_query_job,
 	[SRV_CONTROL_TRACE] = srv_query_trace,
 	[SRV_CONTROL_HISTORY] = srv_query_history,
+	[SRV_CONTROL_CHANGES] = srv_query_changes,
 	[SRV_CONTROL_LOG] = srv_query_log,
 	[SRV_CONTROL_WHY] = srv_query_why,
 	[SRV_CONTROL_WHAT_IF] = srv_query_what_if,

@@ -5,24 +5,28 @@ import json
 import struct
 
 
-def _grid(side, colors=True, keep_normals=True):
+def _grid(side, made):
     points, normals, uvs, tints, indices = [], [], [], [], []
+    share = made.get("weight")
     for y in range(side + 1):
         for x in range(side + 1):
             points += [x / side, 0.08 * ((x * 7 + y * 13) % 5) / 5, y / side]
-            normals += [0.0, 1.0, 0.0]
-            uvs += [x / side, y / side]
+            normals += made.get("up", [0.0, 1.0, 0.0])
+            uvs += [x / side, 1 - y / side if made.get("flipped_uvs") else y / side]
             tints += [x / side, y / side, 0.5, 1.0]
     for y in range(side):
         for x in range(side):
             a = y * (side + 1) + x
             indices += [a, a + side + 1, a + 1, a + 1, a + side + 1, a + side + 2]
-    return {"POSITION": (points, 3), **({"NORMAL": (normals, 3)} if keep_normals else {}), "TEXCOORD_0": (uvs, 2),
-            **({"COLOR_0": (tints, 4)} if colors else {})}, indices
+    return {"POSITION": (points, 3), **({"NORMAL": (normals, 3)} if made.get("normals", True) else {}), "TEXCOORD_0": (uvs, 2),
+            **({"COLOR_0": (tints, 4)} if made["colors"] else {}),
+            **({"JOINTS_0": ([0, 1, 0, 0] * (len(points) // 3), 4),
+                "WEIGHTS_0": ([share, 1 - share, 0, 0] * (len(points) // 3), 4)} if share else {})}, indices
 
 
 def model():
-    """{"sides": triangles by mesh, ...}: what a test may change before text()."""
+    """{"sides": triangles by mesh, ...}: what a test may change before text(). With "weight": 0.5 it has a skin of two joints, each
+    vertex with this share of the first."""
     return {
         "sides": {"Body": 20, "Arm": 8},
         "colors": True,
@@ -47,7 +51,7 @@ def text(made):
     data, views, accessors = bytearray(), [], []
 
     def add(values, width, kind, component):
-        raw = struct.pack(f"<{len(values)}{'f' if component == 5126 else 'I'}", *values)
+        raw = struct.pack(f"<{len(values)}{ {5126: 'f', 5125: 'I', 5123: 'H'}[component]}", *values)
         views.append({"buffer": 0, "byteOffset": len(data), "byteLength": len(raw)})
         data.extend(raw)
         count = len(values) // width
@@ -58,10 +62,11 @@ def text(made):
 
     meshes = []
     for material, (name, side) in enumerate(made["sides"].items()):
-        attributes, indices = _grid(side, made["colors"], made.get("normals", True))
+        attributes, indices = _grid(side, made)
         meshes.append({"name": name, "primitives": [{
-            "attributes": {key: add(values, width, f"VEC{width}", 5126) for key, (values, width) in attributes.items()},
+            "attributes": {key: add(values, width, f"VEC{width}", 5123 if key == "JOINTS_0" else 5126) for key, (values, width) in attributes.items()},
             "indices": add(indices, 1, "SCALAR", 5125), "material": material}]})
+    nodes = [{**node, "skin": 0} if made.get("weight") and "mesh" in node else node for node in made["nodes"]]
     clips = []
     for name, (node, path, values, times) in made["clips"].items():
         width = len(values) // len(times)
@@ -69,9 +74,9 @@ def text(made):
                       "samplers": [{"input": add(times, 1, "SCALAR", 5126),
                                     "output": add(values, width, f"VEC{width}", 5126)}]})
     return json.dumps({
-        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": made["nodes"], "meshes": meshes,
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": nodes, "meshes": meshes,
         "materials": made["materials"], "textures": [{"source": 0}, {"source": 1}],
         "images": [{"uri": made.get("color", "color.png")}, {"uri": made.get("normal", "normal.png")}],
-        **({"animations": clips} if clips else {}), "accessors": accessors, "bufferViews": views,
+        **({"animations": clips} if clips else {}), **({"skins": [{"joints": [0, 3]}]} if made.get("weight") else {}), "accessors": accessors, "bufferViews": views,
         "buffers": [{"byteLength": len(data), "uri": "data:application/octet-stream;base64," +
                      base64.b64encode(bytes(data)).decode()}]}, indent=made.get("indent"))
