@@ -142,7 +142,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 20,
+	.version = 21,
 	.extensions = extensions,
 	.import = usd_import,
 };

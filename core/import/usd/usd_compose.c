@@ -160,13 +160,14 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 
 /* ---- arcs */
 
-/* Whether another arc has already added the class; its position is kept. */
+/* Whether the site was added before: a class anywhere in the tree, another target by the same arc of the same
+ * parent. Its first position is kept, with the cycles found there. Source: Pcp, skipDuplicateNodes. */
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
 	bool is_class = site->arc == HOB_USD_INHERIT || site->arc == HOB_USD_SPECIALIZE;
-	for (uint32_t i = tree->sites[site->parent].first_child; i != HOB_NONE; i = tree->sites[i].next)
-		if ((is_class || tree->sites[i].arc == site->arc) && tree->sites[i].stack == site->stack &&
-			hob_str_equal(tree->sites[i].path, path))
+	for (uint32_t i = 0; i < tree->count; i++)
+		if ((is_class || (tree->sites[i].arc == site->arc && tree->sites[i].parent == site->parent)) &&
+			tree->sites[i].stack == site->stack && hob_str_equal(tree->sites[i].path, path))
 			return true;
 	return false;
 }

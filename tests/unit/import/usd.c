@@ -215,6 +215,40 @@ static void cycles_end(void **state)
 	}
 }
 
+/* W brings Y, whose child B brings W: below X that is a cycle. The variant implies W on X a second time; that
+ * must not bring the children that the cycle left out. OpenUSD composes each of these stages so. */
+static void a_class_is_added_once(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *of_w, *of_x, *in_variant, *of_b;
+	} arcs[] = {
+		{"inherits", "specializes", "references", "specializes"},
+		{"inherits", "inherits", "payload", "inherits"},
+		{"references", "specializes", "references", "specializes"},
+		{"specializes", "inherits", "references", "inherits"},
+		{"inherits", "references", "payload", "specializes"},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(arcs); i++) {
+		char text[1024], part[512];
+		snprintf(text, sizeof text,
+				 "#usda 1.0\n(subLayers = [@part.usda@])\nclass \"W\" (%s = </Y>) {}\n"
+				 "def Xform \"X\" (%s = </Y/B>\n variants = { string v = \"b\" }\n variantSets = \"v\") {\n"
+				 "variantSet \"v\" = { \"b\" (%s = @part.usda@</Y/B>) {} } }",
+				 arcs[i].of_w, arcs[i].of_x, arcs[i].in_variant);
+		snprintf(part, sizeof part,
+				 "#usda 1.0\ndef Xform \"Y\" { def Xform \"B\" (%s = </W>) {} def Cube \"A\" {} }",
+				 arcs[i].of_b);
+		reader *r = reader_new(&hob_usd_importer);
+		reader_add(r, "stage.usda", text);
+		reader_add(r, "part.usda", part);
+		const hob_model *m = reader_model(r);
+		assert_int_equal(m->mesh_ref_count, 1);
+		assert_true(reader_noted(r, "usd.cycle"));
+		reader_free(r);
+	}
+}
+
 static void stages_that_double_themselves_hit_a_limit(void **state)
 {
 	(void)state;
@@ -684,6 +718,7 @@ int main(void)
 		cmocka_unit_test(missing_layers_are_warnings_and_dependencies),
 		cmocka_unit_test(what_leaves_the_root_is_refused),
 		cmocka_unit_test(cycles_end),
+		cmocka_unit_test(a_class_is_added_once),
 		cmocka_unit_test(stages_that_double_themselves_hit_a_limit),
 		cmocka_unit_test(what_is_not_drawn),
 		cmocka_unit_test(parts_of_other_stages_are_skipped),
