@@ -19,9 +19,10 @@ typedef struct hob_usd_moving {
 	uint32_t prim, node, inner;
 } hob_usd_moving;
 
-/* A node whose mesh is animated by attributes of a prim: its size, or its points. */
+/* A node animated by attributes of a prim: its size, its points, or its visibility. */
 typedef struct hob_usd_follower {
 	uint32_t prim, node;
+	double id; /* visibility of an instance: its id, else NaN */
 } hob_usd_follower;
 
 enum { HOB_USD_NESTED_INSTANCERS = 16 };
@@ -32,6 +33,7 @@ typedef struct hob_usd_context {
 	uint32_t instancers; /* number of enclosing instancers */
 	bool unseen;		 /* the purpose is proxy or guide, unless a descendant overrides it */
 	bool hidden;		 /* an ancestor is invisible at all times */
+	bool late;			 /* built by hob_usd_build_late */
 } hob_usd_context;
 
 /* A prim to build after the others. */
@@ -100,6 +102,7 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context conte
 bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
 							hob_error *err) HOB_MUST_CHECK;
+bool hob_usd_lists(const hob_usd_value *ids, double id);
 
 /* ---- usd_mesh.c: polygons, from Mesh prims and from generated shapes ---- */
 

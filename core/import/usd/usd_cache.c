@@ -185,6 +185,6 @@ bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t 
 	*list = (hob_usd_follower *)hob_usd_more(b->u->scratch, *list, *count, room, sizeof **list);
 	if (!*list)
 		return hob_fail_memory(err, b->u->scratch, "animation");
-	(*list)[(*count)++] = (hob_usd_follower){prim, node};
+	(*list)[(*count)++] = (hob_usd_follower){prim, node, NAN};
 	return true;
 }

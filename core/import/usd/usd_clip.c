@@ -269,9 +269,11 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	hob_clip *clip = &b->clip;
 	const float rest = b->model.nodes[f->node].hidden ? 0 : 1;
 	const uint32_t channels = clip->channel_count;
+	const bool instance = !isnan(f->id);
 	hob_usd_attribute a;
 	hob_track *track;
-	if (!hob_usd_get(u, &u->prims[f->prim], HOB_STR("visibility"), &a) || !a.samples)
+	if (!hob_usd_get(u, &u->prims[f->prim], instance ? HOB_STR("invisibleIds") : HOB_STR("visibility"), &a) ||
+		!a.samples)
 		return true;
 	size_t count = a.samples->count;
 	double *times = HOB_NEW(u->scratch, double, count);
@@ -287,7 +289,9 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	for (size_t i = 0; i < count; i++) {
 		size_t at =
 			hob_usd_time_before(a.samples->times, 1, a.samples->count, (times[i] - a.offset) / a.scale);
-		bool hidden = hob_str_equal(hob_usd_text(&a.samples->values[at]), HOB_STR("invisible"));
+		const hob_usd_value *value = &a.samples->values[at];
+		bool hidden =
+			instance ? hob_usd_lists(value, f->id) : hob_str_equal(hob_usd_text(value), HOB_STR("invisible"));
 		track->times[i] = hob_usd_seconds(u, times[i]);
 		track->values[i] = hidden ? 0 : 1;
 	}

@@ -55,14 +55,6 @@ static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	return true;
 }
 
-bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
-{
-	for (uint32_t i = 0; i < b->late_count; i++)
-		if (!hob_usd_build_prim(b, b->late[i].prim, b->late[i].context, err))
-			return false;
-	return true;
-}
-
 static bool is_sheared_at(const double m[16])
 {
 	hob_node node = {0};
@@ -121,12 +113,19 @@ static hob_str seen_as(const hob_usd *u, const hob_usd_prim *prim, const char *p
 	return prim->type.len > 0 ? hob_usd_text(hob_usd_still(u, prim, hob_str_of(property))) : HOB_STR("");
 }
 
+/* Skinned meshes are visible even if their skeleton is not. */
+static bool is_skeleton(const hob_usd_prim *prim)
+{
+	return hob_str_equal(prim->type, HOB_STR("Skeleton"));
+}
+
 /* Whether visibility is animated. */
 static bool comes_and_goes(const hob_usd *u, const hob_usd_prim *prim)
 {
 	hob_usd_attribute a;
 	bool hides = false, shows = false;
-	if (prim->type.len == 0 || !hob_usd_get(u, prim, HOB_STR("visibility"), &a) || a.scale == 0)
+	if (prim->type.len == 0 || is_skeleton(prim) || !hob_usd_get(u, prim, HOB_STR("visibility"), &a) ||
+		a.scale == 0)
 		return false;
 	for (size_t i = 0; a.samples && i < a.samples->count; i++) {
 		bool hidden = hob_str_equal(hob_usd_text(&a.samples->values[i]), HOB_STR("invisible"));
@@ -136,10 +135,53 @@ static bool comes_and_goes(const hob_usd *u, const hob_usd_prim *prim)
 	return hides && shows;
 }
 
+static bool is_invisible(const hob_usd *u, const hob_usd_prim *prim)
+{
+	return !is_skeleton(prim) && hob_str_equal(seen_as(u, prim, "visibility"), HOB_STR("invisible"));
+}
+
+static bool add_blinking(hob_usd_build_t *b, uint32_t prim, uint32_t node, double id, hob_error *err)
+{
+	if (!hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, prim, node, err))
+		return false;
+	b->blinking[b->blinking_count - 1].id = id;
+	return true;
+}
+
+/* Adds a node without a transform for each ancestor with animated visibility, outermost first. */
+static bool add_shades(hob_usd_build_t *b, uint32_t prim, uint32_t *node, hob_error *err)
+{
+	const hob_usd *u = b->u;
+	uint32_t above = u->prims[prim].parent;
+	if (above == 0)
+		return true;
+	if (!add_shades(b, above, node, err))
+		return false;
+	if (!comes_and_goes(u, &u->prims[above]))
+		return true;
+	if (!hob_usd_add_node(b, u->tokens[u->prims[above].name], *node, node, err))
+		return false;
+	b->model.nodes[*node].hidden = is_invisible(u, &u->prims[above]);
+	return add_blinking(b, above, *node, NAN, err);
+}
+
+bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
+{
+	for (uint32_t i = 0; i < b->late_count; i++) {
+		hob_usd_late late = b->late[i];
+		late.context.late = true;
+		if (!add_shades(b, late.prim, &late.context.node, err) ||
+			!hob_usd_build_prim(b, late.prim, late.context, err))
+			return false;
+	}
+	return true;
+}
+
 /* ---- instancers */
 
 typedef struct instancer {
 	const hob_usd_value *positions, *orientations, *scales, *kinds, *ids, *hidden, *inactive;
+	const hob_usd_samples *hides; /* `hidden` in time, or NULL */
 	hob_str *prototypes;
 	uint32_t prototype_count;
 } instancer_t;
@@ -151,7 +193,7 @@ static double component_or(const hob_usd_value *value, uint32_t width, size_t el
 	return isfinite(number) ? number : fallback;
 }
 
-static bool lists(const hob_usd_value *ids, double id)
+bool hob_usd_lists(const hob_usd_value *ids, double id)
 {
 	for (size_t k = 0; ids && k < ids->count; k++)
 		if (hob_usd_component(ids, k) == id)
@@ -159,10 +201,40 @@ static bool lists(const hob_usd_value *ids, double id)
 	return false;
 }
 
-static bool is_hidden(const instancer_t *in, size_t i)
+static bool instance_blinks(const instancer_t *in, double id)
 {
-	double id = in->ids ? hob_usd_component(in->ids, i) : (double)i;
-	return lists(in->hidden, id) || lists(in->inactive, id);
+	size_t hidden = 0;
+	for (size_t i = 0; in->hides && i < in->hides->count; i++)
+		hidden += hob_usd_lists(&in->hides->values[i], id);
+	return hidden > 0 && hidden < in->hides->count;
+}
+
+enum { HIDDEN_INSTANCES = 65536 };
+
+/* Reads which instances are invisible, at rest and in time. */
+static bool read_hidden(hob_usd *u, const hob_usd_prim *prim, instancer_t *in, hob_error *err)
+{
+	hob_usd_attribute a;
+	size_t count, moving = 0;
+	if (hob_usd_get(u, prim, HOB_STR("invisibleIds"), &a)) {
+		in->hidden = a.value;
+		if (a.scale != 0 && a.samples && a.samples->count > 0) {
+			double start = u->has_range ? (u->start - a.offset) / a.scale : -HUGE_VAL;
+			in->hides = a.samples;
+			in->hidden =
+				&a.samples->values[hob_usd_time_before(a.samples->times, 1, a.samples->count, start)];
+		}
+	}
+	for (size_t i = 0; in->hides && i < in->hides->count; i++)
+		moving += in->hides->values[i].count;
+	if (moving > HIDDEN_INSTANCES) {
+		in->hides = NULL;
+		hob_usd_note(u, "instances-move",
+					 "instancer '%.*s' hides too many instances in time; they stay as at first",
+					 HOB_FMT(prim->path));
+	}
+	count = (in->hidden ? in->hidden->count : 0) + (in->inactive ? in->inactive->count : 0);
+	return count <= HIDDEN_INSTANCES || hob_fail(err, LIMIT, "%zu hidden instances", count);
 }
 
 static void place_copy(const instancer_t *in, size_t i, hob_node *node)
@@ -180,7 +252,7 @@ static void place_copy(const instancer_t *in, size_t i, hob_node *node)
 	}
 }
 
-static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, uint32_t prototype,
+static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, double id, uint32_t prototype,
 						   hob_usd_context context, hob_error *err)
 {
 	uint32_t node;
@@ -191,6 +263,11 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	if (!hob_usd_add_node(b, name, context.node, &node, err))
 		return false;
 	place_copy(in, i, &b->model.nodes[node]);
+	bool hidden = hob_usd_lists(in->hidden, id), blinks = instance_blinks(in, id);
+	b->model.nodes[node].hidden = context.hidden || hidden;
+	context.hidden = context.hidden || (hidden && !blinks);
+	if (blinks && !add_blinking(b, b->instancers[context.instancers - 1], node, id, err))
+		return false;
 	context.node = node;
 	return hob_usd_build_prim(b, prototype, context, err);
 }
@@ -214,7 +291,6 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 					  .scales = hob_usd_still(u, prim, HOB_STR("scales")),
 					  .kinds = hob_usd_still(u, prim, HOB_STR("protoIndices")),
 					  .ids = hob_usd_still(u, prim, HOB_STR("ids")),
-					  .hidden = hob_usd_still(u, prim, HOB_STR("invisibleIds")),
 					  .inactive = hob_usd_meta(u, prim, HOB_STR(""), HOB_USD_T_inactiveIds)};
 	if (context.instancers >= HOB_USD_NESTED_INSTANCERS) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' is inside %d others; it is left out",
@@ -234,9 +310,8 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 		hob_usd_note(u, "instances-move",
 					 "instancer '%.*s' moves its instances; they stay as they are at first",
 					 HOB_FMT(prim->path));
-	size_t left_out = (in.hidden ? in.hidden->count : 0) + (in.inactive ? in.inactive->count : 0);
-	if (left_out > 65536)
-		return hob_fail(err, LIMIT, "%zu hidden instances", left_out);
+	if (!read_hidden(u, prim, &in, err))
+		return false;
 	context.node = node;
 	b->instancers[context.instancers++] = id;
 	for (uint32_t p = 0; p < in.prototype_count; p++)
@@ -246,11 +321,11 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 			in.prototypes[p] = HOB_STR("");
 		}
 	for (size_t i = 0; in.kinds && i < in.kinds->count && in.kinds->width == 1; i++) {
-		double kind = hob_usd_component(in.kinds, i);
-		if (!(kind >= 0) || kind >= in.prototype_count || is_hidden(&in, i))
+		double kind = hob_usd_component(in.kinds, i), n = in.ids ? hob_usd_component(in.ids, i) : (double)i;
+		if (!(kind >= 0) || kind >= in.prototype_count || hob_usd_lists(in.inactive, n))
 			continue;
 		uint32_t prototype = hob_usd_prim_at(u, in.prototypes[(size_t)kind]);
-		if (prototype != HOB_NONE && !build_instance(b, &in, i, prototype, context, err))
+		if (prototype != HOB_NONE && !build_instance(b, &in, i, n, prototype, context, err))
 			return false;
 	}
 	return true;
@@ -281,11 +356,8 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	hob_usd_prim *prim = &b->u->prims[id];
 	if (is_data(prim->type))
 		return true;
-	/* Skinned meshes are visible even if their skeleton is not. */
-	bool bones = hob_str_equal(prim->type, HOB_STR("Skeleton"));
-	bool blinks = !bones && comes_and_goes(b->u, prim);
-	bool hidden =
-		context.hidden || (!bones && hob_str_equal(seen_as(b->u, prim, "visibility"), HOB_STR("invisible")));
+	bool bones = is_skeleton(prim), blinks = comes_and_goes(b->u, prim);
+	bool hidden = context.hidden || is_invisible(b->u, prim);
 	hob_str purpose = seen_as(b->u, prim, "purpose");
 	if (purpose.len > 0)
 		context.unseen =
@@ -294,15 +366,15 @@ bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context
 	double local[16];
 	bool resets, moves;
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
-	if (resets && context.instancers == 0 && context.node != root)
+	if (resets && context.instancers == 0 && context.node != root && !context.late)
 		return build_later(b, id, context, err);
 	if (!place(b, prim, context, local, moves, &node, err) ||
-		(blinks &&
-		 !hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, id, node, err)))
+		(blinks && !add_blinking(b, id, node, NAN, err)))
 		return false;
 	prim->node = node;
+	context.late = false;
 	b->model.nodes[node].hidden = hidden;
-	context.hidden = hidden && !blinks;
+	context.hidden = context.hidden || (hidden && !blinks);
 	b->unseen += context.unseen && !bones;
 	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
 		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));

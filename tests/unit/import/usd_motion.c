@@ -309,6 +309,113 @@ static void invisible_prims_are_hidden_nodes(void **state)
 	reader_free(r);
 }
 
+static float shown_at(const hob_model *m, uint32_t node, float time)
+{
+	float shown = m->nodes[node].hidden ? 0 : 1;
+	for (uint32_t i = 0; i < m->clips[0].property_count; i++)
+		if (m->clips[0].properties[i].property == HOB_PROPERTY_NODE_VISIBLE &&
+			m->clips[0].properties[i].index == node)
+			sample(&m->clips[0].tracks[m->clips[0].properties[i].track], false, time, &shown);
+	return m->nodes[node].parent == HOB_NONE || shown == 0 ? shown : shown_at(m, m->nodes[node].parent, time);
+}
+
+static uint32_t node_named(const hob_model *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->node_count; i++)
+		if (hob_str_equal(m->nodes[i].name, hob_str_of(name)))
+			return i;
+	return HOB_NONE;
+}
+
+#define INSTANCER(more)                                                                                      \
+	"def PointInstancer \"I\" { rel prototypes = </I/P>\n int[] protoIndices = [0, 0, 0]\n point3f[] "       \
+	"positions = [(0,0,0), (1,0,0), (2,0,0)]\n" more "\n def Cube \"P\" {} }\n"
+
+/* Invisible instances are hidden nodes, also by their ids; inactive ones are left out. */
+static void invisible_instances_are_hidden_nodes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *stage;
+		uint32_t nodes;
+		float first[3], later[3];
+	} cases[] = {
+		{INSTANCER("int64[] invisibleIds = [1]"), 3, {1, 0, 1}, {1, 0, 1}},
+		{INSTANCER("int64[] ids = [7, 8, 9]\n int64[] invisibleIds = [9]"), 3, {1, 1, 0}, {1, 1, 0}},
+		{INSTANCER("int64[] invisibleIds.timeSamples = { 1: [], 13: [0, 2] }"), 3, {1, 1, 1}, {0, 1, 0}},
+		{INSTANCER("int64[] ids = [7, 8, 9]\n int64[] invisibleIds.timeSamples = { 1: [7, 8], 13: [8] }"),
+		 3,
+		 {0, 0, 1},
+		 {1, 0, 1}},
+		{INSTANCER("int64[] invisibleIds = [0]\n token visibility.timeSamples = { 1: \"inherited\", 13: "
+				   "\"invisible\" }"),
+		 3,
+		 {0, 1, 1},
+		 {0, 0, 0}},
+		{"def PointInstancer \"I\" (inactiveIds = [1]) { rel prototypes = </I/P>\n"
+		 "int[] protoIndices = [0, 0, 0]\n point3f[] positions = [(0,0,0), (1,0,0), (2,0,0)]\n"
+		 "int64[] invisibleIds.timeSamples = { 1: [2], 13: [1] }\n def Cube \"P\" {} }\n",
+		 2,
+		 {1, -1, 0},
+		 {1, -1, 1}},
+	};
+	for (size_t c = 0; c < HOB_COUNT_OF(cases); c++) {
+		char text[1024];
+		snprintf(text, sizeof text,
+				 "%sdef Cube \"T\" { double3 xformOp:translate.timeSamples = { 1: (0,0,0), 25: "
+				 "(1,0,0) }\n uniform token[] xformOpOrder = [\"xformOp:translate\"] }",
+				 cases[c].stage);
+		reader *r = stage(text);
+		const hob_model *m = reader_model(r);
+		assert_int_equal(m->mesh_ref_count, cases[c].nodes + 1);
+		for (uint32_t i = 0; i < 3; i++) {
+			char name[8];
+			snprintf(name, sizeof name, "P_%u", i);
+			uint32_t node = node_named(m, name);
+			assert_int_equal(node == HOB_NONE, cases[c].first[i] < 0);
+			if (node == HOB_NONE)
+				continue;
+			assert_near(shown_at(m, node, 0.1f), cases[c].first[i]);
+			assert_near(shown_at(m, node, 0.9f), cases[c].later[i]);
+		}
+		reader_free(r);
+	}
+}
+
+/* A prim that resets its transform stack is built at the root; it still comes and goes with its ancestors. */
+static void what_resets_its_stack_blinks_with_its_ancestors(void **state)
+{
+	(void)state;
+#define LATE		"uniform token[] xformOpOrder = [\"!resetXformStack!\"]\n"
+#define SHOWN(a, b) "token visibility.timeSamples = { 1: \"" a "\", 13: \"" b "\" }\n"
+	static const struct {
+		const char *stage;
+		float first, later;
+	} cases[] = {
+		{"def Xform \"A\" { " SHOWN("inherited", "invisible") " def Cube \"R\" { " LATE "} }", 1, 0},
+		{"def Xform \"A\" { " SHOWN("invisible", "inherited") " def Xform \"B\" { def Cube \"R\" { " LATE
+															  "} } }",
+		 0, 1},
+		{"def Xform \"A\" { " SHOWN("inherited", "invisible") " def Xform \"B\" { " LATE SHOWN(
+			 "invisible", "inherited") " def Cube \"R\" { " LATE "} } }",
+		 0, 0},
+		{"def Xform \"A\" { token visibility = \"invisible\"\n def Xform \"B\" { " SHOWN(
+			 "invisible", "inherited") " def Cube \"R\" { " LATE "} } }",
+		 0, 0},
+		{"def \"A\" { " SHOWN("inherited", "invisible") " def Cube \"R\" { " LATE
+														"} }\ndef Cube \"C\" { " SHOWN("inherited",
+																					   "invisible") " }",
+		 1, 1},
+	};
+	for (size_t c = 0; c < HOB_COUNT_OF(cases); c++) {
+		reader *r = stage(cases[c].stage);
+		const hob_model *m = reader_model(r);
+		assert_near(shown_at(m, node_named(m, "R"), 0.1f), cases[c].first);
+		assert_near(shown_at(m, node_named(m, "R"), 0.9f), cases[c].later);
+		reader_free(r);
+	}
+}
+
 static void surfaces_of_tetrahedra_are_drawn(void **state)
 {
 	(void)state;
@@ -331,6 +438,8 @@ int main(void)
 		cmocka_unit_test(prims_come_and_go),
 		cmocka_unit_test(what_moves_may_blink),
 		cmocka_unit_test(invisible_prims_are_hidden_nodes),
+		cmocka_unit_test(invisible_instances_are_hidden_nodes),
+		cmocka_unit_test(what_resets_its_stack_blinks_with_its_ancestors),
 		cmocka_unit_test(surfaces_of_tetrahedra_are_drawn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
