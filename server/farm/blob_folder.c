@@ -69,7 +69,7 @@ static void path_of(const folder *f, const char *name, char out[2200])
 static srv_farm_end missing(const folder *f, srv_farm_why *why)
 {
 	char blobs[2200];
-	path_of(f, "blobs", blobs);
+	path_of(f, "blobs/", blobs);
 	if (access(blobs, F_OK) == 0)
 		return SRV_FARM_NONE;
 	say(why, "it has no 'blobs' in it; is it mounted? 'hob farm init' makes one", errno);

@@ -536,6 +536,13 @@ srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, bool mark, char a
 	return run(f, statement, params, 1, on_text, &out, true, why);
 }
 
+srv_farm_end srv_farm_id(srv_farm *f, char out[HOB_SHA256_TEXT + 1], srv_farm_why *why)
+{
+	text_out text = {out, HOB_SHA256_TEXT + 1};
+	out[0] = 0;
+	return run(f, "select id from hob_farm", NULL, 0, on_text, &text, true, why);
+}
+
 /* ---- offers */
 
 srv_farm_end srv_farm_offer(srv_farm *f, const hob_sha256 *list, uint32_t models, srv_farm_why *why)

@@ -152,6 +152,7 @@ srv_farm_end srv_farm_listen(srv_farm *farm, int ms, void (*heard)(void *user, c
 
 void *srv_farm_blobs_open(srv_farm *farm, srv_farm_why *why);
 
+srv_farm_end srv_farm_id(srv_farm *farm, char out[HOB_SHA256_TEXT + 1], srv_farm_why *why);
 /* farm_mark.c: a blob store contains the id of its farm, as the object "blobs/.farm". Only a program with the
  * database of that id may delete blobs that no record names. blobs: of srv_farm_blobs_open. */
 /* REFUSED: it contains another id; NONE: no id. */

@@ -21,17 +21,10 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return kept == size;
 }
 
-static void on_id(void *user, const char *const *values, const size_t *sizes)
-{
-	mark *m = user;
-	(void)sizes;
-	snprintf(m->text, sizeof m->text, "%s", values[0] ? values[0] : "");
-}
-
 static srv_farm_end read_id(srv_farm *f, mark *out, srv_farm_why *why)
 {
 	hob_sha256 parsed;
-	srv_farm_end end = srv_farm_query(f, "select id from hob_farm", NULL, 0, on_id, out, why);
+	srv_farm_end end = srv_farm_id(f, out->text, why);
 	if (end != SRV_FARM_OK || hob_sha256_parse(hob_str_of(out->text), &parsed))
 		return end;
 	snprintf(why->text, sizeof why->text, "the farm's database: the id in hob_farm is invalid");

@@ -176,12 +176,14 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 }
 
 /* A machine with the wrong bucket or folder finds no blob at all, and must not delete everyone's records. */
-static bool is_certain(srv_upstream *u, const hob_error *error)
+static bool is_certain(carrier *c)
 {
+	srv_upstream *u = c->upstream;
+	srv_farm_why why;
 	pthread_mutex_lock(&u->lock);
-	bool proved = u->proved;
+	bool proved = u->proved || c->exchange.error.code != HOB_ERR_NOT_FOUND;
 	pthread_mutex_unlock(&u->lock);
-	return proved || error->code != HOB_ERR_NOT_FOUND;
+	return proved || (u->farm && srv_farm_owns(u->farm, c->exchange.blobs, &why) == SRV_FARM_OK);
 }
 
 /* A failure that every machine would have; the error as in the API, written by server/engine. */
@@ -318,7 +320,7 @@ static void fetch(carrier *c, order *o)
 							   ? srv_exchange_fetch(&c->exchange, o->record)
 							   : srv_exchange_fetch_blob(&c->exchange, &o->lookup, UINT64_MAX);
 	srv_farm_why why;
-	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH && is_certain(u, &c->exchange.error))
+	if (end == SRV_EXCHANGE_REFUSED && o->kind == ORDER_FETCH && is_certain(c))
 		tell_refused(u, &o->record->key, c->exchange.error.context);
 	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm)
 		(void)srv_farm_used(u->farm, &o->record->key, u->options.give, o->author, &why);

@@ -77,6 +77,7 @@ struct srv_exchange {
 	hob_sha256 lookup;		  /* lookup of the last given record */
 };
 
+srv_exchange_end srv_exchange_end_of(srv_farm_end end, const srv_farm_why *why, hob_error *error);
 /* A farm has no epochs and no cycles of caches, and ignores `via`. Errors: CONFIG. */
 bool srv_exchange_init_farm(srv_exchange *exchange, srv_farm *farm, srv_store *store,
 							hob_error *err) HOB_MUST_CHECK;

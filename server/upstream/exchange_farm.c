@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static srv_exchange_end end_of(srv_exchange *x, srv_farm_end end, const srv_farm_why *why)
+srv_exchange_end srv_exchange_end_of(srv_farm_end end, const srv_farm_why *why, hob_error *error)
 {
 	static const srv_exchange_end ends[] = {
 		[SRV_FARM_OK] = SRV_EXCHANGE_OK,		  [SRV_FARM_NONE] = SRV_EXCHANGE_NONE,
@@ -13,7 +13,7 @@ static srv_exchange_end end_of(srv_exchange *x, srv_farm_end end, const srv_farm
 		[SRV_FARM_BARRED] = SRV_EXCHANGE_BARRED,  [SRV_FARM_READ_ONLY] = SRV_EXCHANGE_READ_ONLY,
 		[SRV_FARM_REFUSED] = SRV_EXCHANGE_REFUSED};
 	if (end != SRV_FARM_OK && end != SRV_FARM_NONE)
-		(void)hob_fail(&x->error, IO, "%s", why->text);
+		(void)hob_fail(error, IO, "%s", why->text);
 	return ends[end];
 }
 
@@ -35,7 +35,7 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 	(void)via;
 	x->bytes = 0;
 	srv_farm_end end = srv_farm_find(x->farm, lookups, count, out, &why);
-	return end_of(x, end == SRV_FARM_READ_ONLY ? SRV_FARM_BARRED : end, &why);
+	return srv_exchange_end_of(end == SRV_FARM_READ_ONLY ? SRV_FARM_BARRED : end, &why, &x->error);
 }
 
 static bool drop_piece(void *user, const void *data, size_t size)
@@ -56,7 +56,7 @@ static srv_exchange_end probe(srv_exchange *x)
 		srv_farm_blob_name(&(hob_sha256){{0}}, name);
 		end = srv_farm_blobs_of(x->farm)->get(x->blobs, name, drop_piece, NULL, &why);
 	}
-	return end_of(x, end == SRV_FARM_NONE ? SRV_FARM_OK : end, &why);
+	return srv_exchange_end_of(end == SRV_FARM_NONE ? SRV_FARM_OK : end, &why, &x->error);
 }
 
 /* ---- fetching */
@@ -105,7 +105,7 @@ static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, ui
 					   name);
 		return SRV_EXCHANGE_REFUSED;
 	}
-	return end_of(x, end, &why);
+	return srv_exchange_end_of(end, &why, &x->error);
 }
 
 /* Deletes a blob whose bytes do not match its name, as every machine would refuse it, if this machine may.
@@ -150,14 +150,14 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	if (end == SRV_FARM_OK && size == output->size)
 		return SRV_EXCHANGE_OK;
 	if (end != SRV_FARM_OK && end != SRV_FARM_NONE)
-		return end_of(x, end, &why);
+		return srv_exchange_end_of(end, &why, &x->error);
 	int fd = srv_blob_open(x->store, &output->digest, &size);
 	if (fd < 0)
 		return SRV_EXCHANGE_NONE;
 	end = blobs->put(x->blobs, name, fd, size, text, &why);
 	close(fd);
 	x->bytes += end == SRV_FARM_OK ? size : 0;
-	return end_of(x, end, &why);
+	return srv_exchange_end_of(end, &why, &x->error);
 }
 
 /* `result` in the record's text, as defined in record.h. */
@@ -199,7 +199,7 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 		return SRV_EXCHANGE_HERE;
 	}
 	if (end != SRV_FARM_OK)
-		return end_of(x, end, &why);
+		return srv_exchange_end_of(end, &why, &x->error);
 	if (taken == SRV_FARM_CONFLICT) {
 		(void)hob_fail(
 			&x->error, IO,

@@ -63,25 +63,14 @@ static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim,
 	srv_line_push(&u->done, o);
 }
 
-static srv_exchange_end ask(srv_upstream *u, srv_farm_claim *claims, uint32_t count, hob_error *error)
-{
-	srv_farm_why why = {""};
-	srv_farm_end end = srv_farm_ask_claims(u->farm, claims, count, &why);
-	(void)hob_fail(error, IO, "%s", why.text);
-	return end == SRV_FARM_OK		   ? SRV_EXCHANGE_OK
-		   : end == SRV_FARM_BARRED	   ? SRV_EXCHANGE_BARRED
-		   : end == SRV_FARM_READ_ONLY ? SRV_EXCHANGE_READ_ONLY
-		   : end == SRV_FARM_FULL	   ? SRV_EXCHANGE_FULL
-		   : end == SRV_FARM_DOWN	   ? SRV_EXCHANGE_DOWN
-									   : SRV_EXCHANGE_REFUSED;
-}
-
 /* Lock held on entry; released while asking. */
 static srv_exchange_end ask_noted(srv_upstream *u, srv_farm_claim *claims, uint32_t count)
 {
-	hob_error error;
+	hob_error error = {0};
+	srv_farm_why why = {""};
 	pthread_mutex_unlock(&u->lock);
-	srv_exchange_end end = ask(u, claims, count, &error);
+	srv_exchange_end end =
+		srv_exchange_end_of(srv_farm_ask_claims(u->farm, claims, count, &why), &why, &error);
 	pthread_mutex_lock(&u->lock);
 	srv_carry_note(u, &error, end);
 	/* A machine without write access can still read, and no machine waits for its cooks. */

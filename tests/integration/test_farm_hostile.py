@@ -125,6 +125,40 @@ class FarmHostile(FarmScenario):
             self.assertEqual(b.get("/readyz").status, 200)
         self.assertEqual((self.folder / "elsewhere").read_bytes(), b"x")
 
+    def test_a_lost_report(self):
+        """The first machine that misses it cooks again, and replaces the record that names it."""
+        fine = self.cooked_by_one()
+        for (report,) in self.postgres.sql("select substring(record from '\"report\",\"sha256\":\"(\\w+)') from hob_action"):
+            (self.blobs / "blobs" / report[:2] / report).unlink()
+        cooked = []
+        for name in ("two", "three"):
+            with self.machine(name) as daemon:
+                daemon.sync()
+                self.given(daemon)
+                self.assertEqual(meshes(daemon), fine)
+                cooked.append(daemon.cooked())
+        self.assertEqual(cooked, [3, 0])
+
+    def test_a_folder_that_is_a_pipe(self):
+        """The farm is away until the folder is back, and does not come back each second."""
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            real = self.blobs / "blobs"
+            real.rename(self.folder / "away")
+            os.mkfifo(real)
+            self.models(6)
+            with self.machine("two") as two:
+                for daemon in (one, two):
+                    daemon.sync()
+                    self.assertEqual(len(meshes(daemon)), 6)
+                    self.assertIn("is it mounted?", self.degraded(daemon)["reason"])
+                real.unlink()
+                (self.folder / "away").rename(real)
+                self.assert_whole(6, one, two)
+                for daemon in (one, two):
+                    self.assertEqual(sum("answers again" in line for line in daemon.log), 1, daemon.log)
+
     def test_rows_that_are_huge(self):
         """Under a real lookup and newer than the real record; each begins as a record does."""
         fine = self.cooked_by_one()
