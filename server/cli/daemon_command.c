@@ -180,7 +180,8 @@ const cli_command srv_cli_sync = {
 static int run_recook(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url();
-	cli_option options[] = {CLI_URL_OPTION(url)};
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "the answer as JSON"}, CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_recook, options, HOB_COUNT_OF(options), argc, argv),
 		code = EXIT_GOOD;
 	if (operands < 0)
@@ -194,7 +195,7 @@ static int run_recook(int argc, char **argv)
 		snprintf(target, sizeof target, "/api/v1/assets/%s/cook", id);
 		cJSON_Delete(srv_cli_post_json("hob recook", url, target, "{\"force\":true}", &code));
 	}
-	return code == EXIT_GOOD ? wait_for_all("hob recook", url, WAIT_S, false, argv + 1, operands) : code;
+	return code == EXIT_GOOD ? wait_for_all("hob recook", url, WAIT_S, json, argv + 1, operands) : code;
 }
 
 const cli_command srv_cli_recook = {

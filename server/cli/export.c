@@ -243,7 +243,8 @@ static int run_export(int argc, char **argv)
 	const char *out = NULL, *root = NULL, *url = NULL, *file = NULL;
 	cook_run_options how = {.who = "hob export", .wait_s = COOK_WAIT_WRITER_S};
 	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "FILE.glb, or a folder for one SOURCE.glb each"},
+		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR",
+		 "FILE.glb, - for stdout, or a folder for one SOURCE.glb each"},
 		{"--root", 0, CLI_TEXT, &root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
 		{"--url", 0, CLI_TEXT, &url, "URL", "SOURCE names assets of the daemon at URL"},
@@ -258,7 +259,10 @@ static int run_export(int argc, char **argv)
 	if (operands == 0 || !out)
 		return srv_cli_usage_error(&srv_cli_export, operands == 0 ? "name a model, a cooked file or an asset"
 																  : "name the output: -o FILE.glb or -o DIR");
-	if (hob_str_ends_nocase(hob_str_of(out), HOB_STR(".glb")) && (operands > 1 || is_folder(argv[1])))
+	if (strcmp(out, "-") == 0 && isatty(1))
+		return srv_cli_usage_error(&srv_cli_export,
+								   "a GLB is not for a terminal: use -o FILE.glb, or a pipe");
+	if (srv_export_is_one(out) && (operands > 1 || is_folder(argv[1])))
 		return srv_cli_usage_error(&srv_cli_export, "several models do not fit into '%s'; name a folder",
 								   out);
 	how.write = (cook_write_options){.out = out, .glb = true};

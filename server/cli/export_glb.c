@@ -4,14 +4,17 @@
 
 #include <stdio.h>
 
+bool srv_export_is_one(const char *out)
+{
+	return strcmp(out, "-") == 0 || hob_str_ends_nocase(hob_str_of(out), HOB_STR(".glb"));
+}
+
 bool srv_export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err)
 {
-	hob_str glb = HOB_STR(".glb");
-	bool one = hob_str_ends_nocase(hob_str_of(out), glb);
-	if (!one)
-		return srv_cook_name_output(out, source, hob_str_ends_nocase(hob_str_of(source), glb) ? "" : ".glb",
-									path, err);
-	return snprintf(path, PATH_MAX, "%s", out) < PATH_MAX ||
+	if (!srv_export_is_one(out))
+		return srv_cook_name_output(
+			out, source, hob_str_ends_nocase(hob_str_of(source), HOB_STR(".glb")) ? "" : ".glb", path, err);
+	return snprintf(path, PATH_MAX, "%s", strcmp(out, "-") == 0 ? "/dev/stdout" : out) < PATH_MAX ||
 		   hob_fail(err, USAGE, "the path '%.80s...' is too long", path);
 }
 

@@ -188,7 +188,8 @@ static int run_get(int argc, char **argv)
 	uint32_t wait = 0;
 	bool hash = false, all = false;
 	cli_option options[] = {
-		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR", "write to this file or folder instead of stdout"},
+		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR",
+		 "write to this file or folder instead of stdout, which - is"},
 		{"--all", 0, CLI_FLAG, &all, NULL, "fetch every output of every asset into the folder of -o"},
 		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS",
 		 "wait for the daemon to be ready, and for a cook in progress"},
@@ -197,9 +198,11 @@ static int run_get(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_get, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
-	if (all && (operands > 0 || hash || !out))
+	if (all && (operands > 0 || hash || !out || strcmp(out, "-") == 0))
 		return srv_cli_usage_error(&srv_cli_get,
 								   "--all takes a folder (-o DIR) and neither an asset nor --hash");
+	if (out && strcmp(out, "-") == 0)
+		out = NULL;
 	wait_until_ready(&url, operands > 0 ? argv[1] : NULL, (uint64_t)wait * 1000);
 	if (all)
 		return get_all(url, out, wait);

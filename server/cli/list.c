@@ -109,7 +109,7 @@ static int list_skipped(const char *url, const char *text, bool json)
 
 static int run_ls(int argc, char **argv)
 {
-	const char *url = srv_cli_default_url(), *state = NULL, *sort = NULL;
+	const char *url = srv_cli_default_url(), *state = NULL, *sort = NULL, *rule = NULL;
 	bool json = false, detailed = false, skipped = false, warned = false, over = false;
 	cli_option options[] = {
 		{"--state", 0, CLI_TEXT, &state, "STATES",
@@ -118,6 +118,7 @@ static int run_ls(int argc, char **argv)
 		 "path, cooked_at, cook_ms, bytes, textures or rev; with '-' in front, largest first"},
 		{"--warnings", 0, CLI_FLAG, &warned, NULL, "only assets with warnings"},
 		{"--over-budget", 0, CLI_FLAG, &over, NULL, "only assets over one of their budgets"},
+		{"--rule", 0, CLI_TEXT, &rule, "RULE", "only assets that break this rule: mesh.open"},
 		{"--skipped", 0, CLI_FLAG, &skipped, NULL,
 		 "model files that Hob recognises but cannot read, with the remedy"},
 		{"--long", 'l', CLI_FLAG, &detailed, NULL, "show sizes, triangles and warnings"},
@@ -145,6 +146,10 @@ static int run_ls(int argc, char **argv)
 	if (state) {
 		hob_buf_put_str(&target, HOB_STR("&standing="));
 		hob_buf_put_str(&target, hob_str_sub(hob_buf_str(&wanted), 1, wanted.size));
+	}
+	if (rule) {
+		hob_buf_put_str(&target, HOB_STR("&rule="));
+		srv_cli_encode(&target, hob_str_of(rule));
 	}
 	if (sort) {
 		hob_buf_put_str(&target, HOB_STR("&sort="));

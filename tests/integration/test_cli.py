@@ -155,6 +155,9 @@ class Queries(CommandLine):
         for name in ("art/props/duck.obj", "props/duck.obj"):
             self.hob("get", name, "-o", self.folder / name.replace("/", "-"))
         self.assertEqual(*((self.folder / name).read_bytes() for name in ("art-props-duck.obj", "props-duck.obj")))
+        piped = subprocess.run([HOB, "get", "art/props/duck.obj", "-o", "-", "--url", f"http://127.0.0.1:{self.daemon.port}"],
+                               capture_output=True, check=True).stdout
+        self.assertEqual(piped, (self.folder / "props-duck.obj").read_bytes())
         # Hints are for users, not for programs.
         self.assertNotIn("GET /", self.hob("why", "none", code=2)[1] + self.hob("log", "12345", code=2)[1])
         host = self.daemon.get("/", Host="studio.example")

@@ -52,6 +52,11 @@ class Export(Scenario):
         self.model()
         self.hob("export", self.art / "prop/m.obj", "--root", self.art, "-o", "one.glb")
         self.check(self.folder / "one.glb")
+        with open(self.folder / "piped.glb", "wb") as pipe:
+            subprocess.run([HOB, "export", self.art / "prop/m.obj", "--root", self.art, "-o", "-"], cwd=self.folder, stdout=pipe,
+                           stderr=subprocess.DEVNULL, check=True)
+        self.assertEqual((self.folder / "piped.glb").read_bytes(), (self.folder / "one.glb").read_bytes())
+        self.assertFalse((self.folder / "-").exists())
         self.hob("cook", self.art, "-o", "built")
         self.hob("export", "built/prop/m.obj.meshes", "-o", "two.glb")
         self.check(self.folder / "two.glb")

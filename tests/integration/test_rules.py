@@ -328,6 +328,9 @@ class Rules(CommandLine):
         self.assertEqual(set(counts("&level=error")), {"art/in/m.obj"})
         self.assertEqual(set(counts("&rule=mesh.open&level=warning")), {f"art/m{i}.obj" for i in range(3)})
         self.assertEqual(list(counts("&sort=-findings"))[0], "art/in/m.obj")
+        listed = [json.loads(line)["name"] for line in self.hob("ls", "--rule", "mesh.open", "--json")[0].splitlines()]
+        self.assertEqual(listed, ["art/in/m.obj"] + [f"art/m{i}.obj" for i in range(3)])
+        self.assertIn("there is no rule 'mesh.opan'", self.hob("ls", "--rule", "mesh.opan", code=2)[1])
         self.assertEqual(len(self.daemon.get("/api/v1/findings?rule=mesh.open&q=m1").json()["items"]), 1)
         self.assertIn("there is no rule 'mesh.opan'", self.daemon.get("/api/v1/findings?rule=mesh.opan").json()["detail"])
         self.assertEqual(self.daemon.assets()["art/m0.obj"]["stats"]["findings"], {"mesh.open": 1, "uv.missing": 1})
