@@ -9,10 +9,10 @@ ART = {"a.obj": obj_text(3), "b.obj": obj_text(5, mtl="b.mtl"), "b.mtl": "newmtl
 
 
 class Reproducibility(Scenario):
-    def verify(self, daemon, *words, code=0):
+    def verify(self, daemon, *words, code=0, told=""):
         done = subprocess.run([HOB, "verify", "--cook", "--url", f"http://127.0.0.1:{daemon.port}", *words], capture_output=True,
                               text=True, env=dict(os.environ, NO_COLOR="1", TMPDIR=str(self.folder)))
-        self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+        self.assertEqual((done.returncode, done.stderr), (code, told), done.stdout)
         self.assertEqual(list(self.folder.glob("hob-replay*")), [])
         return done.stdout
 
@@ -51,7 +51,7 @@ class Reproducibility(Scenario):
             rev = daemon.sync()["rev"]
             blobs, cooked = sorted(kept_blobs(self.cache)), daemon.cooked()
             self.assertEqual(self.verify(daemon), "2 cooked once more, 0 with other outputs\n")
-            self.assertEqual(self.verify(daemon, "--json"), '{"cooked":2,"different":[]}\n')
+            self.assertEqual(self.verify(daemon, "--json"), '{"cooked":2,"different":[],"not_compared":0}\n')
             self.assertEqual((daemon.sync()["rev"], daemon.cooked()), (rev, cooked))
             self.assertLessEqual(set(blobs), set(kept_blobs(self.cache)))
             item = daemon.assets()["art/a.obj"]
@@ -70,13 +70,24 @@ class Reproducibility(Scenario):
             told = self.verify(daemon, code=1)
             self.assertRegex(told, r"art/a\.obj: cooked again in .*\n(.*\n)*  differs   meshes  " + wrong[:12] + " -> ")
             self.assertIn("\n1 cooked once more, 1 with other outputs: do not trust them; 'hob bundle ASSET'", told)
-            self.assertEqual(self.verify(daemon, "--json", code=1), '{"cooked":1,"different":["art/a.obj"]}\n')
+            self.assertEqual(self.verify(daemon, "--json", code=1), '{"cooked":1,"different":["art/a.obj"],"not_compared":0}\n')
             # It only reports; a forced cook mends it.
             item = daemon.assets()["art/a.obj"]
             self.assertIn(wrong, [output["hash"] for output in daemon.get(f"/api/v1/assets/{item['id']}").json()["outputs"]])
             daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
             daemon.sync()
             self.assertEqual(self.verify(daemon), "1 cooked once more, 0 with other outputs\n")
+
+    def test_what_cannot_be_compared_stops_nothing(self):
+        self.put("a.obj", obj_text(3))
+        self.put("b.obj", obj_text(4))
+        with self.serve("--watch", "poll", "--poll-ms", "600000") as daemon:
+            daemon.sync()
+            self.put("a.obj", obj_text(5))
+            why = ("hob verify: 'a.obj' was changed or deleted since that cook; cook the asset again, then ask\n"
+                   "  hint: look at the asset's state and try again\nart/a.obj: not compared\n")
+            told = self.verify(daemon, "--json", told=why)
+            self.assertEqual(told, '{"cooked":1,"different":[],"not_compared":1}\n')
 
     def test_an_interrupt_leaves_nothing(self):
         for number in range(40):
