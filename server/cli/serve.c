@@ -545,6 +545,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.health_user = d->engine,
 								.index_error = srv_engine_index_error,
 								.disk_error = srv_engine_disk_error,
+								.notes = srv_engine_notes,
 								.config = print_config,
 								.config_user = &d->config,
 								.schema = srv_config_schema,

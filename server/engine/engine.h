@@ -143,6 +143,8 @@ void srv_engine_workers_error(void *engine, hob_buf *out);
 void srv_engine_index_error(void *engine, hob_buf *out);
 /* While the disk of the cache is full: appends the reason and the remedy. */
 void srv_engine_disk_error(void *engine, hob_buf *out);
+/* Lines about what needs attention, although the daemon is ready. */
+void srv_engine_notes(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 
 #endif

@@ -105,6 +105,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 	srv_upstream_facts facts;
 	if (!engine->exchange->upstream) {
 		srv_metric_head(out, METRIC_upstream_up);
+		srv_metric_head(out, METRIC_upstream_failing);
 		srv_metric_head(out, METRIC_upstream_outbox);
 		srv_metric_head(out, METRIC_upstream_results);
 		srv_metric_head(out, METRIC_upstream_bytes);
@@ -113,6 +114,7 @@ static void put_upstream(hob_buf *out, srv_engine *engine)
 	}
 	srv_upstream_look(engine->exchange->upstream, &facts);
 	one(out, METRIC_upstream_up, facts.state == SRV_UPSTREAM_UP);
+	one(out, METRIC_upstream_failing, facts.state == SRV_UPSTREAM_FAILING);
 	one(out, METRIC_upstream_outbox, facts.outbox);
 	srv_metric_head(out, METRIC_upstream_results);
 	srv_metric_u64(out, METRIC_upstream_results, "result=\"fetched\"", facts.fetched);

@@ -123,6 +123,21 @@ void srv_engine_put_upstream(srv_engine *engine, hob_buf *out)
 #undef FACT
 }
 
+void srv_engine_notes(void *user, hob_buf *out)
+{
+	srv_engine *engine = user;
+	srv_upstream_facts facts = {.state = SRV_UPSTREAM_UP};
+	uint32_t aside = srv_store_set_aside(engine->store);
+	if (engine->exchange->upstream)
+		srv_upstream_look(engine->exchange->upstream, &facts);
+	if (facts.state != SRV_UPSTREAM_UP)
+		hob_buf_printf(out, "note %s: %s; 'hob status' says why\n", facts.farm ? "farm" : "upstream",
+					   srv_upstream_state_name(facts.state));
+	if (aside > 0)
+		hob_buf_printf(out, "note cache: %u packs that are no files were set aside; the log names them\n",
+					   aside);
+}
+
 void srv_engine_farm(void *user, hob_buf *out)
 {
 	srv_engine *engine = user;

@@ -62,6 +62,7 @@ typedef struct srv_http_sources {
 	void (*workers_error)(void *health_user, hob_buf *out);
 	void (*index_error)(void *health_user, hob_buf *out);
 	void (*disk_error)(void *health_user, hob_buf *out);
+	void (*notes)(void *health_user, hob_buf *out); /* whole lines; it is ready nevertheless */
 	void *health_user;
 	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
 	void (*config)(void *user, hob_buf *out);

@@ -169,7 +169,8 @@ typedef struct check {
 
 /* `known_to_all`: a page of any site may learn that there is a daemon, and no more. So its client can tell a
  * daemon that does not trust the page from one that is not running. */
-static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, bool known_to_all)
+static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, hob_str notes,
+									bool known_to_all)
 {
 	bool verbose = false, fine = true;
 	hob_str ignored;
@@ -181,6 +182,7 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 			hob_buf_printf(&body, "%s %s%s%s\n", checks[i].fine ? "ok" : "not", checks[i].name,
 						   checks[i].fine ? "" : ": ", checks[i].fine ? "" : checks[i].why);
 	}
+	hob_buf_put_str(&body, notes);
 	hob_buf_put_str(&body, fine ? HOB_STR("ok\n") : HOB_STR("not ready\n"));
 	size_t size = body.size;
 	struct MHD_Response *response = srv_response_of(&body, "text/plain; charset=utf-8");
@@ -197,7 +199,7 @@ static enum MHD_Result reply_checks(request *r, const check *checks, size_t coun
 enum MHD_Result srv_route_livez(request *r)
 {
 	const check checks[] = {{"http", true, ""}};
-	return reply_checks(r, checks, HOB_COUNT_OF(checks), true);
+	return reply_checks(r, checks, HOB_COUNT_OF(checks), HOB_STR(""), true);
 }
 
 enum MHD_Result srv_route_healthz(request *r)
@@ -219,10 +221,12 @@ enum MHD_Result srv_route_readyz(request *r)
 	bool ready = view->ready;
 	srv_view_drop(view);
 	const srv_http_sources *sources = &r->http->sources;
-	hob_buf workers = {0}, index = {0}, disk = {0};
+	hob_buf workers = {0}, index = {0}, disk = {0}, notes = {0};
 	health_error(sources, sources->workers_error, &workers);
 	health_error(sources, sources->index_error, &index);
 	health_error(sources, sources->disk_error, &disk);
+	if (sources->notes)
+		sources->notes(sources->health_user, &notes);
 	const check checks[] = {
 		{"http", true, ""},
 		{"scan", ready, "the first scan of the roots is not done"},
@@ -231,10 +235,11 @@ enum MHD_Result srv_route_readyz(request *r)
 		{"disk", disk.size <= 1, (const char *)disk.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
-	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks), false);
+	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks), hob_buf_str(&notes), false);
 	hob_buf_release(&workers);
 	hob_buf_release(&index);
 	hob_buf_release(&disk);
+	hob_buf_release(&notes);
 	return result;
 }
 

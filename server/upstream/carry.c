@@ -15,8 +15,12 @@ enum {
 	AWAKE_MS = 2000, /* time for a returning machine to announce its cooks */
 	LATE_MS = 100,	 /* wait before asking again, if another machine has the lease */
 	FULL_MS = 30000, /* wait before the next attempt to store in a full cache */
-	PATIENCE_LEASES = 4
+	PATIENCE_LEASES = 4,
+	RECENT = 40, /* answers; FAILING when a tenth of them failed */
+	STEADY = 20	 /* good probes in a row that end FAILING */
 };
+
+typedef enum outcome { PROBED, STEADILY, NO_ANSWER, OFTEN, REFUSED } outcome;
 
 int64_t srv_carry_clock(clockid_t id)
 {
@@ -55,26 +59,41 @@ void srv_carry_fail_all(srv_upstream *u, line *l)
 	}
 }
 
-static void set_state(srv_upstream *u, srv_upstream_state state, const char *reason)
+static void set_state(srv_upstream *u, outcome end, const char *reason)
 {
-	bool same = u->facts.state == state;
+	enum {
+		UP = SRV_UPSTREAM_UP,
+		DOWN = SRV_UPSTREAM_DEGRADED,
+		FAILING = SRV_UPSTREAM_FAILING,
+		BARRED = SRV_UPSTREAM_BARRED
+	};
+	static const uint8_t next[][REFUSED + 1] = {[UP] = {UP, UP, DOWN, FAILING, BARRED},
+												[DOWN] = {UP, UP, DOWN, DOWN, BARRED},
+												[FAILING] = {FAILING, UP, FAILING, FAILING, BARRED},
+												[BARRED] = {UP, UP, DOWN, DOWN, BARRED}};
+	srv_upstream_state old = u->facts.state, state = (srv_upstream_state)next[old][end];
 	int64_t now = srv_carry_clock(CLOCK_REALTIME);
-	if (!same && u->facts.state == SRV_UPSTREAM_UP)
-		u->away_at = now;
-	if (!same && state == SRV_UPSTREAM_UP) {
-		u->away_ms = now - u->away_at;
-		srv_carry_announce(u);
-	}
-	if (!same)
-		u->facts.since_ms = now;
 	u->facts.state = state;
-	snprintf(u->facts.reason, sizeof u->facts.reason, "%s", reason);
-	if (!same)
-		pthread_cond_broadcast(&u->work); /* idle threads then retry in time */
-	if (!same && state == SRV_UPSTREAM_UP)
+	if (old != state || state != SRV_UPSTREAM_FAILING)
+		snprintf(u->facts.reason, sizeof u->facts.reason, "%s%s",
+				 state == SRV_UPSTREAM_FAILING ? "a tenth of its answers are failures, such as: " : "",
+				 reason);
+	if (old == state)
+		return;
+	u->facts.since_ms = now;
+	if (old == SRV_UPSTREAM_UP)
+		u->away_at = now;
+	if (state == SRV_UPSTREAM_UP) {
+		/* After FAILING, nothing was left to other machines. */
+		u->away_ms = old == SRV_UPSTREAM_FAILING ? 0 : now - u->away_at;
+		u->recent = old == SRV_UPSTREAM_FAILING ? 0 : u->recent;
+		srv_carry_announce(u);
 		srv_log(SRV_LOG_INFO, "upstream", "%s answers again", u->url);
-	else if (!same)
-		srv_log(SRV_LOG_WARNING, "upstream", "%s; until it is back, everything is cooked here", reason);
+	} else {
+		srv_log(SRV_LOG_WARNING, "upstream", "%s; until it is back, everything is cooked here",
+				u->facts.reason);
+	}
+	pthread_cond_broadcast(&u->work); /* idle threads then retry in time */
 }
 
 static bool is_answer(srv_exchange_end end)
@@ -89,19 +108,31 @@ static void note_probe(srv_upstream *u, srv_exchange_end end)
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
 		return;
 	u->backoff_ms = 0;
-	set_state(u, SRV_UPSTREAM_UP, "");
+	u->retry_at = srv_carry_clock(CLOCK_MONOTONIC) + BACKOFF_FIRST_MS;
+	set_state(u, ++u->steady < STEADY ? PROBED : STEADILY, "");
 }
 
-static void note_failure(srv_upstream *u, srv_upstream_state state, const char *reason)
+void srv_carry_note_answer(srv_upstream *u)
 {
+	if (srv_carry_is_up(u))
+		u->recent <<= 1;
+}
+
+static void note_failure(srv_upstream *u, outcome end, const char *reason)
+{
+	if (end == NO_ANSWER && srv_carry_is_up(u)) {
+		u->recent = (u->recent << 1 | 1) & ((1ull << RECENT) - 1);
+		end = __builtin_popcountll(u->recent) >= RECENT / 10 ? OFTEN : NO_ANSWER;
+	}
+	u->steady = 0;
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
 		next = u->backoff_ms; /* the same failure, seen by another thread */
-	u->backoff_ms = next > BACKOFF_MAX_MS || state == SRV_UPSTREAM_BARRED ? BACKOFF_MAX_MS : next;
+	u->backoff_ms = next > BACKOFF_MAX_MS || end == REFUSED ? BACKOFF_MAX_MS : next;
 	u->chance = u->chance * 1103515245u + 12345u;
 	u->retry_at =
 		srv_carry_clock(CLOCK_MONOTONIC) + u->backoff_ms + (u->chance >> 16) % (u->backoff_ms / 4 + 1);
-	set_state(u, state, reason);
+	set_state(u, end, reason);
 	srv_carry_fail_all(u, &u->finds);
 	srv_carry_fail_all(u, &u->fetches);
 	srv_carry_fail_all(u, &u->claims);
@@ -124,7 +155,7 @@ bool srv_carry_is_apart(const srv_upstream *u)
 {
 	enum { LAST_MS = BACKOFF_MAX_MS + BACKOFF_MAX_MS / 4 + AWAKE_MS };
 	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
-	if (u->facts.nodes <= 1 || u->facts.state == SRV_UPSTREAM_BARRED || since < 0)
+	if (u->facts.nodes <= 1 || u->facts.state >= SRV_UPSTREAM_FAILING || since < 0)
 		return false;
 	/* Machines retry at intervals that follow from the length of the outage, so all are back after at most as
 	 * long again. */
@@ -140,11 +171,11 @@ void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end en
 	switch (end) {
 	case SRV_EXCHANGE_DOWN:
 		if (!u->closing)
-			note_failure(u, SRV_UPSTREAM_DEGRADED, error->context);
+			note_failure(u, NO_ANSWER, error->context);
 		break;
 	case SRV_EXCHANGE_LOOP:
 	case SRV_EXCHANGE_BARRED:
-		note_failure(u, SRV_UPSTREAM_BARRED, error->context);
+		note_failure(u, REFUSED, error->context);
 		break;
 	case SRV_EXCHANGE_HERE:
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", error->context);
@@ -152,6 +183,7 @@ void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end en
 	default:
 		if (srv_carry_is_up(u))
 			u->backoff_ms = 0;
+		srv_carry_note_answer(u);
 	}
 }
 

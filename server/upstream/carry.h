@@ -94,6 +94,8 @@ struct srv_upstream {
 	int64_t away_ms;						  /* length of the last outage; 0: all machines are back */
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
 	uint32_t backoff_ms;
+	uint64_t recent;	/* the last answers while UP, the newest in bit 0; 1: it failed */
+	uint32_t steady;	/* good probes in a row */
 	size_t give_cursor; /* position in the outbox: one that must wait does not delay the others */
 	bool proved;		/* a blob named by a record was found: this is the right store */
 	/* averages of fetches: latency per blob, and bytes per ms after it; 0 = unknown */
@@ -108,6 +110,7 @@ order *srv_line_pop(line *l); /* NULL: it is empty */
 
 /* Lock held: counts the result of a call. */
 void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
+void srv_carry_note_answer(srv_upstream *upstream); /* of a call that is not counted otherwise */
 bool srv_carry_is_up(const srv_upstream *upstream);
 bool srv_carry_is_apart(const srv_upstream *upstream);
 

@@ -365,6 +365,8 @@ void *srv_carry_keep(void *user)
 		}
 		if (u->options.give && !u->facts.read_only && !u->announcing && now_ms() >= beat_at) {
 			end = beat(u, &why);
+			if (end == SRV_FARM_OK)
+				srv_carry_note_answer(u);
 			beat_at =
 				now_ms() +
 				(beats++ < EARLY_BEATS || srv_carry_is_apart(u) ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);

@@ -302,7 +302,7 @@ int64_t srv_upstream_machines(srv_upstream *u, hob_buf *out)
 
 const char *srv_upstream_state_name(srv_upstream_state state)
 {
-	static const char *const names[] = {"up", "degraded", "barred"};
+	static const char *const names[] = {"up", "degraded", "degraded", "barred"};
 	return names[state];
 }
 

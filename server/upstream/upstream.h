@@ -11,8 +11,14 @@
  * Results wait in the outbox meanwhile. A request may have its own limit, so that a save does not wait for a
  * slow network.
  *
- *   UP <-> DEGRADED (no answer: tried again)
- *   UP <-> BARRED   (the token, or a cycle of caches: tried again each minute)
+ *              good probe   20 in a row   no answer   a tenth failed   refused
+ *   UP         -            -             DEGRADED    FAILING          BARRED
+ *   DEGRADED   UP           UP            DEGRADED    DEGRADED         BARRED
+ *   FAILING    FAILING      UP            FAILING     FAILING          BARRED
+ *   BARRED     UP           UP            DEGRADED    DEGRADED         BARRED
+ *
+ * FAILING: 4 of the last 40 answers failed. It is probed each second, and nothing is left to other machines.
+ * BARRED: the token, or a cycle of caches; tried again each minute.
  *
  * Loop thread, unless stated otherwise. Callbacks run on the loop, never within the ordering call. */
 #ifndef SRV_UPSTREAM_H
@@ -110,6 +116,7 @@ bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
 typedef enum srv_upstream_state {
 	SRV_UPSTREAM_UP,
 	SRV_UPSTREAM_DEGRADED,
+	SRV_UPSTREAM_FAILING,
 	SRV_UPSTREAM_BARRED
 } srv_upstream_state;
 
@@ -145,6 +152,6 @@ void srv_upstream_look(srv_upstream *upstream, srv_upstream_facts *out);
 /* Any thread: appends the newest list of the farm's machines (srv_farm_machines), and requests a new one if
  * it is older than a few seconds. Returns its age in ms; -1: there is none yet, and nothing is appended. */
 int64_t srv_upstream_machines(srv_upstream *upstream, hob_buf *out);
-const char *srv_upstream_state_name(srv_upstream_state state); /* "up", "degraded", "barred" */
+const char *srv_upstream_state_name(srv_upstream_state state); /* "up", "degraded" (also FAILING), "barred" */
 
 #endif

@@ -80,7 +80,8 @@ class FarmScenario(Scenario):
 
     def degraded(self, daemon):
         facts = until(lambda: (facts := self.facts(daemon))["state"] == "degraded" and facts, "a degraded farm")
-        self.assertEqual(daemon.get("/readyz").status, 200)
+        ready = daemon.get("/readyz")
+        self.assertEqual((ready.status, b"note farm: degraded" in ready.body), (200, True), ready.body)
         self.assertIn("degraded", self.hob("status", "--url", f"http://127.0.0.1:{daemon.port}"))
         self.assertEqual(daemon.counters()["hob_upstream_up"], 0)
         return facts

@@ -1,4 +1,5 @@
 """A foreign bucket, folder and database: they crash no machine, and a misconfigured machine takes nothing from the others."""
+import itertools
 import os
 import shutil
 import unittest
@@ -158,6 +159,28 @@ class FarmHostile(FarmScenario):
                 self.assert_whole(6, one, two)
                 for daemon in (one, two):
                     self.assertEqual(sum("answers again" in line for line in daemon.log), 1, daemon.log)
+
+    def test_a_store_that_fails_for_a_tenth(self):
+        """It counts as gone, so that each machine cooks for itself, until it is steady again."""
+        bucket = self.bucket()
+        bucket.made = True
+        asked = itertools.count(1)
+        bucket.fault = lambda method, name: 503 if next(asked) % 10 == 0 else None
+        count = 40
+        self.models(count)
+        with self.machine("one", "--farm-lease-seconds", "300", wait_ready=False) as one, \
+             self.machine("two", "--farm-lease-seconds", "300", wait_ready=False) as two:
+            for daemon in (one, two):
+                daemon.wait_banner()
+            for daemon in (one, two):
+                until(lambda daemon=daemon: daemon.counters()["hob_upstream_failing"] == 1, "a store that counts as gone")
+                self.assertIn("a tenth of its answers are failures, such as: the farm's bucket answered", self.degraded(daemon)["reason"])
+                daemon.sync()
+                self.assertEqual(len(meshes(daemon)), count)
+            bucket.fault = lambda method, name: None
+            self.assert_whole(count, one, two)
+            for daemon in (one, two):
+                self.assertEqual((daemon.counters()["hob_upstream_failing"], daemon.get("/readyz").body), (0, b"ok\n"))
 
     def test_rows_that_are_huge(self):
         """Under a real lookup and newer than the real record; each begins as a record does."""
