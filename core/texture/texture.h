@@ -42,7 +42,7 @@
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raise it when output
  * changes. */
-#define HOB_TEXTURE_VERSION 15
+#define HOB_TEXTURE_VERSION 16
 
 typedef struct hob_texture_request {
 	const hob_io *io;
