@@ -57,6 +57,9 @@ class Crate:
         if len(l) < 16 or self.version < (0, 5): return self.rep(3, self.put(self.size(l) + struct.pack(f"<{len(l)}i", *l)), array=True)
         return self.rep(3, self.put(self.size(l) + ints(l)), array=True, packed=True)
     def vec3f(self, l): return self.rep(24, self.put(self.size(l) + b"".join(struct.pack("<3f", *v) for v in l)), array=True)
+    def names(self, l):
+        """A vector of tokens: the fields primChildren and properties, by which OpenUSD finds what a spec holds."""
+        return self.rep(41, self.put(struct.pack(f"<Q{len(l)}I", len(l), *map(self.token, l))))
     def list(self, l):
         """Tokens to prepend to a list; before 0.2 they are added."""
         return self.rep(32, self.put(struct.pack("<BQ", 4 if self.version < (0, 2) else 32, len(l)) + b"".join(struct.pack("<I", self.token(t)) for t in l)))
@@ -100,9 +103,11 @@ def crate(version):
     quad = [(0,0,0),(1,0,0),(1,1,0),(0,1,0)]
     points = [(x + i * 2, y, z) for i in range(5) for x, y, z in quad]
     # path items in depth-first order: (path index, token, is property, jump), spec (type, fields)
-    items = [("", False, -1, 7, [c.field("upAxis", c.tok("Z")), c.field("metersPerUnit", c.double(1)), c.field("defaultPrim", c.tok("W"))]),
-             ("W", False, -1, 6, [c.field("specifier", c.spec(0)), c.field("typeName", c.tok("Xform")), c.field("apiSchemas", c.list(["SomeAPI"]))]),
-             ("M", False, 5, 6, [c.field("specifier", c.spec(0)), c.field("typeName", c.tok("Mesh"))]),
+    items = [("", False, -1, 7, [c.field("upAxis", c.tok("Z")), c.field("metersPerUnit", c.double(1)), c.field("defaultPrim", c.tok("W")), c.field("primChildren", c.names(["W"]))]),
+             ("W", False, -1, 6, [c.field("specifier", c.spec(0)), c.field("typeName", c.tok("Xform")), c.field("apiSchemas", c.list(["SomeAPI"])), c.field("primChildren", c.names(["M"])),
+                                 c.field("properties", c.names(["xformOp:translate", "xformOpOrder"]))]),
+             ("M", False, 5, 6, [c.field("specifier", c.spec(0)), c.field("typeName", c.tok("Mesh")),
+                                c.field("properties", c.names(["points", "faceVertexCounts", "faceVertexIndices", "subdivisionScheme"]))]),
              ("points", True, 0, 1, [c.field("typeName", c.tok("point3f[]")), c.field("default", c.vec3f(points))]),
              ("faceVertexCounts", True, 0, 1, [c.field("typeName", c.tok("int[]")), c.field("default", c.ints_([4]*5))]),
              ("faceVertexIndices", True, 0, 1, [c.field("typeName", c.tok("int[]")), c.field("default", c.ints_(list(range(20))))]),

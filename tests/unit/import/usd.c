@@ -600,17 +600,18 @@ static size_t read_crate(const char *name, uint8_t *bytes, size_t room)
 	return size;
 }
 
+static const char *const crates[] = {
+	"quads.usdc",		 "quads_0_0_1.usdc",  "quads_0_1_0.usdc", "quads_0_2_0.usdc", "quads_0_3_0.usdc",
+	"quads_0_4_0.usdc",	 "quads_0_5_0.usdc",  "quads_0_6_0.usdc", "quads_0_7_0.usdc", "quads_0_9_0.usdc",
+	"quads_0_10_0.usdc", "quads_0_11_0.usdc", "quads_0_12_0.usdc"};
+
 static void crates_of_all_versions_are_read(void **state)
 {
 	(void)state;
-	static const char *const names[] = {
-		"quads.usdc",		 "quads_0_0_1.usdc",  "quads_0_1_0.usdc", "quads_0_2_0.usdc", "quads_0_3_0.usdc",
-		"quads_0_4_0.usdc",	 "quads_0_5_0.usdc",  "quads_0_6_0.usdc", "quads_0_7_0.usdc", "quads_0_9_0.usdc",
-		"quads_0_10_0.usdc", "quads_0_11_0.usdc", "quads_0_12_0.usdc"};
 	static uint8_t bytes[4096];
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+	for (size_t i = 0; i < HOB_COUNT_OF(crates); i++) {
 		reader *r = reader_new(&hob_usd_importer);
-		reader_add_bytes(r, "a.usdc", bytes, read_crate(names[i], bytes, sizeof bytes));
+		reader_add_bytes(r, "a.usdc", bytes, read_crate(crates[i], bytes, sizeof bytes));
 		const hob_model *m = reader_model(r);
 		assert_int_equal(m->mesh_count, 1);
 		assert_int_equal(m->meshes[0].index_count, 5 * 6);
@@ -636,6 +637,42 @@ static void versions_that_no_program_wrote_are_refused_in_words(void **state)
 		assert_non_null(strstr(r->error.context, "a crate of version"));
 		reader_free(r);
 	}
+}
+
+static uint64_t word_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+	memcpy(&word, bytes + at, sizeof word);
+	return word;
+}
+
+/* A crate with the version of another, then with each of the other's sections: read, or refused in words. */
+static void crates_of_mixed_versions_do_no_harm(void **state)
+{
+	(void)state;
+	static uint8_t bytes[4096], other[4096], mixed[8192];
+	enum { BOOT_TOC = 16, TOC_ENTRY = 32, ENTRY_START = 16 };
+	for (size_t a = 0; a < HOB_COUNT_OF(crates); a++)
+		for (size_t b = 0; b < HOB_COUNT_OF(crates); b++) {
+			size_t size = read_crate(crates[a], bytes, sizeof bytes);
+			size_t added = read_crate(crates[b], other, sizeof other);
+			size_t toc = word_at(bytes, BOOT_TOC), sections = word_at(bytes, toc);
+			for (size_t section = 0; section <= sections; section++) {
+				size_t entry = 8 + section * TOC_ENTRY + ENTRY_START;
+				memcpy(mixed, bytes, size);
+				memcpy(mixed + size, other, added);
+				if (section < sections) {
+					const uint8_t *theirs = other + word_at(other, BOOT_TOC) + entry;
+					uint64_t place[] = {word_at(theirs, 0) + size, word_at(theirs, 8)};
+					memcpy(mixed + toc + entry, place, sizeof place);
+				} else
+					memcpy(mixed + 8, other + 8, 3);
+				reader *r = reader_new(&hob_usd_importer);
+				reader_add_bytes(r, "a.usdc", mixed, size + added);
+				assert_true(reader_run(r) || strlen(r->error.context) > 0);
+				reader_free(r);
+			}
+		}
 }
 
 static void damaged_crates_do_no_harm(void **state)
@@ -731,6 +768,7 @@ int main(void)
 		cmocka_unit_test(lengths_that_are_too_large_in_metres_are_mended),
 		cmocka_unit_test(crates_of_all_versions_are_read),
 		cmocka_unit_test(versions_that_no_program_wrote_are_refused_in_words),
+		cmocka_unit_test(crates_of_mixed_versions_do_no_harm),
 		cmocka_unit_test(damaged_crates_do_no_harm),
 		cmocka_unit_test(mistakes_are_told_with_their_line),
 		cmocka_unit_test(damaged_text_does_no_harm),
