@@ -322,30 +322,26 @@ static bool complete_attributes(bake_t *b)
 
 /* ---- order and levels */
 
-/* Meshes of so many triangles are expected to have levels. */
-enum { WORTH_LEVELS = 500 };
-
-static void note_end(bake_t *b, hob_lod_end end, uint32_t level_count, const hob_lod_level *last)
+/* Says why a chain of levels is short, or its last not what 'lods.ratio' asks for. */
+static void note_end(bake_t *b, hob_lod_end end, const hob_lod_level *levels, uint32_t level_count)
 {
-	uint32_t left = last->index_count / 3;
-	if (end == HOB_LOD_END_ERROR && level_count == 1 && left >= WORTH_LEVELS)
-		hob_note_add(
-			b->notes, HOB_NOTE_INFO, "mesh.lods-error",
-			"mesh '%.*s': no levels of detail beside the full one of %u triangles; the first would be "
-			"farther off than 'lods.error' allows",
-			HOB_FMT(b->mesh.name), left);
-	if (end == HOB_LOD_END_PIECES)
-		hob_note_add(
-			b->notes, HOB_NOTE_INFO, "mesh.lods-pieces",
-			"mesh '%.*s': %u levels of detail, down to %u triangles; a coarser one would lose whole pieces "
-			"(leaves, cards, loose triangles)",
-			HOB_FMT(b->mesh.name), level_count, left);
-	else if (end == HOB_LOD_END_STUCK)
-		hob_note_add(
-			b->notes, HOB_NOTE_INFO, "mesh.lods-stuck",
-			"mesh '%.*s': %u levels of detail, down to %u triangles; seams or topology hold the rest "
-			"(hard edges and texture seams everywhere)",
-			HOB_FMT(b->mesh.name), level_count, left);
+	static const struct {
+		const char *code, *why;
+	} notes[] = {
+		[HOB_LOD_END_ERROR] = {"mesh.lods-error",
+							   "a coarser one would be farther off than 'lods.error' allows"},
+		[HOB_LOD_END_STUCK] = {"mesh.lods-stuck", "hard edges, texture seams or topology hold the rest"},
+		[HOB_LOD_END_PIECES] = {"mesh.lods-pieces",
+								"a coarser one would lose whole pieces (leaves, cards, loose triangles)"}};
+	uint32_t all = levels[0].index_count / 3, left = levels[level_count - 1].index_count / 3;
+	double before = level_count > 1 ? levels[level_count - 2].index_count / 3 : 0;
+	bool off = left > HOB_LOD_NEAR * fmax(HOB_LOD_SMALL, before * (double)b->options.lod_ratio);
+	if (end < HOB_LOD_END_ERROR || (end == HOB_LOD_END_ERROR && all < HOB_LOD_WORTH) ||
+		!(off || HOB_LOD_SHORT(left, all)))
+		return;
+	hob_note_add(b->notes, HOB_NOTE_INFO, notes[end].code,
+				 "mesh '%.*s': %u levels of detail, the coarsest has %u of %u triangles: %s",
+				 HOB_FMT(b->mesh.name), level_count, left, all, notes[end].why);
 }
 
 static bool drop_collapsed(bake_t *b, hob_lod_level *level)
@@ -385,8 +381,7 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 		return false;
 	if (!drop_collapsed(b, &levels[0]))
 		return false;
-	*level_count = hob_lods_drop_dominated(levels, *level_count);
-	note_end(b, end, *level_count, &levels[*level_count - 1]);
+	note_end(b, end, levels, *level_count);
 	return true;
 }
 

@@ -11,6 +11,9 @@
 #include <assert.h>
 #include <meshoptimizer.h>
 
+/* Share of the triangles of the level before that a level has at most, unless options ask for more. */
+static const double most_left = 0.85;
+
 typedef struct chain {
 	const hob_mesh *mesh;
 	const hob_lod_options *options;
@@ -31,11 +34,11 @@ typedef struct chain {
 	hob_error *err;
 } chain_t;
 
-static uint32_t target_triangles(uint32_t triangles, float ratio)
+static uint32_t target_triangles(uint32_t triangles, float ratio, uint32_t least)
 {
 	uint64_t fraction = (uint64_t)((double)ratio * 65536 + 0.5);
 	uint32_t target = (uint32_t)(triangles * fraction >> 16);
-	return target > HOB_LOD_SMALL ? target : HOB_LOD_SMALL;
+	return target > least ? target : least;
 }
 
 static double stated(double distance)
@@ -153,11 +156,11 @@ static bool simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, ui
 					 hob_simplify_end *end)
 {
 	const hob_mesh *mesh = c->mesh;
-	uint32_t most = c->options->max - 1, attribute_count;
+	uint32_t most = c->options->max - 1, least = HOB_LOD_SMALL / (c->mirror ? 2u : 1u), attribute_count;
 	float *attributes;
 	hob_arena passing;
-	for (*count = 0; *count < most && shown > HOB_LOD_SMALL; ++*count)
-		reached[*count].target = shown = target_triangles(shown, c->options->ratio);
+	for (*count = 0; *count < most && shown > least; ++*count)
+		reached[*count].target = shown = target_triangles(shown, c->options->ratio, least);
 	hob_arena_init(&passing, c->arena->limit);
 	bool ok = hob_visible_attributes(mesh, c->indices, c->index_count, c->size, &passing, &attributes,
 									 &attribute_count, c->err);
@@ -185,6 +188,16 @@ static hob_lod_end end_of(hob_simplify_end end)
 										: HOB_LOD_END_STUCK;
 }
 
+/* Whether a level is worth having: not if it only ends a chain that is long enough without it.
+ * all, shown   triangles of the full level and of the level before */
+static bool is_worth(const chain_t *c, const hob_simplify_level *level, uint32_t all, uint32_t shown)
+{
+	uint32_t left = level->index_count / 3;
+	double most = fmax(most_left, HOB_LOD_NEAR * (double)c->options->ratio);
+	return left > 0 && left <= most * shown &&
+		   (left <= HOB_LOD_NEAR * level->target || (all >= HOB_LOD_WORTH && HOB_LOD_SHORT(shown, all)));
+}
+
 static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
 {
 	hob_simplify_level reached[HOB_MAX_LODS];
@@ -192,14 +205,14 @@ static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 	uint32_t count = 1, reached_count;
 	if (!begin(c, &levels[0]))
 		return false;
-	uint32_t shown = count_shown(c) * 3;
-	if (!simplify(c, shown / 3, reached, &reached_count, &stopped) || (reached_count > 0 && !prepare(c)))
+	uint32_t all = count_shown(c), shown = all;
+	if (!simplify(c, shown, reached, &reached_count, &stopped) || (reached_count > 0 && !prepare(c)))
 		return false;
 	*end = stopped != HOB_SIMPLIFY_DONE			 ? end_of(stopped)
 		   : reached_count + 1 < c->options->max ? HOB_LOD_END_SMALL
 												 : HOB_LOD_END_MAX;
-	for (uint32_t l = 0; l < reached_count; l++) {
-		if (reached[l].index_count * 100ull > shown * 85ull || reached[l].index_count == 0)
+	for (uint32_t l = 0; l < reached_count; shown = reached[l++].index_count / 3) {
+		if (!is_worth(c, &reached[l], all, shown))
 			break;
 		if (!emit(c, &reached[l], &levels[count]))
 			return false;
@@ -208,7 +221,6 @@ static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 			break;
 		}
 		count++;
-		shown = reached[l].index_count;
 	}
 	*level_count = count;
 	return order_all(c, levels + 1, count - 1);
@@ -229,13 +241,4 @@ bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lo
 	bool ok = build(&c, levels, level_count, end);
 	hob_arena_release(&c.lasting);
 	return ok;
-}
-
-uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count)
-{
-	uint32_t kept = 0;
-	for (uint32_t l = 0; l < level_count; l++)
-		if (l == 0 || l + 1 == level_count || levels[l].error < levels[l + 1].error)
-			levels[kept++] = levels[l];
-	return kept;
 }

@@ -36,7 +36,13 @@ typedef enum hob_lod_end {
 	HOB_LOD_END_PIECES, /* the next level would lose whole pieces: leaves, hair cards, loose triangles */
 } hob_lod_end;
 
-enum { HOB_LOD_SMALL = 64 };
+/* HOB_LOD_WORTH: a mesh of so many triangles is expected to have levels. */
+enum { HOB_LOD_SMALL = 64, HOB_LOD_WORTH = 500 };
+
+/* A level keeps `ratio` when it has at most this many times the triangles that it asks for. */
+#define HOB_LOD_NEAR 1.1
+/* A chain is short that ends with so many of all triangles, not because of HOB_LOD_END_MAX or _SMALL. */
+#define HOB_LOD_SHORT(left, all) ((left) > (all) / 4)
 
 /* Appends coarser levels behind levels[0], which the caller fills with the full mesh.
  *
@@ -49,10 +55,11 @@ enum { HOB_LOD_SMALL = 64 };
  * of the bind pose.
  *
  * Of sheets with two sides (sheets.h) one side is simplified, and the other has its mirror: both keep the
- * same triangles. Where a number of triangles is a target or a limit, one side counts.
+ * same triangles.
  *
- * A level has as many triangles as `ratio` says, but for two. Where collapses end earlier, one more level has
- * what is left if that is at most 85 % of the level before.
+ * A level has as many triangles as `ratio` says, but for two, or HOB_LOD_SMALL. Where collapses end earlier,
+ * a mesh of HOB_LOD_WORTH triangles that has a short chain so far has one more level of what is left, if that
+ * is at most 85 % of the level before.
  *
  * mesh           triangles, finite positions; every vertex used by levels[0]; its indices are not read
  * levels         [options->max] in and out
@@ -66,9 +73,5 @@ enum { HOB_LOD_SMALL = 64 };
  * Memory         simplify.h; what measuring errors needs, about 90 bytes a triangle, comes afterwards. */
 bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
 					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
-
-/* Leaves out levels that state no smaller error than a coarser one: nobody would draw them. The full level
- * and the coarsest stay. Returns how many are left. */
-uint32_t hob_lods_drop_dominated(hob_lod_level *levels, uint32_t level_count);
 
 #endif

@@ -12,7 +12,7 @@
 #include "settings.h"
 
 /* Raise it when cooked bytes change for unchanged inputs, unless an importer is the cause. */
-enum { HOB_COOK_VERSION = 22 };
+enum { HOB_COOK_VERSION = 23 };
 
 typedef struct hob_ingredients {
 	hob_str importer; /* "gltf" */

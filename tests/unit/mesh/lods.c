@@ -163,20 +163,6 @@ static void odd_meshes_end_the_chain_quietly(void **state)
 	}
 }
 
-static void a_level_as_far_off_as_a_coarser_one_is_left_out(void **state)
-{
-	(void)state;
-	hob_lod_level levels[7] = {{.index_count = 700, .error = 0},   {.index_count = 600, .error = 0},
-							   {.index_count = 500, .error = 1},   {.index_count = 400, .error = 2},
-							   {.index_count = 300, .error = 2},   {.index_count = 200, .error = 2.5f},
-							   {.index_count = 100, .error = 2.5f}};
-	const uint32_t left[5] = {700, 600, 500, 300, 100};
-	assert_int_equal(hob_lods_drop_dominated(levels, 7), 5);
-	for (uint32_t l = 0; l < 5; l++)
-		assert_int_equal(levels[l].index_count, left[l]);
-	assert_int_equal(hob_lods_drop_dominated(levels, 1), 1);
-}
-
 /* Tasks in reverse order, on two threads: the worst case of a pool. */
 static void run_backwards(void *user, uint32_t count, hob_task task, void *context)
 {
@@ -287,7 +273,6 @@ int main(void)
 		TEST(no_level_draws_triangles_between_vertices_of_one_place),
 		TEST(triangles_that_open_in_motion_stay),
 		TEST(odd_meshes_end_the_chain_quietly),
-		TEST(a_level_as_far_off_as_a_coarser_one_is_left_out),
 		TEST(parts_and_threads_do_not_show),
 		TEST(memory_that_ends_in_meshoptimizer_is_an_error),
 	};
