@@ -17,7 +17,7 @@
  * Clients take turns: the n-th thing that a client waits for comes after the (n-1)-th of every other one, and
  * what nobody waits for after all of them. */
 
-enum { RUNNING_MAX = 2, WAITING_MAX = 4096 };
+enum { RUNNING_MAX = 2, COMPARING_MAX = 1, WAITING_MAX = 4096 };
 
 typedef struct asker {
 	srv_control *control;
@@ -150,12 +150,13 @@ static void drop_abandoned(srv_derive *derive)
 	}
 }
 
-/* The waiting item with the lowest turn; of equal turns the oldest. */
-static derivation *next_waiting(srv_derive *derive)
+/* The waiting item with the lowest turn; of equal turns the oldest. While others run that take long, a
+ * comparison, which does not. */
+static derivation *next_waiting(srv_derive *derive, bool full)
 {
 	derivation *best = NULL;
 	for (derivation *d = derive->derivations; d; d = d->next) {
-		if (d->running)
+		if (d->running || (full && d->kind != SRV_DERIVED_COMPARE))
 			continue;
 		bool sooner = best && (best->client > 0) == (d->client > 0) ? d->turn < best->turn : d->client > 0;
 		if (!best || sooner)
@@ -174,7 +175,9 @@ static void start_some(srv_derive *derive)
 		else
 			running += d->running;
 	}
-	for (derivation *d; running < RUNNING_MAX && (d = next_waiting(derive)); running++) {
+	for (derivation *d;
+		 running < RUNNING_MAX + COMPARING_MAX && (d = next_waiting(derive, running >= RUNNING_MAX));
+		 running++) {
 		d->running = true;
 		d->work.data = d;
 		derive->turn = d->client > 0 ? d->turn : derive->turn;
