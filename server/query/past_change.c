@@ -179,7 +179,7 @@ static bool describe(question *q, change *c)
 	if (c->repaired)
 		say(c, GOOD, "asset", "repaired", (hob_str){0}, "it can be cooked again");
 	if (first)
-		say(c, NOTE, "asset", "added", (hob_str){0}, "new");
+		say(c, NOTE, "asset", "added", (hob_str){0}, "it is new");
 	if (c->has_was) {
 		say_rules(c);
 		if (!compare(q, c))

@@ -318,7 +318,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.equal(await page.locator('.viewer-alert').isVisible(), false, 'the fault is told once');
 		const latest = page.getByRole('region', { name: 'Latest changes' }).locator('li').first();
 		await go('/');
-		await latest.filter({ hasText: /hero\.glb.*Failed/s }).waitFor();
+		await latest.filter({ hasText: 'hero.glb' }).and(page.locator('[data-tone=bad]')).waitFor();
 		await page.getByRole('link', { name: /^Problems/ }).click();
 		await page.locator('.problem', { hasText: 'hero.glb' }).waitFor();
 		await says('1', page.getByRole('link', { name: /^Problems/ }));
@@ -336,9 +336,9 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.locator('.strip div', { hasText: /Repaired.*from the cache/s }).waitFor();
 		await assertAccessible(page);
 		await go('/');
-		await latest.filter({ hasText: /hero\.glb.*Recovered/s }).waitFor();
+		await latest.filter({ hasText: /hero\.glb.*It can be cooked again/s }).waitFor();
 		studio.save('gone.obj', objText(4));
-		await latest.filter({ hasText: /gone\.obj.*Cooked/s }).waitFor();
+		await latest.filter({ hasText: /gone\.obj.*It is new/s }).waitFor();
 		rmSync(join(studio.art, 'gone.obj'));
 		await latest.filter({ hasText: /gone\.obj.*Removed/s }).waitFor();
 	});

@@ -80,7 +80,10 @@ export const text = {
 	overview: {
 		title: 'Overview', assets: 'Assets', allAssets: 'all assets', source: 'source files', cooked: 'cooked',
 		folders: 'Watched folders',
-		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has been cooked yet.',
+		noFolders: 'No folder is watched.', recent: 'Latest changes', noRecent: 'Nothing has changed yet.',
+		noSuch: 'Nothing of that kind.', worse: 'Worse only', yesterday: 'Since yesterday', older: 'Show more',
+		notCompared: 'Other than before', compared: 'Compare', warned: 'With warnings',
+		removed: 'Removed', leftOut: (count) => `and ${count} more`,
 		problems: 'Problems', broken: 'Problems',
 		allProblems: 'All problems', allFine: 'Everything is cooked and up to date.', noneSoFar: 'None so far.',
 		working: 'Cooking now',

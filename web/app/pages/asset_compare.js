@@ -8,7 +8,8 @@ import { useResource } from '../hooks.js';
 import { Icon, Loading, Panel, Resource } from '../ui.js';
 
 const words = text.compare;
-const tones = {
+/** Icon and colour of a tone. */
+export const tones = {
 	bad: ['failed', 'bad'], warn: ['stale', 'warn'], note: ['queued', 'work'], good: ['fresh', 'good'],
 	same: ['missing', 'quiet'],
 };
@@ -28,7 +29,7 @@ const measure = (value, unit) => {
 const Tone = ({ tone }) => html`<span class="state tone-${tones[tone][1]}">
 	<${Icon} name=${tones[tone][0]} />${words.tones[tone]}</span>`;
 
-function Difference({ from, to, unit, tone }) {
+export function Difference({ from, to, unit, tone }) {
 	if (tone === 'same') return html`<span class="quiet">${words.same}</span>`;
 	const sign = to > from ? '+' : '−';
 	const share = from > 0 ? ` (${sign}${percent(Math.abs(to - from) / from)})` : '';
@@ -63,7 +64,7 @@ function Changes({ changes, leftOut }) {
 }
 
 const place = { before: '0%', after: '50%', difference: '100%' };
-const Square = ({ url, which, style, hidden }) =>
+export const Square = ({ url, which, style, hidden }) =>
 	html`<div class="shot" role="img" aria-label=${words.squares[which]} aria-hidden=${hidden}
 	style=${{ backgroundImage: `url("${url}")`, backgroundPositionX: place[which], ...style }} />`;
 
@@ -100,7 +101,7 @@ const Marked = ({ url }) => html`<div class="over"><${Square} url=${url} which="
 const shows = { side: Side, slider: Slider, blink: Blink, difference: Marked };
 
 /* The strip is asked for once, and all ways to look at it are crops of it. */
-function useStrip(url) {
+export function useStrip(url) {
 	const [state, set] = useState({ url: null });
 	useEffect(() => {
 		const image = new Image();
@@ -116,7 +117,7 @@ function useStrip(url) {
 }
 
 /* Clips that are not in both as they were: at rest none of that is seen. */
-const clipsOf = (changes) => [...new Set(changes
+export const clipsOf = (changes) => [...new Set(changes
 	.filter(({ part, change, name }) => part === 'clip' && change !== 'renamed' && name).map(({ name }) => name))];
 
 function Pictures({ asset, from, to, changes }) {

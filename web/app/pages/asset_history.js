@@ -44,12 +44,14 @@ function Pickers({ good, from, to, pick }) {
 const hashes = ({ outputs }) => outputs.filter(({ name }) => name !== 'report')
 	.map(({ name, hash }) => `${name} ${hash}`).sort().join();
 
-function Versions({ versions, asset }) {
+function Versions({ versions, asset, query }) {
 	const good = versions.filter((version) => version.outputs.length > 0);
 	const [picked, pick] = useState(null);
 	const find = (job) => good.find((version) => version.job === job);
-	const to = (picked && find(picked[1])) || good[0];
-	const from = (picked && find(picked[0])) || good.find((version) => hashes(version) !== hashes(to)) || good[1];
+	const cook = (key) => good.find((version) => version.key === key);
+	const to = (picked ? find(picked[1]) : cook(query.to)) || good[0];
+	const from = (picked ? find(picked[0]) : cook(query.from))
+		|| good.find((version) => hashes(version) !== hashes(to)) || good[1];
 	return html`<${Trend} versions=${versions} />
 		${from && to && html`<${Compare} asset=${asset} from=${from.key} to=${to.key}
 			actions=${html`<${Pickers} ...${{ good, from, to, pick }} />`} />`}
@@ -75,8 +77,9 @@ export const concerns = (asset) => ({ kind, data }) => (kind === 'asset' && data
 
 const None = () => html`<section class="panel"><div class="body quiet">${words.none}</div></section>`;
 
-export function History({ asset }) {
+/** query: its `from` and `to` are keys of cooks to compare. */
+export function History({ asset, query }) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=200`, { on: concerns(asset) });
 	return html`<div class="stack"><${Resource} from=${history}>${({ items }) => (items.length
-		? html`<${Versions} versions=${items} asset=${asset} />` : html`<${None} />`)}</${Resource}></div>`;
+		? html`<${Versions} ...${{ versions: items, asset, query }} />` : html`<${None} />`)}</${Resource}></div>`;
 }

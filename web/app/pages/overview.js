@@ -1,21 +1,20 @@
 import { html } from 'htm/preact';
-import { useRef } from 'preact/hooks';
 import { text } from '../text.js';
-import { duration, limitSize, number, partsOf, percent, plural, sentence, size, sizeBeside } from '../format.js';
+import { duration, limitSize, number, percent, plural, sentence, size, sizeBeside } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
 import { assetAddress, nameAddress } from '../router.js';
 import { changesCounts } from '../shell.js';
 import { Chart } from '../chart.js';
 import { Breakable, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
+import { Latest } from './latest.js';
 
 const words = text.overview;
 const shown = ['fresh', 'updating', 'waiting', 'missing'];
 const always = ['fresh'];
-const RECENT = 8;
 
 /* Every asset is in one tile: in that of its state, or among the problems. A problem that is being cooked again is
  * updating, or waiting if it has no good version. */
-function Counts({ stats }) {
+function Counts({ stats, warned }) {
 	const { assets, bytes, standings, errors } = stats;
 	const again = errors - standings.broken - standings.blocked - standings.interrupted;
 	const apart = { updating: Math.min(again, standings.updating), waiting: Math.max(0, again - standings.updating) };
@@ -31,7 +30,9 @@ function Counts({ stats }) {
 			<${State} state=${state} /></a>`)}
 		<a class="count" href="/ui/errors"><b>${number(stats.errors)}</b>
 			<span class="state ${stats.errors ? 'tone-bad' : 'tone-good'}">
-				<${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a></div>`;
+				<${Icon} name=${stats.errors ? 'failed' : 'fresh'} />${words.broken}</span></a>
+		${warned > 0 && html`<a class="count" href="/ui/assets?warning=1"><b>${number(warned)}</b>
+			<span class="state tone-warn"><${Icon} name="stale" />${words.warned}</span></a>`}</div>`;
 }
 
 function Problems({ errors, busy }) {
@@ -42,47 +43,6 @@ function Problems({ errors, busy }) {
 				<${Breakable} path=${`${group.assets[0].root}/${group.assets[0].path}`} /></a>
 			${group.count > 1 && html` <small>+ ${number(group.count - 1)}</small>`}
 			<br />${sentence(group.message)}</span></li>`)}</ul>`;
-}
-
-const changeLook = { cooking: ['cooking', 'work'], cooked: ['fresh', 'good'], hit: ['again', 'good'],
-	fetched: ['again', 'good'], recovered: ['fresh', 'good'], failed: ['failed', 'bad'],
-	removed: ['missing', 'quiet'] };
-
-/* The newest change of each asset: what its last job came to, that it is being cooked, or that its file went. */
-function changesOf(jobs, lines, gone) {
-	const newest = new Map();
-	const ended = jobs.items.filter((job) => job.kind === 'cook' && job.finished_at && job.result in changeLook);
-	for (const job of ended.sort((a, b) => Date.parse(b.finished_at) - Date.parse(a.finished_at) || b.id - a.id)) {
-		const kind = job.error ? 'failed' : job.result;
-		const later = newest.get(job.asset);
-		if (!later) newest.set(job.asset, { name: job.asset, kind, at: Date.parse(job.finished_at) });
-		else if (!later.before) later.before = kind;
-	}
-	for (const job of jobs.items)
-		if (job.kind === 'cook' && job.state === 'cooking') newest.set(job.asset,
-			{ name: job.asset, kind: 'cooking', at: Date.parse(job.started_at) });
-	const removed = lines.items.filter(({ event, message }) => event === 'removed' && !/^\d+ more {2}/.test(message))
-		.map(({ message, time }) => [message, Date.parse(time)]);
-	for (const [name, at] of [...removed, ...gone])
-		if (!(newest.get(name)?.at > at)) newest.set(name, { name, kind: 'removed', at });
-	return [...newest.values()].sort((a, b) => b.at - a.at).slice(0, RECENT)
-		.map((change) => (change.before === 'failed' && change.kind !== 'failed' && change.kind !== 'removed'
-				? { ...change, kind: 'recovered' } : change));
-}
-
-function Recent({ jobs, lines, gone }) {
-	const changes = changesOf(jobs, lines, gone);
-	if (!changes.length) return html`<div class="body quiet">${words.noRecent}</div>`;
-	return html`<ul class="lines changes">${changes.map(({ name, kind, at }) => {
-		const [icon, tone] = changeLook[kind];
-		const { file } = partsOf(name);
-		return html`<li key=${`${name}.${at}`}><span class="name"
-				title=${name}>${kind === 'removed' ? file : html`<a href=${nameAddress(name)}>
-					<${Breakable} path=${file} /></a>`}</span>
-			<span class="state tone-${tone}"><${Icon} name=${icon} />
-				${text.results[kind] ?? text.jobStates[kind] ?? text.states[kind]}</span>
-			<${Time} at=${at} /></li>`;
-	})}</ul>`;
 }
 
 function Folders({ roots }) {
@@ -162,39 +122,24 @@ export function Overview() {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	const errors = useResource('/api/v1/errors', { on: changesCounts });
-	/* Removals since the page was opened: the log has them a second later, and counts those of a folder. */
-	const gone = useRef(new Map());
-	const removes = ({ asset }) => {
-		gone.current.delete(asset);
-		gone.current.set(asset, Date.now());
-		if (gone.current.size > RECENT) gone.current.delete(gone.current.keys().next().value);
-		return true;
-	};
-	const lines = useResource('/api/v1/log?limit=1000',
-		{ on: ({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data) });
+	const warned = useResource('/api/v1/assets?warning=1&count=1&limit=1&fields=id',
+		{ on: ({ kind }) => kind === 'asset' });
 	const roots = useResource('/api/v1/roots', { on: changesCounts });
 	const now = useClock(60000);
-	const begun = useRef(new Set()); /* jobs that were seen to begin: what follows is progress, until they end */
-	const begins = ({ id, state }) => (state === 'cooking' ? !begun.current.has(id) && begun.current.add(id)
-			: begun.current.delete(id) || true);
-	const jobs = useResource('/api/v1/jobs?limit=100&state=cooking,cooked,hit,fetched,failed',
-		{ on: (event) => event.kind === 'asset' || (event.kind === 'job' && begins(event.data)) });
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}>
 					<p>${words.empty}</p></${Empty}></section>`
-			: html`<${Counts} stats=${data} />`)}</${Resource}>
+			: html`<${Counts} stats=${data} warned=${warned.data?.total} />`)}</${Resource}>
 		${stats.data && html`<${Degraded} stats=${stats.data} />`}
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
+		<${Latest} />
 		<div class="grid columns">
 			<${Panel} id="problems" title=${words.problems}
 				actions=${errors.data?.items.length > 0 && html`<a href="/ui/errors">${words.allProblems}</a>`}>
 				<${Resource} from=${errors}>${(data) =>
 						html`<${Problems} errors=${data} busy=${!stats.data || stats.data.assets.queued
 							+ stats.data.assets.cooking > 0 || !stats.data.ready} />`}</${Resource}></${Panel}>
-			<${Panel} id="recent" title=${words.recent}>
-				<${Resource} from=${jobs}>${(data) => html`<${Recent} gone=${gone.current} jobs=${data}
-					lines=${lines.data ?? { items: [] }} />`}</${Resource}></${Panel}>
 			<${Panel} id="activity" title=${words.activity} note=${stats.data && spanOf(stats.data)}>
 				<${Resource} from=${stats}>${(data) => html`<${Activity} stats=${data} now=${now} />`}
 				</${Resource}></${Panel}>

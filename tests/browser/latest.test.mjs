@@ -1,0 +1,79 @@
+/* The latest changes on the overview: the planted changes of tests/integration/test_history.py, saved one after another. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { missing, project, withoutDashboard } from './bench.mjs';
+import { assertAccessible, objText, openStudio } from './studio.mjs';
+
+const makeAll = `import base64, json, sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))}); import robot, hobtest, test_history
+made = {**robot.model(), "weight": 0.5}
+saves = [{"text": robot.text(made), "tone": "note", "words": "It is new"}]
+for change, tone, words in map(test_history.PLANTED.get, ('clip', 'triangles', 'renamed', 'uvs')):
+	change(made)
+	saves.append({"text": robot.text(made), "tone": tone, "words": words})
+pictures = {name: base64.b64encode(hobtest.png(*colour)).decode() for name, colour in (("color.png", (200, 40, 40)), ("normal.png", (128, 128, 255)))}
+json.dump({"saves": saves, "pictures": pictures, "budget": test_history.BUDGET}, sys.stdout)`;
+
+describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false }, () => {
+	const { saves, pictures, budget } = JSON.parse(execFileSync('python3', ['-c', makeAll], { maxBuffer: 1 << 27 }));
+	let studio;
+	let page;
+	const panel = () => page.getByRole('region', { name: 'Latest changes' });
+	const rows = () => panel().locator('li');
+	const newest = (tone, words) => rows().first().and(page.locator(`[data-tone=${tone}]`)).filter({ hasText: words }).waitFor();
+	before(async () => {
+		studio = await openStudio({});
+		page = await studio.newPage('/');
+	});
+	after(() => studio.close());
+
+	test('nothing yet', async () => {
+		await panel().getByText('Nothing has changed yet.').waitFor();
+		await panel().getByRole('button', { name: 'Worse only' }).click();
+		await panel().getByText('Nothing of that kind.').waitFor();
+		assert.match(page.url(), /worse=1/);
+		await panel().getByRole('button', { name: 'Worse only' }).click();
+		await assertAccessible(page);
+	});
+
+	test('each save is there by itself, with its words, its pictures and a link', async () => {
+		for (const [name, data] of Object.entries(pictures)) studio.save(name, Buffer.from(data, 'base64'));
+		for (const { text, tone, words } of saves) {
+			studio.save('robot.gltf', text);
+			await newest(tone, words);
+		}
+		studio.save('robot.gltf.cook.json', budget);
+		await newest('warn', 'The rule mesh.triangles is broken');
+		await page.locator('a.count', { hasText: 'With warnings' }).filter({ hasText: '1' }).waitFor();
+		rmSync(join(studio.art, 'color.png'));
+		await newest('bad', 'a checkerboard replaces it');
+		studio.save('robot.gltf', '{');
+		await newest('bad', 'JSON: the text ends early');
+		studio.save('robot.gltf', saves.at(-1).text);
+		await newest('good', 'It can be cooked again');
+		await panel().locator('.shot').first().waitFor();
+		await assertAccessible(page);
+	});
+
+	test('what became worse, and more', async () => {
+		await panel().getByRole('button', { name: 'Show more' }).click();
+		await page.waitForFunction((count) => document.querySelectorAll('.latest li').length === count, saves.length + 4);
+		await panel().getByRole('button', { name: 'Worse only' }).click();
+		const worse = (await studio.get('/api/v1/history?worse=1')).items;
+		await page.waitForFunction((count) => document.querySelectorAll('.latest li').length === count, worse.length);
+		assert.deepEqual(await rows().evaluateAll((found) => found.map(({ dataset }) => dataset.tone)), worse.map(({ tone }) => tone));
+		await panel().getByRole('button', { name: 'Since yesterday' }).click();
+		await rows().filter({ hasText: "Clip 'Wave' is gone" }).getByRole('link', { name: 'Compare' }).click();
+		await page.getByRole('region', { name: 'Compare two cooks' }).getByText("clip 'Wave' is gone").waitFor();
+		await page.goBack();
+		await rows().filter({ hasText: "Clip 'Wave' is gone" }).waitFor();
+		await panel().getByRole('button', { name: 'Worse only' }).click();
+		studio.save('gone.obj', objText(3));
+		await newest('note', 'It is new');
+		rmSync(join(studio.art, 'gone.obj'));
+		await newest('note', 'Removed');
+		assert.deepEqual(studio.complaints, []);
+	});
+});

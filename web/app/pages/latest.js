@@ -1,0 +1,153 @@
+/* The latest changes of all assets: what each save changed, in the daemon's words, with pictures before and after. */
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { query } from '../api.js';
+import { text } from '../text.js';
+import { duration, partsOf, sentence } from '../format.js';
+import { useClock, useResource } from '../hooks.js';
+import { nameAddress, setQuery, useAddress } from '../router.js';
+import { Thumb } from '../thumb.js';
+import { Breakable, Icon, Panel, Resource, Time } from '../ui.js';
+import { clipsOf, Difference, Square, tones, useStrip } from './asset_compare.js';
+
+const words = text.overview;
+const FEW = 8;
+const MANY = 50;
+const STAYS = 400; /* ms; what the next save replaces at once is not drawn */
+const LATER = 3000; /* ms */
+const shares = ['triangles', 'bytes'];
+
+/* One picture is asked for at a time, the newest first: a browser has few connections to a daemon, and drawing takes
+ * cores that cooks want. */
+const waiting = new Set();
+let drawn = null;
+
+function draw() {
+	if (drawn || !waiting.size) return;
+	drawn = [...waiting].sort((a, b) => b.job - a.job)[0];
+	waiting.delete(drawn);
+	drawn.start();
+}
+
+function leave(turn) {
+	waiting.delete(turn);
+	if (drawn !== turn) return;
+	drawn = null;
+	draw();
+}
+
+function Strip({ change, done }) {
+	const clips = change.changes.every(({ part }) => part === 'clip') ? clipsOf(change.changes) : [];
+	const { id, from, to } = change;
+	const { url, good } = useStrip(
+		`/api/v1/assets/${id}/compare/picture${query({ from, to, size: 128, clip: clips[0] })}`);
+	useEffect(() => {
+		if (good !== undefined) done();
+	}, [good]);
+	return good && ['before', 'after'].map((which) => html`<${Square} url=${url} which=${which} />`);
+}
+
+function Pictures({ change }) {
+	const { id, job, from, to } = change;
+	const [starts, start] = useState(false);
+	const turn = useRef({ job, start: () => start(true) }).current;
+	useEffect(() => {
+		const timer = from && to && setTimeout(() => {
+			waiting.add(turn);
+			draw();
+		}, STAYS);
+		return () => {
+			clearTimeout(timer);
+			leave(turn);
+		};
+	}, []);
+	return html`<span class="pair">${to && !from && html`<${Thumb} asset=${{ id, rev: job, bytes: { cooked: 1 } }} />`}
+		${starts && html`<${Strip} change=${change} done=${() => leave(turn)} />`}</span>`;
+}
+
+/* Where the two cooks are beside each other; of what has none, the asset. */
+const addressOf = ({ asset, from, to }) =>
+	`${nameAddress(asset)}${from && to ? query({ tab: 'history', from, to }) : ''}`;
+
+const Said = ({ tone, text: said }) => html`<span class="state tone-${tones[tone][1]}"
+		title=${text.compare.tones[tone]}>
+	<${Icon} name=${tones[tone][0]} /><span class="name">${sentence(said)}</span></span>`;
+
+function Change({ change }) {
+	const { asset, at, tone, changes, numbers, cook_ms: took, from, to } = change;
+	const { file, folder } = partsOf(asset);
+	const grown = numbers.filter((each) => shares.includes(each.name) && each.from > 0);
+	return html`<li data-tone=${tone}><${Pictures} change=${change} />
+		<div class="name"><a href=${addressOf(change)} title=${asset}><${Breakable} path=${file} /></a>
+			<small> <${Breakable} path=${folder} /></small>
+			<div class="said">${changes.map((each) => html`<${Said} ...${each} />`)}
+				${!changes.length && html`<${Said} tone="note" text=${words.notCompared} />`}
+				${change.left_out > 0 && html`<small>${words.leftOut(change.left_out)}</small>`}</div></div>
+		<div class="beside-it"><${Time} at=${at} />${took > 0 && html` <small>${duration(took)}</small>`}
+			${grown.map((each) => html`<small key=${each.name}>${text.compare.numbers[each.name].split(',')[0]}
+				${' '}<${Difference} ...${each} /></small>`)}
+			${from && to && html`<a href=${addressOf(change)}>${words.compared}</a>`}</div></li>`;
+}
+
+const Removed = ({ asset, at }) => html`<li data-tone="note"><span class="pair" />
+	<div class="name">${partsOf(asset).file}<small> ${partsOf(asset).folder}</small>
+		<div class="said"><${Said} tone="note" text=${words.removed} /></div></div>
+	<div class="beside-it"><${Time} at=${at} /></div></li>`;
+
+/* Removed assets: since the page was opened by its event, before by the log, which counts those of a folder. */
+function useRemoved() {
+	const gone = useRef(new Map());
+	const removes = ({ asset }) => {
+		gone.current.delete(asset);
+		gone.current.set(asset, Date.now());
+		if (gone.current.size > MANY) gone.current.delete(gone.current.keys().next().value);
+		return true;
+	};
+	const lines = useResource('/api/v1/log?limit=1000',
+		{ on: ({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data) });
+	const logged = (lines.data?.items ?? [])
+		.filter(({ event, message }) => event === 'removed' && !/^\d+ more {2}/.test(message))
+		.map(({ message, time }) => [message, Date.parse(time)]);
+	return [...new Map([...logged, ...gone.current])].map(([asset, at]) => ({ asset, at, removed: true }));
+}
+
+const startOfYesterday = (now) => new Date(new Date(now).setHours(-24, 0, 0, 0)).toISOString();
+
+const Filter = ({ name, on, label }) => html`<button type="button" class="small" aria-pressed=${String(on)}
+	onClick=${() => setQuery({ [name]: on ? '' : '1' })}>${label}</button>`;
+
+export function Latest() {
+	const asked = useAddress().query;
+	const [worse, yesterday] = [asked.worse === '1', asked.yesterday === '1'];
+	const [limit, setLimit] = useState(FEW);
+	const now = useClock(60000);
+	const since = yesterday ? startOfYesterday(now) : undefined;
+	const found = useResource(`/api/v1/history${query({ limit, since, worse: worse ? '1' : undefined })}`,
+		{ on: ({ kind }) => kind === 'asset' });
+	/* Cooks that were not compared in time are compared a little later. */
+	const late = found.data?.items.filter(({ compared, from, to }) => from && to && !compared)
+		.map(({ job }) => job).join();
+	useEffect(() => {
+		const timer = late && setTimeout(found.reload, LATER);
+		return () => clearTimeout(timer);
+	}, [late]);
+	const removed = useRemoved();
+	const list = ({ items, next }) => {
+		const present = new Set(items.map(({ asset }) => asset));
+		const shown = worse ? items : [...items, ...removed.filter(({ asset, at }) =>
+			!present.has(asset) && (!since || at >= Date.parse(since)))]
+			.sort((a, b) => new Date(b.at) - new Date(a.at)).slice(0, limit);
+		if (!shown.length)
+			return html`<div class="body quiet">${worse || since ? words.noSuch : words.noRecent}</div>`;
+		return html`<ul class="lines latest">${shown.map((change) => (change.removed
+				? html`<${Removed} key=${`${change.asset} ${change.at}`} ...${change} />`
+				: html`<${Change} key=${change.job} change=${change} />`))}</ul>
+			${next && limit < MANY && html`<div class="body"><button type="button" class="small"
+				onClick=${() => setLimit(MANY)}>${words.older}</button></div>`}`;
+	};
+	const filters = html`<span class="filters" role="group">
+		<${Filter} name="worse" on=${worse} label=${words.worse} />
+		<${Filter} name="yesterday" on=${yesterday} label=${words.yesterday} /></span>`;
+	return html`<${Panel} id="recent" className="changes" title=${words.recent} actions=${filters}>
+		<${Resource} from=${found}>${list}</${Resource}></${Panel}>`;
+}
