@@ -1,9 +1,8 @@
-/* bake.h - one source mesh becomes what a GPU draws: the trunk of core/mesh.
+/* bake.h - turns one source mesh into GPU data: the entry point of core/mesh.
  *
- * In order: influences reduced, normals made when missing, equal vertices welded, tangents made when asked
- * for, triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, clusters,
- * bounds, streams.
- */
+ * In order: influences reduced, missing normals made, equal vertices welded, tangents made if needed,
+ * triangles ordered, levels of detail, vertices ordered coarsest level first, meshlets, clusters, bounds,
+ * streams. */
 #ifndef HOB_MESH_BAKE_H
 #define HOB_MESH_BAKE_H
 
@@ -12,34 +11,36 @@
 /* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without
  * normals. */
 typedef struct hob_mesh_options {
-	/* soonest: no further levels; triangles keep the source's order, unless they are to be encoded */
+	/* fast: one level; triangles keep the source's order, unless they are to be encoded */
 	bool preview;
 	/* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
 	uint32_t lod_max;
-	float lod_ratio; /* triangles of a level over those of the one before; 0 = 0.5 */
-	float lod_error; /* accumulated, relative to the mesh's longest side; 0 allows only what costs nothing */
+	float lod_ratio; /* ratio of triangles from one level to the next; 0 = 0.5 */
+	/* accumulated, relative to the mesh's longest side; 0 allows only collapses without error */
+	float lod_error;
 	bool lod_lock_border;
-	bool encoded;	/* triangles in the order that encodes best, instead of against overdraw */
-	bool quantized; /* streams.h tells formats and errors */
+	bool encoded;	/* order triangles for small encoded files instead of against overdraw */
+	bool quantized; /* formats and errors: streams.h */
 	bool meshlets;
-	/* a hierarchy of them, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
+	/* a hierarchy, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
 	bool clusters;
-	/* For meshes without normals. `flat` ones have none afterwards either (HOB_MESH_FLAT) unless one of these
-	 * says otherwise, or their morph targets change normals; others get smooth ones. */
+	/* For meshes without normals. A `flat` mesh stays without them (HOB_MESH_FLAT), unless one of these
+	 * options is set or its morph targets change normals; other meshes get smooth normals. */
 	bool bake_flat_normals; /* flat faces get vertices of their own */
-	/* all get smooth normals, with hard edges where faces meet at more than smooth_angle */
+	/* all get smooth normals, with hard edges where faces differ by more than smooth_angle */
 	bool smooth_by_angle;
 	float smooth_angle;	 /* degrees, 0..180 */
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
-	bool keep_order; /* level 0 keeps the source's triangles in order: blending shows which is drawn last */
-	bool need_tangents; /* make them when the source has none: a material of the mesh has a normal map */
+	bool keep_order;	 /* level 0 keeps the source's order of triangles, which blending makes visible */
+	bool need_tangents;	 /* make them if missing: a material of the mesh has a normal map */
 	/* With need_tangents: the coordinates that the normal map is sampled with, as rows of a matrix times
 	 * those of tangent_uv_set; all zero means unchanged. Tangents follow them. */
 	float tangent_mapping[4];
-	uint32_t tangent_uv_set; /* one that the mesh lacks: 0 */
-	/* without joints and morph targets, out->mesh keeps no arrays of vertices: streams hold the same */
+	uint32_t tangent_uv_set; /* a set that the mesh lacks counts as 0 */
+	/* if there are no joints and morph targets, out->mesh keeps no vertex arrays, since the streams have the
+	 * data */
 	bool only_streams;
-	/* of a skinned mesh: what its levels state holds in those, too; NULL: in the bind pose */
+	/* of a skinned mesh: poses in which the levels' errors also hold; NULL: only in the bind pose */
 	const hob_mesh_poses *poses;
 	const hob_parallel *parallel; /* threads within a large mesh; NULL: the calling one */
 } hob_mesh_options;

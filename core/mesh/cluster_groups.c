@@ -6,10 +6,11 @@ enum { CROWD = 64, SMALL = 4, NEAR = CROWD * 64 };
 typedef struct grouping {
 	const uint32_t *first, *places;
 	uint32_t cluster_count;
-	uint32_t *user_first, *users; /* by place: its clusters */
+	uint32_t *user_first, *users; /* by place: the clusters that use it */
 	uint32_t *group, *size;		  /* by cluster: its group; by group: its clusters */
 	uint32_t group_count;
-	uint32_t *score; /* by cluster, or by group while joining: places shared; 0 but for those in `near` */
+	/* by cluster, or by group while joining: number of shared places; 0 except for those in `near` */
+	uint32_t *score;
 	uint32_t near[NEAR], near_count;
 } grouping_t;
 
@@ -47,7 +48,7 @@ static void count_shared(grouping_t *g, uint32_t id)
 	g->score[id]++;
 }
 
-/* joining: scores groups that others are in; otherwise clusters that are in none */
+/* Scores those that share places with a cluster: other groups when joining, else ungrouped clusters. */
 static void look_around(grouping_t *g, uint32_t cluster, bool joining)
 {
 	for (uint32_t i = g->first[cluster]; i < g->first[cluster + 1]; i++) {
@@ -109,8 +110,8 @@ static uint32_t best_group(const grouping_t *g, uint32_t size)
 	return best;
 }
 
-/* A cluster that was left over between groups goes to the one that it shares most with, or, alone, to the
- * last that was left over alone. */
+/* A cluster left over between groups joins the group with which it shares most places; if it shares none, it
+ * joins the last such cluster. */
 static void join_small(grouping_t *g)
 {
 	uint32_t alone = HOB_NONE;

@@ -14,13 +14,13 @@
 
 enum { LEFT_PERCENT = 95 };
 
-/* Errors and radii are a little larger than they were computed, so that rounding in a renderer does not turn
- * the order of a group and its sources around. */
+/* Stated errors and radii are slightly larger than computed, so that rounding in a renderer cannot reverse
+ * the order of a group and its sources. */
 #define ROUNDING 1e-5
 
 typedef struct cluster {
 	uint32_t corner_first, corner_count; /* in build.corners */
-	uint32_t source, group;				 /* groups as they were made; HOB_NONE: none */
+	uint32_t source, group;				 /* index of the group, in the order of making; HOB_NONE: none */
 } cluster_t;
 
 typedef struct build {
@@ -31,12 +31,12 @@ typedef struct build {
 	uint32_t attribute_count;
 	bool split;		 /* triangles hardly share any vertices */
 	uint32_t *place; /* [vertex_count] first vertex at the same position */
-	uint32_t *owner; /* by place: the group that has it, SHARED or HOB_NONE */
+	uint32_t *owner; /* by place: the group that uses it, SHARED or HOB_NONE */
 	uint32_t *local; /* by vertex, and by place: number within a group; HOB_NONE between groups */
 	uint32_t *at;
 	hob_buf corners;  /* uint32_t */
 	hob_buf clusters; /* cluster_t */
-	hob_buf groups;	  /* hob_baked_cluster_group, as they were made */
+	hob_buf groups;	  /* hob_baked_cluster_group, in the order of making */
 	hob_buf active;	  /* uint32_t: clusters that are in no group yet */
 	hob_arena *scratch, measuring;
 	hob_error *err;
@@ -112,19 +112,19 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 
 /* ---- one group */
 
-/* The triangles of a group over vertices of its own. */
+/* The triangles of a group, with vertices of its own. */
 typedef struct part {
 	uint32_t *indices, index_count;
 	uint32_t *from;	   /* [vertex_count] the mesh's vertices */
-	uint32_t *first;   /* [vertex_count] the first of them at the same place */
+	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
 	float *positions;  /* [vertex_count][3] */
 	float *attributes; /* [vertex_count][attribute_count] */
 	float *uv[HOB_SIMPLIFY_UVS];
-	uint8_t *locked; /* [vertex_count] other groups have the place, too */
+	uint8_t *locked; /* [vertex_count] the place also belongs to other groups */
 	uint32_t vertex_count;
 } part_t;
 
-/* The mesh's indices of clusters. */
+/* Collects the indices of clusters. */
 static uint32_t *gather(build_t *b, const uint32_t *members, uint32_t member_count, uint32_t *count)
 {
 	*count = 0;
@@ -245,7 +245,7 @@ static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *
 	return take_part(b, level.indices, level.index_count, out);
 }
 
-/* A sphere around clusters, or around the spheres of what they came out of, which have them inside. */
+/* A sphere around clusters, or around the spheres of their sources, which contain the clusters' own. */
 static void enclose(const build_t *b, const uint32_t *members, uint32_t member_count, float sphere[4])
 {
 	float low[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
@@ -273,7 +273,7 @@ static void enclose(const build_t *b, const uint32_t *members, uint32_t member_c
 	sphere[3] = (float)(radius * (1 + ROUNDING) + size * 1e-6);
 }
 
-/* Makes the group, or leaves its clusters active where they do not shrink. */
+/* Makes a group, or leaves its clusters active if they do not shrink. */
 static bool make_group(build_t *b, const uint32_t *members, uint32_t member_count)
 {
 	part_t part;
@@ -370,7 +370,7 @@ static uint64_t active_corners(const build_t *b)
 	return total;
 }
 
-/* shrunk: whether another round is worth it */
+/* shrunk: whether another round is worthwhile */
 static bool make_round(build_t *b, bool *shrunk)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);
@@ -431,7 +431,7 @@ static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
 	if (!out->sources || !out->groups || !out->meshlets.items || !out->meshlets.vertices ||
 		!out->meshlets.triangles)
 		return hob_fail_memory(b->err, result, "a hierarchy of clusters");
-	memset(out->meshlets.triangles, 0, bytes); /* the gaps behind odd triangle counts, too */
+	memset(out->meshlets.triangles, 0, bytes); /* including the gaps after odd triangle counts */
 	return true;
 }
 

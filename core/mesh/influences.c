@@ -19,7 +19,7 @@ static double weight_of(float weight)
 	return weight > 0 && weight < 3.0e38f ? (double)weight : 0;
 }
 
-/* A joint's total over all its entries, or 0 when an earlier entry has already counted it. */
+/* A joint's total over all its entries; 0 if an earlier entry has already counted it. */
 static influence_t total(const uint16_t *joints, const float *weights, uint32_t count, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)

@@ -1,5 +1,5 @@
-/* influences.h - joints and weights as a GPU wants them: few per vertex, largest first, summing to one
- * exactly. */
+/* influences.h - reduces joints and weights for the GPU: few per vertex, largest first, with an exact sum of
+ * one. */
 #ifndef HOB_INFLUENCES_H
 #define HOB_INFLUENCES_H
 

@@ -11,17 +11,17 @@ enum {
 	CLIMBS = 16,
 	ROUNDS = 5
 };
-/* Share of the largest difference at a triangle's centre from which more of its points are asked. */
+/* From this share of the largest difference at its centre on, more points of a triangle are compared. */
 static const double peak_share = 0.5;
 
-/* A surface, and the vertices that its corners are. */
+/* A surface, with the vertices at its corners. */
 typedef struct side {
 	const hob_surface *surface;
 	const uint32_t *corner; /* [triangle_count][3] */
 	hob_surface_seeker seeker;
 } side_t;
 
-/* A point of a triangle: the vertices at its corners, and how much each counts. */
+/* A point of a triangle: the vertices at its corners, and their barycentric weights. */
 typedef struct spot {
 	uint32_t corner[3];
 	double share[3];
@@ -33,13 +33,13 @@ typedef struct apart {
 
 typedef struct peak {
 	uint32_t place;
-	double above; /* how far above what was the most when it was met */
+	double above; /* by how much it exceeded the largest difference before it */
 } peak_t;
 
 typedef struct comparison {
 	const hob_mesh *mesh;
 	const uint32_t *mirror;
-	double least; /* what float positions cannot tell from nothing */
+	double least; /* smallest difference that float positions can represent */
 	apart_t most;
 	peak_t peaks[PEAKS];
 	uint32_t peak_count;
@@ -104,7 +104,7 @@ static void add_pulls(pulls_t *p, const hob_mesh *m, const spot_t *at, double si
 		}
 }
 
-/* MAX_PULLS is enough: two spots of three corners with eight joints each. */
+/* MAX_PULLS is enough for two spots of three corners with eight joints each. */
 static double weight_apart(const hob_mesh *m, const spot_t *a, const spot_t *b)
 {
 	pulls_t pulls;
@@ -150,7 +150,7 @@ static apart_t both_sides_apart(const comparison_t *c, const spot_t *a, const sp
 	return apart;
 }
 
-/* How far off a triangle is; false when it is farther away than `limit`. */
+/* Compares with one triangle; false if it is farther away than `limit`. */
 static bool try_triangle(const comparison_t *c, const side_t *to, uint32_t triangle, const spot_t *from,
 						 hob_vec3 p, double limit, apart_t *out)
 {
@@ -178,15 +178,15 @@ static void fit_better(apart_t *best, apart_t other)
 	best->weight = other.weight < best->weight ? other.weight : best->weight;
 }
 
-/* Whether a point is so far off that one beside it may be the farthest. */
+/* Whether the difference is so large that a nearby point may have the largest. */
 static bool is_high(const comparison_t *c, apart_t apart)
 {
 	return apart.uv > peak_share * c->most.uv || apart.color > peak_share * c->most.color ||
 		   apart.weight > peak_share * c->most.weight;
 }
 
-/* Returns how far above what was the most before; 0: not above, but high; -1: not high. What one walk finds
- * no farther off than that needs no better look. */
+/* Returns by how much the difference exceeds the largest before; 0: not at all, but it is high; -1: not high.
+ * If a single walk finds no larger difference, it is not searched more exactly. */
 static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 p)
 {
 	const hob_surface *s = to->surface;
@@ -213,7 +213,7 @@ static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 
 	return by;
 }
 
-/* From one vertex of those that are at a place of the full mesh. */
+/* Compares one vertex at a place of the full mesh. */
 static double compare_place(comparison_t *c, const side_t *full, side_t *to, uint32_t place)
 {
 	const hob_surface *s = full->surface;
@@ -242,7 +242,7 @@ static void keep_peak(comparison_t *c, uint32_t place, double by)
 	c->peaks[least] = (peak_t){place, by};
 }
 
-/* From neighbour to neighbour, each farther off than all before. */
+/* Climbs from neighbour to neighbour, as long as the difference grows. */
 static void climb(comparison_t *c, const side_t *full, side_t *to, uint32_t place)
 {
 	const hob_surface *s = full->surface;
@@ -280,7 +280,7 @@ static void compare_lost(comparison_t *c, uint32_t count, const side_t *full, si
 		climb(c, full, to, c->peaks[i].place);
 }
 
-/* From a point of a level's triangle. */
+/* Compares a point of a level's triangle. */
 static double compare_point(comparison_t *c, const side_t *level, side_t *to, uint32_t triangle, double v,
 							double w)
 {
@@ -294,7 +294,7 @@ static double compare_point(comparison_t *c, const side_t *level, side_t *to, ui
 	return compare(c, to, &spot, p);
 }
 
-/* Goes from a point to those around it, each farther off than all before, by steps that halve. */
+/* Climbs within a triangle by halving steps, as long as the difference grows. */
 static void climb_within(comparison_t *c, const side_t *level, side_t *to, uint32_t triangle, double v,
 						 double w)
 {
@@ -309,7 +309,7 @@ static void climb_within(comparison_t *c, const side_t *level, side_t *to, uint3
 		}
 }
 
-/* From the centres of triangles; of a level of few from points around them, too. */
+/* Compares at the centres of triangles; if the level has few, also at points around them. */
 static void compare_within(comparison_t *c, const side_t *level, side_t *to)
 {
 	static const double points[7][2] = {{1.0 / 3, 1.0 / 3}, {0.5, 0},			{0, 0.5},		   {0.5, 0.5},
@@ -346,7 +346,7 @@ bool hob_lod_has_attributes(const hob_mesh *mesh)
 	return has;
 }
 
-/* Rounding alone makes no difference. */
+/* A difference by rounding alone is not raised. */
 static float stated(float before, double met)
 {
 	if (met < 1e-6)

@@ -10,15 +10,15 @@ enum { NOBODY = 255, SHARED = 254, HALVINGS = 3 };
 
 typedef struct chunks {
 	const hob_mesh *mesh;
-	hob_lod_options options; /* of a chunk */
+	hob_lod_options options; /* for each chunk */
 	const hob_lod_level *full;
 	uint32_t chunk, count;
 	uint8_t *of;	   /* [triangle_count] chunk */
 	uint32_t *place;   /* [vertex_count] */
 	uint8_t *owner;	   /* by place: the one chunk that uses it, NOBODY or SHARED */
-	uint32_t *local;   /* [vertex_count] number in the part at hand; HOB_NONE between parts */
-	hob_arena passing; /* of, place, owner: until the chunks are made */
-	hob_arena *result; /* of the levels' indices */
+	uint32_t *local;   /* [vertex_count] number in the current part; HOB_NONE between parts */
+	hob_arena passing; /* holds of, place and owner until the chunks are made */
+	hob_arena *result; /* holds the levels' indices */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
 	hob_attribute_error attributes[HOB_MAX_LODS];
@@ -41,13 +41,13 @@ static bool find_shared(chunks_t *c)
 
 /* ---- parts */
 
-/* A part of the mesh as a mesh of its own. */
+/* A part of the mesh, as a mesh of its own. */
 typedef struct part {
 	hob_mesh mesh;
-	uint32_t *from; /* [mesh.vertex_count] vertices of the whole */
+	uint32_t *from; /* [mesh.vertex_count] the vertices in the whole mesh */
 } part_t;
 
-/* indices [index_count] of the whole, become those of the part */
+/* indices [index_count] of the whole mesh; become those of the part */
 static bool take_part(const chunks_t *c, uint32_t *indices, uint32_t index_count, part_t *out)
 {
 	uint32_t count = 0, bound = index_count < c->mesh->vertex_count ? index_count : c->mesh->vertex_count;
@@ -143,7 +143,7 @@ static bool begin(chunks_t *c)
 	return find_shared(c);
 }
 
-/* Makes the levels of all chunks into levels of the whole. */
+/* Joins the levels of all chunks into levels of the whole mesh. */
 static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
 {
 	for (uint32_t l = 1; l < c->options.max; l++) {
@@ -152,7 +152,7 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 		if (c->indices[l].failed)
 			return hob_fail_memory(c->err, c->arena, "levels of chunks");
 		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0) {
-			/* what holds it may be where chunks meet, and the next ones meet elsewhere */
+			/* vertices may be locked only because chunks meet there, and the next chunks meet elsewhere */
 			*end = *level_count > 1 ? HOB_LOD_END_MAX : HOB_LOD_END_STUCK;
 			return true;
 		}
@@ -169,7 +169,7 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 	return true;
 }
 
-/* Goes on from the last level as from a mesh of its own. */
+/* Continues from the last level as from a mesh of its own. */
 static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels, uint32_t *level_count,
 				  hob_lod_end *end)
 {

@@ -20,43 +20,43 @@ enum {
 	FEW_POINTS = 2048,
 	LARGE = 2
 };
-/* Points that are this much of the farthest away are climbed from: their triangles may have the highest
+/* Climb from points at this share of the largest distance or more: their triangles may have the highest
  * ridge. */
 static const double peak_share = 0.8;
-/* How fast the distance is taken to grow beside a centre, and the share of what is looked for that is always
- * near enough there. */
+/* Assumed growth of the distance per length beside a centre, and the share of the wanted distance below which
+ * a centre always counts as near enough. */
 static const double slope = 0.5, least_share = 0.4;
-/* How far along a side. */
+/* Offset along a side, as a share of its length. */
 static const double beside = 1.0 / 16;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;
 
-/* A point of a triangle by its second and third barycentric coordinate, and how far it is from the other
+/* A point of a triangle by its second and third barycentric coordinate, and its distance from the other
  * surface. */
 typedef struct peak {
 	uint32_t corner[3];
 	double v, w, distance;
 } peak_t;
 
-/* One direction: points of one surface, distances to the other. */
+/* One direction of the measurement: points of one surface, distances to the other. */
 typedef struct sweep {
 	const float *positions;
 	const hob_surface *to;
 	hob_surface_seeker seeker;
 	bool corners_are_near; /* corners of all triangles lie on the other surface */
-	bool has_slivers;	   /* so many that each has points along it alone */
-	float least_guess;	   /* points below are asked at strides alone */
+	bool has_slivers;	   /* there are so many that points are placed along them */
+	float least_guess;	   /* points with a smaller guess are measured at strides only */
 	double farthest;
 	peak_t peaks[PEAKS];
 	uint32_t peak_count;
 } sweep_t;
 
-/* Looks for number i of what there is to look for. */
+/* Measures at item i. */
 typedef void (*look_fn)(sweep_t *s, const void *context, uint32_t i);
 
-/* A long loop in parts that do not depend on the number of threads. */
+/* A long loop, sliced independently of the number of threads. */
 typedef struct sliced {
-	const sweep_t *from; /* as each slice begins, but without its peaks */
+	const sweep_t *from; /* state at the start of each slice, without its peaks */
 	look_fn each;
 	const void *context;
 	uint32_t count;
@@ -86,7 +86,8 @@ static void keep_peak(sweep_t *s, const uint32_t corner[3], double v, double w, 
 }
 
 /* The distance of a point, at least where that matters: above the share of the farthest that makes a peak. */
-/* enough   less is not asked for */
+/* Measures the distance of a point; below `enough` the result need not be exact. Keeps points at a large
+ * share of the largest distance as peaks. */
 static double look(sweep_t *s, const uint32_t corner[3], double v, double w, double enough)
 {
 	double limit = peak_share * s->farthest;
@@ -133,7 +134,7 @@ static void look_at_all(sweep_t *s, look_fn each, const void *context, uint32_t 
 	}
 }
 
-/* Goes uphill from a point within its triangle, by steps that halve. */
+/* Climbs from a point within its triangle by halving steps. */
 static void climb(sweep_t *s, peak_t peak, double step)
 {
 	static const double way[6][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, -1}, {-1, 1}};
@@ -169,11 +170,11 @@ static double triangle_area(const float *positions, const uint32_t corner[3], do
 	return hob_vec3_length(hob_vec3_cross(e, f)) / 2;
 }
 
-/* A triangle within a triangle of the same shape: its corners are centre + scale * (corner - centroid), scale
- * < 0 turns it. */
+/* A similar triangle within a triangle: its corners are centre + scale * (corner - centroid); scale < 0
+ * rotates it by half a turn. */
 typedef struct patch {
 	double v, w, scale;
-	double radius; /* no point is farther from the centre */
+	double radius; /* largest distance of its points from the centre */
 } patch_t;
 
 static double most_beside(const sweep_t *s, double radius)
@@ -182,11 +183,10 @@ static double most_beside(const sweep_t *s, double radius)
 	return most > least_share * wanted ? most : least_share * wanted;
 }
 
-/* Looks from the centre of a patch, and from the centres of its quarters where that is too far off for what
- * may be beside it.
- * depth    how often to quarter at most
- * least    how often to quarter whatever the centre says
- * centre   the distance at the centre; below 0: not known yet */
+/* Measures at the centre of a patch, and in its quarters if the distance leaves room for a larger one there.
+ * depth    most levels of quarters
+ * least    levels that are quartered whatever the distance
+ * centre   the distance at the centre; below 0: not measured yet */
 static void look_within(sweep_t *s, const uint32_t corner[3], patch_t patch, uint32_t depth, uint32_t least,
 						double centre)
 {
@@ -205,7 +205,7 @@ static void look_within(sweep_t *s, const uint32_t corner[3], patch_t patch, uin
 				least > 0 ? -1 : centre);
 }
 
-/* How often a triangle is to be quartered for points `spacing` apart. */
+/* Number of times to quarter a triangle for points `spacing` apart. */
 static uint32_t depth_of(double area, double longest, double spacing)
 {
 	double size = sqrt(2 * area) > longest / 2 ? sqrt(2 * area) : longest / 2;
@@ -216,17 +216,18 @@ static uint32_t depth_of(double area, double longest, double spacing)
 	return depth;
 }
 
-/* Where two triangles of a level meet is a ridge that no centre is near. */
+/* Measures beside the sides of triangles: where two triangles of a level join there can be a ridge that no
+ * centre is near. */
 static void look_from_sides(sweep_t *s, const uint32_t corner[3])
 {
 	for (int i = 0; i < 3; i++)
 		look(s, corner, i == 0 ? 0 : 0.5, i == 1 ? 0 : 0.5, peak_share * s->farthest);
 }
 
-/* A sliver: its longest side, and where along it the third corner is. */
+/* A sliver: its longest side, and the position of the third corner along it. */
 typedef struct sliver {
 	const uint32_t *corner;
-	uint32_t from, to, tip; /* which corners */
+	uint32_t from, to, tip; /* numbers of the corners */
 	double foot, length;
 } sliver_t;
 
@@ -245,7 +246,7 @@ static sliver_t sliver_of(const float *positions, const uint32_t corner[3])
 	return out;
 }
 
-/* Looks from the middle of a sliver, `along` the way from one end to the other. */
+/* Measures in the middle of a sliver, at the share `along` of its length. */
 static double look_across(sweep_t *s, const sliver_t *sliver, double along, double enough)
 {
 	double share[3], high = along < sliver->foot ? along / sliver->foot : (1 - along) / (1 - sliver->foot);
@@ -255,7 +256,7 @@ static double look_across(sweep_t *s, const sliver_t *sliver, double along, doub
 	return look(s, sliver->corner, share[1], share[2], enough);
 }
 
-/* As look_within, but by halves. */
+/* Like look_within, but halves instead of quarters. */
 static void look_along(sweep_t *s, const sliver_t *sliver, double along, double reach, uint32_t depth,
 					   uint32_t least)
 {
@@ -269,14 +270,14 @@ static void look_along(sweep_t *s, const sliver_t *sliver, double along, double 
 	look_along(s, sliver, along + reach / 2, reach / 2, depth - 1, least);
 }
 
-/* Returns how far the centre is, HUGE_VAL where that was not asked. Triangles much larger than `typical`, of
- * a level or of the full mesh, may be near where one looks first and far elsewhere. */
+/* Returns the distance of the centre, HUGE_VAL if it was not measured. A triangle much larger than `typical`,
+ * of a level or of the full mesh, may be near at its first points and far elsewhere. */
 static double look_from_triangle(sweep_t *s, const uint32_t corner[3], double spacing, double typical,
 								 uint32_t least)
 {
 	double longest, area = triangle_area(s->positions, corner, &longest);
-	/* No point of a triangle is farther from its nearest corner than from the centre of an equilateral one
-	 * that holds it. */
+	/* No point of a triangle is farther from its nearest corner than it could be in an equilateral triangle
+	 * of the same longest side. */
 	if (s->corners_are_near && longest * 0.5774 <= peak_share * s->farthest)
 		return HUGE_VAL;
 	uint32_t depth = depth_of(area, longest, spacing), always = depth_of(area, longest, typical);
@@ -303,7 +304,7 @@ static double area_of(const hob_surface *surface)
 	return area;
 }
 
-/* Begins the search at a place of the other surface. A level may use places that only hidden triangles of the
+/* Starts the search at a place of the other surface. A level may use places that only hidden triangles of the
  * full mesh have. */
 static void begin_at(sweep_t *s, uint32_t vertex)
 {
@@ -311,7 +312,7 @@ static void begin_at(sweep_t *s, uint32_t vertex)
 		s->seeker.hint = s->to->fan[s->to->fan_first[vertex]];
 }
 
-/* Begins at the first corner, or at that of the fewest triangles where the first has very many. */
+/* Starts at the first corner, or at the corner with the fewest triangles if the first has very many. */
 static void begin_at_corners(sweep_t *s, const uint32_t corner[3])
 {
 	uint32_t best = corner[0], fewest = HOB_NONE;
@@ -323,7 +324,7 @@ static void begin_at_corners(sweep_t *s, const uint32_t corner[3])
 	begin_at(s, best);
 }
 
-/* By place, about how far the surfaces are apart there; NULL: not known. */
+/* By place, an estimate of the distance between the surfaces; NULL: none. */
 typedef struct guess {
 	const float *by_vertex;
 	const uint32_t *vertex; /* by place */
@@ -363,7 +364,7 @@ static float least_guess(const guess_t *g, const uint32_t *places, uint32_t widt
 	return samples[SAMPLES - (left < 1 ? 1 : left > SAMPLES / 4 ? SAMPLES / 4 : left)];
 }
 
-/* Whether others are likely to be farther off. A guess says little about large triangles. */
+/* Whether other triangles probably have a larger distance. For large triangles the estimate says little. */
 static bool may_skip(const sweep_t *s, const guess_t *guess, const uint32_t corner[3], double typical)
 {
 	double longest;
@@ -373,7 +374,7 @@ static bool may_skip(const sweep_t *s, const guess_t *guess, const uint32_t corn
 	return longest <= LARGE * typical;
 }
 
-/* The triangles of a level, looked from. */
+/* Measuring at the triangles of a level. */
 typedef struct level_look {
 	const hob_surface *level;
 	const guess_t *guess;
@@ -423,13 +424,13 @@ static void look_from_wide(sweep_t *s, const void *context, uint32_t i)
 	const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
 	if (i % STRIDE != 0 && may_skip(s, w->guess, corner, full->spacing))
 		return;
-	/* Collapses change the triangles around a lost vertex and no others. */
+	/* Collapses change only triangles around a lost vertex. */
 	if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
 		!hob_surface_has(s->to, corner[2]))
 		look_from_triangle(s, corner, full->spacing, full->spacing, 0);
 }
 
-/* A neighbour that is left is where a lost vertex went, or near that. */
+/* A remaining neighbour is at or near the place that a lost vertex was collapsed to. */
 static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 {
 	for (uint32_t f = full->fan_first[vertex]; f < full->fan_first[vertex + 1]; f++)
@@ -440,7 +441,7 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* The lost vertices, looked from. */
+/* Measuring at the lost vertices. */
 typedef struct lost_look {
 	const hob_lod_full *full;
 	const guess_t *guess;
@@ -478,7 +479,7 @@ static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const 
 	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
 }
 
-/* Looks beside a corner of a triangle, along its next side: a lost corner may have a ridge beside it. */
+/* Measures beside a corner of a triangle, along its next side: there may be a ridge at a lost corner. */
 static void look_beside(sweep_t *s, const uint32_t *corners, uint32_t at)
 {
 	const uint32_t *triangle = corners + at / 3 * 3, k = at % 3;
@@ -486,7 +487,7 @@ static void look_beside(sweep_t *s, const uint32_t *corners, uint32_t at)
 	look(s, turned, beside, 0, peak_share * s->farthest);
 }
 
-/* Where a whole limb is gone, it is farthest away somewhere inside the triangles around the farthest
+/* If a whole limb is lost, its farthest point is somewhere inside the triangles around the farthest
  * vertices. */
 static void look_around_lost_vertices(sweep_t *s, const hob_surface *full)
 {
@@ -504,13 +505,13 @@ static void look_around_lost_vertices(sweep_t *s, const hob_surface *full)
 		}
 }
 
-/* The distance between points when `points` of them are spread over `area`. */
+/* The spacing of `points` points spread over `area`. */
 static double spacing_of(double area, uint32_t points)
 {
 	return sqrt(2 * area / (points > MIN_POINTS ? points : MIN_POINTS));
 }
 
-/* Sets the distance between points, and finds the triangles that it is too short for. */
+/* Sets the spacing of points, and finds the triangles that are larger. */
 static bool spread_points(hob_lod_full *full, hob_arena *arena)
 {
 	float largest = 0;
@@ -528,7 +529,7 @@ static bool spread_points(hob_lod_full *full, hob_arena *arena)
 	return full->wide != NULL;
 }
 
-/* Numbers the places of those triangles that are seen by first use, then the others.
+/* Numbers places in the order of their first use by visible triangles, then the others.
  * first    as above; seen: [count] */
 static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count,
 						  const uint32_t *first, uint32_t *seen, uint32_t count, hob_arena *arena)

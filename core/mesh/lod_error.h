@@ -16,7 +16,7 @@
 typedef struct hob_lod_full {
 	uint32_t *place;  /* [vertex_count] which place a vertex is at */
 	uint32_t *vertex; /* [place_count] the first vertex there */
-	float *positions; /* [place_count][3] those of the surface first, by first use */
+	float *positions; /* [place_count][3] in the order of first use by the surface, then the others */
 	uint32_t place_count, seen_count;
 	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
 	uint32_t *corner;	 /* [surface.triangle_count][3] the vertex at each corner; NULL: not asked for */

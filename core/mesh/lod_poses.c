@@ -24,7 +24,7 @@ static hob_vec3 morphed(const hob_mesh *m, const float *weights, uint32_t count,
 	return p;
 }
 
-/* Joints beyond the skin's count for nothing, as in the runtime. */
+/* Joints beyond the skin's count are ignored, as in the runtime. */
 static hob_vec3 skinned(const hob_mesh *m, const float *matrices, uint32_t joint_count, uint32_t v,
 						hob_vec3 p)
 {
@@ -44,7 +44,7 @@ static hob_vec3 skinned(const hob_mesh *m, const float *matrices, uint32_t joint
 					  blend[2] * p.x + blend[5] * p.y + blend[8] * p.z + blend[11]};
 }
 
-/* Moves `count` vertices; false when one is moved farther than a float reaches. */
+/* Moves `count` vertices; false if one leaves the range of float. */
 static bool pose(const hob_mesh *mesh, const hob_mesh_poses *poses, uint32_t index, const uint32_t *vertex,
 				 uint32_t count, float *out)
 {
@@ -118,7 +118,7 @@ bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const h
 
 /* ---- measuring */
 
-/* One direction: points of `from`, the nearest triangles of `to`. */
+/* One direction of the measurement: points of `from`, the nearest triangles of `to`. */
 typedef struct track {
 	const hob_lod_posed *posed;
 	const hob_surface *from, *to;
@@ -126,7 +126,7 @@ typedef struct track {
 	double farthest;
 } track_t;
 
-/* A point of a triangle: the places at its corners, and how much each counts. */
+/* A point of a triangle: the places at its corners, and their barycentric weights. */
 typedef struct spot {
 	uint32_t place[3];
 	double share[3];
@@ -146,7 +146,7 @@ static hob_vec3 point_of(const float *positions, const spot_t *spot)
 	return p;
 }
 
-/* The way from neighbour to neighbour alone: the tree's boxes are those of the bind pose. */
+/* Walks from neighbour to neighbour only: the tree's boxes hold for the bind pose. */
 static double distance_in(const track_t *t, uint32_t pose, const spot_t *spot, uint32_t *hint)
 {
 	hob_surface to = *t->to;
@@ -157,17 +157,17 @@ static double distance_in(const track_t *t, uint32_t pose, const spot_t *spot, u
 	return distance;
 }
 
-/* The square of how far the point is from another in a pose; a little more, as a search is rounded
- * otherwise. */
+/* The squared distance between two points in a pose, rounded up slightly, because a search rounds
+ * differently. */
 static double square_between(const float *positions, const spot_t *a, const spot_t *b)
 {
 	hob_vec3 way = hob_vec3_sub(point_of(positions, a), point_of(positions, b));
 	return 1.000001 * hob_vec3_dot(way, way);
 }
 
-/* Returns whether the point is farther off in a pose than all before; that is the peak. In most poses the
- * point of the other surface that is nearest in the bind pose, or nearly, is near enough. Where a short look
- * says that none is, the triangle that is nearest in the bind pose is asked for. */
+/* Returns whether the point has the largest distance so far in some pose; that becomes the peak. In most
+ * poses the other surface's point that was nearest in the bind pose, or one close to it, is near enough. If a
+ * short search finds none that is, measures to the triangle that is nearest in the bind pose. */
 static bool follow(track_t *t, const spot_t *spot, peak_t *peak)
 {
 	hob_vec3 bound = point_of(t->from->positions, spot);
@@ -203,7 +203,7 @@ static spot_t at_place(uint32_t place)
 	return (spot_t){{place, place, place}, {1, 0, 0}};
 }
 
-/* Begins beside a neighbour that both surfaces have. */
+/* Starts beside a neighbour that both surfaces have. */
 static void begin_beside(track_t *t, uint32_t place)
 {
 	for (uint32_t f = t->from->fan_first[place]; f < t->from->fan_first[place + 1]; f++)
@@ -213,7 +213,7 @@ static void begin_beside(track_t *t, uint32_t place)
 		}
 }
 
-/* From neighbour to neighbour, each farther off than all before. */
+/* Climbs from neighbour to neighbour, as long as the distance grows. */
 static void climb(track_t *t, peak_t peak)
 {
 	for (uint32_t step = 0; step < CLIMBS; step++) {
@@ -261,7 +261,7 @@ static void follow_lost(track_t *t, uint32_t count)
 		climb(t, peaks[i]);
 }
 
-/* Goes uphill within a triangle, by steps that halve. */
+/* Climbs within a triangle by halving steps. */
 static void climb_within(track_t *t, spot_t spot, peak_t peak)
 {
 	static const int way[6][2] = {{0, 1}, {1, 0}, {1, 2}, {2, 1}, {0, 2}, {2, 0}};

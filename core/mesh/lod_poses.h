@@ -19,16 +19,16 @@ typedef struct hob_lod_posed {
 	uint8_t *lost;	   /* [place_count] not 0: not in all levels measured so far */
 } hob_lod_posed;
 
-/* Errors found in a pose count this many times, for what lies between the poses and between the points. */
+/* Factor on errors found in a pose, to cover poses and points that are not measured. */
 #define HOB_LOD_POSE_MARGIN 1.25
 
-/* The positions to simplify: those of the first pose, which bends the mesh most. What is flat in the bind
- * pose and bends in a clip is not flat there, so its vertices stay. The next pose where one shrinks triangles
- * to nothing.
+/* The positions to simplify: those of the first pose, which bends the mesh most. Parts that are flat in the
+ * bind pose but bend in a clip keep their vertices that way. The next pose is used if the first shrinks
+ * triangles to nothing.
  *
  * first        [vertex_count] the first vertex at the same place: vertices at one place stay at one
  * indices      [index_count] of the mesh
- * shape        out: [vertex_count][3] in `arena`, or those of the mesh where it has no such pose
+ * shape        out: [vertex_count][3] in `arena`, or the mesh's own positions if no pose is usable
  * Errors       MEMORY. */
 bool hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, const uint32_t *first,
 						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, const float **shape,

@@ -62,8 +62,7 @@ static ball_t from_extremes(const float *points, uint32_t count)
 	return best;
 }
 
-/* Radius about the float center, rounded up: the promise must hold for whoever computes with the stored
- * floats. */
+/* Radius about the float center, rounded up so that it holds for computations with the stored floats. */
 static void store_ball(hob_vec3 center, const float *points, uint32_t count, float sphere[4])
 {
 	hob_vec3_store(sphere, center);
@@ -92,7 +91,7 @@ void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4])
 		memcpy(sphere, boxed, sizeof boxed);
 }
 
-/* The value that would stand at `place` if values were sorted (Hoare's selection); reorders them. */
+/* The value at index `place` if the values were sorted (Hoare's selection); reorders them. */
 static float select_value(float *values, uint32_t count, uint32_t place)
 {
 	int64_t low = 0, high = (int64_t)count - 1;

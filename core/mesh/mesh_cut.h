@@ -1,4 +1,4 @@
-/* mesh_cut.h - which chunk of a large mesh a triangle is in. */
+/* mesh_cut.h - cuts a large mesh into chunks. */
 #ifndef HOB_MESH_CUT_H
 #define HOB_MESH_CUT_H
 

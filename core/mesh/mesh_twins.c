@@ -3,7 +3,7 @@
 
 enum { COMPARED = 8, SAMPLES = 16, SAMPLE_WORDS = 8 };
 
-/* A few runs of words, from the beginning to the end. */
+/* Hashes a few runs of words, spread over the data. */
 static uint64_t sample(uint64_t hash, const void *data, size_t bytes)
 {
 	const uint8_t *at = data;
@@ -27,7 +27,7 @@ static uint64_t sample_mesh(const hob_mesh *mesh, uint32_t key, const hob_vertex
 	return hash;
 }
 
-/* Which arrays there are, for lists of equal length may hold different ones. */
+/* Whether both have the same kinds of arrays: lists of equal length may hold different ones. */
 static bool same_kinds(const hob_mesh *a, const hob_mesh *b)
 {
 	if (!a->normal != !b->normal || !a->tangent != !b->tangent || a->target_count != b->target_count)

@@ -1,4 +1,4 @@
-/* mesh_twins.h - meshes of one model that have the same geometry, to be baked and stored once. */
+/* mesh_twins.h - finds meshes of one model with the same geometry, which are baked and stored once. */
 #ifndef HOB_MESH_TWINS_H
 #define HOB_MESH_TWINS_H
 

@@ -76,7 +76,7 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 										.triangle_count = (uint8_t)meshlet->triangle_count};
 			hob_meshlet_bound(item, piece->vertices + meshlet->vertex_offset,
 							  piece->triangles + meshlet->triangle_offset, positions, vertex_count);
-			/* The gaps behind odd triangle counts stay zero: only whole triangles are copied. */
+			/* The gaps after odd triangle counts stay zero, because only whole triangles are copied. */
 			memcpy(all.triangles + item->triangle_offset, piece->triangles + meshlet->triangle_offset,
 				   meshlet->triangle_count * 3u);
 		}

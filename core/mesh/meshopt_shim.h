@@ -1,6 +1,6 @@
-/* meshopt_shim.h - those functions of meshoptimizer that allocate. It throws where there is no memory, which
- * would end the process; here they return false, and what they wrote is worth nothing. Parameters as in
- * meshoptimizer.h; positions are 12 bytes apart. */
+/* meshopt_shim.h - the functions of meshoptimizer that allocate. Without memory it throws, which would end
+ * the process; here they return false, and their output is invalid. Parameters as in meshoptimizer.h;
+ * positions are 12 bytes apart. */
 #ifndef HOB_MESHOPT_SHIM_H
 #define HOB_MESHOPT_SHIM_H
 

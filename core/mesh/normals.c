@@ -49,22 +49,22 @@ void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint
 		}
 		const double *at = scratch + 3 * (size_t)group[v];
 		hob_vec3 sum = {at[0], at[1], at[2]};
-		/* Faces back to back cancel out up to rounding; what is left has no direction. */
+		/* Faces back to back cancel out except for rounding, which has no meaningful direction. */
 		store_or_up(normal + 3 * v, hob_vec3_length(sum) > 1e-9 ? hob_vec3_unit(sum) : up);
 	}
 }
 
 /* ---- with hard edges */
 
-/* An edge from the position in question to another one, as a corner there has two of them. */
+/* An edge from the current position to another one, as seen from one of its two corners there. */
 typedef struct spoke {
-	uint32_t other, corner; /* position's number, and which of the position's corners */
+	uint32_t other, corner; /* number of the other position, and the corner */
 } spoke_t;
 
 typedef struct crease {
 	hob_vec3 *face; /* [triangles] */
 	double *angle;	/* [index_count] */
-	hob_vec3 *sum;	/* [index_count] by root */
+	hob_vec3 *sum;	/* [index_count] sum of normals, at the root of each set of joined corners */
 	spoke_t *spokes;
 	uint32_t *first, *corners, *parent;
 } crease_t;
@@ -77,7 +77,7 @@ static int by_other_end(const void *a, const void *b)
 	return x->corner < y->corner ? -1 : x->corner > y->corner;
 }
 
-/* Corners around one position: those that an edge joins, softly enough, are one. */
+/* Joins corners around one position across edges that are soft enough. */
 static void join_corners(crease_t *c, const uint32_t *indices, const uint32_t *group, uint32_t first,
 						 uint32_t count, double cosine)
 {

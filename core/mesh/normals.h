@@ -1,4 +1,4 @@
-/* normals.h - normals for meshes that have none, and repair of those that cannot be used. */
+/* normals.h - makes normals for meshes without them, and checks given ones. */
 #ifndef HOB_NORMALS_H
 #define HOB_NORMALS_H
 
@@ -35,7 +35,7 @@ bool hob_normals_creased(const float *position, uint32_t vertex_count, const uin
 						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
 						 hob_arena *scratch) HOB_MUST_CHECK;
 
-/* False when the normal is shorter than 0.5, longer than 2 or not a number: nothing to shade with. */
+/* False if the normal is shorter than 0.5, longer than 2 or not a number, and so unusable. */
 bool hob_normal_usable(const float *normal);
 
 #endif

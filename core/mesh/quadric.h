@@ -1,7 +1,7 @@
-/* quadric.h - sums of squared distances to planes, and of squared differences of attributes to their linear
- * interpolation, as functions of a point and its attributes.
+/* quadric.h - quadrics as functions of a point and its attributes: sums of squared distances to planes, and
+ * of squared differences of attributes from their linear interpolation.
  *
- * Coordinates are relative to a centre that the owner knows (a place, and the attributes of a vertex there):
+ * Coordinates are relative to a centre that the owner stores (a place, and the attributes of a vertex there):
  * values are as small as the triangles around, so single precision suffices. */
 #ifndef HOB_QUADRIC_H
 #define HOB_QUADRIC_H
@@ -31,7 +31,7 @@ static inline float hob_lanes_sum(hob_lanes a)
 typedef struct hob_quadric {
 	float a[6]; /* xx, xy, xz, yy, yz, zz */
 	float b[3], c;
-	float weight; /* of triangles; borders and seams have none */
+	float weight; /* area of triangles; planes at borders and seams add none */
 } hob_quadric;
 
 /* Adds a plane through the centre; `normal` has unit length. */
@@ -57,7 +57,7 @@ static inline float hob_quadric_at(const hob_quadric *q, const float p[3])
 	return sum + q->c > 0 ? sum + q->c : 0;
 }
 
-/* Adds `q`, whose centre is `way` before that of `to`. */
+/* Adds `q`, whose centre plus `way` is the centre of `to`. */
 static inline void hob_quadric_add(hob_quadric *to, const hob_quadric *q, const float way[3])
 {
 	float ap[3];
@@ -70,11 +70,11 @@ static inline void hob_quadric_add(hob_quadric *to, const hob_quadric *q, const 
 	to->weight += q->weight;
 }
 
-/* The attributes of a vertex: [11 + 4 * count] floats, a[6] b[3] c weight as above, then for each attribute
- * the sums of weight * gradient and weight * offset. */
+/* Quadric of the attributes of a vertex: [11 + 4 * count] floats, a[6] b[3] c weight as above, then for each
+ * attribute the sums of weight * gradient and weight * offset. */
 enum { HOB_WEDGE_HEAD = 11, HOB_WEDGE_EACH = 4 };
 
-/* Adds a triangle whose corner is the centre. gradient: [3] of one attribute; index: which. */
+/* Adds the gradient of one attribute, number `index`, over a triangle whose corner is the centre. */
 static inline void hob_wedge_add_gradient(float *w, uint32_t index, const float gradient[3], float weight)
 {
 	float x = gradient[0], y = gradient[1], z = gradient[2],
@@ -84,7 +84,8 @@ static inline void hob_wedge_add_gradient(float *w, uint32_t index, const float 
 	each[0] += weight * x, each[1] += weight * y, each[2] += weight * z;
 }
 
-/* Sums the differences of attributes times their gradients and offsets; returns the sum of their squares. */
+/* For each attribute multiplies its difference by the sums of gradients and offsets, and adds these terms up;
+ * returns the sum of squared differences. */
 static inline float hob_wedge_steps(const float *w, uint32_t count, const float *from, const float *to,
 									hob_lanes *sums)
 {
@@ -99,7 +100,7 @@ static inline float hob_wedge_steps(const float *w, uint32_t count, const float 
 	return squares;
 }
 
-/* from, to: [count] attributes of the vertex and of the one that is to stand for it, `way` from it. */
+/* The cost if the vertex with attributes `from` becomes one with `to`, `way` from it; both [count]. */
 static inline float hob_wedge_at(const float *w, uint32_t count, const float way[3], const float *from,
 								 const float *to)
 {
@@ -113,7 +114,7 @@ static inline float hob_wedge_at(const float *w, uint32_t count, const float way
 	return sum > 0 ? sum : 0;
 }
 
-/* Adds the quadric of `from` to that of `to`, as above. */
+/* Adds the quadric of `from` to that of `to`, whose centre is `way` from it. */
 static inline void hob_wedge_add(float *w, const float *q, uint32_t count, const float way[3],
 								 const float *from, const float *to)
 {

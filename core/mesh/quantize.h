@@ -1,4 +1,4 @@
-/* quantize.h - numbers in fewer bits, with the largest error of each, in degrees or in units of the range. */
+/* quantize.h - stores numbers in fewer bits. Largest errors are in degrees or units of the range. */
 #ifndef HOB_QUANTIZE_H
 #define HOB_QUANTIZE_H
 
@@ -12,7 +12,7 @@ static inline uint32_t hob_quantize_unorm(double value, uint32_t max)
 	return value >= 1 ? max : (uint32_t)(value * max + 0.5);
 }
 
-/* True when `value` is q / max as float division gives it: an integer texel that was expanded. */
+/* Whether `value` is exactly q / max as computed by float division, like an expanded integer texel. */
 static inline bool hob_is_unorm(float value, uint32_t max)
 {
 	return (float)hob_quantize_unorm((double)value, max) / (float)max == value;

@@ -2,7 +2,7 @@
 #include "vertex_arrays.h"
 #include "weld.h"
 
-/* A side of a triangle in more triangles than that says nothing about which of them face the same way. */
+/* If more triangles share a side, it does not show which of them face the same way. */
 enum { MOST_AT_SIDE = 8 };
 
 typedef enum face { FACE_UNKNOWN, FACE_KEPT, FACE_DROPPED } face_t;
@@ -11,21 +11,22 @@ typedef struct fold {
 	const hob_mesh *mesh;
 	const uint32_t *first;
 	uint32_t *indices, index_count;
-	const hob_vertex_array *place; /* what makes a vertex's place in motion */
+	const hob_vertex_array *place; /* arrays that determine a vertex's place, also in motion */
 	uint32_t place_count;
-	uint32_t *partner;				/* [triangles] the triangle that is its mirror, or HOB_NONE */
-	uint32_t *piece;				/* [vertex_count] another vertex of its piece; itself: by its number */
-	uint8_t *solid;					/* [vertex_count] by piece, not 0: not a sheet */
-	uint8_t *face;					/* [triangles] face_t */
-	uint32_t *side;					/* [3 * triangles] which side of a triangle, whatever its direction */
-	uint32_t *side_first, *at_side; /* [sides + 1], [3 * triangles]: corners that a side begins at, by side */
-	uint32_t *queue;				/* [triangles] */
+	uint32_t *partner; /* [triangles] its mirrored triangle, or HOB_NONE */
+	uint32_t *piece;   /* [vertex_count] another vertex of its piece; itself: by its number */
+	uint8_t *solid;	   /* [vertex_count] by piece, not 0: not a sheet */
+	uint8_t *face;	   /* [triangles] face_t */
+	uint32_t *side;	   /* [3 * triangles] number of each side, regardless of direction */
+	/* [sides + 1], [3 * triangles]: by side, the corners at which it begins */
+	uint32_t *side_first, *at_side;
+	uint32_t *queue; /* [triangles] */
 	uint32_t *mirror;
 	hob_arena *scratch;
 	hob_error *err;
 } fold_t;
 
-/* The places of a triangle, ascending. Returns whether the order was an odd one. */
+/* Sorts the places of a triangle. Returns whether the permutation is odd. */
 static bool sort_places(const uint32_t *first, const uint32_t corner[3], uint32_t out[3])
 {
 	uint32_t a = first[corner[0]], b = first[corner[1]], c = first[corner[2]], swap;
@@ -52,8 +53,8 @@ static uint32_t slot_of(const fold_t *f, uint32_t triangle, uint32_t mask)
 	return (uint32_t)(hash ^ hash >> 32) & mask;
 }
 
-/* Marks triangles that may have others at the same places: all that do, and one in 16 of the rest. Returns
- * how many. */
+/* Marks triangles that may share all three places with another: all that do, and one in 16 of the others.
+ * Returns their number. */
 static uint32_t mark_candidates(const fold_t *f, uint8_t *marks, uint8_t *once, uint32_t mask)
 {
 	uint32_t count = 0, triangles = f->index_count / 3;
@@ -82,7 +83,7 @@ static uint32_t slots_for(uint32_t triangles)
 	return slots;
 }
 
-/* Numbers of equal entries of `size` bytes; NULL: memory is short. */
+/* Numbers entries of `size` bytes, equal ones alike; NULL without memory. */
 static uint32_t *number_equals(const void *entries, uint32_t size, uint32_t count, hob_arena *arena,
 							   uint32_t *numbers)
 {
@@ -97,8 +98,8 @@ static uint32_t *number_equals(const void *entries, uint32_t size, uint32_t coun
 	return *numbers == HOB_NONE ? NULL : of;
 }
 
-/* Finds the partners of the `count` triangles that are marked. Returns how many pairs there are; HOB_NONE:
- * memory is short. */
+/* Finds the partners of the `count` marked triangles. Returns the number of pairs; HOB_NONE without
+ * memory. */
 static uint32_t find_partners(fold_t *f, const uint8_t *marks, uint32_t count)
 {
 	uint32_t triangles = f->index_count / 3, numbers = 0, pairs = 0;
@@ -191,7 +192,7 @@ static void keep(fold_t *f, uint32_t triangle, uint32_t *queued)
 	f->queue[(*queued)++] = triangle;
 }
 
-/* Keeps, across the sides of a triangle that is kept, those that face the same way. */
+/* Keeps the neighbours of a kept triangle that face the same way. */
 static void keep_beside(fold_t *f, uint32_t triangle, uint32_t *queued)
 {
 	for (uint32_t i = 3 * triangle; i < 3 * triangle + 3; i++) {
@@ -259,7 +260,7 @@ static bool has_sheets(const fold_t *f)
 	return has;
 }
 
-/* *found: whether there are any */
+/* *found: whether there are any sheets */
 static bool fold(fold_t *f, bool *found)
 {
 	uint32_t triangles = f->index_count / 3, slots = slots_for(triangles);

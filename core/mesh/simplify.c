@@ -7,16 +7,16 @@
 
 enum { MOST_RING = 64, MOST_TAKEN = 256, MOST_TRIES = 6, FEW_TRIANGLES = 16, SLICE = 2048 };
 
-/* Cosine of the largest turn; least height of a triangle as a share of its longest side; least dot product
- * with an axis that the whole mesh faces. */
+/* Cosine of the largest rotation of a triangle; least height of a triangle relative to its longest side;
+ * least dot product with an axis that the whole mesh faces. */
 static const float least_turn = 0.25f, least_height = 1e-4f, least_facing = 1e-5f;
-/* Weights of planes at borders and seams, against those of triangles. */
+/* Weights of planes at borders and seams, relative to those of triangles. */
 static const float border_weight = 3, seam_weight = 0.5f;
-/* Share of the bound on distances that counts beside the mean. */
+/* The distance bound's share of the cost, beside the mean of squared distances. */
 static const float spread_share = 0.7f;
-/* Shares of a piece's area that it keeps, and of the mesh's that pieces may lose. */
+/* Share of a piece's area that must remain, and of the mesh's area that pieces may lose. */
 static const double piece_share = 0.9, vanishing_share = 0.04;
-/* A round takes no collapse that is this much dearer than the last of as many as are wanted. */
+/* A round takes no collapse whose cost exceeds that of the last wanted one by more than this factor. */
 static const float round_reach = 1.5f;
 
 typedef struct triangle {
@@ -27,16 +27,16 @@ typedef struct triangle {
 typedef struct piece {
 	double area, left;
 	uint32_t triangles;
-	bool going; /* its area is taken from what pieces may lose */
+	bool going; /* its area already counts in what pieces may lose */
 } piece_t;
 
-/* CHANGED: to be priced again. In this round, STIRRED: a place around moved; TOUCHED: it had a collapse */
+/* CHANGED: to be priced again. In this round, STIRRED: a neighbour moved; TOUCHED: part of a collapse */
 enum { LOCKED = 1, CHANGED = 2, STIRRED = 4, TOUCHED = 8, GONE = 16 };
 
 typedef struct candidate {
 	uint32_t to;				  /* HOB_NONE: no collapse is allowed */
-	float cost, key;			  /* squared; what orders them */
-	float distance, change, area; /* as of a collapse */
+	float cost, key;			  /* squared cost; sort key */
+	float distance, change, area; /* see `collapse` */
 	uint32_t removed;
 	bool held_by_piece; /* a collapse was refused because a piece would vanish */
 } candidate_t;
@@ -47,28 +47,28 @@ typedef struct run {
 	uint32_t place_count, wedge_count, attribute_count, attribute_stride, wedge_size;
 	uint32_t *vertex; /* [wedge_count] in the mesh */
 	uint32_t *first;  /* [place_count] the first vertex there */
-	uint32_t *into;	  /* [place_count] a place that it was merged into; itself: none */
+	uint32_t *into;	  /* [place_count] the place that it was collapsed into; itself: none */
 	float (*position)[3];
-	float *attributes; /* [wedge_count][attribute_stride] zeros behind attribute_count */
+	float *attributes; /* [wedge_count][attribute_stride], zeros after attribute_count */
 	hob_quadric *quadrics;
 	float *wedges;			/* [wedge_count][wedge_size] quadrics of attributes */
-	float (*normal)[3];		/* of the full mesh, by place; zeros where its triangles face many ways */
-	float *spread, *change; /* [place_count] as whole_cost says; as hob_simplify_level.change */
+	float (*normal)[3];		/* of the full mesh, by place; zeros if its triangles face too many ways */
+	float *spread, *change; /* [place_count] see whole_cost; see hob_simplify_level.change */
 	uint8_t *state;
 	uint32_t *piece; /* [place_count] */
 	piece_t *pieces;
 	uint32_t piece_count;
-	double vanishing;	   /* area that may still vanish */
-	bool faces, facing[6]; /* all triangles face +x, -x, +y ... */
+	double vanishing;	   /* area that pieces may still lose */
+	bool faces, facing[6]; /* whether all triangles face +x, -x, +y ... */
 	triangle_t *triangles;
 	uint32_t triangle_count, live;
 	uint32_t *corner_first, *corners; /* by place: triangle * 4 + corner */
 	uint32_t *alive, alive_count;
 	candidate_t *best;
 	uint32_t *order, *sorted; /* [alive_count] */
-	float most;				  /* key of candidates in this round */
-	float reached;			  /* dearest cost so far, squared */
-	double limit;			  /* squared, of the unit box */
+	float most;				  /* largest key of this round's candidates */
+	float reached;			  /* highest cost so far, squared */
+	double limit;			  /* squared, in units of the unit box */
 	hob_arena *arena;
 	hob_error *err;
 } run_t;
@@ -98,7 +98,7 @@ static void cross(const float a[3], const float b[3], float out[3])
 	out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* Twice the area, along the normal. */
+/* Twice the area, as a vector along the normal. */
 static void normal_of(const float a[3], const float b[3], const float c[3], float out[3])
 {
 	float ab[3], ac[3];
@@ -106,7 +106,7 @@ static void normal_of(const float a[3], const float b[3], const float c[3], floa
 	cross(ab, ac, out);
 }
 
-/* ---- the beginning */
+/* ---- setup */
 
 static uint32_t next_corner(uint32_t k)
 {
@@ -207,7 +207,7 @@ static bool find_pieces(run_t *s)
 			uint32_t b = hob_root_of(parent, s->triangles[t].place[k + 1]);
 			parent[a > b ? a : b] = a > b ? b : a;
 		}
-	/* Parents have smaller numbers, so they know their piece before their children ask. */
+	/* Parents have smaller numbers, so their piece is known before their children's. */
 	for (uint32_t p = 0; p < s->place_count; p++)
 		parent[p] = parent[p] == p ? s->piece_count++ : parent[parent[p]];
 	return true;
@@ -215,8 +215,8 @@ static bool find_pieces(run_t *s)
 
 /* ---- quadrics of the full mesh */
 
-/* The gradients of what rises by 1 along the first side of a triangle, and along the last; false when it has
- * no area. */
+/* Gradients of functions that rise by 1 along a triangle's first side, and along its last; false if it has no
+ * area. */
 static bool side_gradients(const float a[3], const float b[3], const float c[3], float to_b[3], float to_c[3])
 {
 	float ab[3], ac[3];
@@ -307,7 +307,7 @@ static bool sum_triangles(run_t *s)
 	return true;
 }
 
-/* Adds a plane through a side, at right angles to its triangle. */
+/* Adds a plane through a side, perpendicular to its triangle. */
 static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
 {
 	const float *a = s->position[t->place[k]], *b = s->position[t->place[next_corner(k)]];
@@ -357,7 +357,7 @@ static uint32_t corner_count(const run_t *s, uint32_t place)
 	return s->corner_first[place + 1] - s->corner_first[place];
 }
 
-/* Whether two vertices at one place have other texture coordinates. */
+/* Whether two vertices at one place have different texture coordinates. */
 static bool is_torn(const run_t *s, uint32_t a, uint32_t b)
 {
 	bool torn = false;
@@ -367,7 +367,7 @@ static bool is_torn(const run_t *s, uint32_t a, uint32_t b)
 	return torn;
 }
 
-/* Sides that one triangle has alone, and sides where texture coordinates are torn, get planes. */
+/* Adds planes at open borders and at seams of texture coordinates. */
 static void hold_sides(run_t *s)
 {
 	bool torn = s->in->uv[0] || s->in->uv[1];
@@ -376,7 +376,7 @@ static void hold_sides(run_t *s)
 		for (uint32_t k = 0; k < 3; k++) {
 			uint32_t a = t->place[k], b = t->place[next_corner(k)], wa = t->wedge[k],
 					 wb = t->wedge[next_corner(k)];
-			/* the end with fewer triangles; crowds are not worth their time */
+			/* The end with fewer triangles; crowded places are skipped. */
 			uint32_t at = corner_count(s, a) < corner_count(s, b) ? a : b, far = at == a ? b : a;
 			if (corner_count(s, at) > MOST_TAKEN)
 				continue;
@@ -405,30 +405,31 @@ static void hold_sides(run_t *s)
 
 /* ---- a collapse */
 
-/* INNER: of two triangles; CREASE: of more, as many one way round as the other; OPEN: of any others */
+/* INNER: two triangles; CREASE: more, with equal numbers in each direction; OPEN: all other sides */
 typedef enum side { INNER, CREASE, OPEN } side_t;
 
 /* The triangles and vertices around a place. */
 typedef struct ring {
 	uint32_t place, count, neighbour_count, wedge_count;
-	side_t side; /* the most open one */
+	side_t side; /* most open kind among its sides */
 	uint32_t triangle[MOST_RING];
-	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* of triangles: corner; neighbours */
-	uint8_t own[MOST_RING];										 /* of triangles: wedge */
+	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* by triangle: corner; neighbours */
+	uint8_t own[MOST_RING];										 /* by triangle: wedge */
 	uint32_t neighbour[MOST_RING], wedge[MOST_RING];
-	uint16_t uses[MOST_RING]; /* of neighbours: triangles that have it next, and 256 times those before */
+	/* by neighbour: triangles that have it as next, plus 256 times those that have it as prev */
+	uint16_t uses[MOST_RING];
 } ring_t;
 
-/* A collapse of a ring's place into a neighbour, and what its vertices become. */
+/* A collapse of a ring's place into a neighbour, and the replacements of its vertices. */
 typedef struct collapse {
 	uint32_t neighbour, to;
 	float way[3];
 	uint32_t wedge[MOST_RING];
-	float attributes; /* their cost, summed over area */
-	float area;		  /* that the piece gains */
-	float distance;	  /* of the place from its triangles afterwards */
-	float change;	  /* of the other place from the planes of its triangles, the largest */
-	uint32_t removed; /* triangles */
+	float attributes; /* cost of attributes, summed over area */
+	float area;		  /* change of the piece's area */
+	float distance;	  /* of the place from its triangles after the collapse */
+	float change;	  /* largest distance of the other place from the planes of its triangles */
+	uint32_t removed; /* number of triangles removed */
 } collapse_t;
 
 static uint32_t index_in(uint32_t *list, uint32_t *count, uint32_t value)
@@ -447,7 +448,7 @@ static side_t side_of(const ring_t *r, uint32_t neighbour)
 	return next != prev ? OPEN : next > 1 ? CREASE : INNER;
 }
 
-/* False when the place is too crowded. */
+/* False if the place is too crowded. */
 static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
 {
 	r->place = place, r->count = r->neighbour_count = r->wedge_count = 0;
@@ -489,7 +490,7 @@ static float wedge_cost(const run_t *s, uint32_t from, uint32_t to, const float 
 						s->attributes + (size_t)to * s->attribute_stride);
 }
 
-/* Takes `to` for a vertex of the ring if it fits better. */
+/* Takes `to` as the replacement of a vertex of the ring if it fits better. */
 static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, uint32_t to, float *costs)
 {
 	if (c->wedge[own] == to)
@@ -499,7 +500,7 @@ static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, 
 		c->wedge[own] = to, costs[own] = cost;
 }
 
-/* The vertex at a place whose attributes are nearest to those of another, of MOST_RING and `best`. */
+/* The vertex at `place` with the attributes nearest to those of another; examines MOST_RING and `best`. */
 static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint32_t best)
 {
 	const float *own = s->attributes + (size_t)wedge * s->attribute_stride;
@@ -523,8 +524,8 @@ static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint3
 	return best;
 }
 
-/* Chooses what the vertices at the place become. False when that costs more than `most`; c->attributes is
- * then a part of the cost. */
+/* Chooses replacements for the vertices at the place. False if they cost more than `most`; c->attributes is
+ * then only a part of the cost. */
 static bool choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, float most, collapse_t *c)
 {
 	float costs[MOST_RING];
@@ -550,7 +551,7 @@ static bool choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, f
 	return c->attributes <= most;
 }
 
-/* The area that the cost of attributes is summed over. */
+/* The area over which the cost of attributes is summed. */
 static float wedge_weight(const run_t *s, const ring_t *r)
 {
 	float weight = 0;
@@ -559,8 +560,8 @@ static float wedge_weight(const run_t *s, const ring_t *r)
 	return weight;
 }
 
-/* Whether the two ends share the neighbours of the triangles that vanish and no others, and no triangle comes
- * to lie on another. */
+/* Whether the two ends share only the neighbours of triangles that vanish, and no triangle comes to coincide
+ * with another. */
 static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 {
 	uint64_t shared = 0, common = 0;
@@ -588,8 +589,7 @@ static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 	return (common & ~shared) == 0;
 }
 
-/* The square of the distance of a point from a triangle. Source: Ericson, Real-Time Collision Detection,
- * 5.1.5. */
+/* Squared distance of a point from a triangle. Source: Ericson, Real-Time Collision Detection, 5.1.5. */
 static float distance_to(const float p[3], const float a[3], const float b[3], const float c[3])
 {
 	float ab[3], ac[3], ap[3], v, w;
@@ -638,8 +638,8 @@ static bool keeps_uv(const run_t *s, const triangle_t *t, uint32_t k, uint32_t f
 	return true;
 }
 
-/* Whether a triangle's corner may go from one place to another.
- * before, after   its normals, as long as twice its area */
+/* Whether a triangle's corner may move from one place to another.
+ * before, after   its normals, with twice its area as length */
 static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t from, uint32_t to,
 							  const float before[3], const float after[3])
 {
@@ -662,7 +662,7 @@ static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t 
 		   dot(before, sum) + dot(before, s->normal[from]) < 0;
 }
 
-/* Whether a collapse keeps the orientation of all triangles; finds what it does to area and distance. */
+/* Whether a collapse keeps the orientation of all triangles; sets its area and distance. */
 static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 {
 	const float *from = s->position[r->place], *to = s->position[c->to];
@@ -689,7 +689,7 @@ static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 			return false;
 		planes[i] = length > 0 ? 0.9999f * height * height / length : 0;
 	}
-	/* A triangle is at least as far as its plane. */
+	/* The distance to a triangle is at least the distance to its plane. */
 	for (uint32_t i = 0; i < r->count; i++)
 		if (planes[i] < nearest) {
 			float distance = distance_to(from, to, s->position[r->neighbour[r->next[i]]],
@@ -700,7 +700,7 @@ static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 	return true;
 }
 
-/* Whether the collapse leaves enough of a small piece, or it may vanish. */
+/* Whether a small piece keeps enough area, or is allowed to vanish. */
 static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
 {
 	const piece_t *piece = &s->pieces[s->piece[r->place]];
@@ -711,7 +711,7 @@ static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
 	return piece->left + (double)c->area >= piece_share * piece->area || piece->area <= s->vanishing;
 }
 
-/* The cost of planes, per area: the least that a collapse costs. */
+/* The cost of planes per area, a lower bound of a collapse's cost. */
 static float plane_cost(const run_t *s, const ring_t *r, uint32_t neighbour)
 {
 	const hob_quadric *q = &s->quadrics[r->place];
@@ -731,8 +731,8 @@ static bool may_move(const ring_t *r, uint32_t neighbour)
 	return side_of(r, neighbour) == r->side;
 }
 
-/* Finds the cheapest collapse of a place that is allowed. Attributes are dear to price: those of a neighbour
- * are no further than until it costs more than another. */
+/* Finds the cheapest allowed collapse of a place. Attributes are expensive to price, so a neighbour is priced
+ * only until it costs more than another. */
 static candidate_t evaluate(const run_t *s, uint32_t place)
 {
 	candidate_t out = {.to = HOB_NONE};
@@ -826,7 +826,7 @@ static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
 	mark(s, r);
 }
 
-/* Does what a candidate says if that is still allowed: its triangles may have changed. */
+/* Performs a candidate's collapse if it is still allowed: its triangles may have changed. */
 static bool try_collapse(run_t *s, uint32_t place)
 {
 	const candidate_t *best = &s->best[place];
@@ -858,7 +858,7 @@ static bool may_go(const run_t *s, const candidate_t *c)
 	return c->to != HOB_NONE && (double)c->cost <= s->limit;
 }
 
-/* Prices what changed and may be among the cheapest: what was dear before is hardly cheaper now. */
+/* Prices changed places that may be among the cheapest; a place that was expensive hardly becomes cheap. */
 static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
 {
 	run_t *s = context;
@@ -886,7 +886,7 @@ static void evaluate_all(run_t *s)
 	hob_parallel_for(s->in->parallel, (s->alive_count + SLICE - 1) / SLICE, evaluate_slice, s);
 }
 
-/* A key, to 16 bits and rounded up, that `wanted` candidates do not exceed. */
+/* A key, with 16 bits and rounded up, that is at least as large as those of `wanted` candidates. */
 static float key_of_rank(const run_t *s, uint32_t wanted)
 {
 	uint32_t high = 0, bits = 0;
@@ -908,8 +908,8 @@ static float key_of_rank(const run_t *s, uint32_t wanted)
 	return key;
 }
 
-/* Lists the candidates that are not dearer than `most` by cost, to 16 bits; equal ones keep their order.
- * Returns how many there are. */
+/* Sorts the candidates up to the key `most` by cost, to 16 bits; equal ones keep their order. Returns their
+ * number. */
 static uint32_t sort_candidates(run_t *s)
 {
 	uint32_t count = 0;
@@ -1001,9 +1001,9 @@ static bool begin(run_t *s)
 	return true;
 }
 
-/* Collapses until `target` triangles are left. A round that takes less than one triangle in 256 is repeated
- * with all that is allowed, and ends the run when that helps no further: so many rounds alone would be too
- * dear. */
+/* Collapses until `target` triangles are left. A round that removes less than one triangle in 256 is repeated
+ * without the round's limit; if that does not help either, the run ends, because so many small rounds would
+ * take too long. */
 static bool reach(run_t *s, uint32_t target)
 {
 	bool all = false;
@@ -1021,7 +1021,7 @@ static bool reach(run_t *s, uint32_t target)
 	return true;
 }
 
-/* Prices what the last round refused, and counts what holds it. */
+/* Prices the collapses that the last round refused, and finds out why. */
 static hob_simplify_end end_of(run_t *s)
 {
 	uint32_t dear = 0, held = 0;

@@ -1,4 +1,4 @@
-/* split.h - own vertices for the corners of one vertex that carry different values. */
+/* split.h - gives corners of one vertex that have different values vertices of their own. */
 #ifndef HOB_SPLIT_H
 #define HOB_SPLIT_H
 

@@ -24,8 +24,8 @@ enum {
 
 static const float uv_span_limit = 16;
 
-/* 65,520 of the 65,536 steps of a range are used: that number divides by 2 to 10, 12 to 16 and more, so that
- * corners on simple fractions of a box, as people model them, keep their places. */
+/* 65,520 of the 65,536 steps of a range are used: this number is divisible by 2 to 10, 12 to 16 and more, so
+ * corners at simple fractions of a box, which are common, keep their exact positions. */
 static float scale_of(double extent)
 {
 	return extent > 0 ? (float)(extent * (65535.0 / 65520.0)) : 1;
@@ -125,14 +125,14 @@ static uint16_t color_format(const float *color, size_t count, bool quantized)
 	}
 	if (exact8 || quantized)
 		return R8G8B8A8_UNORM;
-	/* A value may be a multiple of 1/255 without being one of 1/65535 as a float. */
+	/* As a float, a multiple of 1/255 need not be equal to one of 1/65535. */
 	for (size_t i = 0; exact16 && i < 4 * count; i++)
 		exact16 = hob_is_unorm(color[i], 65535);
 	return exact16 ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
 }
 
-/* Whether 8 bits hold every weight as it is: one step of them moves a vertex by 1/255 of what a joint
- * moves. */
+/* Whether 8 bits represent every weight exactly: one step of them moves a vertex by 1/255 of the joint's
+ * motion. */
 static bool weights_fit_bytes(const hob_mesh *m)
 {
 	for (size_t i = 0; i < (size_t)m->vertex_count * m->influence_count; i++)
@@ -218,8 +218,8 @@ static int16_t tangent_step(int16_t code, int up)
 	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
 }
 
-/* The nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which encoding
- * leaves out. */
+/* Takes the nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which
+ * encoding removes. */
 static void put_tangent(uint8_t *at, const float *unit)
 {
 	int16_t code[2];

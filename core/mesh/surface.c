@@ -5,10 +5,10 @@
 #include <float.h>
 
 enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24, LEAST_ROOM = 1 << 18, STEPS = 128 };
-/* Points that are asked how many boxes they are in, the triangles that it takes, steps for each point, and
- * what is too many. */
+/* To test whether boxes are loose: number of sample points, least number of triangles, steps per point, and
+ * number of boxes around a point that is too many. */
 enum { LOOSE_SAMPLES = 64, LOOSE_LEAST = 1024, LOOSE_STEPS = 1024, LOOSE_BOXES = 32 };
-/* Where a triangle is nearest to a point: on side k, from corner k to the next; at corner k; inside. */
+/* The part of a triangle nearest to a point: side k, from corner k to the next; corner k; inside. */
 enum { SIDE = 0, CORNER = 3, INSIDE = 6 };
 
 /* ---- building */
@@ -87,7 +87,7 @@ static double to_segment(hob_vec3 p, hob_vec3 edge)
 	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along)));
 }
 
-/* A sliver: its nearest side. */
+/* A sliver is measured by its nearest side. */
 static double to_line(hob_vec3 ap, hob_vec3 bp, hob_vec3 ab, hob_vec3 ac, int *where)
 {
 	double to_ab = to_segment(ap, ab), to_ac = to_segment(ap, ac),
@@ -174,13 +174,13 @@ typedef struct search {
 	float at[3];
 	double best, stop; /* squared */
 	uint32_t nearest;
-	int where; /* on it */
+	int where; /* part of the nearest triangle */
 	visit_t stack[STACK];
 	uint32_t depth;
-	uint64_t steps; /* taken */
+	uint64_t steps; /* steps taken */
 } search_t;
 
-/* The squares of how far the point is from the children's capsules, at least. */
+/* Lower bounds of the squared distances from the point to the children's capsules. */
 static four squares_to_capsules(const search_t *q, const hob_surface_capsules *c)
 {
 	four from[3], way[3], along = {0}, apart = {0}, one = {1, 1, 1, 1};
@@ -200,7 +200,7 @@ static four squares_to_capsules(const search_t *q, const hob_surface_capsules *c
 	return apart * apart;
 }
 
-/* Pushes the children of a node that are nearer than the best so far, the nearest last. */
+/* Pushes the children of a node that are nearer than the best so far, the nearest one last. */
 static void push_children(search_t *q, uint32_t level, uint32_t index)
 {
 	uint32_t first = q->surface->level_first[level] + index;
@@ -271,7 +271,7 @@ static capsule_t capsule_of_triangle(const float *positions, const uint32_t corn
 	return out;
 }
 
-/* Around the ends that are farthest from each other. */
+/* A capsule between the two ends that are farthest apart. */
 static capsule_t capsule_of_capsules(const capsule_t *child, uint32_t count)
 {
 	hob_vec3 end[8];
@@ -298,7 +298,7 @@ static double size_of(hob_vec3 v)
 	return fabs(v.x) + fabs(v.y) + fabs(v.z);
 }
 
-/* The radius grows by what is lost in single precision here and in a search. */
+/* The radius grows by the rounding errors of single precision, here and in a search. */
 static void store_capsule(const capsule_t *c, hob_surface_capsules *out, uint32_t child)
 {
 	hob_vec3 way = hob_vec3_sub(c->to, c->from);
@@ -330,7 +330,7 @@ static void fill_capsules(hob_surface *s, capsule_t *capsules)
 	}
 }
 
-/* How many triangles' boxes a point is in, as far as `most` nodes say. */
+/* Number of triangles whose boxes contain the point, counted in at most `most` nodes. */
 static uint32_t boxes_around(const hob_surface *s, hob_vec3 p, uint32_t most)
 {
 	search_t q;
@@ -347,7 +347,7 @@ static uint32_t boxes_around(const hob_surface *s, hob_vec3 p, uint32_t most)
 	return count;
 }
 
-/* Whether boxes hold so many triangles that are not there that they are of little use. */
+/* Whether boxes overlap so much that they are of little use. */
 static bool boxes_are_loose(const hob_surface *s)
 {
 	uint64_t sum = 0;
@@ -417,7 +417,7 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 
 /* ---- from triangle to triangle */
 
-/* The triangle on the other side of a side; HOB_NONE: none is, or it is too dear to find. */
+/* The triangle across a side; HOB_NONE: there is none, or finding it would take too long. */
 static uint32_t across(const hob_surface *s, uint32_t triangle, int side)
 {
 	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
@@ -445,7 +445,8 @@ static float to_vertex(const search_t *q, uint32_t vertex)
 	return x * x + y * y + z * z;
 }
 
-/* Tries the triangle beside the nearest neighbour of a vertex, and all around it if that is no nearer. */
+/* Tries the triangle beside the nearest neighbour of a vertex; if it is not nearer, all triangles around the
+ * vertex. */
 static void try_around(search_t *q, uint32_t vertex)
 {
 	const hob_surface *s = q->surface;
@@ -464,7 +465,7 @@ static void try_around(search_t *q, uint32_t vertex)
 		try_triangle(q, s->fan[f] / 3);
 }
 
-/* From triangle to triangle, each nearer than the one before. */
+/* Walks from triangle to triangle, as long as they get nearer. */
 static void walk(search_t *q)
 {
 	uint32_t from = HOB_NONE;
@@ -486,7 +487,7 @@ hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b)
 	return (hob_surface_seeker){.room = 2 * half, .spare = half, .worth = HUGE_VAL};
 }
 
-/* Looks through the tree as far as there is room. */
+/* Searches the tree within the budget. */
 static void search_tree(search_t *q, hob_surface_seeker *seeker)
 {
 	uint64_t most = seeker->room > seeker->spare ? seeker->room - seeker->spare : 0;

@@ -1,7 +1,7 @@
-/* surface.h - how far points are from a set of triangles.
+/* surface.h - distances of points from a set of triangles.
  *
- * A tree of boxes, four to a node, over the triangles in the order they are given in: what lies side by side
- * in space should lie side by side there, so no child is named anywhere. */
+ * A tree of boxes, four children per node, over the triangles in the given order: triangles that are
+ * neighbours in space should be neighbours in that order. Children are found by index, not by pointers. */
 #ifndef HOB_SURFACE_H
 #define HOB_SURFACE_H
 
@@ -15,11 +15,10 @@ typedef struct hob_surface_node {
 	float low[3][4], high[3][4]; /* by axis, then child; no child: low > high */
 } hob_surface_node;
 
-/* All that is within `radius` of a segment, for each child of a node: what bounds slivers, which boxes do
- * not. */
+/* For each child of a node, all points within `radius` of a segment: it bounds slivers better than a box. */
 typedef struct hob_surface_capsules {
 	float from[3][4], way[3][4]; /* by axis, then child */
-	float share[4], radius[4];	 /* share: 1 over the square of the way's length, or 0 */
+	float share[4], radius[4];	 /* share: 1 / (length of `way`) squared, or 0 */
 } hob_surface_capsules;
 
 typedef struct hob_surface {
@@ -49,8 +48,8 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 					   uint32_t index_count, hob_arena *arena, hob_surface *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* Gives a surface capsules. Building does so where boxes are loose: where points of some of at least 1,024
- * triangles are in the boxes of 32 and more, at the average. What is small beside a surface that has them
+/* Adds capsules to a surface. hob_surface_build does so if boxes are loose: if sample points of at least
+ * 1,024 triangles are in 32 boxes or more on average. A small surface measured against one with capsules
  * needs them, too.
  *
  * Errors       MEMORY.
@@ -63,26 +62,26 @@ static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)
 	return s->fan_first[vertex] < s->fan_first[vertex + 1];
 }
 
-/* A client that asks for one point after another: where the next search begins, and what searches may cost. A
- * step in the tree is a node or a triangle. */
+/* The state of a client that measures one point after another: where the next search begins, and the budget
+ * of searches. A step in the tree is a node or a triangle. */
 typedef struct hob_surface_seeker {
 	uint32_t hint;	/* an index into `corners`; 0 to begin with */
-	uint64_t room;	/* steps that are left */
-	uint64_t spare; /* with no more left than that, a search ends after HOB_SURFACE_FEW steps, */
-	double worth;	/* but goes on, in what is left, while its answer is above that */
+	uint64_t room;	/* steps left */
+	uint64_t spare; /* with at most this many left, a search ends after HOB_SURFACE_FEW steps, */
+	double worth;	/* but continues, within `room`, while its answer is above this */
 } hob_surface_seeker;
 
-/* Whether the vertex is in so many triangles that one of them says little about where the others are. */
+/* Whether the vertex has so many triangles that one of them is no hint for the others. */
 static inline bool hob_surface_is_crowded(const hob_surface *s, uint32_t vertex)
 {
 	return s->fan_first[vertex + 1] - s->fan_first[vertex] > HOB_SURFACE_CROWD;
 }
 
-/* Budget for measuring one surface against another: many times what it takes, but where no tree helps (a ball
- * around all points). */
+/* The budget for measuring one surface against another: many times the usual number of steps, which is
+ * exceeded only where no tree helps (a ball around all points). */
 hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b);
 
-/* Whether a search may end before the nearest triangle is found. */
+/* Whether a search may end before it has found the nearest triangle. */
 static inline bool hob_surface_gives_up(const hob_surface_seeker *seeker)
 {
 	return seeker->room <= seeker->spare;

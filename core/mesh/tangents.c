@@ -8,19 +8,19 @@ enum { ORIENTED = 1, ANY_GROUP = 2, DEGENERATE = 4 };
 
 typedef struct edge {
 	uint32_t low, high; /* groups of its ends */
-	uint32_t corner;	/* where it starts: it runs to the triangle's next corner */
+	uint32_t corner;	/* where it starts; it ends at the triangle's next corner */
 } edge_t;
 
 typedef struct work {
 	const float *position, *normal, *uv;
 	const uint32_t *indices, *group;
 	uint32_t index_count;
-	float (*direction)[3];	/* [triangle] unit direction of growing u */
+	float (*direction)[3];	/* [triangle] unit direction in which u grows */
 	uint8_t *flags;			/* [triangle] */
 	uint32_t *neighbour;	/* [corner] triangle across the edge that starts there, or HOB_NONE */
 	uint32_t *owner;		/* [corner] first corner of the group it belongs to, or HOB_NONE */
 	uint32_t *stack;		/* [2 * triangle + 2] */
-	uint32_t *members;		/* [triangle] of the group under construction: corners */
+	uint32_t *members;		/* [triangle] corners of the group under construction */
 	edge_t *edges, *sorted; /* [corner] */
 	uint32_t *buckets;		/* [vertex_count + 1] */
 	float *tangent;
@@ -72,7 +72,7 @@ static void map_triangle(work_t *w, uint32_t triangle)
 	hob_vec3 along_v = hob_vec3_sub(hob_vec3_scale(d3, u2), hob_vec3_scale(d2, u3));
 	if (area > 0)
 		w->flags[triangle] |= ORIENTED;
-	/* Below the smallest normal float the reference calls a mapping empty. */
+	/* The reference treats areas below the smallest normal float as empty. */
 	if (fabs(area) <= (double)FLT_MIN)
 		return;
 	double length_u = hob_vec3_length(along_u), length_v = hob_vec3_length(along_v);
@@ -149,15 +149,15 @@ static uint32_t corner_of_group(const work_t *w, uint32_t triangle, uint32_t gro
 	return 3 * triangle + 2;
 }
 
-/* Adds the triangle's corner to the group that `seed` began, if it may; then its two neighbours around the
- * vertex wait on the stack. */
+/* Adds the triangle's corner to the group that `seed` began, if allowed, and pushes its two neighbours around
+ * the vertex on the stack. */
 static bool join(work_t *w, uint32_t corner, uint32_t seed, bool oriented)
 {
 	uint32_t triangle = corner / 3, first = 3 * triangle;
 	uint8_t *flags = &w->flags[triangle];
 	if (w->owner[corner] != HOB_NONE)
 		return false;
-	/* An unmapped triangle takes over the orientation of the first group that reaches it. */
+	/* An unmapped triangle takes the orientation of the first group that reaches it. */
 	if (*flags & ANY_GROUP && w->owner[first] == HOB_NONE && w->owner[first + 1] == HOB_NONE &&
 		w->owner[first + 2] == HOB_NONE)
 		*flags = (uint8_t)((*flags & ~ORIENTED) | (oriented ? ORIENTED : 0));

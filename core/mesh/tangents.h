@@ -1,4 +1,4 @@
-/* tangents.h - tangent frames as MikkTSpace makes them, so that normal maps baked in the usual tools look
+/* tangents.h - tangent frames like those of MikkTSpace, so that normal maps baked in the usual tools look
  * right. */
 #ifndef HOB_TANGENTS_H
 #define HOB_TANGENTS_H

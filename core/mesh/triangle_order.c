@@ -48,7 +48,7 @@ bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positi
 	return true;
 }
 
-/* Puts the triangles of each chunk one behind the other; first: [HOB_MESH_MAX_CHUNKS + 1] out. */
+/* Collects the triangles of each chunk; first: [HOB_MESH_MAX_CHUNKS + 1] out. */
 static bool gather_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
 						  uint32_t vertex_count, uint32_t chunks, hob_arena *scratch, uint32_t *first)
 {
@@ -124,8 +124,8 @@ static void key_triangles(const uint32_t *indices, uint32_t count, const float *
 	}
 }
 
-/* Three passes of ten bits; the result is in `keys` again after an odd number of them, so `other` becomes
- * it. */
+/* Radix sort in three passes of ten bits, which alternate between the two arrays. Returns the array that has
+ * the result. */
 static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
 {
 	for (uint32_t shift = 0; shift < 30; shift += 10) {

@@ -6,9 +6,9 @@
 #include "../base/base.h"
 
 typedef enum hob_order_effort {
-	HOB_ORDER_FAST,	 /* cache order only; README.md compares it with a dearer one */
-	HOB_ORDER_BEST,	 /* cache order, then against overdraw, giving up at most 5 % of the former */
-	HOB_ORDER_SMALL, /* cache order as of strips, which the codecs of encoded files make a third smaller */
+	HOB_ORDER_FAST,	 /* cache order only; README.md compares it with a slower one */
+	HOB_ORDER_BEST,	 /* cache order, then against overdraw, which may cost 5 % of the cache's efficiency */
+	HOB_ORDER_SMALL, /* cache order in strips, which makes encoded files a third smaller */
 } hob_order_effort;
 
 /* Reorders whole triangles in place; false: memory is short.

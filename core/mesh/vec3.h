@@ -1,6 +1,5 @@
-/* vec3.h - three-component vectors in double precision: what the mesh algorithms compute with, so that
- * products of any finite floats neither overflow nor vanish, and so that sums hardly depend on their order.
- */
+/* vec3.h - three-component vectors in double precision for the mesh algorithms: products of finite floats
+ * neither overflow nor underflow, and sums hardly depend on their order. */
 #ifndef HOB_VEC3_H
 #define HOB_VEC3_H
 
@@ -53,12 +52,12 @@ static inline hob_vec3 hob_vec3_unit(hob_vec3 a)
 	double length = hob_vec3_length(a);
 	return length > 0 && length < HUGE_VAL ? hob_vec3_scale(a, 1 / length) : (hob_vec3){0, 0, 0};
 }
-/* `v` without its part along the unit vector `n`. */
+/* `v` without its component along the unit vector `n`. */
 static inline hob_vec3 hob_vec3_reject(hob_vec3 v, hob_vec3 n)
 {
 	return hob_vec3_sub(v, hob_vec3_scale(n, hob_vec3_dot(n, v)));
 }
-/* Some unit vector at right angles to the unit vector `n`. */
+/* Some unit vector perpendicular to the unit vector `n`. */
 static inline hob_vec3 hob_vec3_perpendicular(hob_vec3 n)
 {
 	double x = fabs(n.x), y = fabs(n.y), z = fabs(n.z);
@@ -94,7 +93,7 @@ static inline double hob_corner_angle(hob_vec3 before, hob_vec3 at, hob_vec3 aft
 	return hob_arc_cosine(hob_vec3_dot(a, b));
 }
 
-/* Spreads ten bits three apart: three such numbers interleaved order space along the Morton curve. */
+/* Puts two zeros after each of ten bits: three such numbers interleaved are a Morton code. */
 static inline uint32_t hob_spread_bits(uint32_t bits)
 {
 	bits = (bits | bits << 16) & 0x030000FF;

@@ -1,5 +1,5 @@
-/* vertex_arrays.h - all per-vertex arrays of a mesh as one list, so that what concerns every attribute alike
- * (welding, reordering) is written once and cannot forget one. */
+/* vertex_arrays.h - all per-vertex arrays of a mesh as one list, so that operations on every attribute
+ * (welding, reordering) are written once and omit none. */
 #ifndef HOB_VERTEX_ARRAYS_H
 #define HOB_VERTEX_ARRAYS_H
 
@@ -17,8 +17,8 @@ uint32_t hob_vertex_arrays_count(const hob_mesh *mesh);
 /* Fills out[hob_vertex_arrays_count(mesh)] in a fixed order. */
 void hob_vertex_arrays_list(const hob_mesh *mesh, hob_vertex_array *out);
 
-/* The same of those arrays alone that say where a vertex is, at rest and in motion: position, joints and
- * weights, the positions of morph targets. `out` has room for all. Returns their number. */
+/* Like hob_vertex_arrays_list, but only the arrays that determine a vertex's place, at rest and in motion:
+ * position, joints and weights, positions of morph targets. `out` has room for all. Returns their number. */
 uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out);
 
 /* Makes *out a mesh whose vertex i is `in`'s vertex from[i], i < count. Names, indices, index_count and

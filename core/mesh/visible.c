@@ -10,7 +10,7 @@ typedef struct source {
 	float scale;
 } source_t;
 
-/* How long a unit of texture coordinates is on the surface. */
+/* Length on the surface of one unit of texture coordinates. */
 static double length_of_uv(const hob_mesh *m, const float *uv, const uint32_t *indices, uint32_t index_count)
 {
 	double surface = 0, texture = 0;

@@ -1,4 +1,4 @@
-/* visible.h - the attributes of a mesh as lengths, for a simplifier that weighs them against distances. */
+/* visible.h - scales attributes to lengths, so that a simplifier can weigh them against distances. */
 #ifndef HOB_VISIBLE_H
 #define HOB_VISIBLE_H
 

@@ -1,4 +1,4 @@
-/* weld.h - one vertex where the source has several that are equal in every attribute. */
+/* weld.h - joins vertices that are equal in every attribute. */
 #ifndef HOB_WELD_H
 #define HOB_WELD_H
 
@@ -62,9 +62,9 @@ bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *s
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
 							uint32_t *out);
 
-/* Whether two of a triangle's corners are equal in every one of `arrays`: it shows nothing.
+/* Whether two of a triangle's corners are equal in every one of `arrays`, so that it is invisible.
  *
- * arrays        [array_count] what makes a corner's place: positions, and whatever moves them
+ * arrays        [array_count] arrays that determine a corner's place: positions, and data that moves them
  *               (hob_vertex_arrays_place) */
 bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3]);
 
