@@ -1,4 +1,4 @@
-/* array.h - arrays of malloc that grow by one.
+/* array.h - malloc'ed arrays that grow by one item.
  *
  *     if (!HOB_ROOM(list->items, list->capacity, list->count))
  *         return hob_fail(err, MEMORY, ...);
@@ -18,10 +18,10 @@
  * count     at most capacity */
 #define HOB_ROOM(items, capacity, count) hob_array_room(&(items), &(capacity), (count), sizeof *(items))
 
-/* `items` is the address of the pointer. */
+/* `items` is the address of the array's pointer. Called through HOB_ROOM. */
 bool hob_array_room(void *items, uint32_t *capacity, uint32_t count, size_t size) HOB_MUST_CHECK;
 
-/* Ends the program without memory: for what it cannot run without. */
+/* Aborts if `memory` is NULL; for allocations that the program cannot do without. */
 static inline void *hob_must(void *memory)
 {
 	if (!memory)

@@ -59,8 +59,9 @@ bool hob_utf8_valid(hob_str s);
 void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX if one is longer than 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
-/* The key closest to what a person wrote as `asked`: a dotted key such as "cook.jobs", of which the last part
- * is enough, or a group that contains it ("cook"). *distance: the number of edits, SIZE_MAX as above. */
+/* Finds the key closest to `asked`, which a person wrote: a dotted key such as "cook.jobs", of which the last
+ * part is enough, or a group of keys ("cook"). *distance: the number of edits; SIZE_MAX as for
+ * hob_str_distance. */
 enum { HOB_NEAR_EDITS = 2 }; /* words with a greater distance have nothing in common */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
@@ -84,7 +85,7 @@ typedef struct hob_error {
 const char *hob_err_name(hob_err_code code); /* "import.corrupt" */
 int hob_err_http(hob_err_code code);		 /* 422 */
 
-/* Lets the compiler see that the code after a failure is not reached. */
+/* A constant false that the compiler sees through: code after a failure is known to be unreachable. */
 static inline bool hob_always_false(bool ignored)
 {
 	(void)ignored;
@@ -197,14 +198,14 @@ typedef struct hob_io {
 	 * (symbolic link that leaves the root), LIMIT (size or number of files), IO. */
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
 	/* Searches the folder of `path` for a file whose name differs only in upper and lower case or in the
-	 * Unicode form of its letters (macOS writes e and an accent, others one letter). Writes its path (valid
-	 * until the io is closed) and returns true, or returns false. Reads nothing. The question is recorded,
-	 * found or not. */
+	 * Unicode form of its letters (macOS writes an accented letter as two characters, others as one). Writes
+	 * its path (valid until the io is closed) and returns true, or returns false. Reads no file. The question
+	 * is recorded, whether or not a file is found. */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
-	/* Notes a reference that hob_io_join refuses: absolute, or to a place above the root. In the second case
-	 * the result of the cook is valid only if that place is above the root, too. May be NULL. */
+	/* Notes a reference that hob_io_join refuses: absolute, or to a place above the root. After the second
+	 * kind, the result of the cook is reusable only where that place is above the root, too. May be NULL. */
 	void (*refused)(void *user, hob_str reference, bool absolute);
-	/* The bytes that were read of `path` are not looked at again, nor is it read again. May be NULL: they
+	/* The caller neither uses the bytes read from `path` again nor reads it again. May be NULL: the bytes
 	 * stay. */
 	void (*done)(void *user, hob_str path);
 } hob_io;
@@ -219,7 +220,8 @@ hob_str hob_path_extension(hob_str path);
  * with CORRUPT for a NUL or an empty name. The result is NUL-terminated. */
 bool hob_path_join(hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				   hob_error *err) HOB_MUST_CHECK;
-/* The same for a reference of the model at `dir`: tells io if it leaves the root. */
+/* hob_path_join for a reference in a model of folder `dir`; reports one that leaves the root to
+ * io->refused. */
 bool hob_io_join(const hob_io *io, hob_arena *arena, hob_str dir, hob_str relative, hob_str *out,
 				 hob_error *err) HOB_MUST_CHECK;
 /* Percent-decodes a URI reference; a '%' that begins no escape stays. Fails with CORRUPT for %00. */

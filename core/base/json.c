@@ -17,6 +17,6 @@ void hob_buf_put_double(hob_buf *buf, double value)
 		snprintf(text, sizeof text, "%.17g", value);
 	for (char *c = text; *c; c++)
 		if (*c == ',')
-			*c = '.'; /* the program that uses this may have set a locale */
+			*c = '.'; /* the host program may have set a locale with another decimal point */
 	hob_buf_put_str(buf, hob_str_of(text));
 }

@@ -9,13 +9,13 @@
 enum { ITEM_BLOCK = 64, LEVELS_MAX = 1000 };
 
 typedef struct parser {
-	hob_str text;			/* as given, for line numbers */
-	char *start, *at, *end; /* a copy, in which strings are unescaped and closed in place */
+	hob_str text;			/* the original, for line numbers */
+	char *start, *at, *end; /* a copy in which strings are unescaped and terminated in place */
 	hob_arena *arena;
-	cJSON *items; /* a block of fresh ones */
+	cJSON *items; /* block of unused items */
 	uint32_t items_left, depth_max;
 	bool repaired;
-	bool checks; /* no tree is wanted: one item serves for all */
+	bool checks; /* validates only: no tree is built, one item is reused */
 	cJSON only;
 	hob_error *err;
 } parser_t;
@@ -83,8 +83,8 @@ static int hex4(const char *at, const char *end)
 	return value;
 }
 
-/* Reads \uXXXX, or a pair of them, at p->at. NUL, which would end the string, and halves of pairs, which are
- * no characters, become U+FFFD. */
+/* Reads \uXXXX, or a surrogate pair, at p->at. NUL would end the string, and half a pair is no character:
+ * both become U+FFFD. */
 static bool read_unicode(parser_t *p, uint32_t *out)
 {
 	int unit = hex4(p->at + 2, p->end);
@@ -247,7 +247,7 @@ static cJSON *new_item(parser_t *p)
 	return p->items++;
 }
 
-/* An open object or array, and where its next child is to be linked. */
+/* An open object or array, and where to link its next child. */
 typedef struct level {
 	cJSON **link;
 	bool object;

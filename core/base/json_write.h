@@ -24,7 +24,7 @@ void hob_json_time(hob_buf *out, int64_t unix_ms); /* null for 0 */
  *                  HOB_JSON_CLOSE('}')); */
 #define hob_json_put(out, ...) hob_json_members(out, (const hob_json_member[]){__VA_ARGS__, {.kind = 0}})
 
-/* All of an object that is an item. */
+/* Writes an object with these members as an item. */
 #define hob_json_object(out, ...)                                                                            \
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), __VA_ARGS__, HOB_JSON_CLOSE('}'))
 
@@ -74,7 +74,7 @@ static inline hob_json_member hob_json_of_u64(const char *name, uint64_t value)
 }
 void hob_json_members(hob_buf *out, const hob_json_member *members);
 
-/* A key and its value. */
+/* A key and its value: hob_json_key, then the value. */
 void hob_json_put_str(hob_buf *out, const char *name, hob_str value);
 void hob_json_put_u64(hob_buf *out, const char *name, uint64_t value);
 

@@ -9,7 +9,7 @@
 typedef struct hob_arena_block {
 	struct hob_arena_block *older;
 	size_t used, capacity;
-	size_t touched; /* bytes that were ever allocated; everything after them is still zero */
+	size_t touched; /* bytes of the block ever handed out; the rest is still zero */
 } block_t;
 
 enum { BLOCK_MIN = 16384, BLOCK_ALIGN = 64 };
@@ -111,7 +111,7 @@ size_t hob_arena_drop(hob_arena *arena, const void *memory)
 {
 	for (block_t **at = &arena->block; *at; at = &(*at)->older) {
 		block_t *block = *at;
-		/* Larger ones than usual hold one allocation each. */
+		/* A block above the usual size holds exactly one allocation. */
 		if (block->capacity <= HOB_ARENA_BLOCK || memory_of(block) != memory)
 			continue;
 		size_t size = block->capacity;

@@ -3,13 +3,13 @@
 #include <float.h>
 #include <math.h>
 
-/* Powers of ten that double holds exactly. */
+/* Powers of ten that a double holds exactly. */
 static const double exact_powers[] = {
 	1e0,  1e1,	1e2,  1e3,	1e4,  1e5,	1e6,  1e7,	1e8,  1e9,	1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 enum { EXACT_POWER_MAX = 22, EXPONENT_MAX = 100000 };
-/* One more digit would not fit. */
+/* At or above this, the mantissa has no room for another digit. */
 static const uint64_t MANTISSA_FULL = 1844674407370955161ull;
 
 static double scale_by_ten(uint64_t mantissa, int exponent)
@@ -58,7 +58,7 @@ static const char *read_word(const char *at, const char *end, bool negative, dou
 
 static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
-/* Takes digits eight at a time while the mantissa has room for eight more; the rest is the caller's. */
+/* Takes digits eight at a time while the mantissa has room; the caller takes the rest. */
 static inline const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *taken)
 {
 	uint32_t count = 8;
@@ -162,7 +162,7 @@ const char *hob_number_double(const char *at, const char *end, double *out)
 
 float hob_number_to_float(double value)
 {
-	/* 0x1.ffffffp127 is half-way between FLT_MAX and the next float that there is not. */
+	/* 0x1.ffffffp127 is half-way between FLT_MAX and 2^128, the next float if the exponent had room. */
 	if (value >= 0x1.ffffffp127)
 		return INFINITY;
 	if (value <= -0x1.ffffffp127)

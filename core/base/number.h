@@ -1,7 +1,7 @@
 /* number.h - decimal numbers and characters in text: no locale, no allocation, the same bits everywhere.
  *
- * The readers take a range and return the first byte behind the number, or NULL when there is none at `at`
- * (no leading blanks are skipped). They never read past `end`. */
+ * The readers take a range and return the first byte behind the number, or NULL if none begins at `at`
+ * (leading blanks are not skipped). They never read past `end`. */
 #ifndef HOB_NUMBER_H
 #define HOB_NUMBER_H
 
@@ -16,7 +16,7 @@ const char *hob_number_double(const char *at, const char *end, double *out);
 /* [+-] digits; saturates at the ends of int64. */
 const char *hob_number_int(const char *at, const char *end, int64_t *out);
 
-/* The double nearest below FLT_MAX's upper half-way point still rounds to FLT_MAX; beyond it is infinity. */
+/* Rounds to float: below the half-way point above FLT_MAX the result is FLT_MAX, from there on infinity. */
 float hob_number_to_float(double value);
 
 static inline bool hob_is_digit(char c)
@@ -24,8 +24,8 @@ static inline bool hob_is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
-/* The value of up to eight digits at `at`, and how many there are; eight bytes must be readable. Source: the
- * arithmetic is Lemire's parse_eight_digits_unrolled, on digits shifted to the end of the word. */
+/* The value of up to eight digits at `at`; *count: how many there are. Eight bytes must be readable. Source:
+ * the arithmetic is Lemire's parse_eight_digits_unrolled, on digits shifted to the end of the word. */
 static inline uint32_t hob_number_digits(const char *at, uint32_t *count)
 {
 	uint64_t word = hob_load_u64(at) ^ 0x3030303030303030ull;
@@ -39,10 +39,10 @@ static inline uint32_t hob_number_digits(const char *at, uint32_t *count)
 	return (uint32_t)((word * 42949672960001ull) >> 32);
 }
 
-/* Writes a character as UTF-8, at most 4 bytes. Returns their number. */
+/* Writes a character as UTF-8, at most 4 bytes. Returns the number of bytes. */
 size_t hob_utf8_put(char *out, uint32_t character);
 
-/* Blanks within a line. */
+/* Space, tab or another blank within a line. */
 static inline bool hob_is_blank(char c)
 {
 	return c == ' ' || c == '\t';

@@ -13,7 +13,7 @@ static bool is_device(hob_str part)
 			return true;
 	hob_str kind = hob_str_sub(stem, 0, 3), number = hob_str_sub(stem, 3, stem.len);
 	bool port = hob_str_equal_nocase(kind, HOB_STR("COM")) || hob_str_equal_nocase(kind, HOB_STR("LPT"));
-	/* Windows takes the superscript digits 1 to 3 for digits. */
+	/* Windows treats the superscripts 1 to 3 as digits. */
 	bool digit = number.len == 1 && number.data[0] >= '0' && number.data[0] <= '9';
 	bool raised = hob_str_equal(number, HOB_STR("\xC2\xB9")) || hob_str_equal(number, HOB_STR("\xC2\xB2")) ||
 				  hob_str_equal(number, HOB_STR("\xC2\xB3"));

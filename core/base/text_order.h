@@ -1,10 +1,10 @@
-/* text_order.h - the order of texts, for qsort and searches. */
+/* text_order.h - bytewise order of strings, for qsort and binary search. */
 #ifndef HOB_TEXT_ORDER_H
 #define HOB_TEXT_ORDER_H
 
 #include "base.h"
 
-/* Like memcmp; a text comes before all longer ones that begin with it. */
+/* Like memcmp; a prefix sorts before longer strings. */
 static inline int hob_str_compare(hob_str a, hob_str b)
 {
 	size_t shared = a.len < b.len ? a.len : b.len;

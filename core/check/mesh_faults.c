@@ -1,6 +1,6 @@
 #include "mesh_faults.h"
 
-/* Keys of three words in order of arrival. */
+/* Hash set of keys of three words; keys keep their order of insertion. */
 typedef struct set {
 	uint32_t (*keys)[3], *next, *heads;
 	uint32_t count, mask;
@@ -22,7 +22,7 @@ static uint32_t set_put(set *s, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t h = (a * 0x9E3779B1u ^ b) * 0x85EBCA77u;
 	h = ((h ^ h >> 15) + c) * 0xC2B2AE3Du;
-	uint32_t *head = &s->heads[(h ^ h >> 16) & s->mask]; /* index + 1 */
+	uint32_t *head = &s->heads[(h ^ h >> 16) & s->mask]; /* index + 1; 0 = empty */
 	for (uint32_t at = *head; at > 0; at = s->next[at - 1])
 		if (s->keys[at - 1][0] == a && s->keys[at - 1][1] == b && s->keys[at - 1][2] == c)
 			return at - 1;
@@ -58,7 +58,7 @@ static bool has_area(const float *a, const float *b, const float *c)
 
 static uint32_t place_of(set *places, const float *p)
 {
-	float plain[3] = {p[0] + 0.0f, p[1] + 0.0f, p[2] + 0.0f}; /* -0 is 0 */
+	float plain[3] = {p[0] + 0.0f, p[1] + 0.0f, p[2] + 0.0f}; /* turns -0 into 0 */
 	return set_put(places, hob_load_u32(&plain[0]), hob_load_u32(&plain[1]), hob_load_u32(&plain[2]));
 }
 
@@ -76,7 +76,7 @@ static void sort3(uint32_t v[3])
 
 typedef struct faces {
 	set places, faces, edges;
-	uint32_t *uses; /* of each edge */
+	uint32_t *uses; /* number of triangles at each edge */
 	hob_mesh_faults *out;
 } faces;
 

@@ -15,7 +15,7 @@ typedef struct check {
 	hob_findings *out;
 } check;
 
-/* Rules of notes are judged elsewhere. */
+/* The other rules judge notes (core/settings/rules.c). */
 static bool is_measured(hob_rule rule)
 {
 	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
@@ -43,7 +43,7 @@ static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str
 	out->sum[rule] += value;
 	hob_finding *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
 	if (last && last->rule == rule && last->name.len > 0 && hob_str_equal(last->name, name)) {
-		last->value += value; /* another part of the same mesh */
+		last->value += value; /* another part of the same mesh: one finding for both */
 		return last;
 	}
 	if (out->found[rule]++ >= HOB_FINDINGS_OF_RULE)
@@ -74,7 +74,7 @@ static void add_fault(const check *c, hob_rule rule, hob_str name, const hob_fau
 	}
 }
 
-/* A rule with the parameter max, or min and max. */
+/* Checks a value against a rule with the parameter max, or min and max. */
 static void limit(const check *c, hob_rule rule, const char *kind, hob_str name, double value)
 {
 	bool has_least = strcmp(hob_rule_table[rule].parameters[0], "min") == 0;
@@ -102,7 +102,8 @@ static hob_str path_of(const check *c, uint32_t node)
 	return path;
 }
 
-/* Such a node is the importer's: for an axis, or for the faces before the first object of an OBJ file. */
+/* The importer adds nodes without names: to convert an axis, or for faces before the first object of an OBJ
+ * file. They are no fault. */
 static bool is_unnamed(const check *c, const hob_node *node)
 {
 	return node->name.len == 0 &&
@@ -200,7 +201,7 @@ static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
 		const float *p = uv + 2 * (size_t)at[0], *q = uv + 2 * (size_t)at[1], *r = uv + 2 * (size_t)at[2];
 		double area = ((double)q[0] - (double)p[0]) * ((double)r[1] - (double)p[1]) -
 					  ((double)r[0] - (double)p[0]) * ((double)q[1] - (double)p[1]);
-		if (area > 1e-12) /* v points down */
+		if (area > 1e-12) /* positive area where v points down */
 			hob_fault_add(fault, mesh->position + 3 * (size_t)at[0]);
 	}
 	add_fault(c, HOB_RULE_uv_flipped, mesh->name, fault);
@@ -278,7 +279,7 @@ static void check_bounds(const check *c)
 		away += off * off;
 	}
 	limit(c, HOB_RULE_scene_size, "model", (hob_str){0}, side);
-	/* A model that stands on the ground may miss it by the rounding of its transforms. */
+	/* A model that rests on the ground may be off by the rounding of its transforms. */
 	limit(c, HOB_RULE_scene_origin, "model", (hob_str){0}, sqrt(away) > 1e-5 * side ? sqrt(away) : 0);
 }
 
@@ -408,7 +409,7 @@ void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint
 	}
 }
 
-/* ---- what people read */
+/* ---- messages */
 
 /* "open edges: 12 in mesh 'hull', 'deck' and 2 more; fill the holes" */
 static void put_summary(const hob_setting_rules *rules, const hob_findings *f, uint32_t rule, hob_buf *out)

@@ -1,8 +1,8 @@
-/* model_check.h - holds a model against the rules that are on.
+/* model_check.h - checks a model against the rules that are on.
  *
- * hob_check_model looks at the model as it was imported (geometry, names, skins, clips) and at what was baked
- * of it; hob_check_limits at what it costs, once that is known. A rule that the format cannot know, or that
- * could not be looked at, is `unchecked`, which is not the same as kept. */
+ * hob_check_model checks the imported model (geometry, names, skins, clips) and its baked form;
+ * hob_check_limits its cost, once that is known. A rule that the format cannot express, or that could not be
+ * checked, is `unchecked`, which is not the same as kept. */
 #ifndef HOB_MODEL_CHECK_H
 #define HOB_MODEL_CHECK_H
 
@@ -13,18 +13,20 @@ enum { HOB_FINDINGS_OF_RULE = 64 };
 
 typedef struct hob_finding {
 	hob_rule rule;
-	const char *kind; /* "node", "mesh", "material", "texture", "clip", "skin"; "model" itself has no name */
-	hob_str name;	  /* of a node its path, "body/arm" */
-	double value;	  /* measured or counted, see the table's `fault` */
+	/* "node", "mesh", "material", "texture", "clip", "skin", or "model", which has no name */
+	const char *kind;
+	hob_str name; /* of a node: its path, "body/arm" */
+	double value; /* measured or counted, see the table's `fault` */
 	uint32_t place_count;
-	float (*places)[3]; /* [place_count] in the space of the mesh */
+	float (*places)[3]; /* [place_count] in the mesh's space */
 } hob_finding;
 
 typedef struct hob_findings {
-	hob_arena *arena; /* owns all of it */
+	hob_arena *arena; /* owns the texts and arrays */
 	hob_finding *items;
 	uint32_t count, capacity;
-	uint32_t found[HOB_RULE_COUNT]; /* of which the first HOB_FINDINGS_OF_RULE are listed */
+	/* number of findings; `items` has the first HOB_FINDINGS_OF_RULE of each rule */
+	uint32_t found[HOB_RULE_COUNT];
 	double sum[HOB_RULE_COUNT];
 	bool unchecked[HOB_RULE_COUNT];
 } hob_findings;
@@ -38,17 +40,18 @@ typedef struct hob_check_subject {
 	const hob_baked_materials *materials;
 } hob_check_subject;
 
-/* True if any rule that is measured here is on. */
+/* Whether any rule is on that hob_check_model or hob_check_limits checks. */
 bool hob_check_wanted(const hob_settings *settings);
-/* Without memory, some rules are unchecked and findings are missing from the list. O(model), and nothing for
- * a rule that is off. */
+/* If memory runs out, rules become unchecked and findings are missing from the list. O(model); a rule that is
+ * off costs nothing. */
 void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_findings *out);
 /* bytes: 0 = not known yet. */
 void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint32_t draws, uint64_t bytes,
 					  hob_findings *out);
-/* A note for each rule with findings: the value, the first objects and the remedy; it counts the objects. */
+/* Adds a note for each rule with findings: the value, the first objects and the remedy. The note's count is
+ * the number of objects. */
 void hob_check_notes(const hob_settings *settings, const hob_findings *findings, hob_notes *notes);
-/* Appends ,"findings":[...],"unchecked":[...]; nothing if there is neither. */
+/* Appends ,"findings":[...],"unchecked":[...]; nothing if both are empty. */
 void hob_check_print(const hob_findings *findings, hob_buf *out);
 
 #endif

@@ -7,20 +7,20 @@
  *     [{"tone": "bad", "part": "clip", "change": "gone", "name": "Walk", "was": "Run", "text": "..."}...],
  *     "left_out": n }                         changes beyond the limit of a tone
  *
- * numbers: all that either side has, also those that are the same, whose tone is "same". unit: count, bytes,
- * metres, seconds, degrees. The last ones tell how far the two are apart and begin at 0: renamed_parts;
- * differing_clips, _skins, _textures, _materials, _meshes, _nodes, _cameras, _lights, found again with other
- * content; largest_move and largest_turn of a node. So each change changes a number. changes: the worst
- * first, and of one tone in the order clips and skins, textures, materials, meshes, nodes, the rest. `text`
- * is a sentence without a full stop. change: added, gone, renamed, changed; `was` is the earlier name of what
- * was renamed. part: clip, skin, texture, material, variant, mesh, node, camera, light.
+ * numbers: every number that either side has; the tone of an unchanged one is "same". unit: count, bytes,
+ * metres, seconds, degrees. The last numbers measure the difference itself, so `from` is 0: renamed_parts;
+ * differing_clips, _skins, _textures, _materials, _meshes, _nodes, _cameras, _lights, matched parts with
+ * other content; largest_move and largest_turn of a node. So each change changes a number. changes: the worst
+ * first, and within one tone clips and skins, textures, materials, meshes, nodes, then the rest. `text` is a
+ * sentence without a full stop. change: added, gone, renamed, changed; `was` is the earlier name of a renamed
+ * part. part: clip, skin, texture, material, variant, mesh, node, camera, light.
  *
- * Tones are a judgement that people can share: bad = content that is lost or broken (a clip, a skin, a
- * picture that could not be read), warn = costs more or content is gone, good = costs less with the same
- * content, note = other. A smaller number of clips, nodes or materials is never good.
+ * Tones: bad = content is lost or broken (a clip, a skin, a picture that could not be read), warn = costs
+ * more or content is gone, good = costs less with the same content, note = other. A smaller number of clips,
+ * nodes or materials is never good.
  *
- * Parts are found again by their names and, where several have one name, by their order; what is left over
- * and has the same content is renamed. Nodes are found from the roots down. */
+ * Parts are matched by name and, where several have one name, by order; an unmatched part with the content of
+ * an unmatched part of the other side is renamed. Nodes are matched from the roots down. */
 #ifndef HOB_COMPARE_H
 #define HOB_COMPARE_H
 
@@ -28,13 +28,13 @@
 
 enum { HOB_COMPARE_CHANGES_MAX = 400 }; /* limit of changes per tone */
 
-/* Packed files of one cook; no animations: empty. */
+/* Packed files of one cook; `animations` is empty if the cook has none. */
 typedef struct hob_compare_side {
 	hob_bytes meshes, materials, scene, animations;
 } hob_compare_side;
 
-/* Errors: those of opening and validating a file; MEMORY. Cost: the validation of the files, then O(n log n)
- * in parts. */
+/* Errors: those of opening and validating a file; MEMORY. Cost: validating the files, then O(n log n) in the
+ * number of parts. */
 bool hob_compare(const hob_compare_side *before, const hob_compare_side *after, hob_buf *out,
 				 hob_error *err) HOB_MUST_CHECK;
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Compares clips by what they move and how. The nodes of two cooks may have different numbers, so channels
+/* Compares the targets and curves of clips. The nodes of two cooks may have different numbers, so channels
  * are compared in order. */
 
 static bool same_floats(hob_pack_array a, uint32_t a_first, hob_pack_array b, uint32_t b_first,

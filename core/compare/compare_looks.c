@@ -52,7 +52,7 @@ static bool same_picture(const comparison *c, uint32_t a, uint32_t b)
 	return memcmp(image_of(&c->a, a)->cooked_sha256, image_of(&c->b, b)->cooked_sha256, 32) == 0;
 }
 
-/* The slots that use it: " (normal, base color)". */
+/* The slots that use the image: " (normal, base color)". */
 static const char *uses_of(const compare_files *f, uint32_t image, char out[96])
 {
 	uint32_t told = 0;
@@ -100,7 +100,7 @@ static void changed_picture(comparison *c, uint32_t a, uint32_t b, const char *c
 
 /* ---- materials */
 
-/* Properties that are compared separately. */
+/* False for fields that are compared separately or not at all. */
 static bool is_plain(const format_field *field)
 {
 	static const char *const apart[] = {"name", "textures", "reserved", "reserved0"};

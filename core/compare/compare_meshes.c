@@ -114,7 +114,7 @@ static bool other_vertices(const comparison *c, const hob_pk_mesh *a, const hob_
 	}
 }
 
-/* The finest level is unchanged, a coarser one is not. Returns whether it reported one. */
+/* Called if the finest level is unchanged: reports the first changed coarser level, if any. */
 static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, const char *called,
 						   hob_str name)
 {

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-/* schema/numbers.def explains them. */
+/* The kinds of schema/numbers.def, which explains them. */
 typedef enum meaning { COST, ERROR, LOSS, CONTENT, PLAIN } meaning;
 
 typedef struct totals {
@@ -79,13 +79,13 @@ static totals count(const compare_files *f)
 	return t;
 }
 
-/* By the longer one: two lengths that differ only by rounding are equal. */
+/* Relative to the larger: values that differ only by rounding are equal. */
 static bool same(double a, double b)
 {
 	return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-/* saving: "good", or "note" if something was lost with it. */
+/* saving: the tone of a smaller number: "good", or "note" if content was lost with it. */
 static const char *tone_of(meaning what, double from, double to, const char *saving)
 {
 	if (same(from, to))

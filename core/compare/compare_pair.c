@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { REST_MAX = 512 }; /* most parts without a partner that are checked for a new name */
+enum { REST_MAX = 512 }; /* most unmatched parts that are checked for a new name */
 
 typedef struct named {
 	hob_str name;

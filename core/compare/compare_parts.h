@@ -1,4 +1,4 @@
-/* compare_parts.h - what the files of core/compare share. */
+/* compare_parts.h - shared by the files of core/compare. */
 #ifndef HOB_COMPARE_PARTS_H
 #define HOB_COMPARE_PARTS_H
 
@@ -8,16 +8,16 @@
 typedef enum compare_tone { TONE_BAD, TONE_WARN, TONE_NOTE, TONE_GOOD, TONE_COUNT } compare_tone;
 
 typedef struct compare_files {
-	hob_pack meshes, materials, scene, animations; /* kind 0: there is none */
+	hob_pack meshes, materials, scene, animations; /* kind 0: not there */
 	hob_pack_array mesh, lod, morph, material, texref, image, clip, channel, sampler, times, values, skin,
 		joints, binds;
 	hob_pack_array hier, trs, aabb, node_names, mesh_links, material_links, cameras, lights, variants;
 } compare_files;
 
-/* Pairs of parts whose content differs, and all that are renamed. */
+/* Numbers of matched parts whose content differs; `renamed` counts parts of all kinds. */
 typedef struct compare_tally {
 	uint32_t renamed, clips, skins, textures, materials, meshes, nodes, cameras, lights;
-	double move, turn; /* largest of a node within its parent: metres, degrees */
+	double move, turn; /* largest change of a node relative to its parent: metres, degrees */
 } compare_tally;
 
 typedef struct comparison {
@@ -29,40 +29,40 @@ typedef struct comparison {
 	hob_error *err;
 } comparison;
 
-/* Reports a change; `was` is empty unless it was renamed. */
+/* Reports a change; `was` is empty unless the part was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
-/* Number of changes that were reported, also those left out. */
+/* Number of reported changes, including those left out. */
 uint32_t hob_compare_said(const comparison *c);
 /* "'Walk'", or "clip 3" for a part without a name; in the arena. */
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index);
 
-/* Which element of b each element of a is. */
+/* The parts of one kind on one side. */
 typedef struct compare_list {
 	uint32_t count;
 	hob_str *names;
 } compare_list;
 
 typedef struct compare_pairs {
-	uint32_t *b_of, *a_of; /* HOB_NONE: gone, added */
+	uint32_t *b_of, *a_of; /* index of the partner on the other side; HOB_NONE: gone, or added */
 } compare_pairs;
 
 typedef bool (*compare_alike)(const comparison *c, uint32_t a, uint32_t b);
-/* `alike` finds renamed parts: those with the same content. It may be NULL. False without memory. */
+/* `alike` decides whether two unmatched parts have the same content: then the part was renamed. It may be
+ * NULL. False without memory. */
 bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
 					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out);
 
-/* A kind of part that is in a list on both sides. */
+/* A kind of part that both sides store as an array of records. */
 typedef struct compare_kind {
 	const char *part;
 	hob_pack_array a, b;
-	size_t name_at; /* of its u32 in the record */
-	bool in_anims, in_meshes,
-		in_scene; /* the file that has the strings of the names; otherwise the materials file */
+	size_t name_at;						/* offset of the name's u32 in the record */
+	bool in_anims, in_meshes, in_scene; /* file with the strings of the names; neither: the materials file */
 	compare_tone gone, added;
 	compare_alike alike;
 	void (*changed)(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name);
-	uint32_t *differing; /* counts the pairs about which `changed` reports something */
+	uint32_t *differing; /* counts pairs for which `changed` reports a change */
 } compare_kind;
 
 bool hob_compare_kind(comparison *c, const compare_kind *kind);

@@ -31,10 +31,10 @@ typedef struct cook {
 	const hob_cook_request *request;
 	hob_cook_memory *memory;
 	hob_notes *notes;
-	hob_io io;		   /* request->io, and records which names are asked for */
-	hob_str stem, dir; /* of the source */
+	hob_io io;		   /* request->io, recording the names that are asked for */
+	hob_str stem, dir; /* of the source's path */
 	bool asked_by_name;
-	hob_str *asked; /* paths that the io was asked for; only where `dir` is not empty */
+	hob_str *asked; /* paths asked of the io; recorded only if `dir` is not empty */
 	uint32_t asked_count, asked_room;
 	hob_model model;
 	uint64_t source_triangles; /* of the model before any edit */
@@ -46,8 +46,8 @@ typedef struct cook {
 	uint32_t texture_count;
 	hob_report report;
 	hob_findings findings;
-	uint32_t lod_max;		/* of the settings, or less where memory ends */
-	hob_notes **mesh_notes; /* by mesh, of the last bake; NULL: it has none */
+	uint32_t lod_max;		/* of the settings, or 1 where memory does not suffice */
+	hob_notes **mesh_notes; /* by mesh, of the last bake; NULL: none */
 } cook;
 
 static void stage(cook *c, const char *name, float done)
@@ -59,7 +59,7 @@ static void stage(cook *c, const char *name, float done)
 
 /* ---- which files are asked for */
 
-/* A checkout without 'git lfs pull' holds texts of three lines in place of large files. */
+/* In a checkout without 'git lfs pull', large files are pointers: texts of three lines. */
 static bool is_lfs_pointer(hob_bytes file)
 {
 	enum { POINTER_MAX = 1024 };
@@ -83,8 +83,8 @@ static void remember(cook *c, hob_str path)
 		c->asked[c->asked_count++] = hob_arena_str(&c->memory->result, path);
 }
 
-/* Models with the same bytes share what is said of them, wherever they lie: a path that the io was asked for
- * is named as the model sees it. */
+/* Models with the same bytes share their notes, wherever they are: paths from the io become relative to the
+ * model's folder. */
 static void put_relative(cook *c, hob_str text, hob_buf *out)
 {
 	for (size_t at = 0, end; at < text.len; at = end) {
@@ -120,8 +120,8 @@ static void name_relative(cook *c, hob_error *err)
 	hob_buf_release(&text);
 }
 
-/* On a file system that ignores case, only one of both can exist. Reading the other makes it a dependency, so
- * that the model is cooked again when it goes. */
+/* On a file system that ignores case, only one of the two can exist. Reading the twin makes it a dependency,
+ * so that the model is cooked again when the twin disappears. */
 static void note_twin(cook *c, hob_str path)
 {
 	const hob_io *io = c->request->io;
@@ -193,7 +193,7 @@ static hob_space_override space_of(const hob_settings *settings)
 								   [HOB_UNIT_IN] = 0.0254f, [HOB_UNIT_FT] = 0.3048f, [HOB_UNIT_YD] = 0.9144f};
 	return (hob_space_override){
 		.up_axis = (hob_up_axis)settings->up_axis,
-		/* The settings ask for the file's own numbers, so the length of a unit does not matter. */
+		/* With the setting "source" the file's own numbers are kept, so a unit's length is irrelevant. */
 		.unit = settings->units == HOB_UNITS_SOURCE ? 0 : metres[settings->unit],
 		.colors = (hob_color_space)settings->colors};
 }
@@ -244,7 +244,7 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	return ok;
 }
 
-/* ---- lengths: the setting `scale`, and the source's own numbers where they are asked for */
+/* ---- lengths: the setting `scale`, and the source's own numbers if asked for */
 
 static bool scale_model(cook *c, hob_error *err)
 {
@@ -260,9 +260,9 @@ static bool scale_model(cook *c, hob_error *err)
 	return factor == 1.0f || hob_model_scale(&c->model, factor, &c->memory->result, err);
 }
 
-/* ---- meshes: each on its own, largest first */
+/* ---- meshes: baked one by one, largest first */
 
-enum { ALONE = 3 << 16 }; /* indices: smaller meshes are not worth several threads */
+enum { ALONE = 3 << 16 }; /* indices: a smaller mesh is not worth several threads */
 
 typedef struct mesh_job {
 	cook *c;
@@ -270,8 +270,8 @@ typedef struct mesh_job {
 	hob_skin_poses poses;
 	uint32_t *order, *twin;
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
-	uint32_t *failed;  /* by thread, HOB_NONE = none */
-	uint32_t done;	   /* of `order` */
+	uint32_t *failed;  /* by thread: id of that mesh, HOB_NONE = none */
+	uint32_t done;	   /* meshes of `order` that are baked */
 } mesh_job;
 
 static bool has_picture(const hob_material *material, hob_slot slot)
@@ -279,7 +279,7 @@ static bool has_picture(const hob_material *material, hob_slot slot)
 	return material->slots[slot].image != HOB_NONE;
 }
 
-/* The texture whose coordinates the mesh's tangents follow, NULL when it needs none. */
+/* The texture that the mesh's tangents follow; NULL if it needs no tangents. */
 static const hob_texture_ref *tangent_texture(const hob_model *model, const hob_mesh *mesh)
 {
 	static const hob_slot slots[] = {HOB_SLOT_NORMAL, HOB_SLOT_BUMP, HOB_SLOT_CLEARCOAT_NORMAL,
@@ -293,7 +293,7 @@ static const hob_texture_ref *tangent_texture(const hob_model *model, const hob_
 	return NULL;
 }
 
-/* Whether offset aside, coordinates of the texture are those of the mesh. */
+/* Whether the texture's coordinates are those of the mesh, apart from an offset. */
 static bool is_unmapped(const hob_texture_ref *ref)
 {
 	return ref->rotation == 0 && ref->scale[0] == 1 && ref->scale[1] == 1;
@@ -319,7 +319,7 @@ static bool same_tangents(const hob_texture_ref *a, const hob_texture_ref *b)
 		   a->scale[0] * b->scale[1] == a->scale[1] * b->scale[0] && a->scale[0] * b->scale[0] > 0;
 }
 
-/* A vertex has one tangent, so that two normal maps of one material cannot be mapped differently. */
+/* A vertex has one tangent: two normal maps of a material with different mappings cannot both be right. */
 static void note_two_mappings(cook *c)
 {
 	for (uint32_t i = 0; i < c->model.material_count; i++) {
@@ -373,7 +373,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	}
 }
 
-/* qsort passes no context, so the keys hold what is compared. */
+/* qsort passes no context, so the keys hold the compared sizes. */
 typedef struct size_key {
 	uint32_t size, id;
 } size_key;
@@ -403,8 +403,8 @@ static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
 	return true;
 }
 
-/* Bakes meshes that are larger than all that follow together one after the other, each with all threads; then
- * the rest, a thread for each. */
+/* Bakes a mesh with all threads as long as it is larger than all remaining meshes together; the rest are
+ * baked with one thread each. */
 static void bake_in_order(mesh_job *job)
 {
 	const hob_model *model = &job->c->model;
@@ -434,14 +434,14 @@ static bool find_twins(cook *c, uint32_t **out, hob_error *err)
 	for (uint32_t i = 0; i < count; i++) {
 		const hob_mesh *mesh = &c->model.meshes[i];
 		const hob_texture_ref *ref = tangent_texture(&c->model, mesh);
-		/* Transforms are compared by material: few meshes have any. */
+		/* Texture transforms are compared by material id, not by value: few meshes have any. */
 		keys[i] = (ref ? 1u : 0u) | (is_blended(&c->model, mesh) ? 2u : 0u) | (ref ? ref->uv_set << 2 : 0) |
 				  (ref && !is_unmapped(ref) ? (mesh->material + 1) << 5 : 0);
 	}
 	return hob_mesh_twins(c->model.meshes, keys, count, *out, &c->memory->scratch, err);
 }
 
-/* Gives a mesh the baked geometry of its twin. */
+/* Shares the baked geometry of `twin` with a mesh. */
 static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
 {
 	const hob_mesh *own = &c->model.meshes[id];
@@ -542,7 +542,7 @@ static void note_short(cook *c)
 		hob_cook_memory_limit(c->request) >> 20);
 }
 
-/* Once no other bake can follow, which would say the same again. */
+/* Called once no other bake can follow, so that no note is added twice. */
 static void say_mesh_notes(cook *c)
 {
 	note_two_mappings(c);
@@ -553,7 +553,7 @@ static void say_mesh_notes(cook *c)
 		}
 }
 
-/* Where memory has ended, the full meshes alone, if that helps. */
+/* After running out of memory, bakes the full meshes without levels, unless that would change nothing. */
 static bool bake_without_levels(cook *c, hob_error *err)
 {
 	hob_cook_memory *memory = c->memory;
@@ -569,7 +569,7 @@ static bool bake_without_levels(cook *c, hob_error *err)
 	return bake_meshes(c, err);
 }
 
-/* Levels that cannot fit are not begun: a model that large would be baked for minutes in vain. */
+/* Skips levels that cannot fit: a large model would be baked for minutes in vain. */
 static bool bake_levels(cook *c, hob_error *err)
 {
 	uint64_t need = hob_cook_memory_of_levels(&c->model, c->lod_max, c->request->settings.lod_ratio);
@@ -586,12 +586,12 @@ static hob_pack_options pack_options(const cook *c)
 							  .scratch = &c->memory->scratch};
 }
 
-/* Gives back what a large model was imported into, before its file is written beside it. Its levels cannot be
- * left out afterwards, so that is done first where there is no room for the file. */
+/* Frees the imported geometry of a large model before its packed file is written. Afterwards levels could no
+ * longer be left out, so if the file would not fit they are left out first. */
 static bool make_room(cook *c, hob_error *err)
 {
-	/* Blocks from this size on are returned to the system at once by a worker's allocator
-	 * (SRV_WORKER_TUNABLES); smaller arrays may leave holes that the file does not fit into. */
+	/* A worker's allocator returns blocks from RETURNED on to the system at once (SRV_WORKER_TUNABLES);
+	 * smaller arrays may leave holes that the file does not fit into. */
 	enum { LARGE = 32 << 20, RETURNED = 64 << 20 };
 	uint64_t held = 0;
 	for (uint32_t i = 0; i < c->model.mesh_count; i++)
@@ -680,7 +680,7 @@ static void count_stats(const cook *c, hob_cook_stats *stats)
 	stats->extras = c->scene.extra_count;
 }
 
-/* A source with faces must not become a model without geometry: clients would show a hole. */
+/* A source with faces must not become a model without geometry: clients would draw nothing. */
 static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *err)
 {
 	bool other = stats->cameras > 0 || stats->lights > 0 || stats->animations > 0;
@@ -711,7 +711,8 @@ static void check_model(cook *c)
 		hob_check_model(&subject, &c->memory->scratch, &c->findings);
 }
 
-/* Budgets are older than rules. The bytes of a preview differ from the final ones. */
+/* Checks the settings `budget`, which are older than rules, then the rules on limits. The size of a preview
+ * is not checked: it differs from the final one. */
 static void check_cost(cook *c, const hob_cook_stats *stats)
 {
 	const hob_settings *s = &c->request->settings;

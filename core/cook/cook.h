@@ -1,4 +1,4 @@
-/* cook.h - the trunk: request -> outputs, notes and a report. Runs in hob-worker and in tests.
+/* cook.h - one cook: request -> outputs, notes and a report. Runs in hob-worker and in tests.
  *
  * A cook is a pure function of the source's bytes, the answers of request->io, the settings and the versions
  * of the importer and of core: the same inputs give the same bytes on every machine, with any number of
@@ -11,7 +11,7 @@
 
 typedef struct hob_cook_request {
 	const hob_io *io;
-	hob_str path; /* source below the root */
+	hob_str path; /* of the source, below the root */
 	hob_settings settings;
 	hob_profile profile;
 	const hob_parallel *parallel;
@@ -39,11 +39,11 @@ typedef struct hob_cook_stats {
 	uint64_t triangles, vertices, bytes;
 	uint32_t meshes, lods, materials, textures, nodes, skins, animations, cameras, lights, warnings;
 	uint32_t extras; /* number of objects with custom properties */
-	/* memory_limit if it left no room for levels of detail, so that there are none; otherwise 0 */
+	/* memory_limit in MiB if it left no room for levels of detail; otherwise 0 */
 	uint32_t short_mib;
 } hob_cook_stats;
 
-/* The counts that reports and records have, in their order. */
+/* The counts of reports and records, in their order. */
 #define HOB_COOK_COUNTS(COUNT)                                                                               \
 	COUNT(meshes)                                                                                            \
 	COUNT(triangles)                                                                                         \

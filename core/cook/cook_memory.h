@@ -1,4 +1,4 @@
-/* cook_memory.h - the memory of one cook, and whether there is enough of it. */
+/* cook_memory.h - the memory of one cook. */
 #ifndef HOB_COOK_MEMORY_H
 #define HOB_COOK_MEMORY_H
 
@@ -6,7 +6,7 @@
 
 #include "../model/baked.h"
 
-/* Owns all that a result refers to; result.arena is its first member. */
+/* Owns everything a result refers to; result.arena is its first member. */
 typedef struct hob_cook_memory {
 	hob_arena result, scratch;
 	hob_arena *mesh_result, *mesh_scratch; /* by thread */
@@ -17,15 +17,15 @@ typedef struct hob_cook_memory {
 /* Bytes that a cook may use. */
 size_t hob_cook_memory_limit(const hob_cook_request *request);
 
-/* NULL: there is none. */
+/* NULL if there is no memory. */
 hob_cook_memory *hob_cook_memory_new(const hob_cook_request *request);
 void hob_cook_memory_free(hob_cook_memory *memory); /* NULL is allowed */
 
-/* Whether `bytes` more can be had at this moment. */
+/* Whether `bytes` more are available now. */
 bool hob_cook_memory_has(size_t limit, uint64_t bytes);
 
-/* Memory of a large model's levels of detail, beside its import, when each level has `ratio` of the triangles
- * of the one before; 0 for up to two million triangles, where trying costs little. */
+/* Memory that levels of detail of a large model need in addition to its import, if each level has `ratio` of
+ * the triangles of the one before; 0 for up to two million triangles, where trying costs little. */
 uint64_t hob_cook_memory_of_levels(const hob_model *model, uint32_t lod_max, float ratio);
 
 #endif

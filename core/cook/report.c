@@ -25,7 +25,7 @@ static void put_counts(const hob_cook_stats *s, hob_buf *out)
 #undef COUNT
 }
 
-/* Empty if the scene does not have it. For meshes, skins and clips. */
+/* The name of the mesh, skin or clip; empty if the scene does not have it. */
 static hob_str name_of(const hob_baked_scene *scene, const hob_baked_extra *extra)
 {
 	hob_str name = HOB_STR("");

@@ -1,5 +1,5 @@
-/* report.h - the `report` output: what was in the source, what became of it, and the time of each stage.
- * JSON. */
+/* report.h - the output `report`, as JSON: the contents of the source, the results, and the time of each
+ * stage. */
 #ifndef HOB_REPORT_H
 #define HOB_REPORT_H
 
@@ -7,7 +7,7 @@
 #include "../check/model_check.h"
 #include "../model/baked.h"
 
-/* EXTRAS: the report repeats at most this many bytes of custom properties; the scene has all of them. */
+/* HOB_REPORT_EXTRAS: most bytes of custom properties that the report repeats; the scene has all. */
 enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
 
 typedef struct hob_report {
@@ -19,7 +19,7 @@ typedef struct hob_report {
 	const char *importer;
 	uint32_t importer_version;
 	hob_str generator;
-	const hob_baked_scene *scene; /* whose extras are repeated; NULL = none */
+	const hob_baked_scene *scene; /* the source of the repeated extras; NULL = none */
 	const hob_findings *findings; /* NULL: no rule was on */
 } hob_report;
 

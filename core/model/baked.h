@@ -20,7 +20,7 @@ typedef enum hob_semantic {
 
 typedef enum hob_encoding {
 	HOB_ENCODING_PLAIN,		 /* as the VkFormat says */
-	HOB_ENCODING_OCTAHEDRAL, /* 2 x snorm: unit vector, octahedral map */
+	HOB_ENCODING_OCTAHEDRAL, /* 2 x snorm: unit vector, octahedral mapping */
 	HOB_ENCODING_SCALED		 /* unorm, dequantised by the mesh's pos or uv scale and offset */
 } hob_encoding;
 
@@ -41,17 +41,18 @@ typedef struct hob_attribute_error {
 	float uv, color, weight;
 } hob_attribute_error;
 
-/* Poses in which a skinned mesh is seen, as core/animation/skin_poses.h chooses them for core/mesh. */
+/* Sample poses of a skinned mesh, chosen by core/animation/skin_poses.h, used by core/mesh. */
 typedef struct hob_mesh_poses {
 	uint32_t count, joint_count, target_count;
-	float *matrices; /* [count][joint_count][16] what carries a vertex to where it is drawn */
-	float *weights;	 /* [count][target_count] of morph targets */
+	float *matrices; /* [count][joint_count][16] from bind space to the posed position */
+	float *weights;	 /* [count][target_count] morph weights */
 } hob_mesh_poses;
 
 typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
 	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */
-	float error;					   /* absolute, in the mesh's units, accumulated; 0 for LOD 0 */
+	/* absolute, in the mesh's units, accumulated over the levels; 0 for LOD 0 */
+	float error;
 	uint32_t meshlet_first, meshlet_count;
 	hob_attribute_error attributes; /* never less than a finer LOD's; 0 for LOD 0 */
 } hob_baked_lod;
@@ -86,8 +87,8 @@ typedef enum hob_mesh_flag {
 typedef struct hob_baked_mesh {
 	hob_mesh mesh; /* names, material, and the float attributes in final vertex order (indices: LOD 0) */
 	uint32_t flags;
-	/* Vertices, indices, levels and meshlets are those of an earlier mesh, `copy_of`, and point to its
-	 * memory: files hold them once. Name, material, variants, skin and morph targets are its own. */
+	/* Vertices, indices, levels and meshlets belong to an earlier mesh, `copy_of`: pointers are shared, and
+	 * files store them once. Name, material, variants, skin and morph targets are the mesh's own. */
 	bool is_copy;
 	uint32_t copy_of;
 	uint32_t skin; /* first skin that a node pairs with this mesh, or HOB_NONE */
@@ -100,10 +101,10 @@ typedef struct hob_baked_mesh {
 	uint32_t meshlet_vertex_count, meshlet_triangle_bytes;
 	uint32_t *meshlet_vertices; /* mesh-local vertex ids */
 	uint8_t *meshlet_triangles; /* 3 bytes a triangle; each meshlet's start is a multiple of 4 */
-	/* Clusters are the last cluster_count meshlets, which belong to no level; group_count 0: there is no
+	/* The last cluster_count meshlets are clusters and belong to no level; group_count 0: there is no
 	 * hierarchy. */
 	uint32_t cluster_count, group_count;
-	uint32_t *cluster_sources; /* [cluster_count] group that it came out of, or HOB_NONE */
+	uint32_t *cluster_sources; /* [cluster_count] group it was simplified from, or HOB_NONE */
 	hob_baked_cluster_group *groups;
 	float aabb_min[3], aabb_max[3], sphere[4]; /* of all vertices used by LOD 0; empty mesh: zeros */
 	float pos_offset[3], pos_scale;			   /* position = offset + scale * unorm; float32: 0 and 1 */
@@ -116,7 +117,7 @@ typedef struct hob_baked_mesh {
 typedef enum hob_image_flag {
 	HOB_IMAGE_SRGB = 1,
 	HOB_IMAGE_OPACITY_PACKED = 2,
-	HOB_IMAGE_PLACEHOLDER = 4, /* the source could not be read; a visible checker replaces it */
+	HOB_IMAGE_PLACEHOLDER = 4, /* the source could not be read; a checkerboard replaces it */
 	HOB_IMAGE_NORMAL_XY = 8,   /* two channels, z = sqrt(1 - x*x - y*y) */
 	HOB_IMAGE_ORM = 16		   /* R occlusion, G roughness, B metallic */
 } hob_image_flag;
@@ -126,7 +127,7 @@ typedef enum hob_image_container { HOB_IMAGE_SOURCE_FILE, HOB_IMAGE_KTX2, HOB_IM
 typedef struct hob_baked_image {
 	hob_str name; /* for people: the source's uri or name */
 	uint16_t width, height, mips;
-	uint32_t vk_format; /* 0 = VK_FORMAT_UNDEFINED: container says */
+	uint32_t vk_format; /* 0 = VK_FORMAT_UNDEFINED: see the container */
 	uint32_t flags;
 	hob_image_container container;
 	uint64_t bytes;
@@ -145,7 +146,8 @@ typedef struct hob_baked_materials {
 /* ---- scene: structure of arrays ---- */
 
 typedef struct hob_baked_hierarchy {
-	int32_t parent, first_child, next_sibling, last_sibling, level; /* the reference's record; -1 = none */
+	/* the reference converter's record; -1 = none */
+	int32_t parent, first_child, next_sibling, last_sibling, level;
 } hob_baked_hierarchy;
 
 typedef struct hob_baked_link {
@@ -183,7 +185,7 @@ typedef enum hob_extra_kind {
 	HOB_EXTRA_CLIP
 } hob_extra_kind;
 
-/* Extras that are not empty, and what has them. */
+/* Extras of one object, if not empty. */
 typedef struct hob_baked_extra {
 	hob_extra_kind kind;
 	uint32_t index; /* of the scene, node or material; 0 for the file */
@@ -201,10 +203,11 @@ typedef struct hob_baked_scene {
 	float *aabb;			 /* [node_count][6] world bounds of the subtree's meshes; min > max when none */
 	hob_str *names;			 /* [node_count], may be empty */
 	uint32_t *node_of_model; /* [hob_model.node_count] id of the model's node here */
-	/* mesh and material links stand on the mesh child nodes */
+	/* mesh and material links are on the mesh child nodes */
 	hob_baked_links mesh_links, material_links, camera_links, light_links, skin_links;
-	/* Source nodes with morph weights of their own: the link's value is the first in morph_weights, as many
-	 * as the node's meshes have targets. Other nodes take their mesh's default weights. */
+	/* Source nodes with morph weights of their own: the link's value is the index of the first in
+	 * morph_weights; there are as many as the node's meshes have targets. Other nodes take their mesh's
+	 * default weights. */
 	hob_baked_links weight_links;
 	uint32_t morph_weight_count;
 	float *morph_weights;
@@ -220,13 +223,13 @@ typedef struct hob_baked_scene {
 	uint32_t material_count;
 } hob_baked_scene;
 
-/* ---- animations: model ids replaced by baked node ids, duplicates and constant tracks removed ---- */
+/* ---- animations: baked node ids, no duplicate or constant tracks ---- */
 
 typedef struct hob_baked_animations {
 	uint32_t clip_count, skin_count;
 	hob_clip *clips;
 	hob_skin *skins;
-	/* [clip_count][2] first and last key in seconds, of the source: not those of the tracks left */
+	/* [clip_count][2] seconds of the source's first and last key, also where those tracks were removed */
 	float *ranges;
 	float *skin_bounds; /* [clip_count][6] bounds of skinned meshes over the clip; min > max when none */
 } hob_baked_animations;

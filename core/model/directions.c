@@ -9,8 +9,8 @@ static float length_squared(const float v[3])
 
 static const float tiny_squared = 1e-12f;
 
-/* Normalises vectors that do not have unit length; zero vectors become exactly zero and are counted. False if
- * one is not finite. */
+/* Normalises vectors that do not have unit length; (near) zero vectors become exactly zero and are counted.
+ * False if one is not finite. */
 static bool normalise_all(float *vectors, uint32_t count, uint32_t stride, uint32_t *zeros, uint32_t *changed)
 {
 	for (uint32_t i = 0; i < count; i++) {

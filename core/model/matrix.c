@@ -73,7 +73,7 @@ static bool normalise(double v[3])
 	return true;
 }
 
-/* Removes from `v` its part along the unit vector `axis`; false if (nearly) nothing is left. */
+/* Removes the component of `v` along the unit vector `axis`; false if (nearly) nothing is left. */
 static bool reject_axis(double v[3], const double axis[3])
 {
 	double before = dot(v, v), along = dot(v, axis);
@@ -93,8 +93,8 @@ static void any_perpendicular(const double v[3], double out[3])
 	normalise(out);
 }
 
-/* Right-handed orthonormal basis that keeps the directions of the non-zero columns, as far as the earlier
- * ones allow. */
+/* Builds a right-handed orthonormal basis. Each non-zero column keeps its direction as far as the columns
+ * before it allow. */
 static void gram_schmidt(basis_t *m)
 {
 	double(*c)[3] = m->column;
@@ -215,7 +215,7 @@ bool hob_matrix_decompose(const float matrix[16], float t[3], float r[4], float 
 	compose(t, r, s, composed);
 	if (close_to(matrix, composed))
 		return true;
-	/* With shear, the best scale along an axis is the part of it in the column, not the column's length. */
+	/* With shear, the best scale along an axis is the column's projection on it, not the column's length. */
 	for (int i = 0; i < 3; i++)
 		s[i] = (float)dot(source.column[i], m.column[i]);
 	return false;

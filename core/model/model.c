@@ -241,8 +241,8 @@ static bool check_image(const hob_image *image, hob_error *err)
 
 /* ---- scene */
 
-/* The parent of node i must be node i-1 or one of its ancestors. Each step up closes a subtree for good, so
- * the whole walk costs O(node_count). */
+/* The parent of node i must be node i-1 or one of its ancestors. Each step up leaves a subtree for good, so
+ * the walk costs O(node_count). */
 static bool check_pre_order(const hob_model *model, hob_error *err)
 {
 	for (uint32_t i = 0; i < model->node_count; i++) {

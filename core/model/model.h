@@ -1,6 +1,6 @@
-/* model.h - the neutral in-memory model: what every importer produces and every writer consumes.
+/* model.h - the neutral in-memory model: every importer produces it, every writer consumes it.
  *
- * Big things are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the importer's arena.
+ * Large items are arrays with u32 ids; HOB_NONE means "none". All memory belongs to the importer's arena.
  * Units: metres, seconds, radians; right-handed, Y up, front +Z (glTF's frame). Matrices are 16 floats,
  * column-major, column vectors (m[12..14] is the translation). Quaternions are x y z w. Texture coordinate
  * (0,0) is the upper left corner of the picture, as in glTF. Colours are linear unless a field says sRGB.
@@ -64,8 +64,8 @@ typedef struct hob_mesh {
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
 	uint32_t mapping_count;
-	bool flat;		   /* without normals its faces are flat, as in glTF and STL, not smooth */
-	hob_extras extras; /* of the source mesh, for the first mesh that was made from it */
+	bool flat;		   /* if it has no normals: flat shading (glTF, STL), not smooth */
+	hob_extras extras; /* of the source mesh, on the first mesh made from it only */
 } hob_mesh;
 
 typedef struct hob_variant_mapping {
@@ -90,35 +90,34 @@ typedef struct hob_sampler {
 	hob_filter mag, min;
 } hob_sampler;
 
-/* A picture. Exactly one of `path` and `bytes` is set, or neither if the picture in the source is not
- * available (outside the root, unsupported source): `uri` then still says what was requested. */
+/* A picture. `path` or `bytes` is set, never both; neither if the source's picture is not available (outside
+ * the root, unsupported source), and then `uri` still has its name. */
 typedef struct hob_image {
 	hob_str name;
 	hob_str uri;  /* as written in the source, for messages; empty for embedded */
 	hob_str path; /* normalised path below the root, whether or not the file exists */
-	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. It may be in a file that
-	 * hob_io returned instead of in the arena: the io outlives the model. */
+	/* Embedded: the encoded file (PNG, JPEG ...) or raw RGBA8 if raw_width > 0. It may point into a file that
+	 * hob_io returned, because the io outlives the model. */
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
 	hob_str mime;					/* as declared, may be empty or wrong: check the bytes */
-	/* Computed from other pictures instead; then neither path nor bytes. NULL: not computed. */
+	/* The picture is computed from others, and neither path nor bytes is set. NULL: it is not computed. */
 	const struct hob_made_image *made;
 } hob_image;
 
-/* One of the two pictures that express the textures of KHR_materials_pbrSpecularGlossiness as metal and
- * roughness (spec_gloss.h), texel by texel: base colour (sRGB, a from the diffuse picture), or roughness in G
- * and metallic in B. Factors are linear and multiply the pictures' values; without a picture, the factor
- * alone counts. */
+/* The textures of KHR_materials_pbrSpecularGlossiness expressed as metal and roughness (spec_gloss.h), texel
+ * by texel. One of two pictures: base colour (sRGB, a from the diffuse picture), or roughness in G and
+ * metallic in B. Factors are linear and multiply the pictures' values; a missing picture counts as 1. */
 typedef struct hob_made_image {
 	bool is_metal_rough;
 	bool has_diffuse, has_specular;
-	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is computed itself */
+	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is itself computed */
 	float diffuse_factor[3], specular_factor[3], glossiness;
 } hob_made_image;
 
-/* Which channel of a picture is a scalar map (opacity, roughness, metallic). */
+/* Channel of a picture that is a scalar map (opacity, roughness, metallic). */
 typedef enum hob_channel_choice {
-	HOB_CHANNEL_OF_SLOT, /* as the slot below says */
+	HOB_CHANNEL_OF_SLOT, /* the default of the slot */
 	HOB_CHANNEL_R,
 	HOB_CHANNEL_G,
 	HOB_CHANNEL_B,
@@ -159,7 +158,7 @@ typedef enum hob_slot {
 	HOB_SLOT_IRIDESCENCE_THICKNESS,		 /* G */
 	HOB_SLOT_DIFFUSE_TRANSMISSION,		 /* A */
 	HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR, /* sRGB */
-	HOB_SLOT_ROUGHNESS,					 /* separate maps that cooking packs into METAL_ROUGH: R */
+	HOB_SLOT_ROUGHNESS,					 /* separate maps, packed into METAL_ROUGH by the cook: R */
 	HOB_SLOT_METALLIC,					 /* R */
 	HOB_SLOT_BUMP,						 /* height map: cooked into a normal map */
 	HOB_SLOT_COUNT
@@ -219,13 +218,13 @@ typedef struct hob_node {
 	/* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
 	uint32_t source;
 	bool has_matrix;
-	bool hidden; /* it and its descendants are not drawn, as in KHR_node_visibility */
+	bool hidden; /* it and its descendants are not drawn (KHR_node_visibility) */
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
 	uint32_t skin, camera, light;
 	uint32_t weight_first,
-		weight_count; /* node's own morph weights in hob_model.weights; count 0 = the mesh's */
+		weight_count; /* the node's own morph weights in hob_model.weights; count 0 = the mesh's */
 	hob_extras extras;
 } hob_node;
 
@@ -308,16 +307,16 @@ typedef struct hob_clip {
 typedef enum hob_color_space {
 	HOB_COLORS_STATED, /* stated by the format: no setting may change it */
 	HOB_COLORS_LINEAR, /* the format does not say; the importer took them as linear */
-	HOB_COLORS_SRGB /* the format does not say; the importer took them as display values and converted them */
+	HOB_COLORS_SRGB	   /* the format does not say; the importer took them as sRGB and converted them */
 } hob_color_space;
 
 /* How the importer converted the source to Hob's space, so that the settings up_axis, unit (with
- * hob_model.unit) and colors can do it differently (core/import/space.h). All zero means: nothing was
- * converted, as in glTF. Importers fill it and otherwise ignore these settings. */
+ * hob_model.unit) and colors can redo it differently (core/import/space.h). All zero: nothing was converted,
+ * as in glTF. Importers only fill it in; they do not read these settings. */
 typedef struct hob_source_space {
-	float turn[4]; /* rotation x y z w that was applied to the source's axes; all zero = none */
-	hob_color_space material_colors, vertex_colors; /* of factors (not of pictures) and lights; of vertices */
-	bool settled;									/* the settings are applied already */
+	float turn[4]; /* rotation x y z w applied to the source's axes; all zero = none */
+	hob_color_space material_colors, vertex_colors; /* of factors (not pictures) and lights; of vertices */
+	bool settled;									/* the settings are already applied */
 } hob_source_space;
 
 /* ---- the model ---- */
@@ -325,7 +324,7 @@ typedef struct hob_source_space {
 typedef struct hob_model {
 	hob_str generator; /* tool named in the source, may be empty */
 	hob_extras extras; /* of the file as a whole */
-	float unit;		   /* length of 1 source unit in metres: importers multiplied by it; 0 = 1 */
+	float unit;		   /* metres per source unit, which importers multiplied by; 0 = 1 */
 	hob_source_space space;
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;
@@ -345,7 +344,8 @@ typedef struct hob_model {
 	hob_skin *skins;
 	hob_clip *clips;
 	hob_str *variants;
-	hob_bytes environment; /* an equirectangular picture's file, and nothing else; empty: a model */
+	/* the file of an equirectangular picture, and then nothing else is set; empty: a model */
+	hob_bytes environment;
 } hob_model;
 
 /* Verifies every rule of this header: ids in range, pre-order, finite positions and matrices, arrays present
@@ -369,18 +369,18 @@ typedef struct hob_direction_repair {
 	bool normals_dropped, tangents_dropped;
 } hob_direction_repair;
 
-/* Makes normals and tangents obey the rules above, for importers with bad ones: lengths more than 0.05 % off
- * become 1, w becomes +1 or -1, a zero normal becomes that of a face at the vertex, a zero tangent any
- * direction perpendicular to the normal. An array with NaN or infinity, or only zeros, is set to NULL, so
- * that a later stage generates it. Positions and indices must already be valid. O(vertex_count +
- * index_count). */
+/* Makes normals and tangents obey the rules above, for importers of files with bad ones: a length more than
+ * 0.05 % off becomes 1, w becomes +1 or -1, a zero normal becomes that of a face at the vertex, a zero
+ * tangent any direction perpendicular to the normal. An array with NaN or infinity, or with zeros only, is
+ * set to NULL, so that a later stage generates it. Positions and indices must already be valid.
+ * O(vertex_count + index_count). */
 hob_direction_repair hob_mesh_repair_directions(hob_mesh *mesh);
 
 /* Local matrix of a node: its matrix if has_matrix, otherwise T * R * S. */
 void hob_node_local_matrix(const hob_node *node, float out[16]);
 /* Splits a matrix into T, R, S: scale is the column lengths, the sign of a negative determinant goes to x.
  * Returns false if it has shear or a zero column, so that T * R * S differs from the matrix by more than 1e-5
- * of its largest entry; it still writes the closest T, R, S. */
+ * of its largest entry; the closest T, R, S are written all the same. */
 bool hob_matrix_decompose(const float matrix[16], float t[3], float r[4], float s[3]);
 void hob_matrix_multiply(const float a[16], const float b[16], float out[16]); /* a * b; out may alias */
 

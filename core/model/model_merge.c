@@ -81,7 +81,7 @@ static bool allocate(const totals_t *t, hob_arena *arena, hob_model *m)
 		   m->scenes && m->scene_roots && m->cameras && m->lights && m->skins && m->clips && m->variants;
 }
 
-/* ---- appending one model; `m` still has the counts from before, by which its ids move */
+/* ---- appending one model; ids move by the counts that `m` had before */
 
 static void append_materials(hob_model *m, const hob_model *in)
 {
@@ -246,7 +246,7 @@ static void join_scenes(hob_model *m, const hob_model *const *models, uint32_t m
 		}
 }
 
-/* Scenes of a model may share roots in their lists, so the room for roots is counted per scene. */
+/* Scenes of one model may share roots, so room for roots is counted per scene. */
 static uint64_t count_roots(const hob_model *const *models, uint32_t model_count)
 {
 	uint64_t roots = 0;

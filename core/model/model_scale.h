@@ -1,4 +1,4 @@
-/* model_scale.h - scales everything in a model that has a length: the setting `scale`, and that of a merged
+/* model_scale.h - scales every length in a model: for the setting `scale`, and for parts of a merged
  * scene. */
 #ifndef HOB_MODEL_SCALE_H
 #define HOB_MODEL_SCALE_H

@@ -1,6 +1,6 @@
-/* properties.h - what a clip can drive besides the places of nodes: numbers of materials, texture placement,
- * cameras and lights, and whether a node shows. The table is PROPERTY in schema/formats/animation.def; the
- * pointers are those of KHR_animation_pointer and the glTF object model. */
+/* properties.h - properties besides node transforms that a clip can animate: numbers of materials, texture
+ * placement, cameras and lights, and the visibility of nodes. The table is PROPERTY in
+ * schema/formats/animation.def; the pointers are those of KHR_animation_pointer and the glTF object model. */
 #ifndef HOB_PROPERTIES_H
 #define HOB_PROPERTIES_H
 
@@ -24,12 +24,12 @@ typedef struct hob_property_info {
 	hob_driven driven;
 	uint32_t components;
 	bool is_length, is_length_if_orthographic;
-	const char *pointer; /* after "/materials/3/"; of a camera "perspective/yfov|orthographic/ymag" */
+	const char *pointer; /* after "/materials/3/"; for a camera "perspective/yfov|orthographic/ymag" */
 } hob_property_info;
 
 const hob_property_info *hob_property_of(uint32_t property); /* property < HOB_PROPERTY_COUNT */
 
-/* The part of the pointer for it; of a camera the one for its type. */
+/* The property's part of the pointer; for a camera, the alternative for its type. */
 hob_str hob_property_pointer(uint32_t property, bool orthographic);
 /* The texture of a slot in glTF, after "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for
  * slots that glTF does not have. */

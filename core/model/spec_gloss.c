@@ -9,7 +9,7 @@ static float perceived(const float rgb[3])
 	return sqrtf(0.299f * rgb[0] * rgb[0] + 0.587f * rgb[1] * rgb[1] + 0.114f * rgb[2] * rgb[2]);
 }
 
-/* The positive root of the quadratic that follows from diffuse = base (1 - F0)(1 - metallic), specular =
+/* The positive root of the quadratic for metallic, from diffuse = base (1 - F0)(1 - metallic) and specular =
  * lerp(F0, base, metallic). */
 static float solve_metallic(float diffuse, float specular, float one_minus_specular)
 {

@@ -10,14 +10,14 @@
  *
  * diffuse, specular   linear light, 0..1
  * base                out: linear, 0..1
- * Returns             metallic, 0..1. Below 0.04 of specular, the reflection of any dielectric, it is 0.
- *                     Glossiness does not matter: roughness is 1 - glossiness.
- * Source              the conversion that the extension's authors published with it: equal brightness of the
- *                     sum of both reflections decides metallic, and the base colour is blended by its square
- *                     from that of either. */
+ * Returns             metallic, 0..1; 0 for a specular below 0.04, the reflection of any dielectric.
+ *                     Glossiness has no influence: roughness is 1 - glossiness.
+ * Source              the conversion published with the extension: metallic follows from equal brightness of
+ *                     the sum of both reflections, and the base colour is blended by its square from those of
+ *                     either. */
 float hob_spec_gloss_convert(const float diffuse[3], const float specular[3], float base[3]);
 
-/* Whether some diffuse colour with this specular one becomes partly metal. */
+/* Whether some diffuse colour combined with this specular one gives a metallic value above 0. */
 bool hob_spec_gloss_has_metal(const float specular[3]);
 
 #endif

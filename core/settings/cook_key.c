@@ -89,7 +89,7 @@ void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-/* A quote inside a value is escaped in JSON, so these bytes are the member and nothing else. */
+/* Quotes inside values are escaped in JSON, so these bytes can only be the member itself. */
 hob_profile hob_ingredients_profile(hob_str printed)
 {
 	return hob_str_find(printed, HOB_STR("\"profile\":\"preview\""), 0) != SIZE_MAX ? HOB_PROFILE_PREVIEW
@@ -98,7 +98,7 @@ hob_profile hob_ingredients_profile(hob_str printed)
 
 hob_str hob_path_relative(hob_arena *arena, hob_str dir, hob_str target)
 {
-	size_t common = 0; /* bytes of dir that target shares as whole folders */
+	size_t common = 0; /* bytes of the leading folders that dir and target share */
 	for (size_t i = 0; i <= dir.len; i++) {
 		bool dir_ends = i == dir.len || dir.data[i] == '/';
 		if (dir_ends && i > 0 && i < target.len && target.data[i] == '/' &&

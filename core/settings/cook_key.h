@@ -1,9 +1,10 @@
 /* cook_key.h - the cook key: a hash of everything that an output depends on, item by item.
  *
  * Known before a cook: the ingredients (importer, versions, settings, profile, extension) and the source's
- * digest; their hash is the `lookup`. Known after it: every dependency by its name relative to the source's
- * folder and its digest, or that it was missing; with them the lookup becomes the `key`. It does not depend
- * on absolute paths, host names or times, so the same inputs have the same key on every machine. */
+ * digest; their hash is the `lookup`. Known after it: every dependency, by its name relative to the source's
+ * folder, with its digest or the fact that it was missing; the hash of the lookup and these is the `key`. It
+ * does not depend on absolute paths, host names or times, so the same inputs have the same key on every
+ * machine. */
 #ifndef HOB_COOK_KEY_H
 #define HOB_COOK_KEY_H
 
@@ -11,7 +12,7 @@
 #include "../hash/hash.h"
 #include "settings.h"
 
-/* Raise it when cooked bytes change for unchanged inputs, unless an importer is the cause. */
+/* Raise it when cooked bytes change for unchanged inputs, unless only one importer's output changes. */
 enum { HOB_COOK_VERSION = 23 };
 
 typedef struct hob_ingredients {
@@ -36,7 +37,7 @@ hob_sha256 hob_cook_key(const hob_sha256 *lookup, hob_str file_name, hob_depende
 						uint32_t dep_count);
 /* JSON object with every ingredient by name, for `why`. */
 void hob_ingredients_print(const hob_ingredients *ingredients, hob_buf *out);
-/* The profile of the cook in a printed object. */
+/* The profile in an object of hob_ingredients_print. */
 hob_profile hob_ingredients_profile(hob_str printed);
 
 /* `target` relative to folder `dir` ("../tex/a.png"); both below the same root. */

@@ -1,6 +1,6 @@
 #include "pattern.h"
 
-/* The bytes of the atom at `at`; 0: there is none. */
+/* Length of the atom at `at` in bytes; 0: there is none. */
 static size_t atom_length(hob_str p, size_t at)
 {
 	if (p.data[at] == '\\')
@@ -59,7 +59,7 @@ static bool atom_takes(hob_str atom, uint8_t c)
 	return in != other;
 }
 
-/* States are places in the pattern, a bit each. Adds those that follow without a byte. */
+/* States are positions in the pattern, one bit each. Adds the states reachable without consuming a byte. */
 static uint64_t closure(hob_str p, uint64_t states)
 {
 	for (size_t at = 0; at < p.len;) {

@@ -1,8 +1,8 @@
-/* pattern.h - patterns for names: a regular expression without groups, alternatives and counts.
+/* pattern.h - patterns for names: regular expressions without groups, alternatives and counts.
  *
- * An atom is a character, ".", "[a-z_]", "[^a-z]", "\d" (a digit), "\w" (a letter, digit or "_") or "\" and a
- * character that is meant itself; "*", "+" or "?" may follow it. "^" and "$" are allowed at the ends; without
- * them the pattern may match anywhere. Bytes, not letters, are compared. */
+ * An atom is a character, ".", "[a-z_]", "[^a-z]", "\d" (a digit), "\w" (a letter, digit or "_") or "\"
+ * before a character that stands for itself; "*", "+" or "?" may follow it. "^" and "$" are allowed at the
+ * ends; without them the pattern may match anywhere. It compares bytes, not letters. */
 #ifndef HOB_PATTERN_H
 #define HOB_PATTERN_H
 

@@ -3,8 +3,8 @@
  *
  *   { "mesh.open": "error", "mesh.triangles": { "max": 20000, "level": "warning" }, "profile": "game" }
  *
- * A profile resets all rules to its values, whatever its place in the object; the other members change
- * single rules. An object without "level" turns a rule on that is off. */
+ * A profile resets all rules to its values, wherever it is in the object; the other members change single
+ * rules. An object without "level" turns its rule on. */
 #ifndef HOB_RULE_SETTINGS_H
 #define HOB_RULE_SETTINGS_H
 
@@ -25,15 +25,15 @@ typedef enum hob_rule_level {
 } hob_rule_level;
 extern const char *const hob_rule_levels[4];
 
-/* Raise it when core/check finds other things in an unchanged model: results with rules are made again. */
+/* Raise it when core/check finds other things in an unchanged model: models with rules are cooked again. */
 enum { HOB_RULES_VERSION = 2 };
 enum { HOB_RULE_PATTERNS = HOB_RULE_name_clip + 1, HOB_RULE_PATTERN_BYTES = 64 };
 
 typedef struct hob_rule_info {
 	const char *id;
-	hob_rule_level level;	   /* by default */
-	const char *parameters[2]; /* "": none */
-	float values[2];		   /* by default */
+	hob_rule_level level;	   /* default */
+	const char *parameters[2]; /* "": no parameter */
+	float values[2];		   /* defaults */
 	const char *blind, *fault, *meaning, *mend;
 } hob_rule_info;
 extern const hob_rule_info hob_rule_table[HOB_RULE_COUNT];
@@ -42,12 +42,12 @@ typedef struct hob_setting_rules {
 	uint32_t level[HOB_RULE_COUNT];
 	float value[HOB_RULE_COUNT][2];
 	char match[HOB_RULE_PATTERNS]
-			  [HOB_RULE_PATTERN_BYTES]; /* of the first rules; bytes behind the end are 0 */
+			  [HOB_RULE_PATTERN_BYTES]; /* of the first HOB_RULE_PATTERNS rules; unused bytes are 0 */
 } hob_setting_rules;
 
 void hob_rules_init(hob_setting_rules *rules);
-/* item: the value of "rules". CONFIG names the rule or parameter, `origin` and the nearest known name; *rules
- * may then be changed in part. */
+/* item: the value of "rules". A CONFIG error names the rule or parameter, `origin` and the nearest known
+ * name; *rules may then be partly changed. */
 struct cJSON;
 bool hob_rules_overlay(hob_setting_rules *rules, const struct cJSON *item, hob_str origin,
 					   hob_error *err) HOB_MUST_CHECK;
@@ -56,16 +56,16 @@ bool hob_rules_are_default(const hob_setting_rules *rules);
 void hob_rules_print(const hob_setting_rules *rules, hob_buf *out);
 /* Appends the JSON Schema of the object. */
 void hob_rules_schema(hob_buf *out);
-/* Hashes the rules that differ from the default: a cook without `rules` keeps its key. ERROR counts as
- * WARNING, because a result of either is the same and is judged after it was found; but file.portability
- * looks for more when it is an error. */
+/* Hashes the rules that differ from the default, so that a cook without `rules` keeps its key. ERROR is
+ * hashed as WARNING, because the result is the same and is judged afterwards; the exception is
+ * file.portability, which searches for more if it is an error. */
 void hob_rules_hash(const hob_setting_rules *rules, hob_keyer *keyer);
 
-/* The rule called so, HOB_RULE_COUNT: none. */
+/* The rule with this id; HOB_RULE_COUNT: none. */
 hob_rule hob_rule_find(hob_str id);
 /* The id closest to `id`, empty if none is close. */
 hob_str hob_rule_near(hob_str id);
-/* Whether a format of this ending cannot know. */
+/* Whether files with this extension lack the data that the rule needs. */
 bool hob_rule_is_blind(hob_rule rule, hob_str extension);
 
 #endif

@@ -19,7 +19,7 @@ static const struct {
 #include "../../schema/rules.def"
 };
 
-/* The older setting that makes the rule an error, NULL: none. */
+/* The older setting that turns the rule into an error; NULL: none. */
 static const char *older_error(const hob_settings *settings, hob_rule rule)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(older); i++)

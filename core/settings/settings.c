@@ -69,7 +69,7 @@ void hob_settings_init(hob_settings *settings)
 
 /* ---- reading */
 
-/* Empty: none is near. */
+/* Empty: no key is similar. */
 static hob_str nearest_key(const char *path)
 {
 	hob_str best = {0};
@@ -85,7 +85,7 @@ static hob_str nearest_key(const char *path)
 	return best;
 }
 
-/* Appends "lods.max, lods.ratio" for "lods". */
+/* Appends the settings of a group: "lods.max, lods.ratio" for "lods". */
 static void put_group(const char *name, hob_buf *out)
 {
 	size_t length = strlen(name);
@@ -159,7 +159,7 @@ static bool read_choice(const setting *s, const cJSON *item, double *value)
 	return false;
 }
 
-/* As JSON; a long one only to its first bytes. */
+/* The value as JSON, shortened. */
 static void show_value(const cJSON *item, char shown[32])
 {
 	enum { BYTES_MAX = 28 };
@@ -360,8 +360,8 @@ static void print_schema(const hob_settings *settings, const setting *s, hob_buf
 	hob_buf_put_str(out, HOB_STR("}"));
 }
 
-/* Prints the members; rules without any that differs from the default are left out of values. Groups are at
- * most one level deep and adjacent in the table. */
+/* Prints members; if no rule differs from its default, `rules` is left out. Groups are at most one level deep
+ * and adjacent in the table. */
 static void print_nested(const hob_settings *settings, hob_buf *out, const char *begin, const char *end,
 						 void (*print)(const hob_settings *settings, const setting *s, hob_buf *out))
 {

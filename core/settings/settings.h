@@ -5,13 +5,13 @@
 #include "../base/base.h"
 #include "rule_settings.h"
 
-/* Preview: the same outputs, soonest: one level of detail, triangles in a quick order, textures that are not
- * compressed. For clients that look while the final cook runs. */
+/* Preview: the same outputs as fast as possible: one level of detail, triangles in a quick order,
+ * uncompressed textures. For clients that show something while the final cook runs. */
 typedef enum hob_profile { HOB_PROFILE_FINAL, HOB_PROFILE_PREVIEW } hob_profile;
 
 typedef float hob_setting_f32;
 typedef uint32_t hob_setting_u32, hob_setting_flag, hob_setting_choice;
-typedef char hob_setting_text[128]; /* the bytes behind the end are 0 */
+typedef char hob_setting_text[128]; /* unused bytes are 0 */
 
 enum {
 	HOB_UNIT_FILE,
@@ -50,16 +50,16 @@ void hob_settings_init(hob_settings *settings); /* defaults */
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
 
-/* The setting or group that is called so, whole or by its last part: "lods" of "lods", "texture.max_size" of
+/* The setting or group whose full name or last part is `name`: "lods" for "lods", "texture.max_size" for
  * "max_size"; empty: there is none. For messages about a misplaced name. */
 hob_str hob_settings_place(hob_str name);
 
-/* Appends the JSON Schema of such an object. */
+/* Appends the JSON Schema of a settings object. */
 void hob_settings_schema(hob_buf *out);
 
 /* Appends the settings as a JSON object, nested as in the sidecar, every key present. */
 void hob_settings_print(const hob_settings *settings, hob_buf *out);
-/* The same as a tree, which the caller deletes; NULL without memory. */
+/* The settings as a cJSON tree, which the caller deletes; NULL without memory. */
 struct cJSON *hob_settings_json(const hob_settings *settings);
 
 #endif
